@@ -1,0 +1,1 @@
+"""What may exist: vocabulary, scene graph, prior, validity, proposals, edits, questions and their answers."""

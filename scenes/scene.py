@@ -1,0 +1,99 @@
+"""A scene as a frozen value: objects and nuisances, and its lossless JSON form."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+from dataclasses import dataclass, fields
+from typing import cast
+
+from scenes.errors import InputError
+
+Vec3 = tuple[float, float, float]
+Json = dict[str, object]
+ATTRIBUTES = ("shape", "size", "color", "material")
+TAU = 2.0 * math.pi
+ZERO: Vec3 = (0.0, 0.0, 0.0)
+
+
+@dataclass(frozen=True, slots=True)
+class SceneObject:
+    """One object standing on the ground: x, y in Blender units, rotation about z in radians, in [0, 2 pi)."""
+
+    shape: str
+    size: str
+    color: str
+    material: str
+    x: float
+    y: float
+    rotation: float
+
+    @property
+    def category(self) -> tuple[str, str, str, str]:
+        """The discrete part: (shape, size, color, material)."""
+        return (self.shape, self.size, self.color, self.material)
+
+
+@dataclass(frozen=True, slots=True)
+class Nuisances:
+    """Offsets in Blender units that CLEVR draws anew for each picture: camera within .5, the lights within 1."""
+
+    camera: Vec3 = ZERO
+    key: Vec3 = ZERO
+    fill: Vec3 = ZERO
+    back: Vec3 = ZERO
+
+
+@dataclass(frozen=True, slots=True)
+class Scene:
+    """All that determines a picture, the renderer's settings aside."""
+
+    objects: tuple[SceneObject, ...]
+    nuisances: Nuisances
+
+
+def scene_to_dict(scene: Scene) -> Json:
+    """A JSON object from which `scene_from_dict` gives back the same scene, bit for bit."""
+    objects = [{f.name: getattr(o, f.name) for f in fields(SceneObject)} for o in scene.objects]
+    nuisances = {f.name: list(getattr(scene.nuisances, f.name)) for f in fields(Nuisances)}
+    return {"objects": objects, "nuisances": nuisances}
+
+
+def scene_from_dict(data: object) -> Scene:
+    """The scene written by `scene_to_dict`; raises InputError where the form is another one."""
+    try:
+        record = cast(dict[str, object], data)
+        objects = tuple(_object(o) for o in cast(list[object], record["objects"]))
+        shifts = cast(dict[str, object], record["nuisances"])
+        nuisances = Nuisances(**{f.name: _vec3(shifts[f.name]) for f in fields(Nuisances)})
+    except (KeyError, TypeError, ValueError) as error:
+        raise InputError(f"not a scene: {type(error).__name__} {error}; expected objects and nuisances") from error
+    return Scene(objects, nuisances)
+
+
+def _object(data: object) -> SceneObject:
+    record = cast(dict[str, object], data)
+    words = [record[name] for name in ATTRIBUTES]
+    if not all(isinstance(word, str) for word in words):
+        raise ValueError(f"shape, size, color and material are words, not {words!r}")
+    x, y, rotation = (_finite(record[name]) for name in ("x", "y", "rotation"))
+    shape, size, color, material = cast(list[str], words)
+    return SceneObject(shape, size, color, material, x, y, rotation)
+
+
+def _vec3(data: object) -> Vec3:
+    x, y, z = cast(list[object], data)
+    return (_finite(x), _finite(y), _finite(z))
+
+
+def _finite(value: object) -> float:
+    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
+        raise ValueError(f"{value!r} is not a finite number")
+    return float(value)
+
+
+def scene_id(scene: Scene) -> str:
+    """sha256 (hex) of the scene's canonical JSON: equal exactly where the scenes are equal."""
+    text = json.dumps(scene_to_dict(scene), sort_keys=True, separators=(",", ":"))
+    return hashlib.sha256(text.encode()).hexdigest()

@@ -1,0 +1,154 @@
+"""Which shapes, sizes, colors and materials may occur, alone and together."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+from itertools import product
+
+from scenes.errors import InputError, unknown
+from scenes.scene import ATTRIBUTES, SceneObject
+
+# CLEVR's own values (clevr-dataset-gen, properties.json): radius in Blender units, colors as RGB in 0-255.
+RADIUS = {"large": 0.7, "small": 0.35}
+RGB = {
+    "gray": (87, 87, 87),
+    "red": (173, 35, 35),
+    "blue": (42, 75, 215),
+    "green": (29, 105, 20),
+    "brown": (129, 74, 25),
+    "purple": (129, 38, 192),
+    "cyan": (41, 208, 208),
+    "yellow": (255, 238, 51),
+}
+# CLEVR's synonyms (its question templates), singular.
+SYNONYMS = {
+    "large": ("large", "big"),
+    "small": ("small", "tiny"),
+    "metal": ("metal", "metallic", "shiny"),
+    "rubber": ("rubber", "matte"),
+    "cube": ("cube", "block"),
+    "sphere": ("sphere", "ball"),
+    "cylinder": ("cylinder",),
+    "thing": ("thing", "object"),
+}
+OUTLINES = ("cube", "sphere", "cylinder", "cone", "mesh")
+Category = tuple[str, str, str, str]
+Combination = tuple[tuple[str, str], ...]
+
+
+@dataclass(frozen=True)
+class ShapeCard:
+    """The facts of a shape: its words, its outline for the analytic id map, its mesh (OBJ, half extent 1)."""
+
+    name: str
+    plural: str
+    outline: str
+    mesh: str
+    nouns: tuple[str, ...]
+    outline_mesh: tuple[tuple[float, ...], ...] = ()  # vertices of the mesh, for outline "mesh": its convex hull
+
+
+@dataclass(frozen=True)
+class Vocabulary:
+    """What a scene may hold: every combination of the values, but for the revoked combinations."""
+
+    shapes: tuple[str, ...]
+    sizes: tuple[str, ...]
+    colors: tuple[str, ...]
+    materials: tuple[str, ...]
+    revoked: tuple[Combination, ...] = ()
+    cards: tuple[ShapeCard, ...] = ()
+
+    def values(self, attribute: str) -> tuple[str, ...]:
+        """All values of shape, size, color or material, revoked ones included."""
+        if attribute not in ATTRIBUTES:
+            raise unknown("attribute", attribute, ATTRIBUTES)
+        return {"shape": self.shapes, "size": self.sizes, "color": self.colors, "material": self.materials}[attribute]
+
+    def allows_category(self, category: Category) -> bool:
+        """Whether (shape, size, color, material) may occur."""
+        pairs = dict(zip(ATTRIBUTES, category, strict=True))
+        known = all(value in self.values(attribute) for attribute, value in pairs.items())
+        return known and not any(all(pairs[a] == v for a, v in combination) for combination in self.revoked)
+
+    def allows(self, item: SceneObject) -> bool:
+        """Whether an object of this category may occur."""
+        return item.category in self._allowed
+
+    def combinations(self) -> tuple[Category, ...]:
+        """Every (shape, size, color, material) that may occur, in a fixed order."""
+        return self._combinations
+
+    @cached_property
+    def _combinations(self) -> tuple[Category, ...]:
+        every = product(self.shapes, self.sizes, self.colors, self.materials)
+        return tuple(category for category in every if self.allows_category(category))
+
+    @cached_property
+    def _allowed(self) -> frozenset[Category]:
+        return frozenset(self._combinations)
+
+    def card(self, shape: str) -> ShapeCard:
+        """The card of a shape of this vocabulary."""
+        for card in self.cards:
+            if card.name == shape:
+                return card
+        raise unknown("shape", shape, self.shapes, "Introduce it in [scene] or drop it.")
+
+    def revoke(self, what: str | Combination) -> Vocabulary:
+        """This vocabulary without a value or a combination: "cube", "blue spheres", "small metal things"."""
+        combination = self.parse_combination(what) if isinstance(what, str) else what
+        smaller = replace(self, revoked=(*self.revoked, combination))
+        if not smaller.combinations():
+            raise InputError(f"revoking {what!r} leaves no object at all; revoke less")
+        return smaller
+
+    def introduce(self, card: ShapeCard) -> Vocabulary:
+        """This vocabulary with one more shape."""
+        if card.name in self.shapes:
+            raise InputError(f"shape {card.name!r} is already in the vocabulary ({', '.join(self.shapes)})")
+        if card.outline not in OUTLINES:
+            raise unknown("outline", card.outline, OUTLINES)
+        return replace(self, shapes=(*self.shapes, card.name), cards=(*self.cards, card))
+
+    def parse_combination(self, text: str) -> Combination:
+        """("color", "blue"), ("shape", "sphere") of "blue spheres"; InputError names the word that is not known."""
+        words = self.words()
+        pairs: list[tuple[str, str]] = []
+        for word in text.lower().replace(",", " ").split():
+            if word not in words:
+                raise unknown("word", word, sorted(words), f"(in revoke {text!r})")
+            attribute, value = words[word]
+            if attribute and attribute in dict(pairs):
+                raise InputError(f"revoke {text!r} names two values of {attribute}; name them one by one")
+            if attribute:
+                pairs.append((attribute, value))
+        if not pairs:
+            raise InputError(f"revoke {text!r} names no value; write e.g. 'cube' or 'small metal things'")
+        return tuple(sorted(pairs, key=lambda pair: ATTRIBUTES.index(pair[0])))
+
+    def words(self) -> dict[str, tuple[str, str]]:
+        """Every word of this vocabulary (synonyms, plurals) with its (attribute, value); ("", "") for thing, object."""
+        found = {word: ("", "") for noun in SYNONYMS["thing"] for word in (noun, noun + "s")}
+        for attribute in ATTRIBUTES[1:]:
+            for value in self.values(attribute):
+                found |= {word: (attribute, value) for word in SYNONYMS.get(value, (value,))}
+        for card in self.cards:
+            nouns = (card.name, card.plural, *card.nouns, *(noun + "s" for noun in card.nouns))
+            found |= {noun: ("shape", card.name) for noun in nouns}
+        return found
+
+
+def _builtin(name: str) -> ShapeCard:
+    return ShapeCard(name, name + "s", name, f"{name}.obj", SYNONYMS.get(name, (name,)))
+
+
+CONE = _builtin("cone")
+CLEVR = Vocabulary(
+    shapes=("cube", "sphere", "cylinder"),
+    sizes=tuple(RADIUS),
+    colors=tuple(RGB),
+    materials=("rubber", "metal"),
+    cards=tuple(_builtin(name) for name in ("cube", "sphere", "cylinder")),
+)
