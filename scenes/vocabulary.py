@@ -46,7 +46,7 @@ class ShapeCard:
     outline: str
     mesh: str
     nouns: tuple[str, ...]
-    outline_mesh: tuple[tuple[float, ...], ...] = ()  # vertices of the mesh, for outline "mesh": its convex hull
+    hull: tuple[tuple[float, float, float, float], ...] = ()  # outline "mesh": half spaces a x + b y + c z <= d
 
 
 @dataclass(frozen=True)
@@ -79,6 +79,12 @@ class Vocabulary:
     def combinations(self) -> tuple[Category, ...]:
         """Every (shape, size, color, material) that may occur, in a fixed order."""
         return self._combinations
+
+    def available(self, attribute: str) -> tuple[str, ...]:
+        """The values of an attribute that occur in at least one allowed combination, in vocabulary order."""
+        column = ATTRIBUTES.index(attribute)
+        seen = {category[column] for category in self.combinations()}
+        return tuple(value for value in self.values(attribute) if value in seen)
 
     @cached_property
     def _combinations(self) -> tuple[Category, ...]:

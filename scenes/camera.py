@@ -1,0 +1,52 @@
+"""CLEVR's camera as a pinhole: where a point of the world falls in the picture."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from scenes.scene import ZERO, Vec3
+
+Floats = NDArray[np.float64]
+
+# As Blender 4.5 reads CLEVR's base scene: location in Blender units; the camera tracks the origin (-Z, up Y).
+POSITION: Vec3 = (7.48113, -6.50764, 5.34367)
+FOCAL_MM = 35.0
+SENSOR_MM = 32.0  # along the picture's longer side
+WIDTH_PX, HEIGHT_PX = 480, 320  # of the released CLEVR pictures
+
+
+def axes(offset: Vec3 = ZERO) -> tuple[Floats, Floats]:
+    """The camera's position (3,) and its axes as rows (3, 3): right, up, towards the viewer."""
+    position = np.asarray(POSITION) + np.asarray(offset)
+    backward = position / np.linalg.norm(position)
+    right = np.cross((0.0, 0.0, 1.0), backward)
+    right /= np.linalg.norm(right)
+    return position, np.stack([right, np.cross(backward, right), backward])
+
+
+def focal_px(width: int) -> float:
+    """Focal length in pixels of a picture that is wider than high."""
+    return FOCAL_MM / SENSOR_MM * width
+
+
+def project(
+    points: Floats, offset: Vec3 = ZERO, width: int = WIDTH_PX, height: int = HEIGHT_PX
+) -> tuple[Floats, Floats, Floats]:
+    """Pixel x and y (from the upper left corner) and depth in Blender units along the camera's axis of (N, 3) points."""
+    position, rows = axes(offset)
+    local = (np.asarray(points, dtype=np.float64) - position) @ rows.T
+    depth = -local[:, 2]
+    scale = focal_px(width) / depth
+    return width / 2 + scale * local[:, 0], height / 2 - scale * local[:, 1], depth
+
+
+def rays(
+    columns: NDArray[np.int64], rows_px: NDArray[np.int64], offset: Vec3, width: int, height: int
+) -> tuple[Floats, Floats]:
+    """The camera's position (3,) and the directions (H, W, 3), not normalized, through the centers of these pixels."""
+    position, basis = axes(offset)
+    focal = focal_px(width)
+    right = ((columns + 0.5 - width / 2) / focal)[None, :, None] * basis[0]
+    up = ((height / 2 - rows_px - 0.5) / focal)[:, None, None] * basis[1]
+    return position, right + up - basis[2]
