@@ -1,0 +1,11 @@
+"""The 28 answers of CLEVR v1.0, in the one order that every model here gives its probabilities in."""
+
+from __future__ import annotations
+
+COUNTS = tuple(str(n) for n in range(11))
+BOOLEANS = ("yes", "no")
+COLORS = ("gray", "red", "blue", "green", "brown", "purple", "cyan", "yellow")
+MATERIALS = ("rubber", "metal")
+SHAPES = ("cube", "sphere", "cylinder")
+SIZES = ("large", "small")
+ANSWERS = (*COUNTS, *BOOLEANS, *COLORS, *MATERIALS, *SHAPES, *SIZES)
