@@ -1,0 +1,33 @@
+"""Random streams that are named by numbers, and their state as JSON."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Mapping
+
+import numpy as np
+
+from scenes.errors import RunError
+
+RngState = Mapping[str, object]
+PRIOR_STREAM, CHAIN_STREAM, START_STREAM, PARTICLE_STREAM = range(4)
+
+
+def stream(seed: int, *key: int) -> np.random.Generator:
+    """The generator (PCG64) of this seed and key; streams of different keys are independent."""
+    return np.random.Generator(np.random.PCG64(np.random.SeedSequence(seed, spawn_key=key)))
+
+
+def save_rng(rng: np.random.Generator) -> RngState:
+    """The state of a PCG64 generator: words and integers only, so that JSON keeps it exactly."""
+    return copy.deepcopy(dict(rng.bit_generator.state))
+
+
+def load_rng(state: RngState) -> np.random.Generator:
+    """A generator that continues exactly where `save_rng` was called; RunError where the state is another one."""
+    rng = np.random.Generator(np.random.PCG64(0))
+    try:
+        rng.bit_generator.state = copy.deepcopy(dict(state))
+    except (TypeError, KeyError, ValueError) as error:
+        raise RunError(f"not the state of a PCG64 generator: {state!r}; start the run anew") from error
+    return rng

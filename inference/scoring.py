@@ -1,0 +1,89 @@
+"""From latents to answer probabilities: one render batch, then the classifier, with both contracts checked."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Generic, NamedTuple
+
+import numpy as np
+
+from inference.types import Classifier, Floats, Picture, Pixels, Renderer, Z
+from scenes.errors import ModelError, RenderError
+
+
+class Scored(NamedTuple):
+    """A picture and what the classifier makes of it: log_probs is (K,), natural log."""
+
+    log_probs: Floats
+    picture: Picture
+
+
+@dataclass(frozen=True)
+class Scorer(Generic[Z]):
+    """A renderer and a classifier in one.
+
+    `batch` pictures go through the classifier at once. The default 1 makes each score a pure function of its
+    picture: the last bits of a matrix product depend on the batch size, and with them the draws of a resumed run.
+    """
+
+    renderer: Renderer[Z]
+    classifier: Classifier
+    batch: int = 1
+
+    def score(self, zs: Sequence[Z]) -> list[Scored]:
+        """All zs rendered in one call and scored, in the same order; RenderError or ModelError on a broken seam."""
+        if not zs:
+            return []
+        pictures = list(self.renderer.render(zs))
+        if len(pictures) != len(zs):
+            raise RenderError(
+                f"the renderer gave {len(pictures)} pictures for {len(zs)} latents; it must give one each"
+            )
+        parts = (pictures[i : i + self.batch] for i in range(0, len(pictures), self.batch))
+        log_probs = np.concatenate([self._classify(part) for part in parts])  # (len(zs), K)
+        return [Scored(row, picture) for row, picture in zip(log_probs, pictures, strict=True)]
+
+    def _classify(self, pictures: Sequence[Picture]) -> Floats:
+        log_probs = np.asarray(self.classifier.log_probs(images(pictures)), dtype=np.float64)
+        check_log_probs(log_probs, (len(pictures), len(self.classifier.labels)))
+        return log_probs
+
+
+def images(pictures: Sequence[Picture]) -> Pixels:
+    """(B, H, W, C) float32 in [0, 1] of pictures of one size; RenderError for anything else."""
+    arrays = [picture.pixels for picture in pictures]
+    shape = arrays[0].shape
+    for array in arrays:
+        if array.dtype != np.uint8 or array.ndim != 3 or array.shape[2] not in (1, 3):
+            raise RenderError(f"a picture is {array.dtype} {array.shape}; it must be uint8 (H, W, 3) or (H, W, 1)")
+        if array.shape != shape:
+            raise RenderError(f"pictures of one batch differ in size: {shape} and {array.shape}; use one preset")
+    return np.stack(arrays).astype(np.float32) / np.float32(255.0)
+
+
+def check_log_probs(log_probs: Floats, shape: tuple[int, int]) -> None:
+    """ModelError unless these are natural logs of probabilities, of this shape (B, K), each row summing to 1."""
+    if log_probs.shape != shape:
+        raise ModelError(f"the classifier gave log_probs of shape {log_probs.shape}; {shape} (pictures, labels) is due")
+    total = np.exp(log_probs).sum(axis=1)
+    if not np.allclose(total, 1.0, atol=1e-3):  # NaN is not close to anything
+        raise ModelError(f"the classifier's probabilities sum to {total}, not 1; give natural logs (log-softmax)")
+
+
+def check_purity(scorer: Scorer[Z], z: Z) -> Scored:
+    """Renders and scores z twice; RenderError or ModelError where the two differ in any bit.
+
+    A renderer that re-draws camera or lights on its own, or an unseeded one, makes the probability of a latent random:
+    no found latent could be shown again, and a chain would compare numbers of different pictures.
+    """
+    (first,), (second,) = scorer.score([z]), scorer.score([z])
+    if not np.array_equal(first.picture.pixels, second.picture.pixels):
+        differ = float(np.mean(first.picture.pixels != second.picture.pixels))
+        raise RenderError(
+            f"two renders of one latent differ in {differ:.1%} of their values; a picture must be a pure function of "
+            "its latent: fix the renderer's seed, and keep camera and light offsets in the latent"
+        )
+    if not np.array_equal(first.log_probs, second.log_probs):
+        raise ModelError("two scores of one picture differ; put the model into evaluation mode (no dropout)")
+    return first

@@ -1,0 +1,123 @@
+"""A target as one statistic of the probabilities and two arrays: what was observed of it, and how exactly.
+
+u | x ~ Normal(statistic(f(x)), width^2), u* observed: Booth et al., "Bayes-TrEx", AAAI 2021, equations 1-10.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from typing import Protocol
+
+import numpy as np
+
+from inference.types import Floats
+from scenes.errors import InputError, unknown
+
+WIDTH = 0.05  # the paper's, in every experiment
+HIT_WIDTHS = 2.0  # a hit lies within two widths of what was observed, unless a target says otherwise
+ROUNDING = 1e-12
+LOG_SQRT_TAU = 0.5 * math.log(2.0 * math.pi)
+
+
+class Statistic(Protocol):
+    """A pure function of answer probabilities, and its words."""
+
+    def __call__(self, probs: Floats) -> Floats:
+        """(K,) -> (m,)."""
+        ...
+
+    def confidence(self, probs: Floats) -> float:
+        """(K,) -> the one number in [0, 1] to show."""
+        ...
+
+    def describe(self) -> str:
+        """What is observed, and what `confidence` shows."""
+        ...
+
+
+@dataclass(frozen=True)
+class GaussianTarget:
+    """A statistic (m numbers) observed at `observed` with standard deviations `width`; a hit is within `tolerance`."""
+
+    statistic: Statistic
+    observed: tuple[float, ...]
+    width: tuple[float, ...]
+    tolerance: tuple[float, ...]
+
+    def __post_init__(self) -> None:
+        if not len(self.observed) == len(self.width) == len(self.tolerance):
+            raise InputError(
+                f"observed {self.observed}, width {self.width}, tolerance {self.tolerance} differ in length"
+            )
+        if not all(w > 0.0 and math.isfinite(w) for w in self.width):
+            raise InputError(f"width {self.width} must be positive and finite; the paper's is {WIDTH}")
+        if not all(t >= 0.0 for t in self.tolerance):
+            raise InputError(f"tolerance {self.tolerance} must not be negative")
+
+    @property
+    def log_peak(self) -> float:
+        """log_weight where the statistic equals what was observed."""
+        return -sum(math.log(w) + LOG_SQRT_TAU for w in self.width)
+
+    def log_weight(self, log_probs: Floats) -> float:
+        """log Normal(observed; statistic(exp(log_probs)), width); a log prob may be -inf."""
+        gaps = self._gaps(log_probs)
+        return self.log_peak - 0.5 * sum((gap / w) * (gap / w) for gap, w in zip(gaps, self.width, strict=True))
+
+    def simulate(self, rng: np.random.Generator, log_probs: Floats) -> GaussianTarget:
+        """This target with `observed` drawn for these probabilities."""
+        drawn = rng.normal(self.statistic(np.exp(log_probs)), self.width)
+        return replace(self, observed=tuple(float(u) for u in drawn))
+
+    def is_hit(self, log_probs: Floats) -> bool:
+        """Whether each part of the statistic is within its tolerance."""
+        return all(abs(gap) <= t + ROUNDING for gap, t in zip(self._gaps(log_probs), self.tolerance, strict=True))
+
+    def confidence(self, log_probs: Floats) -> float:
+        """The statistic's number to show."""
+        return self.statistic.confidence(np.exp(log_probs))
+
+    def describe(self) -> str:
+        """E.g. "P(1) observed at 1, width 0.05; a hit is within 0.1"."""
+        return (
+            f"{self.statistic.describe()}, observed at {_list(self.observed)}, width {_list(self.width)}; "
+            f"a hit is within {_list(self.tolerance)}"
+        )
+
+    def _gaps(self, log_probs: Floats) -> list[float]:
+        values = self.statistic(np.exp(log_probs)).tolist()
+        return [u - value for u, value in zip(self.observed, values, strict=True)]
+
+
+def gaussian_target(
+    statistic: Statistic, observed: tuple[float, ...], width: float, tolerance: float | None = None
+) -> GaussianTarget:
+    """A target with one width for all parts, and a tolerance of two widths unless given."""
+    each = HIT_WIDTHS * width if tolerance is None else tolerance
+    return GaussianTarget(statistic, observed, (width,) * len(observed), (each,) * len(observed))
+
+
+def label_index(labels: tuple[str, ...], answer: str) -> int:
+    """Where the answer stands among the labels; InputError names the nearest one."""
+    if answer not in labels:
+        raise unknown("answer", answer, labels)
+    return labels.index(answer)
+
+
+def label_indices(labels: tuple[str, ...], answers: tuple[str, ...]) -> tuple[int, ...]:
+    """The same for several answers, each named once."""
+    if len(set(answers)) != len(answers):
+        raise InputError(f"the answers {', '.join(answers)} are not distinct; name each once")
+    return tuple(label_index(labels, answer) for answer in answers)
+
+
+def largest_other(probs: Floats, named: tuple[int, ...]) -> float:
+    """The largest probability among the labels that are not named; 0 where all are."""
+    others = [p for k, p in enumerate(probs.tolist()) if k not in named]
+    return max(others, default=0.0)
+
+
+def _list(values: tuple[float, ...]) -> str:
+    distinct = values if len(set(values)) > 1 else values[:1]
+    return ", ".join(f"{value:.6g}" for value in distinct)

@@ -1,0 +1,17 @@
+"""A grade between two answers: P(one) = level, P(other) = 1 - level, all others 0 (the paper's appendix, table 9)."""
+
+from __future__ import annotations
+
+from inference.targets.gaussian import WIDTH, GaussianTarget, label_indices
+from inference.targets.probability_vector import probability_vector
+from scenes.errors import InputError
+
+
+def graded(
+    labels: tuple[str, ...], one: str, other: str, level: float, width: float = WIDTH, tolerance: float | None = None
+) -> GaussianTarget:
+    """The paper takes eleven levels from 0 to 1 for one pair."""
+    label_indices(labels, (one, other))
+    if not 0.0 <= level <= 1.0:
+        raise InputError(f"level {level} must lie from 0 to 1: it is the probability of {one!r}")
+    return probability_vector(labels, {one: level, other: 1.0 - level}, width, tolerance)

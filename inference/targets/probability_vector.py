@@ -1,0 +1,49 @@
+"""Any probability vector: u_k ~ Normal(f_k, width) for every answer k, u* = p (Bayes-TrEx)."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from inference.targets.gaussian import WIDTH, GaussianTarget, gaussian_target, label_index
+from inference.types import Floats
+from scenes.errors import InputError
+
+
+@dataclass(frozen=True)
+class AllProbabilities:
+    """f itself; `wanted` is the vector that agreement is shown with."""
+
+    wanted: tuple[float, ...]
+    words: str
+
+    def __call__(self, probs: Floats) -> Floats:
+        """(K,)."""
+        return probs
+
+    def confidence(self, probs: Floats) -> float:
+        """1 - total variation distance from the wanted vector."""
+        return 1.0 - 0.5 * float(np.abs(probs - np.array(self.wanted)).sum())
+
+    def describe(self) -> str:
+        """The wanted vector, zeros left out."""
+        return f"all probabilities at {self.words}, others 0"
+
+
+def probability_vector(
+    labels: tuple[str, ...], probs: Mapping[str, float], width: float = WIDTH, tolerance: float | None = None
+) -> GaussianTarget:
+    """The probabilities that are named, 0 for all others; InputError unless they sum to 1."""
+    for answer, p in probs.items():
+        label_index(labels, answer)
+        if not 0.0 <= p <= 1.0:
+            raise InputError(f"P({answer}) = {p} is no probability; give a number from 0 to 1")
+    total = math.fsum(probs.values())
+    if abs(total - 1.0) > 1e-6:
+        raise InputError(f"the probabilities sum to {total:.6g}, not 1; name every answer that is not 0")
+    wanted = tuple(float(probs.get(label, 0.0)) for label in labels)
+    words = ", ".join(f"P({answer}) = {p:g}" for answer, p in probs.items() if p > 0.0)
+    return gaussian_target(AllProbabilities(wanted, words), wanted, width, tolerance)

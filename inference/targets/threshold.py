@@ -1,0 +1,45 @@
+"""At least so sure of one answer: f_i >= 1 - delta, flat above, relaxed by a half-Gaussian below.
+
+u ~ Normal(min(f_i, 1 - delta), width), u* = 1 - delta: all latents of the level set weigh the same, whatever the
+width, and those a distance d below its edge weigh exp(-d^2 / (2 width^2)) of that. As width -> 0 this is the prior
+restricted to the level set, where the target u* = 1 of `high_confidence` turns into mode seeking.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from inference.targets.gaussian import WIDTH, GaussianTarget, gaussian_target, label_index
+from inference.types import Floats
+from scenes.errors import InputError
+
+
+@dataclass(frozen=True)
+class CappedProbability:
+    """min(f_i, cap)."""
+
+    index: int
+    answer: str
+    cap: float
+
+    def __call__(self, probs: Floats) -> Floats:
+        """(1,)."""
+        return np.minimum(probs[self.index : self.index + 1], self.cap)
+
+    def confidence(self, probs: Floats) -> float:
+        """f_i, not capped."""
+        return float(probs[self.index])
+
+    def describe(self) -> str:
+        """P(answer) up to the cap."""
+        return f"P({self.answer}) of at least {self.cap:g}, as min(P({self.answer}), {self.cap:g})"
+
+
+def threshold(labels: tuple[str, ...], answer: str, delta: float = 0.1, width: float = WIDTH) -> GaussianTarget:
+    """P(answer) >= 1 - delta; a hit is exactly that."""
+    if not 0.0 < delta < 1.0:
+        raise InputError(f"delta {delta} must lie between 0 and 1; .1 asks for a probability of at least .9")
+    cap = 1.0 - delta
+    return gaussian_target(CappedProbability(label_index(labels, answer), answer, cap), (cap,), width, tolerance=0.0)

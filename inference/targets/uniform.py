@@ -1,0 +1,35 @@
+"""Torn between all answers: u ~ Normal(max f - min f, width), u* = 0 (Bayes-TrEx)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from inference.targets.gaussian import WIDTH, GaussianTarget, gaussian_target
+from inference.types import Floats
+from scenes.errors import InputError
+
+
+@dataclass(frozen=True)
+class Spread:
+    """max f - min f."""
+
+    def __call__(self, probs: Floats) -> Floats:
+        """(1,)."""
+        return np.array([float(probs.max() - probs.min())])
+
+    def confidence(self, probs: Floats) -> float:
+        """The largest probability: 1/K at best."""
+        return float(probs.max())
+
+    def describe(self) -> str:
+        """Largest minus smallest."""
+        return "largest - smallest probability of all answers"
+
+
+def uniform(labels: tuple[str, ...], width: float = WIDTH, tolerance: float | None = None) -> GaussianTarget:
+    """All of the labels equally probable."""
+    if len(labels) < 2:
+        raise InputError(f"uniform ambiguity needs at least two labels, not {labels}")
+    return gaussian_target(Spread(), (0.0,), width, tolerance)

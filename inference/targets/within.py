@@ -1,0 +1,48 @@
+"""An easier level set of the same kind: all that is within some distance of another target.
+
+Its prior mass can be read off a prior batch, which makes it the positive control of a search that found nothing.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from inference.targets.gaussian import GaussianTarget, gaussian_target
+from inference.types import Floats
+from scenes.errors import InputError
+
+
+@dataclass(frozen=True)
+class Distance:
+    """max(d, radius), where d is the largest gap of the target's statistic from what was observed, in its widths."""
+
+    target: GaussianTarget
+    radius: float
+
+    def __call__(self, probs: Floats) -> Floats:
+        """(1,)."""
+        return np.array([max(distance(self.target, probs), self.radius)])
+
+    def confidence(self, probs: Floats) -> float:
+        """The inner target's."""
+        return self.target.statistic.confidence(probs)
+
+    def describe(self) -> str:
+        """The inner target and the radius."""
+        return f"distance from [{self.target.describe()}] of at most {self.radius:.4g} widths"
+
+
+def distance(target: GaussianTarget, probs: Floats) -> float:
+    """The largest gap of the target's statistic from what was observed, in widths."""
+    values = target.statistic(probs).tolist()
+    gaps = (abs(u - value) / w for u, value, w in zip(target.observed, values, target.width, strict=True))
+    return float(max(gaps))
+
+
+def within(target: GaussianTarget, radius: float, width: float = 1.0) -> GaussianTarget:
+    """Flat within `radius` widths of the target, a half-Gaussian of `width` (in the target's widths) outside."""
+    if not radius >= 0.0:
+        raise InputError(f"radius {radius} must not be negative")
+    return gaussian_target(Distance(target, radius), (radius,), width, tolerance=0.0)

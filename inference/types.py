@@ -1,0 +1,166 @@
+"""The protocols and values of a search; Z is any latent (a scene, or a float array of shape (d,))."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Generic, NamedTuple, Protocol, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+Z = TypeVar("Z")
+Z_contra = TypeVar("Z_contra", contravariant=True)
+Floats = NDArray[np.float64]
+Pixels = NDArray[np.float32]  # (B, H, W, C) in [0, 1]
+PRIOR_CHAIN = -1  # the chain number of draws that come from the prior
+
+
+class Picture(Protocol):
+    """What a renderer gives for one latent."""
+
+    @property
+    def pixels(self) -> NDArray[np.uint8]:
+        """(H, W, C), 0-255, C = 3 (1 for gray digits)."""
+        ...
+
+
+class Prior(Protocol[Z]):
+    """A distribution of latents."""
+
+    def sample(self, rng: np.random.Generator) -> Z:
+        """One draw."""
+        ...
+
+    def log_density(self, z: Z) -> float:
+        """Natural log; -inf outside the support, by geometry alone: no render."""
+        ...
+
+
+class Proposal(Protocol[Z]):
+    """A way to change a latent."""
+
+    def propose(self, rng: np.random.Generator, z: Z) -> Z:
+        """One try; never retries until valid."""
+        ...
+
+    def log_q(self, to: Z, given: Z) -> float:
+        """The log density that `propose` really has, for a symmetric dominating measure."""
+        ...
+
+
+class Renderer(Protocol[Z_contra]):
+    """Blender, a VAE or GAN decoder, a cache, a farm, a fake."""
+
+    def render(self, zs: Sequence[Z_contra]) -> Sequence[Picture]:
+        """Same order, same length; a pure function of (z, preset)."""
+        ...
+
+
+class Classifier(Protocol):
+    """The model under inspection, already bound to its question where it has one."""
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """The K answers, in the order of the probabilities."""
+        ...
+
+    def log_probs(self, images: Pixels) -> Floats:
+        """(B, H, W, C) in [0, 1] -> (B, K), natural log."""
+        ...
+
+
+class Target(Protocol):
+    """A level set of the classifier, relaxed to a Gaussian observation of a statistic of its probabilities."""
+
+    @property
+    def log_peak(self) -> float:
+        """The largest value that `log_weight` can take."""
+        ...
+
+    def log_weight(self, log_probs: Floats) -> float:
+        """log Normal(observed; statistic(probs), width); log_probs is (K,)."""
+        ...
+
+    def simulate(self, rng: np.random.Generator, log_probs: Floats) -> Target:
+        """The same target with `observed` drawn for these probabilities; for exact tests of samplers."""
+        ...
+
+    def is_hit(self, log_probs: Floats) -> bool:
+        """Whether these probabilities lie in the level set, within the tolerance that `describe` states."""
+        ...
+
+    def confidence(self, log_probs: Floats) -> float:
+        """The one number in [0, 1] to show for a found latent."""
+        ...
+
+    def describe(self) -> str:
+        """The target, its width and its tolerance in words."""
+        ...
+
+
+class Evaluation(NamedTuple):
+    """Everything one render paid for; kept with the state. `picture` is None where it was stored elsewhere."""
+
+    log_prior: float
+    log_weight: float
+    log_probs: Floats  # (K,)
+    picture: Picture | None
+
+
+@dataclass(frozen=True)
+class State(Generic[Z]):
+    """All that the next step needs."""
+
+    z: Z
+    evaluation: Evaluation
+
+
+@dataclass(frozen=True)
+class Info(Generic[Z]):
+    """What a step did: the proposed point, accepted or not; `evaluation` is None where nothing was rendered."""
+
+    proposed: Z
+    evaluation: Evaluation | None
+    is_accepted: bool
+    log_accept_ratio: float
+    was_rendered: bool
+
+
+class Kernel(Protocol[Z]):
+    """A Markov transition that leaves the posterior unchanged."""
+
+    def init(self, z: Z) -> State[Z]:
+        """The state at z; renders once."""
+        ...
+
+    def step(self, rng: np.random.Generator, state: State[Z]) -> tuple[State[Z], Info[Z]]:
+        """The next state and what led to it."""
+        ...
+
+
+class Draw(NamedTuple, Generic[Z]):
+    """One per step of a chain; a rejection repeats the old state. Prior draws have chain PRIOR_CHAIN."""
+
+    chain: int
+    index: int  # type: ignore[assignment]  # shadows tuple.index, which no one calls on a draw
+    z: Z
+    evaluation: Evaluation
+    is_accepted: bool
+    is_warmup: bool
+
+
+def no_edits(z: object) -> Mapping[str, Z]:
+    """The edits of a latent without parts: none."""
+    return {}
+
+
+@dataclass(frozen=True)
+class Generator(Generic[Z]):
+    """A world: what may exist, how to move in it, how it looks, and each latent's named neighbors for ablation."""
+
+    name: str
+    prior: Prior[Z]
+    proposal: Proposal[Z]
+    renderer: Renderer[Z]
+    edits: Callable[[Z], Mapping[str, Z]] = no_edits
