@@ -6,12 +6,13 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from scenes.camera import Floats
 from scenes.errors import InputError
 from scenes.scene import TAU, Nuisances, Scene, SceneObject, Vec3
 from scenes.validity import BEHIND, HALF_WIDTH, MIN_GAP, MIN_MARGIN, REACH, RIGHT, is_valid
-from scenes.vocabulary import CLEVR, RADIUS, Vocabulary
+from scenes.vocabulary import CLEVR, RADIUS, Category, Vocabulary
 
 # Half the width of the turned square along CLEVR's ground directions.
 SPAN = HALF_WIDTH * (abs(RIGHT[0]) + abs(RIGHT[1]))
@@ -39,7 +40,7 @@ class ScenePrior:
         """One independent draw, exact: candidates are drawn until one is valid."""
         low, high = self.n_objects
         n = int(rng.integers(low, high + 1))
-        batch = min(1 << (n + 2), 1 << 13)
+        batch = min(1 << (n + 3), 1 << 13)
         for _ in range(MAX_BATCHES):
             for scene in self._candidates(rng, n, batch):
                 if is_valid(scene, self.vocabulary):
@@ -62,53 +63,65 @@ class ScenePrior:
     def _candidates(self, rng: np.random.Generator, n: int, batch: int) -> list[Scene]:
         """Those of a batch that keep the distances and margins (visibility is not looked at)."""
         combinations = self.vocabulary.combinations()
-        choice = rng.integers(len(combinations), size=(batch, n))
-        radius = np.array([RADIUS[size] for _, size, _, _ in combinations])[choice]
         where = draw_positions(rng, batch, n)
-        rotation = rng.uniform(0.0, TAU, size=(batch, n))
-        shifts = [draw_nuisances(rng)]
+        choice = rng.integers(len(combinations), size=(len(where), n))
+        radius = np.array([RADIUS[size] for _, size, _, _ in combinations])[choice]
         kept = np.flatnonzero(_keeps_distance(where, radius))
-        shifts += [draw_nuisances(rng) for _ in kept[1:]]
         return [
-            Scene(_objects([combinations[c] for c in choice[k]], where[k], rotation[k]), shift)
-            for k, shift in zip(kept, shifts, strict=False)
+            Scene(_objects(rng, [combinations[c] for c in choice[k]], where[k]), draw_nuisances(rng)) for k in kept
         ]
 
 
 def draw_positions(rng: np.random.Generator, batch: int, n: int) -> Floats:
-    """(batch, n, 2) uniform in a box around the ground, given that the margins along both directions are kept.
+    """(k, n, 2) uniform on the ground, given that the margins along both of CLEVR's directions are kept; k <= batch.
 
-    Along one direction these are n hard rods on a line: draw n points on the line shortened by (n - 1) margins, sort
-    them, and put the margins back in (Tonks 1936). The two directions are independent; points of the box that lie
-    outside the ground are for the caller to reject.
+    Along one direction these are n hard rods on a line: draw n points on the line shortened by (n - 1) margins, and
+    put the margins back in, in order (Tonks 1936). The two directions of a box around the ground are independent;
+    layouts with a point of the box outside the ground are dropped.
     """
-    free = 2.0 * SPAN - (n - 1) * MIN_MARGIN
-    ranks = np.arange(n) * MIN_MARGIN - SPAN
-    along_right = np.sort(rng.uniform(0.0, free, size=(batch, n)), axis=1) + ranks
-    along_behind = np.sort(rng.uniform(0.0, free, size=(batch, n)), axis=1) + ranks
-    # Which point has which rank along the one direction, and along the other, is uniform.
-    along_right = rng.permuted(along_right, axis=1)
-    along_behind = rng.permuted(along_behind, axis=1)
-    return along_right[..., None] * np.asarray(RIGHT) + along_behind[..., None] * np.asarray(BEHIND)
+    room = np.float32(2.0 * SPAN - (n - 1) * MIN_MARGIN)
+    right = np.sort(rng.random((batch, n), dtype=np.float32), axis=1).T * room - np.float32(SPAN)
+    right += (np.arange(n, dtype=np.float32) * np.float32(MIN_MARGIN))[:, None]
+    behind = rng.random((n, batch), dtype=np.float32) * room - np.float32(SPAN)
+    behind += _ranks(behind) * np.float32(MIN_MARGIN)
+    kept = np.arange(batch)
+    for i in sorted(range(n), key=lambda i: min(i, n - 1 - i)):  # the outermost points fall outside most often
+        x, y = (right[i, kept] * RIGHT[axis] + behind[i, kept] * BEHIND[axis] for axis in (0, 1))
+        kept = kept[(np.abs(x) < HALF_WIDTH) & (np.abs(y) < HALF_WIDTH)]
+    both = np.stack([right[:, kept], behind[:, kept]], axis=-1).astype(np.float64)  # (n, k, 2)
+    where = (both @ np.array([RIGHT, BEHIND])).transpose(1, 0, 2)
+    return _shuffled(rng, where)
 
 
-def _keeps_distance(where: Floats, radius: Floats) -> np.ndarray[tuple[int, ...], np.dtype[np.bool_]]:
-    """(batch,) whether all points are on the ground and all footprints apart."""
-    inside = np.all((where >= -HALF_WIDTH) & (where < HALF_WIDTH), axis=(1, 2))
+def _ranks(points: NDArray[np.float32]) -> NDArray[np.int8]:
+    """How many of the n points of a column (n, batch) lie below each."""
+    ranks = np.zeros(points.shape, dtype=np.int8)
+    for i in range(len(points)):
+        for j in range(i):
+            below = points[j] < points[i]
+            ranks[i] += below
+            ranks[j] += ~below
+    return ranks
+
+
+def _shuffled(rng: np.random.Generator, where: Floats) -> Floats:
+    """The same layouts (k, n, 2) with their points in random order: which object is which must not tell where it is."""
+    order = np.argsort(rng.random(where.shape[:2]), axis=1)
+    return np.take_along_axis(where, order[..., None], axis=1)
+
+
+def _keeps_distance(where: Floats, radius: Floats) -> NDArray[np.bool_]:
+    """(k,) whether all footprints are apart."""
     first, second = np.triu_indices(where.shape[1], 1)
-    some = where[inside]
-    gap = np.hypot(*np.moveaxis(some[:, first] - some[:, second], -1, 0))
-    sizes = radius[inside]
-    apart = np.all(gap - sizes[:, first] - sizes[:, second] >= MIN_GAP, axis=1)
-    kept = np.zeros(len(where), dtype=np.bool_)
-    kept[np.flatnonzero(inside)[apart]] = True
-    return kept
+    gap = np.hypot(*np.moveaxis(where[:, first] - where[:, second], -1, 0))
+    return np.all(gap - radius[:, first] - radius[:, second] >= MIN_GAP, axis=1)
 
 
-def _objects(categories: list[tuple[str, str, str, str]], where: Floats, rotation: Floats) -> tuple[SceneObject, ...]:
+def _objects(rng: np.random.Generator, categories: list[Category], where: Floats) -> tuple[SceneObject, ...]:
+    turns = rng.uniform(0.0, TAU, size=len(categories))
     return tuple(
         SceneObject(*category, float(x), float(y), float(turn))
-        for category, (x, y), turn in zip(categories, where, rotation, strict=True)
+        for category, (x, y), turn in zip(categories, where, turns, strict=True)
     )
 
 
