@@ -1,0 +1,335 @@
+"""How a chain proposes its next scene, and with what density.
+
+Moves of different kinds change different fields, so densities are taken with respect to one measure for all: Lebesgue
+measure on the continuous fields that changed, counting on all else. It is the same seen from either end of a move,
+so it cancels in the Metropolis-Hastings ratio, and a mixture's density is the plain weighted sum (Tierney 1998). A
+move that almost surely changes a continuous field has density 0 (log -inf) where that field stayed.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from itertools import combinations
+from typing import Protocol
+
+import numpy as np
+
+from scenes.prior import LOG_NUISANCES_DENSITY, ScenePrior, draw_nuisances, draw_object, log_object_density
+from scenes.scene import ATTRIBUTES, TAU, Nuisances, Scene, SceneObject, Vec3
+from scenes.validity import HALF_WIDTH, REACH
+from scenes.vocabulary import Vocabulary
+
+WRAPS = 3  # images of a wrapped normal on each side: enough for sigma <= period / 2
+
+
+class SceneMove(Protocol):
+    """What every proposal of this file does."""
+
+    def propose(self, rng: np.random.Generator, z: Scene) -> Scene:
+        """One try; it may be an invalid scene, which the prior then rejects."""
+
+    def log_q(self, to: Scene, given: Scene) -> float:
+        """Natural log of the density that `propose` has."""
+
+
+def wrap(value: float, low: float, period: float) -> float:
+    """The value moved by whole periods into [low, low + period)."""
+    wrapped = low + (value - low) % period
+    return wrapped if wrapped < low + period else low  # rounding can reach the upper end
+
+
+def log_wrapped_normal(delta: float, sigma: float, period: float) -> float:
+    """Log density of a step `delta` on a circle of this period, sigma <= period / 2."""
+    steps = [(delta + k * period) / sigma for k in range(-WRAPS, WRAPS + 1)]
+    top = max(-0.5 * step * step for step in steps)
+    total = sum(math.exp(-0.5 * step * step - top) for step in steps)
+    return top + math.log(total) - math.log(sigma * math.sqrt(TAU))
+
+
+def _moved(rng: np.random.Generator, item: SceneObject, sigma_xy: float, sigma_rotation: float) -> SceneObject:
+    dx, dy, turn = rng.normal(0.0, (sigma_xy, sigma_xy, sigma_rotation))
+    x, y = (wrap(v, -HALF_WIDTH, 2 * HALF_WIDTH) for v in (item.x + float(dx), item.y + float(dy)))
+    return replace(item, x=x, y=y, rotation=wrap(item.rotation + float(turn), 0.0, TAU))
+
+
+def _log_moved(to: SceneObject, given: SceneObject, sigma_xy: float, sigma_rotation: float) -> float:
+    if to.x == given.x or to.y == given.y or to.rotation == given.rotation:
+        return -math.inf
+    return (
+        log_wrapped_normal(to.x - given.x, sigma_xy, 2 * HALF_WIDTH)
+        + log_wrapped_normal(to.y - given.y, sigma_xy, 2 * HALF_WIDTH)
+        + log_wrapped_normal(to.rotation - given.rotation, sigma_rotation, TAU)
+    )
+
+
+@dataclass(frozen=True)
+class RandomWalk:
+    """The paper's proposal: every object moves, turns and may change its attributes, all at once.
+
+    Steps are those of the published code (0.05 of the range in x and y, 0.05 turns, each attribute drawn anew with
+    probability 0.2); rotation is in radians and wraps at 2 pi. The nuisances walk along by 0.05 of their ranges.
+    """
+
+    vocabulary: Vocabulary
+    sigma_xy: float = 0.3  # Blender units
+    sigma_rotation: float = 0.05 * TAU  # radians
+    resample: float = 0.2
+    sigma_nuisance: float = 0.05  # of the range
+
+    def propose(self, rng: np.random.Generator, z: Scene) -> Scene:
+        """All objects and nuisances perturbed."""
+        return Scene(tuple(self._propose_object(rng, o) for o in z.objects), self._propose_nuisances(rng, z.nuisances))
+
+    def log_q(self, to: Scene, given: Scene) -> float:
+        """Log density of the step."""
+        if len(to.objects) != len(given.objects):
+            return -math.inf
+        objects = sum(self._log_object(a, b) for a, b in zip(to.objects, given.objects, strict=True))
+        return objects + self._log_nuisances(to.nuisances, given.nuisances)
+
+    def _propose_object(self, rng: np.random.Generator, item: SceneObject) -> SceneObject:
+        moved = _moved(rng, item, self.sigma_xy, self.sigma_rotation)
+        for attribute in ATTRIBUTES:
+            values = self.vocabulary.available(attribute)
+            if rng.random() < self.resample:
+                moved = replace(moved, **{attribute: values[int(rng.integers(len(values)))]})
+        return moved
+
+    def _log_object(self, to: SceneObject, given: SceneObject) -> float:
+        total = _log_moved(to, given, self.sigma_xy, self.sigma_rotation)
+        for attribute in ATTRIBUTES:
+            values = self.vocabulary.available(attribute)
+            new, old = getattr(to, attribute), getattr(given, attribute)
+            chance = (self.resample / len(values) if new in values else 0.0) + (1 - self.resample) * (new == old)
+            total += math.log(chance) if chance > 0 else -math.inf
+        return total
+
+    def _propose_nuisances(self, rng: np.random.Generator, old: Nuisances) -> Nuisances:
+        def walk(name: str) -> Vec3:
+            reach, offset = REACH[name], getattr(old, name)
+            steps = rng.normal(0.0, 2 * reach * self.sigma_nuisance, size=3)
+            x, y, z = (wrap(v + float(s), -reach, 2 * reach) for v, s in zip(offset, steps, strict=True))
+            return (x, y, z)
+
+        return Nuisances(**{name: walk(name) for name in REACH})
+
+    def _log_nuisances(self, to: Nuisances, given: Nuisances) -> float:
+        total = 0.0
+        for name, reach in REACH.items():
+            for new, old in zip(getattr(to, name), getattr(given, name), strict=True):
+                step = log_wrapped_normal(new - old, 2 * reach * self.sigma_nuisance, 2 * reach)
+                total += step if new != old else -math.inf
+        return total
+
+
+def _changed(to: Scene, given: Scene) -> list[int] | None:
+    """Which objects differ; None where the number of objects or the nuisances differ."""
+    if len(to.objects) != len(given.objects) or to.nuisances != given.nuisances:
+        return None
+    return [i for i, (a, b) in enumerate(zip(to.objects, given.objects, strict=True)) if a != b]
+
+
+def _with(z: Scene, index: int, item: SceneObject) -> Scene:
+    return replace(z, objects=(*z.objects[:index], item, *z.objects[index + 1 :]))
+
+
+@dataclass(frozen=True)
+class JitterObject:
+    """One object, any of them, moves and turns by Gaussian steps."""
+
+    sigma_xy: float = 0.3
+    sigma_rotation: float = 0.5
+
+    def propose(self, rng: np.random.Generator, z: Scene) -> Scene:
+        """One object moved."""
+        index = int(rng.integers(len(z.objects)))
+        return _with(z, index, _moved(rng, z.objects[index], self.sigma_xy, self.sigma_rotation))
+
+    def log_q(self, to: Scene, given: Scene) -> float:
+        """Log density of the step."""
+        changed = _changed(to, given)
+        if changed is None or len(changed) != 1:
+            return -math.inf
+        new, old = to.objects[changed[0]], given.objects[changed[0]]
+        if new.category != old.category:
+            return -math.inf
+        return _log_moved(new, old, self.sigma_xy, self.sigma_rotation) - math.log(len(given.objects))
+
+
+@dataclass(frozen=True)
+class RedrawCategory:
+    """One attribute of one object takes another value, every one equally likely."""
+
+    vocabulary: Vocabulary
+
+    def propose(self, rng: np.random.Generator, z: Scene) -> Scene:
+        """One attribute changed; the scene itself where no attribute has two values."""
+        attributes = self._attributes()
+        if not attributes:
+            return z
+        index = int(rng.integers(len(z.objects)))
+        attribute = attributes[int(rng.integers(len(attributes)))]
+        old = getattr(z.objects[index], attribute)
+        others = [value for value in self.vocabulary.available(attribute) if value != old]
+        return _with(z, index, replace(z.objects[index], **{attribute: others[int(rng.integers(len(others)))]}))
+
+    def log_q(self, to: Scene, given: Scene) -> float:
+        """Log probability of the step."""
+        attributes, changed = self._attributes(), _changed(to, given)
+        if not attributes and changed == []:
+            return 0.0
+        if changed is None or len(changed) != 1:
+            return -math.inf
+        new, old = to.objects[changed[0]], given.objects[changed[0]]
+        different = [a for a in ATTRIBUTES if getattr(new, a) != getattr(old, a)]
+        same_place = (new.x, new.y, new.rotation) == (old.x, old.y, old.rotation)
+        if not same_place or len(different) != 1 or different[0] not in attributes:
+            return -math.inf
+        values = self.vocabulary.available(different[0])
+        if getattr(new, different[0]) not in values:
+            return -math.inf
+        others = len(values) - (getattr(old, different[0]) in values)
+        return -math.log(len(given.objects) * len(attributes) * others)
+
+    def _attributes(self) -> tuple[str, ...]:
+        return tuple(a for a in ATTRIBUTES if len(self.vocabulary.available(a)) > 1)
+
+
+@dataclass(frozen=True)
+class SwapObjects:
+    """Two objects of different category change places (position and rotation)."""
+
+    def propose(self, rng: np.random.Generator, z: Scene) -> Scene:
+        """Two objects swapped; the scene itself where all are of one category."""
+        pairs = _unlike_pairs(z)
+        return _swapped(z, *pairs[int(rng.integers(len(pairs)))]) if pairs else z
+
+    def log_q(self, to: Scene, given: Scene) -> float:
+        """Log probability of the step."""
+        pairs = _unlike_pairs(given)
+        if not pairs:
+            return 0.0 if to == given else -math.inf
+        changed = _changed(to, given)
+        if changed is None or len(changed) != 2:
+            return -math.inf
+        i, j = changed
+        return -math.log(len(pairs)) if (i, j) in pairs and _swapped(given, i, j) == to else -math.inf
+
+
+def _unlike_pairs(z: Scene) -> list[tuple[int, int]]:
+    return [(i, j) for i, j in combinations(range(len(z.objects)), 2)
+            if z.objects[i].category != z.objects[j].category]  # fmt: skip
+
+
+def _swapped(z: Scene, i: int, j: int) -> Scene:
+    a, b = z.objects[i], z.objects[j]
+    with_i = _with(z, i, replace(a, x=b.x, y=b.y, rotation=b.rotation))
+    return _with(with_i, j, replace(b, x=a.x, y=a.y, rotation=a.rotation))
+
+
+@dataclass(frozen=True)
+class RedrawObjects:
+    """One to three objects are drawn anew, each from the prior of a single object."""
+
+    vocabulary: Vocabulary
+    counts: tuple[int, ...] = (1, 2, 3)
+
+    def propose(self, rng: np.random.Generator, z: Scene) -> Scene:
+        """Some objects drawn anew."""
+        counts = self._counts(len(z.objects))
+        chosen = rng.choice(len(z.objects), size=counts[int(rng.integers(len(counts)))], replace=False)
+        for index in sorted(int(i) for i in chosen):
+            z = _with(z, index, draw_object(rng, self.vocabulary))
+        return z
+
+    def log_q(self, to: Scene, given: Scene) -> float:
+        """Log density of the step."""
+        changed, n = _changed(to, given), len(given.objects)
+        if changed is None or len(changed) not in self._counts(n):
+            return -math.inf
+        pairs = [(to.objects[i], given.objects[i]) for i in changed]
+        if any(a.x == b.x or a.y == b.y or a.rotation == b.rotation for a, b in pairs):
+            return -math.inf
+        if not all(self.vocabulary.allows(a) for a, _ in pairs):
+            return -math.inf
+        ways = math.comb(n, len(changed)) * len(self._counts(n))
+        return len(changed) * log_object_density(self.vocabulary) - math.log(ways)
+
+    def _counts(self, n: int) -> tuple[int, ...]:
+        return tuple(k for k in self.counts if k <= n)
+
+
+@dataclass(frozen=True)
+class RedrawNuisances:
+    """Camera and lights are drawn anew from their prior; the objects stay."""
+
+    def propose(self, rng: np.random.Generator, z: Scene) -> Scene:
+        """New nuisances."""
+        return replace(z, nuisances=draw_nuisances(rng))
+
+    def log_q(self, to: Scene, given: Scene) -> float:
+        """Log density of the step."""
+        if to.objects != given.objects:
+            return -math.inf
+        news = [value for name in REACH for value in getattr(to.nuisances, name)]
+        olds = [value for name in REACH for value in getattr(given.nuisances, name)]
+        return LOG_NUISANCES_DENSITY if all(a != b for a, b in zip(news, olds, strict=True)) else -math.inf
+
+
+@dataclass(frozen=True)
+class FreshScene:
+    """A new scene from the prior, whatever the old one was; the only move that changes the number of objects."""
+
+    prior: ScenePrior
+
+    def propose(self, rng: np.random.Generator, z: Scene) -> Scene:
+        """A draw from the prior."""
+        return self.prior.sample(rng)
+
+    def log_q(self, to: Scene, given: Scene) -> float:
+        """The prior's log density (without the same constant), so that prior and proposal cancel."""
+        alike = len(to.objects) == len(given.objects) and (
+            to.nuisances == given.nuisances
+            or any((a.x, a.y) == (b.x, b.y) for a, b in zip(to.objects, given.objects, strict=True))
+        )
+        return -math.inf if alike else self.prior.log_density(to)
+
+
+@dataclass(frozen=True)
+class Mixture:
+    """One of several moves, drawn with these probabilities."""
+
+    moves: tuple[SceneMove, ...]
+    weights: tuple[float, ...]
+
+    def __post_init__(self) -> None:
+        if len(self.moves) != len(self.weights) or min(self.weights) <= 0 or abs(sum(self.weights) - 1) > 1e-9:
+            raise ValueError(f"{len(self.moves)} moves need as many positive weights that sum to 1, not {self.weights}")
+
+    def propose(self, rng: np.random.Generator, z: Scene) -> Scene:
+        """One of the moves."""
+        return self.moves[int(rng.choice(len(self.moves), p=self.weights))].propose(rng, z)
+
+    def log_q(self, to: Scene, given: Scene) -> float:
+        """Log of the weighted sum of the moves' densities."""
+        return _log_sum([math.log(w) + m.log_q(to, given) for m, w in zip(self.moves, self.weights, strict=True)])
+
+
+def _log_sum(terms: Sequence[float]) -> float:
+    top = max(terms)
+    return top if top == -math.inf else top + math.log(sum(math.exp(t - top) for t in terms))
+
+
+def block_moves(prior: ScenePrior) -> Mixture:
+    """The block kernel: mostly one object at a time, now and then new nuisances or a whole new scene."""
+    moves: tuple[SceneMove, ...] = (
+        JitterObject(),
+        RedrawCategory(prior.vocabulary),
+        SwapObjects(),
+        RedrawObjects(prior.vocabulary),
+        RedrawNuisances(),
+        FreshScene(prior),
+    )
+    return Mixture(moves, (0.3, 0.25, 0.05, 0.3, 0.05, 0.05))
