@@ -1,0 +1,41 @@
+"""Which files a renderer's pictures depend on, and their hash."""
+
+from __future__ import annotations
+
+import hashlib
+from pathlib import Path
+
+from scenes.errors import InputError
+from scenes.vocabulary import Vocabulary
+
+FOLDER = Path(__file__).resolve().parent.parent / "blender_assets"
+
+
+def mesh_paths(vocabulary: Vocabulary, folder: Path = FOLDER) -> tuple[tuple[str, str], ...]:
+    """(shape, path of its mesh): a card's path as it stands, or below `folder`/shapes; raises InputError if absent."""
+    found: list[tuple[str, str]] = []
+    for shape in vocabulary.shapes:
+        mesh = Path(vocabulary.card(shape).mesh)
+        places = [mesh] if mesh.is_absolute() else [folder / "shapes" / mesh, mesh]
+        path = next((place for place in places if place.is_file()), None)
+        if path is None:
+            tried = " and ".join(map(str, places))
+            raise InputError(f"the mesh of shape {shape!r} is not there: tried {tried}; correct the shape's card")
+        found.append((shape, str(path.resolve())))
+    return tuple(found)
+
+
+def base_scene(folder: Path = FOLDER) -> str:
+    """The path of the base scene; raises InputError if it is not there."""
+    path = folder / "base_scene.blend"
+    if not path.is_file():
+        raise InputError(f"no base scene at {path}; make it with `python -m blender_assets.make_assets`")
+    return str(path.resolve())
+
+
+def assets_hash(meshes: tuple[tuple[str, str], ...], scene: str) -> str:
+    """sha256 (hex, 16 characters) of the base scene and of each shape's name and mesh."""
+    digest = hashlib.sha256()
+    for name, path in (("base scene", scene), *sorted(meshes)):
+        digest.update(name.encode() + b"\0" + hashlib.sha256(Path(path).read_bytes()).digest())
+    return digest.hexdigest()[:16]

@@ -1,0 +1,41 @@
+"""Can this scene be rendered at all? Looked at before anything is started."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import astuple
+
+from scenes.errors import InputError, unknown
+from scenes.scene import ATTRIBUTES, Scene, SceneObject
+from scenes.vocabulary import RADIUS, RGB, Vocabulary
+
+MAX_OBJECTS = 255  # a mask holds one byte a pixel
+
+
+def check_scenes(scenes: Sequence[Scene], vocabulary: Vocabulary) -> None:
+    """Raises InputError where a scene has a value that is unknown or no number. A revoked value may be rendered."""
+    for scene in scenes:
+        if len(scene.objects) > MAX_OBJECTS:
+            raise InputError(f"a scene of {len(scene.objects)} objects cannot be rendered; at most {MAX_OBJECTS} can")
+        for item in scene.objects:
+            _check_object(item, vocabulary)
+        numbers = [value for offset in astuple(scene.nuisances) for value in offset]
+        _check_finite(numbers, "a nuisance")
+
+
+def _check_object(item: SceneObject, vocabulary: Vocabulary) -> None:
+    for attribute in ATTRIBUTES:
+        value = getattr(item, attribute)
+        if value not in vocabulary.values(attribute):
+            fix = "Introduce it in [scene] or drop it." if attribute == "shape" else ""
+            raise unknown(attribute, value, vocabulary.values(attribute), fix)
+    if item.size not in RADIUS or item.color not in RGB:
+        raise InputError(f"no radius or color is known for {item.size!r}, {item.color!r}")
+    _check_finite([item.x, item.y, item.rotation], "an object's x, y or rotation")
+
+
+def _check_finite(numbers: list[float], what: str) -> None:
+    for number in numbers:
+        if not math.isfinite(number):
+            raise InputError(f"{what} is {number!r}; it must be a finite number")

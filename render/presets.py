@@ -1,0 +1,47 @@
+"""How large and how carefully a scene is rendered."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from scenes.errors import unknown
+
+Denoise = Literal["high", "fast"]
+
+
+@dataclass(frozen=True, slots=True)
+class Preset:
+    """Settings of a render: size in pixels, samples a pixel, OpenImageDenoise quality or none, light bounces.
+
+    A persistent preset keeps Cycles' data between scenes; the published way (clevr-dataset-gen) did not.
+    """
+
+    name: str
+    width: int
+    height: int
+    samples: int
+    denoise: Denoise | None
+    max_bounces: int = 4  # looks equal to 12; 2 or fewer darkens
+    persistent: bool = True
+
+
+# clevr: clevr-dataset-gen's 512 samples and its base scene's 12 bounces, at the released pictures' size.
+_ALL = (
+    Preset("clevr", 480, 320, 512, None, max_bounces=12),
+    Preset("reference", 480, 320, 16, "high"),
+    Preset("fast", 240, 160, 4, "fast"),
+    Preset("draft", 120, 80, 2, "fast"),
+)
+PRESETS = {preset.name: preset for preset in _ALL}
+# To be timed with a process of its own for each picture.
+PUBLISHED = Preset("published", 480, 320, 512, None, max_bounces=12, persistent=False)
+
+
+def preset_named(preset: str | Preset) -> Preset:
+    """The preset of this name (a Preset is given back as it is); InputError names those there are."""
+    if isinstance(preset, Preset):
+        return preset
+    if preset not in PRESETS:
+        raise unknown("preset", preset, PRESETS)
+    return PRESETS[preset]
