@@ -53,6 +53,12 @@ def prior_batches(
         yield prior_draws(seed, indices[i : i + batch], prior, scorer, target)
 
 
+def reweigh(draws: Sequence[Draw[Z]], target: Target) -> list[Draw[Z]]:
+    """The same prior draws weighed for another target; nothing is rendered."""
+    weights = [target.log_weight(draw.evaluation.log_probs) for draw in draws]
+    return [d._replace(evaluation=d.evaluation._replace(log_weight=w)) for d, w in zip(draws, weights, strict=True)]
+
+
 def clopper_pearson(hits: int, n: int, level: float = 0.95) -> Interval:
     """The exact interval of a rate after `hits` of n (Clopper and Pearson 1934); (0, 1) for n = 0."""
     if not 0 <= hits <= n:

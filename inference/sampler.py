@@ -1,4 +1,4 @@
-"""Several chains, one round at a time, that can be stopped after any round and resumed to the same draws, bit for bit."""
+"""Several chains, one round at a time: stopped after any round they resume to the same draws, bit for bit."""
 
 from __future__ import annotations
 

@@ -1,0 +1,88 @@
+"""The sampler as a Pyro kernel: `pyro.infer.MCMC(PyroKernel(...), num_samples, warmup_steps).run()`."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Callable
+from typing import Generic
+
+import torch
+from pyro.infer.mcmc.mcmc_kernel import MCMCKernel
+
+from inference.rng import CHAIN_STREAM, stream
+from inference.types import Kernel, State, Z
+
+Params = dict[str, torch.Tensor]
+
+
+class PyroKernel(MCMCKernel, Generic[Z]):
+    """Steps any kernel of this package; Pyro sees one tensor, `site`, made by `encode` and read by `decode`.
+
+    `encode` and `decode` must be each other's inverse, and `encode` give one shape throughout (pad scenes of varying
+    size). With `seed`, chain c gives the same draws as chain c of `inference.sampler`; for parallel chains
+    (mp_context) leave it None: each process then draws from Pyro's own seed.
+    """
+
+    def __init__(
+        self,
+        kernel: Kernel[Z],
+        initial: Z,
+        encode: Callable[[Z], torch.Tensor],
+        decode: Callable[[torch.Tensor], Z],
+        seed: int | None = None,
+        site: str = "z",
+    ) -> None:
+        self.kernel = kernel
+        self.initial = initial
+        self.encode = encode
+        self.decode = decode
+        self.seed = seed
+        self.site = site
+        self._state: State[Z] | None = None
+        self._n_setups = 0
+        self._start_chain(0)
+
+    def _start_chain(self, chain: int) -> None:
+        seed = torch.initial_seed() if self.seed is None else self.seed
+        self._rng = stream(seed, CHAIN_STREAM, chain)
+        self._n_steps = self._n_accepted = 0
+
+    def setup(self, warmup_steps: int, *args: object, **kwargs: object) -> None:
+        """Pyro calls this at the start of every chain."""
+        self._start_chain(self._n_setups)
+        self._n_setups += 1
+
+    @property
+    def initial_params(self) -> Params:
+        """The first state of the chain."""
+        return {self.site: self.encode(self.initial)}
+
+    @initial_params.setter
+    def initial_params(self, params: Params) -> None:
+        self.initial = self.decode(params[self.site])
+
+    def sample(self, params: Params) -> Params:
+        """One step from these params; renders them only where they are not the current state."""
+        state = self._state_of(params[self.site])
+        self._state, info = self.kernel.step(self._rng, state)
+        self._n_steps += 1
+        self._n_accepted += info.is_accepted
+        return {self.site: self.encode(self._state.z)}
+
+    def _state_of(self, encoded: torch.Tensor) -> State[Z]:
+        if self._state is not None and torch.equal(self.encode(self._state.z), encoded):
+            return self._state
+        return self.kernel.init(self.decode(encoded))
+
+    def logging(self) -> OrderedDict[str, str]:
+        """For Pyro's progress bar."""
+        return OrderedDict([("acc. rate", f"{self.acceptance_rate:.3f}")])
+
+    def diagnostics(self) -> dict[str, float]:
+        """For `MCMC.diagnostics`."""
+        return {"acceptance rate": self.acceptance_rate}
+
+    @property
+    def acceptance_rate(self) -> float:
+        """Share of this chain's steps that moved."""
+        return self._n_accepted / max(1, self._n_steps)
