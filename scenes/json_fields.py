@@ -1,0 +1,68 @@
+"""Typed parts of untrusted JSON: each gives the part, or an InputError that says where and what was found."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import cast
+
+from scenes.errors import InputError
+
+Json = dict[str, object]
+
+
+def short(value: object) -> str:
+    """The value as Python writes it, cut to 80 characters."""
+    text = repr(value)
+    return text if len(text) <= 80 else text[:77] + "..."
+
+
+def mapping(value: object, where: str) -> Mapping[str, object]:
+    """A JSON object."""
+    if not isinstance(value, dict):
+        raise InputError(f"{where} is {short(value)}; expected an object {{...}}")
+    return cast(dict[str, object], value)
+
+
+def listed(value: object, where: str) -> list[object]:
+    """A JSON array."""
+    if not isinstance(value, list):
+        raise InputError(f"{where} is {short(value)}; expected a list [...]")
+    return value
+
+
+def field(record: Mapping[str, object], key: str, where: str) -> object:
+    """The value of a key that has to be there."""
+    if key not in record:
+        raise InputError(f"{where} has no {key!r}; it has {', '.join(map(repr, record)) or 'nothing'}")
+    return record[key]
+
+
+def text(value: object, where: str) -> str:
+    """A string."""
+    if not isinstance(value, str):
+        raise InputError(f"{where} is {short(value)}; expected a string")
+    return value
+
+
+def whole(value: object, where: str) -> int:
+    """An integer."""
+    if type(value) is not int:
+        raise InputError(f"{where} is {short(value)}; expected a whole number")
+    return value
+
+
+def finite(value: object, where: str) -> float:
+    """A number, neither NaN nor infinite."""
+    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
+        raise InputError(f"{where} is {short(value)}; expected a finite number")
+    return float(value)
+
+
+def triple(value: object, where: str) -> tuple[float, float, float]:
+    """Three finite numbers."""
+    numbers = listed(value, where)
+    if len(numbers) != 3:
+        raise InputError(f"{where} has {len(numbers)} numbers; expected three, x y z")
+    x, y, z = (finite(number, f"{where}[{axis}]") for axis, number in zip("xyz", numbers, strict=True))
+    return (x, y, z)

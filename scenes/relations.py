@@ -1,0 +1,53 @@
+"""Which object is left of, right of, in front of and behind which: CLEVR's relations, as lists and graph."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import networkx as nx
+
+from scenes.scene import ATTRIBUTES, Scene, Vec3
+
+# The same in every published CLEVR v1.0 scene (`directions` of CLEVR_*_scenes.json): taken from the base
+# camera, before its offset, so that relations do not depend on the nuisances.
+_RIGHT: Vec3 = (0.6563112735748291, 0.7544902563095093, 0.0)
+_BEHIND: Vec3 = (-0.754490315914154, 0.6563112735748291, 0.0)
+
+
+def _opposite(direction: Vec3) -> Vec3:
+    x, y, z = direction
+    return (-x, -y, -z)
+
+
+DIRECTIONS: dict[str, Vec3] = {
+    "left": _opposite(_RIGHT),
+    "right": _RIGHT,
+    "front": _opposite(_BEHIND),
+    "behind": _BEHIND,
+}
+RELATIONS = tuple(DIRECTIONS)
+# j is r of i where (c_j - c_i) . direction_r > MARGIN, Blender units (clevr-dataset-gen, render_images.py).
+MARGIN = 0.2
+
+
+def related(scene: Scene) -> dict[str, list[list[int]]]:
+    """CLEVR's `relationships`: related(scene)["left"][i] lists, ascending, what is left of object i."""
+    places = tuple((item.x, item.y) for item in scene.objects)
+    return {name: [_beyond(places, at, name) for at in places] for name in RELATIONS}
+
+
+def _beyond(places: Iterable[tuple[float, float]], origin: tuple[float, float], name: str) -> list[int]:
+    dx, dy, _ = DIRECTIONS[name]
+    x0, y0 = origin
+    return [j for j, (x, y) in enumerate(places) if (x - x0) * dx + (y - y0) * dy > MARGIN]
+
+
+def relation_graph(scene: Scene) -> nx.MultiDiGraph:
+    """The scene as a graph: a node per object index, an edge j -> i with key "left" where j is left of i."""
+    graph = nx.MultiDiGraph()
+    for index, item in enumerate(scene.objects):
+        names = (*ATTRIBUTES, "x", "y", "rotation")
+        graph.add_node(index, **{name: getattr(item, name) for name in names})
+    for name, rows in related(scene).items():
+        graph.add_edges_from((j, i, name) for i, row in enumerate(rows) for j in row)
+    return graph
