@@ -1,0 +1,158 @@
+"""Makes CLEVR's empty stage: camera, lights and the ground that rises to a wall. Runs inside Blender only.
+
+The numbers are facts measured on CLEVR's base scene as Blender 4.5 reads it (clevr-dataset-gen).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import comb
+from pathlib import Path
+
+import bpy
+import numpy as np
+from numpy.typing import NDArray
+
+from blender_assets.materials import make_metal, make_rubber
+from scenes.camera import FOCAL_MM, HEIGHT_PX, POSITION, SENSOR_MM, WIDTH_PX
+
+Vec3 = tuple[float, float, float]
+
+
+@dataclass(frozen=True)
+class Lamp:
+    """A square area light that faces the origin; size in Blender units, energy in watts, color linear RGB."""
+
+    name: str
+    location: Vec3
+    size: float
+    energy: float
+    color: Vec3
+
+
+LAMPS = (
+    Lamp("Key", (6.44671, -2.90517, 4.2584), 0.5, 78.539818, (1.0, 0.932309, 0.816664)),
+    Lamp("Fill", (-4.67112, -4.0136, 3.01122), 0.5, 23.561945, (0.761666, 0.81772, 1.0)),
+    Lamp("Back", (-1.1685, 2.64602, 5.81574), 1.0, 39.269909, (1.0, 1.0, 1.0)),
+)
+SUN_ROTATION, SUN_ENERGY, SUN_ANGLE = (0.236028, 0.41688, 0.097079), 0.45, 0.199337
+SUN_LOCATION = (11.6608, -6.628, 25.8232)
+
+GROUND_LOCATION, GROUND_TURN, GROUND_DEPTH = (-24.06276, -17.99667, 0.0), 2.697982, 56.485
+# The wall curve is a Bezier curve of degree 4 in the ground's own x and z.
+GROUND_CURVE = ((-23.5557, 0.0), (-0.4271, 0.0), (1.5413, 0.0), (2.2163, 0.0), (4.0812, 23.2149))
+GROUND_ROWS, GROUND_COLUMNS = 96, 2
+
+
+def make_base_scene(path: Path) -> None:
+    """Writes base_scene.blend: Camera, Target, Key, Fill, Back, Sun, Ground and the materials rubber and metal."""
+    bpy.ops.wm.read_factory_settings(use_empty=True)
+    scene = bpy.context.scene
+    scene.name = "Scene"
+    target = _add("Target", None)
+    _add_camera(target)
+    for lamp in LAMPS:
+        _add_lamp(lamp, target)
+    _add_sun()
+    _add_ground()
+    make_rubber()
+    make_metal()
+    _set_render(scene)
+    _save(path)
+
+
+def _add(name: str, data: bpy.types.ID | None, location: Vec3 = (0.0, 0.0, 0.0)) -> bpy.types.Object:
+    made = bpy.data.objects.new(name, data)
+    made.location = location
+    bpy.context.scene.collection.objects.link(made)
+    return made
+
+
+def _track(thing: bpy.types.Object, target: bpy.types.Object) -> None:
+    constraint = thing.constraints.new("TRACK_TO")
+    constraint.target = target
+    constraint.track_axis = "TRACK_NEGATIVE_Z"
+    constraint.up_axis = "UP_Y"
+
+
+def _add_camera(target: bpy.types.Object) -> None:
+    data = bpy.data.cameras.new("Camera")
+    data.lens, data.sensor_width, data.sensor_height, data.sensor_fit = FOCAL_MM, SENSOR_MM, 18.0, "AUTO"
+    data.clip_start, data.clip_end = 0.1, 100.0
+    camera = _add("Camera", data, POSITION)
+    _track(camera, target)
+    bpy.context.scene.camera = camera
+
+
+def _add_lamp(lamp: Lamp, target: bpy.types.Object) -> None:
+    data = bpy.data.lights.new(lamp.name, "AREA")
+    data.shape, data.size, data.energy, data.color = "SQUARE", lamp.size, lamp.energy, lamp.color
+    made = _add(lamp.name, data, lamp.location)
+    made.visible_camera = False
+    _track(made, target)
+
+
+def _add_sun() -> None:
+    data = bpy.data.lights.new("Sun", "SUN")
+    data.energy, data.angle = SUN_ENERGY, SUN_ANGLE
+    made = _add("Sun", data, SUN_LOCATION)
+    made.rotation_euler = SUN_ROTATION
+    made.visible_camera = False
+
+
+def wall_curve(rows: int) -> NDArray[np.float64]:
+    """(rows + 1, 2): the ground's profile, x and z in its own frame."""
+    t = np.linspace(0.0, 1.0, rows + 1)[:, None]
+    degree = len(GROUND_CURVE) - 1
+    weights = [comb(degree, k) * t**k * (1.0 - t) ** (degree - k) for k in range(degree + 1)]
+    return sum((w * np.asarray(p) for w, p in zip(weights, GROUND_CURVE, strict=True)), np.zeros((rows + 1, 2)))
+
+
+def _add_ground() -> None:
+    profile = wall_curve(GROUND_ROWS)
+    depth = np.linspace(0.0, -GROUND_DEPTH, GROUND_COLUMNS + 1)
+    vertices = [(x, y, z) for y in depth.tolist() for x, z in profile.tolist()]
+    width = GROUND_ROWS + 1
+    faces = [
+        (c * width + r, (c + 1) * width + r, (c + 1) * width + r + 1, c * width + r + 1)
+        for c in range(GROUND_COLUMNS)
+        for r in range(GROUND_ROWS)
+    ]
+    mesh = bpy.data.meshes.new("Ground")
+    mesh.from_pydata(vertices, [], faces)
+    mesh.shade_smooth()
+    ground = _add("Ground", mesh, GROUND_LOCATION)
+    ground.rotation_euler = (0.0, 0.0, GROUND_TURN)
+
+
+def _set_render(scene: bpy.types.Scene) -> None:
+    world = bpy.data.worlds.new("World")
+    world.use_nodes = True
+    world.node_tree.nodes["Background"].inputs["Strength"].default_value = 0.0
+    scene.world = world
+    scene.render.engine = "CYCLES"
+    scene.render.resolution_x, scene.render.resolution_y = WIDTH_PX, HEIGHT_PX
+    scene.render.resolution_percentage = 100
+    scene.render.filepath = "//"
+    scene.render.dither_intensity = 0.0
+    scene.display_settings.display_device = "sRGB"
+    scene.view_settings.view_transform = "Standard"
+    scene.view_settings.exposure, scene.view_settings.gamma = 0.0, 1.0
+    cycles = scene.cycles
+    cycles.blur_glossy, cycles.max_bounces, cycles.transparent_max_bounces = 2.0, 12, 8
+    cycles.use_light_tree, cycles.use_adaptive_sampling, cycles.seed = False, False, 0
+
+
+def _forget_folders() -> None:
+    """Drops the workspaces that are not shown, and the folder that Blender's file browser starts in: this user's."""
+    for space in (space for screen in bpy.data.screens for area in screen.areas for space in area.spaces):
+        if space.type == "FILE_BROWSER" and space.params:
+            space.params.directory = b"//"
+    shown = bpy.context.window_manager.windows[0].workspace
+    bpy.data.batch_remove([workspace for workspace in bpy.data.workspaces if workspace != shown])
+
+
+def _save(path: Path) -> None:
+    _forget_folders()
+    bpy.ops.outliner.orphans_purge(do_local_ids=True, do_linked_ids=True, do_recursive=True)
+    bpy.ops.wm.save_as_mainfile(filepath=str(path), compress=True, copy=True)
