@@ -1,0 +1,240 @@
+"""Train the shipped model: pictures, objects, calibration, evaluation, card.
+
+python -m clevr_models.train_percept DATASET OUT --seed 1 --epochs 8
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import math
+import sys
+import time
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import cast
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from safetensors import safe_open
+from safetensors.torch import load_file, save
+from torch import Tensor
+
+from clevr_models.calibrate_percept import calibrate
+from clevr_models.evaluate_percept import evaluate, write_card
+from clevr_models.percept import Percept, channels_last, compact, expand
+from clevr_models.percept_data import Scenes, kept_out, load_scenes, to_pixels
+from clevr_models.percept_loss import Labels, Loss, grid_loss
+from clevr_models.weights import load_into, read_card, read_safetensors, write_safetensors
+from scenes.errors import InputError, RunError
+
+LEARNING_RATE = (
+    3e-3  # at its highest: rises over the first 5 % of the steps, then falls to zero along a cosine
+)
+WARMUP = 0.05
+WEIGHT_DECAY = 1e-3
+CHECKPOINT_S = 120.0
+PROGRESS_S = 20.0
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What decides the weights, the data aside. A checkpoint of other settings is refused."""
+
+    seed: int
+    epochs: int
+    batch_size: int
+    limit: int | None
+    scenes: int
+    start: str  # sha256 of the weights that training began with, or ""
+
+
+def train(
+    dataset: Path,
+    out: Path,
+    *,
+    seed: int,
+    epochs: int,
+    device: str = "auto",
+    batch_size: int = 32,
+    limit: int | None = None,
+    start: Path | None = None,
+) -> Path:
+    """Train on the first `limit` scenes of split "train" and give the weights' path, OUT/percept.safetensors.
+
+    Killed at any moment, it goes on from its last checkpoint in OUT. `start` names weights to begin with.
+    Every 25th scene is kept out, to calibrate. InputError on bad data, RunError on another run's folder.
+    """
+    target = _device(device)
+    scenes = load_scenes(dataset, "train", limit)
+    fresh = str(read_card(start)["sha256"]) if start else ""
+    settings = Settings(seed, epochs, batch_size, limit, len(scenes.numbers), fresh)
+    torch.manual_seed(seed)
+    percept = Percept()
+    if start:
+        load_into(percept, expand(read_safetensors(start)), start)
+    channels_last(percept.to(target))
+    held = kept_out(len(scenes.numbers))
+    _fit(percept, scenes, np.flatnonzero(~held), settings, out)
+    percept.eval()
+    calibrate(percept, scenes.take(np.flatnonzero(held)))
+    weights = out / "percept.safetensors"
+    write_safetensors(weights, compact(percept), {"model": "percept", "training": asdict(settings)})
+    return weights
+
+
+def _device(name: str) -> torch.device:
+    if name == "auto":
+        return torch.device("cuda" if torch.cuda.is_available() else "cpu")
+    if name == "cuda" and not torch.cuda.is_available():
+        raise InputError("device 'cuda' is not there; use --device cpu or auto")
+    if name not in ("cpu", "cuda"):
+        raise InputError(f"device {name!r} is not known (auto, cpu, cuda)")
+    return torch.device(name)
+
+
+def _fit(percept: Percept, scenes: Scenes, rows: NDArray[np.int64], settings: Settings, out: Path) -> None:
+    percept.train()
+    weights = list(percept.network.parameters())
+    optimizer = torch.optim.AdamW(weights, lr=LEARNING_RATE, weight_decay=WEIGHT_DECAY)
+    batch_size = min(settings.batch_size, len(rows))
+    steps_an_epoch = max(len(rows) // max(batch_size, 1), 1)
+    total = steps_an_epoch * settings.epochs
+    first = _resume(percept, optimizer, settings, out)
+    progress = _Progress(first, total, batch_size)
+    saved = time.monotonic()
+    for step in range(first, total):
+        epoch, place = divmod(step, steps_an_epoch)
+        order = np.random.default_rng((settings.seed, epoch)).permutation(rows)
+        batch = scenes.take(np.sort(order[place * batch_size : (place + 1) * batch_size]))
+        for group in optimizer.param_groups:
+            group["lr"] = LEARNING_RATE * _schedule(step / total)
+        progress.show(step, _step(percept, optimizer, batch))
+        if time.monotonic() - saved > CHECKPOINT_S or step == total - 1:
+            _save(percept, optimizer, settings, step + 1, out)
+            saved = time.monotonic()
+
+
+def _schedule(done: float) -> float:
+    if done < WARMUP:
+        return 0.02 + 0.98 * done / WARMUP
+    return 0.5 * (1.0 + math.cos(math.pi * (done - WARMUP) / (1.0 - WARMUP)))
+
+
+def _step(percept: Percept, optimizer: torch.optim.Optimizer, batch: Scenes) -> Loss:
+    device = next(percept.parameters()).device
+    pixels = to_pixels(batch.pictures).to(device)
+    arrays = (batch.numbers, batch.cells, batch.attributes, batch.positions)
+    labels = Labels(*(torch.from_numpy(array).to(device) for array in arrays))
+    with torch.autocast(device.type, dtype=torch.bfloat16):
+        features = percept.network.features(pixels)
+    loss = grid_loss(percept.network.evidence(features), labels)
+    optimizer.zero_grad(set_to_none=True)
+    loss.total.backward()  # type: ignore[no-untyped-call]
+    torch.nn.utils.clip_grad_norm_(percept.network.parameters(), 5.0)
+    optimizer.step()
+    return Loss(*(part.detach() for part in loss))
+
+
+class _Progress:
+    """One line every 20 seconds: step, losses, pictures a second, time left."""
+
+    def __init__(self, first: int, total: int, batch_size: int) -> None:
+        self.first, self.total, self.batch_size = first, total, batch_size
+        self.begun = self.shown = time.monotonic()
+        self.losses: list[Loss] = []
+
+    def show(self, step: int, loss: Loss) -> None:
+        self.losses.append(loss)
+        now = time.monotonic()
+        if now - self.shown < PROGRESS_S and step + 1 < self.total:
+            return
+        done = step + 1 - self.first
+        mean = [float(torch.stack(parts).mean()) for parts in zip(*self.losses, strict=True)]
+        rate, left = (
+            done * self.batch_size / (now - self.begun),
+            (now - self.begun) / done * (self.total - step - 1),
+        )
+        text = "loss {:.3f} (presence {:.3f}, attributes {:.3f}, position {:.4f})".format(*mean)
+        print(
+            f"step {step + 1}/{self.total}  {text}  {rate:.0f} pictures/s  {left / 60:.1f} min left",
+            flush=True,
+        )
+        self.shown, self.losses = now, []
+
+
+def _save(
+    percept: Percept, optimizer: torch.optim.Optimizer, settings: Settings, step: int, out: Path
+) -> None:
+    """One file, so that weights, optimizer and step always belong together."""
+    tensors = {f"model.{name}": tensor for name, tensor in percept.state_dict().items()}
+    for index, name, tensor in _moments(optimizer):
+        tensors[f"optimizer.{index}.{name}"] = tensor
+    whole = {name: tensor.detach().cpu().contiguous() for name, tensor in tensors.items()}
+    whole["step"] = torch.tensor(step)
+    metadata = {"settings": json.dumps(asdict(settings), sort_keys=True)}
+    out.mkdir(parents=True, exist_ok=True)
+    temporary = out / "checkpoint.safetensors.part"
+    temporary.write_bytes(save(whole, metadata))
+    temporary.replace(out / "checkpoint.safetensors")
+
+
+def _moments(optimizer: torch.optim.Optimizer) -> Iterator[tuple[int, str, Tensor]]:
+    for index, parameter in enumerate(optimizer.param_groups[0]["params"]):
+        for name, tensor in optimizer.state[parameter].items():
+            yield index, name, tensor
+
+
+def _resume(percept: Percept, optimizer: torch.optim.Optimizer, settings: Settings, out: Path) -> int:
+    """Load the checkpoint of OUT, if there is one, and give the number of steps it has done."""
+    path = out / "checkpoint.safetensors"
+    if not path.exists():
+        return 0
+    if _settings_of(path) != json.loads(json.dumps(asdict(settings))):
+        raise RunError(
+            f"{path} belongs to a run with other settings ({_settings_of(path)}); choose another folder"
+        )
+    tensors = load_file(path)
+    model = {name[len("model.") :]: t for name, t in tensors.items() if name.startswith("model.")}
+    percept.load_state_dict(model)
+    for index, parameter in enumerate(optimizer.param_groups[0]["params"]):
+        prefix = f"optimizer.{index}."
+        found = {n[len(prefix) :]: t for n, t in tensors.items() if n.startswith(prefix)}
+        moved = {n: t if n == "step" else t.to(parameter.device) for n, t in found.items()}
+        optimizer.state[parameter] = moved
+    return int(tensors["step"])
+
+
+def _settings_of(path: Path) -> dict[str, object]:
+    with safe_open(path, framework="pt") as file:
+        return cast(dict[str, object], json.loads(file.metadata()["settings"]))
+
+
+def main(arguments: list[str]) -> None:
+    """The command line of this file."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("dataset", type=Path)
+    parser.add_argument("out", type=Path)
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--epochs", type=int, default=8)
+    parser.add_argument("--batch-size", type=int, default=32)
+    parser.add_argument("--device", default="auto")
+    parser.add_argument("--limit", type=int)
+    parser.add_argument("--start", type=Path, help="weights to begin with")
+    parser.add_argument("--no-report", action="store_true", help="do not evaluate on split val")
+    given = parser.parse_args(arguments)
+    options = {
+        name: getattr(given, name) for name in ("seed", "epochs", "device", "batch_size", "limit", "start")
+    }
+    weights = train(given.dataset, given.out, **options)
+    print(f"weights: {weights}")
+    if not given.no_report:
+        report = evaluate(weights, given.dataset, "val")
+        write_card(weights, given.dataset, report)
+        print(report.text())
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])
