@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import multiprocessing
 from collections import OrderedDict
 from collections.abc import Callable
-from typing import Generic
+from typing import ClassVar, Generic
 
 import torch
 from pyro.infer.mcmc.mcmc_kernel import MCMCKernel
@@ -12,6 +13,7 @@ from pyro.infer.mcmc.mcmc_kernel import MCMCKernel
 from inference.rng import CHAIN_STREAM, stream
 from inference.types import Kernel, State, Z
 
+MAX_SEED = 2**32 - 1  # Pyro seeds the process of chain c with (its own seed + c) modulo this
 Params = dict[str, torch.Tensor]
 
 
@@ -19,9 +21,11 @@ class PyroKernel(MCMCKernel, Generic[Z]):
     """Steps any kernel of this package; Pyro sees one tensor, `site`, made by `encode` and read by `decode`.
 
     `encode` and `decode` must be each other's inverse, and `encode` give one shape throughout (pad scenes of varying
-    size). With `seed`, chain c gives the same draws as chain c of `inference.sampler`; for parallel chains
-    (mp_context) leave it None: each process then draws from Pyro's own seed.
+    size). Chain c gives the same draws as chain c of `inference.sampler` with this seed (without one: torch's initial
+    seed), whether Pyro runs its chains in turn or in processes; set Pyro's seed before the kernel is made.
     """
+
+    transforms: ClassVar[dict[str, object]] = {}  # Pyro looks here, or else for a model, which there is none of
 
     def __init__(
         self,
@@ -36,20 +40,22 @@ class PyroKernel(MCMCKernel, Generic[Z]):
         self.initial = initial
         self.encode = encode
         self.decode = decode
-        self.seed = seed
         self.site = site
+        self.seed = torch.initial_seed() if seed is None else seed
+        self._pyro_seed = torch.initial_seed()
         self._state: State[Z] | None = None
         self._n_setups = 0
         self._start_chain(0)
 
     def _start_chain(self, chain: int) -> None:
-        seed = torch.initial_seed() if self.seed is None else self.seed
-        self._rng = stream(seed, CHAIN_STREAM, chain)
+        self._rng = stream(self.seed, CHAIN_STREAM, chain)
         self._n_steps = self._n_accepted = 0
 
     def setup(self, warmup_steps: int, *args: object, **kwargs: object) -> None:
         """Pyro calls this at the start of every chain."""
-        self._start_chain(self._n_setups)
+        in_process = multiprocessing.parent_process() is not None
+        offset = (torch.initial_seed() - self._pyro_seed) % MAX_SEED if in_process else 0
+        self._start_chain(self._n_setups + offset)
         self._n_setups += 1
 
     @property
