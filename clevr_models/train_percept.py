@@ -27,6 +27,7 @@ from clevr_models.evaluate_percept import evaluate, write_card
 from clevr_models.percept import Percept, channels_last, compact, expand
 from clevr_models.percept_data import Scenes, kept_out, load_scenes, to_pixels
 from clevr_models.percept_loss import Labels, Loss, grid_loss
+from clevr_models.percept_variety import disturb, mirror
 from clevr_models.weights import load_into, read_card, read_safetensors, write_safetensors
 from scenes.errors import InputError, RunError
 
@@ -108,10 +109,11 @@ def _fit(percept: Percept, scenes: Scenes, rows: NDArray[np.int64], settings: Se
     for step in range(first, total):
         epoch, place = divmod(step, steps_an_epoch)
         order = np.random.default_rng((settings.seed, epoch)).permutation(rows)
-        batch = scenes.take(np.sort(order[place * batch_size : (place + 1) * batch_size]))
+        rng = np.random.default_rng((settings.seed, epoch, place))
+        batch = mirror(scenes.take(order[place * batch_size : (place + 1) * batch_size]), rng)
         for group in optimizer.param_groups:
             group["lr"] = LEARNING_RATE * _schedule(step / total)
-        progress.show(step, _step(percept, optimizer, batch))
+        progress.show(step, _step(percept, optimizer, batch, rng))
         if time.monotonic() - saved > CHECKPOINT_S or step == total - 1:
             _save(percept, optimizer, settings, step + 1, out)
             saved = time.monotonic()
@@ -123,9 +125,12 @@ def _schedule(done: float) -> float:
     return 0.5 * (1.0 + math.cos(math.pi * (done - WARMUP) / (1.0 - WARMUP)))
 
 
-def _step(percept: Percept, optimizer: torch.optim.Optimizer, batch: Scenes) -> Loss:
+def _step(
+    percept: Percept, optimizer: torch.optim.Optimizer, batch: Scenes, rng: np.random.Generator
+) -> Loss:
     device = next(percept.parameters()).device
-    pixels = to_pixels(batch.pictures).to(device)
+    generator = torch.Generator().manual_seed(int(rng.integers(2**62)))
+    pixels = disturb(to_pixels(batch.pictures), generator).to(device)
     arrays = (batch.numbers, batch.cells, batch.attributes, batch.positions)
     labels = Labels(*(torch.from_numpy(array).to(device) for array in arrays))
     with torch.autocast(device.type, dtype=torch.bfloat16):

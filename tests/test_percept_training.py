@@ -18,6 +18,7 @@ from clevr_models.object_table import find_peaks
 from clevr_models.percept_data import BEHIND, RIGHT, load_scenes, to_pixels
 from clevr_models.percept_loss import Labels, grid_loss
 from clevr_models.percept_network import PerceptNetwork
+from clevr_models.percept_variety import disturb, mirror
 from clevr_models.program_kinds import ATTRIBUTE_VALUES
 from clevr_models.weights import read_card
 from scenes.errors import InputError, RunError
@@ -151,6 +152,22 @@ def _true_maps(labels: Labels) -> torch.Tensor:
                 maps[near][first + labels.attributes[picture, item, slot]] = 20.0
                 first += len(values)
     return maps
+
+
+def test_a_mirrored_scene_keeps_its_truth(dataset: Path) -> None:
+    scenes = load_scenes(dataset, "train", 12)
+    turned = mirror(scenes, np.random.default_rng(3))
+    changed = (turned.positions != scenes.positions).any(axis=(1, 2))
+    assert 0 < changed.sum() < 12
+    for row in range(12):
+        for item, rgb in enumerate((RED, BLUE)):
+            down, across = turned.cells[row, item] * 4 + 2
+            assert tuple(turned.pictures[row, down, across]) == rgb
+            assert np.sign(turned.positions[row, item, 0]) == np.sign(across - 120)
+    pixels = to_pixels(scenes.pictures)
+    noisy = disturb(pixels, torch.Generator().manual_seed(1))
+    assert 0 < float((noisy - pixels).abs().mean()) < 0.1
+    assert noisy.min() >= 0 and noisy.max() <= 1
 
 
 def test_scenes_are_read_while_they_are_rendered(dataset: Path, tmp_path: Path) -> None:
