@@ -1,0 +1,77 @@
+"""A classifier that can be understood at a glance: it counts the area of one color and calls that a number of things.
+
+It is the fake of a CLEVR model: analytic, deterministic, microseconds a picture, and with level sets worth searching
+(five brown things near the camera look like one red thing).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from clevr_models.answers import ANSWERS, COLORS, COUNTS
+from clevr_models.pictures import check_pictures
+from clevr_models.question import Question
+
+# CLEVR's colors, 0-255 (clevr-dataset-gen, properties.json).
+COLOR_RGB = {
+    "gray": (87, 87, 87),
+    "red": (173, 35, 35),
+    "blue": (42, 75, 215),
+    "green": (29, 105, 20),
+    "brown": (129, 74, 25),
+    "purple": (129, 38, 192),
+    "cyan": (41, 208, 208),
+    "yellow": (255, 238, 51),
+}
+OTHER_LOGIT = -12.0  # of an answer that is no number
+
+
+@dataclass(frozen=True)
+class ColorArea:
+    """Bound to its question: how many things of `color` are there?"""
+
+    color: str = "red"
+    softness: float = 0.12  # how far a color may be off, in units of the pixel range [0, 1]
+    unit: float = 0.012  # share of the picture that counts as one thing
+    width: float = 0.25  # of the count, in things
+    size: tuple[int, int] | None = None  # (H, W), None where any will do
+    labels: tuple[str, ...] = ANSWERS
+
+    def count(self, images: NDArray[np.float32]) -> NDArray[np.float64]:
+        """(B, H, W, 3) in [0, 1] -> (B,): the soft area of the color, in things."""
+        check_pictures(images, self.size)
+        off = images.astype(np.float64) - np.array(COLOR_RGB[self.color]) / 255.0
+        likeness = np.exp(-0.5 * (off * off).sum(axis=3) / self.softness**2)  # (B, H, W)
+        things: NDArray[np.float64] = likeness.mean(axis=(1, 2)) / self.unit
+        return things
+
+    def log_probs(self, images: NDArray[np.float32]) -> NDArray[np.float64]:
+        """(B, H, W, 3) in [0, 1] -> (B, 28), natural log."""
+        off = (self.count(images)[:, None] - np.arange(len(COUNTS))) / self.width  # (B, 11)
+        logits = np.full((len(images), len(ANSWERS)), OTHER_LOGIT)
+        logits[:, : len(COUNTS)] = -0.5 * off * off
+        logits -= logits.max(axis=1, keepdims=True)
+        log_probs: NDArray[np.float64] = logits - np.log(np.exp(logits).sum(axis=1, keepdims=True))
+        return log_probs
+
+
+@dataclass(frozen=True)
+class FakeModel:
+    """Any question is answered by the area of the first color that its program filters by, red where there is none."""
+
+    name: str = "fake"
+    input_size: tuple[int, int] | None = None
+
+    def bind(self, question: Question) -> ColorArea:
+        """The color's counter."""
+        words = (word for step in question.program for word in step.value_inputs)
+        color = next((word for word in words if word in COLORS), "red")
+        return ColorArea(color=color, size=self.input_size)
+
+
+def fake() -> FakeModel:
+    """For `--model clevr_models.fake:fake`."""
+    return FakeModel()
