@@ -1,0 +1,39 @@
+# make demo   install, then find scenes without a cube in which the shipped model is sure of exactly one
+# make test   install, then run every check and test
+PYTHON ?= python3.11
+VENV := .venv
+BIN := $(VENV)/bin
+INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
+
+.PHONY: demo test check tests bench clean
+
+demo: $(VENV)/.base
+	$(BIN)/trex find queries/demo.toml --out runs/demo
+
+test: check tests
+
+check: $(VENV)/.dev
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+tests: $(VENV)/.dev
+	$(BIN)/python -m pytest -n 2
+
+bench: $(VENV)/.dev
+	$(BIN)/python -m benchmarks.run
+
+$(VENV)/.base: pyproject.toml constraints.txt
+	@command -v $(PYTHON) >/dev/null || { echo "$(PYTHON) is missing: install Python 3.11 (Debian: sudo apt-get install -y python3.11 python3.11-venv), or run make PYTHON=/path/to/python3.11" >&2; exit 2; }
+	$(PYTHON) harness/preflight.py
+	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	$(INSTALL) -e .
+	touch $@
+
+$(VENV)/.dev: $(VENV)/.base
+	$(INSTALL) -e '.[dev]'
+	touch $@
+
+clean:
+	rm -rf $(VENV) build dist *.egg-info
