@@ -46,8 +46,8 @@ def random_question(
 ) -> tuple[Program, str] | None:
     """A question of this family about the scene and its answer; None where a few tries found none.
 
-    As in the public generator "the ..." always fits exactly one object, what is asked for is not said, and what
-    is compared differs. A relation always matters: without it the description would fit other objects (where two
+    As in the public generator "the ..." always fits one object, what is asked for is not said, and what
+    is compared differs. A relation always matters: without it the description would fit others (where two
     relations are joined, the answer would be another). Answers are as equally frequent as the scene lets them
     be: yes and no are drawn beforehand; of several questions one is taken by drawing among their answers.
     """
