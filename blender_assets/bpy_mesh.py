@@ -9,6 +9,7 @@ import bpy
 import numpy as np
 
 from blender_assets.mesh import Mesh, read_obj
+from scenes.errors import InputError
 
 SHARP_DEG = 30.0  # edges between faces that differ by more stay sharp where the file gives no normals
 
@@ -19,9 +20,17 @@ def mesh_from_obj(path: Path, name: str) -> bpy.types.Mesh:
 
 
 def make_mesh(name: str, mesh: Mesh) -> bpy.types.Mesh:
-    """A new Blender mesh: smooth, with the mesh's own normals if it has them, else sharp at edges over 30 degrees."""
+    """A new Blender mesh, smooth: with the mesh's own normals, or without them sharp at edges over SHARP_DEG.
+
+    Raises InputError where Blender would have to repair the mesh (a face or an edge given twice).
+    """
     made = bpy.data.meshes.new(name)
     made.from_pydata(mesh.vertices.tolist(), [], [list(face) for face in mesh.faces])
+    if made.validate():
+        bpy.data.meshes.remove(made)
+        raise InputError(
+            f"mesh {name!r} has faces that Blender cannot use; remove doubled faces, export it again"
+        )
     made.shade_smooth()
     if mesh.corner_normals is None:
         made.set_sharp_from_angle(angle=math.radians(SHARP_DEG))

@@ -31,7 +31,7 @@ def read_manifest(folder: Path = FOLDER) -> dict[str, dict[str, str]]:
     path = folder / MANIFEST.name
     try:
         files = json.loads(path.read_text(encoding="utf-8"))["files"]
-        return {str(name): {str(key): str(value) for key, value in row.items()} for name, row in files.items()}
+        return {str(name): {str(k): str(v) for k, v in row.items()} for name, row in files.items()}
     except FileNotFoundError as error:
         raise InputError(f"the assets' manifest {path} is missing; {REPAIR}") from error
     except (ValueError, KeyError, TypeError, AttributeError) as error:
@@ -42,11 +42,14 @@ def verify_manifest(folder: Path = FOLDER) -> None:
     """Raises InputError where an asset is missing or is not the file that the manifest names."""
     for name, row in read_manifest(folder).items():
         path = folder / name
+        if not path.resolve().is_relative_to(folder.resolve()):
+            raise InputError(f"the assets' manifest names {name}, which lies outside its folder; {REPAIR}")
         if not path.is_file():
             raise InputError(f"asset {path} is missing; {REPAIR}")
         found = sha256(path)
         if found != row.get("sha256"):
-            raise InputError(f"asset {path} has sha256 {found}, the manifest says {row.get('sha256')}; {REPAIR}")
+            wanted = row.get("sha256")
+            raise InputError(f"asset {path} has sha256 {found}, the manifest says {wanted}; {REPAIR}")
 
 
 @cache

@@ -46,7 +46,9 @@ def card_text(name: str) -> str:
 def _make_blend(folder: Path) -> Path:
     path = folder / "base_scene.blend"
     with tempfile.TemporaryDirectory() as empty:
-        os.environ["BLENDER_USER_RESOURCES"] = empty  # read when bpy is imported: no add-ons of the user's home
+        os.environ["BLENDER_USER_RESOURCES"] = (
+            empty  # read when bpy is imported: no add-ons of the user's home
+        )
         from blender_assets.make_base_scene import make_base_scene
 
         make_base_scene(path)

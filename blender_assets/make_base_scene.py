@@ -45,7 +45,7 @@ GROUND_ROWS, GROUND_COLUMNS = 96, 2
 
 
 def make_base_scene(path: Path) -> None:
-    """Writes base_scene.blend: Camera, Target, Key, Fill, Back, Sun, Ground and the materials rubber and metal."""
+    """Writes a .blend of Camera, Target, Key, Fill, Back, Sun, Ground and the materials rubber and metal."""
     bpy.ops.wm.read_factory_settings(use_empty=True)
     scene = bpy.context.scene
     scene.name = "Scene"
@@ -105,7 +105,8 @@ def wall_curve(rows: int) -> NDArray[np.float64]:
     t = np.linspace(0.0, 1.0, rows + 1)[:, None]
     degree = len(GROUND_CURVE) - 1
     weights = [comb(degree, k) * t**k * (1.0 - t) ** (degree - k) for k in range(degree + 1)]
-    return sum((w * np.asarray(p) for w, p in zip(weights, GROUND_CURVE, strict=True)), np.zeros((rows + 1, 2)))
+    curve: NDArray[np.float64] = np.concatenate(weights, axis=1) @ np.asarray(GROUND_CURVE)
+    return curve
 
 
 def _add_ground() -> None:
@@ -144,8 +145,9 @@ def _set_render(scene: bpy.types.Scene) -> None:
 
 
 def _forget_folders() -> None:
-    """Drops the workspaces that are not shown, and the folder that Blender's file browser starts in: this user's."""
-    for space in (space for screen in bpy.data.screens for area in screen.areas for space in area.spaces):
+    """Drops the hidden workspaces, and the folder that Blender's file browser starts in: this user's."""
+    areas = [area for screen in bpy.data.screens for area in screen.areas]
+    for space in (space for area in areas for space in area.spaces):
         if space.type == "FILE_BROWSER" and space.params:
             space.params.directory = b"//"
     shown = bpy.context.window_manager.windows[0].workspace
@@ -154,5 +156,6 @@ def _forget_folders() -> None:
 
 def _save(path: Path) -> None:
     _forget_folders()
+    bpy.context.preferences.filepaths.save_version = 0  # no .blend1 beside it
     bpy.ops.outliner.orphans_purge(do_local_ids=True, do_linked_ids=True, do_recursive=True)
     bpy.ops.wm.save_as_mainfile(filepath=str(path), compress=True, copy=True)

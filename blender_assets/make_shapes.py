@@ -1,12 +1,12 @@
 """Makes CLEVR's shapes and the cone as meshes, from measured facts: half extent 1, centered at the origin.
 
-Facts: the cube's edges and corners are rounded over .25 (flat faces 1.5 x 1.5) as a superellipsoid of exponent 3, the
-cylinder's edges over about .1 with exponent 3.8; the cone has its base at -1 and its apex at +1.
+Facts: the cube's edges and corners are rounded over .25 (flat faces 1.5 x 1.5) as a superellipsoid of
+exponent 3, the cylinder's edges over about .1 with exponent 3.8; the cone has its base at -1, its apex at +1.
 """
 
 from __future__ import annotations
 
-from itertools import pairwise, product
+from itertools import chain, pairwise, product
 from pathlib import Path
 
 import numpy as np
@@ -21,7 +21,7 @@ CUBE_STEPS = 10  # from a face to the middle of an edge
 SPHERE_AROUND, SPHERE_DOWN = 96, 48
 CYLINDER_AROUND, CYLINDER_STEPS = 128, 12
 CYLINDER_POWER = 3.8  # of the superellipse that rounds the edges
-CYLINDER_TOP, CYLINDER_BOTTOM = (0.09, 0.1), (0.068, 0.1)  # how far the rounding reaches in radius and in height
+CYLINDER_TOP, CYLINDER_BOTTOM = (0.09, 0.1), (0.068, 0.1)  # the rounding's reach in radius and in height
 CONE_AROUND, CONE_SIDE, CONE_ROUND, CONE_STEPS = 96, 8, 0.03, 8
 
 
@@ -31,7 +31,7 @@ def shapes() -> dict[str, Mesh]:
 
 
 def cube() -> Mesh:
-    """A cube with rounded edges: each side is a grid, and points beyond the flat faces are pulled onto the rounding."""
+    """A cube with rounded edges: each side is a grid; points beyond the flat faces move onto the rounding."""
     flat = 1.0 - CUBE_ROUND
     bend = CUBE_ROUND * np.tan(np.linspace(0.0, np.pi / 4, CUBE_STEPS + 1))
     bend[-1] = CUBE_ROUND  # exactly, so that neighboring sides meet
@@ -50,7 +50,7 @@ def cube() -> Mesh:
 
 
 def _rounded(points: Floats, flat: float) -> tuple[Floats, Floats]:
-    """Points of the cube's surface (N, 3), pulled onto the rounding |x|^p + |y|^p + |z|^p = r^p, and their normals."""
+    """(N, 3) points of the cube, moved onto the rounding |x|^p + |y|^p + |z|^p = r^p, and their normals."""
     core = np.clip(points, -flat, flat)
     out = points - core
     out /= np.sum(np.abs(out) ** CUBE_POWER, axis=1, keepdims=True) ** (1.0 / CUBE_POWER)
@@ -87,8 +87,8 @@ def _rim(width: float, height: float) -> tuple[Floats, Floats]:
 
 
 def cone() -> Mesh:
-    """A cone with a smooth side, its apex at +1, and a small rounding around the base, whose radius there is 1."""
-    # The side is the line k radius + z = 1 that touches the circle of radius r around (1 - r, r - 1), from outside.
+    """A cone with a smooth side, its apex at +1, and a small rounding around the base, radius 1 there."""
+    # The side, k radius + z = 1, touches the rounding's circle, radius r, center (1 - r, r - 1), outside.
     r, far, near = CONE_ROUND, 2.0 - CONE_ROUND, 1.0 - CONE_ROUND
     square = near**2 - r**2
     k = (far * near - ((far * near) ** 2 - square * (far**2 - r**2)) ** 0.5) / square
@@ -107,36 +107,37 @@ def cone() -> Mesh:
 def _turned(
     profile: Floats, normals: Floats, around: int, top: float, bottom: float, tip: Floats | None = None
 ) -> Mesh:
-    """A body of revolution about z from its profile (K, 2) of (radius, z), top first, and the profile's normals.
+    """A body of revolution about z, from its profile (K, 2) of (radius, z), top first, and its normals.
 
-    Both ends are closed by fans around a point on the axis; the upper one leans as `tip` says (a cone's apex).
+    Fans around two points on the axis close it; the normals at the upper one lean as `tip` says (an apex).
     """
     angle = 2.0 * np.pi * np.arange(around) / around
     rings = len(profile)
-    points = _spin(profile, angle).reshape(-1, 3)
-    vertices = np.concatenate([points, [(0.0, 0.0, top), (0.0, 0.0, bottom)]])
-    directions = _spin(normals, angle)  # (K, around, 3)
-    half = _spin(np.array([tip if tip is not None else (0.0, 1.0)]), angle + np.pi / around)[0]
+    vertices = np.concatenate([_spin(profile, angle).reshape(-1, 3), [(0.0, 0.0, top), (0.0, 0.0, bottom)]])
+    ring_normals = _spin(normals, angle).reshape(-1, 3)  # of vertex ring * around + k
+    upper = _spin(np.array([tip if tip is not None else (0.0, 1.0)]), angle + np.pi / around)[0]
+    lower = np.broadcast_to((0.0, 0.0, -1.0), (around, 3))
+    shading = np.concatenate(
+        [ring_normals, upper, lower]
+    )  # a row for each ring's vertex, then one for each fan
     faces: list[tuple[int, ...]] = []
-    corners: list[Floats] = []
+    corners: list[int] = []
     for k in range(around):
-        after = (k + 1) % around
-        faces.append((rings * around, k, after))
-        corners += [half[k], directions[0, k], directions[0, after]]
-        for ring in range(rings - 1):
-            a, b = ring * around, (ring + 1) * around
-            faces.append((a + k, b + k, b + after, a + after))
-            corners += [directions[ring, k], directions[ring + 1, k], directions[ring + 1, after], directions[ring, after]]
-        last = (rings - 1) * around
-        faces.append((rings * around + 1, last + after, last + k))
-        corners += [np.array([0.0, 0.0, -1.0]), directions[-1, after], directions[-1, k]]
-    return Mesh(vertices, tuple(faces), np.array(corners))
+        after, last = (k + 1) % around, (rings - 1) * around
+        starts = range(0, last, around)
+        sides = [(start + k, start + around + k, start + around + after, start + after) for start in starts]
+        top_fan, bottom_fan = rings * around, rings * around + 1
+        faces += [(top_fan, k, after), *sides, (bottom_fan, last + after, last + k)]
+        corners += [rings * around + k, k, after, *chain(*sides)]
+        corners += [(rings + 1) * around + k, last + after, last + k]
+    return Mesh(vertices, tuple(faces), shading[corners])
 
 
 def _spin(profile: Floats, angle: Floats) -> Floats:
     """(K, 2) of (radius, z) turned about z to (K, len(angle), 3)."""
     radius, z = profile[:, :1], profile[:, 1:]
-    return np.stack([radius * np.cos(angle), radius * np.sin(angle), np.broadcast_to(z, (len(profile), len(angle)))], -1)
+    heights = np.broadcast_to(z, (len(profile), len(angle)))
+    return np.stack([radius * np.cos(angle), radius * np.sin(angle), heights], axis=-1)
 
 
 def write_obj(mesh: Mesh, path: Path, title: str) -> None:

@@ -1,8 +1,8 @@
-"""Makes the two materials of CLEVR's objects as node trees; the color is the object's own (Object Info node).
+"""Makes the two materials of CLEVR's objects as node trees; the color is the object's own (Object Info).
 
-Facts, as Blender 4.5 reads the published ones: rubber mixes diffuse and velvet (sheen .6) by the Fresnel factor of
-IOR + .2, then that and white-grey glossy (Beckmann, roughness .5916) by the Fresnel factor of IOR 1.2; metal mixes
-two anisotropic GGX lobes. Runs inside Blender only.
+Facts, as Blender 4.5 reads the published ones: rubber mixes diffuse and velvet (sheen .6) by the Fresnel
+factor of IOR + .2, then that and light gray glossy (Beckmann, roughness .5916) by the Fresnel factor of
+IOR 1.2; metal mixes two anisotropic GGX lobes. Runs inside Blender only.
 """
 
 from __future__ import annotations
@@ -34,15 +34,17 @@ def make_rubber() -> bpy.types.Material:
 def make_metal() -> bpy.types.Material:
     """The shiny material, `metal`."""
     material, tree, color, output = _material("metal")
-    lobes = []
-    for roughness in METAL_ROUGHNESS:
-        lobe = _node(tree, "ShaderNodeBsdfAnisotropic", Roughness=roughness, Anisotropy=METAL_ANISOTROPY)
-        lobe.distribution = "GGX"
-        tree.links.new(color, lobe.inputs["Color"])
-        lobes.append(lobe)
-    both = _mix(tree, *lobes, METAL_MIX)
+    first, second = (_lobe(tree, color, roughness) for roughness in METAL_ROUGHNESS)
+    both = _mix(tree, first, second, METAL_MIX)
     tree.links.new(both.outputs["Shader"], output.inputs["Surface"])
     return material
+
+
+def _lobe(tree: bpy.types.NodeTree, color: bpy.types.NodeSocket, roughness: float) -> bpy.types.Node:
+    lobe = _node(tree, "ShaderNodeBsdfAnisotropic", Roughness=roughness, Anisotropy=METAL_ANISOTROPY)
+    lobe.distribution = "GGX"
+    tree.links.new(color, lobe.inputs["Color"])
+    return lobe
 
 
 def _material(

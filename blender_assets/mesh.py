@@ -1,7 +1,7 @@
-"""Reads Wavefront OBJ meshes in plain Python: for Blender, for the analytic id map, and for a user's own shape.
+"""Reads Wavefront OBJ meshes: for Blender, for the analytic id map, and for a user's own shape.
 
-Only geometry is read (v, vn, f); names, groups, texture coordinates and materials are skipped, and no other file is
-ever opened, whatever the OBJ refers to. Format: https://www.loc.gov/preservation/digital/formats/fdd/fdd000507.shtml
+Only geometry is read (v, vn, f); names, groups, texture coordinates and materials are skipped, and no other
+file is ever opened, whatever the OBJ refers to. Format: https://www.loc.gov/preservation/digital/formats/fdd/fdd000507.shtml
 """
 
 from __future__ import annotations
@@ -25,10 +25,10 @@ SKIPPED = frozenset({"o", "g", "s", "vt", "vp", "usemtl", "mtllib", "l", "p"})
 
 @dataclass(frozen=True)
 class Mesh:
-    """A polygon mesh: vertices (N, 3) in the object's own units, faces as vertex indices from 0, outward order.
+    """A polygon mesh: vertices (N, 3) in the object's own units, faces as indices from 0, seen from outside.
 
-    corner_normals (sum of face lengths, 3), unit, one for each corner of each face in order; None where the file
-    gives none.
+    corner_normals (sum of face lengths, 3), unit, one for each corner of each face in order; None where the
+    file gives none.
     """
 
     vertices: NDArray[np.float64]
@@ -72,12 +72,12 @@ def _read_text(path: Path) -> str:
         if not path.is_file():
             raise InputError(f"mesh {path} is not a file; name an OBJ file")
         if size > MAX_BYTES:
-            raise InputError(f"mesh {path} has {size} bytes, at most {MAX_BYTES} are read; simplify the mesh")
+            raise InputError(f"mesh {path} has {size} bytes, at most {MAX_BYTES} are read; simplify it")
         return path.read_bytes().decode("ascii")
     except OSError as error:
-        raise InputError(f"mesh {path} cannot be read ({error.strerror}); name an OBJ file that exists") from error
+        raise InputError(f"mesh {path} cannot be read ({error.strerror}); name an OBJ file") from error
     except UnicodeDecodeError as error:
-        raise InputError(f"mesh {path} is no text (byte {error.start}); export it as Wavefront OBJ") from error
+        raise InputError(f"mesh {path} is no text (byte {error.start}); export it as OBJ") from error
 
 
 def _triple(words: list[str], where: str) -> tuple[float, float, float]:
@@ -128,7 +128,7 @@ def _index(word: str, count: int, kind: str, where: str) -> int:
 
 def _check_counts(n_vertices: int, n_faces: int, where: str) -> None:
     if n_vertices > MAX_VERTICES or n_faces > MAX_FACES:
-        raise InputError(f"{where}: more than {MAX_VERTICES} vertices or {MAX_FACES} faces; simplify the mesh")
+        raise InputError(f"{where}: more than {MAX_VERTICES} vertices or {MAX_FACES} faces; simplify it")
 
 
 def _mesh(
