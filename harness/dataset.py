@@ -14,7 +14,14 @@ from typing import BinaryIO
 
 import numpy as np
 from PIL import Image
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+from rich.progress import (
+    BarColumn,
+    MofNCompleteColumn,
+    Progress,
+    TextColumn,
+    TimeElapsedColumn,
+    TimeRemainingColumn,
+)
 
 from render.blender import BlenderRenderer
 from render.picture import Bytes, Picture
@@ -45,7 +52,9 @@ class DatasetPlan:
             raise InputError(f"{self.n} scenes, {self.questions_per_scene} questions each, seed {self.seed}: "
                              "ask for at least one scene, and for no negative number")  # fmt: skip
         if not self.split.isidentifier():
-            raise InputError(f"split {self.split!r} must be one word of letters, digits and _, such as train or val")
+            raise InputError(
+                f"split {self.split!r} must be one word of letters, digits and _, such as train or val"
+            )
 
     def rng(self, index: int, what: int) -> np.random.Generator:
         """The stream of random numbers for scene `index`: what = 0 its layout, 1 its questions."""
@@ -79,7 +88,9 @@ def render_dataset(out: Path, plan: DatasetPlan, device: str = "auto", processes
 
 def _check_same(path: Path, plan: DatasetPlan, renderer_key: str) -> None:
     """Scenes may be added later, so their number may differ; all else must be as it was."""
-    asked = {k: v for k, v in asdict(plan).items() if k not in ("n", "questions_per_scene")} | {"renderer": renderer_key}
+    asked = {k: v for k, v in asdict(plan).items() if k not in ("n", "questions_per_scene")} | {
+        "renderer": renderer_key
+    }
     text = json.dumps(asked, indent=1) + "\n"
     if path.exists() and path.read_text() != text:
         raise InputError(f"{path} says that this split was made otherwise:\n{path.read_text()}not as asked:\n{text}"
@@ -98,7 +109,13 @@ def _whole_lines(log: BinaryIO) -> int:
 
 
 def _render_rest(out: Path, plan: DatasetPlan, renderer: BlenderRenderer, log: BinaryIO, done: int) -> None:
-    columns = (TextColumn("rendering"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(), TimeRemainingColumn())
+    columns = (
+        TextColumn("rendering"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeElapsedColumn(),
+        TimeRemainingColumn(),
+    )
     with Progress(*columns) as progress:
         task = progress.add_task("", total=plan.n, completed=min(done, plan.n))
         scenes = _scenes(plan, done)
@@ -118,7 +135,9 @@ def _scenes(plan: DatasetPlan, start: int) -> Iterator[Scene]:
         yield from pool.map(plan.scene, range(start, plan.n), chunksize=BATCH)
 
 
-def _write_one(out: Path, plan: DatasetPlan, index: int, scene: Scene, picture: Picture, log: BinaryIO) -> None:
+def _write_one(
+    out: Path, plan: DatasetPlan, index: int, scene: Scene, picture: Picture, log: BinaryIO
+) -> None:
     name = plan.name(index)
     _write_png(out / "images" / plan.split / name, picture.pixels)
     _write_png(out / "masks" / plan.split / name, picture.mask)
@@ -136,7 +155,9 @@ def _finish(out: Path, plan: DatasetPlan, lines: Path) -> Path:
     info = {"split": plan.split, "version": "1.0", "license": "Apache-2.0", "made_by": "trex dataset render"}
     scenes = out / "scenes" / f"CLEVR_{plan.split}_scenes.json"
     write_items(scenes, "scenes", records, info)
-    questions = (q for index, record in enumerate(records) for q in _questions(plan, index, from_clevr(record)))
+    questions = (
+        q for index, record in enumerate(records) for q in _questions(plan, index, from_clevr(record))
+    )
     write_items(out / "questions" / f"CLEVR_{plan.split}_questions.json", "questions", questions, info)
     return scenes
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from scenes.errors import InputError, unknown
-from scenes.scene import ATTRIBUTES, Scene
+from scenes.scene import ATTRIBUTES, Scene, with_attribute
 from scenes.vocabulary import Vocabulary
 
 
@@ -43,13 +43,15 @@ def set_attribute(scene: Scene, index: int, attribute: str, value: str) -> Scene
     if attribute not in ATTRIBUTES:
         raise unknown("attribute", attribute, ATTRIBUTES)
     old = scene.objects[index]
-    new = replace(old, **{attribute: value})
+    new = with_attribute(old, attribute, value)
     return replace(scene, objects=(*scene.objects[:index], new, *scene.objects[index + 1 :]))
 
 
 def _check(scene: Scene, index: int) -> None:
     if not 0 <= index < len(scene.objects):
-        raise InputError(f"object {index} does not exist; the scene has objects 0 to {len(scene.objects) - 1}")
+        raise InputError(
+            f"object {index} does not exist; the scene has objects 0 to {len(scene.objects) - 1}"
+        )
 
 
 def removals(scene: Scene) -> Iterator[Edit]:
@@ -62,6 +64,6 @@ def attribute_edits(scene: Scene, vocabulary: Vocabulary) -> Iterator[Edit]:
     for index, item in enumerate(scene.objects):
         for attribute in ATTRIBUTES:
             for value in vocabulary.values(attribute):
-                changed = replace(item, **{attribute: value})
+                changed = with_attribute(item, attribute, value)
                 if value != getattr(item, attribute) and vocabulary.allows(changed):
                     yield Edit(index, attribute, value)

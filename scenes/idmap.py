@@ -49,7 +49,9 @@ def _window(item: SceneObject, scene: Scene, width: int, height: int) -> tuple[i
     """Rows and columns (top, bottom, left, right; ends excluded) that hold the object's picture."""
     radius = RADIUS[item.size]
     reach = radius * np.sqrt(2.0)
-    corners = np.array([(sx * reach, sy * reach, z) for sx in (-1, 1) for sy in (-1, 1) for z in (0.0, 2 * radius)])
+    corners = np.array(
+        [(sx * reach, sy * reach, z) for sx in (-1, 1) for sy in (-1, 1) for z in (0.0, 2 * radius)]
+    )
     px, py, _ = project(corners + (item.x, item.y, 0.0), scene.nuisances.camera, width, height)
     left, right = max(0, int(np.floor(px.min()))), min(width, int(np.ceil(px.max())) + 1)
     top, bottom = max(0, int(np.floor(py.min()))), min(height, int(np.ceil(py.max())) + 1)
@@ -73,7 +75,9 @@ def _hit(item: SceneObject, card: ShapeCard, origin: Floats, directions: Floats)
     return _convex(start, heading, planes)
 
 
-def _interval(start: Floats, heading: Floats, weights: Floats, level: float, slope: float) -> tuple[Floats, Floats]:
+def _interval(
+    start: Floats, heading: Floats, weights: Floats, level: float, slope: float
+) -> tuple[Floats, Floats]:
     """Where sum(weights p^2) <= level + slope z holds along each ray: entry and exit (a convex body is assumed)."""
     a = (heading * heading) @ weights
     b = heading @ (weights * start) - 0.5 * slope * heading[..., 2]
@@ -83,7 +87,9 @@ def _interval(start: Floats, heading: Floats, weights: Floats, level: float, slo
         half = np.sqrt(root)
         first, second = (-b - half) / a, (-b + half) / a
     miss = ~(root > 0)
-    return np.where(miss, np.inf, np.minimum(first, second)), np.where(miss, -np.inf, np.maximum(first, second))
+    return np.where(miss, np.inf, np.minimum(first, second)), np.where(
+        miss, -np.inf, np.maximum(first, second)
+    )
 
 
 def _quadric(start: Floats, heading: Floats, weights: Floats, level: float, slope: float) -> Floats:

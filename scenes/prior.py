@@ -45,7 +45,9 @@ class ScenePrior:
             for scene in self._candidates(rng, n, batch):
                 if is_valid(scene, self.vocabulary):
                     return scene
-        raise InputError(f"no valid scene of {n} objects among {MAX_BATCHES * batch} tries; ask for fewer objects")
+        raise InputError(
+            f"no valid scene of {n} objects among {MAX_BATCHES * batch} tries; ask for fewer objects"
+        )
 
     def log_density(self, scene: Scene) -> float:
         """Natural log of the density, -inf outside the support.
@@ -68,7 +70,8 @@ class ScenePrior:
         radius = np.array([RADIUS[size] for _, size, _, _ in combinations])[choice]
         kept = np.flatnonzero(_keeps_distance(where, radius))
         return [
-            Scene(_objects(rng, [combinations[c] for c in choice[k]], where[k]), draw_nuisances(rng)) for k in kept
+            Scene(_objects(rng, [combinations[c] for c in choice[k]], where[k]), draw_nuisances(rng))
+            for k in kept
         ]
 
 
@@ -85,7 +88,9 @@ def draw_positions(rng: np.random.Generator, batch: int, n: int) -> Floats:
     behind = rng.random((n, batch), dtype=np.float32) * room - np.float32(SPAN)
     behind += _ranks(behind) * np.float32(MIN_MARGIN)
     kept = np.arange(batch)
-    for i in sorted(range(n), key=lambda i: min(i, n - 1 - i)):  # the outermost points fall outside most often
+    for i in sorted(
+        range(n), key=lambda i: min(i, n - 1 - i)
+    ):  # the outermost points fall outside most often
         x, y = (right[i, kept] * RIGHT[axis] + behind[i, kept] * BEHIND[axis] for axis in (0, 1))
         kept = kept[(np.abs(x) < HALF_WIDTH) & (np.abs(y) < HALF_WIDTH)]
     both = np.stack([right[:, kept], behind[:, kept]], axis=-1).astype(np.float64)  # (n, k, 2)
@@ -114,7 +119,8 @@ def _keeps_distance(where: Floats, radius: Floats) -> NDArray[np.bool_]:
     """(k,) whether all footprints are apart."""
     first, second = np.triu_indices(where.shape[1], 1)
     gap = np.hypot(*np.moveaxis(where[:, first] - where[:, second], -1, 0))
-    return np.all(gap - radius[:, first] - radius[:, second] >= MIN_GAP, axis=1)
+    kept: NDArray[np.bool_] = np.all(gap - radius[:, first] - radius[:, second] >= MIN_GAP, axis=1)
+    return kept
 
 
 def _objects(rng: np.random.Generator, categories: list[Category], where: Floats) -> tuple[SceneObject, ...]:
@@ -139,6 +145,8 @@ def log_object_density(vocabulary: Vocabulary) -> float:
 
 
 def draw_nuisances(rng: np.random.Generator) -> Nuisances:
+    """Camera and light offsets, uniform in CLEVR's ranges."""
+
     def offset(reach: float) -> Vec3:
         x, y, z = rng.uniform(-reach, reach, size=3)
         return (float(x), float(y), float(z))

@@ -17,7 +17,7 @@ from typing import Protocol
 import numpy as np
 
 from scenes.prior import LOG_NUISANCES_DENSITY, ScenePrior, draw_nuisances, draw_object, log_object_density
-from scenes.scene import ATTRIBUTES, TAU, Nuisances, Scene, SceneObject, Vec3
+from scenes.scene import ATTRIBUTES, TAU, Nuisances, Scene, SceneObject, Vec3, with_attribute
 from scenes.validity import HALF_WIDTH, REACH
 from scenes.vocabulary import Vocabulary
 
@@ -48,7 +48,9 @@ def log_wrapped_normal(delta: float, sigma: float, period: float) -> float:
     return top + math.log(total) - math.log(sigma * math.sqrt(TAU))
 
 
-def _moved(rng: np.random.Generator, item: SceneObject, sigma_xy: float, sigma_rotation: float) -> SceneObject:
+def _moved(
+    rng: np.random.Generator, item: SceneObject, sigma_xy: float, sigma_rotation: float
+) -> SceneObject:
     dx, dy, turn = rng.normal(0.0, (sigma_xy, sigma_xy, sigma_rotation))
     x, y = (wrap(v, -HALF_WIDTH, 2 * HALF_WIDTH) for v in (item.x + float(dx), item.y + float(dy)))
     return replace(item, x=x, y=y, rotation=wrap(item.rotation + float(turn), 0.0, TAU))
@@ -80,7 +82,9 @@ class RandomWalk:
 
     def propose(self, rng: np.random.Generator, z: Scene) -> Scene:
         """All objects and nuisances perturbed."""
-        return Scene(tuple(self._propose_object(rng, o) for o in z.objects), self._propose_nuisances(rng, z.nuisances))
+        return Scene(
+            tuple(self._propose_object(rng, o) for o in z.objects), self._propose_nuisances(rng, z.nuisances)
+        )
 
     def log_q(self, to: Scene, given: Scene) -> float:
         """Log density of the step."""
@@ -94,7 +98,7 @@ class RandomWalk:
         for attribute in ATTRIBUTES:
             values = self.vocabulary.available(attribute)
             if rng.random() < self.resample:
-                moved = replace(moved, **{attribute: values[int(rng.integers(len(values)))]})
+                moved = with_attribute(moved, attribute, values[int(rng.integers(len(values)))])
         return moved
 
     def _log_object(self, to: SceneObject, given: SceneObject) -> float:
@@ -102,7 +106,9 @@ class RandomWalk:
         for attribute in ATTRIBUTES:
             values = self.vocabulary.available(attribute)
             new, old = getattr(to, attribute), getattr(given, attribute)
-            chance = (self.resample / len(values) if new in values else 0.0) + (1 - self.resample) * (new == old)
+            chance = (self.resample / len(values) if new in values else 0.0) + (1 - self.resample) * (
+                new == old
+            )
             total += math.log(chance) if chance > 0 else -math.inf
         return total
 
@@ -173,7 +179,8 @@ class RedrawCategory:
         attribute = attributes[int(rng.integers(len(attributes)))]
         old = getattr(z.objects[index], attribute)
         others = [value for value in self.vocabulary.available(attribute) if value != old]
-        return _with(z, index, replace(z.objects[index], **{attribute: others[int(rng.integers(len(others)))]}))
+        new = others[int(rng.integers(len(others)))]
+        return _with(z, index, with_attribute(z.objects[index], attribute, new))
 
     def log_q(self, to: Scene, given: Scene) -> float:
         """Log probability of the step."""
@@ -305,8 +312,14 @@ class Mixture:
     weights: tuple[float, ...]
 
     def __post_init__(self) -> None:
-        if len(self.moves) != len(self.weights) or min(self.weights) <= 0 or abs(sum(self.weights) - 1) > 1e-9:
-            raise ValueError(f"{len(self.moves)} moves need as many positive weights that sum to 1, not {self.weights}")
+        if (
+            len(self.moves) != len(self.weights)
+            or min(self.weights) <= 0
+            or abs(sum(self.weights) - 1) > 1e-9
+        ):
+            raise ValueError(
+                f"{len(self.moves)} moves need as many positive weights that sum to 1, not {self.weights}"
+            )
 
     def propose(self, rng: np.random.Generator, z: Scene) -> Scene:
         """One of the moves."""
@@ -314,7 +327,9 @@ class Mixture:
 
     def log_q(self, to: Scene, given: Scene) -> float:
         """Log of the weighted sum of the moves' densities."""
-        return _log_sum([math.log(w) + m.log_q(to, given) for m, w in zip(self.moves, self.weights, strict=True)])
+        return _log_sum(
+            [math.log(w) + m.log_q(to, given) for m, w in zip(self.moves, self.weights, strict=True)]
+        )
 
 
 def _log_sum(terms: Sequence[float]) -> float:

@@ -35,6 +35,14 @@ class SceneObject:
         return (self.shape, self.size, self.color, self.material)
 
 
+def with_attribute(item: SceneObject, attribute: str, value: str) -> SceneObject:
+    """The object with shape, size, color or material set to `value`, whatever that is."""
+    category = (
+        value if name == attribute else old for name, old in zip(ATTRIBUTES, item.category, strict=True)
+    )
+    return SceneObject(*category, item.x, item.y, item.rotation)
+
+
 @dataclass(frozen=True, slots=True)
 class Nuisances:
     """Offsets in Blender units that CLEVR draws anew for each picture: camera within .5, the lights within 1."""
@@ -68,7 +76,9 @@ def scene_from_dict(data: object) -> Scene:
         shifts = cast(dict[str, object], record["nuisances"])
         nuisances = Nuisances(**{f.name: _vec3(shifts[f.name]) for f in fields(Nuisances)})
     except (KeyError, TypeError, ValueError) as error:
-        raise InputError(f"not a scene: {type(error).__name__} {error}; expected objects and nuisances") from error
+        raise InputError(
+            f"not a scene: {type(error).__name__} {error}; expected objects and nuisances"
+        ) from error
     return Scene(objects, nuisances)
 
 

@@ -46,7 +46,9 @@ class ShapeCard:
     outline: str
     mesh: str
     nouns: tuple[str, ...]
-    hull: tuple[tuple[float, float, float, float], ...] = ()  # outline "mesh": half spaces a x + b y + c z <= d
+    hull: tuple[
+        tuple[float, float, float, float], ...
+    ] = ()  # outline "mesh": half spaces a x + b y + c z <= d
 
 
 @dataclass(frozen=True)
@@ -64,7 +66,9 @@ class Vocabulary:
         """All values of shape, size, color or material, revoked ones included."""
         if attribute not in ATTRIBUTES:
             raise unknown("attribute", attribute, ATTRIBUTES)
-        return {"shape": self.shapes, "size": self.sizes, "color": self.colors, "material": self.materials}[attribute]
+        return {"shape": self.shapes, "size": self.sizes, "color": self.colors, "material": self.materials}[
+            attribute
+        ]
 
     def allows_category(self, category: Category) -> bool:
         """Whether (shape, size, color, material) may occur."""
@@ -139,10 +143,10 @@ class Vocabulary:
         found = {word: ("", "") for noun in SYNONYMS["thing"] for word in (noun, noun + "s")}
         for attribute in ATTRIBUTES[1:]:
             for value in self.values(attribute):
-                found |= {word: (attribute, value) for word in SYNONYMS.get(value, (value,))}
+                found |= dict.fromkeys(SYNONYMS.get(value, (value,)), (attribute, value))
         for card in self.cards:
             nouns = (card.name, card.plural, *card.nouns, *(noun + "s" for noun in card.nouns))
-            found |= {noun: ("shape", card.name) for noun in nouns}
+            found |= dict.fromkeys(nouns, ("shape", card.name))
         return found
 
 

@@ -102,7 +102,10 @@ def test_a_sampler_that_retries_object_by_object_is_caught() -> None:
     exact: list[Scene] = []
     while len(exact) < 3000:
         exact += ScenePrior()._candidates(rng, 6, 4096)
-    assert stats.ttest_ind(small_objects(exact), small_objects([sequential(rng, 6) for _ in range(1000)])).pvalue < ALPHA
+    assert (
+        stats.ttest_ind(small_objects(exact), small_objects([sequential(rng, 6) for _ in range(1000)])).pvalue
+        < ALPHA
+    )
     truth = [at_once(rng, 4) for _ in range(250)]
     four = ScenePrior()._candidates(rng, 4, 4096)
     assert stats.ttest_ind(small_objects(four), small_objects(truth)).pvalue > ALPHA
@@ -126,7 +129,9 @@ def test_draws_are_valid_and_have_density(seed: int, n: int) -> None:
     scene = prior.sample(np.random.default_rng(seed))
     assert problems(scene, CLEVR) == () and len(scene.objects) == n
     categories, ground, turn, nuisances = 3 * 2 * 8 * 2, 36.0, 2 * math.pi, 1.0 * 8.0**3
-    assert prior.log_density(scene) == pytest.approx(-n * math.log(categories * ground * turn) - math.log(nuisances))
+    assert prior.log_density(scene) == pytest.approx(
+        -n * math.log(categories * ground * turn) - math.log(nuisances)
+    )
     assert scene_from_dict(scene_to_dict(scene)) == scene
     assert scene_id(scene_from_dict(scene_to_dict(scene))) == scene_id(scene)
 
@@ -142,7 +147,9 @@ def test_support_is_validity(seed: int) -> None:
 
 
 @settings(max_examples=15, deadline=None)
-@given(SEEDS, st.sampled_from(["cube", "blue spheres", "small metal things", "rubber", "big shiny red block"]))
+@given(
+    SEEDS, st.sampled_from(["cube", "blue spheres", "small metal things", "rubber", "big shiny red block"])
+)
 def test_revoked_things_never_occur(seed: int, what: str) -> None:
     vocabulary = CLEVR.revoke(what)
     pairs = CLEVR.parse_combination(what)
@@ -168,7 +175,11 @@ def test_impossible_numbers_of_objects_are_told(objects: tuple[int, int]) -> Non
 
 @pytest.mark.parametrize(
     ("what", "message"),
-    [("cubs", "did you mean 'cubes'"), ("red blue things", "two values of color"), ("things", "names no value")],
+    [
+        ("cubs", "did you mean 'cubes'"),
+        ("red blue things", "two values of color"),
+        ("things", "names no value"),
+    ],
 )
 def test_revoking_nonsense_is_told(what: str, message: str) -> None:
     with pytest.raises(InputError, match=message):
@@ -217,9 +228,13 @@ def test_a_cube_is_the_hull_of_its_corners() -> None:
         cube, box = alone("cube", rotation=turn), alone("box", rotation=turn)
         assert np.array_equal(id_map(cube, CLEVR), id_map(box, vocabulary))
         corners = np.array([(x, y, z) for x in (-0.7, 0.7) for y in (-0.7, 0.7) for z in (0.0, 1.4)])
-        spin = np.array([(math.cos(turn), -math.sin(turn), 0), (math.sin(turn), math.cos(turn), 0), (0, 0, 1)])
+        spin = np.array(
+            [(math.cos(turn), -math.sin(turn), 0), (math.sin(turn), math.cos(turn), 0), (0, 0, 1)]
+        )
         px, py, _ = project(corners @ spin.T)
-        assert visible_pixels(cube, CLEVR)[0] == pytest.approx(ConvexHull(np.stack([px, py], 1)).volume, rel=0.01)
+        assert visible_pixels(cube, CLEVR)[0] == pytest.approx(
+            ConvexHull(np.stack([px, py], 1)).volume, rel=0.01
+        )
 
 
 def test_bodies_inside_one_another_are_seen_so() -> None:
@@ -273,7 +288,9 @@ def test_edits_are_all_single_changes() -> None:
 
 
 @pytest.mark.parametrize(
-    "change", [{"objects": 3}, {"nuisances": {}}, {"objects": [{"shape": "cube"}]}, {"objects": [{**{}}]}], ids=str
+    "change",
+    [{"objects": 3}, {"nuisances": {}}, {"objects": [{"shape": "cube"}]}, {"objects": [{**{}}]}],
+    ids=str,
 )
 def test_a_broken_scene_record_is_told(change: dict[str, object]) -> None:
     record = scene_to_dict(alone("cube")) | change

@@ -77,7 +77,9 @@ def cumulative(move: SceneMove, to: Scene, given: Scene, at: Coordinate) -> floa
     mass = np.exp(logs - logs.max())
     mass /= mass.sum()
     cell = min(int((value(to, at) - low) / period * GRID), GRID - 1)
-    return float(mass[:cell].sum() + mass[cell] * (value(to, at) - low - cell * period / GRID) / period * GRID)
+    return float(
+        mass[:cell].sum() + mass[cell] * (value(to, at) - low - cell * period / GRID) / period * GRID
+    )
 
 
 def continuous_p_value(propose: SceneMove, density: SceneMove, draws: int, given: Scene = START) -> float:
@@ -128,12 +130,16 @@ CONTINUOUS: list[tuple[SceneMove, int]] = [
 ]
 
 
-@pytest.mark.parametrize(("move", "draws"), CONTINUOUS, ids=lambda v: "" if isinstance(v, int) else type(v).__name__)
+@pytest.mark.parametrize(
+    ("move", "draws"), CONTINUOUS, ids=lambda v: "" if isinstance(v, int) else type(v).__name__
+)
 def test_continuous_fields_follow_log_q(move: SceneMove, draws: int) -> None:
     assert continuous_p_value(move, move, draws) > ALPHA / len(CONTINUOUS)
 
 
-@pytest.mark.parametrize("move", [RandomWalk(CLEVR), RedrawObjects(CLEVR), RedrawCategory(CLEVR)], ids=lambda m: type(m).__name__)
+@pytest.mark.parametrize(
+    "move", [RandomWalk(CLEVR), RedrawObjects(CLEVR), RedrawCategory(CLEVR)], ids=lambda m: type(m).__name__
+)
 def test_categories_follow_log_q(move: SceneMove) -> None:
     assert category_p_value(move, move, 800) > ALPHA / 3
 
@@ -178,7 +184,9 @@ def test_a_mixture_is_the_weighted_sum_of_its_moves() -> None:
     single = CLEVR
     for what in ("cubes", "cylinders", "small things", "rubber things", *CLEVR.colors[1:]):
         single = single.revoke(what)
-    alike = tuple(replace(o, shape="sphere", size="large", color="gray", material="metal") for o in START.objects)
+    alike = tuple(
+        replace(o, shape="sphere", size="large", color="gray", material="metal") for o in START.objects
+    )
     assert {o.category for o in alike} == set(single.combinations())
     moves = (JitterObject(1.0, 1.5), RedrawObjects(single, (1,)))
     volume = 2 * (2 * HALF_WIDTH) ** 2 * TAU
@@ -240,4 +248,6 @@ def test_wrapping_stays_inside() -> None:
     grid = np.linspace(-3, 3, 4001)
     for sigma in (0.1, 1.0, 3.0):
         mass = np.trapezoid if hasattr(np, "trapezoid") else np.trapz
-        assert mass([math.exp(log_wrapped_normal(float(d), sigma, 6.0)) for d in grid], grid) == pytest.approx(1.0, abs=1e-6)
+        assert mass(
+            [math.exp(log_wrapped_normal(float(d), sigma, 6.0)) for d in grid], grid
+        ) == pytest.approx(1.0, abs=1e-6)
