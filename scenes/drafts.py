@@ -13,7 +13,7 @@ from scenes.programs import Program, Step
 from scenes.relations import RELATIONS
 
 
-class DeadEnd(Exception):
+class DeadEndError(Exception):
     """The choices so far leave no question of this family; another try makes others."""
 
 
@@ -32,7 +32,7 @@ class Single(NamedTuple):
 
 
 class Draft:
-    """One try at a question. Every method adds steps; it raises DeadEnd where nothing fits."""
+    """One try at a question. Every method adds steps; it raises DeadEndError where nothing fits."""
 
     def __init__(self, rng: np.random.Generator, world: World) -> None:
         self.rng = rng
@@ -83,7 +83,7 @@ class Draft:
     def unique(self, among: Objects) -> Single:
         """The only one of a set."""
         if among.bits.bit_count() != 1:
-            raise DeadEnd
+            raise DeadEndError
         return Single(self.add("unique", among.step), among.bits.bit_length() - 1)
 
     def relate(self, anchor: Single, relation: str) -> Objects:
@@ -119,10 +119,10 @@ class Draft:
             ]
             if options:
                 return self.describe(self.relate(anchor, RELATIONS[at]), self.draw(options).said)
-        raise DeadEnd
+        raise DeadEndError
 
     def draw(self, options: list[Option]) -> Option:
         """One of these descriptions."""
         if not options:
-            raise DeadEnd
+            raise DeadEndError
         return pick_option(self.rng, options)

@@ -20,8 +20,8 @@ from scenes.programs import Program, Step
 from scenes.vocabulary import CLEVR, Vocabulary
 
 MAX_LENGTH = 1000
-# CLEVR's phrasings (clevr-dataset-gen, zero_hop.json, one_hop.json), folded. <a>: what is asked for, <b>: what
-# it is related to, <r>: the relation, <q>: the attribute asked for; ";" is any punctuation within.
+# CLEVR's phrasings (clevr-dataset-gen, zero_hop.json, one_hop.json), folded. <a>: what is asked for, <b>:
+# what it is related to, <r>: the relation, <q>: the attribute asked for; ";" is any punctuation within.
 _COUNT, _ANY, _ONE, _IN = (
     "(how many|what number of)",
     "are there any <a>",

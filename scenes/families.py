@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from scenes import family_builders as build
-from scenes.drafts import DeadEnd, Draft
+from scenes.drafts import DeadEndError, Draft
 from scenes.filters import World, pick, world_of
 from scenes.programs import YES_NO, Program, execute_on
 from scenes.scene import Scene
@@ -98,7 +98,7 @@ def _try(rng: np.random.Generator, world: World, family: Family) -> tuple[Progra
     try:
         family.build(draft)
         return draft.program(), execute_on(draft.program(), world.sets)
-    except DeadEnd:
+    except DeadEndError:
         return None
 
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from itertools import product
 
 from scenes.bitsets import Bits
-from scenes.drafts import DeadEnd, Draft, Objects, Single
+from scenes.drafts import DeadEndError, Draft, Objects, Single
 from scenes.filters import Option, attribute_bits, pick
 from scenes.relations import RELATIONS
 from scenes.scene import ATTRIBUTES
@@ -25,6 +25,7 @@ def _silent(asked: str) -> int:
 
 
 def zero_hop(asked: str, draft: Draft) -> None:
+    """How many, whether any, or what value: of objects described alone."""
     everything = draft.everything()
     if asked == "count":
         wordless = pick(draft.rng, 20) == 0
@@ -36,6 +37,7 @@ def zero_hop(asked: str, draft: Draft) -> None:
 
 
 def hops(hops: int, asked: str, draft: Draft) -> None:
+    """The same of objects related to one that may be related to another (one to three relations)."""
     anchor = draft.the(draft.everything())
     for _ in range(hops - 1):
         anchor = draft.the_related(anchor)
@@ -46,6 +48,7 @@ def hops(hops: int, asked: str, draft: Draft) -> None:
 
 
 def single_and(asked: str, draft: Draft) -> None:
+    """The same of objects that are related to two others at once."""
     anchors = [draft.draw(draft.fitting_one(draft.world.sets.everything)) for _ in range(2)]
     pairs = list(product(RELATIONS, repeat=2))
     is_empty_wanted = asked == "count" and draft.rng.random() < COUNT_EMPTY
@@ -60,7 +63,7 @@ def single_and(asked: str, draft: Draft) -> None:
             return _intersection(
                 asked, draft, tuple(zip(anchors, pairs[at], strict=True)), draft.draw(options)
             )
-    raise DeadEnd
+    raise DeadEndError
 
 
 def _needs_both(asked: str, option: Option, one: Bits, other: Bits) -> bool:
@@ -83,6 +86,7 @@ def _intersection(asked: str, draft: Draft, sides: Sequence[tuple[Option, str]],
 
 
 def same(attribute: str, asked: str, is_described: bool, draft: Draft) -> None:
+    """The same of the other objects that share an attribute with one."""
     silent = attribute_bits(attribute)
     others = draft.same(draft.the(draft.everything(), silent), attribute)
     if asked in ATTRIBUTES:
@@ -92,6 +96,7 @@ def same(attribute: str, asked: str, is_described: bool, draft: Draft) -> None:
 
 
 def single_or(filtered: str, first_related: bool, second_related: bool, draft: Draft) -> None:
+    """How many fit one of two descriptions; `filtered` names an attribute said before both of them."""
     silent = _silent(filtered)
     wholes = [draft.everything(), draft.everything()] if filtered == "shape" else []  # CLEVR's order of steps
     sides = [
@@ -113,7 +118,7 @@ def _side(draft: Draft, among: Objects, is_related: bool, silent: int) -> Object
 def _refuse_equal(draft: Draft, one: Objects, other: Objects) -> None:
     """A dead end where both sides are the same objects; both may be nothing if that is said differently."""
     if one.bits == other.bits and (one.bits or _said(draft, one.step) == _said(draft, other.step)):
-        raise DeadEnd
+        raise DeadEndError
 
 
 def _said(draft: Draft, at: int) -> list[tuple[str, tuple[str, ...]]]:
@@ -135,13 +140,14 @@ def compare(attribute: str, first_related: bool, second_related: bool, draft: Dr
         if not is_late:
             queries.append(draft.add(f"query_{attribute}", singles[-1].step))
     if singles[0].which == singles[1].which:
-        raise DeadEnd
+        raise DeadEndError
     if is_late:
         queries = [draft.add(f"query_{attribute}", single.step) for single in singles]
     draft.add(f"equal_{attribute}", *queries)
 
 
 def compare_integer(function: str, first_related: bool, second_related: bool, draft: Draft) -> None:
+    """Whether one count equals, exceeds or falls short of another."""
     sides: list[Objects] = []
     counts: list[int] = []
     for is_related in (first_related, second_related):

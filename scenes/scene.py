@@ -37,10 +37,10 @@ class SceneObject:
 
 def with_attribute(item: SceneObject, attribute: str, value: str) -> SceneObject:
     """The object with shape, size, color or material set to `value`, whatever that is."""
-    category = (
-        value if name == attribute else old for name, old in zip(ATTRIBUTES, item.category, strict=True)
+    pairs = dict(zip(ATTRIBUTES, item.category, strict=True)) | {attribute: value}
+    return SceneObject(
+        pairs["shape"], pairs["size"], pairs["color"], pairs["material"], item.x, item.y, item.rotation
     )
-    return SceneObject(*category, item.x, item.y, item.rotation)
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,6 +10,8 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from official_clevr import OFFICIAL, raw, scenes_by_picture
+from scene_strategies import scenes
 
 from scenes import json_files
 from scenes.clevr_json import SceneRecord, from_clevr, read_scenes, to_clevr, write_scenes
@@ -18,8 +20,6 @@ from scenes.json_fields import Json
 from scenes.json_files import read_items, write_items
 from scenes.scene import TAU, Nuisances, Scene, SceneObject
 from scenes.vocabulary import CLEVR, CONE
-from tests.official_clevr import OFFICIAL, raw, scenes_by_picture
-from tests.scene_strategies import scenes
 
 SCENE = Scene(
     (

@@ -8,6 +8,8 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from official_clevr import raw
+from scene_strategies import random_scene
 
 from scenes.english import parse, phrase
 from scenes.english_parse import question_program
@@ -19,8 +21,6 @@ from scenes.programs import Program, Step
 from scenes.relations import RELATIONS
 from scenes.scene import ATTRIBUTES
 from scenes.vocabulary import CLEVR, CONE, ShapeCard, Vocabulary
-from tests.official_clevr import raw
-from tests.test_questions_families import random_scene
 
 GNOME = ShapeCard("gnome", "garden gnomes", "mesh", "gnome.obj", ("garden gnome", "dwarf"))
 OURS = CLEVR.introduce(CONE).introduce(GNOME)

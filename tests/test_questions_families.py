@@ -9,6 +9,8 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from official_clevr import raw
+from scene_strategies import random_scene, scenes
 from scipy.stats import binom
 
 from scenes import drafts, families
@@ -18,9 +20,7 @@ from scenes.filters import FILTER_ORDER, Option, world_of
 from scenes.program_json import program_from_json
 from scenes.programs import InvalidProgram, Program, Step, execute, execute_on, possible_answers, trace
 from scenes.scene import ATTRIBUTES, TAU, Nuisances, Scene, SceneObject
-from scenes.vocabulary import CLEVR, CONE, Category
-from tests.official_clevr import raw
-from tests.scene_strategies import scenes
+from scenes.vocabulary import CLEVR, CONE
 
 KINDS = {
     "compare_integer": 9,
@@ -34,17 +34,6 @@ KINDS = {
     "zero_hop": 6,
 }
 ALPHA = 1e-5
-
-
-def random_scene(rng: np.random.Generator, n: int) -> Scene:
-    """n objects anywhere: what families see of a scene needs no valid geometry."""
-    picks = rng.integers(len(CLEVR.combinations()), size=n)
-    return Scene(tuple(_placed(rng, CLEVR.combinations()[k]) for k in picks), Nuisances())
-
-
-def _placed(rng: np.random.Generator, category: Category) -> SceneObject:
-    x, y = map(float, rng.uniform(-3, 3, size=2))
-    return SceneObject(*category, x, y, 0.0)
 
 
 def test_kinds_and_indices() -> None:

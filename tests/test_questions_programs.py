@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from official_clevr import OFFICIAL, raw, scenes_by_picture
 
 from scenes.bitsets import SceneSets, scene_sets
 from scenes.errors import InputError
@@ -13,7 +14,6 @@ from scenes.program_json import program_from_json, program_to_json
 from scenes.programs import InvalidProgram, Program, Step, execute, execute_on, possible_answers, trace
 from scenes.scene import ATTRIBUTES, Nuisances, Scene, SceneObject
 from scenes.vocabulary import CLEVR, CONE
-from tests.official_clevr import OFFICIAL, raw, scenes_by_picture
 
 QUESTIONS = "CLEVR_v1.0/questions/CLEVR_{}_questions.json"
 GENERATED = (

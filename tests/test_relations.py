@@ -6,12 +6,12 @@ from collections.abc import Callable
 
 import pytest
 from hypothesis import given
+from official_clevr import SCENES, raw, scenes_by_picture
+from scene_strategies import scenes
 
 from scenes import relations
 from scenes.relations import DIRECTIONS, related, relation_graph
 from scenes.scene import Nuisances, Scene, SceneObject
-from tests.official_clevr import SCENES, raw, scenes_by_picture
-from tests.scene_strategies import scenes
 
 OPPOSITE = {"left": "right", "right": "left", "front": "behind", "behind": "front"}
 
