@@ -19,8 +19,8 @@ from scenes.vocabulary import CLEVR, Vocabulary
 
 Floats = NDArray[np.float64]
 
-# pixel_coords are rounded to whole pixels (standard deviation 1 / sqrt 12), the depth beside them is not; this
-# many Blender units weigh as much as a pixel. Depths of all 28 published scenes at hand fit within .0023.
+# pixel_coords are rounded to whole pixels (standard deviation 1 / sqrt 12), the depth beside them is not: so
+# many Blender units weigh as much as a pixel. Depths of all 28 published scenes at hand fit within .003.
 DEPTH_WIDTH = 0.01
 
 
@@ -33,7 +33,7 @@ class CameraFit(NamedTuple):
 
 
 def fit_camera(points: Floats, pixels: Floats, width: int = WIDTH_PX, height: int = HEIGHT_PX) -> CameraFit:
-    """The offset by least squares: points (N, 3) in the world, pixels (N, 3) as px, py, depth; N at least 1."""
+    """The offset by least squares; points (N, 3) pixels (N, 3) as px, py, depth, N at least 1."""
     if len(points) < 1 or points.shape != pixels.shape:
         raise InputError(f"{len(points)} points and {len(pixels)} pixel_coords; a fit needs as many of both")
 

@@ -29,7 +29,7 @@ Program = tuple[Step, ...]
 Value = Bits | int | bool | str  # set of objects, index of an object or a count, yes or no, attribute's value
 
 
-class InvalidProgram(TrexError):  # noqa: N818  after CLEVR's __INVALID__
+class InvalidProgram(TrexError):
     """The program has no answer on this scene (CLEVR's __INVALID__): "the ..." fits none or several."""
 
 
