@@ -33,7 +33,7 @@ def focal_px(width: int) -> float:
 def project(
     points: Floats, offset: Vec3 = ZERO, width: int = WIDTH_PX, height: int = HEIGHT_PX
 ) -> tuple[Floats, Floats, Floats]:
-    """Pixel x and y (from the upper left corner) and depth in Blender units along the camera's axis of (N, 3) points."""
+    """Pixel x and y from the upper left corner, and depth in Blender units along the axis, of (N, 3) points."""
     position, rows = axes(offset)
     local = (np.asarray(points, dtype=np.float64) - position) @ rows.T
     depth = -local[:, 2]

@@ -17,11 +17,10 @@ from typing import Protocol
 import numpy as np
 
 from scenes.prior import LOG_NUISANCES_DENSITY, ScenePrior, draw_nuisances, draw_object, log_object_density
-from scenes.scene import ATTRIBUTES, TAU, Nuisances, Scene, SceneObject, Vec3, with_attribute
-from scenes.validity import HALF_WIDTH, REACH
+from scenes.scene import ATTRIBUTES, Scene, SceneObject, with_attribute
+from scenes.steps import log_moved, moved
+from scenes.validity import REACH
 from scenes.vocabulary import Vocabulary
-
-WRAPS = 3  # images of a wrapped normal on each side: enough for sigma <= period / 2
 
 
 class SceneMove(Protocol):
@@ -32,102 +31,6 @@ class SceneMove(Protocol):
 
     def log_q(self, to: Scene, given: Scene) -> float:
         """Natural log of the density that `propose` has."""
-
-
-def wrap(value: float, low: float, period: float) -> float:
-    """The value moved by whole periods into [low, low + period)."""
-    wrapped = low + (value - low) % period
-    return wrapped if wrapped < low + period else low  # rounding can reach the upper end
-
-
-def log_wrapped_normal(delta: float, sigma: float, period: float) -> float:
-    """Log density of a step `delta` on a circle of this period, sigma <= period / 2."""
-    steps = [(delta + k * period) / sigma for k in range(-WRAPS, WRAPS + 1)]
-    top = max(-0.5 * step * step for step in steps)
-    total = sum(math.exp(-0.5 * step * step - top) for step in steps)
-    return top + math.log(total) - math.log(sigma * math.sqrt(TAU))
-
-
-def _moved(
-    rng: np.random.Generator, item: SceneObject, sigma_xy: float, sigma_rotation: float
-) -> SceneObject:
-    dx, dy, turn = rng.normal(0.0, (sigma_xy, sigma_xy, sigma_rotation))
-    x, y = (wrap(v, -HALF_WIDTH, 2 * HALF_WIDTH) for v in (item.x + float(dx), item.y + float(dy)))
-    return replace(item, x=x, y=y, rotation=wrap(item.rotation + float(turn), 0.0, TAU))
-
-
-def _log_moved(to: SceneObject, given: SceneObject, sigma_xy: float, sigma_rotation: float) -> float:
-    if to.x == given.x or to.y == given.y or to.rotation == given.rotation:
-        return -math.inf
-    return (
-        log_wrapped_normal(to.x - given.x, sigma_xy, 2 * HALF_WIDTH)
-        + log_wrapped_normal(to.y - given.y, sigma_xy, 2 * HALF_WIDTH)
-        + log_wrapped_normal(to.rotation - given.rotation, sigma_rotation, TAU)
-    )
-
-
-@dataclass(frozen=True)
-class RandomWalk:
-    """The paper's proposal: every object moves, turns and may change its attributes, all at once.
-
-    Steps are those of the published code (0.05 of the range in x and y, 0.05 turns, each attribute drawn anew with
-    probability 0.2); rotation is in radians and wraps at 2 pi. The nuisances walk along by 0.05 of their ranges.
-    """
-
-    vocabulary: Vocabulary
-    sigma_xy: float = 0.3  # Blender units
-    sigma_rotation: float = 0.05 * TAU  # radians
-    resample: float = 0.2
-    sigma_nuisance: float = 0.05  # of the range
-
-    def propose(self, rng: np.random.Generator, z: Scene) -> Scene:
-        """All objects and nuisances perturbed."""
-        return Scene(
-            tuple(self._propose_object(rng, o) for o in z.objects), self._propose_nuisances(rng, z.nuisances)
-        )
-
-    def log_q(self, to: Scene, given: Scene) -> float:
-        """Log density of the step."""
-        if len(to.objects) != len(given.objects):
-            return -math.inf
-        objects = sum(self._log_object(a, b) for a, b in zip(to.objects, given.objects, strict=True))
-        return objects + self._log_nuisances(to.nuisances, given.nuisances)
-
-    def _propose_object(self, rng: np.random.Generator, item: SceneObject) -> SceneObject:
-        moved = _moved(rng, item, self.sigma_xy, self.sigma_rotation)
-        for attribute in ATTRIBUTES:
-            values = self.vocabulary.available(attribute)
-            if rng.random() < self.resample:
-                moved = with_attribute(moved, attribute, values[int(rng.integers(len(values)))])
-        return moved
-
-    def _log_object(self, to: SceneObject, given: SceneObject) -> float:
-        total = _log_moved(to, given, self.sigma_xy, self.sigma_rotation)
-        for attribute in ATTRIBUTES:
-            values = self.vocabulary.available(attribute)
-            new, old = getattr(to, attribute), getattr(given, attribute)
-            chance = (self.resample / len(values) if new in values else 0.0) + (1 - self.resample) * (
-                new == old
-            )
-            total += math.log(chance) if chance > 0 else -math.inf
-        return total
-
-    def _propose_nuisances(self, rng: np.random.Generator, old: Nuisances) -> Nuisances:
-        def walk(name: str) -> Vec3:
-            reach, offset = REACH[name], getattr(old, name)
-            steps = rng.normal(0.0, 2 * reach * self.sigma_nuisance, size=3)
-            x, y, z = (wrap(v + float(s), -reach, 2 * reach) for v, s in zip(offset, steps, strict=True))
-            return (x, y, z)
-
-        return Nuisances(**{name: walk(name) for name in REACH})
-
-    def _log_nuisances(self, to: Nuisances, given: Nuisances) -> float:
-        total = 0.0
-        for name, reach in REACH.items():
-            for new, old in zip(getattr(to, name), getattr(given, name), strict=True):
-                step = log_wrapped_normal(new - old, 2 * reach * self.sigma_nuisance, 2 * reach)
-                total += step if new != old else -math.inf
-        return total
 
 
 def _changed(to: Scene, given: Scene) -> list[int] | None:
@@ -151,7 +54,7 @@ class JitterObject:
     def propose(self, rng: np.random.Generator, z: Scene) -> Scene:
         """One object moved."""
         index = int(rng.integers(len(z.objects)))
-        return _with(z, index, _moved(rng, z.objects[index], self.sigma_xy, self.sigma_rotation))
+        return _with(z, index, moved(rng, z.objects[index], self.sigma_xy, self.sigma_rotation))
 
     def log_q(self, to: Scene, given: Scene) -> float:
         """Log density of the step."""
@@ -161,7 +64,7 @@ class JitterObject:
         new, old = to.objects[changed[0]], given.objects[changed[0]]
         if new.category != old.category:
             return -math.inf
-        return _log_moved(new, old, self.sigma_xy, self.sigma_rotation) - math.log(len(given.objects))
+        return log_moved(new, old, self.sigma_xy, self.sigma_rotation) - math.log(len(given.objects))
 
 
 @dataclass(frozen=True)

@@ -19,7 +19,6 @@ from scenes.proposals import (
     FreshScene,
     JitterObject,
     Mixture,
-    RandomWalk,
     RedrawCategory,
     RedrawNuisances,
     RedrawObjects,
@@ -27,7 +26,9 @@ from scenes.proposals import (
     SwapObjects,
     block_moves,
 )
+from scenes.random_walk import RandomWalk
 from scenes.scene import ATTRIBUTES, TAU, Scene
+from scenes.steps import log_wrapped_normal, wrap
 from scenes.validity import HALF_WIDTH, REACH
 from scenes.vocabulary import CLEVR
 
@@ -242,8 +243,6 @@ def test_revoked_values_are_never_proposed() -> None:
 
 
 def test_wrapping_stays_inside() -> None:
-    from scenes.proposals import log_wrapped_normal, wrap
-
     assert wrap(-1e-20, 0.0, TAU) < TAU
     grid = np.linspace(-3, 3, 4001)
     for sigma in (0.1, 1.0, 3.0):
