@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from contextlib import suppress
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from official_clevr import raw
+from official_clevr import data_file, raw
 from scene_strategies import random_scene
 
 from scenes.english import parse, phrase
@@ -229,3 +230,14 @@ def test_generated_questions_are_read_as_their_own_programs() -> None:
             )
             read += 1
     assert read == 162
+
+
+def test_we_say_only_words_of_the_official_questions() -> None:
+    """So that a model which reads CLEVR's questions has a word index for each of ours."""
+    with data_file("CLEVR_v1.0/vocab.json").open(encoding="utf-8") as stream:
+        words = set(json.load(stream)["question_token_to_idx"])
+    rng = np.random.default_rng(2)
+    for family in FAMILIES:
+        for _ in range(5):
+            drawn = random_question(rng, random_scene(rng, 8), family)
+            assert drawn is None or set(phrase(drawn[0]).removesuffix("?").split()) <= words
