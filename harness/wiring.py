@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
-from clevr_models.bound import BoundModel, ClevrModel
 from clevr_models.question import ProgramStep, Question
 from harness.aim import make_target
 from harness.asked import Asked, understand
@@ -28,7 +27,10 @@ from scenes.random_walk import RandomWalk
 from scenes.scene import Scene
 from scenes.vocabulary import CLEVR, Vocabulary
 
-FAKE_PRESET = "fake"  # flat colors by numpy, no Blender
+if TYPE_CHECKING:  # importing torch takes seconds
+    from clevr_models.bound import BoundModel, ClevrModel
+
+FAKE = "fake"  # as preset: flat colors, no Blender; as model: counts the area of a color, no torch
 FAKE_SIZE = (120, 80)
 
 
@@ -124,7 +126,11 @@ def leave_one_out(scene: Scene) -> Mapping[str, Scene]:
 
 
 def open_model(name: str) -> ClevrModel:
-    """The model of this name, its weights read and checked."""
+    """The model of this name, its weights read and checked; "fake" needs no torch."""
+    if name == FAKE:
+        from clevr_models.fake import fake
+
+        return fake()
     from clevr_models.load import load_model
 
     return load_model(name)
@@ -132,7 +138,7 @@ def open_model(name: str) -> ClevrModel:
 
 def open_renderer(section: RenderSection, vocabulary: Vocabulary) -> SceneRenderer:
     """The renderer that a query asks for."""
-    if section.preset == FAKE_PRESET:
+    if section.preset == FAKE:
         from render.fake import FakeRenderer
 
         return FakeRenderer(*FAKE_SIZE, vocabulary=vocabulary)
@@ -145,7 +151,7 @@ def picture_size(section: RenderSection) -> tuple[int, int]:
     """Width and height in pixels of the pictures that a query gets."""
     from render.presets import preset_named
 
-    if section.preset == FAKE_PRESET:
+    if section.preset == FAKE:
         return FAKE_SIZE
     preset = preset_named(section.preset)
     return preset.width, preset.height
@@ -174,7 +180,7 @@ def _check_render(section: RenderSection) -> None:
     from render.presets import preset_named
 
     check_device(section.device)
-    if section.preset != FAKE_PRESET:
+    if section.preset != FAKE:
         preset_named(section.preset)
 
 

@@ -1,0 +1,96 @@
+"""The command line: `trex find`, `check`, `resume`, `report`, `render`, `dataset`, `train`, `models`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from harness.cli_data import dataset_app, models_app, train_app
+from harness.cli_errors import Guarded
+from harness.cli_render import render
+
+app = typer.Typer(
+    cls=Guarded,
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    help="Ask a vision model about a world that can be rendered, and find the scenes that it answers so.",
+)
+QueryFile = Annotated[Path, typer.Argument(metavar="QUERY", help="A TOML file such as those in queries/.")]
+RunPath = Annotated[Path, typer.Argument(metavar="RUN", help="A run folder, as `trex find` names it first.")]
+Settings = Annotated[
+    list[str] | None,
+    typer.Option("--set", metavar="KEY=VALUE", help="Override a key, e.g. search.seed=3. Repeatable."),
+]
+ModelName = Annotated[
+    str | None,
+    typer.Option("--model", help="shipped, relation-network, package.module:factory, or a safetensors file."),
+]
+AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object, for machines.")]
+
+
+@app.command()
+def find(
+    query: QueryFile,
+    out: Annotated[
+        Path | None, typer.Option(help="The run folder to make; below runs/ if not given.")
+    ] = None,
+    model: ModelName = None,
+    settings: Settings = None,
+    as_json: AsJson = False,
+) -> None:
+    """Search for the scenes that a query asks for. Ctrl-C keeps everything; `trex resume` goes on."""
+    from harness.cli_find import run_find
+
+    run_find(query, overrides(model, settings), out, as_json)
+
+
+@app.command()
+def resume(run: RunPath, as_json: AsJson = False) -> None:
+    """Go on with a run that was stopped or killed, to the same draws as if it never had been."""
+    from harness.cli_find import run_resume
+
+    run_resume(run, as_json)
+
+
+@app.command()
+def check(
+    query: QueryFile, model: ModelName = None, settings: Settings = None, as_json: AsJson = False
+) -> None:
+    """Check a query and say what it would do; nothing is rendered or written."""
+    from harness.cli_find import run_check
+
+    run_check(query, overrides(model, settings), as_json)
+
+
+@app.command()
+def report(
+    run: RunPath,
+    form: Annotated[str, typer.Option("--format", help="html, or netcdf for ArviZ InferenceData.")] = "html",
+    out: Annotated[
+        Path | None, typer.Option(help="Where to write; into the run folder if not given.")
+    ] = None,
+) -> None:
+    """Write the report of a run, also of one that is not finished."""
+    from harness.cli_find import run_report
+
+    run_report(run, form, out)
+
+
+app.command()(render)
+app.add_typer(dataset_app, name="dataset")
+app.add_typer(train_app, name="train")
+app.add_typer(models_app, name="models")
+
+
+def overrides(model: str | None, settings: list[str] | None) -> list[str]:
+    """--model and --set as one list; the text of a model's name is quoted for TOML."""
+    import json
+
+    return [*(settings or []), *([f"model.name={json.dumps(model)}"] if model else [])]
+
+
+if __name__ == "__main__":
+    app()

@@ -1,0 +1,111 @@
+"""`trex dataset`, `trex train` and `trex models`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+dataset_app = typer.Typer(no_args_is_help=True, help="Make data sets of rendered scenes and questions.")
+train_app = typer.Typer(no_args_is_help=True, help="Train the models that are shipped here.")
+models_app = typer.Typer(no_args_is_help=True, help="The models at hand, and those that can be fetched.")
+
+OUT = typer.Option(help="The folder to write to; what is there already is kept and gone on with.")
+
+
+@dataset_app.callback()
+def _dataset() -> None:
+    """A group of one command."""
+
+
+@train_app.callback()
+def _train() -> None:
+    """A group of one command."""
+
+
+@dataset_app.command("render")
+def dataset_render(
+    out: Annotated[Path, OUT],
+    n: Annotated[int, typer.Option(help="Scenes.")] = 1000,
+    seed: Annotated[int, typer.Option(help="Another seed, other scenes.")] = 0,
+    split: Annotated[str, typer.Option(help="train, val, ...: another split, other scenes.")] = "train",
+    preset: Annotated[str, typer.Option(help="clevr, reference, fast or draft.")] = "fast",
+    objects: Annotated[str, typer.Option(help="How many objects: 5, or 3-10.")] = "3-10",
+    processes: Annotated[int, typer.Option(help="Blender processes.")] = 1,
+    device: Annotated[str, typer.Option(help="auto, cpu, cuda, optix, hip, oneapi or metal.")] = "auto",
+    questions_per_scene: Annotated[int, typer.Option(help="Questions asked about each scene.")] = 10,
+) -> None:
+    """Render scenes of the prior with questions, in CLEVR's own folder layout; resumable."""
+    from harness.dataset import DatasetPlan, render_dataset
+
+    plan = DatasetPlan(n, seed, split, object_range(objects), preset, questions_per_scene)
+    typer.echo(f"scenes: {render_dataset(out, plan, device, processes)}")
+
+
+@train_app.command("clevr")
+def train_clevr(
+    dataset: Annotated[Path, typer.Option(help="A folder as `trex dataset render` makes it.")],
+    out: Annotated[Path, OUT],
+    seed: Annotated[int, typer.Option(help="Another seed, other weights.")] = 1,
+    epochs: Annotated[int, typer.Option(help="Passes over the data.")] = 8,
+    device: Annotated[str, typer.Option(help="auto, cpu or cuda.")] = "auto",
+    start: Annotated[Path | None, typer.Option(help="Weights to begin with.")] = None,
+) -> None:
+    """Train the model shipped here; killed at any moment, the same command goes on."""
+    from clevr_models.train_percept import train
+
+    typer.echo(f"writing to {out}", err=True)
+    typer.echo(f"weights: {train(dataset, out, seed=seed, epochs=epochs, device=device, start=start)}")
+
+
+@models_app.command("list")
+def models_list() -> None:
+    """Name the models at hand, and those that can be fetched."""
+    from clevr_models.fetch import list_models
+
+    typer.echo("shipped")
+    for name, path, is_there in list_models():
+        typer.echo(f"{name}  {path if is_there else 'not here; trex models fetch relation-network'}")
+    typer.echo("package.module:factory  any torch module of your own")
+
+
+@models_app.command("fetch")
+def models_fetch(
+    name: Annotated[str, typer.Argument(help="relation-network")],
+    source: Annotated[Path | None, typer.Option("--from", help="A folder with the published files.")] = None,
+) -> None:
+    """Fetch a published model from its own repository, or take it from a folder; checked by sha256."""
+    from clevr_models.fetch import fetch_relation_network
+    from scenes.errors import unknown
+
+    if name != "relation-network":
+        raise unknown("model", name, ("relation-network",))
+    for path in fetch_relation_network(source):
+        typer.echo(str(path))
+
+
+@models_app.command("verify")
+def models_verify(
+    name: Annotated[str, typer.Argument(help="A model that `trex models list` names.")],
+) -> None:
+    """Check a model's weights against the sha256 on its card."""
+    if name == "shipped":
+        from clevr_models.percept import load_shipped
+
+        load_shipped()
+        typer.echo("shipped: good")
+        return
+    from clevr_models.fetch import verify_model
+
+    typer.echo(f"{name}: good ({verify_model(name)})")
+
+
+def object_range(text: str) -> tuple[int, int]:
+    """ "5" or "3-10" as numbers."""
+    from scenes.errors import InputError
+
+    low, _, high = text.partition("-")
+    if not low.isdigit() or not (high or low).isdigit():
+        raise InputError(f"objects {text!r} is no number or range; write 5 or 3-10")
+    return int(low), int(high or low)

@@ -1,0 +1,36 @@
+"""One place where errors become messages and exit codes: 2 the user's input, 1 ours."""
+
+from __future__ import annotations
+
+import sys
+
+import typer
+from typer.core import TyperGroup
+
+from scenes.errors import InputError, ModelError, RenderError, RunError, TrexError
+
+USER, OURS, STOPPED = 2, 1, 130
+
+
+class Guarded(TyperGroup):
+    """Commands whose errors end in one clear line on standard error."""
+
+    def invoke(self, ctx: typer.Context) -> object:  # type: ignore[override]
+        """Run the command."""
+        try:
+            return super().invoke(ctx)
+        except TrexError as error:
+            sys.stderr.write(f"error: {error}\n")
+            raise typer.Exit(exit_code(error)) from error
+        except KeyboardInterrupt:
+            sys.stderr.write("stopped\n")
+            raise typer.Exit(STOPPED) from None
+        except BrokenPipeError:
+            raise typer.Exit(OURS) from None
+
+
+def exit_code(error: TrexError) -> int:
+    """2 where the user can help it (input, model, run folder, disk), 1 where it is ours (a render)."""
+    if isinstance(error, RenderError):
+        return OURS
+    return USER if isinstance(error, InputError | ModelError | RunError) else OURS

@@ -1,0 +1,158 @@
+"""What `trex find`, `check`, `resume` and `report` print."""
+
+from __future__ import annotations
+
+import json
+import signal
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from types import FrameType
+
+import typer
+
+from harness.cli_errors import STOPPED
+from harness.draw_log import read_draws
+from harness.find import FINDINGS, Done, check, conclude_run, find, resume
+from harness.progress import Progress, Silent, Watch
+from harness.query import SceneSection
+from harness.report import goal, headline, world_words
+from harness.run_folder import open_run
+from scenes.errors import InputError, RunError, unknown
+
+FORMATS = ("html", "netcdf")
+NETCDF = "draws.nc"
+
+
+def run_find(query: Path, overrides: Sequence[str], out: Path | None, as_json: bool) -> None:
+    """`trex find`."""
+    place: list[Path] = []
+
+    def tell(folder: Path) -> None:
+        place.append(folder)
+        _say(f"writing to {folder}")
+
+    with _stoppable(place):
+        done = _watched(as_json, lambda progress: find(query, overrides, out, progress, tell))
+    _show(done, as_json)
+
+
+def run_resume(run: Path, as_json: bool) -> None:
+    """`trex resume`."""
+    with _stoppable([run]):
+        done = _watched(
+            as_json, lambda progress: resume(run, progress, lambda folder: _say(f"writing to {folder}"))
+        )
+    _show(done, as_json)
+
+
+def run_check(query: Path, overrides: Sequence[str], as_json: bool) -> None:
+    """`trex check`."""
+    plan = check(query, overrides)
+    search = plan.query.search
+    most = search.prior_scenes + search.chains * search.steps
+    if as_json:
+        typer.echo(json.dumps({"query": json.loads(plan.query.model_dump_json()), "renders_at_most": most}))
+        return
+    typer.echo(f"{query} is good; nothing was rendered")
+    typer.echo(f"question  {plan.asked.text}  (answers: {', '.join(plan.asked.possible)})")
+    typer.echo(f"target    {plan.target.describe()}")
+    low, high = plan.query.scene.objects
+    objects = f"{low}" if low == high else f"{low} to {high}"
+    kinds = len(plan.vocabulary.combinations())
+    typer.echo(f"world     {objects} objects of {kinds} kinds, {_changes(plan.query.scene)}")
+    typer.echo(f"model     {plan.model_name}")
+    render = plan.query.render
+    typer.echo(
+        f"renders   at most {most}: preset {render.preset}, device {render.device}, {render.processes} processes"
+    )
+
+
+def run_report(run: Path, form: str, out: Path | None) -> None:
+    """`trex report`."""
+    if form not in FORMATS:
+        raise unknown("format", form, FORMATS)
+    with open_run(run, for_writing=False) as folder:
+        records = read_draws(folder.draws)
+        if not any(record.phase == "prior" for record in records):
+            raise RunError(f"{run} has no draws yet; go on with it first: trex resume {run}")
+        if form == "netcdf":
+            from harness.netcdf import write_netcdf
+
+            path = out or run / NETCDF
+            write_netcdf(folder.manifest, records, path)
+            typer.echo(f"netcdf: {path}")
+            return
+        done = conclude_run(folder, records)
+        if out is not None:
+            try:
+                out.write_bytes(done.report.read_bytes())
+            except OSError as error:
+                raise InputError(f"cannot write {out}: {error.strerror}; give another --out") from error
+        typer.echo(f"report: {out or done.report}")
+
+
+def _changes(scene: SceneSection) -> str:
+    revoke, introduce = scene.revoke, scene.introduce
+    parts = [f"revoked {', '.join(revoke)}"] if revoke else []
+    parts += [f"introduced {', '.join(introduce)}"] if introduce else []
+    return "; ".join(parts) or "CLEVR's own"
+
+
+def _watched(as_json: bool, work: Callable[[Progress], Done]) -> Done:
+    if as_json:
+        return work(Silent())
+    with Watch() as watch:
+        return work(watch)
+
+
+def _show(done: Done, as_json: bool) -> None:
+    """The outcome; the last line says where the report is."""
+    if as_json:
+        data = json.loads((done.folder / FINDINGS).read_text(encoding="utf-8"))
+        typer.echo(json.dumps({"run": str(done.folder), "report": str(done.report), **data}))
+        return
+    manifest = done.manifest
+    verb, answers = goal(manifest)
+    typer.echo(f"{manifest.facts.model} {verb} {' and '.join(answers)}; world: {world_words(manifest)}")
+    for number, found in enumerate(done.findings.found[:10], start=1):
+        says = f"{found.answer} ({found.answers[0][1]:.3f})"
+        typer.echo(
+            f"{number:4}. true answer {found.truth}, model says {says}, confidence {found.confidence:.3f}"
+        )
+    if len(done.findings.found) > 10:
+        typer.echo(f"      and {len(done.findings.found) - 10} more")
+    typer.echo(f"{done.findings.ending}: {headline(done.findings, manifest.query.target.kind)}")
+    for sentence in done.findings.how_often.sentences()[:1]:
+        typer.echo(sentence)
+    if done.findings.control:
+        typer.echo(done.findings.control)
+    typer.echo(f"report: {done.report}")
+
+
+def _say(line: str) -> None:
+    """On standard error, so that standard output can be read by machines."""
+    sys.stderr.write(line + "\n")
+    sys.stderr.flush()
+
+
+@contextmanager
+def _stoppable(place: Sequence[Path]) -> Iterator[None]:
+    """Ctrl-C and a polite kill both end the search and say how to go on."""
+    before = signal.signal(signal.SIGTERM, _interrupt)
+    try:
+        yield
+    except KeyboardInterrupt:
+        if place:
+            _say(f"stopped; every draw is kept. Go on: trex resume {place[0]}")
+            _say(f"What is there so far: trex report {place[0]}")
+        else:
+            _say("stopped before anything was written")
+        raise typer.Exit(STOPPED) from None
+    finally:
+        signal.signal(signal.SIGTERM, before)
+
+
+def _interrupt(_signal: int, _frame: FrameType | None) -> None:
+    raise KeyboardInterrupt

@@ -1,0 +1,139 @@
+"""`trex find`, `check` and `resume`: from a query file to a run folder with its report."""
+
+from __future__ import annotations
+
+import shutil
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from harness.findings import Findings, find_out, scene_records, to_json
+from harness.journal import Journal
+from harness.manifest import Facts, Manifest, differences, versions
+from harness.progress import Progress
+from harness.query import ProgramStep
+from harness.query_file import parse_query, read_text
+from harness.records import Record
+from harness.report import write_report
+from harness.run_folder import DRAWS, RunFolder, check_out, create, is_run, open_run
+from harness.search import Search
+from harness.sessions import session
+from harness.wiring import Plan, World, close_renderer, make_plan, open_world
+from scenes.clevr_json import write_scenes
+from scenes.errors import InputError, RunError
+
+FINDINGS = "findings.json"
+SCENES = "found_scenes.json"
+RUNS = Path("runs")
+Tell = Callable[[Path], None]
+
+
+@dataclass(frozen=True)
+class Done:
+    """A run that has come to its end."""
+
+    folder: Path
+    manifest: Manifest
+    findings: Findings
+    report: Path
+
+
+def check(path: Path, overrides: Sequence[str] = ()) -> Plan:
+    """The query of a file with every word checked; nothing is rendered or written."""
+    return make_plan(parse_query(read_text(path), str(path), overrides), path.parent)
+
+
+def find(path: Path, overrides: Sequence[str], out: Path | None, progress: Progress, tell: Tell) -> Done:
+    """Carry out a query; `tell` is given the place that it writes to before anything is rendered.
+
+    Where the place holds a run of the same query already, that run is gone on with.
+    """
+    text = read_text(path)
+    plan = make_plan(parse_query(text, str(path), overrides), path.parent)
+    place = out or default_out(path)
+    if is_run(place) and open_run(place, for_writing=False).manifest.query == plan.query:
+        return resume(place, progress, tell)
+    check_out(place)
+    world = open_world(plan)
+    try:
+        with create(place, text, manifest_of(world, path, overrides)) as folder:
+            tell(place)
+            return _begin(world, folder, progress)
+    finally:
+        close_renderer(world.renderer)
+
+
+def resume(path: Path, progress: Progress, tell: Tell) -> Done:
+    """Go on with a run where it was stopped; RunError where what it was made of is not what is here now."""
+    with open_run(path, for_writing=True) as folder:
+        manifest = folder.manifest
+        world = open_world(make_plan(manifest.query, Path(manifest.folder)))
+        try:
+            changed = differences(manifest.made, world.made)
+            if changed:
+                raise RunError(
+                    f"{path} cannot go on, its draws would differ: {'; '.join(changed)}; "
+                    "bring that back, or start a new run"
+                )
+            tell(path)
+            return _carry_out(world, folder, progress)
+        finally:
+            close_renderer(world.renderer)
+
+
+def conclude_run(folder: RunFolder, records: Sequence[Record]) -> Done:
+    """Write the findings and the report of the draws so far."""
+    findings = find_out(folder.manifest, records)
+    folder.write(FINDINGS, to_json(findings))
+    info = {"split": "found", "question": folder.manifest.facts.question}
+    write_scenes(folder.path / SCENES, scene_records(findings), info)
+    return Done(folder.path, folder.manifest, findings, write_report(folder, findings))
+
+
+def default_out(path: Path) -> Path:
+    """A new folder below runs/, named after the query and the time."""
+    return RUNS / f"{path.stem}-{time.strftime('%Y%m%d-%H%M%S')}"
+
+
+def manifest_of(world: World, path: Path, overrides: Sequence[str]) -> Manifest:
+    """What is written into a new run folder."""
+    plan = world.plan
+    facts = Facts(
+        question=plan.asked.text,
+        program=tuple(
+            ProgramStep(function=step.function, inputs=step.inputs, value_inputs=step.value_inputs)
+            for step in plan.asked.program
+        ),
+        possible=plan.asked.possible,
+        model=plan.model_name,
+        labels=plan.bound.labels,
+        cards=plan.vocabulary.cards,
+        size=world.size,
+    )
+    return Manifest(
+        source=str(path),
+        folder=str(path.parent.resolve()),
+        overrides=tuple(overrides),
+        query=plan.query,
+        facts=facts,
+        made=world.made,
+        versions=versions(),
+    )
+
+
+def _begin(world: World, folder: RunFolder, progress: Progress) -> Done:
+    """The first session: where the renderer refuses the query before any draw, the folder goes again."""
+    try:
+        return _carry_out(world, folder, progress)
+    except InputError:
+        if (folder.path / DRAWS).stat().st_size == 0:
+            shutil.rmtree(folder.path, ignore_errors=True)
+        raise
+
+
+def _carry_out(world: World, folder: RunFolder, progress: Progress) -> Done:
+    with Journal(folder) as journal:
+        with session(folder.path, journal):
+            Search(world, folder, journal, progress).run()
+        return conclude_run(folder, journal.records)

@@ -1,0 +1,194 @@
+"""What a run has found, read from its folder alone: no model, no renderer."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from harness.found import FoundScenes
+from harness.invariants import scene_summaries
+from harness.manifest import Manifest
+from harness.passes import PassCheck, check_passes
+from harness.records import CHAIN, CONTROL, Record
+from harness.replay import chain_draws, prior_draws
+from harness.search import CONTROL_SEED, chain_starts, control_of, decide
+from inference.control import run_control
+from inference.endings import Conclusion, Ending, conclude
+from inference.importance import HowOften
+from inference.sampler import starts
+from inference.types import Draw
+from scenes.clevr_json import SceneRecord
+from scenes.programs import InvalidProgram, Program, execute
+from scenes.scene import Scene, scene_to_dict
+
+NO_ANSWER = "no answer"
+
+
+@dataclass(frozen=True)
+class FoundScene:
+    """One scene of the level set: its true answer, and the model's answers, most probable first."""
+
+    record: Record
+    truth: str
+    answers: tuple[tuple[str, float], ...]
+    confidence: float
+
+    @property
+    def answer(self) -> str:
+        """The model's answer."""
+        return self.answers[0][0]
+
+    @property
+    def is_wrong(self) -> bool:
+        """Whether the model's answer is not the true one."""
+        return self.answer != self.truth
+
+
+@dataclass(frozen=True)
+class Findings:
+    """Everything that a report says of the draws; `found` is sorted by confidence in the target."""
+
+    how_often: HowOften
+    conclusion: Conclusion
+    found: tuple[FoundScene, ...]
+    control: str
+    passes: PassCheck
+    prior: tuple[Draw[Scene], ...]
+    chains: tuple[Draw[Scene], ...]
+    renders: int
+    proposals: int
+    invalid: int
+    accepted: int
+
+    @property
+    def ending(self) -> str:
+        """CONVERGED, FOUND or NOT FOUND."""
+        return self.conclusion.ending.value
+
+
+def find_out(manifest: Manifest, records: Sequence[Record]) -> Findings:
+    """The findings of a run; at least one prior draw must have been made."""
+    target, options = manifest.target, manifest.query.search
+    prior = prior_draws(records)
+    how = decide(prior, target, options)
+    chains = _chains(manifest, records, prior)
+    renders = sum(record.is_rendered for record in records)
+    summaries = scene_summaries(target, manifest.vocabulary)
+    found = FoundScenes(target)
+    found.add(records)
+    steps = [record for record in records if record.phase == CHAIN]
+    return Findings(
+        how_often=how,
+        conclusion=_honest(conclude([*prior, *chains], target, summaries, how, renders), found, chains),
+        found=_sorted(manifest, found.records),
+        control=_control(manifest, records, prior),
+        passes=check_passes(records, manifest.vocabulary, manifest.facts.size),
+        prior=tuple(prior),
+        chains=tuple(chains),
+        renders=renders,
+        proposals=len(steps),
+        invalid=sum(not record.is_rendered for record in steps),
+        accepted=sum(record.is_accepted for record in steps),
+    )
+
+
+def _chains(manifest: Manifest, records: Sequence[Record], prior: list[Draw[Scene]]) -> list[Draw[Scene]]:
+    options = manifest.query.search
+    if not any(record.phase == CHAIN for record in records):
+        return []
+    return chain_draws(records, CHAIN, chain_starts(prior, options), options.warmup)
+
+
+def _control(manifest: Manifest, records: Sequence[Record], prior: list[Draw[Scene]]) -> str:
+    """What the positive control says; "" where none was run."""
+    options = manifest.query.search
+    if not any(record.phase == CONTROL for record in records):
+        return ""
+    easier = control_of(prior, manifest.target, options)
+    assert easier is not None, "the control has draws, so it had starts"
+    first = starts(options.seed + CONTROL_SEED, easier.outside, options.chains)
+    draws = chain_draws(records, CONTROL, first, 0)
+    return run_control(lambda _target, _draws: draws, easier).sentence
+
+
+def _honest(conclusion: Conclusion, found: FoundScenes, chains: Sequence[Draw[Scene]]) -> Conclusion:
+    """Two cases that the rules of the ending do not know.
+
+    A scene that was proposed, rendered and scored is an example even if it never became a state; and a search that the
+    prior batch has satisfied has no chains to judge.
+    """
+    if conclusion.ending is Ending.NOT_FOUND and found.hits:
+        words = f"FOUND: {found.hits} proposed scenes are in the level set, none became a chain's state."
+        return replace(
+            conclusion, ending=Ending.FOUND, sentences=(words,), n_hits=found.hits, best=found.best
+        )
+    if conclusion.ending is Ending.FOUND and not chains:
+        no_chains = "No chain was run: the prior scenes already held what was asked for."
+        return replace(conclusion, sentences=(conclusion.sentences[0], no_chains))
+    return conclusion
+
+
+def _sorted(manifest: Manifest, records: Sequence[Record]) -> tuple[FoundScene, ...]:
+    scenes = [_found(manifest, record) for record in records]
+    return tuple(sorted(scenes, key=lambda scene: -scene.confidence))
+
+
+def _found(manifest: Manifest, record: Record) -> FoundScene:
+    labels, probs = manifest.facts.labels, record.probs
+    order = sorted(range(len(labels)), key=lambda k: -probs[k])
+    return FoundScene(
+        record=record,
+        truth=true_answer(manifest.asked.program, record.scene),
+        answers=tuple((labels[k], probs[k]) for k in order),
+        confidence=manifest.target.confidence(np.array(record.log_probs)),
+    )
+
+
+def true_answer(program: Program, scene: Scene) -> str:
+    """The answer by the question's program; "no answer" where CLEVR has none."""
+    try:
+        return execute(program, scene)
+    except InvalidProgram:
+        return NO_ANSWER
+
+
+def to_json(findings: Findings) -> str:
+    """The findings for machines."""
+    how = findings.how_often
+    data: Mapping[str, object] = {
+        "ending": findings.ending,
+        "sentences": [*findings.conclusion.sentences, *filter(None, [findings.control])],
+        "how_often": {
+            "prior_draws": how.n, "hits": how.hits, "rate": how.rate, "interval_95": list(how.rate_interval),
+            "mass": how.mass, "is_common": how.is_common,
+        },
+        "renders": findings.renders,
+        "best_confidence": findings.conclusion.best,
+        "proposals": findings.proposals,
+        "invalid": findings.invalid,
+        "accepted": findings.accepted,
+        "found": [_scene_json(scene) for scene in findings.found],
+    }  # fmt: skip
+    return json.dumps(data, indent=1) + "\n"
+
+
+def _scene_json(found: FoundScene) -> Mapping[str, object]:
+    record = found.record
+    return {
+        "phase": record.phase, "chain": record.chain, "index": record.index,
+        "true_answer": found.truth, "model_answer": found.answer, "confidence": found.confidence,
+        "probabilities": {answer: p for answer, p in found.answers if p >= 1e-4},
+        "picture": f"pictures/{record.picture}.png" if record.picture else "",
+        "scene": scene_to_dict(record.scene),
+    }  # fmt: skip
+
+
+def scene_records(findings: Findings) -> list[SceneRecord]:
+    """The found scenes as CLEVR names them."""
+    return [
+        SceneRecord(found.record.scene, f"{found.record.picture}.png", index, "found")
+        for index, found in enumerate(findings.found)
+    ]

@@ -1,0 +1,37 @@
+"""Numbers of a whole scene that do not depend on the order of its objects: what convergence is judged by."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from itertools import combinations
+
+import numpy as np
+
+from inference.diagnostics import basic_summaries
+from inference.types import Draw, Target
+from scenes.scene import ATTRIBUTES, Scene
+from scenes.vocabulary import Vocabulary
+
+Summary = Callable[[Draw[Scene]], float]
+
+
+def scene_summaries(target: Target, vocabulary: Vocabulary) -> dict[str, Summary]:
+    """Confidence, log weight, how many objects have each value, how many there are, and how far apart."""
+    found: dict[str, Summary] = dict(basic_summaries(target))
+    for attribute in ATTRIBUTES:
+        for value in vocabulary.available(attribute):
+            found[f"number of {value} objects"] = partial(_count, attribute=attribute, value=value)
+    found["number of objects"] = lambda draw: float(len(draw.z.objects))
+    found["mean distance"] = lambda draw: mean_distance(draw.z)
+    return found
+
+
+def _count(draw: Draw[Scene], attribute: str, value: str) -> float:
+    return float(sum(getattr(item, attribute) == value for item in draw.z.objects))
+
+
+def mean_distance(scene: Scene) -> float:
+    """Mean distance of two objects in Blender units, 0 where there are fewer than two."""
+    pairs = [np.hypot(a.x - b.x, a.y - b.y) for a, b in combinations(scene.objects, 2)]
+    return float(np.mean(pairs)) if pairs else 0.0

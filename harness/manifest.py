@@ -1,0 +1,123 @@
+"""What a run was made of: the query, and the version and hash of everything that decides its draws."""
+
+from __future__ import annotations
+
+import json
+import shlex
+import sys
+from dataclasses import replace
+from importlib import metadata
+from typing import Literal
+
+from pydantic import Field, ValidationError
+
+from harness.aim import make_target
+from harness.asked import Asked
+from harness.query import ProgramStep, Query, Section
+from inference.targets import GaussianTarget
+from scenes.errors import RunError
+from scenes.programs import Step
+from scenes.vocabulary import CLEVR, ShapeCard, Vocabulary
+
+FORMAT = 1
+PACKAGES = ("bayes-trex", "bpy", "torch", "numpy", "pyro-ppl")
+
+
+class Made(Section):
+    """What the draws depend on; a run goes on only where all of it is the same."""
+
+    model: str
+    renderer: str
+    shapes: dict[str, str] = Field(default_factory=dict)
+
+
+class Facts(Section):
+    """What the query was understood to mean: enough to read the draws without model or renderer."""
+
+    question: str
+    program: tuple[ProgramStep, ...]
+    possible: tuple[str, ...]
+    model: str
+    labels: tuple[str, ...]
+    cards: tuple[ShapeCard, ...]
+    size: tuple[int, int]  # width and height of the pictures in pixels
+
+
+class Manifest(Section):
+    """`run.json`: the format of the folder, the query as resolved, and what the run was made of."""
+
+    format: Literal[1] = 1
+    source: str  # the query file as it was named
+    folder: str  # where it lay: shape cards are beside it
+    overrides: tuple[str, ...] = ()
+    query: Query
+    facts: Facts
+    made: Made
+    versions: dict[str, str]
+
+    @property
+    def command(self) -> str:
+        """The command that makes the same draws again."""
+        words = ["trex", "find", self.source]
+        for override in self.overrides:
+            words += ["--set", override]
+        return shlex.join(words)
+
+    @property
+    def asked(self) -> Asked:
+        """The question as it was understood."""
+        steps = tuple(Step(s.function, s.inputs, s.value_inputs) for s in self.facts.program)
+        return Asked(self.facts.question, steps, self.query.answer, self.facts.possible)
+
+    @property
+    def target(self) -> GaussianTarget:
+        """The level set that was searched for."""
+        return make_target(self.query.target, self.asked, self.facts.labels)
+
+    @property
+    def vocabulary(self) -> Vocabulary:
+        """What the scenes may hold."""
+        new = tuple(card.name for card in self.facts.cards if card.name not in CLEVR.shapes)
+        vocabulary = replace(CLEVR, shapes=(*CLEVR.shapes, *new), cards=self.facts.cards)
+        for what in self.query.scene.revoke:
+            vocabulary = vocabulary.revoke(what)
+        return vocabulary
+
+
+def versions() -> dict[str, str]:
+    """Versions of this package, of Python and of the packages that decide pixels and scores."""
+    found = {"python": sys.version.split()[0]}
+    for name in PACKAGES:
+        try:
+            found[name] = metadata.version(name)
+        except metadata.PackageNotFoundError:
+            found[name] = "not installed"
+    return found
+
+
+def parse_manifest(text: str, where: str) -> Manifest:
+    """The manifest in the text of a `run.json`; RunError where it is of another version or broken."""
+    try:
+        data = json.loads(text)
+    except ValueError as error:
+        raise RunError(f"{where} is not JSON ({error}); it is no run of this program") from error
+    found = data.get("format") if isinstance(data, dict) else None
+    if found != FORMAT:
+        raise RunError(
+            f"{where} is of run format {found!r}, this version reads format {FORMAT}; "
+            "read it with the version that made it, or start a new run"
+        )
+    try:
+        return Manifest.model_validate(data)
+    except ValidationError as error:
+        first = error.errors(include_url=False)[0]
+        key = ".".join(map(str, first["loc"]))
+        raise RunError(f"{where} is damaged: {key}: {first['msg']}; start a new run") from error
+
+
+def differences(before: Made, now: Made) -> tuple[str, ...]:
+    """In words, what differs between what a run was made of and what is here now."""
+    pairs = [("the model", before.model, now.model), ("the renderer", before.renderer, now.renderer)]
+    for name in sorted(before.shapes.keys() | now.shapes.keys()):
+        pairs.append((f"shape {name}", before.shapes.get(name, "none"), now.shapes.get(name, "none")))
+    return tuple(f"{what} was {old}, now it is {new}" for what, old, new in pairs if old != new)

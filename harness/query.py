@@ -1,0 +1,121 @@
+"""A query: what is asked of which model, in which world, and how hard to search."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
+
+Kind = Literal["high_confidence", "threshold", "ambiguous", "k_way", "uniform", "graded", "probabilities"]
+
+
+def _word(value: object) -> object:
+    """A TOML count (1) is the answer "1", a TOML boolean the answer "yes" or "no"."""
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    return str(value) if isinstance(value, int) else value
+
+
+def _words(value: object) -> object:
+    words = tuple(_word(item) for item in value) if isinstance(value, list | tuple) else (_word(value),)
+    if not all(isinstance(word, str) for word in words):
+        raise ValueError('write an answer like "1", or several like ["1", "2"]')
+    return words
+
+
+def _texts(value: object) -> object:
+    texts = tuple(value) if isinstance(value, list | tuple) else (value,)
+    if not all(isinstance(text, str) for text in texts):
+        raise ValueError('write a list of texts like ["cube", "blue spheres"]')
+    return texts
+
+
+def _range(value: object) -> object:
+    ends = value if isinstance(value, list | tuple) else (value, value)
+    if len(ends) != 2 or not all(isinstance(end, int) and not isinstance(end, bool) for end in ends):
+        raise ValueError("write a whole number or a pair like [3, 10]")
+    return tuple(ends)
+
+
+Words = Annotated[tuple[str, ...], BeforeValidator(_words)]
+Texts = Annotated[tuple[str, ...], BeforeValidator(_texts)]
+Count = Annotated[int, Field(strict=True)]
+Range = Annotated[tuple[Count, Count], BeforeValidator(_range)]
+
+
+class Section(BaseModel):
+    """A table of the query: unknown keys are errors, values never change."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class ProgramStep(Section):
+    """One step of a CLEVR program: {function = "filter_shape", inputs = [0], value_inputs = ["cube"]}."""
+
+    function: str
+    inputs: tuple[Count, ...] = ()
+    value_inputs: tuple[str, ...] = ()
+
+
+class TargetSection(Section):
+    """The level set: which answers are looked for, and how exactly (Bayes-TrEx, equations 1-10)."""
+
+    kind: Kind = "high_confidence"
+    width: Annotated[float, Field(gt=0, le=1)] = 0.05
+    threshold: Annotated[float, Field(gt=0, lt=1)] = 0.9
+    share: Annotated[float, Field(ge=0, le=1)] = 0.5
+    probabilities: dict[str, float] = Field(default_factory=dict)
+
+
+class SceneSection(Section):
+    """The world: how many objects, what is taken out of CLEVR's vocabulary, what is put in."""
+
+    objects: Range = (5, 5)
+    revoke: Texts = ()
+    introduce: Texts = ()
+
+
+class ModelSection(Section):
+    """Who is asked: "shipped", "relation-network", "package.module:factory", or a safetensors file."""
+
+    name: str = "shipped"
+
+
+class RenderSection(Section):
+    """How scenes become pictures; "fake" is flat colors without Blender, for tests."""
+
+    preset: str = "fast"
+    device: str = "auto"
+    processes: Annotated[Count, Field(ge=1, le=256)] = 1
+
+
+class SearchSection(Section):
+    """How hard to search.
+
+    `common_rate`: from this share of prior hits on, the prior draws are the answer. `stop_when_found`: distinct
+    scenes to stop at, 0 to spend the whole budget. `control`: where nothing is found, the same search on an
+    easier target.
+    """
+
+    seed: Annotated[Count, Field(ge=0)] = 0
+    prior_scenes: Annotated[Count, Field(ge=1)] = 200
+    chains: Annotated[Count, Field(ge=1, le=1024)] = 4
+    steps: Annotated[Count, Field(ge=0)] = 500
+    warmup: Annotated[Count, Field(ge=0)] = 0
+    kernel: Literal["block", "random_walk"] = "block"
+    stop_when_found: Annotated[Count, Field(ge=0)] = 0
+    common_rate: Annotated[float, Field(gt=0, le=1)] = 0.01
+    control: Annotated[bool, Field(strict=True)] = True
+
+
+class Query(Section):
+    """A whole query; `program` says what `question` means where its English is not understood here."""
+
+    question: str = ""
+    program: tuple[ProgramStep, ...] = ()
+    answer: Words = ()
+    target: TargetSection = TargetSection()
+    scene: SceneSection = SceneSection()
+    model: ModelSection = ModelSection()
+    render: RenderSection = RenderSection()
+    search: SearchSection = SearchSection()

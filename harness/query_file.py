@@ -1,0 +1,99 @@
+"""A query out of its TOML file and `--set` overrides; errors name the file, the key, the value, a way out."""
+
+from __future__ import annotations
+
+import difflib
+import tomllib
+from collections.abc import Sequence
+from pathlib import Path
+from typing import cast, get_args
+
+from pydantic import BaseModel, ValidationError
+from pydantic_core import ErrorDetails
+
+from harness.query import Query
+from scenes.errors import InputError
+
+Table = dict[str, object]
+
+
+def read_query(path: Path, overrides: Sequence[str] = ()) -> Query:
+    """The query in a TOML file, with `key=value` overrides (dotted keys, TOML values)."""
+    return parse_query(read_text(path), str(path), overrides)
+
+
+def read_text(path: Path) -> str:
+    """The text of a query file."""
+    try:
+        return path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        reason = error.strerror if isinstance(error, OSError) else str(error)
+        raise InputError(f"query {path} cannot be read: {reason}; give the path of a TOML file") from error
+
+
+def parse_query(text: str, source: str, overrides: Sequence[str] = ()) -> Query:
+    """The query in a TOML text; `source` names it in errors."""
+    try:
+        table: Table = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise InputError(f"{source}: not TOML: {error}") from error
+    for override in overrides:
+        _override(table, override)
+    try:
+        return Query.model_validate(table)
+    except ValidationError as error:
+        problems = "; ".join(dict.fromkeys(_problem(detail) for detail in error.errors(include_url=False)))
+        raise InputError(f"{source}: {problems}") from error
+
+
+def _override(table: Table, text: str) -> None:
+    key, equals, value = text.partition("=")
+    names = [name.strip() for name in key.split(".")]
+    if not equals or not all(names):
+        raise InputError(f"--set {text!r} is not key=value; write e.g. --set search.seed=3")
+    for name in names[:-1]:
+        inner = table.setdefault(name, {})
+        if not isinstance(inner, dict):
+            raise InputError(f"--set {text!r}: {name!r} is no section; write e.g. --set search.seed=3")
+        table = cast(Table, inner)
+    table[names[-1]] = _toml_value(value.strip())
+
+
+def _toml_value(text: str) -> object:
+    """The TOML value written so, or else the text itself, so that shells need no second pair of quotes."""
+    try:
+        return tomllib.loads(f"value = {text}")["value"]
+    except tomllib.TOMLDecodeError:
+        return text
+
+
+def _problem(detail: ErrorDetails) -> str:
+    where = [str(part) for part in detail["loc"]]
+    key = ".".join(where)
+    if detail["type"] == "extra_forbidden":
+        allowed = _keys(where[:-1])
+        near = difflib.get_close_matches(where[-1], allowed, n=1, cutoff=0.5)
+        hint = f"; did you mean {near[0]!r}?" if near else ""
+        place = f"in [{'.'.join(where[:-1])}]" if where[:-1] else "in the query"
+        return f"unknown key {where[-1]!r} {place}{hint} (keys: {', '.join(allowed)})"
+    if detail["type"] == "literal_error":
+        expected = str(detail.get("ctx", {}).get("expected", ""))
+        return f"{key} = {detail['input']!r} is not known; use {expected}"
+    message = detail["msg"].removeprefix("Value error, ")
+    message = message[:1].lower() + message[1:]
+    return f"{key} = {detail['input']!r}: {message}"
+
+
+def _keys(where: Sequence[str]) -> tuple[str, ...]:
+    """The keys that the table at this place may have."""
+    model: type[BaseModel] = Query
+    for name in where:
+        if name in model.model_fields:
+            model = _section(model.model_fields[name].annotation)
+    return tuple(model.model_fields)
+
+
+def _section(annotation: object) -> type[BaseModel]:
+    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+        return annotation
+    return next((_section(inner) for inner in get_args(annotation) if inner is not Ellipsis), Query)

@@ -1,0 +1,107 @@
+"""One line of `draws.jsonl`: everything that one step of the search paid for and decided."""
+
+from __future__ import annotations
+
+import json
+import math
+from dataclasses import dataclass, field
+from typing import cast
+
+from inference.rng import RngState
+from scenes.errors import InputError, RunError
+from scenes.scene import Scene, scene_from_dict, scene_to_dict
+
+PRIOR, CHAIN, CONTROL = "prior", "chain", "control"
+Key = tuple[str, int, int]
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """A prior draw, or one step of a chain: the proposed scene, its score, and whether it became the state.
+
+    `chain` is -1 for prior draws. A chain starts at a prior draw; a step that is not accepted repeats the
+    state. `log_probs` is empty where nothing was rendered, because the scene is invalid (`log_prior` is -inf).
+    `visible` are each object's pixels by the renderer's own index pass, at the preset's size. `picture` is the
+    content hash of a kept picture, or "". `rng` is the chain's random state after the step.
+    """
+
+    phase: str
+    chain: int
+    index: int
+    scene: Scene
+    is_accepted: bool
+    log_prior: float
+    log_weight: float
+    log_accept_ratio: float
+    log_probs: tuple[float, ...]
+    visible: tuple[int, ...]
+    picture: str = ""
+    rng: RngState = field(default_factory=dict)
+
+    @property
+    def key(self) -> Key:
+        """Which step this is."""
+        return (self.phase, self.chain, self.index)
+
+    @property
+    def is_rendered(self) -> bool:
+        """Whether this step cost a render."""
+        return bool(self.log_probs)
+
+    @property
+    def probs(self) -> tuple[float, ...]:
+        """The model's answer distribution, empty where nothing was rendered."""
+        return tuple(math.exp(value) for value in self.log_probs)
+
+
+def to_line(record: Record) -> str:
+    """The record as one line of strict JSON; floats keep every bit, -inf is null."""
+    fields = {
+        "phase": record.phase,
+        "chain": record.chain,
+        "index": record.index,
+        "accepted": record.is_accepted,
+        "log_prior": _out(record.log_prior),
+        "log_weight": _out(record.log_weight),
+        "log_accept_ratio": _out(record.log_accept_ratio),
+        "log_probs": [_out(value) for value in record.log_probs],
+        "visible": list(record.visible),
+        "picture": record.picture,
+        "scene": scene_to_dict(record.scene),
+        "rng": dict(record.rng),
+    }
+    return json.dumps(fields, separators=(",", ":"), allow_nan=False) + "\n"
+
+
+def from_line(line: str) -> Record:
+    """The record on a line; RunError where the line is another thing."""
+    try:
+        fields = cast(dict[str, object], json.loads(line))
+        return Record(
+            phase=str(fields["phase"]),
+            chain=cast(int, fields["chain"]),
+            index=cast(int, fields["index"]),
+            scene=scene_from_dict(fields["scene"]),
+            is_accepted=cast(bool, fields["accepted"]),
+            log_prior=_in(fields["log_prior"]),
+            log_weight=_in(fields["log_weight"]),
+            log_accept_ratio=_in(fields["log_accept_ratio"]),
+            log_probs=tuple(_in(value) for value in cast(list[object], fields["log_probs"])),
+            visible=tuple(cast(list[int], fields["visible"])),
+            picture=str(fields["picture"]),
+            rng=cast(RngState, fields["rng"]),
+        )
+    except (ValueError, KeyError, TypeError, InputError) as error:
+        raise RunError(f"not a draw: {line[:80]!r} ({type(error).__name__}: {error})") from error
+
+
+def _out(value: float) -> float | str | None:
+    if math.isnan(value):
+        raise RunError("a log probability is NaN; the model or the target is broken")
+    if math.isinf(value):
+        return None if value < 0 else "inf"
+    return value
+
+
+def _in(value: object) -> float:
+    return -math.inf if value is None else float(cast(float | str, value))

@@ -1,0 +1,207 @@
+"""`report.html`: what a run has found, on one page that needs no network."""
+
+from __future__ import annotations
+
+import base64
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+
+from harness import figures
+from harness.findings import Findings, FoundScene
+from harness.found import RULE
+from harness.manifest import Manifest
+from harness.run_folder import REPORT, RunFolder
+from harness.sessions import read_sessions
+from inference.diagnostics import by_chain
+from scenes.scene import Scene
+
+TEMPLATES = Path(__file__).parent / "templates"
+MOST_SCENES = 24  # on the page; all of them are in findings.json
+TOP_ANSWERS = 3
+SHOWN_REASONS = 3  # the others fold away
+SURE = ("high_confidence", "threshold")  # kinds for which the answer is right or wrong
+
+
+@dataclass(frozen=True)
+class Card:
+    """One scene of the gallery."""
+
+    number: int
+    scene: FoundScene
+    image: str  # data URI, "" where the picture is not kept
+    words: str
+    origin: str
+
+
+def write_report(folder: RunFolder, findings: Findings) -> Path:
+    """Write the report of a run; its path."""
+    return folder.write(REPORT, report_html(folder, findings))
+
+
+def report_html(folder: RunFolder, findings: Findings) -> str:
+    """The page."""
+    environment = Environment(
+        loader=FileSystemLoader(TEMPLATES),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.filters["percent"] = percent
+    environment.filters["span"] = span
+    manifest = folder.manifest
+    sessions = read_sessions(folder.path)
+    return environment.get_template("report.html").render(
+        manifest=manifest,
+        query=manifest.query,
+        findings=findings,
+        cards=_cards(folder, findings),
+        headline=headline(findings, manifest.query.target.kind),
+        goal=goal(manifest),
+        reasons=SHOWN_REASONS,
+        world=world_words(manifest),
+        target=manifest.target.describe(),
+        target_answers=_target_answers(manifest),
+        plots=_plots(manifest, findings),
+        rule=RULE,
+        seconds=sum(done.seconds for done in sessions),
+        session_renders=sum(done.renders for done in sessions),
+        query_text=folder.query_text,
+        parameters=_parameters(manifest),
+        top_answers=TOP_ANSWERS,
+    )
+
+
+def headline(findings: Findings, kind: str) -> str:
+    """The outcome in one sentence."""
+    n = len(findings.found)
+    if not n:
+        return f"No such scene among {findings.renders} rendered."
+    scenes = "1 distinct scene" if n == 1 else f"{n} distinct scenes"
+    wrong = sum(scene.is_wrong for scene in findings.found)
+    if kind not in SURE:
+        return f"{scenes} found."
+    if wrong == n:
+        return f"{scenes} found, and in {'it' if n == 1 else 'every one'} the answer is wrong."
+    if wrong:
+        return f"{scenes} found; in {wrong} of them the answer is wrong."
+    return f"{scenes} found; the answer is right in {'it' if n == 1 else 'all of them'}."
+
+
+def goal(manifest: Manifest) -> tuple[str, tuple[str, ...]]:
+    """What the model was to do, in words, and the answers that it was to do it with."""
+    target, answers = manifest.query.target, manifest.query.answer
+    match target.kind:
+        case "high_confidence":
+            return "is sure of", answers
+        case "threshold":
+            return f"is at least {percent(target.threshold)} sure of", answers
+        case "ambiguous" | "k_way":
+            return "is torn between", answers
+        case "uniform":
+            return "is torn between all answers", ()
+        case "graded":
+            shares = (target.share, 1 - target.share)
+            return "gives", tuple(f"{a}: {percent(p)}" for a, p in zip(answers, shares, strict=True))
+        case "probabilities":
+            return "gives", tuple(f"{a}: {percent(p)}" for a, p in target.probabilities.items())
+
+
+def world_words(manifest: Manifest) -> str:
+    """The world of the query: "5 objects, without cube, with cone"."""
+    scene = manifest.query.scene
+    low, high = scene.objects
+    objects = f"{low} objects" if low == high else f"{low} to {high} objects"
+    if (low, high) == (1, 1):
+        objects = "1 object"
+    parts = [objects]
+    parts += [f"no {what}" for what in scene.revoke]
+    parts += [f"{Path(which).stem} introduced" for which in scene.introduce]
+    return ", ".join(parts)
+
+
+def percent(value: float) -> str:
+    """0.1234 as "12.3 %"; small shares keep two digits."""
+    if value == 0 or value >= 0.001:
+        return f"{value:.1%}".replace("%", " %")
+    return f"{value * 100:.2g} %"
+
+
+def span(seconds: float) -> str:
+    """Seconds in words."""
+    minutes, rest = divmod(round(seconds), 60)
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours} h {minutes} min" if hours else f"{minutes} min {rest} s" if minutes else f"{rest} s"
+
+
+def scene_words(scene: Scene) -> str:
+    """The objects of a scene in words, for those who do not see it."""
+    items = ", ".join(f"{o.size} {o.color} {o.material} {o.shape}" for o in scene.objects)
+    return f"Rendered scene with {len(scene.objects)} objects: {items}"
+
+
+def _cards(folder: RunFolder, findings: Findings) -> list[Card]:
+    return [
+        Card(number, found, _image(folder, found), scene_words(found.record.scene), _origin(found))
+        for number, found in enumerate(findings.found[:MOST_SCENES], start=1)
+    ]
+
+
+def _image(folder: RunFolder, found: FoundScene) -> str:
+    path = folder.picture_path(found.record.picture)
+    if not found.record.picture or not path.exists():
+        return ""
+    return "data:image/png;base64," + base64.b64encode(path.read_bytes()).decode()
+
+
+def _origin(found: FoundScene) -> str:
+    record = found.record
+    if record.phase == "prior":
+        return f"prior scene {record.index}"
+    name = "chain" if record.phase == "chain" else "control chain"
+    return f"{name} {record.chain}, step {record.index}" + ("" if record.is_accepted else ", proposed only")
+
+
+def _target_answers(manifest: Manifest) -> tuple[str, ...]:
+    return manifest.query.answer or tuple(manifest.query.target.probabilities)
+
+
+def _plots(manifest: Manifest, findings: Findings) -> list[tuple[str, str, str]]:
+    """(title, what is to be seen in words, SVG)."""
+    how, target = findings.how_often, manifest.target
+    words = (
+        f"{how.n} scenes from the prior, by the confidence they get; the best has {how.best:.3f}, "
+        f"{how.hits} are in the level set. The count is on a log scale."
+    )
+    plots = [("Before the search", words, figures.prior_histogram(findings.prior, target))]
+    chains = by_chain(findings.chains)
+    if chains and chains[0]:
+        steps = len(chains[0])
+        hit = findings.conclusion.n_chains_hit
+        words = f"{len(chains)} chains of {steps} steps; {hit} of them reached the level set (dots)."
+        plots.append(("Confidence along the chains", words, figures.trace(chains, target)))
+        words = (
+            f"{findings.accepted} of {findings.proposals} proposals were accepted; {findings.invalid} were "
+            "invalid scenes, rejected without a render."
+        )
+        plots.append(("Acceptance", words, figures.acceptance(chains)))
+    return plots
+
+
+def _parameters(manifest: Manifest) -> list[tuple[str, str]]:
+    """Every parameter of the query as it was resolved, by dotted key."""
+    return list(_flat(json.loads(manifest.query.model_dump_json()), ""))
+
+
+def _flat(table: Mapping[str, object], prefix: str) -> list[tuple[str, str]]:
+    rows: list[tuple[str, str]] = []
+    for key, value in table.items():
+        if isinstance(value, dict) and value:
+            rows += _flat(value, f"{prefix}{key}.")
+        else:
+            rows.append((prefix + key, json.dumps(value, ensure_ascii=False)))
+    return rows

@@ -1,0 +1,194 @@
+"""A run is a folder: the query as asked, what it was made of, every draw, pictures by content hash."""
+
+from __future__ import annotations
+
+import fcntl
+import hashlib
+import io
+import os
+import shutil
+import tempfile
+from pathlib import Path
+from types import TracebackType
+
+import numpy as np
+from numpy.typing import NDArray
+from PIL import Image
+
+from harness.draw_log import DiskFullError, disk_error
+from harness.manifest import Manifest, parse_manifest
+from scenes.errors import InputError, RunError
+
+QUERY = "query.toml"
+MANIFEST = "run.json"
+DRAWS = "draws.jsonl"
+PICTURES = "pictures"
+LOCK = "lock"
+REPORT = "report.html"
+FREE_BYTES = 32 << 20  # what a run of usual size needs, pictures included
+Pixels = NDArray[np.uint8]
+
+
+class RunFolder:
+    """An open run folder; at most one process may write into it."""
+
+    def __init__(self, path: Path, manifest: Manifest, lock: int | None) -> None:
+        self.path = path
+        self.manifest = manifest
+        self._lock = lock
+
+    @property
+    def draws(self) -> Path:
+        """The path of the draws."""
+        return self.path / DRAWS
+
+    @property
+    def query_text(self) -> str:
+        """The query as asked."""
+        return (self.path / QUERY).read_text(encoding="utf-8")
+
+    def save_picture(self, pixels: Pixels, mask: Pixels) -> str:
+        """Keep a picture (H, W, 3) and its mask (H, W) under their content hash, which is given back."""
+        content = repr(pixels.shape).encode() + pixels.tobytes() + mask.tobytes()
+        name = hashlib.sha256(content).hexdigest()[:32]
+        for file, array in ((f"{name}.mask.png", mask), (f"{name}.png", pixels)):
+            path = self.path / PICTURES / file
+            if not path.exists():
+                write_atomic(path, _png(array))
+        return name
+
+    def picture_path(self, name: str) -> Path:
+        """Where the picture of this content hash lies."""
+        return self.path / PICTURES / f"{name}.png"
+
+    def write(self, name: str, text: str) -> Path:
+        """Write a file of the run whole or not at all; its path."""
+        path = self.path / name
+        write_atomic(path, text.encode())
+        return path
+
+    def close(self) -> None:
+        """Let other processes write into this folder."""
+        if self._lock is not None:
+            os.close(self._lock)
+            self._lock = None
+
+    def __enter__(self) -> RunFolder:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+
+def create(path: Path, query_text: str, manifest: Manifest) -> RunFolder:
+    """A new run folder, made beside its place and then put there: a kill leaves all of it or nothing."""
+    check_free(path)
+    scratch = None
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        scratch = Path(tempfile.mkdtemp(prefix=f".{path.name}-", dir=path.parent))
+        (scratch / PICTURES).mkdir()
+        write_atomic(scratch / QUERY, query_text.encode())
+        write_atomic(scratch / MANIFEST, (manifest.model_dump_json(indent=1) + "\n").encode())
+        (scratch / DRAWS).touch()
+        lock = _take_lock(scratch, path)
+        scratch.chmod(0o755)
+        scratch.rename(path)  # replaces an empty folder only
+        _sync_folder(path.parent)
+    except OSError as error:
+        raise disk_error(error, path) from error
+    finally:
+        if scratch is not None and scratch.exists():
+            shutil.rmtree(scratch, ignore_errors=True)
+    return RunFolder(path, manifest, lock)
+
+
+def open_run(path: Path, *, for_writing: bool) -> RunFolder:
+    """An existing run folder; RunError where it is none, of another version, or in use by another process."""
+    text = _manifest_text(path)
+    manifest = parse_manifest(text, str(path / MANIFEST))
+    lock = _take_lock(path, path) if for_writing else None
+    return RunFolder(path, manifest, lock)
+
+
+def is_run(path: Path) -> bool:
+    """Whether there is a run at this place, of whatever version."""
+    return (path / MANIFEST).exists()
+
+
+def check_out(path: Path) -> None:
+    """Whether a new run may be written to this place."""
+    if is_run(path):
+        parse_manifest(_manifest_text(path), str(path / MANIFEST))
+        raise InputError(
+            f"{path} already holds a run of another query; go on with that (trex resume {path}) "
+            "or give another place with --out"
+        )
+    if path.exists() and (not path.is_dir() or any(path.iterdir())):
+        raise InputError(f"{path} exists and is not an empty folder; give another place with --out")
+    parent = next(folder for folder in path.absolute().parents if folder.exists())
+    if not parent.is_dir() or not os.access(parent, os.W_OK):
+        raise InputError(f"{parent} cannot be written to; give another place with --out")
+    check_free(path)
+
+
+def check_free(path: Path) -> None:
+    """DiskFullError where the disk of this place is."""
+    parent = next(folder for folder in (path.absolute(), *path.absolute().parents) if folder.exists())
+    free = shutil.disk_usage(parent).free
+    if free < FREE_BYTES:
+        raise DiskFullError(
+            f"the disk of {parent} is full: {free >> 20} MiB free, a run needs about {FREE_BYTES >> 20} MiB; "
+            "free some space or give another place with --out"
+        )
+
+
+def write_atomic(path: Path, data: bytes) -> None:
+    """Write a file so that it is there whole or not at all, whatever is killed when."""
+    scratch = path.with_name(f".{path.name}.{os.getpid()}.tmp")
+    try:
+        with scratch.open("wb") as file:
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+        scratch.replace(path)
+        _sync_folder(path.parent)
+    except OSError as error:
+        scratch.unlink(missing_ok=True)
+        raise disk_error(error, path) from error
+
+
+def _manifest_text(path: Path) -> str:
+    try:
+        return (path / MANIFEST).read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise RunError(
+            f"{path} is no run folder (it has no readable {MANIFEST}); give a folder that trex find has written"
+        ) from error
+
+
+def _take_lock(folder: Path, name: Path) -> int:
+    """A lock that the kernel lets go of when this process ends, however it ends."""
+    lock = os.open(folder / LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError as error:
+        os.close(lock)
+        raise RunError(f"another process is writing into {name}; wait for it or stop it") from error
+    return lock
+
+
+def _sync_folder(path: Path) -> None:
+    folder = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(folder)
+    finally:
+        os.close(folder)
+
+
+def _png(array: Pixels) -> bytes:
+    buffer = io.BytesIO()
+    Image.fromarray(array).save(buffer, format="PNG", compress_level=6)
+    return buffer.getvalue()
