@@ -26,6 +26,7 @@ from rich.progress import (
 from render.blender import BlenderRenderer
 from render.picture import Bytes, Picture
 from scenes.clevr_json import from_clevr, to_clevr
+from scenes.english import phrase
 from scenes.errors import InputError
 from scenes.families import random_questions
 from scenes.json_files import write_items
@@ -171,6 +172,7 @@ def _questions(plan: DatasetPlan, index: int, scene: Scene) -> Iterator[dict[str
             "split": plan.split,
             "question_family_index": question.family.index,
             "question_index": index * plan.questions_per_scene + number,
+            "question": phrase(question.program),
             "program": program_to_json(question.program),
             "answer": question.answer,
         }

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -18,11 +20,11 @@ WIDTH_PX, HEIGHT_PX = 480, 320  # of the released CLEVR pictures
 
 def axes(offset: Vec3 = ZERO) -> tuple[Floats, Floats]:
     """The camera's position (3,) and its axes as rows (3, 3): right, up, towards the viewer."""
-    position = np.asarray(POSITION) + np.asarray(offset)
-    backward = position / np.linalg.norm(position)
-    right = np.cross((0.0, 0.0, 1.0), backward)
-    right /= np.linalg.norm(right)
-    return position, np.stack([right, np.cross(backward, right), backward])
+    x, y, z = (base + shift for base, shift in zip(POSITION, offset, strict=True))
+    ground, distance = math.hypot(x, y), math.sqrt(x * x + y * y + z * z)
+    right = (-y / ground, x / ground, 0.0)
+    up = (-z * x / (ground * distance), -z * y / (ground * distance), ground / distance)
+    return np.array((x, y, z)), np.array((right, up, (x / distance, y / distance, z / distance)))
 
 
 def focal_px(width: int) -> float:
@@ -42,11 +44,11 @@ def project(
 
 
 def rays(
-    columns: NDArray[np.int64], rows_px: NDArray[np.int64], offset: Vec3, width: int, height: int
-) -> tuple[Floats, Floats]:
-    """The camera's position (3,) and the directions (H, W, 3), not normalized, through the centers of these pixels."""
-    position, basis = axes(offset)
+    columns: NDArray[np.int64], rows_px: NDArray[np.int64], basis: Floats, width: int, height: int
+) -> Floats:
+    """The directions (H, W, 3), not normalized, through the centers of these pixels; `basis` is that of `axes`."""
     focal = focal_px(width)
-    right = ((columns + 0.5 - width / 2) / focal)[None, :, None] * basis[0]
-    up = ((height / 2 - rows_px - 0.5) / focal)[:, None, None] * basis[1]
-    return position, right + up - basis[2]
+    right = ((columns + 0.5 - width / 2) / focal)[:, None] * basis[0]
+    up = ((height / 2 - rows_px - 0.5) / focal)[:, None] * basis[1] - basis[2]
+    directions: Floats = right[None] + up[:, None]
+    return directions

@@ -7,11 +7,10 @@ from collections.abc import Iterable
 import networkx as nx
 
 from scenes.scene import ATTRIBUTES, Scene, Vec3
+from scenes.validity import BEHIND, RIGHT
 
-# The same in every published CLEVR v1.0 scene (`directions` of CLEVR_*_scenes.json): taken from the base
-# camera, before its offset, so that relations do not depend on the nuisances.
-_RIGHT: Vec3 = (0.6563112735748291, 0.7544902563095093, 0.0)
-_BEHIND: Vec3 = (-0.754490315914154, 0.6563112735748291, 0.0)
+_RIGHT: Vec3 = (*RIGHT, 0.0)
+_BEHIND: Vec3 = (*BEHIND, 0.0)
 
 
 def _opposite(direction: Vec3) -> Vec3:

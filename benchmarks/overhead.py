@@ -1,0 +1,67 @@
+"""What the harness itself costs a proposal: all but rendering and scoring."""
+
+from __future__ import annotations
+
+import tempfile
+import time
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from benchmarks.figure import note, show
+from harness.find import manifest_of
+from harness.journal import Journal
+from harness.progress import Silent
+from harness.query_file import parse_query
+from harness.run_folder import create
+from harness.search import Search
+from harness.wiring import make_plan, open_world
+from inference.scoring import Scored, Scorer
+from scenes.scene import Scene
+
+CHAINS, STEPS, PRIOR = 4, 100, 20
+QUERY = f"""
+question = "How many red things are there?"
+answer = "1"
+[scene]
+revoke = ["red"]
+[model]
+name = "fake"
+[render]
+preset = "fake"
+[search]
+prior_scenes = {PRIOR}
+chains = {CHAINS}
+steps = {STEPS}
+common_rate = 1.0
+control = false
+"""
+
+
+class Timed(Scorer[Scene]):
+    """A scorer that counts the seconds spent in it."""
+
+    def score(self, zs: Sequence[Scene]) -> list[Scored]:
+        began = time.perf_counter()
+        scored = super().score(zs)
+        SPENT[0] += time.perf_counter() - began
+        return scored
+
+
+SPENT = [0.0]
+
+
+def overhead() -> None:
+    """Milliseconds a proposal: propose, prior by geometry, decide, write to the disk, tell; the fake renders."""
+    note("running chains over the fake renderer, its pictures and scores not counted")
+    world = open_world(make_plan(parse_query(QUERY, "the benchmark's query", ()), Path()))
+    world = replace(world, scorer=Timed(world.scorer.renderer, world.scorer.classifier))
+    with tempfile.TemporaryDirectory() as place:
+        manifest = manifest_of(world, Path("query.toml"), ())
+        with create(Path(place) / "run", QUERY, manifest) as folder, Journal(folder) as journal:
+            SPENT[0] = 0.0
+            began = time.perf_counter()
+            Search(world, folder, journal, Silent()).run()
+            total = time.perf_counter() - began
+            proposals = len(journal.records)
+    show("proposal.overhead_ms", (total - SPENT[0]) / proposals * 1e3, "ms")

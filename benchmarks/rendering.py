@@ -1,0 +1,120 @@
+"""What a picture costs, and how much of its quality a cheap one keeps."""
+
+from __future__ import annotations
+
+import resource
+import time
+from collections.abc import Sequence
+
+import numpy as np
+
+from benchmarks.figure import note, show
+from clevr_models.load import load_model
+from clevr_models.question import ProgramStep, Question
+from harness.ssim import mean_ssim
+from render.blender import BlenderRenderer
+from render.picture import Picture
+from render.presets import PRESETS, PUBLISHED, Preset
+from scenes.english import parse
+from scenes.prior import ScenePrior
+from scenes.scene import Scene
+
+QUESTIONS = (
+    "How many cubes are there?",
+    "How many spheres are there?",
+    "How many cylinders are there?",
+    "How many metal things are there?",
+    "Are there any small blue things?",
+)
+
+
+def prior_scenes(n: int, seed: int = 2026) -> list[Scene]:
+    """Scenes of 3 to 10 objects."""
+    rng = np.random.default_rng(seed)
+    return [ScenePrior().sample(rng) for _ in range(n)]
+
+
+def cost(preset: Preset | str, scenes: Sequence[Scene]) -> tuple[float, list[Picture]]:
+    """CPU seconds a picture in a process that runs already, over all its threads, and the pictures."""
+    with BlenderRenderer(preset, "cpu") as renderer:
+        renderer.render(scenes[:1])
+        timed = renderer.render_timed(scenes)
+    return float(np.mean([stats.cpu_s for _, stats in timed])), [picture for picture, _ in timed]
+
+
+def published_cost(scenes: Sequence[Scene]) -> float:
+    """CPU seconds a picture the published way: a process of its own for each, 512 samples at 480 x 320."""
+    before = _children_cpu_s()
+    for scene in scenes:
+        with BlenderRenderer(PUBLISHED, "cpu") as renderer:
+            renderer.render([scene])
+    return (_children_cpu_s() - before) / len(scenes)
+
+
+def _children_cpu_s() -> float:
+    usage = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return usage.ru_utime + usage.ru_stime
+
+
+def costs(n: int = 3) -> None:
+    """CPU seconds of every preset and of the published way, on the same scenes."""
+    scenes = prior_scenes(n)
+    note(f"rendering {n} scenes at every preset and the published way; 512 samples take a minute each")
+    spent = {name: show(f"render.cpu_s.{name}", cost(name, scenes)[0], "s") for name in reversed(PRESETS)}
+    published = show("render.cpu_s.published", published_cost(scenes), "s")
+    show("render.ratio.fast", published / spent["fast"], "ratio")
+
+
+def quality(n: int = 16) -> None:
+    """The fast preset beside 512 samples at its size: similarity, and whether the shipped model answers alike."""
+    scenes = prior_scenes(n, seed=2027)
+    fast = PRESETS["fast"]
+    note(f"rendering {n} scenes at {fast.width}x{fast.height} with 512 samples")
+    careful = Preset("careful", fast.width, fast.height, 512, None, max_bounces=12)
+    pictures, references = cost(fast, scenes)[1], cost(careful, scenes)[1]
+    similar = [mean_ssim(a.pixels, b.pixels) for a, b in zip(pictures, references, strict=True)]
+    show("render.ssim.fast", float(np.mean(similar)), "ssim")
+    same = [np.equal(answers(a), answers(b)) for a, b in zip(pictures, references, strict=True)]
+    show("model.agreement.fast", float(np.mean(same)), "share")
+
+
+def answers(picture: Picture) -> list[int]:
+    """The shipped model's answers to all questions, as indices."""
+    image = picture.pixels[None].astype(np.float32) / 255
+    model = load_model("shipped")
+    asked = (Question(text, tuple(ProgramStep(*step) for step in parse(text))) for text in QUESTIONS)
+    return [int(model.bind(question).log_probs(image)[0].argmax()) for question in asked]
+
+
+def scoring(repeats: int = 50) -> None:
+    """Milliseconds that the shipped model takes for one picture."""
+    image = np.random.default_rng(0).random((1, 160, 240, 3), dtype=np.float32)
+    text = QUESTIONS[0]
+    bound = load_model("shipped").bind(Question(text, tuple(ProgramStep(*step) for step in parse(text))))
+    bound.log_probs(image)
+    began = time.perf_counter()
+    for _ in range(repeats):
+        bound.log_probs(image)
+    show("score.ms", (time.perf_counter() - began) / repeats * 1e3, "ms")
+
+
+def throughput(n: int = 40) -> None:
+    """Renders per second at `fast` with one process and with two, one thread each."""
+    scenes = prior_scenes(n)
+    for processes in (1, 2):
+        with BlenderRenderer("fast", "cpu", processes=processes, threads=1) as renderer:
+            renderer.render(scenes[: 2 * processes])
+            began = time.perf_counter()
+            renderer.render(scenes)
+            show(f"render.per_s.{processes}", n / (time.perf_counter() - began), "1/s")
+
+
+def memory(last: int = 1000, first: int = 100) -> None:
+    """Growth of Blender's resident memory from its 100th to its 1,000th render at `fast`, in percent."""
+    note(f"rendering {last} scenes at fast, to see whether memory grows")
+    scenes = prior_scenes(50)
+    resident = {}
+    with BlenderRenderer("fast", "cpu") as renderer:
+        for done in range(0, last, len(scenes)):
+            resident[done + len(scenes)] = renderer.render_timed(scenes)[-1][1].rss_bytes
+    show("memory.growth_pct", 100 * (resident[last] / resident[first] - 1), "%")
