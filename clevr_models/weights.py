@@ -1,0 +1,176 @@
+"""Weights from files, safely: ours are safetensors with a card; in foreign checkpoints no code is ever run."""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import json
+import os
+import pickle
+import struct
+from collections.abc import Mapping
+from pathlib import Path
+from typing import cast
+
+import torch
+from safetensors import SafetensorError
+from safetensors.torch import load, save
+from torch import Tensor, nn
+
+from scenes.errors import InputError
+
+State = Mapping[str, Tensor]
+Card = Mapping[str, object]
+# What reading a damaged file raises, by its format (zip, old pickle, safetensors).
+DAMAGE = (
+    RuntimeError,
+    ValueError,
+    TypeError,
+    LookupError,
+    EOFError,
+    OSError,
+    AttributeError,
+    AssertionError,
+    struct.error,
+)
+
+
+def sha256_of(data: bytes) -> str:
+    """sha256 as 64 hex digits."""
+    return hashlib.sha256(data).hexdigest()
+
+
+def card_path(weights: Path) -> Path:
+    """Where the card of a weights file lies: beside it, ending in .json."""
+    return weights.with_suffix(".json")
+
+
+def read_card(weights: Path) -> Card:
+    """The card of a weights file; InputError where it is missing or gives no sha256."""
+    path = card_path(weights)
+    try:
+        card = json.loads(_read_bytes(path, "card"))
+    except ValueError as error:
+        raise InputError(f"card {path} is not JSON ({error}); fetch or train the model again") from error
+    if not isinstance(card, dict) or not isinstance(card.get("sha256"), str):
+        raise InputError(f"card {path} gives no sha256 of its weights; fetch or train the model again")
+    return cast(Card, card)
+
+
+def read_safetensors(weights: Path) -> dict[str, Tensor]:
+    """The tensors of a safetensors file, checked against the sha256 on its card; InputError says what is wrong."""
+    if weights.suffix != ".safetensors":
+        raise InputError(
+            f"weights {weights} end in {weights.suffix!r}; only .safetensors with a card beside it are read"
+        )
+    data = _read_bytes(weights, "weights")
+    card = read_card(weights)
+    try:
+        state = load(data)
+    except (SafetensorError, *DAMAGE) as error:
+        raise InputError(
+            f"weights {weights} are truncated or damaged ({error}); fetch or train the model again"
+        ) from error
+    check_sha256(weights, data, cast(str, card["sha256"]))
+    return state
+
+
+def check_sha256(path: Path, data: bytes, wanted: str) -> None:
+    """InputError unless the bytes are the ones that were published."""
+    found = sha256_of(data)
+    if found != wanted:
+        raise InputError(
+            f"{path} has been changed or cut: its sha256 is {found}, it must be {wanted}; fetch or train it again"
+        )
+
+
+def write_safetensors(weights: Path, state: State, card: Card) -> None:
+    """Weights and, beside them, their card with the sha256 added; each appears whole or not at all."""
+    data = save({name: tensor.detach().cpu().contiguous() for name, tensor in state.items()})
+    weights.parent.mkdir(parents=True, exist_ok=True)
+    _write_whole(weights, data)
+    _write_whole(
+        card_path(weights), (json.dumps({**card, "sha256": sha256_of(data)}, indent=1) + "\n").encode()
+    )
+
+
+def read_foreign(path: Path, sha256: str | None = None) -> dict[str, Tensor]:
+    """The tensors of a torch checkpoint (a plain state dict, a leading `module.` taken off).
+
+    Only tensors and containers are read: a checkpoint with code in it is refused, and its code never runs.
+    InputError says whether the file is missing, not the published one (where its sha256 is given), cut, or holds
+    more than tensors.
+    """
+    data = _read_bytes(path, "checkpoint")
+    if sha256 is not None:
+        check_sha256(path, data, sha256)
+    try:
+        found = torch.load(io.BytesIO(data), map_location="cpu", weights_only=True)
+    except pickle.UnpicklingError as error:
+        raise InputError(_refusal(path, str(error))) from error
+    except DAMAGE as error:
+        raise InputError(
+            f"checkpoint {path} is truncated or damaged ({type(error).__name__}: {error}); get it again"
+        ) from error
+    if not isinstance(found, dict) or not all(isinstance(value, Tensor) for value in found.values()):
+        raise InputError(
+            f"checkpoint {path} holds a {type(found).__name__}, not a state dict: save `module.state_dict()`"
+        )
+    return {str(name).removeprefix("module."): value for name, value in found.items()}
+
+
+def _refusal(path: Path, reason: str) -> str:
+    holds = (
+        "holds Python code or objects" if "global" in reason.lower() else "is damaged or no torch checkpoint"
+    )
+    return (
+        f"checkpoint {path} {holds}, not only tensors; nothing in it was executed. "
+        "Save `module.state_dict()` with torch, or convert it to safetensors"
+    )
+
+
+def load_into(module: nn.Module, state: State, source: Path) -> None:
+    """Fill a module; InputError lists tensors that are missing, left over or of another shape."""
+    wanted = module.state_dict()
+    optional = {
+        name for name in wanted if name.endswith("num_batches_tracked")
+    }  # absent in files of torch < 0.4.1
+    missing = sorted(wanted.keys() - state.keys() - optional)
+    extra = sorted(state.keys() - wanted.keys())
+    shapes = [
+        f"{name} is {tuple(tensor.shape)} and must be {tuple(wanted[name].shape)}"
+        for name, tensor in state.items()
+        if name in wanted and tensor.shape != wanted[name].shape
+    ]
+    problems = (
+        [f"missing {_some(missing)}"] * bool(missing)
+        + [f"left over {_some(extra)}"] * bool(extra)
+        + shapes[:3]
+    )
+    if problems:
+        raise InputError(
+            f"weights {source} are not of {type(module).__name__}: {'; '.join(problems)}; name the right model"
+        )
+    module.load_state_dict(wanted | dict(state))
+
+
+def _some(names: list[str]) -> str:
+    return ", ".join(names[:3]) + (f" and {len(names) - 3} more" if len(names) > 3 else "")
+
+
+def _read_bytes(path: Path, what: str) -> bytes:
+    try:
+        return path.read_bytes()
+    except FileNotFoundError as error:
+        raise InputError(f"{what} {path} is missing; `trex models list` names the models at hand") from error
+    except OSError as error:
+        raise InputError(f"{what} {path} cannot be read: {error.strerror}") from error
+
+
+def _write_whole(path: Path, data: bytes) -> None:
+    temporary = path.with_name(f"{path.name}.{os.getpid()}.part")
+    with temporary.open("wb") as stream:
+        stream.write(data)
+        stream.flush()
+        os.fsync(stream.fileno())
+    temporary.replace(path)
