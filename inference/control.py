@@ -52,7 +52,9 @@ def control(draws: Sequence[Draw[Z]], target: GaussianTarget, mass: float = 0.02
     weighed = reweigh(draws, easier)
     outside = tuple(draw for draw in weighed if not easier.is_hit(draw.evaluation.log_probs))
     if not outside:
-        raise InputError(f"all {len(draws)} prior draws are as close as the closest {mass:.2g}; nothing to control")
+        raise InputError(
+            f"all {len(draws)} prior draws are as close as the closest {mass:.2g}; nothing to control"
+        )
     hits = len(draws) - len(outside)
     return Control(easier, hits / len(draws), clopper_pearson(hits, len(draws)), outside)
 
@@ -61,7 +63,9 @@ def run_control(search: Search[Z], easier: Control[Z]) -> ControlResult:
     """Runs `search(target, prior draws to start from)`, which must be the search that found nothing, on the control."""
     found = search(easier.target, easier.outside)
     chains = {draw.chain for draw in found if draw.chain >= 0}
-    hit = {draw.chain for draw in found if draw.chain >= 0 and easier.target.is_hit(draw.evaluation.log_probs)}
+    hit = {
+        draw.chain for draw in found if draw.chain >= 0 and easier.target.is_hit(draw.evaluation.log_probs)
+    }
     low, high = easier.mass_interval
     verdict = "so it finds what is there" if hit else "so that it found nothing before says nothing"
     sentence = (

@@ -52,10 +52,15 @@ def by_chain(draws: Sequence[Draw[Z]]) -> list[list[Draw[Z]]]:
     return [chains[c][:shortest] for c in sorted(chains)]
 
 
-def collect(draws: Sequence[Draw[Z]], summaries: Mapping[str, Callable[[Draw[Z]], float]]) -> dict[str, Floats]:
+def collect(
+    draws: Sequence[Draw[Z]], summaries: Mapping[str, Callable[[Draw[Z]], float]]
+) -> dict[str, Floats]:
     """Each summary as an array (chains, draws), warmup left out."""
     chains = by_chain(draws)
-    return {name: np.array([[f(draw) for draw in chain] for chain in chains], float) for name, f in summaries.items()}
+    return {
+        name: np.array([[f(draw) for draw in chain] for chain in chains], float)
+        for name, f in summaries.items()
+    }
 
 
 def diagnose(name: str, values: Floats) -> Diagnosis:
@@ -74,7 +79,9 @@ def diagnose(name: str, values: Floats) -> Diagnosis:
         return Diagnosis(name, 0.0, math.inf, words, True)
     ess = float(arviz.ess(values, method="bulk"))  # type: ignore[no-untyped-call]
     if n_chains == 1:
-        words = f"{name}: ESS {ess:.0f}; a single chain has no R-hat, so nothing shows whether it has converged"
+        words = (
+            f"{name}: ESS {ess:.0f}; a single chain has no R-hat, so nothing shows whether it has converged"
+        )
         return Diagnosis(name, ess, math.nan, words, True)
     r_hat = float(arviz.rhat(values, method="rank"))  # type: ignore[no-untyped-call]
     return Diagnosis(name, ess, r_hat, f"{name}: R-hat {r_hat:.3f}, ESS {ess:.0f}", True)

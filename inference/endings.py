@@ -70,7 +70,9 @@ def _reasons(diagnoses: Sequence[Diagnosis], n_chains_hit: int) -> list[str]:
         reasons.append("no summary ever changed, so nothing tells whether the chains have mixed")
     for d in informative:
         if not (d.r_hat <= MAX_R_HAT and d.ess >= MIN_ESS):  # NaN fails
-            reasons.append(f"{d.words} (R-hat of at most {MAX_R_HAT} and ESS of at least {MIN_ESS:.0f} are needed)")
+            reasons.append(
+                f"{d.words} (R-hat of at most {MAX_R_HAT} and ESS of at least {MIN_ESS:.0f} are needed)"
+            )
     return reasons
 
 

@@ -34,13 +34,22 @@ def prior_draw(seed: int, index: int, prior: Prior[Z]) -> tuple[Z, float]:
     return z, log_prior
 
 
-def prior_draws(seed: int, indices: Sequence[int], prior: Prior[Z], scorer: Scorer[Z], target: Target) -> list[Draw[Z]]:
+def prior_draws(
+    seed: int, indices: Sequence[int], prior: Prior[Z], scorer: Scorer[Z], target: Target
+) -> list[Draw[Z]]:
     """These draws of the prior, scored in one render batch and weighed."""
     points = [prior_draw(seed, index, prior) for index in indices]
     scored = scorer.score([z for z, _ in points])
     rows = zip(indices, points, scored, strict=True)
     return [
-        Draw(PRIOR_CHAIN, i, z, Evaluation(p, target.log_weight(s.log_probs), s.log_probs, s.picture), True, False)
+        Draw(
+            PRIOR_CHAIN,
+            i,
+            z,
+            Evaluation(p, target.log_weight(s.log_probs), s.log_probs, s.picture),
+            True,
+            False,
+        )
         for i, (z, p), s in rows
     ]
 
@@ -56,7 +65,10 @@ def prior_batches(
 def reweigh(draws: Sequence[Draw[Z]], target: Target) -> list[Draw[Z]]:
     """The same prior draws weighed for another target; nothing is rendered."""
     weights = [target.log_weight(draw.evaluation.log_probs) for draw in draws]
-    return [d._replace(evaluation=d.evaluation._replace(log_weight=w)) for d, w in zip(draws, weights, strict=True)]
+    return [
+        d._replace(evaluation=d.evaluation._replace(log_weight=w))
+        for d, w in zip(draws, weights, strict=True)
+    ]
 
 
 def clopper_pearson(hits: int, n: int, level: float = 0.95) -> Interval:
@@ -139,9 +151,8 @@ class HowOften:
                 f"of all scenes (95 %). Best confidence among them: {self.best:.3g}."
             )
         low, high = self.rate_interval
-        return (
-            f"{self.hits} of {self.n} prior draws hit the level set: {self.rate:.2g} (95 %: {low:.2g} to {high:.2g})."
-        )
+        share = f"{self.rate:.2g} (95 %: {low:.2g} to {high:.2g})"
+        return f"{self.hits} of {self.n} prior draws hit the level set: {share}."
 
     def _mass_words(self) -> str:
         if self.mass_interval is None:

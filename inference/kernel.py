@@ -49,7 +49,9 @@ class Metropolis(Generic[Z]):
         """The state at z; InputError where the prior does not allow z."""
         log_prior = self.prior.log_density(z)
         if log_prior == -math.inf:
-            raise InputError(f"a chain cannot start at {z!r}: the prior does not allow it; start from a prior draw")
+            raise InputError(
+                f"a chain cannot start at {z!r}: the prior does not allow it; start from a prior draw"
+            )
         (scored,) = self.scorer.score([z])
         return State(z, self.weigh(log_prior, scored))
 
@@ -70,7 +72,11 @@ class Metropolis(Generic[Z]):
         return [self.weigh(c.log_prior, next(scored)) if c.is_possible else None for c in candidates]
 
     def decide(
-        self, rng: np.random.Generator, state: State[Z], candidate: Candidate[Z], evaluation: Evaluation | None
+        self,
+        rng: np.random.Generator,
+        state: State[Z],
+        candidate: Candidate[Z],
+        evaluation: Evaluation | None,
     ) -> tuple[State[Z], Info[Z]]:
         """Accepts the candidate or repeats the state."""
         if evaluation is None:
@@ -103,4 +109,6 @@ class Metropolis(Generic[Z]):
 
     def weigh(self, log_prior: float, scored: Scored) -> Evaluation:
         """The evaluation of a point whose picture has been scored."""
-        return Evaluation(log_prior, self.target.log_weight(scored.log_probs), scored.log_probs, scored.picture)
+        return Evaluation(
+            log_prior, self.target.log_weight(scored.log_probs), scored.log_probs, scored.picture
+        )

@@ -25,7 +25,9 @@ class PyroKernel(MCMCKernel, Generic[Z]):
     seed), whether Pyro runs its chains in turn or in processes; set Pyro's seed before the kernel is made.
     """
 
-    transforms: ClassVar[dict[str, object]] = {}  # Pyro looks here, or else for a model, which there is none of
+    transforms: ClassVar[
+        dict[str, object]
+    ] = {}  # Pyro looks here, or else for a model, which there is none of
 
     def __init__(
         self,

@@ -28,7 +28,9 @@ class Checkpoint(Generic[Z]):
 
     def __post_init__(self) -> None:
         if not self.states or len(self.states) != len(self.rng_states):
-            raise RunError(f"{len(self.states)} states and {len(self.rng_states)} random states make no checkpoint")
+            raise RunError(
+                f"{len(self.states)} states and {len(self.rng_states)} random states make no checkpoint"
+            )
 
 
 class Round(NamedTuple, Generic[Z]):
@@ -46,10 +48,14 @@ class Round(NamedTuple, Generic[Z]):
 
 def start(seed: int, states: Sequence[State[Z]]) -> Checkpoint[Z]:
     """Chains at these states; chain c draws from stream (seed, chain, c), so more chains leave the first ones alone."""
-    return Checkpoint(tuple(states), tuple(save_rng(stream(seed, CHAIN_STREAM, c)) for c in range(len(states))))
+    return Checkpoint(
+        tuple(states), tuple(save_rng(stream(seed, CHAIN_STREAM, c)) for c in range(len(states)))
+    )
 
 
-def rounds(kernel: Metropolis[Z], checkpoint: Checkpoint[Z], n_rounds: int, n_warmup: int = 0) -> Iterator[Round[Z]]:
+def rounds(
+    kernel: Metropolis[Z], checkpoint: Checkpoint[Z], n_rounds: int, n_warmup: int = 0
+) -> Iterator[Round[Z]]:
     """Rounds up to index n_rounds - 1, from the checkpoint on; the first n_warmup are marked as warmup."""
     states = checkpoint.states
     rngs = [load_rng(state) for state in checkpoint.rng_states]

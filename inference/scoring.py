@@ -56,19 +56,27 @@ def images(pictures: Sequence[Picture]) -> Pixels:
     shape = arrays[0].shape
     for array in arrays:
         if array.dtype != np.uint8 or array.ndim != 3 or array.shape[2] not in (1, 3):
-            raise RenderError(f"a picture is {array.dtype} {array.shape}; it must be uint8 (H, W, 3) or (H, W, 1)")
+            raise RenderError(
+                f"a picture is {array.dtype} {array.shape}; it must be uint8 (H, W, 3) or (H, W, 1)"
+            )
         if array.shape != shape:
-            raise RenderError(f"pictures of one batch differ in size: {shape} and {array.shape}; use one preset")
+            raise RenderError(
+                f"pictures of one batch differ in size: {shape} and {array.shape}; use one preset"
+            )
     return np.stack(arrays).astype(np.float32) / np.float32(255.0)
 
 
 def check_log_probs(log_probs: Floats, shape: tuple[int, int]) -> None:
     """ModelError unless these are natural logs of probabilities, of this shape (B, K), each row summing to 1."""
     if log_probs.shape != shape:
-        raise ModelError(f"the classifier gave log_probs of shape {log_probs.shape}; {shape} (pictures, labels) is due")
+        raise ModelError(
+            f"the classifier gave log_probs of shape {log_probs.shape}; {shape} (pictures, labels) is due"
+        )
     total = np.exp(log_probs).sum(axis=1)
     if not np.allclose(total, 1.0, atol=1e-3):  # NaN is not close to anything
-        raise ModelError(f"the classifier's probabilities sum to {total}, not 1; give natural logs (log-softmax)")
+        raise ModelError(
+            f"the classifier's probabilities sum to {total}, not 1; give natural logs (log-softmax)"
+        )
 
 
 def check_purity(scorer: Scorer[Z], z: Z) -> Scored:

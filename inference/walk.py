@@ -24,4 +24,6 @@ class GaussianWalk:
     def log_q(self, to: Floats, given: Floats) -> float:
         """The normal log density for Lebesgue measure."""
         gap = (to - given) / self.scale
-        return float(-0.5 * np.dot(gap, gap) - gap.size * (math.log(self.scale) + 0.5 * math.log(2.0 * math.pi)))
+        return float(
+            -0.5 * np.dot(gap, gap) - gap.size * (math.log(self.scale) + 0.5 * math.log(2.0 * math.pi))
+        )

@@ -38,7 +38,9 @@ class RankTest(Generic[Z]):
     seed: int
 
 
-def together(rng: np.random.Generator, kernels: Sequence[Metropolis[Z]], states: Sequence[State[Z]]) -> list[State[Z]]:
+def together(
+    rng: np.random.Generator, kernels: Sequence[Metropolis[Z]], states: Sequence[State[Z]]
+) -> list[State[Z]]:
     """One step of every chain, each with its own target, all pictures scored at once."""
     candidates = [kernel.propose(rng, state) for kernel, state in zip(kernels, states, strict=True)]
     scored = iter(kernels[0].scorer.score([c.z for c in candidates if c.is_possible]))

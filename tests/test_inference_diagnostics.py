@@ -70,7 +70,9 @@ def test_ranks_show_a_wider_chain_that_means_hide() -> None:
         (MIXED[:, :3], "too few", math.nan, math.nan),
     ],
 )
-def test_what_has_no_number_is_said_in_words(values: Floats, words: str, ess: float | None, r_hat: float) -> None:
+def test_what_has_no_number_is_said_in_words(
+    values: Floats, words: str, ess: float | None, r_hat: float
+) -> None:
     found = diagnose("x", values)
     assert words in found.words
     assert found.r_hat == r_hat or (math.isnan(found.r_hat) and math.isnan(r_hat))
@@ -137,7 +139,9 @@ def test_a_common_target_ends_with_its_prior_draws() -> None:
 
 
 SQUARE = Scorer(PixelRenderer(), PixelClassifier())
-HARD = high_confidence(PixelClassifier().labels, "blue", width=0.005)  # blue needs both colors below .1: not valid
+HARD = high_confidence(
+    PixelClassifier().labels, "blue", width=0.005
+)  # blue needs both colors below .1: not valid
 
 
 def search(scale: float, seed: int = 5) -> object:

@@ -97,7 +97,9 @@ def test_the_mass_interval_covers_the_exact_mass() -> None:
         assert interval is not None
         covered += interval.low <= exact <= interval.high
         planted += interval.low <= math.exp(float(sample.mean())) <= interval.high
-    assert stats.binom.cdf(covered, repeats, 0.93) > ALPHA  # 95 % holds asymptotically: no evidence of less than 93 %
+    assert (
+        stats.binom.cdf(covered, repeats, 0.93) > ALPHA
+    )  # 95 % holds asymptotically: no evidence of less than 93 %
     assert stats.binom.cdf(planted, repeats, 0.93) < ALPHA
 
 

@@ -113,9 +113,15 @@ def only_accepted(
 
 
 def chain(
-    proposal: Proposal[Floats] = WALK, target: Target = SURE, power: float = 1.0, n: int = N, length: int = LENGTH
+    proposal: Proposal[Floats] = WALK,
+    target: Target = SURE,
+    power: float = 1.0,
+    n: int = N,
+    length: int = LENGTH,
 ) -> RankTest[Floats]:
-    return RankTest(Metropolis(PRIOR, proposal, SCORER, target, power), STATISTICS, n, length, seed=20_210_202)
+    return RankTest(
+        Metropolis(PRIOR, proposal, SCORER, target, power), STATISTICS, n, length, seed=20_210_202
+    )
 
 
 RIGHT = [

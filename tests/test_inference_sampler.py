@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -51,7 +52,14 @@ def begin(n_chains: int = 4) -> Checkpoint[Floats]:
 
 def bits(draws: Sequence[Draw[Floats]]) -> list[tuple[object, ...]]:
     return [
-        (d.chain, d.index, d.z.tobytes(), d.evaluation.log_probs.tobytes(), d.evaluation.log_weight, d.is_accepted)
+        (
+            d.chain,
+            d.index,
+            d.z.tobytes(),
+            d.evaluation.log_probs.tobytes(),
+            d.evaluation.log_weight,
+            d.is_accepted,
+        )
         for d in draws
     ]
 
@@ -60,7 +68,9 @@ def flat(found: Sequence[Round[Floats]]) -> list[Draw[Floats]]:
     return [draw for one in found for draw in one.draws]
 
 
-def through_json(checkpoint: Checkpoint[Floats], rng_states: Sequence[RngState] | None = None) -> Checkpoint[Floats]:
+def through_json(
+    checkpoint: Checkpoint[Floats], rng_states: Sequence[RngState] | None = None
+) -> Checkpoint[Floats]:
     """What a run folder keeps: numbers as text, no pictures."""
     rows = [(s.z.tolist(), *s.evaluation[:2], s.evaluation.log_probs.tolist()) for s in checkpoint.states]
     rows, rngs = json.loads(json.dumps([rows, rng_states or list(checkpoint.rng_states)]))
@@ -87,7 +97,7 @@ def test_one_draw_a_step_and_a_rejection_repeats() -> None:
     draws = flat(list(rounds(toy_kernel(), begin(1), 60, n_warmup=10)))
     assert [d.index for d in draws] == list(range(60))
     assert [d.is_warmup for d in draws] == [True] * 10 + [False] * 50
-    rejected = [(a, b) for a, b in zip(draws, draws[1:], strict=False) if not b.is_accepted]
+    rejected = [(a, b) for a, b in pairwise(draws) if not b.is_accepted]
     assert rejected and all(np.array_equal(a.z, b.z) and a.evaluation is b.evaluation for a, b in rejected)
 
 
@@ -115,7 +125,11 @@ def test_random_states_survive_json_and_reject_nonsense() -> None:
     copy = load_rng(json.loads(json.dumps(save_rng(rng))))
     assert copy.random(5).tolist() == rng.random(5).tolist()
     assert stream(3, 1, 4).random() != stream(3, 1, 5).random()
-    for wrong in ({}, {"bit_generator": "MT19937", "state": {}}, {"bit_generator": "PCG64", "state": {"state": "x"}}):
+    for wrong in (
+        {},
+        {"bit_generator": "MT19937", "state": {}},
+        {"bit_generator": "PCG64", "state": {"state": "x"}},
+    ):
         with pytest.raises(RunError, match="PCG64"):
             load_rng(wrong)
     with pytest.raises(RunError, match="no checkpoint"):

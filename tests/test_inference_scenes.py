@@ -9,9 +9,17 @@ import pytest
 from gandy_scott import ALPHA, RankTest, end_p_values, p_values, rank_histograms, smallest
 from ground_world import STATISTICS, VOCABULARY, GroundPrior, block_moves, ground_kernel
 
+from clevr_models.fake import ColorArea
+from inference.kernel import Metropolis
+from inference.scoring import Scorer
+from inference.targets import high_confidence
+from render.fake import FakeRenderer
+from scenes.prior import ScenePrior
 from scenes.proposals import SceneMove
+from scenes.proposals import block_moves as scene_moves
 from scenes.random_walk import RandomWalk
 from scenes.scene import Scene
+from scenes.vocabulary import CLEVR
 
 PRIOR = GroundPrior()
 MOVES = [
@@ -38,6 +46,17 @@ def test_ranks_catch_a_scene_kernel_that_ignores_the_classifier() -> None:
     test = scenes(block_moves(PRIOR))
     blind = replace(test, kernel=replace(test.kernel, power=0.0))
     assert p_values(rank_histograms(blind))["log weight"] < ALPHA / len(STATISTICS)
+
+
+@pytest.mark.parametrize(("power", "is_right"), [(1.0, True), (0.0, False)])
+def test_ranks_on_the_whole_fake_world(power: float, is_right: bool) -> None:
+    """ScenePrior with its visibility rule, FakeRenderer and the fake model: few chains, as rays cost milliseconds."""
+    prior = ScenePrior(CLEVR, (2, 2))
+    model = ColorArea(unit=0.003, width=0.7)
+    target = high_confidence(model.labels, "1", width=0.1)
+    kernel = Metropolis(prior, scene_moves(prior), Scorer(FakeRenderer(), model, batch=300), target, power)
+    found = p_values(rank_histograms(RankTest(kernel, STATISTICS, 300, 3, seed=4)))
+    assert (smallest(found) > ALPHA) is is_right
 
 
 def test_the_block_kernel_moves() -> None:

@@ -20,7 +20,9 @@ RELATIVE = np.array([state.evaluation.log_weight for state in states(OF)]) - TAR
 MASS = float(np.exp(RELATIVE).mean())
 
 
-def run(seed: int, of: Metropolis[tuple[int, int, int]] = OF, n: int = 60, moves: int = 3) -> Particles[object]:
+def run(
+    seed: int, of: Metropolis[tuple[int, int, int]] = OF, n: int = 60, moves: int = 3
+) -> Particles[object]:
     start = particles(seed, prior_draws(seed, range(n), of.prior, of.scorer, of.target))
     *_, last = stages(of, start, moves)
     return last.particles  # type: ignore[return-value]

@@ -33,7 +33,9 @@ EVERY = [
     pytest.param(k_way(LABELS, ("1", "3", "4")), {"1": 1 / 3, "3": 1 / 3, "4": 1 / 3}, id="k-way"),
     pytest.param(uniform(LABELS), dict.fromkeys(LABELS, 0.2), id="uniform"),
     pytest.param(graded(LABELS, "1", "2", 0.3), {"1": 0.3, "2": 0.7}, id="graded"),
-    pytest.param(probability_vector(LABELS, {"0": 0.1, "1": 0.2, "4": 0.7}), {"0": 0.1, "1": 0.2, "4": 0.7}, id="any"),
+    pytest.param(
+        probability_vector(LABELS, {"0": 0.1, "1": 0.2, "4": 0.7}), {"0": 0.1, "1": 0.2, "4": 0.7}, id="any"
+    ),
     pytest.param(within(high_confidence(LABELS, "1"), 3.0), {"1": 0.9, "0": 0.1}, id="within"),
 ]
 probabilities = st.lists(st.floats(0.0, 1.0), min_size=5, max_size=5).filter(lambda p: sum(p) > 0.1)

@@ -62,7 +62,9 @@ def test_the_kernel_is_in_detailed_balance_with_the_posterior(power: float) -> N
     assert np.abs(stationary(matrix) - exact).max() < 1e-9
 
 
-@pytest.mark.parametrize("planted", [pytest.param(RETRIED, id="D5-retries"), pytest.param(UNHASTY, id="no-ratio")])
+@pytest.mark.parametrize(
+    "planted", [pytest.param(RETRIED, id="D5-retries"), pytest.param(UNHASTY, id="no-ratio")]
+)
 def test_a_planted_bug_breaks_the_balance(planted: TinyProposal) -> None:
     of = kernel(planted)
     matrix, exact = transition_matrix(of, planted), posterior(of)

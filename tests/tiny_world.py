@@ -20,7 +20,9 @@ from inference.types import Evaluation, Floats, State, Target
 
 PLACES, COLORS = 8, 4
 Tiny = tuple[int, int, int]  # place of a, place of b, color
-VALID: tuple[Tiny, ...] = tuple((a, b, c) for a, b, c in product(range(PLACES), range(PLACES), range(COLORS)) if a != b)
+VALID: tuple[Tiny, ...] = tuple(
+    (a, b, c) for a, b, c in product(range(PLACES), range(PLACES), range(COLORS)) if a != b
+)
 Outcomes = dict[Tiny, float]
 
 
@@ -102,7 +104,9 @@ TARGET = high_confidence(PixelClassifier().labels, "red", width=0.2)
 
 
 def kernel(proposal: TinyProposal = BLOCKS, target: Target = TARGET, power: float = 1.0) -> Metropolis[Tiny]:
-    return Metropolis(TinyPrior(), proposal, Scorer(TinyRenderer(), PixelClassifier(), batch=256), target, power)
+    return Metropolis(
+        TinyPrior(), proposal, Scorer(TinyRenderer(), PixelClassifier(), batch=256), target, power
+    )
 
 
 def states(of: Metropolis[Tiny]) -> list[State[Tiny]]:

@@ -63,7 +63,9 @@ class GaussianTarget:
     def log_weight(self, log_probs: Floats) -> float:
         """log Normal(observed; statistic(exp(log_probs)), width); a log prob may be -inf."""
         gaps = self._gaps(log_probs)
-        return self.log_peak - 0.5 * sum((gap / w) * (gap / w) for gap, w in zip(gaps, self.width, strict=True))
+        return self.log_peak - 0.5 * sum(
+            (gap / w) * (gap / w) for gap, w in zip(gaps, self.width, strict=True)
+        )
 
     def simulate(self, rng: np.random.Generator, log_probs: Floats) -> GaussianTarget:
         """This target with `observed` drawn for these probabilities."""
@@ -72,7 +74,9 @@ class GaussianTarget:
 
     def is_hit(self, log_probs: Floats) -> bool:
         """Whether each part of the statistic is within its tolerance."""
-        return all(abs(gap) <= t + ROUNDING for gap, t in zip(self._gaps(log_probs), self.tolerance, strict=True))
+        return all(
+            abs(gap) <= t + ROUNDING for gap, t in zip(self._gaps(log_probs), self.tolerance, strict=True)
+        )
 
     def confidence(self, log_probs: Floats) -> float:
         """The statistic's number to show."""

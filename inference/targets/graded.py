@@ -8,7 +8,12 @@ from scenes.errors import InputError
 
 
 def graded(
-    labels: tuple[str, ...], one: str, other: str, level: float, width: float = WIDTH, tolerance: float | None = None
+    labels: tuple[str, ...],
+    one: str,
+    other: str,
+    level: float,
+    width: float = WIDTH,
+    tolerance: float | None = None,
 ) -> GaussianTarget:
     """The paper takes eleven levels from 0 to 1 for one pair."""
     label_indices(labels, (one, other))

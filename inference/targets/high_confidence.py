@@ -29,7 +29,11 @@ class Probability:
 
 
 def high_confidence(
-    labels: tuple[str, ...], answer: str, level: float = 1.0, width: float = WIDTH, tolerance: float | None = None
+    labels: tuple[str, ...],
+    answer: str,
+    level: float = 1.0,
+    width: float = WIDTH,
+    tolerance: float | None = None,
 ) -> GaussianTarget:
     """The answer's probability observed at `level`.
 

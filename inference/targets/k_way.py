@@ -40,4 +40,6 @@ def k_way(
     """All k named answers at 1/k."""
     if len(answers) < 2:
         raise InputError(f"k-way ambiguity needs at least two answers, not {answers}; name more")
-    return gaussian_target(Tie(label_indices(labels, answers), answers), (0.0, 1.0 / len(answers)), width, tolerance)
+    return gaussian_target(
+        Tie(label_indices(labels, answers), answers), (0.0, 1.0 / len(answers)), width, tolerance
+    )

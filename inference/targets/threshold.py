@@ -37,9 +37,13 @@ class CappedProbability:
         return f"P({self.answer}) of at least {self.cap:g}, as min(P({self.answer}), {self.cap:g})"
 
 
-def threshold(labels: tuple[str, ...], answer: str, delta: float = 0.1, width: float = WIDTH) -> GaussianTarget:
+def threshold(
+    labels: tuple[str, ...], answer: str, delta: float = 0.1, width: float = WIDTH
+) -> GaussianTarget:
     """P(answer) >= 1 - delta; a hit is exactly that."""
     if not 0.0 < delta < 1.0:
         raise InputError(f"delta {delta} must lie between 0 and 1; .1 asks for a probability of at least .9")
     cap = 1.0 - delta
-    return gaussian_target(CappedProbability(label_index(labels, answer), answer, cap), (cap,), width, tolerance=0.0)
+    return gaussian_target(
+        CappedProbability(label_index(labels, answer), answer, cap), (cap,), width, tolerance=0.0
+    )
