@@ -1,0 +1,1 @@
+"""How a scene becomes a picture: presets, Blender, cache, fake."""

@@ -17,7 +17,9 @@ def check_scenes(scenes: Sequence[Scene], vocabulary: Vocabulary) -> None:
     """Raises InputError where a scene has a value that is unknown or no number. A revoked value may be rendered."""
     for scene in scenes:
         if len(scene.objects) > MAX_OBJECTS:
-            raise InputError(f"a scene of {len(scene.objects)} objects cannot be rendered; at most {MAX_OBJECTS} can")
+            raise InputError(
+                f"a scene of {len(scene.objects)} objects cannot be rendered; at most {MAX_OBJECTS} can"
+            )
         for item in scene.objects:
             _check_object(item, vocabulary)
         numbers = [value for offset in astuple(scene.nuisances) for value in offset]

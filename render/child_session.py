@@ -32,15 +32,15 @@ class Session:
         """What the parent is told once all is built."""
         return {"ready": bpy.app.version_string, "device": self.device, "device_names": self.device_names}
 
-    def answer(self, request: Header) -> tuple[Header, tuple[memoryview, ...]]:
+    def answer(self, request: Header) -> tuple[Header, tuple[bytes, ...]]:
         """One scene's pixels and mask, and the CPU seconds that all threads spent on them."""
         start = time.process_time()
         linear, index = self.stage.render(scene_from_dict(request["scene"]))
-        pixels = np.ascontiguousarray(to_srgb(linear[..., :3]))
-        mask = np.ascontiguousarray(np.rint(index).astype(np.uint8))
+        pixels = to_srgb(linear[..., :3])
+        mask = np.rint(index).astype(np.uint8)
         header: Header = {"request": request["request"], "size": list(mask.shape)}
         header["cpu_s"] = time.process_time() - start
-        return header, (memoryview(pixels).cast("B"), memoryview(mask).cast("B"))
+        return header, (pixels.tobytes(), mask.tobytes())
 
 
 def devices_there() -> dict[str, list[str]]:
@@ -55,7 +55,9 @@ def devices_there() -> dict[str, list[str]]:
         preferences.refresh_devices()
         found = [device for device in preferences.devices if device.type == kind.upper()]
         there[kind] = [device.name for device in found]
-        there["cpu"] = [device.name for device in preferences.devices if device.type == CPU_TYPE][:1] or ["CPU"]
+        there["cpu"] = [device.name for device in preferences.devices if device.type == CPU_TYPE][:1] or [
+            "CPU"
+        ]
     preferences.compute_device_type = "NONE"
     return there
 

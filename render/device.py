@@ -5,7 +5,13 @@ from __future__ import annotations
 from scenes.errors import InputError, unknown
 
 DEVICES = ("auto", "cpu", "cuda", "optix", "hip", "oneapi", "metal")
-GPU_ORDER = ("optix", "cuda", "hip", "metal", "oneapi")  # auto takes the first that is there, else the processor
+GPU_ORDER = (
+    "optix",
+    "cuda",
+    "hip",
+    "metal",
+    "oneapi",
+)  # auto takes the first that is there, else the processor
 
 
 def check_device(name: str) -> str:

@@ -89,7 +89,9 @@ class Pool:
             for worker in fresh:
                 missing -= self._is_ready(worker, failures)
             if len(failures) >= self.limits.attempts:
-                raise RenderError("Blender could not be started: " + "; then ".join(failures[-self.limits.attempts :]))
+                raise RenderError(
+                    "Blender could not be started: " + "; then ".join(failures[-self.limits.attempts :])
+                )
 
     def _is_ready(self, worker: Worker, failures: list[str]) -> bool:
         try:

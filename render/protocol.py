@@ -33,7 +33,7 @@ class TimedOut(ChannelError):
     """Nothing came in time."""
 
 
-def write_frame(fd: int, header: Header, *payload: bytes | memoryview) -> None:
+def write_frame(fd: int, header: Header, *payload: bytes) -> None:
     """Write one frame whole; raises Closed where nobody reads any more."""
     head = json.dumps(header).encode()
     crc = zlib.crc32(head)

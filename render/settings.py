@@ -28,4 +28,6 @@ class Settings:
         """The settings that `header` gave; the sender is our own code, so a wrong form is our own bug."""
         preset = Preset(**cast(dict[str, object], header["preset"]))  # type: ignore[arg-type]
         meshes = tuple((shape, path) for shape, path in cast(list[tuple[str, str]], header["meshes"]))
-        return cls(preset, str(header["device"]), str(header["base_scene"]), meshes, cast(int, header["threads"]))
+        return cls(
+            preset, str(header["device"]), str(header["base_scene"]), meshes, cast(int, header["threads"])
+        )

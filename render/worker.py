@@ -22,6 +22,7 @@ from scenes.errors import InputError, RenderError
 from scenes.scene import Scene, scene_id, scene_to_dict
 
 START_S = 180.0
+CHILD = "render.child"
 SOURCE = str(Path(__file__).resolve().parent.parent)
 MAX_LOG_BYTES = 1 << 20
 
@@ -42,7 +43,9 @@ class Worker:
     def __init__(self, settings: Settings) -> None:
         """Start the process; it builds its stage while the caller goes on (see `wait_ready`)."""
         self.settings = settings
-        self.folder = tempfile.mkdtemp(prefix="trex-blender-")  # an empty folder: no add-ons of the user's are read
+        self.folder = tempfile.mkdtemp(
+            prefix="trex-blender-"
+        )  # an empty folder: no add-ons of the user's are read
         self.log = tempfile.TemporaryFile()  # noqa: SIM115  lives as long as the process
         request_read, self.request_fd = os.pipe()
         self.answer_fd, answer_write = os.pipe()
@@ -58,7 +61,7 @@ class Worker:
 
     def _launch(self, request_read: int, answer_write: int) -> subprocess.Popen[bytes]:
         paths = [SOURCE, *filter(None, [os.environ.get("PYTHONPATH")])]
-        command = [sys.executable, "-P", "-m", "render.child", str(request_read), str(answer_write)]
+        command = [sys.executable, "-P", "-m", CHILD, str(request_read), str(answer_write)]
         return subprocess.Popen(
             command,
             stdin=subprocess.DEVNULL,
@@ -91,7 +94,9 @@ class Worker:
         height, width = self.settings.preset.height, self.settings.preset.width
         expected = (self.requests, [height, width], height * width * 4)
         if (header.get("request"), header.get("size"), len(payload)) != expected:
-            raise Garbled(f"the answer is for another request or of another size: {header!r}, {len(payload)} bytes")
+            raise Garbled(
+                f"the answer is for another request or of another size: {header!r}, {len(payload)} bytes"
+            )
         flat = np.frombuffer(payload, dtype=np.uint8)
         pixels = flat[: height * width * 3].reshape(height, width, 3)
         mask = flat[height * width * 3 :].reshape(height, width)

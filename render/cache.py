@@ -1,0 +1,135 @@
+"""Pictures kept on disk by what determines them, so that no scene is rendered twice."""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import logging
+import os
+import struct
+import tempfile
+import zlib
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+
+from render.picture import Picture
+from render.renderer import SceneRenderer
+from scenes.errors import InputError
+from scenes.scene import Scene, scene_id
+
+log = logging.getLogger(__name__)
+MAGIC = b"TREXPIC1"
+SIZE = struct.Struct(
+    ">II"
+)  # a file: magic, sha256 of name and all that follows, width, height, deflated bytes
+CHUNK = 64  # stored at least this often, so that a failure late in a long list loses little
+
+
+class CachedRenderer:
+    """A renderer that first looks into a folder, by sha256 of the scene's id and the inner renderer's key.
+
+    Files are written under another name, synced and renamed. A file that is cut, altered or misplaced is noticed by
+    its checksum and rendered again. Several programs may use one folder at once.
+    """
+
+    def __init__(self, inner: SceneRenderer, folder: Path) -> None:
+        self.inner, self.folder = inner, folder
+        self.hits = self.misses = 0
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise InputError(
+                f"the picture cache {folder} cannot be made ({error}); name another folder"
+            ) from error
+
+    @property
+    def key(self) -> str:
+        """The inner renderer's key: the pictures are the same."""
+        return self.inner.key
+
+    def render(self, zs: Sequence[Scene]) -> list[Picture]:
+        """One picture a scene, in the same order; only those that are not kept are rendered, each once."""
+        key = self.key
+        names = [entry_name(key, scene_id(scene)) for scene in zs]
+        different = dict(zip(names, zs, strict=True))
+        found: dict[str, Picture | None] = {name: self._load(name, z) for name, z in different.items()}
+        missing = [(name, z) for name, z in different.items() if found[name] is None]
+        self.misses += len(missing)
+        self.hits += len(zs) - len(missing)
+        for start in range(0, len(missing), CHUNK):
+            part = missing[start : start + CHUNK]
+            for (name, _), picture in zip(part, self.inner.render([z for _, z in part]), strict=True):
+                self._store(name, picture)
+                found[name] = picture
+        return [picture for picture in map(found.get, names) if picture is not None]
+
+    def close(self) -> None:
+        """Close the inner renderer."""
+        self.inner.close()
+
+    def path(self, name: str) -> Path:
+        """Where the entry of this name lies."""
+        return self.folder / name[:2] / f"{name}.picture"
+
+    def _load(self, name: str, scene: Scene) -> Picture | None:
+        path = self.path(name)
+        try:
+            return decode(path.read_bytes(), name, scene_id(scene))
+        except FileNotFoundError:
+            return None
+        except (OSError, ValueError) as error:
+            log.warning("cached picture %s is not usable (%s); rendering it again", path, error)
+            return None
+
+    def _store(self, name: str, picture: Picture) -> None:
+        """A picture that cannot be stored is still given back: the cache is an aid, not a record."""
+        path = self.path(name)
+        try:
+            path.parent.mkdir(exist_ok=True)
+            _write_atomically(path, encode(picture, name))
+        except OSError as error:
+            log.warning("picture %s cannot be kept (%s)", path, error)
+
+
+def entry_name(key: str, scene: str) -> str:
+    """sha256 (hex) of a scene's id and a renderer's key."""
+    return hashlib.sha256(f"{scene}\n{key}".encode()).hexdigest()
+
+
+def encode(picture: Picture, name: str) -> bytes:
+    """A cache file's bytes."""
+    height, width = picture.mask.shape
+    body = SIZE.pack(width, height) + zlib.compress(picture.pixels.tobytes() + picture.mask.tobytes(), 1)
+    return MAGIC + _checksum(name, body) + body
+
+
+def decode(data: bytes, name: str, scene: str) -> Picture:
+    """The picture in a cache file's bytes; raises ValueError where they are not what `encode` wrote under `name`."""
+    magic, checksum, body = data[:8], data[8:40], data[40:]
+    if magic != MAGIC or _checksum(name, body) != checksum:
+        raise ValueError(f"{len(data)} bytes with a wrong beginning or checksum")
+    width, height = SIZE.unpack_from(body)
+    raw = zlib.decompress(body[SIZE.size :])
+    flat = np.frombuffer(raw, dtype=np.uint8)
+    size = width * height
+    return Picture(flat[: size * 3].reshape(height, width, 3), flat[size * 3 :].reshape(height, width), scene)
+
+
+def _checksum(name: str, body: bytes) -> bytes:
+    return hashlib.sha256(name.encode() + body).digest()
+
+
+def _write_atomically(path: Path, data: bytes) -> None:
+    handle, temporary = tempfile.mkstemp(prefix=".tmp-", dir=path.parent)
+    try:
+        with os.fdopen(handle, "wb") as file:
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(temporary, path)
+    except BaseException:
+        with contextlib.suppress(OSError):
+            os.unlink(temporary)
+        raise

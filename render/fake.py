@@ -1,0 +1,65 @@
+"""A renderer without Blender: flat colors inside the analytic id map. For tests and for trying a query out."""
+
+from __future__ import annotations
+
+import hashlib
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from render.checks import check_scenes
+from render.picture import Bytes, Picture
+from scenes.errors import InputError
+from scenes.idmap import id_map
+from scenes.scene import Nuisances, Scene, SceneObject, scene_id
+from scenes.vocabulary import CLEVR, RGB, Vocabulary
+
+FAKE_VERSION = 1
+GROUND = 120.0  # gray, 0-255
+SHINE = 1.25  # metal is drawn brighter than rubber, so that the two can be told apart
+
+
+@dataclass(frozen=True)
+class FakeRenderer:
+    """Exact masks, each object in its palette color, everything brighter or darker by where the lights are."""
+
+    width: int = 120
+    height: int = 80
+    vocabulary: Vocabulary = CLEVR
+
+    def __post_init__(self) -> None:
+        if self.width < 1 or self.height < 1:
+            raise InputError(f"a picture of {self.width} x {self.height} pixels is not possible")
+
+    @property
+    def key(self) -> str:
+        """All that determines the pixels besides the scene."""
+        cards = hashlib.sha256(repr(self.vocabulary.cards).encode()).hexdigest()[:16]
+        return f"fake v{FAKE_VERSION} {self.width}x{self.height} cards={cards}"
+
+    def render(self, zs: Sequence[Scene]) -> list[Picture]:
+        """One picture a scene, in the same order; raises InputError as BlenderRenderer does."""
+        check_scenes(zs, self.vocabulary)
+        return [self._picture(scene) for scene in zs]
+
+    def close(self) -> None:
+        """Nothing is held."""
+
+    def _picture(self, scene: Scene) -> Picture:
+        mask = id_map(scene, self.vocabulary, self.width, self.height)
+        palette = [np.full(3, GROUND), *(_color(item) for item in scene.objects)]
+        colors = np.stack(palette) * _brightness(scene.nuisances)
+        pixels: Bytes = np.clip(np.rint(colors), 0, 255).astype(np.uint8)[mask]
+        return Picture(pixels, mask, scene_id(scene))
+
+
+def _color(item: SceneObject) -> np.ndarray[tuple[int, ...], np.dtype[np.float64]]:
+    return np.array(RGB[item.color], dtype=np.float64) * (SHINE if item.material == "metal" else 1.0)
+
+
+def _brightness(nuisances: Nuisances) -> float:
+    """Between .8 and 1.2; 1 where no light is moved. Higher lights are farther away: darker."""
+    height = 0.6 * nuisances.key[2] + 0.25 * nuisances.fill[2] + 0.15 * nuisances.back[2]
+    return 1.0 - 0.2 * math.tanh(height)

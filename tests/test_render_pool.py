@@ -1,0 +1,151 @@
+"""What the pool does when a process dies, hangs or talks nonsense; the process is a scripted stand-in."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from render_worlds import crowd
+
+from render import worker as worker_module
+from render.blender import BlenderRenderer
+from render.picture import Picture
+from scenes.errors import InputError, RenderError
+from scenes.scene import Scene, scene_id
+
+Plan = Callable[[str], None]
+SCENES = [crowd(count) for count in range(1, 7)]  # the stand-in draws the number of objects as a gray level
+
+
+@pytest.fixture
+def plan(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Plan:
+    path = tmp_path / "plan"
+    path.write_text("")
+    monkeypatch.setattr(worker_module, "CHILD", "scripted_child")
+    monkeypatch.setenv("PYTHONPATH", str(Path(__file__).parent))
+    monkeypatch.setenv("TREX_TEST_PLAN", str(path))
+
+    def write(words: str) -> None:
+        path.write_text(words)
+
+    return write
+
+
+def renderer(processes: int = 1, timeout_s: float = 60.0) -> BlenderRenderer:
+    return BlenderRenderer("draft", "cpu", processes=processes, timeout_s=timeout_s)
+
+
+def check(scenes: list[Scene], pictures: list[Picture]) -> None:
+    assert [p.scene for p in pictures] == [scene_id(s) for s in scenes]
+    assert [int(p.pixels[0, 0, 0]) for p in pictures] == [len(s.objects) for s in scenes]
+
+
+@pytest.mark.parametrize("processes", [1, 3])
+@pytest.mark.parametrize(
+    "word", ["well", "killed", "segfault", "garbage", "half", "failed", "stale", "small"]
+)
+def test_whatever_goes_wrong_once_every_picture_is_right(plan: Plan, word: str, processes: int) -> None:
+    plan(f"well {word} well {word} well")
+    with renderer(processes) as blender:
+        results = blender.render_timed(SCENES)
+    check(SCENES, [picture for picture, _ in results])
+    attempts = sum(stats.attempts for _, stats in results)
+    assert attempts == len(SCENES) + (0 if word == "well" else 2)
+
+
+def test_a_hang_is_ended_and_the_scene_repeated(plan: Plan) -> None:
+    plan("well hang")
+    with renderer(timeout_s=1.0) as blender:
+        results = blender.render_timed(SCENES)
+    check(SCENES, [picture for picture, _ in results])
+    assert [stats.attempts for _, stats in results] == [1, 2, 1, 1, 1, 1]
+
+
+def test_a_scene_that_never_works_is_named_with_what_was_tried(plan: Plan) -> None:
+    plan("well segfault garbage killed")
+    with renderer() as blender, pytest.raises(RenderError) as caught:
+        blender.render(SCENES)
+    message = str(caught.value)
+    assert scene_id(SCENES[1]) in message and "3 attempts" in message
+    assert "SIGSEGV" in message and "segfault in libfoo" in message and "SIGKILL" in message
+    assert "Fra:1" not in message and "no frame begins" in message
+
+
+def test_after_an_error_the_next_render_works(plan: Plan) -> None:
+    plan("killed killed killed")
+    with renderer(3) as blender:
+        with pytest.raises(RenderError):
+            blender.render(SCENES[:1])
+        check(SCENES, blender.render(SCENES))
+
+
+def test_an_interrupt_leaves_no_answer_behind(plan: Plan, monkeypatch: pytest.MonkeyPatch) -> None:
+    plan("")
+    with renderer(2) as blender:
+        check(SCENES, blender.render(SCENES))
+        with monkeypatch.context() as patch:
+            patch.setattr(worker_module.Worker, "take", interrupt)
+            with pytest.raises(KeyboardInterrupt):
+                blender.render(SCENES)
+        check(SCENES[::-1], blender.render(SCENES[::-1]))
+
+
+def interrupt(*_: object) -> None:
+    raise KeyboardInterrupt
+
+
+def test_a_process_that_grows_is_replaced_and_nothing_is_repeated(plan: Plan) -> None:
+    plan("well fat")
+    with renderer() as blender:
+        first = blender.render(SCENES[:1])
+        (pid,) = blender.process_ids()
+        results = blender.render_timed(SCENES[1:])
+        assert blender.process_ids() != [pid]
+    check(SCENES, first + [picture for picture, _ in results])
+    assert {stats.attempts for _, stats in results} == {1}
+
+
+def test_a_start_that_fails_is_tried_three_times_and_told(
+    plan: Plan, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TREX_TEST_START", "die")
+    with (
+        renderer() as blender,
+        pytest.raises(RenderError, match=r"could not be started.*exit code 3.*no libegl here"),
+    ):
+        blender.render(SCENES)
+
+
+def test_refused_settings_are_the_user_s_error(plan: Plan, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TREX_TEST_START", "refuse")
+    with renderer() as blender, pytest.raises(InputError, match="not on this machine"):
+        blender.render(SCENES)
+
+
+def test_no_more_processes_than_scenes_and_none_after_close(plan: Plan) -> None:
+    blender = renderer(3)
+    assert blender.process_ids() == []  # nothing is started before it is needed
+    blender.render(SCENES[:2])
+    pids = blender.process_ids()
+    assert len(pids) == 2
+    blender.close()
+    assert blender.process_ids() == []
+    for pid in pids:
+        with pytest.raises(ProcessLookupError):
+            os.kill(pid, 0)
+
+
+def test_descriptors_and_folders_are_given_back(
+    plan: Plan, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    before = len(os.listdir("/proc/self/fd")) if os.path.isdir("/proc/self/fd") else 0
+    for words in ("", "killed", "garbage half"):
+        plan(words)
+        with renderer(2) as blender:
+            blender.render(SCENES)
+    assert [path.name for path in tmp_path.iterdir()] == ["plan"]
+    if before:
+        assert len(os.listdir("/proc/self/fd")) == before
