@@ -15,8 +15,7 @@ from inference.scoring import Scorer
 from inference.targets import high_confidence
 from render.fake import FakeRenderer
 from scenes.prior import ScenePrior
-from scenes.proposals import SceneMove
-from scenes.proposals import block_moves as scene_moves
+from scenes.proposals import RedrawObjects, SceneMove
 from scenes.random_walk import RandomWalk
 from scenes.scene import Scene
 from scenes.vocabulary import CLEVR
@@ -54,7 +53,7 @@ def test_ranks_on_the_whole_fake_world(power: float, is_right: bool) -> None:
     prior = ScenePrior(CLEVR, (2, 2))
     model = ColorArea(unit=0.003, width=0.7)
     target = high_confidence(model.labels, "1", width=0.1)
-    kernel = Metropolis(prior, scene_moves(prior), Scorer(FakeRenderer(), model, batch=300), target, power)
+    kernel = Metropolis(prior, RedrawObjects(CLEVR), Scorer(FakeRenderer(), model, batch=300), target, power)
     found = p_values(rank_histograms(RankTest(kernel, STATISTICS, 300, 3, seed=4)))
     assert (smallest(found) > ALPHA) is is_right
 
