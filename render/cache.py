@@ -24,6 +24,7 @@ MAGIC = b"TREXPIC1"
 SIZE = struct.Struct(
     ">II"
 )  # a file: magic, sha256 of name and all that follows, width, height, deflated bytes
+MAX_RAW = 1 << 28  # bytes; no file may unfold to more
 CHUNK = 64  # stored at least this often, so that a failure late in a long list loses little
 
 
@@ -110,10 +111,15 @@ def decode(data: bytes, name: str, scene: str) -> Picture:
     magic, checksum, body = data[:8], data[8:40], data[40:]
     if magic != MAGIC or _checksum(name, body) != checksum:
         raise ValueError(f"{len(data)} bytes with a wrong beginning or checksum")
-    width, height = SIZE.unpack_from(body)
-    raw = zlib.decompress(body[SIZE.size :])
-    flat = np.frombuffer(raw, dtype=np.uint8)
+    try:
+        width, height = SIZE.unpack_from(body)
+        raw = zlib.decompressobj().decompress(body[SIZE.size :], MAX_RAW)
+    except (struct.error, zlib.error) as error:
+        raise ValueError(str(error)) from error
     size = width * height
+    if not 0 < size * 4 == len(raw):
+        raise ValueError(f"{len(raw)} bytes are no picture of {width} x {height}")
+    flat = np.frombuffer(raw, dtype=np.uint8)
     return Picture(flat[: size * 3].reshape(height, width, 3), flat[size * 3 :].reshape(height, width), scene)
 
 

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import errno
+import hashlib
 import os
 import pickle
+import zlib
 from pathlib import Path
 
 import numpy as np
 import pytest
 from render_worlds import prior_scenes, three_objects
 
-from render.cache import CachedRenderer, entry_name
+from render.cache import MAGIC, SIZE, CachedRenderer, decode, entry_name
 from render.fake import FakeRenderer
 from scenes.errors import InputError
 from scenes.scene import scene_id
@@ -57,6 +59,14 @@ def test_any_damage_is_noticed_and_rendered_again(tmp_path: Path) -> None:
         again = CachedRenderer(FakeRenderer(), tmp_path)
         assert np.array_equal(again.render(SCENES[:1])[0].pixels, whole.pixels)
         assert again.misses == 1 and path.read_bytes() == good
+
+
+@pytest.mark.parametrize(
+    "inside", [b"", bytes(8), bytes(8) + b"no deflate", SIZE.pack(2, 2) + zlib.compress(bytes(9))]
+)
+def test_a_checksum_makes_no_picture(inside: bytes) -> None:
+    with pytest.raises(ValueError):
+        decode(MAGIC + hashlib.sha256(b"name" + inside).digest() + inside, "name", "scene")
 
 
 def test_a_full_disk_costs_the_cache_not_the_picture(
