@@ -76,22 +76,23 @@ class Pool:
 
     def drop(self, worker: Worker) -> None:
         """End one process and forget it."""
-        self.workers.remove(worker)
-        worker.stop()
+        if worker in self.workers:
+            self.workers.remove(worker)
+            worker.stop()
 
     def _start(self, count: int) -> None:
-        """Start processes side by side; a start that fails is repeated a bounded number of times."""
+        """Start processes side by side; those that fail are started again a bounded number of times."""
         failures: list[str] = []
         missing = count
-        while missing > 0:
+        for _ in range(self.limits.attempts):
             fresh = [Worker(self.settings) for _ in range(missing)]
             self.workers += fresh
-            for worker in fresh:
-                missing -= self._is_ready(worker, failures)
-            if len(failures) >= self.limits.attempts:
-                raise RenderError(
-                    "Blender could not be started: " + "; then ".join(failures[-self.limits.attempts :])
-                )
+            missing -= sum([self._is_ready(worker, failures) for worker in fresh])
+            if missing <= 0:
+                return
+        raise RenderError(
+            "Blender could not be started: " + "; then ".join(failures[-self.limits.attempts :])
+        )
 
     def _is_ready(self, worker: Worker, failures: list[str]) -> bool:
         try:
