@@ -207,4 +207,5 @@ def _described(dataset: Path) -> dict[str, object]:
     pictures = {
         folder.name: len(list(folder.glob("*.png"))) for folder in sorted((dataset / "images").iterdir())
     }
-    return {"pictures": pictures}
+    plans = {path.name: json.loads(path.read_text()) for path in sorted(dataset.glob("*.plan.json"))}
+    return {"pictures": pictures, "plans": plans, "kept out to calibrate": "every 25th training scene"}

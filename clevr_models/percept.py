@@ -52,6 +52,7 @@ class PerceptAnswers(nn.Module):
         self.program = program
 
     def forward(self, images: Tensor) -> Tensor:
+        """(B, 28) log probabilities of ANSWERS."""
         return answer_log_probs(self.percept(images).double(), self.program)
 
 

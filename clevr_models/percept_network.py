@@ -47,6 +47,7 @@ class Residual(nn.Module):
         nn.init.zeros_(self.norm.weight)  # each block begins as the identity
 
     def forward(self, x: Tensor) -> Tensor:
+        """(B, width, h, w), as it came."""
         return functional.relu(x + cast(Tensor, self.norm(self.second(self.first(x)))))
 
 
@@ -75,6 +76,7 @@ class PerceptNetwork(nn.Module):
             bias[0] = START_LOG_ODDS
 
     def forward(self, pixels: Tensor) -> Tensor:
+        """(B, 18, 40, 60): the maps."""
         return self.evidence(self.features(pixels))
 
     def features(self, pixels: Tensor) -> Tensor:

@@ -82,8 +82,20 @@ def train(
     percept.eval()
     calibrate(percept, scenes.take(np.flatnonzero(held)))
     weights = out / "percept.safetensors"
-    write_safetensors(weights, compact(percept), {"model": "percept", "training": asdict(settings)})
+    write_safetensors(weights, compact(percept), {"model": "percept", "training": _history(start, settings)})
     return weights
+
+
+def _history(start: Path | None, settings: Settings) -> list[object]:
+    """How the weights came about: every training in order, each with its command."""
+    before = cast(list[object], read_card(start).get("training", [])) if start else []
+    words = {"seed": settings.seed, "epochs": settings.epochs, "batch-size": settings.batch_size}
+    options = [f"--{name} {value}" for name, value in words.items()]
+    options += [f"--limit {settings.limit}"] * (settings.limit is not None) + ["--start START"] * bool(
+        settings.start
+    )
+    command = " ".join(("python -m clevr_models.train_percept DATASET OUT", *options))
+    return [*before, {"command": command, **asdict(settings)}]
 
 
 def _device(name: str) -> torch.device:

@@ -53,5 +53,3 @@ def chain(*steps: str) -> Program:
         function, *words = text.split()
         found.append(ProgramStep(function, (index - 1,) if index else (), tuple(words)))
     return tuple(found)
-
-

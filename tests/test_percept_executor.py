@@ -10,6 +10,7 @@ from typing import NamedTuple
 import numpy as np
 import pytest
 import torch
+from percept_worlds import chain, perfect_table, random_table
 
 from clevr_models import soft_program
 from clevr_models.answers import ANSWERS
@@ -20,7 +21,6 @@ from clevr_models.soft_program import FLOOR, answer_log_probs, answer_probs, cou
 from scenes.errors import InputError
 from scenes.families import FAMILIES, random_question
 from scenes.prior import ScenePrior
-from tests.percept_worlds import chain, perfect_table, random_table
 
 SCENES = 6
 COLOR = "red"

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 import torch
 from numpy.typing import NDArray
+from percept_worlds import chain
 
 from clevr_models.answers import ANSWERS
 from clevr_models.object_table import find_peaks
@@ -17,7 +18,6 @@ from clevr_models.percept import SHIPPED, Percept, PerceptModel, compact, load_p
 from clevr_models.question import Question
 from clevr_models.weights import read_card, write_safetensors
 from scenes.errors import InputError
-from tests.percept_worlds import chain
 
 CUBES = Question("How many cubes are there?", chain("scene", "filter_shape cube", "count"))
 COLOR = Question("", chain("scene", "filter_shape cube", "unique", "query_color"))
@@ -130,7 +130,6 @@ def test_weights_of_another_model_are_refused(tmp_path: Path) -> None:
         load_percept(path)
 
 
-@pytest.mark.skipif(not SHIPPED.exists(), reason="the model is being trained")
 def test_shipped_model_keeps_its_promises() -> None:
     assert SHIPPED.stat().st_size <= 8_000_000
     figures = json.loads(json.dumps(read_card(SHIPPED)["figures"]))

@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
+from percept_worlds import chain
 from PIL import Image
 
 from clevr_models import train_percept
@@ -22,7 +23,6 @@ from clevr_models.percept_variety import disturb, mirror
 from clevr_models.program_kinds import ATTRIBUTE_VALUES
 from clevr_models.weights import read_card
 from scenes.errors import InputError, RunError
-from tests.percept_worlds import chain
 
 SCENES = 26
 RED, BLUE = (173, 35, 35), (42, 75, 215)
