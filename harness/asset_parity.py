@@ -19,6 +19,7 @@ from scenes.prior import ScenePrior
 from scenes.scene import Scene
 
 SEED, N_SCENES, PRESET = 12, 12, "reference"
+TIMEOUT_S = 1800.0  # a picture; nobody waits for this, and the machine may be busy
 
 
 def compare(published: Path, out: Path, table: Path | None = None) -> AssetComparison:
@@ -42,9 +43,9 @@ def compare_scenes(published: Path, scenes: list[Scene], preset: str) -> AssetCo
     """The same scenes rendered with both, on the CPU (bit for bit the same each time)."""
     with tempfile.TemporaryDirectory(prefix="trex-published-") as folder:
         convert_published(published, Path(folder))
-        with BlenderRenderer(preset, "cpu", assets=Path(folder)) as renderer:
+        with BlenderRenderer(preset, "cpu", timeout_s=TIMEOUT_S, assets=Path(folder)) as renderer:
             theirs = renderer.render(scenes)
-    with BlenderRenderer(preset, "cpu") as renderer:
+    with BlenderRenderer(preset, "cpu", timeout_s=TIMEOUT_S) as renderer:
         ours = renderer.render(scenes)
     return summarize(scenes, ours, theirs, preset)
 
