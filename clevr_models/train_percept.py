@@ -91,9 +91,10 @@ def _history(start: Path | None, settings: Settings) -> list[object]:
     before = cast(list[object], read_card(start).get("training", [])) if start else []
     words = {"seed": settings.seed, "epochs": settings.epochs, "batch-size": settings.batch_size}
     options = [f"--{name} {value}" for name, value in words.items()]
-    options += [f"--limit {settings.limit}"] * (settings.limit is not None) + ["--start START"] * bool(
-        settings.start
-    )
+    if settings.limit is not None:
+        options.append(f"--limit {settings.limit}")
+    if settings.start:
+        options.append("--start WEIGHTS_BEFORE")
     command = " ".join(("python -m clevr_models.train_percept DATASET OUT", *options))
     return [*before, {"command": command, **asdict(settings)}]
 
