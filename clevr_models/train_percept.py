@@ -1,14 +1,9 @@
-"""Train the shipped model: pictures, objects, calibration, evaluation, card.
-
-python -m clevr_models.train_percept DATASET OUT --seed 1 --epochs 8
-"""
+"""Train the shipped model: pictures, objects, calibration (`trex train clevr`)."""
 
 from __future__ import annotations
 
-import argparse
 import json
 import math
-import sys
 import time
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
@@ -23,7 +18,6 @@ from safetensors.torch import load_file, save
 from torch import Tensor
 
 from clevr_models.calibrate_percept import calibrate
-from clevr_models.evaluate_percept import evaluate, write_card
 from clevr_models.percept import Percept, channels_last, compact, expand
 from clevr_models.percept_data import Scenes, kept_out, load_scenes, to_pixels
 from clevr_models.percept_loss import Labels, Loss, grid_loss
@@ -95,7 +89,7 @@ def _history(start: Path | None, settings: Settings) -> list[object]:
         options.append(f"--limit {settings.limit}")
     if settings.start:
         options.append("--start WEIGHTS_BEFORE")
-    command = " ".join(("python -m clevr_models.train_percept DATASET OUT", *options))
+    command = " ".join(("trex train clevr --dataset DATASET --out OUT", *options))
     return [*before, {"command": command, **asdict(settings)}]
 
 
@@ -228,31 +222,3 @@ def _resume(percept: Percept, optimizer: torch.optim.Optimizer, settings: Settin
 def _settings_of(path: Path) -> dict[str, object]:
     with safe_open(path, framework="pt") as file:
         return cast(dict[str, object], json.loads(file.metadata()["settings"]))
-
-
-def main(arguments: list[str]) -> None:
-    """The command line of this file."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("dataset", type=Path)
-    parser.add_argument("out", type=Path)
-    parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--epochs", type=int, default=8)
-    parser.add_argument("--batch-size", type=int, default=32)
-    parser.add_argument("--device", default="auto")
-    parser.add_argument("--limit", type=int)
-    parser.add_argument("--start", type=Path, help="weights to begin with")
-    parser.add_argument("--no-report", action="store_true", help="do not evaluate on split val")
-    given = parser.parse_args(arguments)
-    options = {
-        name: getattr(given, name) for name in ("seed", "epochs", "device", "batch_size", "limit", "start")
-    }
-    weights = train(given.dataset, given.out, **options)
-    print(f"weights: {weights}")
-    if not given.no_report:
-        report = evaluate(weights, given.dataset, "val")
-        write_card(weights, given.dataset, report)
-        print(report.text())
-
-
-if __name__ == "__main__":
-    main(sys.argv[1:])

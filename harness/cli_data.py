@@ -50,13 +50,33 @@ def train_clevr(
     seed: Annotated[int, typer.Option(help="Another seed, other weights.")] = 1,
     epochs: Annotated[int, typer.Option(help="Passes over the data.")] = 8,
     device: Annotated[str, typer.Option(help="auto, cpu or cuda.")] = "auto",
+    batch_size: Annotated[int, typer.Option(help="Pictures a step.")] = 32,
+    limit: Annotated[int | None, typer.Option(help="Only the first so many training scenes.")] = None,
     start: Annotated[Path | None, typer.Option(help="Weights to begin with.")] = None,
 ) -> None:
-    """Train the model shipped here; killed at any moment, the same command goes on."""
+    """Train the model shipped here; killed at any moment, the same command goes on.
+
+    Where the data set has a split "val", the accuracies on it are printed and go into the card beside the weights.
+    """
+    from clevr_models.evaluate_percept import evaluate, write_card
     from clevr_models.train_percept import train
 
     typer.echo(f"writing to {out}", err=True)
-    typer.echo(f"weights: {train(dataset, out, seed=seed, epochs=epochs, device=device, start=start)}")
+    weights = train(
+        dataset,
+        out,
+        seed=seed,
+        epochs=epochs,
+        device=device,
+        batch_size=batch_size,
+        limit=limit,
+        start=start,
+    )
+    if (dataset / "scenes" / "CLEVR_val_scenes.json").is_file():
+        report = evaluate(weights, dataset)
+        write_card(weights, dataset, report)
+        typer.echo(report.text())
+    typer.echo(f"weights: {weights}")
 
 
 @models_app.command("list")
