@@ -7,7 +7,6 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor, nn
 from torch.nn import functional
-from torch.nn.utils.rnn import pack_padded_sequence
 
 SIDE_PX = 128  # pictures are squeezed to this square, aspect ignored
 GRID = 8  # cells a side that four convolutions of stride 2 leave
@@ -15,6 +14,7 @@ CHANNELS = 24
 CELL = CHANNELS + 2  # features of a cell: channels, x, y
 WIDTH = 256
 WORDS, EMBEDDING, CODE = 83, 32, 128  # word 0 pads
+LONGEST = 45  # words of CLEVR's longest question, its mark among them
 OUTPUTS = 28
 QUESTION_LAYERS = {"original": 0, "ir": 2}  # the pair layer before which the question joins, by variant
 
@@ -84,7 +84,11 @@ class Convolutions(nn.Module):
 
 
 class Text(nn.Module):
-    """An LSTM that reads the question from its end; its last hidden state is the question."""
+    """An LSTM that reads padding first, then the question from its end; its last hidden state is the question.
+
+    The padding matters: training padded each batch to its longest question, so short questions were always read
+    after a run of zeros. Without it "Is there a red cube?" is answered at 67 % (ir), with it at 98 %.
+    """
 
     def __init__(self) -> None:
         super().__init__()
@@ -93,14 +97,10 @@ class Text(nn.Module):
 
     def forward(self, tokens: Sequence[Sequence[int]]) -> Tensor:
         """Q lists of word indices, in reading order -> (Q, 128)."""
-        device = self.wembedding.weight.device
-        backwards = [torch.tensor(list(reversed(words)), device=device) for words in tokens]
-        lengths = torch.tensor([len(words) for words in backwards])
-        padded = nn.utils.rnn.pad_sequence(backwards, batch_first=True)  # (Q, longest)
-        packed = pack_padded_sequence(
-            self.wembedding(padded), lengths, batch_first=True, enforce_sorted=False
-        )
-        hidden: Tensor = self.lstm(packed)[1][0]  # (1, Q, 128)
+        length = max(LONGEST, *(len(words) for words in tokens))
+        padded = [[0] * (length - len(words)) + list(reversed(words)) for words in tokens]
+        indices = torch.tensor(padded, device=self.wembedding.weight.device)  # (Q, length)
+        hidden: Tensor = self.lstm(self.wembedding(indices))[1][0]  # (1, Q, 128)
         return hidden[0]
 
 

@@ -1,0 +1,18 @@
+"""Pictures that stand in a page itself."""
+
+from __future__ import annotations
+
+import base64
+import io
+
+import numpy as np
+from numpy.typing import NDArray
+
+
+def png_url(pixels: NDArray[np.uint8]) -> str:
+    """A picture (H, W, 3) as the data URL of a PNG."""
+    from PIL import Image
+
+    buffer = io.BytesIO()
+    Image.fromarray(pixels).save(buffer, "PNG")
+    return "data:image/png;base64," + base64.b64encode(buffer.getvalue()).decode("ascii")
