@@ -1,4 +1,4 @@
-"""The Relation Network written out plainly, pair by pair, from the facts of its release; and tiny made-up weights for it."""
+"""The Relation Network written out plainly, pair by pair, from the facts of its release; and made-up weights."""
 
 from __future__ import annotations
 

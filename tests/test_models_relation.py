@@ -95,18 +95,24 @@ def test_the_probabilities_are_in_the_order_of_the_answers() -> None:
 
 
 def test_the_module_has_a_gradient_with_respect_to_the_picture() -> None:
-    bound = RelationModel("test", network("ir"), relation_vocabulary()).bind(Question("How big is the ball?", ()))
+    bound = RelationModel("test", network("ir"), relation_vocabulary()).bind(
+        Question("How big is the ball?", ())
+    )
     pixels = torch.rand(1, 3, 40, 60, requires_grad=True)
     bound.module(pixels)[0, ANSWERS.index("large")].backward()
     assert pixels.grad is not None and float(pixels.grad.abs().sum()) > 0
 
 
 def test_pictures_are_squeezed_as_pil_does_it() -> None:
-    pixels = np.random.default_rng(5).integers(0, 256, (32, 48, 3), dtype=np.uint8).repeat(10, 0).repeat(10, 1)
+    pixels = (
+        np.random.default_rng(5).integers(0, 256, (32, 48, 3), dtype=np.uint8).repeat(10, 0).repeat(10, 1)
+    )
     theirs = np.asarray(Image.fromarray(pixels).resize((128, 128), Image.Resampling.BILINEAR)) / 255.0
     ours = squeeze(torch.from_numpy(pixels).permute(2, 0, 1)[None] / 255.0)[0].permute(1, 2, 0).numpy()
     assert np.abs(ours - theirs).max() < 1.2 / 255  # PIL rounds to bytes after each of two passes
-    plain = torch.nn.functional.interpolate(torch.from_numpy(pixels).permute(2, 0, 1)[None] / 255.0, (128, 128))
+    plain = torch.nn.functional.interpolate(
+        torch.from_numpy(pixels).permute(2, 0, 1)[None] / 255.0, (128, 128)
+    )
     assert np.abs(plain[0].permute(1, 2, 0).numpy() - theirs).max() > 10 / 255  # planted: no filter
 
 
@@ -119,7 +125,9 @@ def test_words_are_read_in_any_case_and_without_a_question_mark() -> None:
     assert sorted(vocabulary.answers) == sorted(ANSWERS)
 
 
-@pytest.mark.parametrize("text", ["How many cones are there?", "How many qubes?", "", "?", "Wie viele Würfel?", "2 + 2?"])
+@pytest.mark.parametrize(
+    "text", ["How many cones are there?", "How many qubes?", "", "?", "Wie viele Würfel?", "2 + 2?"]
+)
 def test_a_question_it_cannot_read_is_an_input_error_that_names_the_word(text: str) -> None:
     with pytest.raises(InputError, match=r"cones|qubes|holds|wie"):
         RelationModel("test", network("ir"), relation_vocabulary()).bind(Question(text, ()))
@@ -132,7 +140,9 @@ def test_pictures_of_another_form_are_refused() -> None:
 
 
 @pytest.mark.parametrize(("variant", "right"), [("original", 46), ("ir", 45)])
-def test_the_released_weights_answer_clevr_s_own_questions(variant: str, right: int, tmp_path_factory) -> None:  # type: ignore[no-untyped-def]
+def test_the_released_weights_answer_clevr_s_own_questions(
+    variant: str, right: int, tmp_path_factory
+) -> None:  # type: ignore[no-untyped-def]
     root, weights = data_file("CLEVR_v1.0"), data_file("models/relation_network")
     cache = tmp_path_factory.mktemp("models")
     fetch_relation_network(weights, cache)
