@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import signal
 import sys
+import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -140,7 +141,8 @@ def _say(line: str) -> None:
 @contextmanager
 def _stoppable(place: Sequence[Path]) -> Iterator[None]:
     """Ctrl-C and a polite kill both end the search and say how to go on."""
-    before = signal.signal(signal.SIGTERM, _interrupt)
+    is_main = threading.current_thread() is threading.main_thread()
+    before = signal.signal(signal.SIGTERM, _interrupt) if is_main else None
     try:
         yield
     except KeyboardInterrupt:
@@ -151,7 +153,8 @@ def _stoppable(place: Sequence[Path]) -> Iterator[None]:
             _say("stopped before anything was written")
         raise typer.Exit(STOPPED) from None
     finally:
-        signal.signal(signal.SIGTERM, before)
+        if before is not None:
+            signal.signal(signal.SIGTERM, before)
 
 
 def _interrupt(_signal: int, _frame: FrameType | None) -> None:

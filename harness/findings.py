@@ -25,6 +25,7 @@ from scenes.programs import InvalidProgram, Program, execute
 from scenes.scene import Scene, scene_to_dict
 
 NO_ANSWER = "no answer"
+NO_CONTROL = "No positive control could be run: the model scores nearly all prior scenes alike."
 
 
 @dataclass(frozen=True)
@@ -79,12 +80,14 @@ def find_out(manifest: Manifest, records: Sequence[Record]) -> Findings:
     summaries = scene_summaries(target, manifest.vocabulary)
     found = FoundScenes(target)
     found.add(records)
+    with np.errstate(divide="ignore", invalid="ignore"):  # of a summary that never changes
+        conclusion = conclude([*prior, *chains], target, summaries, how, renders)
     steps = [record for record in records if record.phase == CHAIN]
     return Findings(
         how_often=how,
-        conclusion=_honest(conclude([*prior, *chains], target, summaries, how, renders), found, chains),
+        conclusion=_honest(conclusion, found, chains),
         found=_sorted(manifest, found.records),
-        control=_control(manifest, records, prior),
+        control="" if found.hits else _control(manifest, records, prior),
         passes=check_passes(records, manifest.vocabulary, manifest.facts.size),
         prior=tuple(prior),
         chains=tuple(chains),
@@ -105,9 +108,10 @@ def _chains(manifest: Manifest, records: Sequence[Record], prior: list[Draw[Scen
 def _control(manifest: Manifest, records: Sequence[Record], prior: list[Draw[Scene]]) -> str:
     """What the positive control says; "" where none was run."""
     options = manifest.query.search
-    if not any(record.phase == CONTROL for record in records):
-        return ""
     easier = control_of(prior, manifest.target, options)
+    if not any(record.phase == CONTROL for record in records):
+        is_missed = options.control and easier is None and any(record.phase == CHAIN for record in records)
+        return NO_CONTROL if is_missed else ""
     assert easier is not None, "the control has draws, so it had starts"
     first = starts(options.seed + CONTROL_SEED, easier.outside, options.chains)
     draws = chain_draws(records, CONTROL, first, 0)

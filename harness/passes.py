@@ -13,7 +13,7 @@ from scenes.idmap import visible_pixels
 from scenes.validity import MIN_PIXELS
 from scenes.vocabulary import Vocabulary
 
-MOST = 300  # scenes compared; the id map costs milliseconds
+MOST = 100  # scenes compared; the id map costs milliseconds
 
 
 @dataclass(frozen=True)
@@ -37,7 +37,7 @@ class PassCheck:
 
 
 def check_passes(records: Sequence[Record], vocabulary: Vocabulary, size: tuple[int, int]) -> PassCheck:
-    """Compares up to 300 rendered scenes, evenly spread; `size` is the pictures' (width, height) in pixels."""
+    """Compares up to 100 rendered scenes, evenly spread; `size` is the pictures' (width, height) in pixels."""
     rendered = [record for record in records if record.is_rendered]
     picked = rendered[:: max(1, -(-len(rendered) // MOST))]
     scale = WIDTH_PX * HEIGHT_PX / (size[0] * size[1])

@@ -54,7 +54,7 @@ class RunFolder:
         for file, array in ((f"{name}.mask.png", mask), (f"{name}.png", pixels)):
             path = self.path / PICTURES / file
             if not path.exists():
-                write_atomic(path, _png(array))
+                write_atomic(path, _png(array), is_precious=False)
         return name
 
     def picture_path(self, name: str) -> Path:
@@ -145,8 +145,11 @@ def check_free(path: Path) -> None:
         )
 
 
-def write_atomic(path: Path, data: bytes) -> None:
-    """Write a file so that it is there whole or not at all, whatever is killed when."""
+def write_atomic(path: Path, data: bytes, *, is_precious: bool = True) -> None:
+    """Write a file so that it is there whole or not at all, whatever is killed when.
+
+    A file that can be made again need not outlive a power cut: its name is not synced.
+    """
     scratch = path.with_name(f".{path.name}.{os.getpid()}.tmp")
     try:
         with scratch.open("wb") as file:
@@ -154,7 +157,8 @@ def write_atomic(path: Path, data: bytes) -> None:
             file.flush()
             os.fsync(file.fileno())
         scratch.replace(path)
-        _sync_folder(path.parent)
+        if is_precious:
+            _sync_folder(path.parent)
     except OSError as error:
         scratch.unlink(missing_ok=True)
         raise disk_error(error, path) from error

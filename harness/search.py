@@ -23,6 +23,7 @@ from inference.sampler import rounds, starts
 from inference.targets import GaussianTarget
 from inference.types import Draw, State
 from render.picture import Picture
+from scenes.errors import InputError
 from scenes.scene import Scene
 
 MIN_HITS = 10  # with fewer prior hits a target does not count as common
@@ -44,8 +45,14 @@ def chain_starts(draws: Sequence[Draw[Scene]], options: SearchSection) -> tuple[
 def control_of(
     draws: Sequence[Draw[Scene]], target: GaussianTarget, options: SearchSection
 ) -> Control[Scene] | None:
-    """The positive control and its starts; None where too few prior draws lie outside it."""
-    easier = control(draws[: options.prior_scenes], target)
+    """The positive control and its starts; None where too few prior draws lie outside it.
+
+    So it is where the model gives (nearly) all prior scenes the same score: no level set lies between.
+    """
+    try:
+        easier = control(draws[: options.prior_scenes], target)
+    except InputError:
+        return None
     return easier if len(easier.outside) >= options.chains else None
 
 

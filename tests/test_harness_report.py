@@ -1,0 +1,207 @@
+"""The report: one file, no network, everything on it; and the same run for ArviZ."""
+
+import json
+import re
+import warnings
+from html.parser import HTMLParser
+from pathlib import Path
+
+import numpy as np
+import pytest
+from harness_runs import QUERY, run, write_query
+
+from harness import figures
+from harness.draw_log import read_draws
+from harness.find import Done, find
+from harness.findings import NO_ANSWER, true_answer
+from harness.netcdf import write_netcdf
+from harness.progress import Silent
+from harness.report import goal, percent
+from harness.run_folder import open_run
+from scenes.clevr_json import read_scenes
+from scenes.programs import Step, execute
+
+with warnings.catch_warnings():
+    warnings.simplefilter("ignore", FutureWarning)
+    import arviz
+
+VOID = {"meta", "link", "img", "br"}
+
+
+class Page(HTMLParser):
+    """Collects what a page refers to, checks that its tags are closed, and keeps its text."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.references: list[str] = []
+        self.images: list[dict[str, str | None]] = []
+        self.open: list[str] = []
+        self.text = ""
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        names = ("src", "href", "xlink:href", "action", "srcset", "data", "poster")
+        self.references += [value for name, value in attrs if name in names and value]
+        if tag == "img":
+            self.images.append(dict(attrs))
+        assert tag not in ("script", "iframe", "object")
+        if tag not in VOID:
+            self.open.append(tag)
+
+    def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.handle_starttag(tag, attrs)
+        if tag not in VOID:
+            self.open.pop()
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self.open.pop() == tag
+
+    def handle_data(self, data: str) -> None:
+        self.text += data
+
+
+def read_page(done: Done) -> Page:
+    page = Page()
+    page.feed(done.report.read_text(encoding="utf-8"))
+    return page
+
+
+@pytest.fixture(scope="module")
+def done(tmp_path_factory: pytest.TempPathFactory) -> Done:
+    return run(tmp_path_factory.mktemp("report"), ["search.steps=40"])
+
+
+@pytest.fixture(scope="module")
+def page(done: Done) -> Page:
+    return read_page(done)
+
+
+def test_it_needs_nothing_but_itself(page: Page, done: Done) -> None:
+    assert page.references
+    assert all(reference.startswith(("data:", "#")) for reference in page.references)
+    html = done.report.read_text(encoding="utf-8")
+    assert not re.search(r"url\((?!#)", html)
+    assert "@import" not in html
+    assert "content=\"default-src 'none'" in html
+    assert page.open == []
+
+
+def test_it_shows_every_scene_with_its_true_answer(page: Page, done: Done) -> None:
+    found = done.findings.found
+    assert len(found) >= 5
+    shown = found[:24]
+    assert len(page.images) == len(shown)
+    assert all((image["alt"] or "").startswith("Rendered scene with 5 objects:") for image in page.images)
+    html = done.report.read_text(encoding="utf-8")
+    truths = re.findall(r'True answer: <span class="answer">([^<]*)', html)
+    assert truths == [execute(done.manifest.asked.program, scene.record.scene) for scene in shown]
+    says = re.findall(r'Model: <span class="answer">([^<]*)', html)
+    assert says == ["2"] * len(shown)
+    assert all(scene.confidence >= 0.9 for scene in shown)
+
+
+def test_it_says_how_often_how_sure_and_how_to_do_it_again(page: Page, done: Done) -> None:
+    for sentence in (*done.findings.conclusion.sentences, *done.findings.how_often.sentences()):
+        assert sentence in page.text
+    assert done.findings.passes.sentence() in page.text
+    assert done.manifest.command in page.text
+    assert "--set search.steps=40" in page.text
+    for key in ("search.seed", "target.width", "scene.revoke", "render.preset"):
+        assert key in page.text
+    assert done.manifest.made.renderer in page.text
+    assert done.manifest.versions["bayes-trex"] in page.text
+    assert "prior_scenes = 12" in page.text  # the query as asked
+
+
+def test_all_28_answers_are_there(done: Done) -> None:
+    html = done.report.read_text(encoding="utf-8")
+    tables = re.findall(r"All answers for scene \d+</caption>(.*?)</table>", html, re.DOTALL)
+    assert len(tables) == len(done.findings.found[:24])
+    for table in tables:
+        answers = re.findall(r'<th scope="row">(.*?)</th>', table)
+        assert sorted(answers) == sorted(done.manifest.facts.labels)
+
+
+def test_what_a_user_writes_is_escaped(tmp_path: Path) -> None:
+    query = write_query(tmp_path, '# <script>alert("hi")</script>\n' + QUERY)
+    done = find(query, ["search.steps=0"], tmp_path / "run", Silent(), lambda _: None)
+    html = done.report.read_text(encoding="utf-8")
+    assert "<script" not in html
+    assert "&lt;script&gt;" in html
+
+
+def test_nothing_found_is_said_with_its_bound_and_control(tmp_path: Path) -> None:
+    done = run(tmp_path, ["answer=3"])
+    page = read_page(done)
+    assert done.findings.ending == "NOT FOUND"
+    assert "less than 0.25 of all scenes" in page.text  # 3 / 12
+    assert "Positive control" in page.text
+    assert not page.images
+
+
+def test_findings_for_machines(done: Done) -> None:
+    data = json.loads((done.folder / "findings.json").read_text())
+    assert data["ending"] == done.findings.ending
+    assert len(data["found"]) == len(done.findings.found)
+    assert data["how_often"]["prior_draws"] == 12
+    first = data["found"][0]
+    assert (done.folder / first["picture"]).exists()
+    assert first["probabilities"]["2"] == pytest.approx(first["confidence"])
+
+
+def test_found_scenes_are_clevr_scenes(done: Done) -> None:
+    records = list(read_scenes(done.folder / "found_scenes.json"))
+    assert [record.scene for record in records] == [found.record.scene for found in done.findings.found]
+
+
+def test_netcdf(done: Done, tmp_path: Path) -> None:
+    with open_run(done.folder, for_writing=False) as folder:
+        write_netcdf(folder.manifest, read_draws(folder.draws), tmp_path / "draws.nc")
+    data = arviz.from_netcdf(str(tmp_path / "draws.nc"))
+    assert (data.posterior.sizes["chain"], data.posterior.sizes["draw"]) == (3, 40)
+    assert data.prior.sizes["draw"] == 12
+    assert data.posterior["shape"].shape == (3, 40, 5)
+    assert not (data.posterior["shape"] == "cube").any()
+    answer = data.posterior["log_probs"].sel(answer="2")
+    np.testing.assert_allclose(np.exp(answer), data.posterior["confidence"])
+    chain = [draw.evaluation.log_weight for draw in done.findings.chains if draw.chain == 1]
+    np.testing.assert_array_equal(data.posterior["log_weight"][1], chain)
+    assert data.sample_stats["is_accepted"].sum() == done.findings.accepted
+    assert data.attrs["question"] == "How many red things are there?"
+
+
+KINDS = {
+    "threshold": (["target.kind=threshold"], "is at least 90.0 % sure of 2"),
+    "ambiguous": (["target.kind=ambiguous", "answer=[2, 3]"], "is torn between 2 and 3"),
+    "k_way": (["target.kind=k_way", "answer=[2, 3, 4]"], "is torn between 2 and 3 and 4"),
+    "uniform": (["target.kind=uniform", "answer=[]"], "is torn between all answers and "),
+    "graded": (["target.kind=graded", "answer=[2, 3]", "target.share=0.3"], "gives 2: 30.0 % and 3: 70.0 %"),
+    "probabilities": (
+        ["target.kind=probabilities", "answer=[]", "target.probabilities={3 = 1.0}"],
+        "gives 3: 100.0 %",
+    ),
+}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_every_kind_of_target_runs_and_is_put_into_words(kind: str, tmp_path: Path) -> None:
+    overrides, words = KINDS[kind]
+    done = run(tmp_path, [*overrides, "search.steps=0"])
+    verb, answers = goal(done.manifest)
+    assert f"{verb} {' and '.join(answers)}".strip() == words.removesuffix(" and ")
+    assert verb in done.report.read_text(encoding="utf-8")
+
+
+def test_percent_keeps_what_matters() -> None:
+    assert [percent(value) for value in (0, 1, 0.1234, 0.0004)] == ["0.0 %", "100.0 %", "12.3 %", "0.04 %"]
+
+
+def test_rolling_mean_matches_the_plain_sum() -> None:
+    values = np.random.default_rng(0).random(40)
+    plain = [values[max(0, k - 24) : k + 1].mean() for k in range(40)]
+    np.testing.assert_allclose(figures.rolling(values, 25), plain)
+
+
+def test_a_question_without_an_answer_says_so(done: Done) -> None:
+    scene = done.findings.found[0].record.scene
+    program = (Step("scene"), Step("unique", (0,)), Step("query_color", (1,)))
+    assert true_answer(program, scene) == NO_ANSWER
