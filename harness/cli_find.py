@@ -18,7 +18,7 @@ from harness.draw_log import read_draws
 from harness.find import FINDINGS, Done, check, conclude_run, find, resume
 from harness.progress import Progress, Silent, Watch
 from harness.query import SceneSection
-from harness.report import goal, headline, world_words
+from harness.report import goal, headline, model_words, world_words
 from harness.run_folder import open_run
 from scenes.errors import InputError, RunError, unknown
 
@@ -116,7 +116,7 @@ def _show(done: Done, as_json: bool) -> None:
         return
     manifest = done.manifest
     verb, answers = goal(manifest)
-    typer.echo(f"{manifest.facts.model} {verb} {' and '.join(answers)}; world: {world_words(manifest)}")
+    typer.echo(f"{model_words(manifest)} {verb} {' and '.join(answers)}; world: {world_words(manifest)}")
     for number, found in enumerate(done.findings.found[:10], start=1):
         says = f"{found.answer} ({found.answers[0][1]:.3f})"
         typer.echo(

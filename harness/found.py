@@ -22,7 +22,10 @@ Categories = Counter[tuple[str, str, str, str]]
 
 
 class FoundScenes:
-    """Distinct hits in the order in which they came, proposals that were rejected included."""
+    """Distinct hits in the order in which they came, proposals that were rejected included.
+
+    A hit that is distinct from all kept ones but one, and has more confidence than that one, takes its place.
+    """
 
     def __init__(self, target: Target) -> None:
         self._target = target
@@ -48,8 +51,18 @@ class FoundScenes:
 
     def _keep(self, record: Record) -> None:
         held = _categories(record.scene)
-        if all(_are_distinct(held, record.scene, others, other.scene) for others, other in self._kept):
+        alike = [
+            place
+            for place, (others, other) in enumerate(self._kept)
+            if not _are_distinct(held, record.scene, others, other.scene)
+        ]
+        if not alike:
             self._kept.append((held, record))
+        elif len(alike) == 1 and self._confidence(record) > self._confidence(self._kept[alike[0]][1]):
+            self._kept[alike[0]] = (held, record)
+
+    def _confidence(self, record: Record) -> float:
+        return self._target.confidence(np.array(record.log_probs))
 
 
 def are_distinct(one: Scene, other: Scene) -> bool:

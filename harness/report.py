@@ -63,6 +63,7 @@ def report_html(folder: RunFolder, findings: Findings) -> str:
         headline=headline(findings, manifest.query.target.kind),
         goal=goal(manifest),
         reasons=SHOWN_REASONS,
+        model=model_words(manifest),
         world=world_words(manifest),
         target=manifest.target.describe(),
         target_answers=_target_answers(manifest),
@@ -124,11 +125,16 @@ def world_words(manifest: Manifest) -> str:
     return ", ".join(parts)
 
 
+def model_words(manifest: Manifest) -> str:
+    """Who was asked."""
+    return "the shipped model" if manifest.query.model.name == "shipped" else manifest.facts.model
+
+
 def percent(value: float) -> str:
     """0.1234 as "12.3 %"; small shares keep two digits."""
     if value == 0 or value >= 0.001:
-        return f"{value:.1%}".replace("%", " %")
-    return f"{value * 100:.2g} %"
+        return f"{value:.1%}".replace("%", "\u00a0%")
+    return f"{value * 100:.2g}\u00a0%"
 
 
 def span(seconds: float) -> str:

@@ -114,8 +114,12 @@ def test_found_scenes_are_hits_and_distinct() -> None:
     )
     assert [row.scene for row in found.records] == [first, other]
     assert (found.hits, found.best) == (3, pytest.approx(0.95))
+    better = scene(item(), item(1, 2))  # distinct from `other` alone
+    found.add([record(better, math.log(0.97), math.log(0.03)), record(first, *sure)])
+    assert [row.scene for row in found.records] == [better, other]
+    assert found.hits == 5
     found.add([dataclasses.replace(record(scene(item(-2))), log_prior=-math.inf)])  # not rendered
-    assert found.hits == 3
+    assert found.hits == 5
 
 
 def test_the_index_pass_is_compared_at_the_pictures_size() -> None:

@@ -170,14 +170,17 @@ def test_netcdf(done: Done, tmp_path: Path) -> None:
 
 
 KINDS = {
-    "threshold": (["target.kind=threshold"], "is at least 90.0 % sure of 2"),
+    "threshold": (["target.kind=threshold"], "is at least 90.0\u00a0% sure of 2"),
     "ambiguous": (["target.kind=ambiguous", "answer=[2, 3]"], "is torn between 2 and 3"),
     "k_way": (["target.kind=k_way", "answer=[2, 3, 4]"], "is torn between 2 and 3 and 4"),
     "uniform": (["target.kind=uniform", "answer=[]"], "is torn between all answers and "),
-    "graded": (["target.kind=graded", "answer=[2, 3]", "target.share=0.3"], "gives 2: 30.0 % and 3: 70.0 %"),
+    "graded": (
+        ["target.kind=graded", "answer=[2, 3]", "target.share=0.3"],
+        "gives 2: 30.0\u00a0% and 3: 70.0\u00a0%",
+    ),
     "probabilities": (
         ["target.kind=probabilities", "answer=[]", "target.probabilities={3 = 1.0}"],
-        "gives 3: 100.0 %",
+        "gives 3: 100.0\u00a0%",
     ),
 }
 
@@ -192,7 +195,12 @@ def test_every_kind_of_target_runs_and_is_put_into_words(kind: str, tmp_path: Pa
 
 
 def test_percent_keeps_what_matters() -> None:
-    assert [percent(value) for value in (0, 1, 0.1234, 0.0004)] == ["0.0 %", "100.0 %", "12.3 %", "0.04 %"]
+    assert [percent(value) for value in (0, 1, 0.1234, 0.0004)] == [
+        "0.0\u00a0%",
+        "100.0\u00a0%",
+        "12.3\u00a0%",
+        "0.04\u00a0%",
+    ]
 
 
 def test_rolling_mean_matches_the_plain_sum() -> None:
