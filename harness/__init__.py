@@ -1,0 +1,1 @@
+"""The whole: queries, wiring, run folders, reports, data sets, parity, the command line."""
