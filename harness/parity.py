@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple, cast
 
@@ -26,7 +26,6 @@ MODELS = ("relation-network:original", "relation-network:ir")
 TIMEOUT_S = 3600.0  # a picture; nobody waits for this, and the machine may be busy
 
 Pixels = NDArray[np.uint8]
-Progress = Callable[[str], None]
 
 
 class Pair(NamedTuple):
@@ -42,7 +41,6 @@ def write_parity_page(
     models: Sequence[str] = MODELS,
     presets: Sequence[str] = PRESETS,
     table: Path | None = None,
-    progress: Progress = print,
 ) -> Path:
     """The page of pairs (out/index.html) and the table (out/table.md, and `table` if given).
 
@@ -52,8 +50,8 @@ def write_parity_page(
     loaded = [load_model(spec) for spec in models]  # before anything is rendered
     pictures = read_official(data)
     questions = read_questions(data, pictures)
-    pairs = {name: render_pairs(pictures, name, out / "pictures", progress) for name in presets}
-    rows = [row for model in loaded for row in judge(model, pictures, questions, pairs, progress)]
+    pairs = {name: render_pairs(pictures, name, out / "pictures") for name in presets}
+    rows = [row for model in loaded for row in judge(model, pictures, questions, pairs)]
     out.mkdir(parents=True, exist_ok=True)
     for path in filter(None, (out / "table.md", table)):
         write_table(path, pictures, pairs, rows)
@@ -62,9 +60,7 @@ def write_parity_page(
     return page
 
 
-def render_pairs(
-    pictures: Sequence[OfficialPicture], preset: str, kept: Path, progress: Progress
-) -> list[Pair]:
+def render_pairs(pictures: Sequence[OfficialPicture], preset: str, kept: Path) -> list[Pair]:
     """Every scene at a preset, beside its official picture; pictures in the folder `kept` are taken from there."""
     pairs = []
     with BlenderRenderer(preset, timeout_s=TIMEOUT_S) as renderer:
@@ -72,9 +68,8 @@ def render_pairs(
         for number, picture in enumerate(pictures, start=1):
             pixels = cache.render([picture.scene])[0].pixels
             pairs.append(Pair(pixels, mean_ssim(shrink(picture.pixels, pixels), pixels)))
-            progress(
-                f"{preset}: {number} of {len(pictures)} rendered, {picture.name}, SSIM {pairs[-1].ssim:.3f}"
-            )
+            done = f"{preset}: {number} of {len(pictures)} rendered"
+            print(f"{done}, {picture.name}, SSIM {pairs[-1].ssim:.3f}", flush=True)
     return pairs
 
 
@@ -93,7 +88,6 @@ def judge(
     pictures: Sequence[OfficialPicture],
     questions: Sequence[Asked],
     pairs: dict[str, list[Pair]],
-    progress: Progress,
 ) -> list[PresetParity]:
     """How a model answers the same questions on official and re-rendered pictures, by preset and source of question."""
     answers: dict[str, list[PictureAnswers]] = {preset: [] for preset in pairs}
@@ -103,7 +97,7 @@ def judge(
         for preset, rendered in pairs.items():
             found = given(model, rendered[at].pixels, asked)
             answers[preset].append(PictureAnswers(tuple(asked), official, found))
-        progress(f"{model.name}: {at + 1} of {len(pictures)} pictures questioned")
+        print(f"{model.name}: {at + 1} of {len(pictures)} pictures questioned", flush=True)
     return [row for preset in pairs for row in compare_answers(model.name, preset, answers[preset])]
 
 
