@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -45,7 +46,7 @@ class Worker:
         self.settings = settings
         self.folder = tempfile.mkdtemp(
             prefix="trex-blender-"
-        )  # an empty folder: no add-ons of the user's are read
+        )  # no add-ons of the user's are read, and Blender's temporary files go with it
         self.log = tempfile.TemporaryFile()  # noqa: SIM115  lives as long as the process
         request_read, self.request_fd = os.pipe()
         self.answer_fd, answer_write = os.pipe()
@@ -61,6 +62,11 @@ class Worker:
 
     def _launch(self, request_read: int, answer_write: int) -> subprocess.Popen[bytes]:
         paths = [SOURCE, *filter(None, [os.environ.get("PYTHONPATH")])]
+        own = {
+            "PYTHONPATH": os.pathsep.join(paths),
+            "BLENDER_USER_RESOURCES": self.folder,
+            "TMPDIR": self.folder,
+        }
         command = [sys.executable, "-P", "-m", CHILD, str(request_read), str(answer_write)]
         return subprocess.Popen(
             command,
@@ -68,7 +74,7 @@ class Worker:
             stdout=subprocess.DEVNULL,
             stderr=self.log,
             pass_fds=(request_read, answer_write),
-            env=os.environ | {"PYTHONPATH": os.pathsep.join(paths), "BLENDER_USER_RESOURCES": self.folder},
+            env=os.environ | own,
             start_new_session=True,  # Ctrl-C is for the parent, which then ends this process itself
         )
 
@@ -111,8 +117,7 @@ class Worker:
             self.process.kill()
         self.process.wait()
         self.log.close()
-        with contextlib.suppress(OSError):
-            os.rmdir(self.folder)
+        shutil.rmtree(self.folder, ignore_errors=True)
 
     def describe(self, error: Exception) -> str:
         """What happened, in words: how the process ended, or that it hangs, and the last lines it wrote."""
