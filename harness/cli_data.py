@@ -118,6 +118,7 @@ def models_verify(
         return
     from clevr_models.fetch import verify_model
 
+    name = "relation-network:ir" if name == "relation-network" else name
     typer.echo(f"{name}: good ({verify_model(name)})")
 
 

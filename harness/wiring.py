@@ -13,6 +13,7 @@ from harness.asked import Asked, understand
 from harness.fingerprint import file_fingerprint, model_fingerprint
 from harness.manifest import Made
 from harness.query import Query, RenderSection
+from harness.room import check_room
 from harness.shapes import read_card
 from inference.kernel import Metropolis
 from inference.scoring import Scorer
@@ -85,6 +86,7 @@ def make_plan(query: Query, beside: Path) -> Plan:
     vocabulary = make_vocabulary(query, beside)
     asked = understand(query, vocabulary)
     prior = ScenePrior(vocabulary, query.scene.objects)
+    check_room(vocabulary, prior.n_objects[1])
     _check_search(query)
     _check_render(query.render)
     model = open_model(query.model.name)

@@ -13,7 +13,7 @@ import pytest
 from harness_runs import QUERY, run, write_query
 from typer.testing import CliRunner, Result
 
-from harness import run_folder
+from harness import room, run_folder
 from harness.cli import app
 from render.fake import FakeRenderer
 
@@ -96,6 +96,16 @@ def test_a_bad_query_is_refused(name: str, tmp_path: Path, monkeypatch: pytest.M
     for command in (["check"], ["find", "--out", tmp_path / "run"]):
         refused(trex(*command, write_query(tmp_path, text)), *parts)
     assert sorted(path.name for path in tmp_path.iterdir()) == ["query.toml"]
+
+
+@pytest.mark.usefixtures("no_render")
+def test_ten_large_objects_do_not_fit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(room, "BATCHES", 400)  # as many as ten objects of both sizes need, and some more
+    text = QUERY.replace("[scene]", "[scene]\nobjects = 10")
+    large = write_query(tmp_path, text.replace('["cube"]', '["small things"]'))
+    refused(trex("find", large, "--out", tmp_path / "run"), "10 objects", "do not fit", "[scene] objects")
+    assert not (tmp_path / "run").exists()
+    assert trex("check", write_query(tmp_path, text)).exit_code == 0
 
 
 def test_a_good_query_passes_the_same_table(tmp_path: Path) -> None:
