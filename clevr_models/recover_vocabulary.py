@@ -35,10 +35,10 @@ OPEN = (
 OPEN_ANSWERS = ("8", "9", "10")
 ROUNDS = 6  # at most; two or three are enough
 NOTE = (
-    "Index by first appearance in CLEVR_train_questions.json, lower case, punctuation as tokens, 0 = padding. 1-70 follow "
-    "from the first training questions (nouns and attribute words confirmed by behaviour). The other twelve words were "
-    "recovered by clevr_models/recover_vocabulary.py: likelihood of answered questions on official pictures, both released "
-    "networks together, one assignment problem. Tokens go into the LSTM in reversed order, after the padding. "
+    "Index by first appearance in CLEVR_train_questions.json, lower case, punctuation as tokens, 0 = padding. 1-70 "
+    "follow from the first training questions (nouns and attribute words confirmed by behaviour). The other twelve words were "
+    "recovered by clevr_models/recover_vocabulary.py: likelihood of answered questions on official pictures, both "
+    "released networks together, one assignment problem. Tokens go into the LSTM in reversed order, after the padding. "
     "Answer index = network output + 1."
 )
 
@@ -85,7 +85,7 @@ def _best(gains: NDArray[np.float64], indices: Sequence[int]) -> dict[str, int]:
 
 
 def _margin(gains: NDArray[np.float64], row: int, indices: Sequence[int]) -> float:
-    """How much log likelihood is lost when the word is barred from its index and all the others give way as they like."""
+    """How much log likelihood is lost when the word is barred from its index and all the others give way."""
     rows, columns = linear_sum_assignment(gains, maximize=True)
     barred = gains.copy()
     barred[row, columns[row]] = -1e9
