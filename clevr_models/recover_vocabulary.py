@@ -37,8 +37,9 @@ ROUNDS = 6  # at most; two or three are enough
 NOTE = (
     "Index by first appearance in CLEVR_train_questions.json, lower case, punctuation as tokens, 0 = padding. 1-70 "
     "follow from the first training questions (nouns and attribute words confirmed by behaviour). The other twelve "
-    "words were recovered by clevr_models/recover_vocabulary.py: likelihood of answered questions on official pictures, both "
-    "released networks together, one assignment problem. Tokens go into the LSTM in reversed order, after the padding. "
+    "words were recovered by clevr_models/recover_vocabulary.py: likelihood of answered questions on official "
+    "pictures, both released networks together, one assignment problem. Tokens go into the LSTM in reversed order, "
+    "after the padding. "
     "Answer index = network output + 1."
 )
 
