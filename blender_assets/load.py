@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-from functools import cache
 from pathlib import Path
 
 from scenes.errors import InputError
@@ -50,12 +49,3 @@ def verify_manifest(folder: Path = FOLDER) -> None:
         if found != row.get("sha256"):
             wanted = row.get("sha256")
             raise InputError(f"asset {path} has sha256 {found}, the manifest says {wanted}; {REPAIR}")
-
-
-@cache
-def assets_hash(folder: Path = FOLDER) -> str:
-    """sha256 over the names and contents of all files in the manifest: part of every renderer's key."""
-    digest = hashlib.sha256()
-    for name in sorted(read_manifest(folder)):
-        digest.update(f"{name}\n{sha256(folder / name)}\n".encode())
-    return digest.hexdigest()

@@ -6,15 +6,19 @@ import tomllib
 from pathlib import Path
 
 import numpy as np
+from numpy.typing import NDArray
 from pydantic import Field, ValidationError
 
+from blender_assets.load import FOLDER
+from blender_assets.mesh import read_obj
 from harness.query import Section
 from scenes.errors import InputError
 from scenes.vocabulary import OUTLINES, ShapeCard
 
-SHIPPED = Path(__file__).resolve().parent.parent / "blender_assets" / "shapes"
+SHIPPED = FOLDER / "shapes"
 ROUNDING = 1e-3
 Plane = tuple[float, float, float, float]
+Vertices = NDArray[np.float64]
 
 
 class CardFile(Section):
@@ -66,18 +70,12 @@ def _read(path: Path) -> ShapeCard:
     return ShapeCard(card.name, card.plural or f"{card.name}s", card.outline, name, nouns, hull)
 
 
-def _vertices(mesh: Path, card: Path) -> np.ndarray[tuple[int, int], np.dtype[np.float64]]:
+def _vertices(mesh: Path, card: Path) -> Vertices:
     """(n, 3) the vertices of an OBJ file that fills the cube from -1 to 1, as CLEVR's shapes do."""
     try:
-        lines = mesh.read_text(encoding="utf-8", errors="replace").splitlines()
-        rows = [line.split()[1:4] for line in lines if line.startswith("v ")]
-        found = np.array([[float(word) for word in row] for row in rows])
-    except OSError as error:
-        raise InputError(f"shape card {card}: mesh {mesh} cannot be read: {error.strerror}") from error
-    except ValueError as error:
-        raise InputError(f"shape card {card}: mesh {mesh} is no OBJ file ({error})") from error
-    if found.ndim != 2 or found.shape[1] != 3 or len(found) < 4:
-        raise InputError(f"shape card {card}: mesh {mesh} has no vertices; export it as OBJ")
+        found = read_obj(mesh).vertices
+    except InputError as error:
+        raise InputError(f"shape card {card}: {error}") from error
     if np.abs(found).max() > 1 + ROUNDING or found[:, 2].min() > -1 + 0.05:
         low, high = found.min(axis=0).round(3).tolist(), found.max(axis=0).round(3).tolist()
         raise InputError(
@@ -87,7 +85,7 @@ def _vertices(mesh: Path, card: Path) -> np.ndarray[tuple[int, int], np.dtype[np
     return found
 
 
-def _hull(vertices: np.ndarray[tuple[int, int], np.dtype[np.float64]], mesh: Path) -> tuple[Plane, ...]:
+def _hull(vertices: Vertices, mesh: Path) -> tuple[Plane, ...]:
     """The half spaces a x + b y + c z <= d of the convex hull."""
     from scipy.spatial import ConvexHull, QhullError
 

@@ -5,10 +5,9 @@ from __future__ import annotations
 import hashlib
 from pathlib import Path
 
+from blender_assets.load import FOLDER
 from scenes.errors import InputError
 from scenes.vocabulary import Vocabulary
-
-FOLDER = Path(__file__).resolve().parent.parent / "blender_assets"
 
 
 def mesh_paths(vocabulary: Vocabulary, folder: Path = FOLDER) -> tuple[tuple[str, str], ...]:

@@ -11,7 +11,8 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
-from render.assets import FOLDER, assets_hash, base_scene, mesh_paths
+from blender_assets.load import FOLDER, verify_manifest
+from render.assets import assets_hash, base_scene, mesh_paths
 from render.checks import check_scenes
 from render.device import check_device
 from render.picture import Picture
@@ -51,6 +52,8 @@ class BlenderRenderer:
             raise InputError(f"processes {processes} and threads {threads} are not possible; 1 or more are")
         self.preset = preset_named(preset)
         self.vocabulary = vocabulary
+        if assets == FOLDER:
+            verify_manifest()
         meshes, scene = mesh_paths(vocabulary, assets), base_scene(assets)
         self._assets = assets_hash(meshes, scene)
         each = threads or max(1, usable_cores() // processes)

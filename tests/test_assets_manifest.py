@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 import shutil
 import subprocess
 from pathlib import Path
@@ -14,7 +13,6 @@ from blender_assets.load import (
     BASE_SCENE,
     FOLDER,
     MANIFEST,
-    assets_hash,
     read_manifest,
     shape_path,
     verify_manifest,
@@ -50,12 +48,6 @@ def test_changed_asset_is_noticed(copied: Path) -> None:
         file.write("\n")
     with pytest.raises(InputError, match=r"cone\.obj has sha256 .* the manifest says"):
         verify_manifest(copied)
-    assert assets_hash(copied) != assets_hash()
-
-
-def test_hash_is_that_of_names_and_contents(copied: Path) -> None:
-    assert assets_hash(copied) == assets_hash()
-    assert re.fullmatch("[0-9a-f]{64}", assets_hash())
 
 
 def test_missing_asset_is_noticed(copied: Path) -> None:
