@@ -56,7 +56,7 @@ def _children_cpu_s() -> float:
     return usage.ru_utime + usage.ru_stime
 
 
-def costs(n: int = 3) -> None:
+def costs(n: int = 2) -> None:
     """CPU seconds of every preset and of the published way, on the same scenes."""
     scenes = prior_scenes(n)
     note(f"rendering {n} scenes at every preset and the published way; 512 samples take a minute each")
@@ -65,7 +65,7 @@ def costs(n: int = 3) -> None:
     show("render.ratio.fast", published / spent["fast"], "ratio")
 
 
-def quality(n: int = 16) -> None:
+def quality(n: int = 8) -> None:
     """The fast preset beside 512 samples at its size: similarity, and whether the shipped model answers alike."""
     scenes = prior_scenes(n, seed=2027)
     fast = PRESETS["fast"]
