@@ -1,11 +1,12 @@
-"""Settle the open word and answer indices of the released Relation Networks by likelihood: one assignment problem.
+"""Settle the open word and answer indices of the released Relation Networks: one assignment problem.
 
     python -m clevr_models.recover_vocabulary --data CLEVR_v1.0 --weights DIR --start vocab.json --out FILE
 
-The networks' authors numbered words by first appearance in the training questions and did not publish the list. Most of
-it follows from the few training questions at hand; the words in OPEN do not. For each of them and each open index the
-log likelihood of answered questions that hold the word is computed, all else as it is; the best assignment of words to
-indices is taken, and again, until nothing changes. Content words are not touched.
+Their author numbered words by first appearance in the training questions and did not publish the list. Most of it
+follows from the few training questions at hand; the words in `vocabulary_assignment.OPEN` do not. For each of them and
+each open index the log likelihood of answered questions that hold the word is computed, all else as it is; words that
+only occur together take consecutive indices; where questions hardly tell, embeddings of words of the same use do. The
+best assignment is taken, and again, until nothing changes. Content words are not touched.
 """
 
 from __future__ import annotations
@@ -13,45 +14,29 @@ from __future__ import annotations
 import argparse
 import itertools
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import NamedTuple
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
-from scipy.optimize import linear_sum_assignment
 
 from clevr_models.fetch import RELEASES
 from clevr_models.relation_network import RelationNetwork
-from clevr_models.relation_vocabulary import RelationVocabulary, read_vocabulary
-from clevr_models.vocabulary_likelihood import Judge, Jury, Words, split_words
+from clevr_models.relation_vocabulary import read_vocabulary
+from clevr_models.vocabulary_assignment import OPEN, Questions, Scores, Words, assign, kinship_scores
+from clevr_models.vocabulary_likelihood import Judge, Jury, split_words
 from clevr_models.vocabulary_questions import Answered, large_counts, phrase_questions, read_answered
 from clevr_models.weights import load_into, read_foreign
 
-OPEN = (
-    "another", "less", "anything", "greater", "fewer", "either", "has", "equal", "else", "do", "an", "visible",
-)  # fmt: skip
-OPEN_ANSWERS = ("8", "9", "10")
-ROUNDS = 6  # at most; two or three are enough
+SEED = 20170214
+OPEN_ANSWERS = ("7", "8", "9", "10")
 NOTE = (
-    "Index by first appearance in CLEVR_train_questions.json, lower case, punctuation as tokens, 0 = padding. 1-70 "
-    "follow from the first training questions (nouns and attribute words confirmed by behaviour). The other twelve "
-    "words were recovered by clevr_models/recover_vocabulary.py: likelihood of answered questions on official "
-    "pictures, both released networks together, one assignment problem. Tokens go into the LSTM in reversed order, "
-    "after the padding. "
-    "Answer index = network output + 1."
+    "Index by first appearance in CLEVR_train_questions.json, lower case, punctuation as tokens, 0 = padding. "
+    "1-70 follow from the first training questions (nouns and attribute words confirmed by behaviour). The other "
+    "twelve words and the answers 7 to 10 were recovered by clevr_models/recover_vocabulary.py, from answered "
+    "questions on official pictures and the two released networks. Tokens go into the LSTM in reversed order, after "
+    "the padding. Answer index = network output + 1."
 )
-
-
-class Evidence(NamedTuple):
-    """Questions by open word, and how sure an assignment is: its log likelihood above the best one without it."""
-
-    words: dict[str, int]
-    gains: NDArray[
-        np.float64
-    ]  # (words, indices) log likelihood of the word's questions with the word at the index
-    margins: dict[str, float]
 
 
 def choose(rng: np.random.Generator, pool: Sequence[Answered], most: int) -> dict[str, list[Answered]]:
@@ -63,87 +48,45 @@ def choose(rng: np.random.Generator, pool: Sequence[Answered], most: int) -> dic
     return chosen
 
 
-def assign(jury: Jury, questions: Mapping[str, Sequence[Answered]], start: Words) -> Evidence:
-    """The open words' best indices; all other words stay."""
-    words = dict(start)
-    indices = sorted(start[word] for word in OPEN)
-    for _ in range(ROUNDS):
-        gains = np.array([[_gain(jury, questions[w], {**words, w: i}) for i in indices] for w in OPEN])
-        best = _best(gains, indices)
-        if all(words[word] == index for word, index in best.items()):
-            break
-        words |= best
-    return Evidence(words, gains, {word: _margin(gains, row, indices) for row, word in enumerate(OPEN)})
-
-
-def _gain(jury: Jury, questions: Sequence[Answered], words: Words) -> float:
-    return float(jury.log_likelihoods(questions, words).sum())
-
-
-def _best(gains: NDArray[np.float64], indices: Sequence[int]) -> dict[str, int]:
-    rows, columns = linear_sum_assignment(gains, maximize=True)
-    return {OPEN[row]: indices[column] for row, column in zip(rows, columns, strict=True)}
-
-
-def _margin(gains: NDArray[np.float64], row: int, indices: Sequence[int]) -> float:
-    """How much log likelihood is lost when the word is barred from its index and all the others give way."""
-    rows, columns = linear_sum_assignment(gains, maximize=True)
-    barred = gains.copy()
-    barred[row, columns[row]] = -1e9
-    others = linear_sum_assignment(barred, maximize=True)
-    return float(gains[rows, columns].sum() - barred[others].sum())
-
-
 def settle_answers(jury: Jury, questions: Sequence[Answered], words: Words) -> tuple[dict[str, int], float]:
     """The outputs of OPEN_ANSWERS and by how much log likelihood they beat the next best order."""
-    outputs = sorted(jury.outputs[answer] for answer in OPEN_ANSWERS)
+    rows, at = jury.log_probs(questions, words), np.arange(len(questions))
     trials = []
-    for order in itertools.permutations(outputs):
-        trial = jury.outputs | dict(zip(OPEN_ANSWERS, order, strict=True))
-        rows = sum(
-            (judge.log_probs(questions, words) for judge in jury.judges), start=np.zeros((1, len(trial)))
-        )
-        score = float(rows[np.arange(len(questions)), [trial[q.answer] for q in questions]].sum())
-        trials.append((score, dict(zip(OPEN_ANSWERS, order, strict=True))))
-    (best, found), (second, _) = sorted(trials, key=lambda pair: -pair[0])[:2]
-    return found, best - second
+    for order in itertools.permutations(sorted(jury.outputs[answer] for answer in OPEN_ANSWERS)):
+        found = dict(zip(OPEN_ANSWERS, order, strict=True))
+        outputs = [found.get(q.answer, jury.outputs[q.answer]) for q in questions]
+        trials.append((float(rows[at, outputs].sum()), found))
+    (first, found), (second, _) = sorted(trials, key=lambda pair: -pair[0])[:2]
+    return found, first - second
 
 
-def held_out(jury: Jury, questions: Mapping[str, Sequence[Answered]], start: Words) -> dict[str, object]:
+def held_out(jury: Jury, kinship: Scores, questions: Questions, start: Words) -> dict[str, object]:
     """Recover from half of the pictures, judge on the other half, both ways round."""
     pictures = sorted({q.picture for some in questions.values() for q in some})
     halves = (set(pictures[::2]), set(pictures[1::2]))
-    total: list[tuple[int, ...]] = []
-    before: list[tuple[int, ...]] = []
-    agreed = []
-    asked = 0
+    before, after, found = [], [], []
     for seen, unseen in (halves, halves[::-1]):
         learnt = {word: [q for q in some if q.picture in seen] for word, some in questions.items()}
         kept = sorted({q for some in questions.values() for q in some if q.picture in unseen})
-        words = assign(jury, learnt, start).words
-        agreed.append({word: words[word] for word in OPEN})
-        before.append(jury.right(kept, start))
-        total.append(jury.right(kept, words))
-        asked += len(kept)
+        words = assign(jury, kinship, learnt, start).words
+        found.append(words)
+        before.append((*jury.right(kept, start), len(kept)))
+        after.append((*jury.right(kept, words), len(kept)))
     return {
-        "questions": asked,
-        "right before, by network": [sum(column) for column in zip(*before, strict=True)],
-        "right after, by network": [sum(column) for column in zip(*total, strict=True)],
-        "words on which the halves differ": sorted(w for w in OPEN if agreed[0][w] != agreed[1][w]),
+        "right before, by network, and questions": np.sum(before, axis=0).tolist(),
+        "right after, by network, and questions": np.sum(after, axis=0).tolist(),
+        "words on which the halves differ": sorted(word for word in OPEN if found[0][word] != found[1][word]),
     }
 
 
-def load_jury(
-    weights: Path, pictures: Sequence[Path], vocabulary: RelationVocabulary, names: Sequence[str]
-) -> Jury:
-    """The released networks in a folder with their published .pth files, `pictures` taken in."""
-    judges = []
-    for name in names:
-        network = RelationNetwork(name)
-        path = weights / RELEASES[name].file
-        load_into(network, read_foreign(path, RELEASES[name].sha256), path)
-        judges.append(Judge(network, pictures))
-    return Jury(judges, vocabulary.answers)
+def load_networks(weights: Path) -> dict[str, RelationNetwork]:
+    """The released networks in a folder with their published .pth files."""
+    networks = {}
+    for name, release in RELEASES.items():
+        path = weights / release.file
+        networks[name] = RelationNetwork(name)
+        load_into(networks[name], read_foreign(path, release.sha256), path)
+    return networks
 
 
 def write_vocabulary(path: Path, words: Words, answers: Sequence[str]) -> None:
@@ -156,8 +99,51 @@ def write_vocabulary(path: Path, words: Words, answers: Sequence[str]) -> None:
     path.write_text(json.dumps(record, indent=1) + "\n")
 
 
+def recover(data: Path, weights: Path, start: Path, most: int, out: Path | None) -> None:
+    """Print one JSON object a line: the assignment, its margins, accuracy before and after, held out too."""
+    vocabulary, networks = read_vocabulary(start), load_networks(weights)
+    rng = np.random.default_rng(SEED)
+    published = read_answered(data)
+    pool = published + phrase_questions(rng, data, per_scene=12)
+    jury = Jury([Judge(n, [q.picture for q in pool]) for n in networks.values()], vocabulary.answers)
+    kinship = kinship_scores([n.text.wembedding.weight.detach() for n in networks.values()], vocabulary.words)
+    questions = choose(rng, pool, most)
+    found = assign(jury, kinship, questions, vocabulary.words)
+    _say(
+        {
+            "networks": list(networks),
+            "questions by word": {word: len(some) for word, some in questions.items()},
+        }
+    )
+    _say({"indices": {word: found.words[word] for word in OPEN}})
+    _say({"margins": _rounded(found.margins)})
+    _say({"margins in log likelihood alone": _rounded(found.likelihood_margins)})
+    outputs, margin = settle_answers(jury, large_counts(rng, data), found.words)
+    _say(
+        {
+            "answers": {a: output + 1 for a, output in outputs.items()},
+            "margin in log likelihood": round(margin, 1),
+        }
+    )
+    official = [q for q in published if "CLOSURE" not in q.source]
+    for name, words in (("before", vocabulary.words), ("after", found.words)):
+        _say({f"official questions right {name}": jury.right(official, words), "of": len(official)})
+    if out is not None:
+        places = {**jury.outputs, **outputs}
+        write_vocabulary(out, found.words, sorted(places, key=lambda answer: places[answer]))
+    _say({"held out": held_out(jury, kinship, questions, vocabulary.words)})
+
+
+def _rounded(margins: dict[str, float]) -> dict[str, float]:
+    return {word: round(margin, 1) for word, margin in margins.items()}
+
+
+def _say(record: dict[str, object]) -> None:
+    print(json.dumps(record), flush=True)
+
+
 def main() -> None:
-    """Read the arguments, settle the indices, report and write them."""
+    """Read the arguments and recover."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument(
         "--data", type=Path, required=True, help="folder in CLEVR's layout: images, scenes, questions"
@@ -165,47 +151,10 @@ def main() -> None:
     parser.add_argument("--weights", type=Path, required=True, help="folder with the published .pth files")
     parser.add_argument("--start", type=Path, required=True, help="the vocabulary to start from")
     parser.add_argument("--out", type=Path, help="where to write the settled vocabulary")
-    parser.add_argument("--questions", type=int, default=25, help="questions for each open word")
-    parser.add_argument("--networks", nargs="+", default=["ir", "original"], choices=sorted(RELEASES))
-    arguments = parser.parse_args()
+    parser.add_argument("--questions", type=int, default=24, help="questions for each open word")
+    given = parser.parse_args()
     torch.set_num_threads(1)
-    vocabulary = read_vocabulary(arguments.start)
-    published = read_answered(arguments.data)
-    rng = np.random.default_rng(20170214)
-    pool = published + phrase_questions(rng, arguments.data, per_scene=12)
-    jury = load_jury(arguments.weights, [q.picture for q in pool], vocabulary, arguments.networks)
-    questions = choose(rng, pool, arguments.questions)
-    report(arguments.data, jury, questions, vocabulary, arguments.out)
-
-
-def report(
-    data: Path,
-    jury: Jury,
-    questions: Mapping[str, Sequence[Answered]],
-    vocabulary: RelationVocabulary,
-    out: Path | None,
-) -> None:
-    """Print one JSON object a line: the assignment, its margins, accuracy before and after, held out too."""
-    start = vocabulary.words
-    found = assign(jury, questions, start)
-    moved = {word: found.words[word] for word in OPEN}
-    print(json.dumps({"indices": moved}), flush=True)
-    print(
-        json.dumps({"margins in log likelihood": {w: round(m, 1) for w, m in found.margins.items()}}),
-        flush=True,
-    )
-    official = [q for q in read_answered(data) if "CLOSURE" not in q.source]
-    for name, words in (("before", start), ("after", found.words)):
-        print(json.dumps({f"official {name}": jury.right(official, words), "of": len(official)}), flush=True)
-    print(json.dumps({"held out": held_out(jury, questions, start)}), flush=True)
-    outputs, margin = settle_answers(jury, list(large_counts(data)), found.words)
-    print(
-        json.dumps({"answers": {a: o + 1 for a, o in outputs.items()}, "margin": round(margin, 2)}),
-        flush=True,
-    )
-    if out is not None:
-        places = {**jury.outputs, **outputs}
-        write_vocabulary(out, found.words, sorted(places, key=lambda answer: places[answer]))
+    recover(given.data, given.weights, given.start, given.questions, given.out)
 
 
 if __name__ == "__main__":

@@ -66,19 +66,24 @@ class Jury:
         self.judges = tuple(judges)
         self.outputs = {answer: output for output, answer in enumerate(answers)}
 
+    def log_probs(self, questions: Sequence[Answered], words: Words) -> Floats:
+        """(Q, 28), the judges' log probabilities added."""
+        total: Floats = np.sum([judge.log_probs(questions, words) for judge in self.judges], axis=0)
+        return total
+
     def log_likelihoods(self, questions: Sequence[Answered], words: Words) -> Floats:
         """(Q,) the log probability of each question's true answer, summed over judges."""
-        outputs = [self.outputs[q.answer] for q in questions]
-        rows = sum(
-            (judge.log_probs(questions, words) for judge in self.judges),
-            start=np.zeros((1, len(self.outputs))),
-        )
-        likelihoods: Floats = rows[np.arange(len(questions)), outputs]
+        likelihoods: Floats = self.log_probs(questions, words)[
+            np.arange(len(questions)), self._outputs(questions)
+        ]
         return likelihoods
 
     def right(self, questions: Sequence[Answered], words: Words) -> tuple[int, ...]:
         """How many questions each judge answers rightly."""
-        outputs = np.array([self.outputs[q.answer] for q in questions])
+        outputs = self._outputs(questions)
         return tuple(
             int((judge.log_probs(questions, words).argmax(axis=1) == outputs).sum()) for judge in self.judges
         )
+
+    def _outputs(self, questions: Sequence[Answered]) -> NDArray[np.int64]:
+        return np.array([self.outputs[q.answer] for q in questions], dtype=np.int64)

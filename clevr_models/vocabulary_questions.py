@@ -6,7 +6,7 @@ Phrasings are CLEVR's own (clevr-dataset-gen, question templates); the truth com
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple, cast
 
@@ -26,6 +26,8 @@ SYNONYMS: dict[str, tuple[str, ...]] = {
     "thing": ("thing", "object"),
 }
 ORDER = ("size", "color", "material", "shape")
+LARGE = 7  # the least of the counts whose outputs are settled
+COUNT_TRIES = 2000
 
 
 class Answered(NamedTuple):
@@ -187,9 +189,9 @@ def anything_else(rng: np.random.Generator, things: Sequence[Thing]) -> Phrased:
     )
 
 
-def either_or(rng: np.random.Generator, things: Sequence[Thing]) -> Phrased:
-    """single_or: count."""
-    a, b = _noun(rng, things, least=2), _noun(rng, things, least=2)
+def either_or(rng: np.random.Generator, things: Sequence[Thing], least: int = 2) -> Phrased:
+    """single_or: count; things are described by `least` attributes or more."""
+    a, b = _noun(rng, things, least=least), _noun(rng, things, least=least)
     start = _pick(rng, "How many things are", "What number of objects are", "How many objects are")
     return f"{start}{_pick(rng, ' either', ' either', '')} {a.plural} or {b.plural}?", str(
         len({*a.fits, *b.fits})
@@ -226,10 +228,19 @@ FAMILIES: tuple[Family, ...] = (
 )  # fmt: skip
 
 
-def large_counts(root: Path) -> Iterator[Answered]:
-    """Counts of 8, 9 and 10: what little is asked about them, on every picture with so many objects."""
+def large_counts(rng: np.random.Generator, root: Path, per_scene: int = 14) -> list[Answered]:
+    """Questions whose answer is 7 or more: how many things are this or that, on every picture with so many objects."""
+    found: dict[tuple[Path, str], Answered] = {}
     for picture, things in read_scenes(root):
-        if len(things) >= 8:
-            for words in ("things", "objects"):
-                yield Answered(picture, f"How many {words} are there?", str(len(things)))
-                yield Answered(picture, f"What number of {words} are there?", str(len(things)))
+        kept = 0
+        for _ in range(COUNT_TRIES if len(things) >= LARGE else 0):
+            question = either_or(rng, things, least=1)
+            if (
+                question
+                and int(question[1]) >= LARGE
+                and (picture, question[0]) not in found
+                and kept < per_scene
+            ):
+                found[picture, question[0]] = Answered(picture, *question)
+                kept += 1
+    return list(found.values())
