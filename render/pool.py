@@ -19,12 +19,16 @@ from scenes.errors import RenderError
 from scenes.scene import Scene, scene_id
 
 log = logging.getLogger(__name__)
+MIN_SHARE = 0.02  # of one core: a process that gets less hangs
 GPU_FIRST_RENDER_S = 900.0  # the first render on a GPU may compile kernels
 
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """Seconds a render may take, resident bytes a process may have, how often a scene or a start is tried."""
+    """Seconds a render may take, resident bytes a process may have, how often a scene or a start is tried.
+
+    On a busy machine a render that goes on may take longer, until it has had those seconds of CPU time.
+    """
 
     timeout_s: float
     memory_bytes: int
@@ -38,7 +42,10 @@ class Task:
     index: int
     scene: Scene
     failures: list[str]
+    patience_s: float = 0.0
     deadline: float = 0.0
+    first_cpu_s: float = 0.0  # of the process when it was given the scene
+    last_cpu_s: float = 0.0  # of the process when it was last looked at
 
 
 class Pool:
@@ -147,8 +154,9 @@ class Run:
 
     def _give(self, worker: Worker, task: Task) -> None:
         is_first_on_gpu = worker.requests == 0 and worker.device != "cpu"
-        patience_s = self.pool.limits.timeout_s + (GPU_FIRST_RENDER_S if is_first_on_gpu else 0.0)
-        task.deadline = time.monotonic() + patience_s
+        task.patience_s = self.pool.limits.timeout_s + (GPU_FIRST_RENDER_S if is_first_on_gpu else 0.0)
+        task.deadline = time.monotonic() + task.patience_s
+        task.first_cpu_s = task.last_cpu_s = worker.cpu_s()
         try:
             worker.ask(task.scene)
         except ChannelError as error:
@@ -168,9 +176,9 @@ class Run:
         for fd, _ in poll.poll(poll_ms):
             self._read(*self.busy.pop(fd))
         for fd, (worker, task) in list(self.busy.items()):
-            if time.monotonic() >= task.deadline:
+            if time.monotonic() >= task.deadline and not is_only_slow(worker, task):
                 del self.busy[fd]
-                self._failed(worker, task, TimedOut(f"no answer within {self.pool.limits.timeout_s:g} s"))
+                self._failed(worker, task, TimedOut(f"no answer within {task.patience_s:g} s"))
 
     def _read(self, worker: Worker, task: Task) -> None:
         try:
@@ -196,6 +204,18 @@ class Run:
             )
         log.warning("rendering scene %s again: %s", scene_id(task.scene)[:12], task.failures[-1])
         self.waiting.appendleft(task)
+
+
+def is_only_slow(worker: Worker, task: Task) -> bool:
+    """Whether a late render goes on and was merely given little CPU time; it then gets as long again."""
+    now = worker.cpu_s()
+    got, total = now - task.last_cpu_s, now - task.first_cpu_s
+    if got < MIN_SHARE * task.patience_s or total > task.patience_s:
+        return False
+    log.info("this machine is busy: a render has had %.0f s of CPU time; waiting on", total)
+    task.last_cpu_s = now
+    task.deadline = time.monotonic() + task.patience_s
+    return True
 
 
 def _stop_all(workers: list[Worker], owner: int) -> None:

@@ -119,6 +119,15 @@ class Worker:
         self.log.close()
         shutil.rmtree(self.folder, ignore_errors=True)
 
+    def cpu_s(self) -> float:
+        """CPU seconds of all threads so far; 0 where the system does not tell."""
+        try:
+            stat = Path(f"/proc/{self.process.pid}/stat").read_text(encoding="ascii")
+        except OSError:
+            return 0.0
+        user, system = stat.rpartition(")")[2].split()[11:13]  # proc(5): utime and stime
+        return (int(user) + int(system)) / os.sysconf("SC_CLK_TCK")
+
     def describe(self, error: Exception) -> str:
         """What happened, in words: how the process ended, or that it hangs, and the last lines it wrote."""
         if isinstance(error, TimedOut):

@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
+from typing import cast
 
 import pytest
 from render_worlds import crowd
@@ -12,6 +14,8 @@ from render_worlds import crowd
 from render import worker as worker_module
 from render.blender import BlenderRenderer
 from render.picture import Picture
+from render.pool import Task, is_only_slow
+from render.worker import Worker
 from scenes.errors import InputError, RenderError
 from scenes.scene import Scene, scene_id
 
@@ -61,6 +65,15 @@ def test_a_hang_is_ended_and_the_scene_repeated(plan: Plan) -> None:
         results = blender.render_timed(SCENES)
     check(SCENES, [picture for picture, _ in results])
     assert [stats.attempts for _, stats in results] == [1, 2, 1, 1, 1, 1]
+
+
+def test_a_render_that_is_only_slow_is_waited_for_one_that_spins_is_not() -> None:
+    task = Task(0, SCENES[0], [], patience_s=60.0)
+    clock = iter([10.0, 40.0, 40.5, 70.0])
+    worker = cast(Worker, SimpleNamespace(cpu_s=lambda: next(clock)))
+    assert is_only_slow(worker, task) and is_only_slow(worker, task)
+    assert not is_only_slow(worker, task)  # half a second in a minute
+    assert not is_only_slow(worker, task)  # 70 s of CPU time and no picture
 
 
 def test_a_scene_that_never_works_is_named_with_what_was_tried(plan: Plan) -> None:
