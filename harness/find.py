@@ -16,7 +16,7 @@ from harness.query import ProgramStep
 from harness.query_file import parse_query, read_text
 from harness.records import Record
 from harness.report import write_report
-from harness.run_folder import DRAWS, RunFolder, check_out, create, is_run, open_run
+from harness.run_folder import DRAWS, FINISHED, RunFolder, check_out, create, is_run, open_run
 from harness.search import Search
 from harness.sessions import session
 from harness.wiring import Plan, World, close_renderer, make_plan, open_world
@@ -136,4 +136,5 @@ def _carry_out(world: World, folder: RunFolder, progress: Progress) -> Done:
     with Journal(folder) as journal:
         with session(folder.path, journal):
             Search(world, folder, journal, progress).run()
+        folder.write(FINISHED, f"{len(journal.records)} draws\n")
         return conclude_run(folder, journal.records)

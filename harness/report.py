@@ -69,6 +69,7 @@ def report_html(folder: RunFolder, findings: Findings) -> str:
         target_answers=_target_answers(manifest),
         plots=_plots(manifest, findings),
         rule=RULE,
+        is_finished=folder.is_finished,
         seconds=sum(done.seconds for done in sessions),
         session_renders=sum(done.renders for done in sessions),
         query_text=folder.query_text,

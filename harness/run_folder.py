@@ -25,6 +25,7 @@ DRAWS = "draws.jsonl"
 PICTURES = "pictures"
 LOCK = "lock"
 REPORT = "report.html"
+FINISHED = "finished"
 FREE_BYTES = 32 << 20  # what a run of usual size needs, pictures included
 Pixels = NDArray[np.uint8]
 
@@ -60,6 +61,11 @@ class RunFolder:
     def picture_path(self, name: str) -> Path:
         """Where the picture of this content hash lies."""
         return self.path / PICTURES / f"{name}.png"
+
+    @property
+    def is_finished(self) -> bool:
+        """Whether the search came to its end."""
+        return (self.path / FINISHED).exists()
 
     def write(self, name: str, text: str) -> Path:
         """Write a file of the run whole or not at all; its path."""
@@ -110,6 +116,8 @@ def open_run(path: Path, *, for_writing: bool) -> RunFolder:
     text = _manifest_text(path)
     manifest = parse_manifest(text, str(path / MANIFEST))
     lock = _take_lock(path, path) if for_writing else None
+    if for_writing:
+        _sweep(path / PICTURES)
     return RunFolder(path, manifest, lock)
 
 
@@ -182,6 +190,12 @@ def _take_lock(folder: Path, name: Path) -> int:
         os.close(lock)
         raise RunError(f"another process is writing into {name}; wait for it or stop it") from error
     return lock
+
+
+def _sweep(folder: Path) -> None:
+    """Take away what a killed process has left half-written."""
+    for scratch in folder.glob(".*.tmp"):
+        scratch.unlink(missing_ok=True)
 
 
 def _sync_folder(path: Path) -> None:

@@ -12,7 +12,7 @@ from harness_runs import QUERY, run, write_query
 
 from harness import figures
 from harness.draw_log import read_draws
-from harness.find import Done, find
+from harness.find import Done, conclude_run, find
 from harness.findings import NO_ANSWER, true_answer
 from harness.netcdf import write_netcdf
 from harness.progress import Silent
@@ -192,6 +192,21 @@ def test_every_kind_of_target_runs_and_is_put_into_words(kind: str, tmp_path: Pa
     verb, answers = goal(done.manifest)
     assert f"{verb} {' and '.join(answers)}".strip() == words.removesuffix(" and ")
     assert verb in done.report.read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize(("answer", "share"), [("2", 0.1), ("2", 0.55), ("3", 0.9)])
+def test_a_run_that_is_not_finished_has_a_report_too(answer: str, share: float, tmp_path: Path) -> None:
+    done = run(tmp_path, [f"answer={answer}"])
+    assert "not finished" not in read_page(done).text
+    path = done.folder / "draws.jsonl"
+    whole = path.read_bytes()
+    path.write_bytes(whole[: int(share * len(whole))])
+    (done.folder / "finished").unlink()
+    with open_run(done.folder, for_writing=False) as folder:
+        part = conclude_run(folder, read_draws(folder.draws))
+    page = read_page(part)
+    assert "This run is not finished" in page.text
+    assert f"{part.findings.how_often.n} prior draws" in page.text
 
 
 def test_percent_keeps_what_matters() -> None:

@@ -54,7 +54,7 @@ def test_ranks_on_the_whole_fake_world(power: float, is_right: bool) -> None:
     model = ColorArea(unit=0.003, width=0.7)
     target = high_confidence(model.labels, "1", width=0.1)
     kernel = Metropolis(prior, RedrawObjects(CLEVR), Scorer(FakeRenderer(), model, batch=300), target, power)
-    found = p_values(rank_histograms(RankTest(kernel, STATISTICS, 300, 3, seed=4)))
+    found = p_values(rank_histograms(RankTest(kernel, STATISTICS, 200, 3, seed=3)))
     assert (smallest(found) > ALPHA) is is_right
 
 
