@@ -22,7 +22,7 @@ from render.blender import BlenderRenderer
 from render.cache import CachedRenderer
 
 PRESETS = ("clevr", "reference", "fast")
-MODELS = ("relation-network:original", "relation-network:ir")
+MODELS = ("relation-network:original", "relation-network:ir", "shipped")
 TIMEOUT_S = 3600.0  # a picture; nobody waits for this, and the machine may be busy
 
 Pixels = NDArray[np.uint8]
