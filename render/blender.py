@@ -75,7 +75,8 @@ class BlenderRenderer:
     def key(self) -> str:
         """All that determines the pixels besides the scene."""
         p = self.preset
-        look = f"{p.width}x{p.height}x{p.samples} denoise={p.denoise} bounces={p.max_bounces}"
+        finish = f"denoise={p.denoise}" if p.denoise else "sampling=published"
+        look = f"{p.width}x{p.height}x{p.samples} {finish} bounces={p.max_bounces}"
         return f"blender {version('bpy')} v{PIXELS_VERSION} {look} assets={self._assets} device={self.device}"
 
     def render(self, zs: Sequence[Scene]) -> list[Picture]:

@@ -132,6 +132,20 @@ def set_up_cycles(scene: bpy.types.Scene, preset: Preset, threads: int) -> None:
     cycles.transparent_max_bounces = 8
     cycles.blur_glossy = 2.0
     cycles.pixel_filter_type = "BLACKMAN_HARRIS"
+    set_up_sampling(cycles, preset)
+    set_up_output(scene.render, preset, threads)
+    layer = scene.view_layers[0]
+    layer.use_pass_object_index = True
+    layer.use_pass_combined = True
+    scene.update_tag()
+
+
+def set_up_sampling(cycles: bpy.types.CyclesRenderSettings, preset: Preset) -> None:
+    """As in CLEVR's base scene where nothing is denoised, else what suits few samples and the denoiser."""
+    is_published = preset.denoise is None
+    cycles.sampling_pattern = "TABULATED_SOBOL" if is_published else "AUTOMATIC"
+    cycles.sample_clamp_indirect = 0.0 if is_published else 10.0
+    cycles.light_sampling_threshold = 0.0 if is_published else 0.01
     cycles.use_denoising = preset.denoise is not None
     if preset.denoise is not None:
         cycles.denoiser = "OPENIMAGEDENOISE"
@@ -139,11 +153,6 @@ def set_up_cycles(scene: bpy.types.Scene, preset: Preset, threads: int) -> None:
         cycles.denoising_prefilter = "FAST"
         cycles.denoising_quality = preset.denoise.upper()
         cycles.denoising_use_gpu = False
-    set_up_output(scene.render, preset, threads)
-    layer = scene.view_layers[0]
-    layer.use_pass_object_index = True
-    layer.use_pass_combined = True
-    scene.update_tag()
 
 
 def set_up_output(render: bpy.types.RenderSettings, preset: Preset, threads: int) -> None:

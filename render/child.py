@@ -7,12 +7,14 @@ prints goes elsewhere.
 from __future__ import annotations
 
 import os
+import shutil
 import sys
 import threading
 import time
 import traceback
 
 from render.protocol import Closed, Header, read_frame, write_frame
+from render.settings import TEMPORARY
 
 
 def main() -> None:
@@ -22,12 +24,12 @@ def main() -> None:
     try:
         serve(read_fd, write_fd)
     except Closed:
-        os._exit(0)
+        pass
     except BaseException:
         traceback.print_exc()
         sys.stderr.flush()
         os._exit(1)
-    os._exit(0)
+    _end()
 
 
 def serve(read_fd: int, write_fd: int) -> None:
@@ -73,6 +75,14 @@ def _resident_bytes() -> int:
 def _end_with_parent(parent: int) -> None:
     while os.getppid() == parent:
         time.sleep(1.0)
+    _end()
+
+
+def _end() -> None:
+    """End at once, and take this process's own temporary folder along, which a killed parent cannot."""
+    folder = os.environ.get("BLENDER_USER_RESOURCES", "")
+    if os.path.basename(folder).startswith(TEMPORARY):
+        shutil.rmtree(folder, ignore_errors=True)
     os._exit(0)
 
 

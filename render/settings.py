@@ -8,6 +8,8 @@ from typing import cast
 from render.presets import Preset
 from render.protocol import Header
 
+TEMPORARY = "trex-blender-"  # a Blender process's own temporary folder is named so
+
 
 @dataclass(frozen=True, slots=True)
 class Settings:

@@ -18,7 +18,7 @@ import numpy as np
 
 from render.picture import Picture
 from render.protocol import Closed, Garbled, Header, TimedOut, read_frame, write_frame
-from render.settings import Settings
+from render.settings import TEMPORARY, Settings
 from scenes.errors import InputError, RenderError
 from scenes.scene import Scene, scene_id, scene_to_dict
 
@@ -45,7 +45,7 @@ class Worker:
         """Start the process; it builds its stage while the caller goes on (see `wait_ready`)."""
         self.settings = settings
         self.folder = tempfile.mkdtemp(
-            prefix="trex-blender-"
+            prefix=TEMPORARY
         )  # no add-ons of the user's are read, and Blender's temporary files go with it
         self.log = tempfile.TemporaryFile()  # noqa: SIM115  lives as long as the process
         request_read, self.request_fd = os.pipe()

@@ -75,7 +75,7 @@ def test_a_process_that_stops_is_replaced(unbroken: list[Picture]) -> None:
         assert blender.process_ids() != [pid]
 
 
-def test_blender_ends_when_its_parent_is_killed() -> None:
+def test_blender_ends_when_its_parent_is_killed_and_leaves_no_folder(tmp_path: Path) -> None:
     code = (
         "import sys; sys.path.insert(0, 'tests')\n"
         "from render_worlds import three_objects\n"
@@ -85,7 +85,10 @@ def test_blender_ends_when_its_parent_is_killed() -> None:
         "print(*blender.process_ids(), flush=True)\n"
         "blender.render([three_objects()])\n"
     )
-    parent = subprocess.Popen([sys.executable, "-c", code], cwd=REPOSITORY, stdout=subprocess.PIPE, text=True)
+    environment = os.environ | {"TMPDIR": str(tmp_path)}
+    parent = subprocess.Popen(
+        [sys.executable, "-c", code], cwd=REPOSITORY, stdout=subprocess.PIPE, text=True, env=environment
+    )
     assert parent.stdout is not None
     child = int(parent.stdout.readline())
     watch = os.pidfd_open(child)  # readable once the process has ended
@@ -95,6 +98,7 @@ def test_blender_ends_when_its_parent_is_killed() -> None:
     ended, _, _ = select.select([watch], [], [], 60.0)
     os.close(watch)
     assert ended, "the Blender process goes on without its parent"
+    assert list(tmp_path.iterdir()) == []
 
 
 SAVE = """
