@@ -140,6 +140,7 @@ def test_shipped_shapes_are_those_of_the_vocabulary(tmp_path: Path) -> None:
 
 
 PYRAMID = "v -1 -1 -1\nv 1 -1 -1\nv 1 1 -1\nv -1 1 -1\nv 0 0 1\nf 1 2 3 4\n"
+FLAT = "v 0 0 -1\nv 1 0 -1\nv 1 1 -1\nv 0 1 -1\nf 1 2 3 4\n"
 
 
 def test_a_shape_of_ones_own(tmp_path: Path) -> None:
@@ -168,10 +169,11 @@ def test_a_shape_of_ones_own(tmp_path: Path) -> None:
         ('name = "p"\nmesh = "p.obj"\ncolour = 1', PYRAMID, "colour"),
         ('name = "P q"\nmesh = "p.obj"', PYRAMID, "name"),
         ('name = "p"\nmesh = "p.obj"\noutline = "blob"', PYRAMID, "outline 'blob'"),
-        ('name = "p"\nmesh = "p.obj"', PYRAMID.replace("1", "9"), "scale and move it"),
-        ('name = "p"\nmesh = "p.obj"', "v 0 0 -1\n", "no vertices"),
-        ('name = "p"\nmesh = "p.obj"', "v 0 0 -1\nv 1 0 -1\nv 0 1 -1\nv 1 1 -1\n", "is flat"),
-        ('name = "p"\nmesh = "p.obj"', "v a b c\n", "no OBJ file"),
+        ('name = "p"\nmesh = "p.obj"', PYRAMID.replace("v 1 1", "v 9 9"), "scale and move it"),
+        ('name = "p"\nmesh = "p.obj"', "v 0 0 -1\n", "1 vertices and no face"),
+        ('name = "p"\nmesh = "p.obj"', FLAT, "is flat"),
+        ('name = "p"\nmesh = "p.obj"', "v a b c\n", "line 1: 'a' is not a number"),
+        ('name = "p"\nmesh = "p.obj"', PYRAMID.replace("f 1", "f 9"), "vertex 9 does not exist"),
         ("name = ", PYRAMID, "cannot be read"),
     ],
 )
