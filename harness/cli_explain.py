@@ -1,0 +1,222 @@
+"""What `trex explain` prints."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from harness.cli_errors import OURS, STOPPED
+
+if TYPE_CHECKING:
+    from rich.progress import Progress
+
+    from harness.explain import Explained
+    from harness.explanation import Effect, Explanation
+
+SHOWN_EDITS = 5  # with the greatest effects
+
+
+def explain(
+    run: Annotated[Path, typer.Argument(metavar="RUN", help="A run folder, as `trex find` names it first.")],
+    top: Annotated[int, typer.Option(help="How many found scenes, most confident first.")] = 5,
+    edits: Annotated[
+        bool,
+        typer.Option(
+            "--edits/--no-edits", help="Change each attribute of each object: about 11 renders an object."
+        ),
+    ] = True,
+    flip_depth: Annotated[
+        int,
+        typer.Option(help="Look for up to so many edits together that give another answer; 0: do not look."),
+    ] = 2,
+    flip_renders: Annotated[
+        int,
+        typer.Option(
+            help="Renders a scene for sets of two or more edits; needed only where no single edit flips."
+        ),
+    ] = 40,
+    nuisances: Annotated[
+        int,
+        typer.Option(
+            metavar="K",
+            help="Repeat under K other cameras and lights, for the two objects that matter most: 3 K renders a scene; "
+            "0: do not repeat.",
+        ),
+    ] = 5,
+    every_object: Annotated[
+        bool,
+        typer.Option("--every-object", help="Repeat under other nuisances for every object, not for two."),
+    ] = False,
+    saliency: Annotated[
+        bool,
+        typer.Option("--saliency/--no-saliency", help="SmoothGrad and integrated gradients (torch models)."),
+    ] = True,
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object, for machines.")] = False,
+) -> None:
+    """Say which object is to blame in each found scene: each is left out in turn and the scene rendered again.
+
+    With the defaults a scene of 5 objects takes about 75 renders. Each scene is kept as soon as it is done, and none
+    is rendered twice: the same command goes on after Ctrl-C.
+    """
+    from harness.explain import explain as explain_run
+    from harness.explain_scene import Options
+
+    options = Options(top, edits, flip_depth, flip_renders, nuisances, every_object, saliency)
+    try:
+        with Bar(is_shown=not as_json) as bar:
+            done = explain_run(run, options, bar)
+    except KeyboardInterrupt:
+        sys.stderr.write(
+            "stopped; the scenes that were done and all renders are kept. The same command goes on.\n"
+        )
+        raise typer.Exit(STOPPED) from None
+    typer.echo(json.dumps(_json(done)) if as_json else _text(done))
+    if not done.is_exact:
+        sys.stderr.write("error: a remove-nothing control is not exact, see above\n")
+        raise typer.Exit(OURS)
+
+
+class Bar:
+    """A progress bar on standard error: scenes, and the pictures of the one at work."""
+
+    def __init__(self, *, is_shown: bool) -> None:
+        self._is_shown = is_shown
+        self._progress: Progress | None = None
+        self._pictures = self._number = self._total = 0
+
+    def __enter__(self) -> Bar:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._progress is not None:
+            self._progress.stop()
+
+    def begin(self, number: int, total: int) -> None:
+        """Scene `number` of `total` is begun."""
+        self._number, self._total = number, total
+        if self._is_shown and self._progress is None:
+            self._progress = _bar(total)
+        self._show(number - 1)
+
+    def pictures(self, count: int) -> None:
+        """So many more pictures of it are scored."""
+        self._pictures += count
+        self._show(self._number - 1)
+
+    def done(self) -> None:
+        """It is written."""
+        self._show(self._number)
+
+    def _show(self, completed: int) -> None:
+        if self._progress is not None:
+            words = f"explaining scenes, {self._pictures} pictures scored"
+            self._progress.update(self._progress.task_ids[0], completed=completed, description=words)
+
+
+def _bar(total: int) -> Progress:
+    from rich.console import Console
+    from rich.progress import (
+        BarColumn,
+        MofNCompleteColumn,
+        Progress,
+        TextColumn,
+        TimeElapsedColumn,
+        TimeRemainingColumn,
+    )
+
+    text = TextColumn("{task.description}")
+    columns = (text, BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(), TimeRemainingColumn())
+    progress = Progress(*columns, console=Console(stderr=True))
+    progress.add_task("explaining scenes", total=total)
+    progress.start()
+    return progress
+
+
+def _json(done: Explained) -> dict[str, object]:
+    from harness.explanation import to_text
+    from harness.saliency_agreement import agreements
+
+    scenes = [
+        {
+            "culprit": asdict(explanation.culprit),
+            "control_is_exact": explanation.control.is_exact,
+            "is_stable": explanation.is_stable,
+            **json.loads(to_text(explanation)),
+        }
+        for explanation in done.explanations
+    ]
+    methods = [asdict(agreement) for agreement in agreements(done.explanations)]
+    return {"run": str(done.folder), "is_exact": done.is_exact, "scenes": scenes, "agreement": methods}
+
+
+def _text(done: Explained) -> str:
+    from harness.explanation import FOLDER
+    from harness.saliency_agreement import agreements
+
+    lines = [line for n, e in enumerate(done.explanations, start=1) for line in (*_scene(n, e), "")]
+    lines += [agreement.sentence() for agreement in agreements(done.explanations)]
+    return "\n".join([*lines, f"explanations: {done.folder / FOLDER}"])
+
+
+def _scene(number: int, made: Explanation) -> list[str]:
+    score = made.control.score
+    lines = [
+        f"Scene {number} ({made.picture}): model says {score.answer}, true answer {made.truth}, "
+        f"confidence {made.control.recorded:.3f}",
+        f"  {made.control.sentence()}",
+        *(_row(effect) for effect in made.removals),
+        f"  {made.culprit.sentence()}",
+    ]
+    if made.edits is not None:
+        strongest = sorted(made.edits, key=lambda effect: effect.change)[:SHOWN_EDITS]
+        lines += [f"  Strongest of {len(made.edits)} attribute edits:", *map(_row, strongest)]
+    if made.flip is not None:
+        lines.append(f"  {made.flip.sentence()}")
+    return [*lines, *_nuisances(made), *_saliency(made)]
+
+
+def _row(effect: Effect) -> str:
+    truth = "" if effect.score.answer == effect.truth else f", true {effect.truth}"
+    flip = "  FLIPS" if effect.is_flip else ""
+    return (
+        f"    {effect.change:+.3f} to {effect.score.confidence:.3f}  {effect.words}: "
+        f"model says {effect.score.answer}{truth}{flip}"
+    )
+
+
+def _nuisances(made: Explanation) -> Sequence[str]:
+    if made.nuisances is None:
+        return []
+    n, skipped = len(made.nuisances.baseline), made.nuisances.skipped
+    lines = [f"  Under {n} other cameras and lights ({skipped} draws skipped, an object was hidden):"]
+    for found in made.nuisances.objects:
+        effect = found.effect
+        interval = "" if effect.low is None else f" (95 %: {effect.low:+.3f} to {effect.high:+.3f})"
+        verdict = "stable" if found.is_stable else "not shown to be stable"
+        lines.append(f"    {effect.mean:+.3f}{interval}  without object {found.index}: {verdict}")
+    return lines
+
+
+def _saliency(made: Explanation) -> Sequence[str]:
+    from harness.saliency_agreement import scene_agreement
+
+    if made.saliency is None:
+        return []
+    if made.saliency.why_none:
+        return [f"  Saliency: {made.saliency.why_none}"]
+    lines = []
+    for found in made.saliency.maps:
+        row = scene_agreement(made, found)
+        place = "the background" if found.peak_object is None else f"object {found.peak_object}"
+        agrees = {True: ", the culprit", False: ", not the culprit", None: ""}[row.top_is_culprit]
+        rank = "" if row.rank_correlation is None else f", rank correlation {row.rank_correlation:+.2f}"
+        lines.append(
+            f"  {found.method}: most salient object {found.ranking[0]}{agrees}; largest pixel on {place}{rank}"
+        )
+    return lines

@@ -1,0 +1,35 @@
+"""Pictures of a run folder, read back."""
+
+from __future__ import annotations
+
+import numpy as np
+from PIL import Image
+
+from harness.run_folder import RunFolder
+from render.picture import Bytes
+from scenes.errors import RunError
+
+
+def read_picture(folder: RunFolder, name: str) -> tuple[Bytes, Bytes]:
+    """Pixels (H, W, 3) and mask (H, W) of a kept picture; RunError where it is missing or damaged."""
+    path = folder.picture_path(name)
+    try:
+        pixels, mask = _read(folder, f"{name}.png"), _read(folder, f"{name}.mask.png")
+    except (OSError, ValueError, SyntaxError, Image.DecompressionBombError) as error:
+        raise RunError(
+            f"picture {path} or its mask is missing or damaged ({error}); delete {folder.path}/explanations and "
+            "explain the run again"
+        ) from error
+    width, height = folder.manifest.facts.size
+    if pixels.shape != (height, width, 3) or mask.shape != (height, width):
+        raise RunError(
+            f"picture {path} is {pixels.shape} with a mask {mask.shape}, the run's are {(height, width, 3)}; "
+            "it has been changed"
+        )
+    return pixels, mask
+
+
+def _read(folder: RunFolder, file: str) -> Bytes:
+    with Image.open(folder.picture_path("x").with_name(file)) as image:
+        found: Bytes = np.asarray(image)
+        return found

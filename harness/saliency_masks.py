@@ -1,0 +1,117 @@
+"""Saliency maps of explained scenes: made, kept, and summed over the masks of the objects."""
+
+from __future__ import annotations
+
+import io
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from harness.explanation import FOLDER, INTEGRATED, SMOOTHGRAD, Explanation, Method, Saliency, SaliencyMap
+from harness.kept_pictures import read_picture
+from harness.run_folder import RunFolder, write_atomic
+from harness.wiring import Plan
+from render.picture import Bytes
+from scenes.errors import RunError
+
+if TYPE_CHECKING:  # importing torch takes seconds
+    from clevr_models.saliency import Attribution
+
+Map = NDArray[np.float32]  # (H, W), not negative
+NO_GRADIENTS = "no gradients: model {!r} is no torch module"
+
+
+def make_saliency(plan: Plan, folder: RunFolder, made: Explanation) -> Saliency:
+    """Both maps of an explained scene, written beside the explanation; or why there are none."""
+    answers = plan.query.answer or tuple(plan.query.target.probabilities) or plan.asked.possible
+    if getattr(plan.bound, "module", None) is None:
+        return Saliency(answers, (), NO_GRADIENTS.format(plan.model_name))
+    from clevr_models.saliency import NoGradientsError
+
+    pixels, mask = read_picture(folder, made.control.score.picture)
+    try:
+        maps = tuple(
+            _keep(folder, made, method, found, settings, mask)
+            for method, found, settings in _attributions(plan, pixels, answers)
+        )
+    except NoGradientsError as error:
+        return Saliency(answers, (), str(error))
+    return Saliency(answers, maps)
+
+
+def _attributions(
+    plan: Plan, pixels: Bytes, answers: tuple[str, ...]
+) -> list[tuple[Method, Attribution, dict[str, float | int | str]]]:
+    from clevr_models.bound import BoundModule
+    from clevr_models.saliency import PathIntegral, SmoothGrad, integrated_gradients, smooth_grad
+
+    assert isinstance(plan.bound, BoundModule)
+    module, image = plan.bound.module, pixels.astype(np.float32) / np.float32(255.0)  # as inference.scoring
+    indices = tuple(plan.bound.labels.index(answer) for answer in answers)
+    noisy, path = SmoothGrad(), PathIntegral()
+    found: list[tuple[Method, Attribution, dict[str, float | int | str]]] = [
+        (SMOOTHGRAD, smooth_grad(module, image, indices, noisy), asdict(noisy)),
+        (INTEGRATED, integrated_gradients(module, image, indices, path), asdict(path)),
+    ]
+    return found
+
+
+def _keep(
+    folder: RunFolder, made: Explanation, method: Method, found: Attribution,
+    settings: dict[str, float | int | str], mask: Bytes,
+) -> SaliencyMap:  # fmt: skip
+    buffer = io.BytesIO()
+    np.save(buffer, found.map, allow_pickle=False)
+    write_atomic(map_path(folder, made.picture, method), buffer.getvalue(), is_precious=False)
+    return summed(found.map, mask, len(made.scene.objects), method, settings, found.completeness_gap)
+
+
+def summed(
+    saliency: Map,
+    mask: Bytes,
+    n: int,
+    method: Method,
+    settings: dict[str, float | int | str],
+    gap: float | None,
+) -> SaliencyMap:
+    """A map (H, W) over the masks (H, W) of n objects; of several largest pixels the first in reading order counts."""
+    sums = np.bincount(mask.ravel(), weights=saliency.ravel().astype(np.float64), minlength=n + 1)[: n + 1]
+    pixels = np.bincount(mask.ravel(), minlength=n + 1)[: n + 1]
+    row, column = (int(k) for k in np.unravel_index(int(saliency.argmax()), saliency.shape))
+    seen = int(mask[row, column])
+    return SaliencyMap(
+        method=method,
+        settings=settings,
+        sums=tuple(sums[1:].tolist()),
+        pixels=tuple(pixels[1:].tolist()),
+        background=float(sums[0]),
+        background_pixels=int(pixels[0]),
+        peak=(row, column),
+        peak_object=seen - 1 if seen else None,
+        completeness_gap=gap,
+    )
+
+
+def map_path(folder: RunFolder, picture: str, method: Method) -> Path:
+    """Where a map of the found scene with this picture lies (.npy)."""
+    return folder.path / FOLDER / f"{picture}.{method}.npy"
+
+
+def read_map(folder: RunFolder, picture: str, method: Method) -> Map:
+    """A kept map (H, W), float32; RunError where it is missing or damaged."""
+    path = map_path(folder, picture, method)
+    width, height = folder.manifest.facts.size
+    try:
+        found = np.load(path, allow_pickle=False)
+        if found.shape != (height, width) or found.dtype != np.float32 or not np.isfinite(found).all():
+            raise ValueError(f"it holds {found.dtype} {found.shape}, not finite float32 {(height, width)}")
+    except (OSError, ValueError, EOFError) as error:
+        raise RunError(
+            f"saliency map {path} is missing or damaged ({error}); delete {path.parent / picture}.json and "
+            "explain the run again"
+        ) from error
+    saliency: Map = found
+    return saliency
