@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from harness.cli_baseline import baseline
 from harness.cli_data import dataset_app, models_app, train_app
 from harness.cli_errors import Guarded
 from harness.cli_explain import explain
@@ -82,6 +83,7 @@ def report(
 
 app.command()(render)
 app.command()(explain)
+app.command()(baseline)
 app.add_typer(dataset_app, name="dataset")
 app.add_typer(train_app, name="train")
 app.add_typer(models_app, name="models")

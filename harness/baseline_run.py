@@ -1,0 +1,172 @@
+"""`trex baseline`: from query files and a source of pictures to baseline.json and its page."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from harness.baseline import Baseline, BesideRun, beside_run, world_words
+from harness.baseline_count import AskedQuery, Looked, Tell, look, named_answers
+from harness.baseline_examples import Examples, Problem
+from harness.baseline_folder import ClevrFolder
+from harness.baseline_json import FILE, to_json
+from harness.baseline_page import PAGE, page_html
+from harness.baseline_rendered import RenderedScenes
+from harness.draw_log import disk_error, read_draws
+from harness.find import RUNS, check
+from harness.findings import find_out
+from harness.fingerprint import model_fingerprint
+from harness.render_files import everything
+from harness.run_folder import check_out, open_run, write_atomic
+from harness.wiring import Plan
+from scenes.errors import InputError, RunError, unknown
+from scenes.prior import ScenePrior
+from scenes.vocabulary import Vocabulary
+
+WORLDS = ("query", "clevr")
+Part = tuple[Examples, tuple[AskedQuery, ...]]
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """What a baseline is made of: a data folder with the splits to take, or `rendered` scenes of a world."""
+
+    dataset: Path | None = None
+    splits: tuple[str, ...] = ()
+    rendered: int | None = None
+    world: str = "query"
+    seed: int = 0
+    cache: Path | None = None
+    beside: tuple[Path, ...] = ()
+    all_pictures: bool = False
+
+    def __post_init__(self) -> None:
+        if (self.dataset is None) == (self.rendered is None):
+            raise InputError("give either --dataset DIR, or --rendered N for N scenes of the prior")
+        if self.splits and self.dataset is None:
+            raise InputError("--split belongs to --dataset; rendered scenes have no splits")
+        if self.world not in WORLDS:
+            raise unknown("world", self.world, WORLDS)
+
+
+@dataclass(frozen=True)
+class Done:
+    """A baseline that has been counted and written."""
+
+    out: Path
+    baselines: tuple[Baseline, ...]
+    problems: tuple[Problem, ...]
+
+
+def make_baseline(
+    queries: Sequence[Path], overrides: Sequence[str], wanted: Wanted, out: Path | None, tell: Tell
+) -> Done:
+    """Looks at every picture and writes OUT/baseline.json and OUT/baseline.html; all that is cheap is checked first."""
+    files = list(dict.fromkeys(queries))
+    place = out or default_out(files)
+    _check_place(place)
+    asked = _put_beside([_ask(path, check(path, overrides)) for path in files], wanted.beside)
+    looked = [look(examples, part, wanted.all_pictures, tell) for examples, part in _parts(asked, wanted)]
+    done = Done(
+        place,
+        tuple(baseline for one in looked for baseline in one.baselines),
+        tuple(problem for one in looked for problem in one.problems),
+    )
+    _write(done, looked, wanted.all_pictures)
+    return done
+
+
+def default_out(queries: Sequence[Path]) -> Path:
+    """A folder below runs/, named after the first query."""
+    more = f"-and-{len(queries) - 1}-more" if len(queries) > 1 else ""
+    return RUNS / f"baseline-{queries[0].stem}{more}"
+
+
+def _check_place(place: Path) -> None:
+    """A new or empty folder, or one that holds an earlier baseline, which is replaced."""
+    is_baseline = place.is_dir() and {path.name for path in place.iterdir()} <= {FILE, PAGE}
+    if not is_baseline:
+        check_out(place)
+
+
+def _ask(path: Path, plan: Plan) -> AskedQuery:
+    empty = Baseline(
+        query=str(path),
+        question=plan.asked.text,
+        target=plan.target.describe(),
+        answers=named_answers(plan.query),
+        model="shipped" if plan.query.model.name == "shipped" else plan.model_name,
+        model_hash=model_fingerprint(plan.model_name, plan.bound),
+        world=world_words(plan.query),
+        source="",
+    )
+    return AskedQuery(plan, empty)
+
+
+def _put_beside(asked: Sequence[AskedQuery], runs: Sequence[Path]) -> list[AskedQuery]:
+    """Each run beside the queries that ask the same; InputError for one that asks something else."""
+    found: dict[int, list[BesideRun]] = {k: [] for k in range(len(asked))}
+    for path in runs:
+        with open_run(path, for_writing=False) as folder:
+            records, manifest = read_draws(folder.draws), folder.manifest
+        fits = [k for k, one in enumerate(asked) if not one.empty.differences(manifest)]
+        if not fits:
+            nearest = min((one.empty.differences(manifest) for one in asked), key=len)
+            why = "; ".join(nearest)
+            raise InputError(
+                f"run {path} cannot stand beside this baseline: {why}; give a run of the same query"
+            )
+        if not any(record.phase == "prior" for record in records):
+            raise RunError(f"{path} has no draws yet; go on with it first: trex resume {path}")
+        named = asked[fits[0]].empty.answers
+        row = beside_run(path.resolve().name, manifest, find_out(manifest, records), named)
+        for k in fits:
+            found[k].append(row)
+    return [replace(one, empty=replace(one.empty, beside=tuple(found[k]))) for k, one in enumerate(asked)]
+
+
+def _parts(asked: Sequence[AskedQuery], wanted: Wanted) -> list[Part]:
+    """Every source with the queries that are put to it."""
+    if wanted.dataset is not None:
+        folder = ClevrFolder(
+            wanted.dataset, tuple(dict.fromkeys(wanted.splits)), _words([one.plan for one in asked])
+        )
+        return [(folder, tuple(asked))]
+    parts: dict[RenderedScenes, list[AskedQuery]] = {}
+    for one in asked:
+        parts.setdefault(_rendered(one.plan, wanted), []).append(one)
+    return [(scenes, tuple(part)) for scenes, part in parts.items()]
+
+
+def _rendered(plan: Plan, wanted: Wanted) -> RenderedScenes:
+    is_own = wanted.world == "query"
+    prior = plan.prior if is_own else ScenePrior()
+    words = f"the query's world ({world_words(plan.query)})" if is_own else "CLEVR's world (3 to 10 objects)"
+    cache = wanted.cache or _default_cache()
+    return RenderedScenes(prior, plan.query.render, wanted.rendered or 0, wanted.seed, words, cache)
+
+
+def _default_cache() -> Path:
+    from clevr_models.fetch import default_cache  # imports torch
+
+    return default_cache().parent / "baselines"
+
+
+def _words(plans: Sequence[Plan]) -> Vocabulary:
+    """Every shape that a scene file may name: CLEVR's, those that are shipped, those that the queries introduce."""
+    vocabulary = everything()
+    for plan in plans:
+        for card in plan.vocabulary.cards:
+            if card.name not in vocabulary.shapes:
+                vocabulary = vocabulary.introduce(card)
+    return vocabulary
+
+
+def _write(done: Done, looked: Sequence[Looked], all_pictures: bool) -> None:
+    try:
+        done.out.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise disk_error(error, done.out) from error
+    write_atomic(done.out / PAGE, page_html(looked, all_pictures).encode())
+    write_atomic(done.out / FILE, to_json(done.baselines, done.problems).encode())

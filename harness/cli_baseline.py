@@ -1,0 +1,92 @@
+"""`trex baseline`: a query put to pictures that nobody searched for."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from harness.cli_errors import STOPPED
+
+if TYPE_CHECKING:
+    from harness.baseline_run import Done
+
+MOST_NOTES = 20  # on the terminal; all are in baseline.json
+
+
+def baseline(
+    queries: Annotated[list[Path], typer.Argument(metavar="QUERY...", help="One query file, or several.")],
+    dataset: Annotated[
+        Path | None, typer.Option(help="A folder in CLEVR's layout: images/SPLIT/*.png, scenes/*.json.")
+    ] = None,
+    split: Annotated[
+        list[str] | None, typer.Option(help="Only this split of --dataset, e.g. val. Repeatable.")
+    ] = None,
+    rendered: Annotated[int | None, typer.Option(help="Render so many scenes of the prior instead.")] = None,
+    world: Annotated[
+        str, typer.Option(help="The scenes of --rendered: query (its own world) or clevr (as a test set's).")
+    ] = "query",
+    seed: Annotated[int, typer.Option(help="The seed of --rendered.")] = 0,
+    cache: Annotated[
+        Path | None, typer.Option(help="Where rendered pictures are kept; the user's cache if not given.")
+    ] = None,
+    beside: Annotated[
+        list[Path] | None, typer.Option(metavar="RUN", help="A run of the same query, beside it. Repeatable.")
+    ] = None,
+    all_pictures: Annotated[
+        bool, typer.Option("--all-pictures", help="Show every picture on the page, not only hits.")
+    ] = False,
+    model: Annotated[str | None, typer.Option(help="Ask this model, whatever the queries say.")] = None,
+    settings: Annotated[
+        list[str] | None,
+        typer.Option("--set", metavar="KEY=VALUE", help="Override a key of every query. Repeatable."),
+    ] = None,
+    out: Annotated[
+        Path | None, typer.Option(help="The folder to write to; runs/baseline-QUERY if not given.")
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object, for machines.")] = False,
+) -> None:
+    """Count hits and true mistakes of queries on pictures of a data set, or on rendered scenes of the prior."""
+    from harness.baseline_run import Wanted, make_baseline
+    from harness.baseline_watch import Watch
+    from harness.cli import overrides
+
+    wanted = Wanted(
+        dataset, tuple(split or ()), rendered, world, seed, cache, tuple(beside or ()), all_pictures
+    )
+    try:
+        with Watch(is_silent=as_json) as watch:
+            done = make_baseline(queries, overrides(model, settings), wanted, out, watch.update)
+    except KeyboardInterrupt:
+        typer.echo("stopped; what is rendered is kept, the same command goes on", err=True)
+        raise typer.Exit(STOPPED) from None
+    _show_json(done) if as_json else _show(done)
+
+
+def _show_json(done: Done) -> None:
+    from harness.baseline_json import FILE, summary_json
+    from harness.baseline_page import PAGE
+
+    places = {"json": str(done.out / FILE), "page": str(done.out / PAGE)}
+    typer.echo(json.dumps({**places, **summary_json(done.baselines, done.problems)}))
+
+
+def _show(done: Done) -> None:
+    from harness.baseline_page import PAGE
+    from harness.baseline_words import WORLD_RULE, covered, sentences
+
+    for problem in done.problems[:MOST_NOTES]:
+        typer.echo(f"note: {problem.file}: {problem.what}", err=True)
+    if len(done.problems) > MOST_NOTES:
+        typer.echo(f"and {len(done.problems) - MOST_NOTES} more notes, in baseline.json", err=True)
+    for one in done.baselines:
+        typer.echo(f"{one.query}: {one.question} {one.target}; model {one.model}")
+        typer.echo(f"  {one.source}")
+        for sentence in sentences(one):
+            typer.echo(f"  {sentence}")
+    typer.echo(WORLD_RULE)
+    if len(done.baselines) > 1:
+        typer.echo(f"{covered(done.baselines)}.")
+    typer.echo(f"page: {done.out / PAGE}")
