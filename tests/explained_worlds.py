@@ -21,7 +21,7 @@ from harness.run_folder import RunFolder, create
 from harness.scene_scores import SceneScores, open_scores
 from harness.wiring import World, make_plan, open_world
 from inference.scoring import Scorer
-from inference.types import Draw, Evaluation
+from inference.types import Classifier, Draw, Evaluation
 from render.fake import GROUND, SHINE, FakeRenderer
 from render.picture import Picture
 from scenes.prior import ScenePrior
@@ -132,7 +132,7 @@ def planted_scene(seed: int, index: int) -> tuple[Scene, int]:
 
 @contextmanager
 def coded_run(
-    folder: Path, bound: CountsBlobs | Ignores, renderer: CodedRenderer | None = None
+    folder: Path, bound: Classifier, renderer: CodedRenderer | None = None
 ) -> Iterator[SceneScores]:
     """An empty run of the query above whose model and renderer are these."""
     renderer = renderer or CodedRenderer()
