@@ -57,6 +57,9 @@ def explain(
         bool,
         typer.Option("--saliency/--no-saliency", help="SmoothGrad and integrated gradients (torch models)."),
     ] = True,
+    processes: Annotated[
+        int | None, typer.Option(help="Processes that render; those of the run if not given.")
+    ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object, for machines.")] = False,
 ) -> None:
     """Say which object is to blame in each found scene: each is left out in turn and the scene rendered again.
@@ -70,7 +73,7 @@ def explain(
     options = Options(top, edits, flip_depth, flip_renders, nuisances, every_object, saliency)
     try:
         with Bar(is_shown=not as_json) as bar:
-            done = explain_run(run, options, bar)
+            done = explain_run(run, options, bar, processes)
     except KeyboardInterrupt:
         sys.stderr.write(
             "stopped; the scenes that were done and all renders are kept. The same command goes on.\n"

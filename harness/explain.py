@@ -49,19 +49,20 @@ class Explained:
         return all(explanation.control.is_exact for explanation in self.explanations)
 
 
-def explain(path: Path, options: Options, watcher: Watcher) -> Explained:
+def explain(path: Path, options: Options, watcher: Watcher, processes: int | None = None) -> Explained:
     """Explains the scenes of a run; what is there already is not made again.
 
-    RunError where the run has found nothing, or is not what is here now.
+    `processes` that render: the run's own where None. RunError where the run has found nothing, or is not what is
+    here now.
     """
-    _check(options)
+    _check(options, processes)
     with open_run(path, for_writing=True) as folder:
         found = _found(folder, options.top)
         old = [read_explanation(folder, scene.record.picture) for scene in found]
         if not all(is_complete(made, options) for made in old):
             check_free(path)
             _prepare(folder, old)
-            with reopened(folder) as world:
+            with reopened(folder, processes) as world:
                 old = _make(world, folder, found, old, options, watcher)
         return Explained(path, tuple(made for made in old if made is not None))
 
@@ -113,12 +114,13 @@ def _prepare(folder: RunFolder, old: Sequence[Explanation | None]) -> None:
         shutil.rmtree(place / CACHE, ignore_errors=True)
 
 
-def _check(options: Options) -> None:
+def _check(options: Options, processes: int | None) -> None:
     for name, value, least in (
         ("--top", options.top, 1),
         ("--nuisances", options.nuisances, 0),
         ("--flip-depth", options.flip_depth, 0),
         ("--flip-renders", options.flip_renders, 0),
+        ("--processes", 1 if processes is None else processes, 1),
     ):
         if value < least:
             raise InputError(f"{name} {value} is not possible; give {least} or more")

@@ -13,10 +13,15 @@ from scenes.errors import RunError
 
 
 @contextmanager
-def reopened(folder: RunFolder) -> Iterator[World]:
-    """The model, renderer and vocabulary of a run; RunError where one of them is not what it was."""
-    manifest = folder.manifest
-    world = open_world(make_plan(manifest.query, Path(manifest.folder)))
+def reopened(folder: RunFolder, processes: int | None = None) -> Iterator[World]:
+    """The model, renderer and vocabulary of a run; RunError where one of them is not what it was.
+
+    `processes` that render replace the run's own: no picture depends on their number.
+    """
+    manifest, query = folder.manifest, folder.manifest.query
+    if processes is not None:
+        query = query.model_copy(update={"render": query.render.model_copy(update={"processes": processes})})
+    world = open_world(make_plan(query, Path(manifest.folder)))
     try:
         changed = differences(manifest.made, world.made)
         if changed:

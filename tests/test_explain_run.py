@@ -273,6 +273,7 @@ def test_bad_input_is_refused(searched: Path, tmp_path: Path, monkeypatch: pytes
     path = copied(searched, tmp_path)
     refused(trex("explain", path, "--top", 0), "--top 0", "give 1 or more")
     refused(trex("explain", path, "--flip-renders", -1), "--flip-renders -1")
+    refused(trex("explain", path, "--processes", 0), "--processes 0")
     with open_run(path, for_writing=True):
         refused(trex("explain", path), "another process is writing")
     with monkeypatch.context() as patch:
