@@ -47,11 +47,11 @@ def write_parity_page(
     `data` is a folder in CLEVR's layout (images, scenes, questions). Each scene is rendered once at each preset and
     kept in out/pictures, so a stopped run goes on where it was. The page holds official pictures: keep it to yourself.
     """
-    loaded = [load_model(spec) for spec in models]  # before anything is rendered
+    loaded = {spec: load_model(spec) for spec in models}  # before anything is rendered
     pictures = read_official(data)
     questions = read_questions(data, pictures)
     pairs = {name: render_pairs(pictures, name, out / "pictures") for name in presets}
-    rows = [row for model in loaded for row in judge(model, pictures, questions, pairs)]
+    rows = [row for name, model in loaded.items() for row in judge(name, model, pictures, questions, pairs)]
     out.mkdir(parents=True, exist_ok=True)
     for path in filter(None, (out / "table.md", table)):
         write_table(path, pictures, pairs, rows)
@@ -84,6 +84,7 @@ def shrink(official: Pixels, like: Pixels) -> Pixels:
 
 
 def judge(
+    name: str,
     model: ClevrModel,
     pictures: Sequence[OfficialPicture],
     questions: Sequence[Asked],
@@ -97,8 +98,8 @@ def judge(
         for preset, rendered in pairs.items():
             found = given(model, rendered[at].pixels, asked)
             answers[preset].append(PictureAnswers(tuple(asked), official, found))
-        print(f"{model.name}: {at + 1} of {len(pictures)} pictures questioned", flush=True)
-    return [row for preset in pairs for row in compare_answers(model.name, preset, answers[preset])]
+        print(f"{name}: {at + 1} of {len(pictures)} pictures questioned", flush=True)
+    return [row for preset in pairs for row in compare_answers(name, preset, answers[preset])]
 
 
 def given(model: ClevrModel, pixels: Pixels, asked: Sequence[Asked]) -> tuple[str, ...]:
