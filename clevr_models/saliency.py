@@ -31,32 +31,32 @@ class SmoothGrad:
     """
 
     noise: float = 0.15
-    samples: int = 25
+    samples: int = 50
     batch: int = 5
     seed: int = 0
 
 
 @dataclass(frozen=True)
 class PathIntegral:
-    """Integrated gradients from a picture of one gray level (Sundararajan et al. 2017, arXiv:1703.01365, equation 1).
+    """Integrated gradients along the line from a baseline picture (Sundararajan et al. 2017, arXiv:1703.01365, eq. 1).
 
-    Gauss-Legendre quadrature with `steps` points. `baseline` 0 is black, as in the paper: what is dark gets little.
+    Gauss-Legendre quadrature with `steps` points.
     """
 
     steps: int = 32
     batch: int = 8
-    baseline: float = 0.0
 
 
 @dataclass(frozen=True)
 class Attribution:
     """`map` (H, W) sums the absolute attributions of the channels.
 
-    `completeness_gap`: how far the attributions' sum is from f(x) - f(baseline), which it should be; None for
-    SmoothGrad, which makes no such claim.
+    `change` is f(x) - f(baseline), and `completeness_gap` how far the attributions' sum is from it, which should be 0;
+    None for SmoothGrad, which makes no such claim.
     """
 
     map: Floats
+    change: float | None = None
     completeness_gap: float | None = None
 
 
@@ -87,12 +87,12 @@ def smooth_grad(module: nn.Module, image: Floats, answers: tuple[int, ...], how:
 
 
 def integrated_gradients(
-    module: nn.Module, image: Floats, answers: tuple[int, ...], how: PathIntegral
+    module: nn.Module, image: Floats, baseline: Floats, answers: tuple[int, ...], how: PathIntegral
 ) -> Attribution:
     """Integrated gradients of a picture (H, W, 3) in [0, 1] for the sum of these answers' log probabilities."""
     value = fixed_answers(module, answers)
     pixels = _to_tensor(module, image)
-    start = torch.full_like(pixels, how.baseline)
+    start = _to_tensor(module, baseline).detach()
     found = _guarded(
         lambda: IntegratedGradients(value).attribute(
             pixels, start, n_steps=how.steps, internal_batch_size=how.batch
@@ -100,7 +100,7 @@ def integrated_gradients(
     )
     with torch.no_grad():
         due = float(value(pixels) - value(start))
-    return Attribution(_flat(found), abs(float(found.detach().double().sum()) - due))
+    return Attribution(_flat(found), due, abs(float(found.detach().double().sum()) - due))
 
 
 def fixed_answers(module: nn.Module, answers: tuple[int, ...]) -> Answers:

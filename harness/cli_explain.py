@@ -58,7 +58,7 @@ def explain(
         typer.Option("--saliency/--no-saliency", help="SmoothGrad and integrated gradients (torch models)."),
     ] = True,
     processes: Annotated[
-        int | None, typer.Option(help="Processes that render; those of the run if not given.")
+        int | None, typer.Option(help="Processes that render; one a core, up to 4, if not given.")
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object, for machines.")] = False,
 ) -> None:

@@ -17,7 +17,10 @@ from harness.reopen import reopened
 from harness.run_folder import RunFolder, check_free, open_run, write_atomic
 from harness.scene_scores import CACHE, open_scores
 from harness.wiring import World
+from render.blender import usable_cores
 from scenes.errors import InputError, RunError
+
+MOST_PROCESSES = 4  # unless more are asked for: each holds some 400 MB
 
 
 class Watcher(Protocol):
@@ -52,8 +55,8 @@ class Explained:
 def explain(path: Path, options: Options, watcher: Watcher, processes: int | None = None) -> Explained:
     """Explains the scenes of a run; what is there already is not made again.
 
-    `processes` that render: the run's own where None. RunError where the run has found nothing, or is not what is
-    here now.
+    `processes` render, no picture depends on how many: those of the run where None, or on the CPU one a core, up to
+    MOST_PROCESSES. RunError where the run has found nothing, or is not what is here now.
     """
     _check(options, processes)
     with open_run(path, for_writing=True) as folder:
@@ -62,9 +65,15 @@ def explain(path: Path, options: Options, watcher: Watcher, processes: int | Non
         if not all(is_complete(made, options) for made in old):
             check_free(path)
             _prepare(folder, old)
-            with reopened(folder, processes) as world:
+            with reopened(folder, processes or _processes(folder)) as world:
                 old = _make(world, folder, found, old, options, watcher)
         return Explained(path, tuple(made for made in old if made is not None))
+
+
+def _processes(folder: RunFolder) -> int:
+    on_cpu = folder.manifest.made.renderer.endswith("device=cpu")
+    own = folder.manifest.query.render.processes
+    return max(own, min(MOST_PROCESSES, usable_cores())) if on_cpu else own
 
 
 def _make(
@@ -89,7 +98,7 @@ def _found(folder: RunFolder, top: int) -> Sequence[FoundScene]:
     records = read_draws(folder.draws)
     if not any(record.phase == PRIOR for record in records):
         raise RunError(f"{folder.path} has no draws yet; go on with it first: trex resume {folder.path}")
-    found = find_out(folder.manifest, records).found[:top]
+    found = [scene for scene in find_out(folder.manifest, records).found if scene.record.picture][:top]
     if not found:
         raise RunError(
             f"{folder.path} has found no scene, so there is none to explain; search on (trex resume {folder.path}) or "

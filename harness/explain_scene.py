@@ -51,7 +51,7 @@ def explain_scene(
     if needs_nuisances(made, options):
         made = replace(made, nuisances=_replicates(scores, made, options))
     if options.saliency and made.saliency is None:
-        made = replace(made, saliency=make_saliency(scores.world.plan, scores.folder, made))
+        made = replace(made, saliency=make_saliency(scores, made))
     return made
 
 

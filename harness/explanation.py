@@ -170,7 +170,8 @@ class SaliencyMap:
     background_pixels: int
     peak: tuple[int, int]
     peak_object: int | None
-    completeness_gap: Number | None = None  # |sum - (f(x) - f(baseline))|, of integrated gradients
+    change: Number | None = None  # f(x) - f(baseline), of integrated gradients
+    completeness_gap: Number | None = None  # how far the attributions' sum is from that
 
     @property
     def means(self) -> tuple[float, ...]:

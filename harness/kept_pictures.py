@@ -21,12 +21,16 @@ def read_picture(folder: RunFolder, name: str) -> tuple[Bytes, Bytes]:
             "explain the run again"
         ) from error
     width, height = folder.manifest.facts.size
-    if pixels.shape != (height, width, 3) or mask.shape != (height, width):
+    if (pixels.shape, mask.shape) != ((height, width, 3), (height, width)) or not _are_bytes(pixels, mask):
         raise RunError(
             f"picture {path} is {pixels.shape} with a mask {mask.shape}, the run's are {(height, width, 3)}; "
             "it has been changed"
         )
     return pixels, mask
+
+
+def _are_bytes(*arrays: Bytes) -> bool:
+    return all(array.dtype == np.uint8 for array in arrays)
 
 
 def _read(folder: RunFolder, file: str) -> Bytes:

@@ -13,14 +13,14 @@ from scenes.errors import RunError
 
 
 @contextmanager
-def reopened(folder: RunFolder, processes: int | None = None) -> Iterator[World]:
+def reopened(folder: RunFolder, processes: int) -> Iterator[World]:
     """The model, renderer and vocabulary of a run; RunError where one of them is not what it was.
 
     `processes` that render replace the run's own: no picture depends on their number.
     """
     manifest, query = folder.manifest, folder.manifest.query
-    if processes is not None:
-        query = query.model_copy(update={"render": query.render.model_copy(update={"processes": processes})})
+    render = query.render.model_copy(update={"processes": processes})
+    query = query.model_copy(update={"render": render})
     world = open_world(make_plan(query, Path(manifest.folder)))
     try:
         changed = differences(manifest.made, world.made)

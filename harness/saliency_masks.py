@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import io
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from harness.explanation import FOLDER, INTEGRATED, SMOOTHGRAD, Explanation, Method, Saliency, SaliencyMap
 from harness.kept_pictures import read_picture
 from harness.run_folder import RunFolder, write_atomic
+from harness.scene_scores import SceneScores
 from harness.wiring import Plan
 from render.picture import Bytes
 from scenes.errors import RunError
@@ -21,21 +22,28 @@ if TYPE_CHECKING:  # importing torch takes seconds
     from clevr_models.saliency import Attribution
 
 Map = NDArray[np.float32]  # (H, W), not negative
+BASELINE = "the scene without objects"
 NO_GRADIENTS = "no gradients: model {!r} is no torch module"
 
 
-def make_saliency(plan: Plan, folder: RunFolder, made: Explanation) -> Saliency:
-    """Both maps of an explained scene, written beside the explanation; or why there are none."""
+def make_saliency(scores: SceneScores, made: Explanation) -> Saliency:
+    """Both maps of an explained scene, written beside the explanation; or why there are none.
+
+    Integrated gradients begin at the same scene without any object: what they attribute is that the objects are there,
+    as leaving them out does.
+    """
+    plan, folder = scores.world.plan, scores.folder
     answers = plan.query.answer or tuple(plan.query.target.probabilities) or plan.asked.possible
     if getattr(plan.bound, "module", None) is None:
         return Saliency(answers, (), NO_GRADIENTS.format(plan.model_name))
     from clevr_models.saliency import NoGradientsError
 
     pixels, mask = read_picture(folder, made.control.score.picture)
+    empty = scores.pixels(replace(made.scene, objects=()))
     try:
         maps = tuple(
             _keep(folder, made, method, found, settings, mask)
-            for method, found, settings in _attributions(plan, pixels, answers)
+            for method, found, settings in _attributions(plan, pixels, empty, answers)
         )
     except NoGradientsError as error:
         return Saliency(answers, (), str(error))
@@ -43,18 +51,22 @@ def make_saliency(plan: Plan, folder: RunFolder, made: Explanation) -> Saliency:
 
 
 def _attributions(
-    plan: Plan, pixels: Bytes, answers: tuple[str, ...]
+    plan: Plan, pixels: Bytes, empty: Bytes, answers: tuple[str, ...]
 ) -> list[tuple[Method, Attribution, dict[str, float | int | str]]]:
     from clevr_models.bound import BoundModule
     from clevr_models.saliency import PathIntegral, SmoothGrad, integrated_gradients, smooth_grad
 
     assert isinstance(plan.bound, BoundModule)
-    module, image = plan.bound.module, pixels.astype(np.float32) / np.float32(255.0)  # as inference.scoring
+    module = plan.bound.module
+    image, baseline = (
+        array.astype(np.float32) / np.float32(255.0) for array in (pixels, empty)
+    )  # as it is scored
     indices = tuple(plan.bound.labels.index(answer) for answer in answers)
     noisy, path = SmoothGrad(), PathIntegral()
+    about_path: dict[str, float | int | str] = {**asdict(path), "baseline": BASELINE}
     found: list[tuple[Method, Attribution, dict[str, float | int | str]]] = [
         (SMOOTHGRAD, smooth_grad(module, image, indices, noisy), asdict(noisy)),
-        (INTEGRATED, integrated_gradients(module, image, indices, path), asdict(path)),
+        (INTEGRATED, integrated_gradients(module, image, baseline, indices, path), about_path),
     ]
     return found
 
@@ -66,7 +78,8 @@ def _keep(
     buffer = io.BytesIO()
     np.save(buffer, found.map, allow_pickle=False)
     write_atomic(map_path(folder, made.picture, method), buffer.getvalue(), is_precious=False)
-    return summed(found.map, mask, len(made.scene.objects), method, settings, found.completeness_gap)
+    sums = summed(found.map, mask, len(made.scene.objects), method, settings)
+    return replace(sums, change=found.change, completeness_gap=found.completeness_gap)
 
 
 def summed(
@@ -75,7 +88,6 @@ def summed(
     n: int,
     method: Method,
     settings: dict[str, float | int | str],
-    gap: float | None,
 ) -> SaliencyMap:
     """A map (H, W) over the masks (H, W) of n objects; of several largest pixels the first in reading order counts."""
     sums = np.bincount(mask.ravel(), weights=saliency.ravel().astype(np.float64), minlength=n + 1)[: n + 1]
@@ -91,7 +103,6 @@ def summed(
         background_pixels=int(pixels[0]),
         peak=(row, column),
         peak_object=seen - 1 if seen else None,
-        completeness_gap=gap,
     )
 
 
@@ -105,10 +116,11 @@ def read_map(folder: RunFolder, picture: str, method: Method) -> Map:
     path = map_path(folder, picture, method)
     width, height = folder.manifest.facts.size
     try:
-        found = np.load(path, allow_pickle=False)
+        with path.open("rb") as file:
+            found = np.lib.format.read_array(file, allow_pickle=False)  # type: ignore[no-untyped-call]
         if found.shape != (height, width) or found.dtype != np.float32 or not np.isfinite(found).all():
             raise ValueError(f"it holds {found.dtype} {found.shape}, not finite float32 {(height, width)}")
-    except (OSError, ValueError, EOFError) as error:
+    except (OSError, ValueError, MemoryError) as error:
         raise RunError(
             f"saliency map {path} is missing or damaged ({error}); delete {path.parent / picture}.json and "
             "explain the run again"

@@ -15,7 +15,7 @@ from harness.wiring import World
 from inference.ablation import margin
 from inference.scoring import Scored, Scorer
 from render.cache import CachedRenderer
-from render.picture import Picture
+from render.picture import Bytes, Picture
 from render.renderer import SceneRenderer
 from scenes.edits import Edit
 from scenes.scene import Scene
@@ -52,6 +52,12 @@ class SceneScores:
         """The target's confidence of each."""
         target = self.world.plan.target
         return [target.confidence(log_probs) for log_probs in self.log_probs(scenes)]
+
+    def pixels(self, scene: Scene) -> Bytes:
+        """(H, W, 3), 0-255; the picture stays in the cache only."""
+        (picture,) = self.cached.renderer.render([scene])
+        self.tell(1)
+        return picture.pixels
 
     def effects(self, scene: Scene, base: Score, sets: Sequence[tuple[Edit, ...]]) -> list[Effect]:
         """What each set of edits does to a scene that scored `base`."""

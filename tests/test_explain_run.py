@@ -287,6 +287,21 @@ def test_bad_input_is_refused(searched: Path, tmp_path: Path, monkeypatch: pytes
     assert not list((path / "explanations").glob("*"))
 
 
+def test_ctrl_c_keeps_what_is_done(searched: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path, real, left = copied(searched, tmp_path), FakeRenderer._picture, iter(range(80))
+
+    def picture(self: FakeRenderer, scene: Scene) -> Picture:
+        if next(left, None) is None:
+            raise KeyboardInterrupt
+        return real(self, scene)
+
+    monkeypatch.setattr(FakeRenderer, "_picture", picture)
+    result = trex("explain", path, *QUICK)
+    assert result.exit_code == 130
+    assert "The same command goes on" in result.stderr
+    assert len(explanations(path)) == 1
+
+
 def test_a_run_that_found_nothing_is_refused(tmp_path: Path) -> None:
     path = run(tmp_path, ["answer=9", "search.steps=2"]).folder
     refused(trex("explain", path), "has found no scene")

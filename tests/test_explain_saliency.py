@@ -79,6 +79,7 @@ def test_a_model_that_looks_at_one_object_is_seen_to(index: int, tmp_path: Path)
             row = scene_agreement(made, found_map)
             assert (row.peak_is_culprit, row.top_is_culprit) == (True, True)
             assert found_map.ranking[0] == index
+            assert found_map.completeness_gap is None or found_map.completeness_gap < 1e-3
             assert sum(found_map.sums) - found_map.sums[index] + found_map.background == 0.0
         rates = agreements([made])
         assert [(rate.scenes, rate.peak_hits, rate.top_hits) for rate in rates] == [(1, 1, 1)] * 2
@@ -104,7 +105,7 @@ def test_a_map_of_the_wrong_object_does_not_point(tmp_path: Path) -> None:
         picture = CodedRenderer().render([SCENE])[0]
         kept = read_map(folder, made.picture, SMOOTHGRAD)
         wrong = np.where(picture.mask > 0, 5 - picture.mask, 0).astype(np.uint8)
-        row = scene_agreement(made, summed(kept, wrong, 4, SMOOTHGRAD, {}, None))
+        row = scene_agreement(made, summed(kept, wrong, 4, SMOOTHGRAD, {}))
     assert (row.peak_is_culprit, row.top_is_culprit) == (False, False)
     assert row.rank_correlation is not None
     assert row.rank_correlation < 0.5
@@ -114,10 +115,28 @@ def test_a_damaged_map_is_named(tmp_path: Path) -> None:
     with explained(tmp_path, looks_at({0: 18.0})) as (folder, made):
         path = map_path(folder, made.picture, SMOOTHGRAD)
         good = path.read_bytes()
-        for bad in (good[:50], good[:-4], b"", np.array([[np.nan]]).tobytes()):
+        for bad in (good[:50], good[:-4], b"", good.replace(b"(40, 60)", b"(41, 60)"), b"PK" + good[2:]):
             path.write_bytes(bad)
             with pytest.raises(RunError, match=path.name):
                 read_map(folder, made.picture, SMOOTHGRAD)
+
+
+def test_a_damaged_picture_is_named(tmp_path: Path) -> None:
+    with coded_run(tmp_path, looks_at({0: 18.0})) as scores:
+        scene = found(scores, SCENE)
+        made = explain_scene(scores, scene, REMOVALS_ONLY, None)
+        for name in (f"{made.picture}.mask.png", f"{made.picture}.png"):
+            path = scores.folder.path / "pictures" / name
+            good = path.read_bytes()
+            for bad in (good[:60], b"", good[:-30]):
+                path.write_bytes(bad)
+                with pytest.raises(RunError, match=made.picture):
+                    explain_scene(scores, scene, SALIENCY, made)
+            path.unlink()
+            with pytest.raises(RunError, match="missing or damaged"):
+                explain_scene(scores, scene, SALIENCY, made)
+            path.write_bytes(good)
+        assert explain_scene(scores, scene, SALIENCY, made).saliency is not None
 
 
 class Smooth(nn.Module):
@@ -142,15 +161,16 @@ def test_integrated_gradients_are_complete(answers: tuple[int, ...]) -> None:
     """Their sum is f(x) - f(baseline) (Sundararajan et al. 2017, proposition 1); with one step it is not."""
     module, image = Smooth(), picture()
     value = fixed_answers(module, answers)
-    pixels = torch.from_numpy(image.transpose(2, 0, 1))[None]
-    due = abs(float((value(pixels) - value(torch.zeros_like(pixels))).detach()))
-    many = integrated_gradients(module, image, answers, PathIntegral())
-    one = integrated_gradients(module, image, answers, PathIntegral(steps=1))
+    pixels, black = torch.from_numpy(image.transpose(2, 0, 1))[None], np.zeros_like(image)
+    due = float((value(pixels) - value(torch.zeros_like(pixels))).detach())
+    many = integrated_gradients(module, image, black, answers, PathIntegral())
+    one = integrated_gradients(module, image, black, answers, PathIntegral(steps=1))
+    assert many.change == pytest.approx(due)
     assert many.completeness_gap is not None
     assert one.completeness_gap is not None
-    assert many.completeness_gap < 1e-5 * max(1.0, due)
+    assert many.completeness_gap < 1e-5 * max(1.0, abs(due))
     assert one.completeness_gap > 100 * many.completeness_gap
-    gray = integrated_gradients(module, image, answers, PathIntegral(baseline=0.5))
+    gray = integrated_gradients(module, image, np.full_like(image, 0.5), answers, PathIntegral())
     assert gray.completeness_gap is not None
     assert gray.completeness_gap < 1e-5
     assert not np.allclose(gray.map, many.map)
@@ -224,7 +244,7 @@ def test_a_module_without_gradients_is_said_to_be_one(tmp_path: Path) -> None:
     with pytest.raises(NoGradientsError, match="no gradients"):
         smooth_grad(Detached(), image, (0,), SmoothGrad())
     with pytest.raises(NoGradientsError, match="no gradients"):
-        integrated_gradients(Detached(), image, (0,), PathIntegral())
+        integrated_gradients(Detached(), image, np.zeros_like(image), (0,), PathIntegral())
 
 
 def test_rank_correlation() -> None:
