@@ -3,24 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
-from harness.baseline import Baseline, BesideRun, beside_run, world_words
+from harness.baseline import Baseline, world_words
+from harness.baseline_beside import put_beside
 from harness.baseline_count import AskedQuery, Looked, Tell, look, named_answers
 from harness.baseline_examples import Examples, Problem
 from harness.baseline_folder import ClevrFolder
 from harness.baseline_json import FILE, to_json
 from harness.baseline_page import PAGE, page_html
 from harness.baseline_rendered import RenderedScenes
-from harness.draw_log import disk_error, read_draws
+from harness.draw_log import disk_error
 from harness.find import RUNS, check
-from harness.findings import find_out
 from harness.fingerprint import model_fingerprint
 from harness.render_files import everything
-from harness.run_folder import check_out, open_run, write_atomic
+from harness.run_folder import check_out, write_atomic
 from harness.wiring import Plan
-from scenes.errors import InputError, RunError, unknown
+from scenes.errors import InputError, unknown
 from scenes.prior import ScenePrior
 from scenes.vocabulary import Vocabulary
 
@@ -66,7 +66,9 @@ def make_baseline(
     files = list(dict.fromkeys(queries))
     place = out or default_out(files)
     _check_place(place)
-    asked = _put_beside([_ask(path, check(path, overrides)) for path in files], wanted.beside)
+    plans = [check(path, overrides) for path in files]
+    empty = put_beside([_empty(*pair) for pair in zip(files, plans, strict=True)], wanted.beside)
+    asked = [AskedQuery(*pair) for pair in zip(plans, empty, strict=True)]
     looked = [look(examples, part, wanted.all_pictures, tell) for examples, part in _parts(asked, wanted)]
     done = Done(
         place,
@@ -90,8 +92,9 @@ def _check_place(place: Path) -> None:
         check_out(place)
 
 
-def _ask(path: Path, plan: Plan) -> AskedQuery:
-    empty = Baseline(
+def _empty(path: Path, plan: Plan) -> Baseline:
+    """The baseline of a query before anything is looked at."""
+    return Baseline(
         query=str(path),
         question=plan.asked.text,
         target=plan.target.describe(),
@@ -101,29 +104,6 @@ def _ask(path: Path, plan: Plan) -> AskedQuery:
         world=world_words(plan.query),
         source="",
     )
-    return AskedQuery(plan, empty)
-
-
-def _put_beside(asked: Sequence[AskedQuery], runs: Sequence[Path]) -> list[AskedQuery]:
-    """Each run beside the queries that ask the same; InputError for one that asks something else."""
-    found: dict[int, list[BesideRun]] = {k: [] for k in range(len(asked))}
-    for path in runs:
-        with open_run(path, for_writing=False) as folder:
-            records, manifest = read_draws(folder.draws), folder.manifest
-        fits = [k for k, one in enumerate(asked) if not one.empty.differences(manifest)]
-        if not fits:
-            nearest = min((one.empty.differences(manifest) for one in asked), key=len)
-            why = "; ".join(nearest)
-            raise InputError(
-                f"run {path} cannot stand beside this baseline: {why}; give a run of the same query"
-            )
-        if not any(record.phase == "prior" for record in records):
-            raise RunError(f"{path} has no draws yet; go on with it first: trex resume {path}")
-        named = asked[fits[0]].empty.answers
-        row = beside_run(path.resolve().name, manifest, find_out(manifest, records), named)
-        for k in fits:
-            found[k].append(row)
-    return [replace(one, empty=replace(one.empty, beside=tuple(found[k]))) for k, one in enumerate(asked)]
 
 
 def _parts(asked: Sequence[AskedQuery], wanted: Wanted) -> list[Part]:
