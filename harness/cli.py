@@ -70,16 +70,22 @@ def check(
 
 @app.command()
 def report(
-    run: RunPath,
+    runs: Annotated[
+        list[Path], typer.Argument(metavar="RUN...", help="A run folder; several are compared on one page.")
+    ],
     form: Annotated[str, typer.Option("--format", help="html, or netcdf for ArviZ InferenceData.")] = "html",
     out: Annotated[
-        Path | None, typer.Option(help="Where to write; into the run folder if not given.")
+        Path | None,
+        typer.Option(help="Where to write; into the run folder, or comparison.html, if not given."),
+    ] = None,
+    baseline: Annotated[
+        Path | None, typer.Option(help="What `trex baseline` wrote for the same query: shown beside the run.")
     ] = None,
 ) -> None:
-    """Write the report of a run, also of one that is not finished."""
+    """Write the report of a run, also of one that is not finished; or compare several runs."""
     from harness.cli_find import run_report
 
-    run_report(run, form, out)
+    run_report(runs, form, out, baseline)
 
 
 app.command()(render)

@@ -13,17 +13,19 @@ from types import FrameType
 
 import typer
 
+from harness.beside import keep_baseline
 from harness.cli_errors import STOPPED
 from harness.draw_log import read_draws
 from harness.find import FINDINGS, Done, check, conclude_run, find, resume
 from harness.progress import Progress, Silent, Watch
 from harness.query import SceneSection
 from harness.report import goal, headline, model_words, world_words
-from harness.run_folder import open_run
+from harness.run_folder import open_run, write_atomic
 from scenes.errors import InputError, RunError, unknown
 
 FORMATS = ("html", "netcdf")
 NETCDF = "draws.nc"
+COMPARISON = "comparison.html"
 
 
 def run_find(query: Path, overrides: Sequence[str], out: Path | None, as_json: bool) -> None:
@@ -70,14 +72,31 @@ def run_check(query: Path, overrides: Sequence[str], as_json: bool) -> None:
     )
 
 
-def run_report(run: Path, form: str, out: Path | None) -> None:
+def run_report(runs: Sequence[Path], form: str, out: Path | None, baseline: Path | None) -> None:
     """`trex report`."""
     if form not in FORMATS:
         raise unknown("format", form, FORMATS)
-    with open_run(run, for_writing=False) as folder:
+    if len(runs) == 1:
+        _report_one(runs[0], form, out, baseline)
+        return
+    if form != "html" or baseline is not None:
+        raise InputError(
+            "several runs are compared on one page: drop --format and --baseline, or give one run"
+        )
+    from harness.compare import compare, write_comparison
+
+    path = out or Path(COMPARISON)
+    write_comparison(compare(runs), path)
+    typer.echo(f"report: {path}")
+
+
+def _report_one(run: Path, form: str, out: Path | None, baseline: Path | None) -> None:
+    with open_run(run, for_writing=baseline is not None) as folder:
         records = read_draws(folder.draws)
         if not any(record.phase == "prior" for record in records):
             raise RunError(f"{run} has no draws yet; go on with it first: trex resume {run}")
+        if baseline is not None:
+            keep_baseline(folder, baseline)
         if form == "netcdf":
             from harness.netcdf import write_netcdf
 
@@ -87,10 +106,7 @@ def run_report(run: Path, form: str, out: Path | None) -> None:
             return
         done = conclude_run(folder, records)
         if out is not None:
-            try:
-                out.write_bytes(done.report.read_bytes())
-            except OSError as error:
-                raise InputError(f"cannot write {out}: {error.strerror}; give another --out") from error
+            write_atomic(out, done.report.read_bytes())
         typer.echo(f"report: {out or done.report}")
 
 

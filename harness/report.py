@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import hashlib
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -10,12 +11,18 @@ from pathlib import Path
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
-from harness import figures
+from harness import commonalities, figures
+from harness.baseline_words import sentences as baseline_sentences
+from harness.beside import kept_baselines
+from harness.explanation import read_explanations
 from harness.findings import Findings, FoundScene
 from harness.found import RULE
 from harness.manifest import Manifest
+from harness.percent import percent
 from harness.run_folder import REPORT, RunFolder
+from harness.saliency_agreement import agreements
 from harness.sessions import read_sessions
+from harness.strips import Strip, object_words, strips
 from inference.diagnostics import by_chain
 from scenes.scene import Scene
 
@@ -23,6 +30,15 @@ TEMPLATES = Path(__file__).parent / "templates"
 MOST_SCENES = 24  # on the page; all of them are in findings.json
 TOP_ANSWERS = 3
 SHOWN_REASONS = 3  # the others fold away
+MOST_ROWS = 8  # of what the scenes have in common, of each kind
+KIND_WORDS = {
+    "wrong": "wrong answers",
+    "right": "right answers",
+    "explained": "explained",
+    "prior": "prior scenes",
+    "chain": "scenes of chains",
+    "control": "scenes of the control",
+}
 SURE = ("high_confidence", "threshold")  # kinds for which the answer is right or wrong
 
 
@@ -35,6 +51,11 @@ class Card:
     image: str  # data URI, "" where the picture is not kept
     words: str
     origin: str
+    objects: tuple[str, ...]
+    step: int  # place in the order in which they were found
+    truth_rank: int  # place of the true answer among those there are
+    kinds: tuple[str, ...]
+    strip: Strip | None = None
 
 
 def write_report(folder: RunFolder, findings: Findings) -> Path:
@@ -55,11 +76,24 @@ def report_html(folder: RunFolder, findings: Findings) -> str:
     environment.filters["span"] = span
     manifest = folder.manifest
     sessions = read_sessions(folder.path)
+    explanations = read_explanations(folder)
+    cards = _cards(folder, findings, strips(folder, list(explanations.values())))
+    script = (TEMPLATES / "report.js").read_text(encoding="utf-8")
     return environment.get_template("report.html").render(
         manifest=manifest,
         query=manifest.query,
         findings=findings,
-        cards=_cards(folder, findings),
+        cards=cards,
+        kinds=[kind for kind in KIND_WORDS if any(kind in card.kinds for card in cards)],
+        kind_words=KIND_WORDS,
+        strips=explanations,
+        agreements=agreements(list(explanations.values())),
+        common=commonalities.of_run(findings, explanations, manifest.vocabulary),
+        most_rows=MOST_ROWS,
+        baselines=kept_baselines(folder),
+        baseline_sentences=baseline_sentences,
+        script=script,
+        script_hash=base64.b64encode(hashlib.sha256(script.encode()).digest()).decode(),
         headline=headline(findings, manifest.query.target.kind),
         goal=goal(manifest),
         reasons=SHOWN_REASONS,
@@ -131,15 +165,6 @@ def model_words(manifest: Manifest) -> str:
     return "the shipped model" if manifest.query.model.name == "shipped" else manifest.facts.model
 
 
-def percent(value: float) -> str:
-    """0.1234 as "12.3 %"; small shares keep two digits, and below 0.01 % no more is said."""
-    if 0 < value < 0.0001:
-        return "< 0.01\u00a0%"
-    if value == 0 or value >= 0.001:
-        return f"{value:.1%}".replace("%", "\u00a0%")
-    return f"{value * 100:.2g}\u00a0%"
-
-
 def span(seconds: float) -> str:
     """Seconds in words."""
     minutes, rest = divmod(round(seconds), 60)
@@ -149,18 +174,45 @@ def span(seconds: float) -> str:
 
 def scene_words(scene: Scene) -> str:
     """The objects of a scene in words, for those who do not see it."""
-    items = ", ".join(f"{o.size} {o.color} {o.material} {o.shape}" for o in scene.objects)
+    items = ", ".join(object_words(scene, index) for index in range(len(scene.objects)))
     return f"Rendered scene with {len(scene.objects)} objects: {items}"
 
 
-def _cards(folder: RunFolder, findings: Findings) -> list[Card]:
+def _cards(folder: RunFolder, findings: Findings, made: Mapping[str, Strip]) -> list[Card]:
+    shown = findings.found[:MOST_SCENES]
+    truths = sorted({found.truth for found in shown}, key=lambda truth: (truth.zfill(2), truth))
+    by_step = sorted(shown, key=_step)
     return [
-        Card(number, found, _image(folder, found), scene_words(found.record.scene), _origin(found))
-        for number, found in enumerate(findings.found[:MOST_SCENES], start=1)
+        Card(
+            number=number,
+            scene=found,
+            image=picture_url(folder, found),
+            words=scene_words(found.record.scene),
+            origin=_origin(found),
+            objects=tuple(
+                object_words(found.record.scene, i) for i in range(len(found.record.scene.objects))
+            ),
+            step=by_step.index(found),
+            truth_rank=truths.index(found.truth),
+            kinds=_kinds(found, found.record.picture in made),
+            strip=made.get(found.record.picture),
+        )
+        for number, found in enumerate(shown, start=1)
     ]
 
 
-def _image(folder: RunFolder, found: FoundScene) -> str:
+def _step(found: FoundScene) -> tuple[bool, int, int]:
+    """The order of the search: the prior batch first, then the chains side by side."""
+    return (found.record.phase != "prior", found.record.index, found.record.chain)
+
+
+def _kinds(found: FoundScene, is_explained: bool) -> tuple[str, ...]:
+    kinds = ("wrong" if found.is_wrong else "right", found.record.phase)
+    return (*kinds, "explained") if is_explained else kinds
+
+
+def picture_url(folder: RunFolder, found: FoundScene) -> str:
+    """The picture of a found scene as a data URL, "" where it is not kept."""
     path = folder.picture_path(found.record.picture)
     if not found.record.picture or not path.exists():
         return ""

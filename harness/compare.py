@@ -1,0 +1,182 @@
+"""Runs side by side, and two models on the same scenes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from pathlib import Path
+
+import numpy as np
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+
+from harness.draw_log import read_draws
+from harness.findings import NO_ANSWER, Findings, find_out, true_answer
+from harness.manifest import Manifest
+from harness.percent import percent
+from harness.report import TEMPLATES, goal, model_words, picture_url, scene_words, world_words
+from harness.run_folder import RunFolder, open_run, write_atomic
+from inference.paired import Paired, paired
+from inference.types import Draw
+from scenes.errors import InputError, RunError
+from scenes.scene import Scene
+
+SHOWN = 6  # pictures of a run
+FALSE_ALARMS = 0.05  # of all tests of a page together
+
+
+@dataclass(frozen=True)
+class Compared:
+    """One run: its manifest, what it found, and the first pictures (data URL, words)."""
+
+    name: str
+    manifest: Manifest
+    findings: Findings
+    pictures: tuple[tuple[str, str], ...]
+
+    @property
+    def model(self) -> str:
+        """Who was asked."""
+        return model_words(self.manifest)
+
+    @property
+    def asked(self) -> str:
+        """What for, in words."""
+        verb, answers = goal(self.manifest)
+        return f"{verb} {' and '.join(answers)}; world of {world_words(self.manifest)}"
+
+    @property
+    def renders_each(self) -> float | None:
+        """Renders for each distinct scene; None where there is none."""
+        found = len(self.findings.found)
+        return self.findings.renders / found if found else None
+
+    @property
+    def wrong(self) -> int:
+        """Found scenes with a wrong answer."""
+        return sum(scene.is_wrong for scene in self.findings.found)
+
+
+@dataclass(frozen=True)
+class Test:
+    """One paired test of two runs; `p_value` is corrected for all tests of the page (Bonferroni)."""
+
+    first: str
+    second: str
+    what: str
+    counts: Paired
+    p_value: float
+
+    @property
+    def is_clear(self) -> bool:
+        """Whether chance would hardly give such a difference."""
+        return self.p_value < FALSE_ALARMS
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """All runs, the tests, and why pairs were left out."""
+
+    runs: tuple[Compared, ...]
+    tests: tuple[Test, ...]
+    unpaired: tuple[str, ...]
+
+
+def compare(paths: Sequence[Path]) -> Comparison:
+    """Two runs or more; each pair of the same question is tested on the prior scenes that both have scored.
+
+    Found scenes were selected by what one of the models says, so they are never tested on.
+    """
+    if len({path.resolve() for path in paths}) < len(paths):
+        raise InputError("one run was given twice; give each run once")
+    runs = tuple(_read(path, name) for path, name in zip(paths, _names(paths), strict=True))
+    tests: list[Test] = []
+    unpaired = []
+    for one, other in combinations(runs, 2):
+        shared = _shared(one, other)
+        why = _why_not(one, other, len(shared))
+        if why:
+            unpaired.append(f"{one.name} and {other.name}: {why}")
+        else:
+            tests += _tests(one, other, shared)
+    corrected = [Test(t.first, t.second, t.what, t.counts, min(1.0, t.p_value * len(tests))) for t in tests]
+    return Comparison(runs, tuple(corrected), tuple(unpaired))
+
+
+def write_comparison(comparison: Comparison, path: Path) -> None:
+    """The page; one self-contained file."""
+    environment = Environment(
+        loader=FileSystemLoader(TEMPLATES),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.filters["percent"] = percent
+    html = environment.get_template("compare.html").render(comparison=comparison, runs=comparison.runs)
+    write_atomic(path, html.encode())
+
+
+def _names(paths: Sequence[Path]) -> list[str]:
+    """The folders' names, or the whole paths where two folders have one name."""
+    short = [path.resolve().name for path in paths]
+    return short if len(set(short)) == len(short) else [str(path) for path in paths]
+
+
+def _read(path: Path, name: str) -> Compared:
+    with open_run(path, for_writing=False) as folder:
+        records = read_draws(folder.draws)
+        if not any(record.phase == "prior" for record in records):
+            raise RunError(f"{path} has no draws yet; go on with it first: trex resume {path}")
+        findings = find_out(folder.manifest, records)
+        return Compared(name, folder.manifest, findings, tuple(_pictures(folder, findings)))
+
+
+def _pictures(folder: RunFolder, findings: Findings) -> list[tuple[str, str]]:
+    shown = [(picture_url(folder, found), found) for found in findings.found[:SHOWN]]
+    return [
+        (url, f"{scene_words(f.record.scene)}; model {f.answer}, truth {f.truth}") for url, f in shown if url
+    ]
+
+
+def _shared(one: Compared, other: Compared) -> list[tuple[Draw[Scene], Draw[Scene]]]:
+    """The prior draws of both that are of the same scene."""
+    theirs = {draw.z: draw for draw in other.findings.prior}
+    return [(draw, theirs[draw.z]) for draw in one.findings.prior if draw.z in theirs]
+
+
+def _why_not(one: Compared, other: Compared, shared: int) -> str:
+    if one.manifest.facts.program != other.manifest.facts.program:
+        return "they were asked different questions"
+    if one.manifest.facts.labels != other.manifest.facts.labels:
+        return "their models give different answers"
+    if not shared:
+        return "no prior scene is in both; give both the same [scene], search.seed and prior_scenes"
+    return ""
+
+
+def _tests(one: Compared, other: Compared, shared: Sequence[tuple[Draw[Scene], Draw[Scene]]]) -> list[Test]:
+    hits = paired(_hits(one, [a for a, _ in shared]), _hits(other, [b for _, b in shared]))
+    truths = [true_answer(one.manifest.asked.program, a.z) for a, _ in shared]
+    known = [k for k, truth in enumerate(truths) if truth != NO_ANSWER]
+    right = paired(
+        *(
+            [_answer(run, shared[k][side]) == truths[k] for k in known]
+            for side, run in enumerate((one, other))
+        )
+    )
+    rows = [(f"scenes in the level set ({_targets(one, other)})", hits), ("right answers", right)]
+    return [Test(one.name, other.name, what, counts, counts.p_value) for what, counts in rows if counts.n]
+
+
+def _targets(one: Compared, other: Compared) -> str:
+    first, second = one.manifest.target.describe(), other.manifest.target.describe()
+    return first if first == second else f"{first}; {second}"
+
+
+def _hits(run: Compared, draws: Sequence[Draw[Scene]]) -> list[bool]:
+    return [run.manifest.target.is_hit(draw.evaluation.log_probs) for draw in draws]
+
+
+def _answer(run: Compared, draw: Draw[Scene]) -> str:
+    return run.manifest.facts.labels[int(np.argmax(draw.evaluation.log_probs))]

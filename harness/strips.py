@@ -1,0 +1,200 @@
+"""An explanation as a report shows it: a strip of pictures, tables of what every change did, and the maps."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from harness.baseline_pictures import jpeg_url
+from harness.explanation import Effect, Explanation
+from harness.kept_pictures import read_picture
+from harness.run_folder import RunFolder
+from harness.saliency_agreement import scene_agreement
+from harness.saliency_masks import Map, read_map
+from render.picture import Bytes
+from scenes.scene import Scene
+
+RED = np.array([215, 38, 30], dtype=np.float64)
+METHOD_NAMES = {"smoothgrad": "SmoothGrad", "integrated_gradients": "Integrated gradients"}
+
+
+@dataclass(frozen=True)
+class Shot:
+    """One picture of a strip; `words` are for those who do not see it."""
+
+    image: str  # data URI
+    title: str
+    caption: str
+    words: str
+    is_culprit: bool = False
+
+
+@dataclass(frozen=True)
+class Row:
+    """What one change did; `interval` is over other cameras and lights, "" where that was not looked at."""
+
+    words: str
+    confidence: float
+    change: float
+    answer: str
+    truth: str
+    is_flip: bool
+    is_valid: bool
+    interval: str = ""
+
+
+@dataclass(frozen=True)
+class Strip:
+    """Everything that the page shows of one explanation."""
+
+    sentences: tuple[str, ...]
+    shots: tuple[Shot, ...]
+    maps: tuple[Shot, ...]
+    removals: tuple[Row, ...]
+    edits: tuple[Row, ...]
+    is_exact: bool
+    effect: float  # of the object to blame, 0 where there is none
+
+
+def make_strip(folder: RunFolder, explanation: Explanation) -> Strip:
+    """The strip of an explained scene; RunError where one of its pictures is missing or damaged."""
+    culprit = explanation.culprit
+    return Strip(
+        sentences=tuple(_sentences(explanation)),
+        shots=(_original(folder, explanation), *_removal_shots(folder, explanation)),
+        maps=tuple(_map_shots(folder, explanation)),
+        removals=tuple(_row(explanation, effect) for effect in explanation.removals),
+        edits=tuple(
+            _row(explanation, effect) for effect in sorted(explanation.edits or (), key=lambda e: e.change)
+        ),
+        is_exact=explanation.control.is_exact,
+        effect=culprit.effect if culprit.index is not None else 0.0,
+    )
+
+
+def object_words(scene: Scene, index: int) -> str:
+    """An object in words: "small red metal cylinder"."""
+    item = scene.objects[index]
+    return f"{item.size} {item.color} {item.material} {item.shape}"
+
+
+def _sentences(explanation: Explanation) -> list[str]:
+    culprit = explanation.culprit
+    sentences = [culprit.sentence()]
+    if culprit.index is not None:
+        name = object_words(explanation.scene, culprit.index)
+        sentences = [
+            f"The {name} (object {culprit.index}) is to blame: without it the confidence changes by "
+            f"{culprit.effect:+.3f}."
+        ]
+    if explanation.is_stable is not None and explanation.nuisances:
+        counted = len(explanation.nuisances.baseline)
+        holds = "It stays so" if explanation.is_stable else "It does not surely stay so"
+        sentences.append(
+            f"{holds} under {counted} other cameras and lights (95 % interval of the mean effect)."
+        )
+    if explanation.flip:
+        sentences.append(explanation.flip.sentence())
+    if explanation.saliency and explanation.saliency.why_none:
+        sentences.append(f"No saliency: {explanation.saliency.why_none}.")
+    return [*sentences, explanation.control.sentence()]
+
+
+def _original(folder: RunFolder, explanation: Explanation) -> Shot:
+    score = explanation.control.score
+    pixels, mask = read_picture(folder, score.picture)
+    if explanation.culprit.index is not None:
+        pixels = outlined(pixels, mask == explanation.culprit.index + 1)
+    return Shot(
+        jpeg_url(pixels),
+        "nothing left out",
+        f"{score.answer} · {score.confidence:.3f}",
+        f"The found scene; confidence {score.confidence:.3f}"
+        + ("; the object to blame has a red outline" if explanation.culprit.index is not None else ""),
+    )
+
+
+def _removal_shots(folder: RunFolder, explanation: Explanation) -> list[Shot]:
+    shots = []
+    for index, effect in enumerate(explanation.removals):
+        name, score = object_words(explanation.scene, index), effect.score
+        shots.append(
+            Shot(
+                jpeg_url(read_picture(folder, score.picture)[0]),
+                f"without {name}",
+                f"{score.answer} · {score.confidence:.3f} ({effect.change:+.3f})",
+                f"Without the {name}: answer {score.answer}, confidence {score.confidence:.3f}",
+                index == explanation.culprit.index,
+            )
+        )
+    return shots
+
+
+def _map_shots(folder: RunFolder, explanation: Explanation) -> list[Shot]:
+    pixels = read_picture(folder, explanation.control.score.picture)[0]
+    shots = []
+    for found in explanation.saliency.maps if explanation.saliency else ():
+        saliency = read_map(folder, explanation.picture, found.method)
+        agreement = scene_agreement(explanation, found)
+        top = object_words(explanation.scene, found.ranking[0])
+        says = {True: "as ablation says", False: "not the object to blame", None: "no one object is to blame"}
+        rank = agreement.rank_correlation
+        verdict = says[agreement.top_is_culprit] + ("" if rank is None else f"; rank correlation {rank:+.2f}")
+        title = METHOD_NAMES[found.method]
+        shots.append(
+            Shot(
+                jpeg_url(overlay(pixels, saliency)),
+                title,
+                f"most on {top}: {verdict}",
+                f"{title}: the most salient object is the {top}, {verdict}",
+            )
+        )
+    return shots
+
+
+def _row(explanation: Explanation, effect: Effect) -> Row:
+    interval = ""
+    if len(effect.edits) == 1 and not effect.edits[0].attribute and explanation.nuisances:
+        found = explanation.nuisances.of(effect.edits[0].index)
+        if found is not None and found.effect.low is not None and found.effect.high is not None:
+            interval = f"{found.effect.mean:+.3f} ({found.effect.low:+.3f} to {found.effect.high:+.3f})"
+    return Row(
+        words=effect.words,
+        confidence=effect.score.confidence,
+        change=effect.change,
+        answer=effect.score.answer,
+        truth=effect.truth,
+        is_flip=effect.is_flip,
+        is_valid=effect.is_valid,
+        interval=interval,
+    )
+
+
+def outlined(pixels: Bytes, inside: NDArray[np.bool_]) -> Bytes:
+    """The picture (H, W, 3) with a red line two pixels wide around a region (H, W)."""
+    grown = inside
+    for _ in range(2):
+        padded = np.pad(grown, 1)
+        grown = (
+            padded[1:-1, 1:-1] | padded[:-2, 1:-1] | padded[2:, 1:-1] | padded[1:-1, :-2] | padded[1:-1, 2:]
+        )
+    drawn = pixels.copy()
+    drawn[grown & ~inside] = RED.astype(np.uint8)
+    return drawn
+
+
+def overlay(pixels: Bytes, saliency: Map) -> Bytes:
+    """The picture (H, W, 3) in gray, redder where the map (H, W) is larger; the largest hundredth are all full red."""
+    top = float(np.quantile(saliency, 0.99)) or float(saliency.max()) or 1.0
+    weight = np.clip(saliency.astype(np.float64) / top, 0, 1)[..., None]
+    gray = pixels.astype(np.float64).mean(axis=2, keepdims=True) * 0.6 + 90
+    mixed: Bytes = np.rint((1 - weight) * gray + weight * RED).clip(0, 255).astype(np.uint8)
+    return mixed
+
+
+def strips(folder: RunFolder, explanations: Sequence[Explanation]) -> dict[str, Strip]:
+    """The strip of each explained scene by its picture."""
+    return {explanation.picture: make_strip(folder, explanation) for explanation in explanations}

@@ -1,0 +1,198 @@
+"""The pages of explained and compared runs, as a person uses them: in headless Chromium."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from browser import chromium, console
+from harness_runs import run
+from selenium.webdriver import Chrome
+from selenium.webdriver.common.by import By
+from selenium.webdriver.common.keys import Keys
+from selenium.webdriver.remote.webelement import WebElement
+from selenium.webdriver.support.select import Select
+
+from harness.compare import compare, write_comparison
+from harness.draw_log import read_draws
+from harness.explain import explain
+from harness.explain_scene import Options
+from harness.find import Done, conclude_run
+from harness.run_folder import open_run
+from scenes.errors import InputError
+
+
+class Quiet:
+    """Watches nothing."""
+
+    def begin(self, number: int, total: int) -> None: ...
+
+    def pictures(self, count: int) -> None: ...
+
+    def done(self) -> None: ...
+
+
+EXPLAINED = 2
+
+
+@pytest.fixture(scope="module")
+def done(tmp_path_factory: pytest.TempPathFactory) -> Done:
+    made = run(tmp_path_factory.mktemp("pages"), ["search.steps=40"])
+    explain(made.folder, Options(top=EXPLAINED, nuisances=0, flip_renders=4), Quiet())
+    with open_run(made.folder, for_writing=False) as folder:
+        return conclude_run(folder, read_draws(folder.draws))
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Chrome]:
+    with chromium() as started:
+        yield started
+
+
+@pytest.fixture
+def page(browser: Chrome, done: Done) -> Chrome:
+    browser.get(done.report.as_uri())
+    return browser
+
+
+def shown(page: Chrome) -> list[WebElement]:
+    return [card for card in page.find_elements(By.CSS_SELECTOR, ".scene") if card.is_displayed()]
+
+
+def choose(page: Chrome, control: str, value: str) -> None:
+    Select(page.find_element(By.ID, control)).select_by_value(value)
+
+
+def numbers(page: Chrome) -> list[int]:
+    return [int(card.get_attribute("data-number") or 0) for card in shown(page)]
+
+
+def test_it_loads_without_a_complaint(page: Chrome, done: Done) -> None:
+    assert len(shown(page)) == len(done.findings.found[:24])
+    assert page.find_element(By.ID, "count").text == f"{len(shown(page))} of {len(shown(page))} scenes shown"
+    broken = "return [...document.images].filter(i => i.getAttribute('src') && i.loading !== 'lazy' && !i.naturalWidth).length"
+    assert page.execute_script(broken) == 0
+    assert console(page) == []
+
+
+def test_a_script_that_is_not_the_page_s_own_is_refused(page: Chrome) -> None:
+    page.execute_script(
+        "const s = document.createElement('script'); s.textContent = 'window.evil = 1'; document.body.append(s)"
+    )
+    assert page.execute_script("return window.evil") is None
+    assert any("Content Security Policy" in line for line in console(page))
+
+
+def test_filter_by_kind(page: Chrome, done: Done) -> None:
+    choose(page, "kind", "wrong")
+    wrong = [k for k, found in enumerate(done.findings.found[:24], start=1) if found.is_wrong]
+    assert numbers(page) == wrong
+    choose(page, "kind", "explained")
+    assert numbers(page) == list(range(1, EXPLAINED + 1))
+    choose(page, "kind", "all")
+    assert len(numbers(page)) == len(done.findings.found[:24])
+
+
+def test_filter_by_an_object(page: Chrome, done: Done) -> None:
+    page.find_element(By.ID, "words").send_keys("metal brown")
+    fitting = [
+        k for k, found in enumerate(done.findings.found[:24], start=1)
+        if any((o.material, o.color) == ("metal", "brown") for o in found.record.scene.objects)
+    ]  # fmt: skip
+    assert numbers(page) == fitting
+    assert page.find_element(By.ID, "count").text.startswith(f"{len(fitting)} of ")
+    page.find_element(By.ID, "words").send_keys(" zebra")
+    assert numbers(page) == []
+
+
+def test_sort(page: Chrome, done: Done) -> None:
+    truths = [found.truth for found in done.findings.found[:24]]
+    choose(page, "order", "truth")
+    assert [truths[k - 1] for k in numbers(page)] == sorted(truths)
+    choose(page, "order", "effect")
+    effects = [float(card.get_attribute("data-effect") or 0) for card in shown(page)]
+    assert effects == sorted(effects)
+    assert effects[0] < 0
+    choose(page, "order", "step")
+    steps = [int(card.get_attribute("data-step") or 0) for card in shown(page)]
+    assert steps == list(range(len(steps)))
+    choose(page, "order", "number")
+    assert numbers(page) == list(range(1, len(truths) + 1))
+
+
+def test_enlarge_with_the_keyboard_alone(page: Chrome) -> None:
+    buttons = page.find_elements(By.CSS_SELECTOR, "button.zoom")
+    buttons[0].send_keys(Keys.ENTER)
+    dialog = page.find_element(By.ID, "enlarged")
+    assert dialog.is_displayed()
+    image = dialog.find_element(By.TAG_NAME, "img")
+    first = image.get_attribute("src")
+    assert first == buttons[0].find_element(By.TAG_NAME, "img").get_attribute("src")
+    assert (image.get_attribute("alt") or "").startswith("Rendered scene")
+    assert "true answer" in dialog.find_element(By.TAG_NAME, "p").text
+    page.switch_to.active_element.send_keys(Keys.ARROW_RIGHT)
+    assert image.get_attribute("src") != first
+    page.switch_to.active_element.send_keys(Keys.ARROW_LEFT)
+    assert image.get_attribute("src") == first
+    page.switch_to.active_element.send_keys(Keys.ESCAPE)
+    assert not dialog.is_displayed()
+    assert page.switch_to.active_element == buttons[0]
+    assert console(page) == []
+
+
+def test_the_strip_shows_every_removal_and_marks_the_culprit(page: Chrome, done: Done) -> None:
+    for card in shown(page)[:EXPLAINED]:
+        shots = card.find_elements(By.CSS_SELECTOR, ".shot")
+        assert len(shots) == 6  # nothing left out, and each of five objects
+        blamed = [k for k, shot in enumerate(shots) if "culprit" in (shot.get_attribute("class") or "")]
+        says = card.find_element(By.CSS_SELECTOR, ".why").text
+        match = re.search(r"\(object (\d)\) is to blame", says)
+        assert blamed == ([int(match[1]) + 1] if match else [])
+        assert "every probability are exactly the same" in says
+
+
+def test_every_picture_and_control_has_a_name(page: Chrome) -> None:
+    nameless = page.execute_script(
+        "return [...document.querySelectorAll('button, select, input, img, [role=region], section, article')]"
+        ".filter(e => !e.closest('dialog') && !(e.alt || e.textContent.trim() || e.getAttribute('aria-label')"
+        " || e.labels?.length || e.querySelector('img[alt]'))).length"
+    )
+    assert nameless == 0
+
+
+def test_a_phone_does_not_scroll_sideways(page: Chrome) -> None:
+    page.set_window_size(500, 800)
+    try:
+        assert page.execute_script("return document.documentElement.scrollWidth <= window.innerWidth")
+    finally:
+        page.set_window_size(1200, 1000)
+
+
+def test_the_comparison_page(browser: Chrome, done: Done, tmp_path: Path) -> None:
+    other = run(tmp_path, ["target.kind=threshold", "search.steps=0"], "other")
+    path = tmp_path / "comparison.html"
+    write_comparison(compare([done.folder, other.folder]), path)
+    browser.get(path.as_uri())
+    assert console(browser) == []
+    table = browser.find_element(By.CSS_SELECTOR, "[aria-label='Paired tests']").text
+    assert "right answers" in table
+    assert browser.find_element(By.CSS_SELECTOR, "[aria-label='Runs']").text.count("FOUND") == 2
+
+
+def test_a_run_is_not_compared_with_itself(done: Done) -> None:
+    with pytest.raises(InputError, match="twice"):
+        compare([done.folder, done.folder])
+
+
+def test_other_questions_are_not_tested(done: Done, tmp_path: Path) -> None:
+    other = run(tmp_path, ['question="How many blue things are there?"', "search.steps=0"], "other")
+    found = compare([done.folder, other.folder])
+    assert found.tests == ()
+    assert "different questions" in found.unpaired[0]
+
+
+def test_other_scenes_are_not_tested(done: Done, tmp_path: Path) -> None:
+    other = run(tmp_path, ["search.seed=9", "search.steps=0"], "other")
+    assert "no prior scene is in both" in compare([done.folder, other.folder]).unpaired[0]
