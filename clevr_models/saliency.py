@@ -40,7 +40,8 @@ class SmoothGrad:
 class PathIntegral:
     """Integrated gradients along the line from a baseline picture (Sundararajan et al. 2017, arXiv:1703.01365, eq. 1).
 
-    Gauss-Legendre quadrature with `steps` points: with 32, sums of the shipped model were up to 19 % off, with 128 up to 2.4 %.
+    Gauss-Legendre quadrature with `steps` points: with 32, sums of the shipped model were up to 19 % off, with 128 up
+    to 2.4 %, and no less with 256.
     """
 
     steps: int = 128

@@ -33,7 +33,7 @@ class Culprit:
         if self.tied:
             names = ", ".join(map(str, self.tied))
             return (
-                f"Objects {names} are equally to blame: without any one of them the confidence changes by "
+                f"Objects {names} are equally to blame: without any one of them the confidence changes by about "
                 f"{self.effect:+.3f}."
             )
         return f"No object matters: no removal lowers the confidence by {NOTICEABLE:g} or more."

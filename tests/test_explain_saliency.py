@@ -74,6 +74,7 @@ def test_a_model_that_looks_at_one_object_is_seen_to(index: int, tmp_path: Path)
     with explained(tmp_path, looks_at({index: 18.0})) as (_, made):
         assert made.culprit.index == index
         assert made.saliency is not None
+        assert made.saliency.answers == ("1",)
         assert [found.method for found in made.saliency.maps] == [SMOOTHGRAD, INTEGRATED]
         for found_map in made.saliency.maps:
             row = scene_agreement(made, found_map)
