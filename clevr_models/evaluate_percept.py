@@ -13,13 +13,13 @@ from typing import NamedTuple
 import numpy as np
 import torch
 
+from artifacts.weights import card_path, read_card
 from clevr_models.answers import ANSWERS
 from clevr_models.calibrate_percept import look, match
 from clevr_models.object_table import ObjectTable
 from clevr_models.percept import PerceptModel, load_percept
 from clevr_models.percept_data import Asked, Scenes, data_hash, load_questions, load_scenes
 from clevr_models.program_kinds import ATTRIBUTE_VALUES, Program
-from clevr_models.weights import card_path, read_card
 
 Z95 = 1.959964  # 97.5 % point of the normal distribution
 BINS = (0.0, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 0.99, 1.0)

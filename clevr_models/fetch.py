@@ -2,30 +2,26 @@
 
 from __future__ import annotations
 
-import http.client
 import os
-import urllib.error
-import urllib.request
 from collections.abc import Mapping
 from pathlib import Path
 from typing import NamedTuple
 
-from clevr_models.relation_network import RelationNetwork
-from clevr_models.weights import (
+from artifacts.cache import cache_root
+from artifacts.download import download
+from artifacts.weights import (
     card_path,
-    check_sha256,
     load_into,
     read_card,
     read_foreign,
     read_safetensors,
     write_safetensors,
 )
-from scenes.errors import InputError, ModelError, unknown
+from clevr_models.relation_network import RelationNetwork
+from scenes.errors import InputError, unknown
 
 REPOSITORY = "https://github.com/mesnico/RelationNetworks-CLEVR"
 RAW = "https://raw.githubusercontent.com/mesnico/RelationNetworks-CLEVR"
-TIMEOUT_S = 60.0
-LARGEST_BYTES = 64 * 2**20
 
 
 class Release(NamedTuple):
@@ -58,8 +54,7 @@ NAMES = {f"relation-network:{variant}": variant for variant in RELEASES}
 
 def default_cache() -> Path:
     """Where fetched models lie: `$TREX_CACHE/models`, or `~/.cache/bayes-trex/models`."""
-    root = os.environ.get("TREX_CACHE")
-    return (Path(root) if root else Path.home() / ".cache" / "bayes-trex") / "models"
+    return cache_root() / "models"
 
 
 def relation_path(variant: str, cache: Path | None = None) -> Path:
@@ -101,12 +96,7 @@ def _convert(variant: str, release: Release, original: Path, cache: Path) -> Pat
 
 def _download(release: Release, folder: Path) -> Path:
     by_hand = f"download {release.url} elsewhere, then `trex models fetch relation-network --from FOLDER`"
-    try:
-        with urllib.request.urlopen(release.url, timeout=TIMEOUT_S) as response:
-            data: bytes = response.read(LARGEST_BYTES)
-    except (urllib.error.URLError, http.client.HTTPException, TimeoutError, ConnectionError) as error:
-        raise ModelError(f"{release.url} could not be fetched ({error}); try again, or {by_hand}") from error
-    check_sha256(Path(release.file), data, release.sha256)
+    data = download(release.url, release.sha256, by_hand)
     path = folder / f"{release.file}.{os.getpid()}.part"
     path.write_bytes(data)
     return path

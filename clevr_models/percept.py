@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 from torch.nn import functional
 
+from artifacts.weights import expand, load_into, read_safetensors
 from clevr_models.answers import ANSWERS
 from clevr_models.bound import BoundModule
 from clevr_models.object_table import Calibration, ObjectTable, find_peaks
@@ -19,7 +20,6 @@ from clevr_models.percept_network import INPUT_SIZE, PerceptNetwork
 from clevr_models.program_kinds import Program, check_program
 from clevr_models.question import Question
 from clevr_models.soft_program import answer_log_probs
-from clevr_models.weights import load_into, read_safetensors
 from scenes.errors import InputError
 
 SHIPPED = Path(__file__).parent / "weights" / "percept.safetensors"
@@ -103,16 +103,3 @@ def channels_last(module: nn.Module) -> None:
     for parameter in module.parameters():
         if parameter.ndim == 4:
             parameter.data = parameter.data.contiguous(memory_format=torch.channels_last)
-
-
-def compact(percept: Percept) -> dict[str, Tensor]:
-    """The weights as they are shipped: convolutions in float16, the few others as they are."""
-    state = percept.state_dict().items()
-    return {name: tensor.half() if tensor.ndim >= 2 else tensor for name, tensor in state}
-
-
-def expand(state: dict[str, Tensor]) -> dict[str, Tensor]:
-    """Shipped weights as the model computes with them: float32."""
-    return {
-        name: tensor.float() if tensor.dtype == torch.float16 else tensor for name, tensor in state.items()
-    }

@@ -20,13 +20,13 @@ from pathlib import Path
 import numpy as np
 import torch
 
+from artifacts.weights import load_into, read_foreign
 from clevr_models.fetch import RELEASES
 from clevr_models.relation_network import RelationNetwork
 from clevr_models.relation_vocabulary import read_vocabulary
 from clevr_models.vocabulary_assignment import OPEN, Questions, Scores, Words, assign, kinship_scores
 from clevr_models.vocabulary_likelihood import Judge, Jury, split_words
 from clevr_models.vocabulary_questions import Answered, large_counts, phrase_questions, read_answered
-from clevr_models.weights import load_into, read_foreign
 
 SEED = 20170214
 OPEN_ANSWERS = ("7", "8", "9", "10")

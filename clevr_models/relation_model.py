@@ -11,13 +11,13 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
+from artifacts.weights import load_into, read_safetensors
 from clevr_models.answers import ANSWERS
 from clevr_models.bound import BoundModule
 from clevr_models.pictures import check_pictures
 from clevr_models.question import Question
 from clevr_models.relation_network import SIDE_PX, RelationNetwork
 from clevr_models.relation_vocabulary import RelationVocabulary, relation_vocabulary
-from clevr_models.weights import load_into, read_safetensors
 
 
 class RelationModel:

@@ -17,12 +17,12 @@ from safetensors import safe_open
 from safetensors.torch import load_file, save
 from torch import Tensor
 
+from artifacts.weights import compact, expand, load_into, read_card, read_safetensors, write_safetensors
 from clevr_models.calibrate_percept import calibrate
-from clevr_models.percept import Percept, channels_last, compact, expand
+from clevr_models.percept import Percept, channels_last
 from clevr_models.percept_data import Scenes, kept_out, load_scenes, to_pixels
 from clevr_models.percept_loss import Labels, Loss, grid_loss
 from clevr_models.percept_variety import disturb, mirror
-from clevr_models.weights import load_into, read_card, read_safetensors, write_safetensors
 from scenes.errors import InputError, RunError
 
 LEARNING_RATE = (

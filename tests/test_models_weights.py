@@ -12,11 +12,7 @@ import torch
 from relation_reference import random_state
 from torch import nn
 
-from clevr_models import fetch
-from clevr_models.fetch import Release, fetch_relation_network, list_models, relation_path, verify_model
-from clevr_models.load import load_model
-from clevr_models.relation_network import RelationNetwork
-from clevr_models.weights import (
+from artifacts.weights import (
     card_path,
     load_into,
     read_card,
@@ -25,6 +21,10 @@ from clevr_models.weights import (
     sha256_of,
     write_safetensors,
 )
+from clevr_models import fetch
+from clevr_models.fetch import Release, fetch_relation_network, list_models, relation_path, verify_model
+from clevr_models.load import load_model
+from clevr_models.relation_network import RelationNetwork
 from scenes.errors import InputError, ModelError
 
 

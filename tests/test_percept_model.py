@@ -12,11 +12,11 @@ import torch
 from numpy.typing import NDArray
 from percept_worlds import chain
 
+from artifacts.weights import compact, read_card, write_safetensors
 from clevr_models.answers import ANSWERS
 from clevr_models.object_table import find_peaks
-from clevr_models.percept import SHIPPED, Percept, PerceptModel, compact, load_percept, load_shipped
+from clevr_models.percept import SHIPPED, Percept, PerceptModel, load_percept, load_shipped
 from clevr_models.question import Question
-from clevr_models.weights import read_card, write_safetensors
 from scenes.errors import InputError
 
 CUBES = Question("How many cubes are there?", chain("scene", "filter_shape cube", "count"))

@@ -12,6 +12,7 @@ import torch
 from percept_worlds import chain
 from PIL import Image
 
+from artifacts.weights import read_card
 from clevr_models import train_percept
 from clevr_models.calibrate_percept import match
 from clevr_models.evaluate_percept import Share, evaluate, question_type, write_card
@@ -21,7 +22,6 @@ from clevr_models.percept_loss import Labels, grid_loss
 from clevr_models.percept_network import PerceptNetwork
 from clevr_models.percept_variety import disturb, mirror
 from clevr_models.program_kinds import ATTRIBUTE_VALUES
-from clevr_models.weights import read_card
 from scenes.errors import InputError, RunError
 
 SCENES = 26

@@ -9,6 +9,7 @@ import os
 import pickle
 import struct
 from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import cast
 
@@ -17,7 +18,7 @@ from safetensors import SafetensorError
 from safetensors.torch import load, save
 from torch import Tensor, nn
 
-from scenes.errors import InputError
+from scenes.errors import InputError, RunError
 
 State = Mapping[str, Tensor]
 Card = Mapping[str, object]
@@ -87,11 +88,23 @@ def check_sha256(path: Path, data: bytes, wanted: str) -> None:
 def write_safetensors(weights: Path, state: State, card: Card) -> None:
     """Weights and, beside them, their card with the sha256 added; each appears whole or not at all."""
     data = save({name: tensor.detach().cpu().contiguous() for name, tensor in state.items()})
-    weights.parent.mkdir(parents=True, exist_ok=True)
-    _write_whole(weights, data)
-    _write_whole(
+    write_whole(weights, data)
+    write_whole(
         card_path(weights), (json.dumps({**card, "sha256": sha256_of(data)}, indent=1) + "\n").encode()
     )
+
+
+def compact(module: nn.Module) -> dict[str, Tensor]:
+    """A module's weights as they are shipped: matrices and convolutions in float16, the few others as they are."""
+    state = module.state_dict().items()
+    return {name: tensor.half() if tensor.ndim >= 2 else tensor for name, tensor in state}
+
+
+def expand(state: State) -> dict[str, Tensor]:
+    """Shipped weights as a model computes with them: float32."""
+    return {
+        name: tensor.float() if tensor.dtype == torch.float16 else tensor for name, tensor in state.items()
+    }
 
 
 def read_foreign(path: Path, sha256: str | None = None) -> dict[str, Tensor]:
@@ -167,10 +180,19 @@ def _read_bytes(path: Path, what: str) -> bytes:
         raise InputError(f"{what} {path} cannot be read: {error.strerror}") from error
 
 
-def _write_whole(path: Path, data: bytes) -> None:
+def write_whole(path: Path, data: bytes) -> None:
+    """Write a file so that it is there whole or not at all, its folder too; RunError where the disk refuses."""
     temporary = path.with_name(f"{path.name}.{os.getpid()}.part")
-    with temporary.open("wb") as stream:
-        stream.write(data)
-        stream.flush()
-        os.fsync(stream.fileno())
-    temporary.replace(path)
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with temporary.open("wb") as stream:
+            stream.write(data)
+            stream.flush()
+            os.fsync(stream.fileno())
+        temporary.replace(path)
+    except OSError as error:
+        with suppress(OSError):
+            temporary.unlink(missing_ok=True)
+        raise RunError(
+            f"{path} cannot be written: {error.strerror or error}; free some space or choose another folder"
+        ) from error

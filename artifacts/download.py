@@ -1,0 +1,28 @@
+"""Published files from their own address, checked by sha256."""
+
+from __future__ import annotations
+
+import http.client
+import urllib.error
+import urllib.request
+from pathlib import Path
+
+from artifacts.weights import check_sha256
+from scenes.errors import ModelError
+
+TIMEOUT_S = 60.0
+LARGEST_BYTES = 64 * 2**20
+
+
+def download(url: str, sha256: str, by_hand: str) -> bytes:
+    """The file at a URL; ModelError where the network does not give it, InputError where it is not the published one.
+
+    `by_hand` says what to do without a network.
+    """
+    try:
+        with urllib.request.urlopen(url, timeout=TIMEOUT_S) as response:
+            data: bytes = response.read(LARGEST_BYTES)
+    except (urllib.error.URLError, http.client.HTTPException, TimeoutError, ConnectionError) as error:
+        raise ModelError(f"{url} could not be fetched ({error}); try again, or {by_hand}") from error
+    check_sha256(Path(url.rsplit("/", 1)[-1]), data, sha256)
+    return data
