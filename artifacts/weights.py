@@ -114,6 +114,16 @@ def read_foreign(path: Path, sha256: str | None = None) -> dict[str, Tensor]:
     InputError says whether the file is missing, not the published one (where its sha256 is given), cut, or holds
     more than tensors.
     """
+    found, _ = read_checkpoint(path, sha256)
+    if not isinstance(found, dict) or not all(isinstance(value, Tensor) for value in found.values()):
+        raise InputError(
+            f"checkpoint {path} holds a {type(found).__name__}, not a state dict: save `module.state_dict()`"
+        )
+    return {str(name).removeprefix("module."): value for name, value in found.items()}
+
+
+def read_checkpoint(path: Path, sha256: str | None = None) -> tuple[object, str]:
+    """What a torch checkpoint holds (tensors, containers, numbers and text, or InputError as above), and its sha256."""
     data = _read_bytes(path, "checkpoint")
     if sha256 is not None:
         check_sha256(path, data, sha256)
@@ -125,11 +135,7 @@ def read_foreign(path: Path, sha256: str | None = None) -> dict[str, Tensor]:
         raise InputError(
             f"checkpoint {path} is truncated or damaged ({type(error).__name__}: {error}); get it again"
         ) from error
-    if not isinstance(found, dict) or not all(isinstance(value, Tensor) for value in found.values()):
-        raise InputError(
-            f"checkpoint {path} holds a {type(found).__name__}, not a state dict: save `module.state_dict()`"
-        )
-    return {str(name).removeprefix("module."): value for name, value in found.items()}
+    return found, sha256_of(data)
 
 
 def _refusal(path: Path, reason: str) -> str:
