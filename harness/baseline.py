@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
 from harness.findings import NO_ANSWER, Findings
 from harness.manifest import Manifest
-from harness.query import Query
+from harness.wording import world_words
 from inference.importance import Interval, clopper_pearson
 
 
@@ -160,15 +159,6 @@ def beside_run(name: str, manifest: Manifest, findings: Findings, named: Sequenc
     """The figures of a run, by the same rule for mistakes."""
     wrong = sum(is_mistake(found.truth, found.answer, named) for found in findings.found)
     return BesideRun(name, findings.ending, len(findings.found), wrong, findings.renders)
-
-
-def world_words(query: Query) -> str:
-    """The query's world: "5 objects, no cube, cone introduced"."""
-    low, high = query.scene.objects
-    parts = [f"{low}" if low == high else f"{low} to {high}"]
-    parts[0] += " object" if high == 1 else " objects"
-    parts += [f"no {what}" for what in query.scene.revoke]
-    return ", ".join(parts + [f"{Path(which).stem} introduced" for which in query.scene.introduce])
 
 
 def in_order(answers: set[str]) -> tuple[str, ...]:

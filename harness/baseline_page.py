@@ -11,8 +11,8 @@ from harness.baseline import Baseline, Seen
 from harness.baseline_count import Looked
 from harness.baseline_pictures import Shown
 from harness.baseline_words import WORLD_RULE, covered, rate_words, run_words
-from harness.percent import percent
 from harness.report import TEMPLATES
+from harness.wording import percent
 
 PAGE = "baseline.html"
 MOST_PICTURES = 200  # of hits on the page; all of them are in baseline.json

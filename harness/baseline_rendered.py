@@ -8,7 +8,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
-from typing import cast
 
 from harness.baseline_examples import Example, Problem
 from harness.query import RenderSection
@@ -16,7 +15,6 @@ from harness.run_folder import check_free
 from harness.wiring import open_renderer
 from inference.rng import stream
 from render.cache import CachedRenderer
-from render.renderer import SceneRenderer
 from scenes.errors import InputError
 from scenes.prior import ScenePrior
 from scenes.scene import Scene, scene_from_dict, scene_to_dict
@@ -63,7 +61,7 @@ class RenderedScenes:
 
     def __iter__(self) -> Iterator[Example]:
         inner = open_renderer(self.render, self.prior.vocabulary)
-        renderer = CachedRenderer(cast(SceneRenderer, inner), self.cache / "pictures")
+        renderer = CachedRenderer(inner, self.cache / "pictures")
         check_free(self.cache)
         try:
             scenes = enumerate(self.scenes())

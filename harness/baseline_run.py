@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from harness.baseline import Baseline, world_words
+from harness.baseline import Baseline
 from harness.baseline_beside import put_beside
 from harness.baseline_count import AskedQuery, Looked, Tell, look, named_answers
 from harness.baseline_examples import Examples, Problem
@@ -20,6 +20,7 @@ from harness.fingerprint import model_fingerprint
 from harness.render_files import everything
 from harness.run_folder import check_out, write_atomic
 from harness.wiring import Plan
+from harness.wording import world_words
 from scenes.errors import InputError, unknown
 from scenes.prior import ScenePrior
 from scenes.vocabulary import Vocabulary

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from harness.baseline import Baseline, BesideRun, Rate
-from harness.percent import percent
+from harness.wording import percent
 
 WORLD_RULE = (
     "In the query's world means: each object may occur there; how many objects there are is not asked."

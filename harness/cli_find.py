@@ -19,8 +19,9 @@ from harness.draw_log import read_draws
 from harness.find import FINDINGS, Done, check, conclude_run, find, resume
 from harness.progress import Progress, Silent, Watch
 from harness.query import SceneSection
-from harness.report import goal, headline, model_words, world_words
+from harness.report import goal, headline, model_words
 from harness.run_folder import open_run, write_atomic
+from harness.wording import world_words
 from scenes.errors import InputError, RunError, unknown
 
 FORMATS = ("html", "netcdf")
@@ -68,8 +69,14 @@ def run_check(query: Path, overrides: Sequence[str], as_json: bool) -> None:
     typer.echo(f"model     {plan.model_name}")
     render = plan.query.render
     typer.echo(
-        f"renders   at most {most}: preset {render.preset}, device {render.device}, {render.processes} processes"
+        f"renders   at most {most}: preset {render.preset}, device {render.device}, {_processes(render.processes)}"
     )
+
+
+def _processes(asked: int | None) -> str:
+    if asked is None:
+        return "a process a core (4 at most)"
+    return f"{asked} process{'' if asked == 1 else 'es'}"
 
 
 def run_report(runs: Sequence[Path], form: str, out: Path | None, baseline: Path | None) -> None:
@@ -132,7 +139,9 @@ def _show(done: Done, as_json: bool) -> None:
         return
     manifest = done.manifest
     verb, answers = goal(manifest)
-    typer.echo(f"{model_words(manifest)} {verb} {' and '.join(answers)}; world: {world_words(manifest)}")
+    typer.echo(
+        f"{model_words(manifest)} {verb} {' and '.join(answers)}; world: {world_words(manifest.query)}"
+    )
     for number, found in enumerate(done.findings.found[:10], start=1):
         says = f"{found.answer} ({found.answers[0][1]:.3f})"
         typer.echo(

@@ -18,7 +18,9 @@ def render(
     objects: Annotated[str, typer.Option(help="How many objects --prior has: 5, or 3-10.")] = "3-10",
     preset: Annotated[str, typer.Option(help="clevr, reference, fast or draft.")] = "fast",
     device: Annotated[str, typer.Option(help="auto, cpu, cuda, optix, hip, oneapi or metal.")] = "auto",
-    processes: Annotated[int, typer.Option(help="Blender processes.")] = 1,
+    processes: Annotated[
+        int | None, typer.Option(help="Blender processes; one a core, up to 4, if not given.")
+    ] = None,
     parity: Annotated[
         Path | None,
         typer.Option(help="Re-render the official scenes in this folder; write the page of pairs."),

@@ -13,9 +13,9 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from harness.draw_log import read_draws
 from harness.findings import NO_ANSWER, Findings, find_out, true_answer
 from harness.manifest import Manifest
-from harness.percent import percent
-from harness.report import TEMPLATES, goal, model_words, picture_url, scene_words, world_words
+from harness.report import TEMPLATES, goal, model_words, picture_url, scene_words
 from harness.run_folder import RunFolder, open_run, write_atomic
+from harness.wording import percent, world_words
 from inference.paired import Paired, paired
 from inference.types import Draw
 from scenes.errors import InputError, RunError
@@ -43,7 +43,7 @@ class Compared:
     def asked(self) -> str:
         """What for, in words."""
         verb, answers = goal(self.manifest)
-        return f"{verb} {' and '.join(answers)}; world of {world_words(self.manifest)}"
+        return f"{verb} {' and '.join(answers)}; world of {world_words(self.manifest.query)}"
 
     @property
     def renders_each(self) -> float | None:

@@ -23,7 +23,7 @@ from rich.progress import (
     TimeRemainingColumn,
 )
 
-from render.blender import BlenderRenderer
+from render.blender import BlenderRenderer, default_processes
 from render.picture import Bytes, Picture
 from scenes.clevr_json import from_clevr, to_clevr
 from scenes.english import phrase
@@ -70,7 +70,7 @@ class DatasetPlan:
         return f"CLEVR_{self.split}_{index:06d}.png"
 
 
-def render_dataset(out: Path, plan: DatasetPlan, device: str = "auto", processes: int = 1) -> Path:
+def render_dataset(out: Path, plan: DatasetPlan, device: str = "auto", processes: int | None = None) -> Path:
     """Writes images/, masks/, scenes/ and questions/ of one split below `out`; gives the scenes file.
 
     What is there already is kept, and the rest is added; raises InputError where it was made by another plan.
@@ -79,7 +79,7 @@ def render_dataset(out: Path, plan: DatasetPlan, device: str = "auto", processes
     for folder in ("images", "masks"):
         (out / folder / plan.split).mkdir(parents=True, exist_ok=True)
     lines.parent.mkdir(parents=True, exist_ok=True)
-    with BlenderRenderer(plan.preset, device, processes=processes) as renderer:
+    with BlenderRenderer(plan.preset, device, processes=processes or default_processes()) as renderer:
         _check_same(out / f"{plan.split}.plan.json", plan, renderer.key)
         with lines.open("a+b") as log:
             done = _whole_lines(log)

@@ -17,10 +17,7 @@ from harness.reopen import reopened
 from harness.run_folder import RunFolder, check_free, open_run, write_atomic
 from harness.scene_scores import CACHE, open_scores
 from harness.wiring import World
-from render.blender import usable_cores
 from scenes.errors import InputError, RunError
-
-MOST_PROCESSES = 4  # unless more are asked for: each holds some 400 MB
 
 
 class Watcher(Protocol):
@@ -55,8 +52,8 @@ class Explained:
 def explain(path: Path, options: Options, watcher: Watcher, processes: int | None = None) -> Explained:
     """Explains the scenes of a run; what is there already is not made again.
 
-    `processes` render, no picture depends on how many: those of the run where None, or on the CPU one a core, up to
-    MOST_PROCESSES. RunError where the run has found nothing, or is not what is here now.
+    `processes` render, the run's own number where None; no picture depends on it. RunError where the run has found
+    nothing, or is not what is here now.
     """
     _check(options, processes)
     with open_run(path, for_writing=True) as folder:
@@ -65,15 +62,9 @@ def explain(path: Path, options: Options, watcher: Watcher, processes: int | Non
         if not all(is_complete(made, options) for made in old):
             check_free(path)
             _prepare(folder, old)
-            with reopened(folder, processes or _processes(folder)) as world:
+            with reopened(folder, processes) as world:
                 old = _make(world, folder, found, old, options, watcher)
         return Explained(path, tuple(made for made in old if made is not None))
-
-
-def _processes(folder: RunFolder) -> int:
-    on_cpu = folder.manifest.made.renderer.endswith("device=cpu")
-    own = folder.manifest.query.render.processes
-    return max(own, min(MOST_PROCESSES, usable_cores())) if on_cpu else own
 
 
 def _make(

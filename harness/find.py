@@ -10,18 +10,19 @@ from pathlib import Path
 
 from harness.findings import Findings, find_out, scene_records, to_json
 from harness.journal import Journal
-from harness.manifest import Facts, Manifest, differences, versions
+from harness.manifest import Facts, Manifest, versions
 from harness.progress import Progress
 from harness.query import ProgramStep
 from harness.query_file import parse_query, read_text
 from harness.records import Record
+from harness.reopen import reopened
 from harness.report import write_report
 from harness.run_folder import DRAWS, FINISHED, RunFolder, check_out, create, is_run, open_run
 from harness.search import Search
 from harness.sessions import session
-from harness.wiring import Plan, World, close_renderer, make_plan, open_world
+from harness.wiring import Plan, World, make_plan, open_world
 from scenes.clevr_json import write_scenes
-from scenes.errors import InputError, RunError
+from scenes.errors import InputError
 
 FINDINGS = "findings.json"
 SCENES = "found_scenes.json"
@@ -61,25 +62,14 @@ def find(path: Path, overrides: Sequence[str], out: Path | None, progress: Progr
             tell(place)
             return _begin(world, folder, progress)
     finally:
-        close_renderer(world.renderer)
+        world.renderer.close()
 
 
 def resume(path: Path, progress: Progress, tell: Tell) -> Done:
     """Go on with a run where it was stopped; RunError where what it was made of is not what is here now."""
-    with open_run(path, for_writing=True) as folder:
-        manifest = folder.manifest
-        world = open_world(make_plan(manifest.query, Path(manifest.folder)))
-        try:
-            changed = differences(manifest.made, world.made)
-            if changed:
-                raise RunError(
-                    f"{path} cannot go on, its draws would differ: {'; '.join(changed)}; "
-                    "bring that back, or start a new run"
-                )
-            tell(path)
-            return _carry_out(world, folder, progress)
-        finally:
-            close_renderer(world.renderer)
+    with open_run(path, for_writing=True) as folder, reopened(folder) as world:
+        tell(path)
+        return _carry_out(world, folder, progress)
 
 
 def conclude_run(folder: RunFolder, records: Sequence[Record]) -> Done:

@@ -82,11 +82,14 @@ class ModelSection(Section):
 
 
 class RenderSection(Section):
-    """How scenes become pictures; "fake" is flat colors without Blender, for tests."""
+    """How scenes become pictures; "fake" is flat colors without Blender, for tests.
+
+    `processes`: those of Blender; one a core, up to four, where it is not said. No picture depends on it.
+    """
 
     preset: str = "fast"
     device: str = "auto"
-    processes: Annotated[Count, Field(ge=1, le=256)] = 1
+    processes: Annotated[Count, Field(ge=1, le=256)] | None = None
 
 
 class SearchSection(Section):

@@ -12,7 +12,7 @@ import numpy as np
 from PIL import Image
 
 from harness.shapes import read_card, shipped_names
-from render.blender import BlenderRenderer
+from render.blender import BlenderRenderer, default_processes
 from scenes.clevr_json import from_clevr, read_scenes
 from scenes.errors import InputError
 from scenes.prior import ScenePrior
@@ -79,10 +79,12 @@ def _one(data: object, vocabulary: Vocabulary, path: Path) -> Scene:
     return from_clevr(data, vocabulary, path.name) if is_clevr else scene_from_dict(data)
 
 
-def render_files(source: Source, out: Path, preset: str, device: str, processes: int) -> Iterator[Path]:
+def render_files(
+    source: Source, out: Path, preset: str, device: str, processes: int | None
+) -> Iterator[Path]:
     """Writes NAME.png, NAME.mask.png and NAME.json for each scene, and gives the path of each picture."""
     named = source.scenes()
-    with BlenderRenderer(preset, device, everything(), processes) as renderer:
+    with BlenderRenderer(preset, device, everything(), processes or default_processes()) as renderer:
         for first in range(0, len(named), BATCH):
             part = named[first : first + BATCH]
             pictures = renderer.render([scene for _, scene in part])

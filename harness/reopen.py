@@ -8,27 +8,28 @@ from pathlib import Path
 
 from harness.manifest import differences
 from harness.run_folder import RunFolder
-from harness.wiring import World, close_renderer, make_plan, open_world
+from harness.wiring import World, make_plan, open_world
 from scenes.errors import RunError
 
 
 @contextmanager
-def reopened(folder: RunFolder, processes: int) -> Iterator[World]:
+def reopened(folder: RunFolder, processes: int | None = None) -> Iterator[World]:
     """The model, renderer and vocabulary of a run; RunError where one of them is not what it was.
 
     `processes` that render replace the run's own: no picture depends on their number.
     """
     manifest, query = folder.manifest, folder.manifest.query
-    render = query.render.model_copy(update={"processes": processes})
-    query = query.model_copy(update={"render": render})
+    if processes is not None:
+        render = query.render.model_copy(update={"processes": processes})
+        query = query.model_copy(update={"render": render})
     world = open_world(make_plan(query, Path(manifest.folder)))
     try:
         changed = differences(manifest.made, world.made)
         if changed:
             raise RunError(
-                f"{folder.path} cannot be gone on with, its scenes would score otherwise: {'; '.join(changed)}; "
+                f"{folder.path} cannot go on, its scenes would score otherwise: {'; '.join(changed)}; "
                 "bring that back, or start a new run"
             )
         yield world
     finally:
-        close_renderer(world.renderer)
+        world.renderer.close()

@@ -18,11 +18,11 @@ from harness.explanation import read_explanations
 from harness.findings import Findings, FoundScene
 from harness.found import RULE
 from harness.manifest import Manifest
-from harness.percent import percent
 from harness.run_folder import REPORT, RunFolder
 from harness.saliency_agreement import agreements
 from harness.sessions import read_sessions
 from harness.strips import Strip, object_words, strips
+from harness.wording import percent, world_words
 from inference.diagnostics import by_chain
 from scenes.scene import Scene
 
@@ -98,7 +98,7 @@ def report_html(folder: RunFolder, findings: Findings) -> str:
         goal=goal(manifest),
         reasons=SHOWN_REASONS,
         model=model_words(manifest),
-        world=world_words(manifest),
+        world=world_words(manifest.query),
         target=manifest.target.describe(),
         target_answers=_target_answers(manifest),
         plots=_plots(manifest, findings),
@@ -145,19 +145,6 @@ def goal(manifest: Manifest) -> tuple[str, tuple[str, ...]]:
             return "gives", tuple(f"{a}: {percent(p)}" for a, p in zip(answers, shares, strict=True))
         case "probabilities":
             return "gives", tuple(f"{a}: {percent(p)}" for a, p in target.probabilities.items())
-
-
-def world_words(manifest: Manifest) -> str:
-    """The world of the query: "5 objects, without cube, with cone"."""
-    scene = manifest.query.scene
-    low, high = scene.objects
-    objects = f"{low} objects" if low == high else f"{low} to {high} objects"
-    if (low, high) == (1, 1):
-        objects = "1 object"
-    parts = [objects]
-    parts += [f"no {what}" for what in scene.revoke]
-    parts += [f"{Path(which).stem} introduced" for which in scene.introduce]
-    return ", ".join(parts)
 
 
 def model_words(manifest: Manifest) -> str:

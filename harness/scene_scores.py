@@ -16,7 +16,6 @@ from inference.ablation import margin
 from inference.scoring import Scored, Scorer
 from render.cache import CachedRenderer
 from render.picture import Bytes, Picture
-from render.renderer import SceneRenderer
 from scenes.edits import Edit
 from scenes.scene import Scene
 from scenes.validity import is_valid
@@ -36,7 +35,7 @@ class SceneScores:
     @property
     def batch(self) -> int:
         """How many scenes are rendered between two looks at the clock."""
-        return max(8, 4 * self.world.plan.query.render.processes)
+        return max(8, 4 * (self.world.plan.query.render.processes or 0))
 
     def fresh(self, scene: Scene) -> Score:
         """The score of a scene, rendered past the cache."""
@@ -101,8 +100,7 @@ class SceneScores:
 
 def open_scores(world: World, folder: RunFolder, tell: Callable[[int], None]) -> SceneScores:
     """The scores of a run's world, pictures cached below its explanations."""
-    inner = cast(SceneRenderer, world.renderer)  # whatever renders scenes here can also be closed
-    cache = CachedRenderer(inner, folder.path / FOLDER / CACHE)
+    cache = CachedRenderer(world.renderer, folder.path / FOLDER / CACHE)
     return SceneScores(world, folder, Scorer(cache, world.plan.bound), tell)
 
 

@@ -28,6 +28,7 @@ from scenes.scene import Scene
 
 MIN_HITS = 10  # with fewer prior hits a target does not count as common
 CONTROL_SEED = 1 << 32  # added to the query's seed, so that the control's chains draw other numbers
+BATCH = 8  # prior scenes between two decisions; the same on every machine, so that any of them can resume
 
 
 def decide(draws: Sequence[Draw[Scene]], target: GaussianTarget, options: SearchSection) -> HowOften:
@@ -67,7 +68,7 @@ class Search:
         self._world, self._folder, self._journal, self._progress = world, folder, journal, progress
         self._target = world.plan.target
         self._options = world.plan.query.search
-        self._batch = max(4, 2 * world.plan.query.render.processes)
+        self._batch = max(BATCH, 2 * (world.plan.query.render.processes or 0))
         self._found = FoundScenes(self._target)
 
     def run(self) -> None:

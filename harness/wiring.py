@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 from clevr_models.question import ProgramStep, Question
 from harness.aim import make_target
@@ -19,7 +19,7 @@ from inference.kernel import Metropolis
 from inference.scoring import Scorer
 from inference.targets import GaussianTarget
 from inference.types import Generator, Proposal
-from render.picture import Picture
+from render.renderer import SceneRenderer
 from scenes.edits import removals
 from scenes.errors import InputError
 from scenes.prior import ScenePrior
@@ -33,19 +33,6 @@ if TYPE_CHECKING:  # importing torch takes seconds
 
 FAKE = "fake"  # as preset: flat colors, no Blender; as model: counts the area of a color, no torch
 FAKE_SIZE = (120, 80)
-
-
-class SceneRenderer(Protocol):
-    """Blender, the cache or the fake."""
-
-    @property
-    def key(self) -> str:
-        """All that determines the pixels besides the scene."""
-        ...
-
-    def render(self, zs: Sequence[Scene]) -> Sequence[Picture]:
-        """One picture a scene, in the same order."""
-        ...
 
 
 @dataclass(frozen=True)
@@ -144,9 +131,11 @@ def open_renderer(section: RenderSection, vocabulary: Vocabulary) -> SceneRender
         from render.fake import FakeRenderer
 
         return FakeRenderer(*FAKE_SIZE, vocabulary=vocabulary)
-    from render.blender import BlenderRenderer
+    from render.blender import BlenderRenderer, default_processes
 
-    return BlenderRenderer(section.preset, section.device, vocabulary, section.processes)
+    return BlenderRenderer(
+        section.preset, section.device, vocabulary, section.processes or default_processes()
+    )
 
 
 def picture_size(section: RenderSection) -> tuple[int, int]:
@@ -157,13 +146,6 @@ def picture_size(section: RenderSection) -> tuple[int, int]:
         return FAKE_SIZE
     preset = preset_named(section.preset)
     return preset.width, preset.height
-
-
-def close_renderer(renderer: SceneRenderer) -> None:
-    """End the processes of a renderer that has some."""
-    close = getattr(renderer, "close", None)
-    if callable(close):
-        close()
 
 
 def _check_search(query: Query) -> None:

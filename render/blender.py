@@ -26,6 +26,7 @@ from scenes.vocabulary import CLEVR, Vocabulary
 
 PIXELS_VERSION = 1  # raise whenever this package's code makes other pixels of the same scene
 log = logging.getLogger(__name__)
+MOST_PROCESSES = 4  # unless more are asked for: each holds some 400 MB
 
 
 class BlenderRenderer:
@@ -105,6 +106,11 @@ class BlenderRenderer:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.close()
+
+
+def default_processes() -> int:
+    """One process a core, which is faster than one process with a thread a core; at most MOST_PROCESSES."""
+    return min(MOST_PROCESSES, usable_cores())
 
 
 def usable_cores() -> int:

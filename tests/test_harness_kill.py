@@ -23,7 +23,7 @@ SEARCHES = {
     "random walk": ["search.kernel=random_walk"],
     "stops when found": ["search.stop_when_found=4", "search.steps=40"],
     "common": [
-        "search.prior_scenes=20",
+        "search.prior_scenes=60",
         "search.common_rate=0.001",
         "target.kind=threshold",
         "target.threshold=0.01",

@@ -16,9 +16,9 @@ from harness.find import Done, conclude_run, find
 from harness.findings import NO_ANSWER, true_answer
 from harness.netcdf import write_netcdf
 from harness.progress import Silent
-from harness.percent import percent
 from harness.report import goal
 from harness.run_folder import open_run
+from harness.wording import percent
 from scenes.clevr_json import read_scenes
 from scenes.programs import Step, execute
 
