@@ -32,7 +32,9 @@ def dataset_render(
     split: Annotated[str, typer.Option(help="train, val, ...: another split, other scenes.")] = "train",
     preset: Annotated[str, typer.Option(help="clevr, reference, fast or draft.")] = "fast",
     objects: Annotated[str, typer.Option(help="How many objects: 5, or 3-10.")] = "3-10",
-    processes: Annotated[int, typer.Option(help="Blender processes.")] = 1,
+    processes: Annotated[
+        int | None, typer.Option(help="Blender processes; one a core, up to 4, if not given.")
+    ] = None,
     device: Annotated[str, typer.Option(help="auto, cpu, cuda, optix, hip, oneapi or metal.")] = "auto",
     questions_per_scene: Annotated[int, typer.Option(help="Questions asked about each scene.")] = 10,
 ) -> None:
