@@ -150,6 +150,12 @@ def _refusal(path: Path, reason: str) -> str:
 
 def load_into(module: nn.Module, state: State, source: Path) -> None:
     """Fill a module; InputError lists tensors that are missing, left over or of another shape."""
+    check_fits(module, state, source)
+    module.load_state_dict(module.state_dict() | dict(state))
+
+
+def check_fits(module: nn.Module, state: State, source: Path) -> None:
+    """InputError unless the tensors are those of the module by name and shape; it may be on the meta device."""
     wanted = module.state_dict()
     optional = {
         name for name in wanted if name.endswith("num_batches_tracked")
@@ -170,7 +176,6 @@ def load_into(module: nn.Module, state: State, source: Path) -> None:
         raise InputError(
             f"weights {source} are not of {type(module).__name__}: {'; '.join(problems)}; name the right model"
         )
-    module.load_state_dict(wanted | dict(state))
 
 
 def _some(names: list[str]) -> str:
