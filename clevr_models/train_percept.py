@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import json
 import math
 import time
-from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import cast
@@ -13,17 +11,15 @@ from typing import cast
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from safetensors import safe_open
-from safetensors.torch import load_file, save
-from torch import Tensor
 
+from artifacts.checkpoint import load_checkpoint, save_checkpoint
 from artifacts.weights import compact, expand, load_into, read_card, read_safetensors, write_safetensors
 from clevr_models.calibrate_percept import calibrate
 from clevr_models.percept import Percept, channels_last
 from clevr_models.percept_data import Scenes, kept_out, load_scenes, to_pixels
 from clevr_models.percept_loss import Labels, Loss, grid_loss
 from clevr_models.percept_variety import disturb, mirror
-from scenes.errors import InputError, RunError
+from scenes.errors import InputError
 
 LEARNING_RATE = (
     3e-3  # at its highest: rises over the first 5 % of the steps, then falls to zero along a cosine
@@ -110,7 +106,8 @@ def _fit(percept: Percept, scenes: Scenes, rows: NDArray[np.int64], settings: Se
     batch_size = min(settings.batch_size, len(rows))
     steps_an_epoch = max(len(rows) // max(batch_size, 1), 1)
     total = steps_an_epoch * settings.epochs
-    first = _resume(percept, optimizer, settings, out)
+    checkpoint, parts = out / "checkpoint.safetensors", ({"model": percept}, {"optimizer": optimizer})
+    first = load_checkpoint(checkpoint, *parts, asdict(settings))
     progress = _Progress(first, total, batch_size)
     saved = time.monotonic()
     for step in range(first, total):
@@ -122,7 +119,7 @@ def _fit(percept: Percept, scenes: Scenes, rows: NDArray[np.int64], settings: Se
             group["lr"] = LEARNING_RATE * _schedule(step / total)
         progress.show(step, _step(percept, optimizer, batch, rng))
         if time.monotonic() - saved > CHECKPOINT_S or step == total - 1:
-            _save(percept, optimizer, settings, step + 1, out)
+            save_checkpoint(checkpoint, *parts, step + 1, asdict(settings))
             saved = time.monotonic()
 
 
@@ -175,50 +172,3 @@ class _Progress:
             flush=True,
         )
         self.shown, self.losses = now, []
-
-
-def _save(
-    percept: Percept, optimizer: torch.optim.Optimizer, settings: Settings, step: int, out: Path
-) -> None:
-    """One file, so that weights, optimizer and step always belong together."""
-    tensors = {f"model.{name}": tensor for name, tensor in percept.state_dict().items()}
-    for index, name, tensor in _moments(optimizer):
-        tensors[f"optimizer.{index}.{name}"] = tensor
-    whole = {name: tensor.detach().cpu().contiguous() for name, tensor in tensors.items()}
-    whole["step"] = torch.tensor(step)
-    metadata = {"settings": json.dumps(asdict(settings), sort_keys=True)}
-    out.mkdir(parents=True, exist_ok=True)
-    temporary = out / "checkpoint.safetensors.part"
-    temporary.write_bytes(save(whole, metadata))
-    temporary.replace(out / "checkpoint.safetensors")
-
-
-def _moments(optimizer: torch.optim.Optimizer) -> Iterator[tuple[int, str, Tensor]]:
-    for index, parameter in enumerate(optimizer.param_groups[0]["params"]):
-        for name, tensor in optimizer.state[parameter].items():
-            yield index, name, tensor
-
-
-def _resume(percept: Percept, optimizer: torch.optim.Optimizer, settings: Settings, out: Path) -> int:
-    """Load the checkpoint of OUT, if there is one, and give the number of steps it has done."""
-    path = out / "checkpoint.safetensors"
-    if not path.exists():
-        return 0
-    if _settings_of(path) != json.loads(json.dumps(asdict(settings))):
-        raise RunError(
-            f"{path} belongs to a run with other settings ({_settings_of(path)}); choose another folder"
-        )
-    tensors = load_file(path)
-    model = {name[len("model.") :]: t for name, t in tensors.items() if name.startswith("model.")}
-    percept.load_state_dict(model)
-    for index, parameter in enumerate(optimizer.param_groups[0]["params"]):
-        prefix = f"optimizer.{index}."
-        found = {n[len(prefix) :]: t for n, t in tensors.items() if n.startswith(prefix)}
-        moved = {n: t if n == "step" else t.to(parameter.device) for n, t in found.items()}
-        optimizer.state[parameter] = moved
-    return int(tensors["step"])
-
-
-def _settings_of(path: Path) -> dict[str, object]:
-    with safe_open(path, framework="pt") as file:
-        return cast(dict[str, object], json.loads(file.metadata()["settings"]))

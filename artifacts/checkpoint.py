@@ -1,0 +1,82 @@
+"""Training that can be killed: modules, optimizers and step in one safetensors file, so that they belong together."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import cast
+
+import torch
+from safetensors import SafetensorError, safe_open
+from safetensors.torch import load_file, save
+from torch import Tensor, nn
+
+from artifacts.weights import DAMAGE, load_into, write_whole
+from scenes.errors import RunError
+
+Settings = Mapping[str, object]
+Modules = Mapping[str, nn.Module]
+Optimizers = Mapping[str, torch.optim.Optimizer]
+
+
+def save_checkpoint(
+    path: Path, modules: Modules, optimizers: Optimizers, step: int, settings: Settings
+) -> None:
+    """Write everything that training goes on from; the file is there whole or not at all."""
+    tensors = {f"{key}.{n}": t for key, module in modules.items() for n, t in module.state_dict().items()}
+    for key, optimizer in optimizers.items():
+        tensors |= {f"{key}.{index}.{name}": tensor for index, name, tensor in _moments(optimizer)}
+    whole = {name: tensor.detach().cpu().contiguous() for name, tensor in tensors.items()}
+    whole["step"] = torch.tensor(step)
+    write_whole(path, save(whole, {"settings": json.dumps(dict(settings), sort_keys=True)}))
+
+
+def load_checkpoint(path: Path, modules: Modules, optimizers: Optimizers, settings: Settings) -> int:
+    """Fill modules and optimizers and give the number of steps done; 0 where there is no checkpoint.
+
+    RunError where it belongs to a training with other settings, or is damaged.
+    """
+    if not path.exists():
+        return 0
+    try:
+        found, tensors = _settings_of(path), load_file(path)
+    except (SafetensorError, *DAMAGE) as error:
+        raise RunError(f"checkpoint {path} is damaged ({error}); remove it to begin anew") from error
+    wanted = json.loads(json.dumps(dict(settings)))
+    if found != wanted:
+        raise RunError(
+            f"{path} belongs to a run with other settings ({_difference(found, wanted)}); choose another folder"
+        )
+    for key, module in modules.items():
+        load_into(module, _below(f"{key}.", tensors), path)
+    for key, optimizer in optimizers.items():
+        _fill(optimizer, key, tensors)
+    return int(tensors["step"])
+
+
+def _moments(optimizer: torch.optim.Optimizer) -> Iterator[tuple[int, str, Tensor]]:
+    for index, parameter in enumerate(optimizer.param_groups[0]["params"]):
+        for name, tensor in optimizer.state[parameter].items():
+            yield index, name, tensor
+
+
+def _fill(optimizer: torch.optim.Optimizer, key: str, tensors: Mapping[str, Tensor]) -> None:
+    for index, parameter in enumerate(optimizer.param_groups[0]["params"]):
+        found = _below(f"{key}.{index}.", tensors)
+        moved = {n: t if n == "step" else t.to(parameter.device) for n, t in found.items()}
+        optimizer.state[parameter] = moved
+
+
+def _below(prefix: str, tensors: Mapping[str, Tensor]) -> dict[str, Tensor]:
+    return {name[len(prefix) :]: t for name, t in tensors.items() if name.startswith(prefix)}
+
+
+def _settings_of(path: Path) -> dict[str, object]:
+    with safe_open(path, framework="pt") as file:
+        return cast(dict[str, object], json.loads((file.metadata() or {})["settings"]))
+
+
+def _difference(found: Mapping[str, object], wanted: Mapping[str, object]) -> str:
+    names = [name for name in sorted(found.keys() | wanted.keys()) if found.get(name) != wanted.get(name)]
+    return ", ".join(f"{name} {found.get(name)!r}, not {wanted.get(name)!r}" for name in names)
