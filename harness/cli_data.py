@@ -7,6 +7,8 @@ from typing import Annotated
 
 import typer
 
+from harness.cli_digits import classifier, gan, vae
+
 dataset_app = typer.Typer(no_args_is_help=True, help="Make data sets of rendered scenes and questions.")
 train_app = typer.Typer(no_args_is_help=True, help="Train the models that are shipped here.")
 models_app = typer.Typer(no_args_is_help=True, help="The models at hand, and those that can be fetched.")
@@ -16,11 +18,6 @@ OUT = typer.Option(help="The folder to write to; what is there already is kept a
 
 @dataset_app.callback()
 def _dataset() -> None:
-    """A group of one command."""
-
-
-@train_app.callback()
-def _train() -> None:
     """A group of one command."""
 
 
@@ -79,6 +76,11 @@ def train_clevr(
         write_card(weights, dataset, report)
         typer.echo(report.text())
     typer.echo(f"weights: {weights}")
+
+
+train_app.command("vae")(vae)
+train_app.command("gan")(gan)
+train_app.command("classifier")(classifier)
 
 
 @models_app.command("list")

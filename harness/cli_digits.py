@@ -1,0 +1,135 @@
+"""`trex train vae`, `trex train gan` and `trex train classifier`: the models of the digit and fashion world."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+if TYPE_CHECKING:
+    from mnist_models.train import Plan
+
+DatasetName = Annotated[str, typer.Option("--dataset", help="mnist or fashion.")]
+Data = Annotated[
+    Path | None,
+    typer.Option(help="The folder of its idx files; else $TREX_DIGITS, else the cache, else fetched."),
+]
+Out = Annotated[
+    Path | None,
+    typer.Option(help="The folder to write to; into the cache if not given. It goes on from there."),
+]
+Without = Annotated[str, typer.Option(help="Classes to leave out, e.g. 3 or Trouser,Bag.")]
+Classes = Annotated[str, typer.Option(help="Only these classes, e.g. 0,1,3,6,9.")]
+Seed = Annotated[int, typer.Option(help="Another seed, other weights.")]
+Epochs = Annotated[int | None, typer.Option(help="Passes over the data; the kind's own number if not given.")]
+BatchSize = Annotated[int, typer.Option(help="Pictures a step.")]
+Device = Annotated[str, typer.Option(help="auto, cpu or cuda.")]
+Threads = Annotated[int, typer.Option(help="Torch's threads on the CPU.")]
+Judge = Annotated[
+    str | None, typer.Option(help="The classifier whose features the FID is taken by; none, no FID.")
+]
+
+
+def vae(
+    dataset: DatasetName,
+    data: Data = None,
+    out: Out = None,
+    without: Without = "",
+    classes: Classes = "",
+    seed: Seed = 1,
+    epochs: Epochs = None,
+    batch_size: BatchSize = 128,
+    device: Device = "auto",
+    threads: Threads = 1,
+    judge: Judge = None,
+) -> None:
+    """Train a variational autoencoder of 5 latents; killed at any moment, the same command goes on."""
+    _train(
+        _plan("vae", dataset, (classes, without), (seed, epochs, batch_size), (device, threads), data),
+        out,
+        judge,
+    )
+
+
+def gan(
+    dataset: DatasetName,
+    data: Data = None,
+    out: Out = None,
+    without: Without = "",
+    classes: Classes = "",
+    seed: Seed = 1,
+    epochs: Epochs = None,
+    batch_size: BatchSize = 128,
+    device: Device = "auto",
+    threads: Threads = 1,
+    judge: Judge = None,
+) -> None:
+    """Train a generative adversarial network of 5 latents; killed at any moment, the same command goes on."""
+    _train(
+        _plan("gan", dataset, (classes, without), (seed, epochs, batch_size), (device, threads), data),
+        out,
+        judge,
+    )
+
+
+def classifier(
+    dataset: DatasetName,
+    network: Annotated[
+        str, typer.Option(help="classifier, lenet, or ambiguous (appendix H).")
+    ] = "classifier",
+    data: Data = None,
+    out: Out = None,
+    without: Without = "",
+    classes: Classes = "",
+    seed: Seed = 1,
+    epochs: Epochs = None,
+    batch_size: BatchSize = 128,
+    device: Device = "auto",
+    threads: Threads = 1,
+) -> None:
+    """Train a classifier; killed at any moment, the same command goes on."""
+    from mnist_models.card import CLASSIFIERS
+    from scenes.errors import unknown
+
+    if network not in CLASSIFIERS:
+        raise unknown("network", network, CLASSIFIERS)
+    _train(
+        _plan(network, dataset, (classes, without), (seed, epochs, batch_size), (device, threads), data), out
+    )
+
+
+def _plan(
+    kind: str,
+    dataset: str,
+    named: tuple[str, str],
+    numbers: tuple[int, int | None, int],
+    place: tuple[str, int],
+    data: Path | None,
+) -> Plan:
+    from mnist_models.train import Plan
+
+    only, without = (_items(text) for text in named)
+    return Plan(kind, dataset, only, without, *numbers, *place, data)
+
+
+def _items(text: str) -> tuple[str, ...]:
+    """ "0, 1,3" as ("0", "1", "3")."""
+    return tuple(part.strip() for part in text.split(",") if part.strip())
+
+
+def _train(plan: Plan, out: Path | None, judge: str | None = None) -> None:
+    import json
+
+    from artifacts.weights import read_card
+    from harness.training_watch import TrainingWatch
+    from mnist_models.load import load_classifier, trained_models
+    from mnist_models.train import train
+
+    folder = out or trained_models()
+    judging = load_classifier(judge) if judge else None
+    typer.echo(f"writing to {folder}", err=True)
+    with TrainingWatch() as watch:
+        weights = train(plan, folder, judging, watch.update)
+    typer.echo(json.dumps(read_card(weights)["figures"], indent=1))
+    typer.echo(f"weights: {weights}")

@@ -1,0 +1,50 @@
+"""What a weights file of this world says of itself: which network, of which data set, with which classes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import cast
+
+from artifacts.weights import Card, card_path
+from mnist_models.datasets import SOURCES
+from scenes.errors import InputError
+
+CLASSIFIERS = ("classifier", "lenet", "ambiguous")
+DECODERS = ("vae", "gan")
+KINDS = (*CLASSIFIERS, *DECODERS)
+ARCHITECTURES = {
+    "classifier": "conv 32 k3, ReLU, conv 64 k3, maxpool 2, fc 128, ReLU, fc K; dropout .25 and .5 in training",
+    "ambiguous": "as classifier; trained by KL to 1/2 on the true class and 1/2 on the next (appendix H)",
+    "lenet": "conv 20 k5, ReLU, maxpool 2, conv 50 k5, ReLU, maxpool 2, fc 500, ReLU, fc K",
+    "vae": "784-400-(5, 5), 5-400-784, ReLU, sigmoid",
+    "gan": "5-512-256-128-64 transposed convolutions k4, batch norm, ReLU; 1 channel k1, padding 2, sigmoid",
+}
+
+
+@dataclass(frozen=True)
+class DigitCard:
+    """The part of a card that loading needs, checked; `labels` are the classes that the model was trained on."""
+
+    kind: str
+    dataset: str
+    labels: tuple[str, ...]
+    sha256: str
+
+
+def parse_card(card: Card, weights: Path, kinds: tuple[str, ...]) -> DigitCard:
+    """A card whose model is of one of these kinds; InputError says what else it is, or what it lacks."""
+    kind, dataset, labels = card.get("kind"), card.get("dataset"), card.get("labels")
+    if kind not in KINDS:
+        raise InputError(
+            f"card {card_path(weights)} names no kind of digit model ({', '.join(KINDS)}): {kind!r}"
+        )
+    if kind not in kinds:
+        raise InputError(f"weights {weights} are of kind {kind!r}; {' or '.join(kinds)} is due here")
+    if dataset not in SOURCES:
+        raise InputError(f"card {card_path(weights)} names no data set ({', '.join(SOURCES)}): {dataset!r}")
+    if not isinstance(labels, list) or not labels or not all(isinstance(label, str) for label in labels):
+        raise InputError(f"card {card_path(weights)} gives no list of labels; train the model again")
+    if len(set(labels)) != len(labels):
+        raise InputError(f"card {card_path(weights)} gives a label twice; train the model again")
+    return DigitCard(kind, cast(str, dataset), tuple(labels), cast(str, card["sha256"]))

@@ -1,0 +1,48 @@
+"""A digit classifier as the search sees it, and as gradients do."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import cast
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from mnist_models.data import SIDE_PX
+from mnist_models.networks import Classifier, LeNet
+from scenes.errors import ModelError
+
+
+@dataclass(frozen=True, eq=False)
+class DigitClassifier:
+    """A trained network with the names of its K classes; `module` goes from (B, 1, 28, 28) to logits (B, K)."""
+
+    name: str
+    module: Classifier | LeNet
+    labels: tuple[str, ...]
+    dataset: str
+    sha256: str  # of the weights
+
+    def log_probs(self, images: NDArray[np.float32]) -> NDArray[np.float64]:
+        """(B, 28, 28, 1) in [0, 1] -> (B, K), natural log; one at a time, so that no row depends on another."""
+        check_digits(images)
+        pixels = torch.from_numpy(np.ascontiguousarray(images.transpose(0, 3, 1, 2)))
+        with torch.inference_mode():
+            rows = [self.differentiable_log_probs(picture[None]) for picture in pixels]
+        return torch.cat(rows).numpy() if rows else np.zeros((0, len(self.labels)))
+
+    def differentiable_log_probs(self, pixels: Tensor) -> Tensor:
+        """(B, 1, 28, 28) in [0, 1] -> (B, K) in float64: logs that do not saturate where probabilities do."""
+        return cast(Tensor, self.module(pixels)).double().log_softmax(dim=1)
+
+
+def check_digits(images: NDArray[np.float32]) -> None:
+    """ModelError unless images are float32 (B, 28, 28, 1) in [0, 1]."""
+    if images.dtype != np.float32 or images.shape[1:] != (SIDE_PX, SIDE_PX, 1):
+        raise ModelError(
+            f"pictures are {images.dtype} {images.shape}; a digit model takes float32 (B, 28, 28, 1) in [0, 1]"
+        )
+    if images.size and not (float(images.min()) >= 0.0 and float(images.max()) <= 1.0):
+        raise ModelError(f"pixels reach from {images.min():g} to {images.max():g}; they must lie in [0, 1]")

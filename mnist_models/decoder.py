@@ -1,0 +1,60 @@
+"""A decoder as renderer: latents to pictures."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import cast
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor, nn
+
+from scenes.errors import InputError
+
+
+@dataclass(frozen=True, eq=False)
+class DigitPicture:
+    """A drawn digit: pixels uint8 (28, 28, 1), 0 black."""
+
+    pixels: NDArray[np.uint8]
+
+
+@dataclass(frozen=True, eq=False)
+class DecoderRenderer:
+    """A trained decoder, in evaluation mode. `key` names all that determines a picture besides its latent.
+
+    `render` gives bytes, and it is those that `inference.scoring.Scorer` scores and a run folder keeps. `pixels` gives
+    the same pictures before rounding, differentiable, for samplers that need gradients; each pixel of the two differs
+    by at most 1/510. A sampler that weighs `pixels` aims at a slightly other density than one that weighs `render`.
+    """
+
+    name: str
+    decoder: nn.Module
+    latent: int
+    key: str
+    labels: tuple[str, ...]  # the classes that it was trained on
+    dataset: str
+
+    def render(self, zs: Sequence[NDArray[np.float64]]) -> list[DigitPicture]:
+        """One picture for each latent (d,); decoded one at a time, so that none depends on another."""
+        with torch.inference_mode():
+            return [DigitPicture(_to_bytes(self.pixels(self._row(z)))) for z in zs]
+
+    def pixels(self, z: Tensor) -> Tensor:
+        """Latents (B, d) -> pictures (B, 1, 28, 28) in [0, 1], not rounded, differentiable."""
+        return cast(Tensor, self.decoder(z))
+
+    def close(self) -> None:
+        """Nothing is held."""
+
+    def _row(self, z: NDArray[np.float64]) -> Tensor:
+        if z.shape != (self.latent,):
+            raise InputError(f"latent {z.shape} is not ({self.latent},), which {self.name} decodes")
+        return torch.from_numpy(np.asarray(z, np.float32)[None])
+
+
+def _to_bytes(image: Tensor) -> NDArray[np.uint8]:
+    rounded: NDArray[np.uint8] = (image[0, 0] * 255.0).round().to(torch.uint8).numpy()[:, :, None]
+    return rounded

@@ -1,0 +1,26 @@
+"""The prior of latents that VAE and GAN share. The proposal that belongs to it is `inference.walk.GaussianWalk`."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class StandardNormal:
+    """N(0, I) on the latents (d,)."""
+
+    d: int
+
+    def sample(self, rng: np.random.Generator) -> Floats:
+        """(d,)."""
+        return rng.standard_normal(self.d)
+
+    def log_density(self, z: Floats) -> float:
+        """Natural log, normalized; its support is everything."""
+        return float(-0.5 * (z @ z) - 0.5 * self.d * math.log(2.0 * math.pi))

@@ -1,0 +1,85 @@
+"""Classifiers and decoders by name (shipped, or trained here) or by path."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import torch
+from torch import nn
+
+from artifacts.cache import cache_root
+from artifacts.weights import expand, load_into, read_card, read_safetensors
+from mnist_models.card import CLASSIFIERS, DECODERS, DigitCard, parse_card
+from mnist_models.classify import DigitClassifier
+from mnist_models.decoder import DecoderRenderer
+from mnist_models.gan import Generator
+from mnist_models.networks import Classifier, LeNet
+from mnist_models.vae import LATENT, Vae
+from scenes.errors import InputError
+
+SHIPPED = Path(__file__).parent / "weights"
+SUFFIX = ".safetensors"
+
+
+def trained_models() -> Path:
+    """Where `trex train vae | gan | classifier` keeps weights unless told otherwise: in the user's cache."""
+    return cache_root() / "digits" / "models"
+
+
+def load_classifier(spec: str, threads: int = 1) -> DigitClassifier:
+    """A classifier, such as `mnist-classifier`, `fashion-lenet` or a path that ends in .safetensors.
+
+    InputError says what is wrong with the name or the file. Torch is set to `threads` threads.
+    """
+    weights = weights_path(spec)
+    card = parse_card(read_card(weights), weights, CLASSIFIERS)
+    network = LeNet(len(card.labels)) if card.kind == "lenet" else Classifier(len(card.labels))
+    _fill(network, weights, threads)
+    return DigitClassifier(weights.stem, network, card.labels, card.dataset, card.sha256)
+
+
+def load_decoder(spec: str, threads: int = 1) -> DecoderRenderer:
+    """A decoder, such as `mnist-vae`, `fashion-gan` or a path that ends in .safetensors; otherwise as above."""
+    weights = weights_path(spec)
+    card = parse_card(read_card(weights), weights, DECODERS)
+    decoder = _decoder(card, weights, threads)
+    key = f"{card.dataset}-{card.kind} {card.sha256[:16]}"
+    return DecoderRenderer(weights.stem, decoder, LATENT, key, card.labels, card.dataset)
+
+
+def weights_path(spec: str) -> Path:
+    """Where the weights of a spec lie; InputError where there are none."""
+    if spec.endswith(SUFFIX):
+        return Path(spec)
+    places = [folder / f"{spec}{SUFFIX}" for folder in (SHIPPED, trained_models())]
+    for place in places:
+        if "/" not in spec and place.is_file():
+            return place
+    raise InputError(
+        f"digit model {spec!r} is neither shipped nor in {places[1].parent} (there are: {_at_hand()}); "
+        "train it (trex train vae | gan | classifier) or name a path that ends in .safetensors"
+    )
+
+
+def _at_hand() -> str:
+    folders = (SHIPPED, trained_models())
+    names = {
+        path.stem for folder in folders for path in folder.glob(f"*{SUFFIX}") if "checkpoint" not in path.name
+    }
+    return ", ".join(sorted(names)) or "none"
+
+
+def _decoder(card: DigitCard, weights: Path, threads: int) -> nn.Module:
+    if card.kind == "gan":
+        generator = Generator()
+        _fill(generator, weights, threads)
+        return generator
+    vae = Vae()
+    _fill(vae, weights, threads)
+    return vae.decoder
+
+
+def _fill(module: nn.Module, weights: Path, threads: int) -> None:
+    load_into(module, expand(read_safetensors(weights)), weights)
+    module.eval().requires_grad_(False)
+    torch.set_num_threads(threads)

@@ -1,0 +1,121 @@
+"""The networks have the published sizes, and their losses the values that can be worked out."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+import torch
+from scipy import stats
+from torch import nn
+
+from mnist_models.classifier_loss import ambiguous_loss, nll_loss
+from mnist_models.gan import Discriminator, Generator, discriminator_loss, generator_loss
+from mnist_models.networks import Classifier, LeNet
+from mnist_models.vae import LATENT, Posterior, Vae, kl_to_standard_normal
+
+Z = torch.from_numpy(np.random.default_rng(1).standard_normal((3, LATENT)).astype(np.float32))
+
+
+def count(module: nn.Module) -> int:
+    return sum(parameter.numel() for parameter in module.parameters())
+
+
+def test_parameter_counts_follow_from_the_layers() -> None:
+    assert (
+        count(Vae()) == (784 * 400 + 400) + 2 * (400 * 5 + 5) + (5 * 400 + 400) + (400 * 784 + 784) == 634_794
+    )
+    assert count(Vae().decoder) == 316_784
+    convolutions = 16 * (5 * 512 + 512 * 256 + 256 * 128 + 128 * 64) + 64
+    assert count(Generator()) == convolutions + 2 * (512 + 256 + 128 + 64) == 2_795_456
+    assert (
+        count(Discriminator()) == 16 * (64 + 64 * 128) + 9 * 128 * 256 + 2 * (128 + 256) + 16 * 256 == 431_872
+    )
+    assert count(Classifier(10)) == 320 + 18_496 + (9216 * 128 + 128) + (128 * 10 + 10) == 1_199_882
+    assert count(LeNet(10)) == 520 + 25_050 + 400_500 + 5_010 == 431_080
+
+
+@pytest.mark.parametrize("decoder", [Vae().decoder, Generator()], ids=["vae", "gan"])
+def test_decoders_give_pictures_each_of_its_own_latent(decoder: nn.Module) -> None:
+    decoder.eval()
+    pictures = decoder(Z)
+    assert pictures.shape == (3, 1, 28, 28)
+    assert float(pictures.detach().min()) >= 0.0 and float(pictures.detach().max()) <= 1.0
+    assert torch.allclose(pictures[1:2], decoder(Z[1:2]), atol=1e-6)
+    decoder.train()
+    if isinstance(decoder, Generator):  # planted: left in training mode, batch norm mixes the batch
+        assert not torch.allclose(decoder(Z)[1:2], decoder.eval()(Z[1:2]), atol=1e-3)
+
+
+@pytest.mark.parametrize("network", [Classifier(4), LeNet(4)], ids=["classifier", "lenet"])
+def test_classifiers_give_one_logit_a_class(network: Classifier | LeNet) -> None:
+    pictures = torch.rand(2, 1, 28, 28)
+    assert network(pictures).shape == (2, 4)
+    features = network.eval().features(pictures)
+    assert torch.equal(network.answer(features), network(pictures)) and float(features.detach().min()) >= 0.0
+
+
+@pytest.mark.parametrize("decoder", [Vae().decoder, Generator()], ids=["vae", "gan"])
+def test_gradients_of_a_log_probability_by_the_latent_are_right(decoder: nn.Module) -> None:
+    """Central differences in float64; a kink of a ReLU within the step would fail, the seed has none."""
+    torch.manual_seed(3)
+    decoder, classifier = decoder.double().eval(), Classifier(10).double().eval()
+    z = Z[0].double()
+
+    def log_prob(at: torch.Tensor) -> torch.Tensor:
+        return classifier(decoder(at[None])).log_softmax(dim=1)[0, 3]
+
+    at = z.clone().requires_grad_(True)
+    (gradient,) = torch.autograd.grad(log_prob(at), at)
+    with torch.no_grad():
+        steps = 1e-6 * torch.eye(LATENT, dtype=torch.float64)
+        slopes = torch.stack([(log_prob(z + s) - log_prob(z - s)) / 2e-6 for s in steps])
+    assert float(gradient.abs().max()) > 0.0
+    assert torch.allclose(gradient, slopes, rtol=1e-4, atol=1e-9)
+    assert not torch.allclose(1.01 * gradient, slopes, rtol=1e-4, atol=1e-9)  # planted
+    decoder.float()
+
+
+def test_the_kl_term_is_that_of_normals() -> None:
+    mean, log_variance = np.array([0.5, -1.0, 0.0, 2.0, 0.1]), np.array([0.0, -1.0, 0.5, -2.0, 1.0])
+    posterior = Posterior(torch.from_numpy(mean)[None], torch.from_numpy(log_variance)[None])
+    draws = np.random.default_rng(4).standard_normal((400_000, 5)) * np.exp(0.5 * log_variance) + mean
+    normal = stats.norm(mean, np.exp(0.5 * log_variance))
+    gaps = (normal.logpdf(draws) - stats.norm.logpdf(draws)).sum(axis=1)
+    error = gaps.std() / math.sqrt(len(gaps))
+    assert float(kl_to_standard_normal(posterior)) == pytest.approx(gaps.mean(), abs=5 * error)
+    assert float(kl_to_standard_normal(Posterior(torch.zeros(2, 5), torch.zeros(2, 5)))) == 0.0
+    doubled = Posterior(posterior.mean, 2.0 * posterior.log_variance)  # planted: deviation taken for variance
+    assert float(kl_to_standard_normal(doubled)) != pytest.approx(gaps.mean(), abs=5 * error)
+
+
+def test_a_vae_that_knows_nothing_pays_one_bit_a_pixel() -> None:
+    vae = Vae()
+    for parameter in vae.parameters():
+        nn.init.zeros_(parameter)
+    loss = float(vae.loss(torch.rand(6, 1, 28, 28)).detach())
+    assert loss == pytest.approx(6 * 784 * math.log(2.0), rel=1e-5)
+
+
+def test_the_ambiguous_loss_is_zero_only_where_two_neighbors_are_torn() -> None:
+    torn = torch.full((2, 10), -40.0)
+    torn[0, [3, 4]] = 0.0
+    torn[1, [9, 0]] = 0.0  # the last class is followed by the first
+    assert float(ambiguous_loss(torn, torch.tensor([3, 9]))) == pytest.approx(0.0, abs=1e-6)
+    assert float(ambiguous_loss(torn, torch.tensor([2, 9]))) > 5.0
+    flat = torch.zeros(1, 10)  # KL of (1/2, 1/2) to 1/10 each: log 5
+    assert float(ambiguous_loss(flat, torch.tensor([6]))) == pytest.approx(math.log(5.0))
+    sure = torch.full((1, 10), -40.0)
+    sure[0, 6] = 0.0
+    assert float(nll_loss(sure, torch.tensor([6]))) == pytest.approx(0.0, abs=1e-6)
+    assert float(ambiguous_loss(sure, torch.tensor([6]))) > 5.0
+
+
+def test_adversarial_losses_at_even_odds() -> None:
+    even = torch.zeros(4)
+    assert float(discriminator_loss(even, even)) == pytest.approx(2.0 * math.log(2.0))
+    assert float(generator_loss(even)) == pytest.approx(math.log(2.0))
+    right, wrong = torch.full((4,), 5.0), torch.full((4,), -5.0)
+    assert float(discriminator_loss(right, wrong)) < 0.02 < float(discriminator_loss(wrong, right))
+    assert float(generator_loss(right)) < 0.02 < float(generator_loss(wrong))
