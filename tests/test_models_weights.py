@@ -25,7 +25,7 @@ from clevr_models import fetch
 from clevr_models.fetch import Release, fetch_relation_network, list_models, relation_path, verify_model
 from clevr_models.load import load_model
 from clevr_models.relation_network import RelationNetwork
-from scenes.errors import InputError, ModelError
+from scenes.errors import InputError, ModelError, RunError
 
 
 class Malicious:
@@ -50,6 +50,16 @@ def test_what_is_written_is_read(saved: Path) -> None:
     assert {name: tuple(tensor.shape) for name, tensor in state.items()} == {"weight": (2, 3), "bias": (2,)}
     assert read_card(saved)["name"] == "small" and read_card(saved)["sha256"] == sha256_of(saved.read_bytes())
     assert not list(saved.parent.glob("*.part"))
+
+
+def test_a_write_that_the_disk_refuses_leaves_nothing_and_is_named(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    with pytest.raises(RunError, match=r"model\.safetensors cannot be written"):
+        write_safetensors(tmp_path / "file" / "model.safetensors", nn.Linear(3, 2).state_dict(), {})
+    (tmp_path / "model.safetensors").mkdir()
+    with pytest.raises(RunError, match="free some space or choose another folder"):
+        write_safetensors(tmp_path / "model.safetensors", nn.Linear(3, 2).state_dict(), {})
+    assert not list(tmp_path.glob("*.part"))
 
 
 def test_a_missing_file_or_card_is_named(saved: Path) -> None:
