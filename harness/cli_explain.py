@@ -101,10 +101,20 @@ def explain(
             "stopped; the scenes that were done and all renders are kept. The same command goes on.\n"
         )
         raise typer.Exit(STOPPED) from None
-    typer.echo(json.dumps(_json(done)) if as_json else _text(done))
+    report = _renew_report(run)
+    typer.echo(json.dumps(_json(done)) if as_json else f"{_text(done)}\nreport: {report}")
     if not done.is_exact:
         sys.stderr.write("error: a remove-nothing control is not exact, see above\n")
         raise typer.Exit(OURS)
+
+
+def _renew_report(run: Path) -> Path:
+    from harness.draw_log import read_draws
+    from harness.find import conclude_run
+    from harness.run_folder import open_run
+
+    with open_run(run, for_writing=True) as folder:
+        return conclude_run(folder, read_draws(folder.draws)).report
 
 
 def _explain_picture(

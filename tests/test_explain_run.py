@@ -254,7 +254,10 @@ def test_what_is_said(explained: Path) -> None:
     assert "is to blame" in words
     assert "Smallest flip" in words
     assert "Under 2 other cameras and lights" in words
-    assert words.splitlines()[-1] == f"explanations: {explained / 'explanations'}"
+    *_, place, report = words.splitlines()
+    assert place == f"explanations: {explained / 'explanations'}"
+    assert report == f"report: {explained / 'report.html'}"
+    assert "Which object is to blame" in (explained / "report.html").read_text(encoding="utf-8")
 
 
 def test_an_unfinished_run_can_be_explained(searched: Path, tmp_path: Path) -> None:
