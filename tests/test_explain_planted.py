@@ -19,6 +19,7 @@ from explained_worlds import (
     planted_scene,
 )
 
+from harness.commonalities import Example, commonalities
 from harness.explain_scene import explain_scene
 from harness.scene_scores import apply_all
 from inference.ablation import find_culprit, margin, paired_effect
@@ -26,6 +27,7 @@ from inference.flips import Limits, smallest_flips
 from scenes import edits as scene_edits
 from scenes.edits import Edit
 from scenes.errors import InputError
+from scenes.prior import ScenePrior
 from scenes.scene import Scene, with_attribute
 
 SEED = 20261121
@@ -38,15 +40,22 @@ def quick_disk(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_leaving_out_names_the_planted_cause_in_all_of_200_scenes(tmp_path: Path) -> None:
+    examples = []
     with coded_run(tmp_path, CountsBlobs()) as scores:
         for index in range(200):
             scene, cause = planted_scene(SEED, index)
             made = explain_scene(scores, found(scores, scene), REMOVALS_ONLY, None)
+            examples.append(Example(scene, index, made.culprit.index))
             assert made.control.is_exact
             assert made.culprit.index == cause
             assert made.truth == "0"
             others = [effect.change for i, effect in enumerate(made.removals) if i != cause]
             assert others == [0.0] * 4
+    prior, rng = ScenePrior(NO_CUBES, (5, 5)), np.random.default_rng(SEED)
+    common = commonalities(examples, [prior.sample(rng) for _ in range(150)], NO_CUBES)
+    assert common is not None
+    assert common.top("to blame", 1)[0].words == "red metal cylinder"
+    assert common.top("to blame", 1)[0].is_clear
 
 
 def test_attribute_edits_find_color_material_and_shape_and_nothing_else(tmp_path: Path) -> None:
