@@ -75,6 +75,18 @@ def write_part(path: Path, part: Part) -> None:
     write_safetensors(path, part.network.state_dict(), card)
 
 
+def convert(checkpoint: Path, out: Path) -> str:
+    """Write the one part of a checkpoint as safetensors with a card, never over a file; the kind of the part."""
+    if out.suffix != ".safetensors" or out.exists():
+        problem = "is there already" if out.exists() else "does not end in .safetensors"
+        raise InputError(f"{out} {problem}; name a new file that ends so")
+    parts = read_parts(checkpoint)
+    if len(parts) > 1:
+        raise InputError(f"{checkpoint} holds {len(parts)} parts; only files of one part are converted")
+    write_part(out, parts[0])
+    return parts[0].kind
+
+
 def _read_converted(path: Path) -> Part:
     state, card = read_safetensors(path), read_card(path)
     kind = card.get("part")

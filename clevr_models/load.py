@@ -15,6 +15,8 @@ from torch import Tensor, nn
 from clevr_models.answers import ANSWERS
 from clevr_models.bound import BoundModule, ClevrModel
 from clevr_models.fetch import NAMES, verify_model
+from clevr_models.iep_load import PREFIX as IEP
+from clevr_models.iep_load import load_iep
 from clevr_models.percept import load_percept, load_shipped
 from clevr_models.question import Question
 from clevr_models.relation_model import load_relation_model
@@ -23,7 +25,8 @@ from scenes.errors import InputError
 Factory = Callable[[Question], nn.Module]
 DUMMY_PX = (80, 120)  # height, width of the pictures a user's module is tried on: the smallest preset
 SPECS = (
-    "'shipped', 'relation-network', 'relation-network:original', 'relation-network:ir', "
+    "'shipped', 'relation-network', 'relation-network:original', 'relation-network:ir', 'iep:18k' and other released "
+    "CLEVR models ('iep:GENERATOR.pt,ENGINE.pt' for files), "
     "a path that ends in .safetensors, or 'package.module:factory'"
 )
 
@@ -42,6 +45,8 @@ def load_model(spec: str, threads: int = 1) -> ClevrModel:
     name = "relation-network:ir" if spec == "relation-network" else spec
     if name in NAMES:
         return load_relation_model(verify_model(name), NAMES[name])
+    if spec.startswith(IEP):
+        return load_iep(spec)
     if spec.endswith(".safetensors"):
         return load_percept(Path(spec))
     if spec.endswith((".pth", ".pt", ".ckpt", ".bin", ".pkl")):

@@ -1,0 +1,43 @@
+"""sha256 of files whose publisher gives none: recorded at first use, checked ever after."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from artifacts.weights import write_whole
+from scenes.errors import InputError
+
+FILE = "sha256.json"
+
+
+def check_recorded(folder: Path, name: str, sha256: str) -> bool:
+    """Whether the sha256 is recorded now for the first time; InputError where another one was recorded before."""
+    path = folder / FILE
+    known = _read(path)
+    if known.get(name, sha256) != sha256:
+        raise InputError(
+            f"{name} is not the file that was used first: its sha256 is {sha256}, {path} says {known[name]}; "
+            f"find out which is right, and if it is the new one, take {name} out of {path}"
+        )
+    if name in known:
+        return False
+    folder.mkdir(parents=True, exist_ok=True)
+    write_whole(path, (json.dumps({**known, name: sha256}, indent=1, sort_keys=True) + "\n").encode())
+    return True
+
+
+def _read(path: Path) -> dict[str, str]:
+    try:
+        known = json.loads(path.read_text())
+    except FileNotFoundError:
+        return {}
+    except (OSError, ValueError) as error:
+        raise InputError(
+            f"{path} cannot be read ({error}); put it right, or remove it to record anew"
+        ) from error
+    if not isinstance(known, dict) or not all(isinstance(value, str) for value in known.values()):
+        raise InputError(
+            f"{path} holds other things than sha256 by name; put it right, or remove it to record anew"
+        )
+    return known
