@@ -12,6 +12,10 @@ from typing import cast
 import torch
 from torch import Tensor, nn
 
+from clevr_models.adapter import AdaptedModel, Answerer
+from clevr_models.adapter_http import SCHEMES, load_http
+from clevr_models.adapter_onnx import PREFIX as ONNX
+from clevr_models.adapter_onnx import load_onnx
 from clevr_models.answers import ANSWERS
 from clevr_models.bound import BoundModule, ClevrModel
 from clevr_models.fetch import NAMES, verify_model
@@ -22,12 +26,13 @@ from clevr_models.question import Question
 from clevr_models.relation_model import load_relation_model
 from scenes.errors import InputError
 
+ASK = "ask:"  # before package.module:answerer, a callable as clevr_models.adapter.Answerer describes
 Factory = Callable[[Question], nn.Module]
 DUMMY_PX = (80, 120)  # height, width of the pictures a user's module is tried on: the smallest preset
 SPECS = (
     "'shipped', 'relation-network', 'relation-network:original', 'relation-network:ir', 'iep:18k' and other released "
-    "CLEVR models ('iep:GENERATOR.pt,ENGINE.pt' for files), "
-    "a path that ends in .safetensors, or 'package.module:factory'"
+    "CLEVR models ('iep:GENERATOR.pt,ENGINE.pt' for files), a path that ends in .safetensors, 'onnx:FILE.onnx', "
+    "'http://...' or 'https://...', 'ask:package.module:answerer', or 'package.module:factory'"
 )
 
 
@@ -53,10 +58,16 @@ def load_model(spec: str, threads: int = 1) -> ClevrModel:
         raise InputError(
             f"model {spec!r} is a pickled checkpoint, which is not read here; write a factory instead: {SPECS}"
         )
-    module, colon, attribute = spec.partition(":")
+    if spec.startswith(SCHEMES):
+        return load_http(spec)
+    if spec.startswith(ONNX):
+        return load_onnx(Path(spec.removeprefix(ONNX)), threads)
+    is_answerer = spec.startswith(ASK)
+    module, colon, attribute = spec.removeprefix(ASK).partition(":")
     if not colon or not module or not attribute:
         raise InputError(f"model {spec!r} is not known; it may be {SPECS}")
-    return UserModel(spec, import_factory(module, attribute))
+    found = import_factory(module, attribute)
+    return AdaptedModel(spec, cast(Answerer, found), spec) if is_answerer else UserModel(spec, found)
 
 
 def import_factory(module: str, attribute: str) -> Factory:

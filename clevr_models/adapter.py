@@ -1,0 +1,131 @@
+"""Any VQA model behind one small protocol: a callable from pictures and a question to a probability per answer."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Protocol, cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from clevr_models.answers import ANSWERS
+from clevr_models.pictures import check_pictures
+from clevr_models.question import Question
+from scenes.errors import InputError, ModelError, TrexError
+
+FLOOR = 1e-12  # least probability of an answer, so that its logarithm is finite
+TOLERANCE = 1e-3  # how far probabilities may be from adding up to 1
+BATCH = 32
+TRIED_PX = (80, 120)  # height, width of the empty pictures that a model is tried on: the smallest preset
+Floats = NDArray[np.float64]
+
+
+class Answerer(Protocol):
+    """A model of any kind.
+
+    It may have an attribute `labels`, its K answers; without one they are the 28 of `clevr_models.answers.ANSWERS`.
+    """
+
+    def __call__(self, pictures: NDArray[np.float32], question: Question) -> Floats:
+        """Pictures (B, H, W, 3) in [0, 1] and one question for all -> probabilities (B, K)."""
+        ...
+
+
+@dataclass(frozen=True)
+class AdaptedModel:
+    """An answerer as a CLEVR model; `identity` says which one it is (a hash, an address), for fingerprints."""
+
+    name: str
+    answerer: Answerer
+    identity: str = ""
+    batch: int = BATCH
+    input_size: tuple[int, int] | None = None
+
+    def bind(self, question: Question) -> AskedAnswerer:
+        """The answerer with its question, tried on two empty pictures; InputError where it does not fit."""
+        tried = np.zeros((2, *TRIED_PX, 3), np.float32)
+        try:
+            rows = np.asarray(self.answerer(tried, question))
+        except TrexError:
+            raise
+        except Exception as error:  # another's code may raise anything
+            raise InputError(f"model {self.name!r} fails on an empty picture: {_said(error)}") from error
+        labels = _labels(self.name, getattr(self.answerer, "labels", ANSWERS))
+        try:
+            checked(self.name, rows, len(tried), labels)
+        except ModelError as error:
+            raise InputError(str(error)) from error
+        return AskedAnswerer(
+            self.name, self.identity, question.text, labels, self.answerer, question, self.batch
+        )
+
+
+@dataclass(frozen=True, repr=False)
+class AskedAnswerer:
+    """An answerer that has been asked its question."""
+
+    name: str
+    identity: str
+    text: str
+    labels: tuple[str, ...]
+    answerer: Answerer
+    question: Question
+    batch: int = BATCH
+
+    def __repr__(self) -> str:
+        """All that tells it from another one; nothing of the answerer itself, which may hold a secret."""
+        return f"{type(self).__name__}({self.name!r}, {self.identity!r}, {self.text!r}, {self.labels!r})"
+
+    def log_probs(self, images: NDArray[np.float32]) -> Floats:
+        """(B, H, W, 3) in [0, 1] -> (B, K), natural log; ModelError where the answerer fails or does not fit."""
+        check_pictures(images)
+        rows = [self._rows(images[begin : begin + self.batch]) for begin in range(0, len(images), self.batch)]
+        return np.concatenate(rows) if rows else np.zeros((0, len(self.labels)))
+
+    def _rows(self, images: NDArray[np.float32]) -> Floats:
+        try:
+            found = np.asarray(self.answerer(images, self.question))
+        except TrexError:
+            raise
+        except Exception as error:
+            raise ModelError(f"model {self.name!r} fails: {_said(error)}") from error
+        return np.log(checked(self.name, found, len(images), self.labels))
+
+
+def checked(name: str, found: NDArray[np.generic], pictures: int, labels: Sequence[str]) -> Floats:
+    """Probabilities (B, K), floored and adding up to 1; ModelError where they are none."""
+    shape = (pictures, len(labels))
+    if found.shape != shape or found.dtype.kind not in "fiu":
+        raise ModelError(
+            f"model {name!r} gives {found.dtype} {found.shape}; for {pictures} pictures and {len(labels)} answers it "
+            f"must give numbers {shape}, or name its answers in `labels`"
+        )
+    rows = found.astype(np.float64)
+    is_good = (rows >= 0).all(axis=1) & (np.abs(rows.sum(axis=1) - 1) <= TOLERANCE)  # not of NaN
+    if not is_good.all():
+        example = rows[~is_good][0]
+        raise ModelError(
+            f"model {name!r} gives rows that are no probabilities (one has least {example.min():g} and adds up to "
+            f"{example.sum():g}); give softmax of the logits"
+        )
+    rows = np.maximum(rows, FLOOR)
+    return cast(Floats, rows / rows.sum(axis=1, keepdims=True))
+
+
+def _labels(name: str, labels: object) -> tuple[str, ...]:
+    if (
+        isinstance(labels, str)
+        or not isinstance(labels, Sequence)
+        or not all(isinstance(item, str) for item in labels)
+    ):
+        raise InputError(
+            f"model {name!r}: its labels are {type(labels).__name__}; they must be a list of names"
+        )
+    if not labels or len(set(labels)) < len(labels):
+        raise InputError(f"model {name!r}: its labels are empty, or name an answer twice")
+    return tuple(labels)
+
+
+def _said(error: Exception) -> str:
+    return f"{type(error).__name__}: {error}"
