@@ -29,7 +29,10 @@ Settings = Annotated[
 ]
 ModelName = Annotated[
     str | None,
-    typer.Option("--model", help="shipped, relation-network, package.module:factory, or a safetensors file."),
+    typer.Option(
+        "--model",
+        help="shipped, relation-network, iep:18k, package.module:factory, a file or an address; docs/MODELS.md.",
+    ),
 ]
 AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object, for machines.")]
 

@@ -129,6 +129,21 @@ def test_a_callable_is_named_on_the_command_line(tmp_path: Path, monkeypatch: py
             load_model(spec)
 
 
+def test_the_worked_example_of_the_documentation_works(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    text = (Path(__file__).parent.parent / "docs" / "MODELS.md").read_text()
+    (example,) = [
+        part.split("```")[0] for part in text.split("```python") if "def ask(" in part.split("```")[0]
+    ]
+    (tmp_path / "documented_answerer.py").write_text(example)
+    monkeypatch.syspath_prepend(str(tmp_path))
+    bound = load_model("ask:documented_answerer:ask").bind(CUBES)
+    given = np.zeros((2, 20, 30, 3), np.float32)
+    given[1, :4, :3, 0] = 1.0  # 2 % red
+    assert [bound.labels[row.argmax()] for row in bound.log_probs(given)] == ["0", "2"]
+
+
 class Service(BaseHTTPRequestHandler):
     """Answers as Redness does; `statuses` are given first, one a request; "hang up" ends the connection."""
 

@@ -10,13 +10,16 @@ from pathlib import Path
 
 import pytest
 import torch
+from harness_runs import run
 from iep_reference import (
     BASELINE_KWARGS,
+    ENGINE_KWARGS,
     GENERATOR_KWARGS,
-    Shapes,
     as_bytes,
     baseline_shapes,
     checkpoint,
+    engine_logits,
+    engine_shapes,
     generator_shapes,
     random_state,
 )
@@ -27,6 +30,7 @@ from artifacts.resumable_download import download_to
 from artifacts.weights import card_path, read_card, sha256_of
 from clevr_models import iep_fetch
 from clevr_models.iep_fetch import fetch_iep, fetch_resnet, list_iep, load_part, load_resnet, part_path
+from clevr_models.iep_vocabulary import IepVocabulary
 from clevr_models.load import load_model
 from clevr_models.question import ProgramStep, Question
 from clevr_models.resnet_features import ResNet
@@ -144,14 +148,11 @@ def test_names_that_are_not_there_say_what_to_do(cache: Path) -> None:
         load_resnet()
 
 
-def resnet_state(seed: int = 0) -> dict[str, torch.Tensor]:
+def resnet_state() -> dict[str, torch.Tensor]:
     """torchvision's tensors with made-up values, without the counters that the file of 2017 lacks."""
-    with torch.device("meta"):
-        wanted = ResNet(trunk=False).state_dict()
-    shapes: Shapes = {name: tuple(t.shape) for name, t in wanted.items() if not name.endswith("tracked")}
-    state = {name: torch.zeros(shape) for name, shape in shapes.items()}
-    state["conv1.weight"] += seed + 1
-    return state
+    torch.manual_seed(3)
+    state = ResNet(trunk=False).state_dict()
+    return {name: tensor for name, tensor in state.items() if not name.endswith("tracked")}
 
 
 def test_resnet_is_taken_with_the_published_sha256_only(
@@ -164,15 +165,36 @@ def test_resnet_is_taken_with_the_published_sha256_only(
     assert not iep_fetch.resnet_path().exists()
     monkeypatch.setattr(iep_fetch, "RESNET_SHA256", (sha256_of(path.read_bytes())[:8],))
     found = fetch_resnet(path)
-    network = load_resnet()
-    assert float(network.state_dict()["conv1.weight"].mean()) == 1.0 and not network.training
+    network, state = load_resnet(), resnet_state()
+    assert torch.equal(network.state_dict()["conv1.weight"], state["conv1.weight"]) and not network.training
     assert "layer4.0.conv1.weight" not in network.state_dict() and "BSD" in card_path(found).read_text()
-    state = resnet_state()
+    answer_with(network, tmp_path / "engine.pt")
     del state["fc.bias"]
     path.write_bytes(as_bytes(state))
     monkeypatch.setattr(iep_fetch, "RESNET_SHA256", (sha256_of(path.read_bytes())[:8],))
     with pytest.raises(InputError, match=r"missing fc\.bias"):
         fetch_resnet(path)
+
+
+def answer_with(network: ResNet, path: Path) -> None:
+    """A whole model, from the picture to the answers: ResNet-101, then the engine, as the facts say."""
+    sizes = {"module_dim": 8, "classifier_proj_dim": 6, "classifier_fc_layers": (16,)}
+    state = random_state(engine_shapes(ENGINE_KWARGS | sizes), scale=3.0)
+    path.write_bytes(as_bytes(checkpoint("execution_engine", ENGINE_KWARGS | sizes, state)))
+    bound = load_model(f"iep:{path}").bind(CUBES)
+    pictures = torch.rand(1, 3, 80, 120)
+    rows = bound.log_probs(pictures.permute(0, 2, 3, 1).numpy())
+    with torch.no_grad():
+        logits = engine_logits(state, network(pictures), "count scene")
+    wanted = logits.double().log_softmax(dim=1)[0, IepVocabulary().answers.index("3")]
+    assert float(rows[0, bound.labels.index("3")]) == pytest.approx(float(wanted), abs=1e-4)
+
+
+def test_a_query_is_put_to_a_released_model(cache: Path, tmp_path: Path) -> None:
+    path = tmp_path / "lstm.pt"
+    path.write_bytes(as_bytes(LSTM))
+    done = run(tmp_path, [f'model.name="iep:{path}"', "search.prior_scenes=3", "search.steps=2"])
+    assert f"iep:{path}" in done.report.read_text()
 
 
 CONTENT = bytes(range(256)) * 20_000  # 5 MB
