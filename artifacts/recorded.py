@@ -22,8 +22,11 @@ def check_recorded(folder: Path, name: str, sha256: str) -> bool:
         )
     if name in known:
         return False
-    folder.mkdir(parents=True, exist_ok=True)
-    write_whole(path, (json.dumps({**known, name: sha256}, indent=1, sort_keys=True) + "\n").encode())
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        write_whole(path, (json.dumps({**known, name: sha256}, indent=1, sort_keys=True) + "\n").encode())
+    except OSError as error:
+        raise InputError(f"{path} cannot be written: {error.strerror}; no sha256 was recorded") from error
     return True
 
 

@@ -8,9 +8,10 @@ import sys
 os.environ.setdefault("OMP_NUM_THREADS", "1")  # scoring beside Blender; see docs/PERFORMANCE.md
 
 from benchmarks.overhead import overhead
+from benchmarks.released_models import released
 from benchmarks.rendering import costs, memory, quality, scoring, throughput
 
-PARTS = {part.__name__: part for part in (overhead, scoring, throughput, memory, quality, costs)}
+PARTS = {part.__name__: part for part in (overhead, scoring, released, throughput, memory, quality, costs)}
 
 
 def main(names: list[str]) -> None:

@@ -14,7 +14,7 @@ from artifacts.weights import read_card, read_checkpoint, read_safetensors, writ
 from clevr_models.fetch import default_cache
 from clevr_models.iep_checkpoint import Part, fill, read_parts, write_part
 from clevr_models.resnet_features import ResNet, trunk_state
-from scenes.errors import InputError, unknown
+from scenes.errors import InputError, ModelError, unknown
 
 URL = "https://dl.fbaipublicfiles.com/clevr/iep/models.zip"  # 2017; gives no checksum
 RESNET_URL = "https://download.pytorch.org/models/resnet101-63fe2227.pth"
@@ -62,10 +62,8 @@ def fetch_iep(
     if source is None:
         by_hand = f"download {URL} elsewhere, then `trex models fetch iep --from models.zip`"
         source = download_to(URL, downloaded, by_hand, progress)
-    found = []
-    with _checkpoints(source, target) as files:
-        for path in files:
-            found.append(_take(path, target))
+    with _writing(target), _checkpoints(source, target) as files:
+        found = [_take(path, target) for path in files]
     if not found:
         raise InputError(f"{source} holds none of the released models ({', '.join(PARTS)}, each .pt)")
     downloaded.unlink(missing_ok=True)
@@ -82,6 +80,16 @@ def _take(path: Path, cache: Path) -> Path:
     target = part_path(path.stem, cache)
     write_part(target, part)
     return target
+
+
+@contextmanager
+def _writing(cache: Path) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        raise ModelError(
+            f"{cache} cannot be written: {error.strerror or error}; make room, or set TREX_CACHE"
+        ) from error
 
 
 @contextmanager
@@ -144,7 +152,8 @@ def fetch_resnet(
         "source_sha256": sha256,
         "license": "BSD-3-Clause (torchvision)",
     }
-    write_safetensors(path, trunk_state(network.state_dict()), card)
+    with _writing(target):
+        write_safetensors(path, trunk_state(network.state_dict()), card)
     downloaded.unlink(missing_ok=True)
     return path
 

@@ -35,7 +35,7 @@ from clevr_models.load import load_model
 from clevr_models.question import ProgramStep, Question
 from clevr_models.resnet_features import ResNet
 from harness.cli import app
-from scenes.errors import InputError, ModelError
+from scenes.errors import InputError, ModelError, RunError
 
 LSTM = checkpoint("baseline", BASELINE_KWARGS, random_state(baseline_shapes("LSTM")), baseline_type="LSTM")
 GENERATOR = checkpoint(
@@ -114,6 +114,29 @@ def test_recorded_sums_that_cannot_be_read_are_not_forgotten(tmp_path: Path) -> 
         (tmp_path / FILE).write_text(damaged)
         with pytest.raises(InputError, match="put it right, or remove it"):
             check_recorded(tmp_path, "a", "1")
+
+
+def test_a_cache_that_cannot_be_written_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    import os
+
+    def full(descriptor: int) -> None:
+        raise OSError(28, "No space left on device")
+
+    path = tmp_path / "lstm.pt"
+    path.write_bytes(as_bytes(LSTM))
+    monkeypatch.setenv("TREX_CACHE", str(tmp_path / "cache"))
+    check_recorded(tmp_path / "cache" / "models", "lstm.pt", sha256_of(path.read_bytes()))
+    monkeypatch.setattr(os, "fsync", full)
+    with pytest.raises(RunError, match="cannot be written: No space left on device"):
+        fetch_iep(path)
+    with pytest.raises(RunError, match="No space left on device"):
+        check_recorded(tmp_path, "a", "1")
+    assert not part_path("lstm").exists() and not (tmp_path / FILE).exists()
+    monkeypatch.undo()
+    (tmp_path / "file").write_text("")
+    monkeypatch.setenv("TREX_CACHE", str(tmp_path / "file"))
+    with pytest.raises((InputError, ModelError), match="Not a directory"):
+        fetch_iep(path)
 
 
 def test_a_damaged_or_hostile_zip_file_is_refused(
