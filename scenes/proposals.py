@@ -243,7 +243,7 @@ def _log_sum(terms: Sequence[float]) -> float:
 def block_moves(prior: ScenePrior) -> Mixture:
     """The block kernel: some objects at a time, now and then new nuisances or a whole new scene.
 
-    The weights are those that reached rare level sets of the fake world most often (benchmarks/KERNELS.md): half of
+    Of the weights tried, these reached a rare level set of the fake world most often (benchmarks/KERNELS.md): half of
     the moves draw one to three objects anew.
     """
     moves: tuple[SceneMove, ...] = (
