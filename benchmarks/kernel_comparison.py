@@ -37,9 +37,10 @@ SEED = 2_021
 KERNELS = ("random walk", "block")
 MAX_STEPS_PER_RENDER = 100
 NOTE = (
-    "Neither kernel is better everywhere. Block moves win where several of many objects have to be right together, since",
-    "they keep what is right (third row). The random walk wins where the amount of red has to be tuned (second row): it",
-    "moves all places and lights at every render. Rare level sets that 300 renders hardly reach tell the kernels not apart.",
+    "Neither kernel is better everywhere. Block moves win where several of many objects have to be right",
+    "together, since they keep what is right (third row). The random walk wins where the amount of red has to be",
+    "tuned (second row): it moves all places and lights at every render. Where 300 renders hardly ever suffice,",
+    "the two cannot be told apart.",
 )
 
 
