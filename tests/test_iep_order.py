@@ -103,7 +103,8 @@ def test_modules_run_in_the_order_of_the_program(tokens: list[str]) -> None:
 def test_the_order_of_two_modules_matters_to_this_engine() -> None:
     after, before = (["unique", "relate[left]", "scene"], ["relate[left]", "unique", "scene"])
     gives = [
-        float(ENGINE.run(picture(3.0, 0.0, 0.0), calls_of(tokens))[0, ALL, 0, 0]) for tokens in (after, before)
+        float(ENGINE.run(picture(3.0, 0.0, 0.0), calls_of(tokens))[0, ALL, 0, 0])
+        for tokens in (after, before)
     ]
     assert gives == [7.0, 8.0]  # 2 x 3 + 1, 2 x (3 + 1): the last token of a prefix program runs first
 
