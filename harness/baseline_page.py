@@ -5,14 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from jinja2 import Environment, FileSystemLoader, StrictUndefined
-
 from harness.baseline import Baseline, Seen
 from harness.baseline_count import Looked
 from harness.baseline_pictures import Shown
 from harness.baseline_words import WORLD_RULE, covered, rate_words, run_words
-from harness.report import TEMPLATES
-from harness.wording import percent
+from harness.pages import page
 
 PAGE = "baseline.html"
 MOST_PICTURES = 200  # of hits on the page; all of them are in baseline.json
@@ -46,25 +43,18 @@ class Gallery:
 
 def page_html(looked: Sequence[Looked], all_pictures: bool) -> str:
     """The page."""
-    environment = Environment(
-        loader=FileSystemLoader(TEMPLATES),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    environment.filters |= {"percent": percent, "rate": rate_words}
     baselines = [baseline for one in looked for baseline in one.baselines]
-    return environment.get_template("baseline.html").render(
-        galleries=[_gallery(one, all_pictures) for one in looked],
-        baselines=baselines,
-        is_one=len(baselines) == 1,
-        all_pictures=all_pictures,
-        covered=covered(baselines),
-        world_rule=WORLD_RULE,
-        run_words=run_words,
-        problems=[problem for one in looked for problem in one.problems],
-    )
+    values: dict[str, object] = {
+        "galleries": [_gallery(one, all_pictures) for one in looked],
+        "baselines": baselines,
+        "is_one": len(baselines) == 1,
+        "all_pictures": all_pictures,
+        "covered": covered(baselines),
+        "world_rule": WORLD_RULE,
+        "run_words": run_words,
+        "problems": [problem for one in looked for problem in one.problems],
+    }
+    return page("baseline.html", values, rate=rate_words)
 
 
 def _gallery(looked: Looked, all_pictures: bool) -> Gallery:

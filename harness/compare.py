@@ -8,14 +8,14 @@ from itertools import combinations
 from pathlib import Path
 
 import numpy as np
-from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from harness.draw_log import read_draws
 from harness.findings import NO_ANSWER, Findings, find_out, true_answer
 from harness.manifest import Manifest
-from harness.report import TEMPLATES, goal, model_words, picture_url, scene_words
+from harness.pages import page
+from harness.report import goal, model_words, picture_url, scene_words
 from harness.run_folder import RunFolder, open_run, write_atomic
-from harness.wording import percent, world_words
+from harness.wording import world_words
 from inference.paired import Paired, paired
 from inference.types import Draw
 from scenes.errors import InputError, RunError
@@ -105,15 +105,7 @@ def compare(paths: Sequence[Path]) -> Comparison:
 
 def write_comparison(comparison: Comparison, path: Path) -> None:
     """The page; one self-contained file."""
-    environment = Environment(
-        loader=FileSystemLoader(TEMPLATES),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    environment.filters["percent"] = percent
-    html = environment.get_template("compare.html").render(comparison=comparison, runs=comparison.runs)
+    html = page("compare.html", {"comparison": comparison, "runs": comparison.runs})
     write_atomic(path, html.encode())
 
 

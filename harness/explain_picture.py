@@ -9,11 +9,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
-from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from clevr_models.question import ProgramStep, Question
 from harness.baseline_pictures import jpeg_url
 from harness.findings import true_answer
+from harness.pages import page
 from harness.parity import shrink
 from harness.parity_scenes import OfficialPicture, read_official
 from harness.query import RenderSection
@@ -37,7 +37,6 @@ if TYPE_CHECKING:
     from clevr_models.bound import BoundModel
 
 FILE, PAGE, CACHE = "explanation.json", "explanation.html", "pictures"
-TEMPLATES = Path(__file__).parent / "templates"
 
 
 @dataclass(frozen=True)
@@ -225,10 +224,7 @@ def _page(made: PictureExplained, picture: OfficialPicture, pictures: Sequence[P
             for i, (one, removal) in enumerate(zip(pictures[1:], made.removals, strict=True))
         ),
     ]
-    environment = Environment(
-        loader=FileSystemLoader(TEMPLATES), autoescape=True, undefined=StrictUndefined, trim_blocks=True
-    )
-    return environment.get_template("picture.html").render(made=made, shots=shots)
+    return page("picture.html", {"made": made, "shots": shots})
 
 
 def _shot(image: str, answer: Answer, *, is_culprit: bool = False) -> Shot:

@@ -9,8 +9,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from jinja2 import Environment, FileSystemLoader, StrictUndefined
-
 from harness import commonalities, figures
 from harness.baseline_words import sentences as baseline_sentences
 from harness.beside import kept_baselines
@@ -18,6 +16,7 @@ from harness.explanation import read_explanations
 from harness.findings import Findings, FoundScene
 from harness.found import RULE
 from harness.manifest import Manifest
+from harness.pages import TEMPLATES, page
 from harness.run_folder import REPORT, RunFolder
 from harness.saliency_agreement import agreements
 from harness.sessions import read_sessions
@@ -26,7 +25,6 @@ from harness.wording import percent, world_words
 from inference.diagnostics import by_chain
 from scenes.scene import Scene
 
-TEMPLATES = Path(__file__).parent / "templates"
 MOST_SCENES = 24  # on the page; all of them are in findings.json
 TOP_ANSWERS = 3
 SHOWN_REASONS = 3  # the others fold away
@@ -65,51 +63,43 @@ def write_report(folder: RunFolder, findings: Findings) -> Path:
 
 def report_html(folder: RunFolder, findings: Findings) -> str:
     """The page."""
-    environment = Environment(
-        loader=FileSystemLoader(TEMPLATES),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    environment.filters["percent"] = percent
-    environment.filters["span"] = span
     manifest = folder.manifest
     sessions = read_sessions(folder.path)
     explanations = read_explanations(folder)
     cards = _cards(folder, findings, strips(folder, list(explanations.values())))
     script = (TEMPLATES / "report.js").read_text(encoding="utf-8")
-    return environment.get_template("report.html").render(
-        manifest=manifest,
-        query=manifest.query,
-        findings=findings,
-        cards=cards,
-        kinds=[kind for kind in KIND_WORDS if any(kind in card.kinds for card in cards)],
-        kind_words=KIND_WORDS,
-        strips=explanations,
-        agreements=agreements(list(explanations.values())),
-        common=commonalities.of_run(findings, explanations, manifest.vocabulary),
-        most_rows=MOST_ROWS,
-        baselines=kept_baselines(folder),
-        baseline_sentences=baseline_sentences,
-        script=script,
-        script_hash=base64.b64encode(hashlib.sha256(script.encode()).digest()).decode(),
-        headline=headline(findings, manifest.query.target.kind),
-        goal=goal(manifest),
-        reasons=SHOWN_REASONS,
-        model=model_words(manifest),
-        world=world_words(manifest.query),
-        target=manifest.target.describe(),
-        target_answers=_target_answers(manifest),
-        plots=_plots(manifest, findings),
-        rule=RULE,
-        is_finished=folder.is_finished,
-        seconds=sum(done.seconds for done in sessions),
-        session_renders=sum(done.renders for done in sessions),
-        query_text=folder.query_text,
-        parameters=_parameters(manifest),
-        top_answers=TOP_ANSWERS,
-    )
+    values: dict[str, object] = {
+        "manifest": manifest,
+        "query": manifest.query,
+        "findings": findings,
+        "cards": cards,
+        "kinds": [kind for kind in KIND_WORDS if any(kind in card.kinds for card in cards)],
+        "kind_words": KIND_WORDS,
+        "strips": explanations,
+        "agreements": agreements(list(explanations.values())),
+        "common": commonalities.of_run(findings, explanations, manifest.vocabulary),
+        "most_rows": MOST_ROWS,
+        "baselines": kept_baselines(folder),
+        "baseline_sentences": baseline_sentences,
+        "script": script,
+        "script_hash": base64.b64encode(hashlib.sha256(script.encode()).digest()).decode(),
+        "headline": headline(findings, manifest.query.target.kind),
+        "goal": goal(manifest),
+        "reasons": SHOWN_REASONS,
+        "model": model_words(manifest),
+        "world": world_words(manifest.query),
+        "target": manifest.target.describe(),
+        "target_answers": _target_answers(manifest),
+        "plots": _plots(manifest, findings),
+        "rule": RULE,
+        "is_finished": folder.is_finished,
+        "seconds": sum(done.seconds for done in sessions),
+        "session_renders": sum(done.renders for done in sessions),
+        "query_text": folder.query_text,
+        "parameters": _parameters(manifest),
+        "top_answers": TOP_ANSWERS,
+    }
+    return page("report.html", values, span=span)
 
 
 def headline(findings: Findings, kind: str) -> str:
