@@ -70,8 +70,8 @@ HEAD = b"\0\0\x08\x03" + struct.pack(">3I", 2, 2, 2)
         (HEAD + bytes(7), "is cut: its header says 8 bytes, 7 follow"),
         (HEAD + bytes(9), "is too long: its header says 8 bytes, 9 follow"),
         (b"\0\0\x08\x03" + b"\xff" * 12 + bytes(8), "is cut: its header says 79228162458924105385300197375"),
-        (gzip.compress(HEAD + bytes(8))[:-9], "cut or damaged"),
-        (gzip.compress(HEAD + bytes(8)) + b"rest", "cut or damaged"),
+        (gzip.compress(HEAD + bytes(8), mtime=0)[:-9], "cut or damaged"),
+        (gzip.compress(HEAD + bytes(8), mtime=0) + b"rest", "cut or damaged"),
         (b"\x1f\x8bnot really", "cut or damaged"),
     ],
 )
