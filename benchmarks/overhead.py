@@ -9,6 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from benchmarks.figure import note, show
+from harness.engine import InProcess
 from harness.find import manifest_of
 from harness.journal import Journal
 from harness.progress import Silent
@@ -61,7 +62,7 @@ def overhead() -> None:
         with create(Path(place) / "run", QUERY, manifest) as folder, Journal(folder) as journal:
             SPENT[0] = 0.0
             began = time.perf_counter()
-            Search(world, folder, journal, Silent()).run()
+            Search(folder, InProcess(world, folder), journal, Silent()).run()
             total = time.perf_counter() - began
             proposals = len(journal.records)
     show("proposal.overhead_ms", (total - SPENT[0]) / proposals * 1e3, "ms")

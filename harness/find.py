@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from harness.engine import Engine, InProcess
 from harness.findings import Findings, find_out, scene_records, to_json
 from harness.journal import Journal
 from harness.manifest import Facts, Manifest, versions
@@ -69,7 +70,16 @@ def resume(path: Path, progress: Progress, tell: Tell) -> Done:
     """Go on with a run where it was stopped; RunError where what it was made of is not what is here now."""
     with open_run(path, for_writing=True) as folder, reopened(folder) as world:
         tell(path)
-        return _carry_out(world, folder, progress)
+        return carry_out(InProcess(world, folder), folder, progress)
+
+
+def carry_out(engine: Engine, folder: RunFolder, progress: Progress) -> Done:
+    """The search of an open run folder, by this engine, to its end: draws, findings, report."""
+    with Journal(folder) as journal:
+        with session(folder.path, journal):
+            Search(folder, engine, journal, progress).run()
+        folder.write(FINISHED, f"{len(journal.records)} draws\n")
+        return conclude_run(folder, journal.records)
 
 
 def conclude_run(folder: RunFolder, records: Sequence[Record]) -> Done:
@@ -115,16 +125,8 @@ def manifest_of(world: World, path: Path, overrides: Sequence[str]) -> Manifest:
 def _begin(world: World, folder: RunFolder, progress: Progress) -> Done:
     """The first session: where the renderer refuses the query before any draw, the folder goes again."""
     try:
-        return _carry_out(world, folder, progress)
+        return carry_out(InProcess(world, folder), folder, progress)
     except InputError:
         if (folder.path / DRAWS).stat().st_size == 0:
             shutil.rmtree(folder.path, ignore_errors=True)
         raise
-
-
-def _carry_out(world: World, folder: RunFolder, progress: Progress) -> Done:
-    with Journal(folder) as journal:
-        with session(folder.path, journal):
-            Search(world, folder, journal, progress).run()
-        folder.write(FINISHED, f"{len(journal.records)} draws\n")
-        return conclude_run(folder, journal.records)

@@ -7,28 +7,25 @@ from dataclasses import replace
 
 import numpy as np
 
+from harness.engine import Engine, batch_size
 from harness.found import FoundScenes
 from harness.journal import Journal
 from harness.progress import Progress, Status
 from harness.query import SearchSection
 from harness.records import CHAIN, CONTROL, PRIOR, Record
-from harness.replay import checkpoint, prior_draws, prior_record, round_records
+from harness.replay import checkpoint, prior_draws
 from harness.run_folder import RunFolder
-from harness.wiring import World
 from inference.control import Control, control
 from inference.endings import MIN_ESS
 from inference.importance import HowOften, Rule, how_often
-from inference.importance import prior_draws as score_prior
-from inference.sampler import rounds, starts
+from inference.sampler import starts
 from inference.targets import GaussianTarget
 from inference.types import Draw, State
-from render.picture import Picture
 from scenes.errors import InputError
 from scenes.scene import Scene
 
 MIN_HITS = 10  # with fewer prior hits a target does not count as common
 CONTROL_SEED = 1 << 32  # added to the query's seed, so that the control's chains draw other numbers
-BATCH = 8  # prior scenes between two decisions; the same on every machine, so that any of them can resume
 
 
 def decide(draws: Sequence[Draw[Scene]], target: GaussianTarget, options: SearchSection) -> HowOften:
@@ -58,23 +55,23 @@ def control_of(
 
 
 class Search:
-    """A search over one world, written to one run folder; what is on the disk already is not done again.
+    """A search written to one run folder: it decides, `engine` carries out; what is on the disk is not done again.
 
     A kill can leave part of a round or batch on the disk. Decisions are taken on whole rounds and batches only,
     so that a resumed run decides as an unbroken one does.
     """
 
-    def __init__(self, world: World, folder: RunFolder, journal: Journal, progress: Progress) -> None:
-        self._world, self._folder, self._journal, self._progress = world, folder, journal, progress
-        self._target = world.plan.target
-        self._options = world.plan.query.search
-        self._batch = max(BATCH, 2 * (world.plan.query.render.processes or 0))
+    def __init__(self, folder: RunFolder, engine: Engine, journal: Journal, progress: Progress) -> None:
+        self._engine, self._journal, self._progress = engine, journal, progress
+        self._target = folder.manifest.target
+        self._options = folder.manifest.query.search
+        self._batch = batch_size(folder.manifest.query)
         self._found = FoundScenes(self._target)
 
     def run(self) -> None:
         """All that the query asks for."""
         options = self._options
-        draws = self._prior(0, options.prior_scenes)
+        draws = self._prior(0, options.prior_scenes, options.prior_scenes)
         if self._has_enough():
             return
         if decide(draws, self._target, options).is_common:
@@ -91,17 +88,14 @@ class Search:
             seed = self._options.seed + CONTROL_SEED
             self._chains(CONTROL, easier.target, starts(seed, easier.outside, self._options.chains), seed)
 
-    def _prior(self, begin: int, end: int) -> list[Draw[Scene]]:
-        """The prior draws of these indices, made where they are missing."""
+    def _prior(self, begin: int, end: int, most: int) -> list[Draw[Scene]]:
+        """The prior draws below `end`, those from `begin` on made where they are missing."""
         known = [record for record in self._journal.of(PRIOR) if begin <= record.index < end]
         self._found.add(known)
-        for first in range(begin + len(known), end, self._batch):
-            self._show(PRIOR, first, end)
-            indices = range(first, min(first + self._batch, end))
-            plan, scorer = self._world.plan, self._world.scorer
-            draws = score_prior(self._options.seed, indices, plan.prior, scorer, self._target)
-            self._add([prior_record(draw, self._target, self._keep) for draw in draws])
-        self._show(PRIOR, end, end)
+        self._show(PRIOR, begin + len(known), end)
+        for records in self._engine.prior(range(begin + len(known), end), most):
+            self._add(records)
+            self._show(PRIOR, records[-1].index + 1, end)
         return prior_draws([record for record in self._journal.of(PRIOR) if record.index < end])
 
     def _more_prior(self, draws: list[Draw[Scene]]) -> None:
@@ -109,7 +103,7 @@ class Search:
         options = self._options
         most = options.prior_scenes + options.chains * options.steps
         while decide(draws, self._target, options).ess < MIN_ESS and len(draws) < most:
-            draws = self._prior(len(draws), min(len(draws) + self._batch, most))
+            draws = self._prior(len(draws), min(len(draws) + self._batch, most), most)
 
     def _chains(self, phase: str, target: GaussianTarget, first: Sequence[State[Scene]], seed: int) -> None:
         """Steps of all chains, until the budget is spent or enough is found."""
@@ -120,10 +114,9 @@ class Search:
         self._show(phase, begin.next_index, options.steps)
         if self._is_over(phase, whole, target):
             return
-        for done in rounds(self._world.kernel(target), begin, options.steps, options.warmup):
-            records = round_records(phase, done, target, self._keep)
+        for records in self._engine.rounds(phase, target, begin, options.steps):
             self._add(records)
-            self._show(phase, done.checkpoint.next_index, options.steps)
+            self._show(phase, records[-1].index + 1, options.steps)
             if self._is_over(phase, records, target):
                 return
 
@@ -139,9 +132,6 @@ class Search:
     def _add(self, records: Sequence[Record]) -> None:
         self._journal.add(records)
         self._found.add(records)
-
-    def _keep(self, picture: Picture) -> str:
-        return self._folder.save_picture(picture.pixels, picture.mask)
 
     def _show(self, phase: str, done: int, total: int) -> None:
         rows = self._journal.of(phase) if phase != PRIOR else []
