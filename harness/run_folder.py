@@ -95,10 +95,8 @@ def create(path: Path, query_text: str, manifest: Manifest) -> RunFolder:
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         scratch = Path(tempfile.mkdtemp(prefix=f".{path.name}-", dir=path.parent))
-        (scratch / PICTURES).mkdir()
         write_atomic(scratch / QUERY, query_text.encode())
-        write_atomic(scratch / MANIFEST, (manifest.model_dump_json(indent=1) + "\n").encode())
-        (scratch / DRAWS).touch()
+        _fill(scratch, manifest)
         lock = _take_lock(scratch, path)
         scratch.chmod(0o755)
         scratch.rename(path)  # replaces an empty folder only
@@ -108,6 +106,21 @@ def create(path: Path, query_text: str, manifest: Manifest) -> RunFolder:
     finally:
         if scratch is not None and scratch.exists():
             shutil.rmtree(scratch, ignore_errors=True)
+    return RunFolder(path, manifest, lock)
+
+
+def begin(path: Path, manifest: Manifest) -> RunFolder:
+    """A run of a folder that holds its query already; after a kill it is a run, or can be begun again."""
+    check_free(path)
+    lock = _take_lock(path, path)
+    try:
+        _fill(path, manifest)
+    except OSError as error:
+        os.close(lock)
+        raise disk_error(error, path) from error
+    except BaseException:
+        os.close(lock)
+        raise
     return RunFolder(path, manifest, lock)
 
 
@@ -172,6 +185,13 @@ def write_atomic(path: Path, data: bytes, *, is_precious: bool = True) -> None:
         raise disk_error(error, path) from error
 
 
+def _fill(path: Path, manifest: Manifest) -> None:
+    """All that a run folder holds before the first draw; what makes it a run comes last."""
+    (path / PICTURES).mkdir(exist_ok=True)
+    (path / DRAWS).touch()
+    write_atomic(path / MANIFEST, (manifest.model_dump_json(indent=1) + "\n").encode())
+
+
 def _manifest_text(path: Path) -> str:
     try:
         return (path / MANIFEST).read_text(encoding="utf-8")
@@ -183,7 +203,10 @@ def _manifest_text(path: Path) -> str:
 
 def _take_lock(folder: Path, name: Path) -> int:
     """A lock that the kernel lets go of when this process ends, however it ends."""
-    lock = os.open(folder / LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+    try:
+        lock = os.open(folder / LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+    except OSError as error:
+        raise disk_error(error, folder) from error
     try:
         fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except OSError as error:

@@ -1,0 +1,175 @@
+"""The queue: who is next, who holds what until when, and what became of it. Every change is one transaction.
+
+Time is an argument (Unix seconds). The durable truth is in the run folders: see harness/farm/queue_folder.py.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Sequence
+from pathlib import Path
+from typing import cast
+
+from harness.farm.queue_entry import ENDED, OPEN, Entry, State, run_path, wrong_state
+from harness.farm.queue_file import has_queue, reading, transaction
+from harness.farm.queue_folder import mark_cancelled, mark_failed, unmark
+from scenes.errors import InputError, RunError
+
+TURN = "priority DESC, added, place, id"
+
+
+class LeaseLost(RunError):
+    """Someone else holds the entry now, or nobody: it was cancelled, or its lease ran out and was taken over."""
+
+
+def claim(runs: Path, owner: str, now: float, lease_s: float) -> Entry | None:
+    """Take the entry whose turn it is until `now + lease_s`: queued, or left by an owner that went silent.
+
+    The highest priority goes first, then the oldest. None where nothing waits.
+    """
+    with transaction(runs) as db:
+        row = db.execute(
+            "UPDATE entries SET state = 'running', owner = ?, expires = ?, attempts = attempts + 1, "
+            "began = coalesce(began, ?) WHERE id = (SELECT id FROM entries WHERE state = 'queued' "
+            f"OR (state = 'running' AND expires <= ?) ORDER BY {TURN} LIMIT 1) RETURNING *",
+            (owner, now + lease_s, now, now),
+        ).fetchone()
+    return _entry(row) if row else None
+
+
+def heartbeat(runs: Path, ids: Sequence[str], owner: str, now: float, lease_s: float) -> frozenset[str]:
+    """Hold these entries until `now + lease_s`; gives those that the owner still has (others: cancelled, taken)."""
+    with transaction(runs) as db:
+        held = [
+            entry_id
+            for entry_id in ids
+            if db.execute(
+                "UPDATE entries SET expires = ? WHERE id = ? AND state = 'running' AND owner = ?",
+                (now + lease_s, entry_id, owner),
+            ).rowcount
+        ]
+    return frozenset(held)
+
+
+def release(runs: Path, entry_id: str, owner: str) -> Entry:
+    """Hand an entry back: it waits again, and this claim does not count as an attempt."""
+    with transaction(runs) as db:
+        _held(db, entry_id, owner)
+        return _set(
+            db, entry_id, "state = 'queued', owner = NULL, expires = NULL, attempts = max(attempts - 1, 0)"
+        )
+
+
+def finish(runs: Path, entry_id: str, owner: str, now: float) -> Entry:
+    """The run has its report."""
+    with transaction(runs) as db:
+        _held(db, entry_id, owner)
+        return _set(db, entry_id, "state = 'done', owner = NULL, expires = NULL, ended = ?", now)
+
+
+def fail(runs: Path, entry_id: str, owner: str, now: float, why: str) -> Entry:
+    """The run cannot go on; `why` is kept, in the run folder too."""
+    with transaction(runs) as db:
+        mark_failed(run_path(runs, _held(db, entry_id, owner)), why)
+        fields = "state = 'failed', owner = NULL, expires = NULL, ended = ?, why = ?"
+        return _set(db, entry_id, fields, now, why)
+
+
+def cancel(runs: Path, ids: Sequence[str], now: float) -> list[Entry]:
+    """None of these is to be carried out; what runs, ends with its present segment. All of them or none."""
+    with transaction(runs) as db:
+        entries = [_found(db, runs, part) for part in ids]
+        for one in entries:
+            if one.state not in OPEN:
+                raise wrong_state(one, "cancelled", OPEN, "trex queue clean takes ended ones out of the list")
+        for one in entries:
+            mark_cancelled(run_path(runs, one))
+        fields = "state = 'cancelled', owner = NULL, expires = NULL, ended = ?"
+        return [_set(db, one.id, fields, now) for one in entries]
+
+
+def retry(runs: Path, ids: Sequence[str]) -> list[Entry]:
+    """Failed and cancelled entries wait again, with their draws kept. All of them or none."""
+    with transaction(runs) as db:
+        entries = [_found(db, runs, part) for part in ids]
+        for one in entries:
+            if one.state not in ENDED:
+                raise wrong_state(one, "tried again", ENDED, "nothing is to be done")
+        for one in entries:
+            unmark(run_path(runs, one))
+        fields = "state = 'queued', attempts = 0, began = NULL, ended = NULL, why = ''"
+        return [_set(db, one.id, fields) for one in entries]
+
+
+def remove(runs: Path, ids: Sequence[str]) -> None:
+    """Take entries out of the queue; their run folders stay."""
+    with transaction(runs) as db:
+        db.executemany("DELETE FROM entries WHERE id = ?", [(entry_id,) for entry_id in ids])
+
+
+def entries(runs: Path, states: Sequence[State] = (), limit: int | None = None) -> list[Entry]:
+    """Entries in these states (any where none is given), in the order of their turn."""
+    if not has_queue(runs):
+        return []
+    where = f"WHERE state IN ({', '.join('?' * len(states))})" if states else ""
+    with reading(runs) as db:
+        query = f"SELECT * FROM entries {where} ORDER BY {TURN} LIMIT ?"
+        rows = db.execute(query, (*states, -1 if limit is None else limit)).fetchall()
+    return [_entry(row) for row in rows]
+
+
+def entry(runs: Path, part: str) -> Entry:
+    """The entry whose id begins so; InputError where none or several do."""
+    if not has_queue(runs):
+        raise InputError(
+            f"nothing is queued in {runs}; add a query first: trex queue add QUERY --runs {runs}"
+        )
+    with reading(runs) as db:
+        return _found(db, runs, part)
+
+
+def counts(runs: Path) -> dict[str, int]:
+    """How many entries are in each state that has some."""
+    if not has_queue(runs):
+        return {}
+    with reading(runs) as db:
+        return dict(db.execute("SELECT state, count(*) FROM entries GROUP BY state").fetchall())
+
+
+def insert(db: sqlite3.Connection, new: Sequence[Entry]) -> None:
+    """Put entries in; the transaction is the caller's."""
+    names = Entry.__slots__
+    rows = [tuple(getattr(one, name) for name in names) for one in new]
+    marks = ", ".join("?" * len(names))
+    db.executemany(f"INSERT INTO entries ({', '.join(names)}) VALUES ({marks})", rows)
+
+
+def known(db: sqlite3.Connection, entry_id: str) -> Entry | None:
+    """The entry of this whole id."""
+    row = db.execute("SELECT * FROM entries WHERE id = ?", (entry_id,)).fetchone()
+    return _entry(row) if row else None
+
+
+def _found(db: sqlite3.Connection, runs: Path, part: str) -> Entry:
+    rows = db.execute("SELECT * FROM entries WHERE id >= ? AND id < ? LIMIT 2", (part, part + "g")).fetchall()
+    if len(rows) != 1 or not part:
+        problem = f"several entries begin with {part!r}" if rows else f"no entry {part!r} in {runs}"
+        raise InputError(f"{problem}; see the ids: trex queue list --runs {runs}")
+    return _entry(rows[0])
+
+
+def _held(db: sqlite3.Connection, entry_id: str, owner: str) -> Entry:
+    one = known(db, entry_id)
+    if one is None or one.state != "running" or one.owner != owner:
+        now = "gone" if one is None else f"{one.state}{f' by {one.owner}' if one.owner else ''}"
+        raise LeaseLost(f"entry {entry_id} is not held by {owner}: it is {now}; its draws are kept")
+    return one
+
+
+def _set(db: sqlite3.Connection, entry_id: str, fields: str, *values: object) -> Entry:
+    row = db.execute(f"UPDATE entries SET {fields} WHERE id = ? RETURNING *", (*values, entry_id)).fetchone()
+    return _entry(row)
+
+
+def _entry(row: sqlite3.Row) -> Entry:
+    return Entry(*cast(tuple[str, ...], tuple(row)))  # type: ignore[arg-type]  # STRICT: the columns are as declared

@@ -1,0 +1,139 @@
+"""`queue.sqlite` in the runs folder: who waits, who works, who is done. It can always be rebuilt from the runs."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from pathlib import Path
+
+from harness.draw_log import DiskFullError
+from harness.farm.queue_entry import STATES
+from scenes.errors import RunError
+
+FILE = "queue.sqlite"
+BESIDE = ("-wal", "-shm")  # what SQLite keeps next to it while it is in use
+FORMAT = 1
+BUSY_S = 30.0
+DAMAGED = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
+READ_ONLY = (sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_PERM)
+
+SCHEMA = f"""
+CREATE TABLE IF NOT EXISTS entries (
+    id TEXT PRIMARY KEY NOT NULL,
+    folder TEXT NOT NULL UNIQUE,
+    source TEXT NOT NULL,
+    question TEXT NOT NULL,
+    state TEXT NOT NULL CHECK (state IN ({", ".join(f"'{state}'" for state in STATES)})),
+    priority INTEGER NOT NULL,
+    attempts INTEGER NOT NULL CHECK (attempts >= 0),
+    added REAL NOT NULL,
+    place INTEGER NOT NULL,
+    began REAL,
+    ended REAL,
+    owner TEXT CHECK ((owner IS NOT NULL) = (state = 'running')),
+    expires REAL CHECK ((expires IS NOT NULL) = (state = 'running')),
+    why TEXT NOT NULL
+) STRICT;
+CREATE INDEX IF NOT EXISTS by_turn ON entries (priority DESC, added, place, id);
+CREATE INDEX IF NOT EXISTS by_state ON entries (state, priority DESC, added, place, id);
+PRAGMA user_version = {FORMAT};
+"""
+
+
+def queue_file(runs: Path) -> Path:
+    """Where the queue of a runs folder lies."""
+    return runs / FILE
+
+
+def has_queue(runs: Path) -> bool:
+    """Whether anything was ever queued in this runs folder."""
+    return queue_file(runs).exists()
+
+
+@contextmanager
+def transaction(runs: Path) -> Iterator[sqlite3.Connection]:
+    """All changes made inside, or none; other processes wait. The file is made where it is missing."""
+    path = queue_file(runs)
+    with _explained(path):
+        runs.mkdir(parents=True, exist_ok=True)
+        with closing(_connect(path)) as db:
+            _check_format(db, path)
+            db.execute("BEGIN IMMEDIATE")
+            try:
+                yield db
+                db.execute("COMMIT")
+            except BaseException:
+                if db.in_transaction:
+                    db.execute("ROLLBACK")
+                raise
+
+
+@contextmanager
+def reading(runs: Path) -> Iterator[sqlite3.Connection]:
+    """The queue at one moment, for looking only; there must be one, see `has_queue`."""
+    path = queue_file(runs)
+    with _explained(path), closing(_connect(path)) as db:
+        _check_format(db, path)
+        db.execute("PRAGMA query_only = ON")
+        yield db
+
+
+def _connect(path: Path) -> sqlite3.Connection:
+    db = sqlite3.connect(path, timeout=BUSY_S, isolation_level=None)
+    try:
+        db.row_factory = sqlite3.Row
+        db.execute("PRAGMA journal_mode = WAL")
+        db.execute(
+            "PRAGMA synchronous = NORMAL"
+        )  # a power cut loses no folder, and the queue comes from those
+        db.execute("PRAGMA foreign_keys = ON")
+        db.execute("PRAGMA trusted_schema = OFF")
+    except BaseException:
+        db.close()
+        raise
+    return db
+
+
+def _check_format(db: sqlite3.Connection, path: Path) -> None:
+    """The tables of this version, made where the file is new."""
+    (found,) = db.execute("PRAGMA user_version").fetchone()
+    if found == FORMAT:
+        return
+    (tables,) = db.execute("SELECT count(*) FROM sqlite_master").fetchone()
+    if found or tables:
+        raise RunError(
+            f"{path} is of queue format {found}, this version reads format {FORMAT}; use the version that made it, "
+            f"or move the file away and run: trex queue rebuild --runs {path.parent}"
+        )
+    db.executescript(f"BEGIN IMMEDIATE; {SCHEMA} COMMIT;")
+
+
+@contextmanager
+def _explained(path: Path) -> Iterator[None]:
+    """SQLite's errors in our words."""
+    try:
+        yield
+    except sqlite3.Error as error:
+        raise _explain(error, path) from error
+    except OSError as error:
+        raise RunError(
+            f"{path.parent} cannot be used: {error.strerror}; give another --runs folder"
+        ) from error
+
+
+def _explain(error: sqlite3.Error, path: Path) -> RunError:
+    code = getattr(error, "sqlite_errorcode", 0) & 0xFF
+    if code == sqlite3.SQLITE_FULL:
+        return DiskFullError(
+            f"no space left on the disk of {path}; free some space, then give the command again"
+        )
+    if code == sqlite3.SQLITE_BUSY:
+        return RunError(f"{path} is in use by another process since {BUSY_S:g} s; wait for it or stop it")
+    if code in READ_ONLY:
+        return RunError(
+            f"{path} cannot be written to ({error}); make {path.parent} writable or give another --runs"
+        )
+    return RunError(
+        f"{path} is damaged ({error}); the run folders hold all that matters: trex queue rebuild --runs {path.parent}"
+    )
