@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from harness.cli_baseline import baseline
+from harness.cli_confirm import confirm
 from harness.cli_data import dataset_app, models_app, train_app
 from harness.cli_errors import Guarded
 from harness.cli_explain import explain
@@ -93,6 +94,7 @@ def report(
 
 app.command()(render)
 app.command()(explain)
+app.command()(confirm)
 app.command()(baseline)
 app.command()(export)
 app.add_typer(dataset_app, name="dataset")

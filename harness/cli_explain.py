@@ -101,14 +101,15 @@ def explain(
             "stopped; the scenes that were done and all renders are kept. The same command goes on.\n"
         )
         raise typer.Exit(STOPPED) from None
-    report = _renew_report(run)
+    report = renew_report(run)
     typer.echo(json.dumps(_json(done)) if as_json else f"{_text(done)}\nreport: {report}")
     if not done.is_exact:
         sys.stderr.write("error: a remove-nothing control is not exact, see above\n")
         raise typer.Exit(OURS)
 
 
-def _renew_report(run: Path) -> Path:
+def renew_report(run: Path) -> Path:
+    """Write the findings and the report of a run again, with all that lies beside its draws now."""
     from harness.draw_log import read_draws
     from harness.find import conclude_run
     from harness.run_folder import open_run

@@ -10,20 +10,23 @@ from render.picture import Bytes
 from scenes.errors import RunError
 
 
-def read_picture(folder: RunFolder, name: str) -> tuple[Bytes, Bytes]:
-    """Pixels (H, W, 3) and mask (H, W) of a kept picture; RunError where it is missing or damaged."""
+def read_picture(folder: RunFolder, name: str, size: tuple[int, int] | None = None) -> tuple[Bytes, Bytes]:
+    """Pixels (H, W, 3) and mask (H, W) of a kept picture; RunError where it is missing or damaged.
+
+    `size` is its width and height, the run's own if not given.
+    """
     path = folder.picture_path(name)
     try:
         pixels, mask = _read(folder, f"{name}.png"), _read(folder, f"{name}.mask.png")
     except (OSError, ValueError, SyntaxError, Image.DecompressionBombError) as error:
         raise RunError(
             f"picture {path} or its mask is missing or damaged ({error}); delete {folder.path}/explanations and "
-            "explain the run again"
+            "confirmations, and make them again"
         ) from error
-    width, height = folder.manifest.facts.size
+    width, height = size or folder.manifest.facts.size
     if (pixels.shape, mask.shape) != ((height, width, 3), (height, width)) or not _are_bytes(pixels, mask):
         raise RunError(
-            f"picture {path} is {pixels.shape} with a mask {mask.shape}, the run's are {(height, width, 3)}; "
+            f"picture {path} is {pixels.shape} with a mask {mask.shape}, it should be {(height, width, 3)}; "
             "it has been changed"
         )
     return pixels, mask

@@ -12,6 +12,7 @@ from pathlib import Path
 from harness import commonalities, figures
 from harness.baseline_words import sentences as baseline_sentences
 from harness.beside import kept_baselines
+from harness.confirmation_page import confirmations
 from harness.explanation import read_explanations
 from harness.findings import Findings, FoundScene
 from harness.found import RULE
@@ -79,6 +80,7 @@ def report_html(folder: RunFolder, findings: Findings) -> str:
         "agreements": agreements(list(explanations.values())),
         "common": commonalities.of_run(findings, explanations, manifest.vocabulary),
         "most_rows": MOST_ROWS,
+        "confirmations": confirmations(folder),
         "baselines": kept_baselines(folder),
         "baseline_sentences": baseline_sentences,
         "script": script,

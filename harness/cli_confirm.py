@@ -1,0 +1,116 @@
+"""What `trex confirm` prints."""
+
+from __future__ import annotations
+
+import json
+import sys
+import time
+from collections.abc import Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from harness.cli_errors import STOPPED
+
+if TYPE_CHECKING:
+    from harness.confirmation import Confirmation, Confirmed
+    from harness.run_folder import RunFolder
+
+    Made = Sequence[tuple[RunFolder, Confirmation]]
+
+
+def confirm(
+    runs: Annotated[
+        list[Path], typer.Argument(metavar="RUN...", help="Run folders, as `trex find` makes them.")
+    ],
+    preset: Annotated[
+        str, typer.Option(help="The preset to render at: clevr, reference, fast or draft.")
+    ] = "clevr",
+    top: Annotated[int, typer.Option(help="How many found scenes of each run, most confident first.")] = 20,
+    device: Annotated[str, typer.Option(help="auto, cpu, cuda, optix, hip, oneapi or metal.")] = "auto",
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object, for machines.")] = False,
+) -> None:
+    """Render the found scenes again at another preset, ask again, and say how many stay what they were.
+
+    At the default, clevr, a scene takes about two minutes on one core. Each is kept as soon as it is done, and the
+    runs take turns: after Ctrl-C or a kill the same command goes on, and with a smaller --top it says what there is.
+    """
+    from harness.cli_explain import renew_report
+    from harness.confirm import Options
+    from harness.confirm import confirm as confirm_runs
+
+    try:
+        made = confirm_runs(runs, Options(preset, top, device), Lines(is_shown=not as_json))
+    except KeyboardInterrupt:
+        sys.stderr.write("stopped; every scene that was done is kept. The same command goes on.\n")
+        raise typer.Exit(STOPPED) from None
+    reports = [renew_report(folder.path) for folder, _ in made]
+    typer.echo(json.dumps(_json(made)) if as_json else _text(made, reports))
+
+
+class Lines:
+    """One line a scene on standard error."""
+
+    def __init__(self, *, is_shown: bool) -> None:
+        self._is_shown, self._begun = is_shown, time.monotonic()
+        self._old = self._done = self._total = 0
+
+    def begin(self, done: int, total: int) -> None:
+        """So many of all scenes are there already."""
+        self._old = self._done = done
+        self._total, self._begun = total, time.monotonic()
+        self._say(f"{done} of {total} scenes are confirmed already" if done else f"{total} scenes to confirm")
+
+    def done(self, run: Path, scene: Confirmed) -> None:
+        """One more is there."""
+        self._done += 1
+        each = (time.monotonic() - self._begun) / (self._done - self._old)
+        left = (self._total - self._done) * each
+        self._say(
+            f"{self._done} of {self._total}, {run.name}: {scene.before.confidence:.3f} to "
+            f"{scene.after.confidence:.3f}, {scene.verdict}; {left / 60:.0f} min left"
+        )
+
+    def _say(self, line: str) -> None:
+        if self._is_shown:
+            sys.stderr.write(line + "\n")
+
+
+def _text(made: Made, reports: Sequence[Path]) -> str:
+    from harness.confirmation import sentences
+
+    lines = []
+    for (folder, one), report in zip(made, reports, strict=True):
+        lines.append(f"{folder.path}: {folder.manifest.facts.question}")
+        lines += [
+            f"{number:4}. true answer {scene.truth}: said {scene.before.answer} ({scene.before.confidence:.3f}), "
+            f"says {scene.after.answer} ({scene.after.confidence:.3f}): {scene.verdict}"
+            for number, scene in enumerate(one.scenes, start=1)
+        ]
+        lines += [f"  {sentence}" for sentence in sentences(one.scenes, one.preset, one.asked)]
+        lines.append(f"report: {report}")
+    if len(made) > 1:
+        scenes = [scene for _, one in made for scene in one.scenes]
+        asked = sum(one.asked for _, one in made)
+        lines.append(f"all {len(made)} runs:")
+        lines += [f"  {sentence}" for sentence in sentences(scenes, made[0][1].preset, asked)]
+    return "\n".join(lines)
+
+
+def _json(made: Made) -> dict[str, object]:
+    from harness.confirmation import stay, still_wrong
+
+    return {
+        "runs": [
+            {
+                "run": str(folder.path),
+                **asdict(one),
+                "stay": [rate.count, rate.of, *rate.interval],
+                "still_wrong": [wrong.count, wrong.of, *wrong.interval],
+            }
+            for folder, one in made
+            for rate, wrong in [(stay(one.scenes), still_wrong(one.scenes))]
+        ]
+    }
