@@ -39,11 +39,16 @@ def understand(query: Query, vocabulary: Vocabulary) -> Asked:
     program = _program(query, vocabulary)
     text = query.question or phrase(program, vocabulary)
     possible = possible_answers(program, CLEVR)  # models trained on CLEVR know no introduced shape
+    check_answers(query, text, possible)
+    return Asked(text, program, query.answer, possible)
+
+
+def check_answers(query: Query, text: str, possible: tuple[str, ...]) -> None:
+    """InputError where a target names too few or too many answers, or one that the question cannot have."""
     _check_count(query)
     for answer in query.answer:
         _check_answer("answer", answer, text, possible)
     _check_probabilities(query.target, text, possible)
-    return Asked(text, program, query.answer, possible)
 
 
 def _program(query: Query, vocabulary: Vocabulary) -> Program:

@@ -11,9 +11,9 @@ from harness.asked import Asked
 from harness.baseline import Baseline, Seen, is_mistake
 from harness.baseline_examples import Example, Examples, Problem
 from harness.baseline_pictures import Shown, jpeg_url
-from harness.findings import true_answer
 from harness.query import Query
-from harness.report import scene_words
+from harness.scene_words import scene_words
+from harness.truth import true_answer
 from harness.wiring import Plan
 from inference.scoring import check_log_probs, images
 from inference.types import Floats

@@ -122,7 +122,7 @@ def _parts(asked: Sequence[AskedQuery], wanted: Wanted) -> list[Part]:
 
 def _rendered(plan: Plan, wanted: Wanted) -> RenderedScenes:
     is_own = wanted.world == "query"
-    prior = plan.prior if is_own else ScenePrior()
+    prior = plan.scenes if is_own else ScenePrior()
     words = f"the query's world ({world_words(plan.query)})" if is_own else "CLEVR's world (3 to 10 objects)"
     cache = wanted.cache or _default_cache()
     return RenderedScenes(prior, plan.query.render, wanted.rendered or 0, wanted.seed, words, cache)

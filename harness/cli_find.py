@@ -18,7 +18,6 @@ from harness.cli_errors import STOPPED
 from harness.draw_log import read_draws
 from harness.find import FINDINGS, Done, check, conclude_run, find, resume
 from harness.progress import Progress, Silent, Watch
-from harness.query import SceneSection
 from harness.report import goal, headline, model_words
 from harness.run_folder import open_run, write_atomic
 from harness.wording import world_words
@@ -62,21 +61,10 @@ def run_check(query: Path, overrides: Sequence[str], as_json: bool) -> None:
     typer.echo(f"{query} is good; nothing was rendered")
     typer.echo(f"question  {plan.asked.text}  (answers: {', '.join(plan.asked.possible)})")
     typer.echo(f"target    {plan.target.describe()}")
-    low, high = plan.query.scene.objects
-    objects = f"{low}" if low == high else f"{low} to {high}"
-    kinds = len(plan.vocabulary.combinations())
-    typer.echo(f"world     {objects} objects of {kinds} kinds, {_changes(plan.query.scene)}")
+    outline = plan.kind.outline(plan)
+    typer.echo(f"world     {outline.world}")
     typer.echo(f"model     {plan.model_name}")
-    render = plan.query.render
-    typer.echo(
-        f"renders   at most {most}: preset {render.preset}, device {render.device}, {_processes(render.processes)}"
-    )
-
-
-def _processes(asked: int | None) -> str:
-    if asked is None:
-        return "a process a core (4 at most)"
-    return f"{asked} process{'' if asked == 1 else 'es'}"
+    typer.echo(f"renders   at most {most}: {outline.renders}")
 
 
 def run_report(runs: Sequence[Path], form: str, out: Path | None, baseline: Path | None) -> None:
@@ -117,13 +105,6 @@ def _report_one(run: Path, form: str, out: Path | None, baseline: Path | None) -
         typer.echo(f"report: {out or done.report}")
 
 
-def _changes(scene: SceneSection) -> str:
-    revoke, introduce = scene.revoke, scene.introduce
-    parts = [f"revoked {', '.join(revoke)}"] if revoke else []
-    parts += [f"introduced {', '.join(introduce)}"] if introduce else []
-    return "; ".join(parts) or "CLEVR's own"
-
-
 def _watched(as_json: bool, work: Callable[[Progress], Done]) -> Done:
     if as_json:
         return work(Silent())
@@ -144,16 +125,16 @@ def _show(done: Done, as_json: bool) -> None:
     )
     for number, found in enumerate(done.findings.found[:10], start=1):
         says = f"{found.answer} ({found.answers[0][1]:.3f})"
-        typer.echo(
-            f"{number:4}. true answer {found.truth}, model says {says}, confidence {found.confidence:.3f}"
-        )
+        truth = "" if found.truth is None else f"true answer {found.truth}, "
+        typer.echo(f"{number:4}. {truth}model says {says}, confidence {found.confidence:.3f}")
     if len(done.findings.found) > 10:
         typer.echo(f"      and {len(done.findings.found) - 10} more")
-    typer.echo(f"{done.findings.ending}: {headline(done.findings, manifest.query.target.kind)}")
+    typer.echo(f"{done.findings.ending}: {headline(manifest, done.findings)}")
     for sentence in done.findings.how_often.sentences()[:1]:
         typer.echo(sentence)
-    if done.findings.control:
-        typer.echo(done.findings.control)
+    for sentence in (done.findings.control, *done.findings.remarks):
+        if sentence:
+            typer.echo(sentence)
     typer.echo(f"report: {done.report}")
 
 

@@ -10,6 +10,7 @@ from typing import Literal
 
 from harness.explanation import Explanation
 from harness.findings import Findings
+from harness.latents import scene_of
 from inference.clustered import clustered_interval
 from inference.importance import Interval
 from scenes.filters import FILTER_ORDER, Description
@@ -124,7 +125,7 @@ def of_run(
         cluster = (record.phase, record.chain, record.index if record.phase == "prior" else -1)
         explained = explanations.get(record.picture)
         examples.append(Example(record.scene, cluster, explained.culprit.index if explained else None))
-    return commonalities(examples, [draw.z for draw in findings.prior], vocabulary)
+    return commonalities(examples, [scene_of(draw.z) for draw in findings.prior], vocabulary)
 
 
 def descriptions(vocabulary: Vocabulary) -> Iterator[Description]:

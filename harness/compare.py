@@ -10,16 +10,16 @@ from pathlib import Path
 import numpy as np
 
 from harness.draw_log import read_draws
-from harness.findings import NO_ANSWER, Findings, find_out, true_answer
+from harness.findings import NO_ANSWER, Findings, FoundScene, find_out
+from harness.latents import Latent, kept, live
 from harness.manifest import Manifest
 from harness.pages import page
-from harness.report import goal, model_words, picture_url, scene_words
+from harness.report import goal, model_words, picture_url
 from harness.run_folder import RunFolder, open_run, write_atomic
 from harness.wording import world_words
 from inference.paired import Paired, paired
 from inference.types import Draw
 from scenes.errors import InputError, RunError
-from scenes.scene import Scene
 
 SHOWN = 6  # pictures of a run
 FALSE_ALARMS = 0.05  # of all tests of a page together
@@ -54,7 +54,7 @@ class Compared:
     @property
     def wrong(self) -> int:
         """Found scenes with a wrong answer."""
-        return sum(scene.is_wrong for scene in self.findings.found)
+        return sum(bool(found.is_wrong) for found in self.findings.found)
 
 
 @dataclass(frozen=True)
@@ -126,38 +126,47 @@ def _read(path: Path, name: str) -> Compared:
 
 def _pictures(folder: RunFolder, findings: Findings) -> list[tuple[str, str]]:
     shown = [(picture_url(folder, found), found) for found in findings.found[:SHOWN]]
-    return [
-        (url, f"{scene_words(f.record.scene)}; model {f.answer}, truth {f.truth}") for url, f in shown if url
-    ]
+    return [(url, _words(folder.manifest, found)) for url, found in shown if url]
 
 
-def _shared(one: Compared, other: Compared) -> list[tuple[Draw[Scene], Draw[Scene]]]:
-    """The prior draws of both that are of the same scene."""
-    theirs = {draw.z: draw for draw in other.findings.prior}
-    return [(draw, theirs[draw.z]) for draw in one.findings.prior if draw.z in theirs]
+def _words(manifest: Manifest, found: FoundScene) -> str:
+    truth = "" if found.truth is None else f", truth {found.truth}"
+    return f"{manifest.kind.words(live(found.record.z))}; model {found.answer}{truth}"
+
+
+def _shared(one: Compared, other: Compared) -> list[tuple[Draw[Latent], Draw[Latent]]]:
+    """The prior draws of both that are of the same latent."""
+    theirs = {kept(draw.z): draw for draw in other.findings.prior}
+    return [(draw, theirs[kept(draw.z)]) for draw in one.findings.prior if kept(draw.z) in theirs]
 
 
 def _why_not(one: Compared, other: Compared, shared: int) -> str:
+    if one.manifest.query.generator != other.manifest.query.generator:
+        return "they search different worlds"
     if one.manifest.facts.program != other.manifest.facts.program:
         return "they were asked different questions"
     if one.manifest.facts.labels != other.manifest.facts.labels:
         return "their models give different answers"
     if not shared:
-        return "no prior scene is in both; give both the same [scene], search.seed and prior_scenes"
+        noun = one.manifest.kind.noun.one
+        return f"no prior {noun} is in both; give both the same world, search.seed and prior_scenes"
     return ""
 
 
-def _tests(one: Compared, other: Compared, shared: Sequence[tuple[Draw[Scene], Draw[Scene]]]) -> list[Test]:
+def _tests(one: Compared, other: Compared, shared: Sequence[tuple[Draw[Latent], Draw[Latent]]]) -> list[Test]:
     hits = paired(_hits(one, [a for a, _ in shared]), _hits(other, [b for _, b in shared]))
-    truths = [true_answer(one.manifest.asked.program, a.z) for a, _ in shared]
-    known = [k for k, truth in enumerate(truths) if truth != NO_ANSWER]
+    truths = [one.manifest.kind.judge(one.manifest, a.z, "").truth for a, _ in shared]
+    known = [k for k, truth in enumerate(truths) if truth not in (None, NO_ANSWER)]
     right = paired(
         *(
             [_answer(run, shared[k][side]) == truths[k] for k in known]
             for side, run in enumerate((one, other))
         )
     )
-    rows = [(f"scenes in the level set ({_targets(one, other)})", hits), ("right answers", right)]
+    rows = [
+        (f"{one.manifest.kind.noun.many} in the level set ({_targets(one, other)})", hits),
+        ("right answers", right),
+    ]
     return [Test(one.name, other.name, what, counts, counts.p_value) for what, counts in rows if counts.n]
 
 
@@ -166,9 +175,9 @@ def _targets(one: Compared, other: Compared) -> str:
     return first if first == second else f"{first}; {second}"
 
 
-def _hits(run: Compared, draws: Sequence[Draw[Scene]]) -> list[bool]:
+def _hits(run: Compared, draws: Sequence[Draw[Latent]]) -> list[bool]:
     return [run.manifest.target.is_hit(draw.evaluation.log_probs) for draw in draws]
 
 
-def _answer(run: Compared, draw: Draw[Scene]) -> str:
+def _answer(run: Compared, draw: Draw[Latent]) -> str:
     return run.manifest.facts.labels[int(np.argmax(draw.evaluation.log_probs))]

@@ -205,7 +205,7 @@ def _again(task: Task, found: FoundScene) -> Confirmed:
     picture = scored.picture
     assert isinstance(picture, Picture)
     return Confirmed(
-        truth=found.truth,
+        truth=found.known_truth,
         before=_look(task.plan, np.array(record.log_probs), record.picture),
         after=_look(task.plan, scored.log_probs, task.folder.save_picture(picture.pixels, picture.mask)),
     )

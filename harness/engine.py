@@ -7,8 +7,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Protocol
 
+from harness.kept_pictures import keep_picture
+from harness.latents import Latent
 from harness.query import Query
 from harness.records import Record
 from harness.replay import Keep, prior_record, round_records
@@ -17,8 +20,6 @@ from harness.wiring import World
 from inference.importance import prior_draws
 from inference.sampler import Checkpoint, rounds
 from inference.targets import GaussianTarget
-from render.picture import Picture
-from scenes.scene import Scene
 
 BATCH = 8  # prior scenes between two decisions; the same on every machine, so that any of them can resume
 
@@ -31,7 +32,7 @@ class Engine(Protocol):
         ...
 
     def rounds(
-        self, phase: str, target: GaussianTarget, begin: Checkpoint[Scene], n_rounds: int
+        self, phase: str, target: GaussianTarget, begin: Checkpoint[Latent], n_rounds: int
     ) -> Iterator[Sequence[Record]]:
         """Steps up to index n_rounds - 1: one step of every chain at a time, in the order of the chains."""
         ...
@@ -39,20 +40,24 @@ class Engine(Protocol):
 
 @dataclass(frozen=True)
 class InProcess:
-    """Does everything here and now, when the next records are asked for; pictures go into the run folder."""
+    """Does everything here and now, when the next records are asked for; pictures go into the run folder.
+
+    Seed and target are the run's own: the world may have been opened for another search in it.
+    """
 
     world: World
     folder: RunFolder
 
     def prior(self, indices: range, most: int) -> Iterator[Sequence[Record]]:
         """See `Engine`; one render batch a batch."""
-        plan = self.world.plan
-        for batch in batches(indices, batch_size(plan.query)):
-            draws = prior_draws(plan.query.search.seed, batch, plan.prior, self.world.scorer, plan.target)
-            yield [prior_record(draw, plan.target, self._keep) for draw in draws]
+        query, target = self.folder.manifest.query, self.folder.manifest.target
+        prior, scorer = self.world.generator.prior, self.world.scorer
+        for batch in batches(indices, batch_size(query)):
+            draws = prior_draws(query.search.seed, batch, prior, scorer, target)
+            yield [prior_record(draw, target, self._keep) for draw in draws]
 
     def rounds(
-        self, phase: str, target: GaussianTarget, begin: Checkpoint[Scene], n_rounds: int
+        self, phase: str, target: GaussianTarget, begin: Checkpoint[Latent], n_rounds: int
     ) -> Iterator[Sequence[Record]]:
         """See `Engine`; one render batch a round."""
         for done in rounds(self.world.kernel(target), begin, n_rounds):
@@ -65,11 +70,7 @@ class InProcess:
 
 def keep_in(folder: RunFolder) -> Keep:
     """Saves a picture into the run folder and gives its name there."""
-
-    def keep(picture: Picture) -> str:
-        return folder.save_picture(picture.pixels, picture.mask)
-
-    return keep
+    return partial(keep_picture, folder)
 
 
 def batch_size(query: Query) -> int:

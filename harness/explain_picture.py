@@ -12,7 +12,6 @@ import numpy as np
 
 from clevr_models.question import ProgramStep, Question
 from harness.baseline_pictures import jpeg_url
-from harness.findings import true_answer
 from harness.pages import page
 from harness.parity import shrink
 from harness.parity_scenes import OfficialPicture, read_official
@@ -20,6 +19,7 @@ from harness.query import RenderSection
 from harness.run_folder import check_out, write_atomic
 from harness.ssim import mean_ssim
 from harness.strips import Shot, object_words, outlined
+from harness.truth import true_answer
 from harness.wiring import open_model, open_renderer
 from inference.ablation import Culprit, find_culprit
 from inference.scoring import Scorer

@@ -84,7 +84,7 @@ def _begun(scores: SceneScores, found: FoundScene) -> Explanation:
     scene = found.record.scene
     control = _control(scores, found)
     left_out = scores.effects(scene, control.score, [(edit,) for edit in removals(scene)])
-    return Explanation(found.record.picture, scene, found.truth, control, tuple(left_out))
+    return Explanation(found.record.picture, scene, found.known_truth, control, tuple(left_out))
 
 
 def _control(scores: SceneScores, found: FoundScene) -> Control:

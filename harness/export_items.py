@@ -11,12 +11,13 @@ from numpy.typing import NDArray
 
 from harness.draw_log import read_draws
 from harness.explanation import Effect, Explanation, read_explanations
-from harness.findings import NO_ANSWER, find_out, true_answer
+from harness.findings import NO_ANSWER, find_out
 from harness.kept_pictures import read_picture
 from harness.manifest import Manifest
 from harness.records import PRIOR
 from harness.run_folder import RunFolder
 from harness.scene_scores import apply_all
+from harness.truth import true_answer
 from scenes.edits import Edit
 from scenes.errors import InputError, RunError
 from scenes.scene import Scene
@@ -107,7 +108,7 @@ def read_items(folder: RunFolder, edits: bool | None) -> Exported:
             index,
             one.record.scene,
             one.record.picture,
-            _known(one.truth),
+            _known(one.known_truth),
             one.answer,
             one.confidence,
             one.record.log_probs,

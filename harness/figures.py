@@ -13,8 +13,8 @@ from matplotlib import rc_context
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+from harness.latents import Latent
 from inference.types import Draw, Floats, Target
-from scenes.scene import Scene
 
 WIDTH_IN, HEIGHT_IN = 4.6, 2.5
 INK = "#010203"  # becomes currentColor
@@ -34,7 +34,7 @@ STYLE: dict[str, object] = {
 }
 
 
-def trace(chains: Sequence[Sequence[Draw[Scene]]], target: Target) -> str:
+def trace(chains: Sequence[Sequence[Draw[Latent]]], target: Target) -> str:
     """The confidence of each chain's state, step by step; a dot where it is in the level set."""
     with _styled():
         figure, axes = _axes("step", "confidence")
@@ -48,7 +48,7 @@ def trace(chains: Sequence[Sequence[Draw[Scene]]], target: Target) -> str:
         return _svg(figure)
 
 
-def acceptance(chains: Sequence[Sequence[Draw[Scene]]]) -> str:
+def acceptance(chains: Sequence[Sequence[Draw[Latent]]]) -> str:
     """The share of accepted proposals of each chain, averaged over 25 steps."""
     with _styled():
         figure, axes = _axes("step", f"accepted, mean of {WINDOW}")
@@ -59,10 +59,10 @@ def acceptance(chains: Sequence[Sequence[Draw[Scene]]]) -> str:
         return _svg(figure)
 
 
-def prior_histogram(draws: Sequence[Draw[Scene]], target: Target) -> str:
-    """How confident the model is in scenes of the prior."""
+def prior_histogram(draws: Sequence[Draw[Latent]], target: Target, many: str) -> str:
+    """How confident the model is in draws of the prior; `many` is what they are called."""
     with _styled():
-        figure, axes = _axes("confidence", "prior scenes")
+        figure, axes = _axes("confidence", f"prior {many}")
         values = [target.confidence(draw.evaluation.log_probs) for draw in draws]
         axes.hist(values, bins=np.linspace(0, 1, 26).tolist(), color=COLORS[0])
         axes.set_yscale("symlog", linthresh=1)

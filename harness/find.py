@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from harness.engine import Engine, InProcess
-from harness.findings import Findings, find_out, scene_records, to_json
+from harness.findings import Findings, find_out, to_json
 from harness.journal import Journal
 from harness.manifest import Facts, Manifest, versions
 from harness.progress import Progress
@@ -22,11 +22,9 @@ from harness.run_folder import DRAWS, FINISHED, RunFolder, check_out, create, is
 from harness.search import Search
 from harness.sessions import session
 from harness.wiring import Plan, World, make_plan, open_world
-from scenes.clevr_json import write_scenes
 from scenes.errors import InputError
 
 FINDINGS = "findings.json"
-SCENES = "found_scenes.json"
 RUNS = Path("runs")
 Tell = Callable[[Path], None]
 
@@ -86,9 +84,8 @@ def conclude_run(folder: RunFolder, records: Sequence[Record]) -> Done:
     """Write the findings and the report of the draws so far."""
     findings = find_out(folder.manifest, records)
     folder.write(FINDINGS, to_json(findings))
-    info = {"split": "found", "question": folder.manifest.facts.question}
-    write_scenes(folder.path / SCENES, scene_records(findings), info)
-    return Done(folder.path, folder.manifest, findings, write_report(folder, findings))
+    files = folder.manifest.kind.write_files(folder, findings.found)
+    return Done(folder.path, folder.manifest, findings, write_report(folder, findings, files))
 
 
 def default_out(path: Path) -> Path:
@@ -108,8 +105,9 @@ def manifest_of(world: World, path: Path, overrides: Sequence[str]) -> Manifest:
         possible=plan.asked.possible,
         model=plan.model_name,
         labels=plan.bound.labels,
-        cards=plan.vocabulary.cards,
+        cards=plan.cards,
         size=world.size,
+        trained_on=plan.trained_on,
     )
     return Manifest(
         source=str(path),

@@ -8,10 +8,9 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from harness.found import FoundScenes
-from harness.invariants import scene_summaries
+from harness.found import FoundLatents
+from harness.latents import Latent, live, to_fields
 from harness.manifest import Manifest
-from harness.passes import PassCheck, check_passes
 from harness.records import CHAIN, CONTROL, Record
 from harness.replay import chain_draws, prior_draws
 from harness.search import CONTROL_SEED, chain_starts, control_of, decide
@@ -20,22 +19,23 @@ from inference.endings import Conclusion, Ending, conclude
 from inference.importance import HowOften
 from inference.sampler import starts
 from inference.types import Draw
-from scenes.clevr_json import SceneRecord
-from scenes.programs import InvalidProgram, Program, execute
-from scenes.scene import Scene, scene_to_dict
 
 NO_ANSWER = "no answer"
-NO_CONTROL = "No positive control could be run: the model scores nearly all prior scenes alike."
+NO_CONTROL = "No positive control could be run: the model scores nearly all prior draws alike."
 
 
 @dataclass(frozen=True)
 class FoundScene:
-    """One scene of the level set: its true answer, and the model's answers, most probable first."""
+    """One latent of the level set: its true answer, and the model's answers, most probable first.
+
+    `truth` is None where nobody knows it, `is_wrong` None where nobody knows whether the model's answer is.
+    """
 
     record: Record
-    truth: str
+    truth: str | None
     answers: tuple[tuple[str, float], ...]
     confidence: float
+    is_wrong: bool | None
 
     @property
     def answer(self) -> str:
@@ -43,9 +43,10 @@ class FoundScene:
         return self.answers[0][0]
 
     @property
-    def is_wrong(self) -> bool:
-        """Whether the model's answer is not the true one."""
-        return self.answer != self.truth
+    def known_truth(self) -> str:
+        """The true answer, in a world where there always is one."""
+        assert self.truth is not None, "this world knows no true answers"
+        return self.truth
 
 
 @dataclass(frozen=True)
@@ -56,9 +57,10 @@ class Findings:
     conclusion: Conclusion
     found: tuple[FoundScene, ...]
     control: str
-    passes: PassCheck
-    prior: tuple[Draw[Scene], ...]
-    chains: tuple[Draw[Scene], ...]
+    remarks: tuple[str, ...]  # on this world, whatever was found
+    checks: tuple[str, ...]  # of the renderer, made on the draws
+    prior: tuple[Draw[Latent], ...]
+    chains: tuple[Draw[Latent], ...]
     renders: int
     proposals: int
     invalid: int
@@ -77,8 +79,8 @@ def find_out(manifest: Manifest, records: Sequence[Record]) -> Findings:
     how = decide(prior, target, options)
     chains = _chains(manifest, records, prior)
     renders = sum(record.is_rendered for record in records)
-    summaries = scene_summaries(target, manifest.vocabulary)
-    found = FoundScenes(target)
+    summaries = manifest.kind.summaries(manifest)
+    found = FoundLatents(target, manifest.kind.are_distinct)
     found.add(records)
     with np.errstate(divide="ignore", invalid="ignore"):  # of a summary that never changes
         conclusion = conclude([*prior, *chains], target, summaries, how, renders)
@@ -88,7 +90,8 @@ def find_out(manifest: Manifest, records: Sequence[Record]) -> Findings:
         conclusion=_honest(conclusion, found, chains),
         found=_sorted(manifest, found.records),
         control="" if found.hits else _control(manifest, records, prior),
-        passes=check_passes(records, manifest.vocabulary, manifest.facts.size),
+        remarks=manifest.kind.remarks(manifest),
+        checks=manifest.kind.checks(manifest, records),
         prior=tuple(prior),
         chains=tuple(chains),
         renders=renders,
@@ -98,14 +101,14 @@ def find_out(manifest: Manifest, records: Sequence[Record]) -> Findings:
     )
 
 
-def _chains(manifest: Manifest, records: Sequence[Record], prior: list[Draw[Scene]]) -> list[Draw[Scene]]:
+def _chains(manifest: Manifest, records: Sequence[Record], prior: list[Draw[Latent]]) -> list[Draw[Latent]]:
     options = manifest.query.search
     if not any(record.phase == CHAIN for record in records):
         return []
     return chain_draws(records, CHAIN, chain_starts(prior, options), options.warmup)
 
 
-def _control(manifest: Manifest, records: Sequence[Record], prior: list[Draw[Scene]]) -> str:
+def _control(manifest: Manifest, records: Sequence[Record], prior: list[Draw[Latent]]) -> str:
     """What the positive control says; "" where none was run."""
     options = manifest.query.search
     easier = control_of(prior, manifest.target, options)
@@ -118,19 +121,19 @@ def _control(manifest: Manifest, records: Sequence[Record], prior: list[Draw[Sce
     return run_control(lambda _target, _draws: draws, easier).sentence
 
 
-def _honest(conclusion: Conclusion, found: FoundScenes, chains: Sequence[Draw[Scene]]) -> Conclusion:
+def _honest(conclusion: Conclusion, found: FoundLatents, chains: Sequence[Draw[Latent]]) -> Conclusion:
     """Two cases that the rules of the ending do not know.
 
-    A scene that was proposed, rendered and scored is an example even if it never became a state; and a search that the
+    A latent that was proposed, rendered and scored is an example even if it never became a state; and a search that the
     prior batch has satisfied has no chains to judge.
     """
     if conclusion.ending is Ending.NOT_FOUND and found.hits:
-        words = f"FOUND: {found.hits} proposed scenes are in the level set, none became a chain's state."
+        words = f"FOUND: {found.hits} proposals are in the level set, none became a chain's state."
         return replace(
             conclusion, ending=Ending.FOUND, sentences=(words,), n_hits=found.hits, best=found.best
         )
     if conclusion.ending is Ending.FOUND and not chains:
-        no_chains = "No chain was run: the prior scenes already held what was asked for."
+        no_chains = "No chain was run: the prior draws already held what was asked for."
         return replace(conclusion, sentences=(conclusion.sentences[0], no_chains))
     return conclusion
 
@@ -143,20 +146,14 @@ def _sorted(manifest: Manifest, records: Sequence[Record]) -> tuple[FoundScene, 
 def _found(manifest: Manifest, record: Record) -> FoundScene:
     labels, probs = manifest.facts.labels, record.probs
     order = sorted(range(len(labels)), key=lambda k: -probs[k])
+    judged = manifest.kind.judge(manifest, live(record.z), labels[order[0]])
     return FoundScene(
         record=record,
-        truth=true_answer(manifest.asked.program, record.scene),
+        truth=judged.truth,
         answers=tuple((labels[k], probs[k]) for k in order),
         confidence=manifest.target.confidence(np.array(record.log_probs)),
+        is_wrong=judged.is_wrong,
     )
-
-
-def true_answer(program: Program, scene: Scene) -> str:
-    """The answer by the question's program; "no answer" where CLEVR has none."""
-    try:
-        return execute(program, scene)
-    except InvalidProgram:
-        return NO_ANSWER
 
 
 def to_json(findings: Findings) -> str:
@@ -164,7 +161,7 @@ def to_json(findings: Findings) -> str:
     how = findings.how_often
     data: Mapping[str, object] = {
         "ending": findings.ending,
-        "sentences": [*findings.conclusion.sentences, *filter(None, [findings.control])],
+        "sentences": [*findings.conclusion.sentences, *filter(None, [findings.control]), *findings.remarks],
         "how_often": {
             "prior_draws": how.n, "hits": how.hits, "rate": how.rate, "interval_95": list(how.rate_interval),
             "mass": how.mass, "is_common": how.is_common,
@@ -186,13 +183,5 @@ def _scene_json(found: FoundScene) -> Mapping[str, object]:
         "true_answer": found.truth, "model_answer": found.answer, "confidence": found.confidence,
         "probabilities": {answer: p for answer, p in found.answers if p >= 1e-4},
         "picture": f"pictures/{record.picture}.png" if record.picture else "",
-        "scene": scene_to_dict(record.scene),
+        **to_fields(record.z),
     }  # fmt: skip
-
-
-def scene_records(findings: Findings) -> list[SceneRecord]:
-    """The found scenes as CLEVR names them."""
-    return [
-        SceneRecord(found.record.scene, f"{found.record.picture}.png", index, "found")
-        for index, found in enumerate(findings.found)
-    ]

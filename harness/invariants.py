@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from functools import partial
 from itertools import combinations
 
 import numpy as np
 
+from harness.latents import Latent, scene_of
+from harness.world_kind import Summary
 from inference.diagnostics import basic_summaries
 from inference.types import Draw, Target
 from scenes.scene import ATTRIBUTES, Scene
 from scenes.vocabulary import Vocabulary
-
-Summary = Callable[[Draw[Scene]], float]
 
 
 def scene_summaries(target: Target, vocabulary: Vocabulary) -> dict[str, Summary]:
@@ -22,13 +21,13 @@ def scene_summaries(target: Target, vocabulary: Vocabulary) -> dict[str, Summary
     for attribute in ATTRIBUTES:
         for value in vocabulary.available(attribute):
             found[f"number of {value} objects"] = partial(_count, attribute=attribute, value=value)
-    found["number of objects"] = lambda draw: float(len(draw.z.objects))
-    found["mean distance"] = lambda draw: mean_distance(draw.z)
+    found["number of objects"] = lambda draw: float(len(scene_of(draw.z).objects))
+    found["mean distance"] = lambda draw: mean_distance(scene_of(draw.z))
     return found
 
 
-def _count(draw: Draw[Scene], attribute: str, value: str) -> float:
-    return float(sum(getattr(item, attribute) == value for item in draw.z.objects))
+def _count(draw: Draw[Latent], attribute: str, value: str) -> float:
+    return float(sum(getattr(item, attribute) == value for item in scene_of(draw.z).objects))
 
 
 def mean_distance(scene: Scene) -> float:

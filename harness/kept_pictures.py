@@ -1,13 +1,32 @@
-"""Pictures of a run folder, read back."""
+"""Pictures of a run folder, as they are kept and read back."""
 
 from __future__ import annotations
 
+from typing import cast
+
 import numpy as np
+from numpy.typing import NDArray
 from PIL import Image
 
 from harness.run_folder import RunFolder
+from inference.types import Picture
 from render.picture import Bytes
+from render.picture import Picture as ScenePicture
 from scenes.errors import RunError
+
+
+def keep_picture(folder: RunFolder, picture: Picture) -> str:
+    """Put a picture into the folder, as bytes, with its mask if it has one; its name there."""
+    mask = picture.mask if isinstance(picture, ScenePicture) else None
+    return folder.save_picture(as_bytes(picture.pixels), mask)
+
+
+def as_bytes(pixels: Bytes | NDArray[np.float32]) -> Bytes:
+    """Pixels as they are shown: numbers in [0, 1] rounded to 0-255."""
+    if pixels.dtype == np.uint8:
+        return cast(Bytes, pixels)
+    rounded: Bytes = np.rint(pixels * 255.0).astype(np.uint8)
+    return rounded
 
 
 def read_picture(folder: RunFolder, name: str, size: tuple[int, int] | None = None) -> tuple[Bytes, Bytes]:

@@ -13,7 +13,9 @@ from pydantic import Field, ValidationError
 
 from harness.aim import make_target
 from harness.asked import Asked
+from harness.kinds import kind_named
 from harness.query import ProgramStep, Query, Section
+from harness.world_kind import WorldKind
 from inference.targets import GaussianTarget
 from scenes.errors import RunError
 from scenes.programs import Step
@@ -39,8 +41,9 @@ class Facts(Section):
     possible: tuple[str, ...]
     model: str
     labels: tuple[str, ...]
-    cards: tuple[ShapeCard, ...]
+    cards: tuple[ShapeCard, ...]  # of the shapes in a scene; none in other worlds
     size: tuple[int, int]  # width and height of the pictures in pixels
+    trained_on: tuple[str, ...] = ()  # the classes that a decoder has seen
 
 
 class Manifest(Section):
@@ -62,6 +65,11 @@ class Manifest(Section):
         for override in self.overrides:
             words += ["--set", override]
         return shlex.join(words)
+
+    @property
+    def kind(self) -> WorldKind:
+        """The kind of world that was searched."""
+        return kind_named(self.query.generator.name)
 
     @property
     def asked(self) -> Asked:

@@ -12,7 +12,7 @@ from rich.live import Live
 from rich.text import Text
 
 QUIET_S = 15.0  # between two lines where there is no terminal
-PHASES = {"prior": "prior scenes", "chain": "chains", "control": "positive control"}
+PHASES = {"prior": "prior draws", "chain": "chains", "control": "positive control"}
 
 
 @dataclass(frozen=True)

@@ -67,6 +67,17 @@ class TargetSection(Section):
     probabilities: dict[str, float] = Field(default_factory=dict)
 
 
+class GeneratorSection(Section):
+    """Whose pictures are searched: CLEVR's scenes, or a decoder of digits or clothes, or a world of your own.
+
+    `without`, `classes`: take the decoder that was trained with these classes left out, or with these alone.
+    """
+
+    name: str = "clevr"
+    without: Words = ()
+    classes: Words = ()
+
+
 class SceneSection(Section):
     """The world: how many objects, what is taken out of CLEVR's vocabulary, what is put in."""
 
@@ -95,6 +106,7 @@ class RenderSection(Section):
 class SearchSection(Section):
     """How hard to search.
 
+    `kernel`: "auto" is the world's own. `scale`: of a step of kernel "gaussian", in standard deviations of the prior.
     `common_rate`: from this share of prior hits on, the prior draws are the answer. `stop_when_found`: distinct
     scenes to stop at, 0 to spend the whole budget. `control`: where nothing is found, the same search on an
     easier target.
@@ -105,7 +117,8 @@ class SearchSection(Section):
     chains: Annotated[Count, Field(ge=1, le=1024)] = 4
     steps: Annotated[Count, Field(ge=0)] = 500
     warmup: Annotated[Count, Field(ge=0)] = 0
-    kernel: Literal["block", "random_walk"] = "block"
+    kernel: Literal["auto", "block", "random_walk", "gaussian", "nuts"] = "auto"
+    scale: Annotated[float, Field(gt=0, le=10)] = 0.3
     stop_when_found: Annotated[Count, Field(ge=0)] = 0
     common_rate: Annotated[float, Field(gt=0, le=1)] = 0.01
     control: Annotated[bool, Field(strict=True)] = True
@@ -118,6 +131,7 @@ class Query(Section):
     program: tuple[ProgramStep, ...] = ()
     answer: Words = ()
     target: TargetSection = TargetSection()
+    generator: GeneratorSection = GeneratorSection()
     scene: SceneSection = SceneSection()
     model: ModelSection = ModelSection()
     render: RenderSection = RenderSection()

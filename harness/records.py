@@ -7,9 +7,10 @@ import math
 from dataclasses import dataclass, field
 from typing import cast
 
+from harness.latents import Kept, from_fields, scene_of, to_fields
 from inference.rng import RngState
 from scenes.errors import InputError, RunError
-from scenes.scene import Scene, scene_from_dict, scene_to_dict
+from scenes.scene import Scene
 
 PRIOR, CHAIN, CONTROL = "prior", "chain", "control"
 Key = tuple[str, int, int]
@@ -17,18 +18,18 @@ Key = tuple[str, int, int]
 
 @dataclass(frozen=True, slots=True)
 class Record:
-    """A prior draw, or one step of a chain: the proposed scene, its score, and whether it became the state.
+    """A prior draw, or one step of a chain: the proposed latent, its score, and whether it became the state.
 
     `chain` is -1 for prior draws. A chain starts at a prior draw; a step that is not accepted repeats the
-    state. `log_probs` is empty where nothing was rendered, because the scene is invalid (`log_prior` is -inf).
-    `visible` are each object's pixels by the renderer's own index pass, at the preset's size. `picture` is the
-    content hash of a kept picture, or "". `rng` is the chain's random state after the step.
+    state. `log_probs` is empty where nothing was rendered, because the latent is invalid (`log_prior` is -inf).
+    `visible` are each object's pixels by the renderer's own index pass, at the preset's size; none without
+    objects. `picture` is the content hash of a kept picture, or "". `rng` is the chain's random state after the step.
     """
 
     phase: str
     chain: int
     index: int
-    scene: Scene
+    z: Kept
     is_accepted: bool
     log_prior: float
     log_weight: float
@@ -37,6 +38,11 @@ class Record:
     visible: tuple[int, ...]
     picture: str = ""
     rng: RngState = field(default_factory=dict)
+
+    @property
+    def scene(self) -> Scene:
+        """The latent of a run in CLEVR's world."""
+        return scene_of(self.z)
 
     @property
     def key(self) -> Key:
@@ -67,7 +73,7 @@ def to_line(record: Record) -> str:
         "log_probs": [_out(value) for value in record.log_probs],
         "visible": list(record.visible),
         "picture": record.picture,
-        "scene": scene_to_dict(record.scene),
+        **to_fields(record.z),
         "rng": dict(record.rng),
     }
     return json.dumps(fields, separators=(",", ":"), allow_nan=False) + "\n"
@@ -81,7 +87,7 @@ def from_line(line: str) -> Record:
             phase=str(fields["phase"]),
             chain=cast(int, fields["chain"]),
             index=cast(int, fields["index"]),
-            scene=scene_from_dict(fields["scene"]),
+            z=from_fields(fields),
             is_accepted=cast(bool, fields["accepted"]),
             log_prior=_in(fields["log_prior"]),
             log_weight=_in(fields["log_weight"]),

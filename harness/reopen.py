@@ -27,7 +27,7 @@ def reopened(folder: RunFolder, processes: int | None = None) -> Iterator[World]
         changed = differences(manifest.made, world.made)
         if changed:
             raise RunError(
-                f"{folder.path} cannot go on, its scenes would score otherwise: {'; '.join(changed)}; "
+                f"{folder.path} cannot go on, its draws would score otherwise: {'; '.join(changed)}; "
                 "bring that back, or start a new run"
             )
         yield world

@@ -9,23 +9,24 @@ from typing import cast
 
 import numpy as np
 
+from harness.latents import Latent, kept, live
 from harness.records import PRIOR, Record
 from inference.sampler import Checkpoint, Round, resume, start
-from inference.types import PRIOR_CHAIN, Draw, Evaluation, State, Target
-from render.picture import Picture
+from inference.types import PRIOR_CHAIN, Draw, Evaluation, Picture, State, Target
+from render.picture import Picture as ScenePicture
 from scenes.scene import Scene
 
-Keep = Callable[[Picture], str]
+Keep = Callable[[Picture], str]  # puts a picture into the run folder; its name there
 
 
-def prior_record(draw: Draw[Scene], target: Target, keep: Keep) -> Record:
+def prior_record(draw: Draw[Latent], target: Target, keep: Keep) -> Record:
     """The record of a prior draw; its picture is kept where it is a hit."""
     record = _record(PRIOR, PRIOR_CHAIN, draw.index, draw.z, draw.evaluation)
     is_hit = target.is_hit(draw.evaluation.log_probs)
     return replace(record, is_accepted=True, picture=keep(_picture(draw.evaluation)) if is_hit else "")
 
 
-def round_records(phase: str, done: Round[Scene], target: Target, keep: Keep) -> list[Record]:
+def round_records(phase: str, done: Round[Latent], target: Target, keep: Keep) -> list[Record]:
     """The records of one step of every chain; pictures of new states and of hits are kept."""
     records = []
     for draw, info, rng in zip(done.draws, done.infos, done.checkpoint.rng_states, strict=True):
@@ -39,28 +40,36 @@ def round_records(phase: str, done: Round[Scene], target: Target, keep: Keep) ->
     return records
 
 
-def _record(phase: str, chain: int, index: int, scene: Scene, scored: Evaluation | None) -> Record:
+def _record(phase: str, chain: int, index: int, z: Latent, scored: Evaluation | None) -> Record:
     if scored is None:
-        return Record(phase, chain, index, scene, False, -np.inf, -np.inf, -np.inf, (), ())
-    visible = _picture(scored).visible_pixels(len(scene.objects))
+        return Record(phase, chain, index, kept(z), False, -np.inf, -np.inf, -np.inf, (), ())
     log_probs = tuple(scored.log_probs.tolist())
     priced = (scored.log_prior, scored.log_weight, 0.0)
-    return Record(phase, chain, index, scene, False, *priced, log_probs, tuple(visible.tolist()))
+    return Record(phase, chain, index, kept(z), False, *priced, log_probs, _visible(z, scored))
+
+
+def _visible(z: Latent, scored: Evaluation) -> tuple[int, ...]:
+    """The pixels of each object; none where the latent has no objects."""
+    if not isinstance(z, Scene):
+        return ()
+    visible = cast(ScenePicture, scored.picture).visible_pixels(len(z.objects))
+    return tuple(visible.tolist())
 
 
 def _picture(scored: Evaluation) -> Picture:
-    return cast(Picture, scored.picture)  # renderers of scenes give pictures with masks
+    assert scored.picture is not None, "a picture is kept when it is made"
+    return scored.picture
 
 
 def evaluation(record: Record) -> Evaluation:
-    """What a rendered record's scene scored."""
+    """What a rendered record's latent scored."""
     return Evaluation(record.log_prior, record.log_weight, np.array(record.log_probs), None)
 
 
-def prior_draws(records: Sequence[Record]) -> list[Draw[Scene]]:
+def prior_draws(records: Sequence[Record]) -> list[Draw[Latent]]:
     """The prior draws among the records, by index."""
     rows = sorted((record for record in records if record.phase == PRIOR), key=lambda record: record.index)
-    return [Draw(PRIOR_CHAIN, row.index, row.scene, evaluation(row), True, False) for row in rows]
+    return [Draw(PRIOR_CHAIN, row.index, live(row.z), evaluation(row), True, False) for row in rows]
 
 
 def by_chain(records: Sequence[Record], phase: str) -> dict[int, list[Record]]:
@@ -72,17 +81,17 @@ def by_chain(records: Sequence[Record], phase: str) -> dict[int, list[Record]]:
     return {chain: sorted(rows, key=lambda row: row.index) for chain, rows in sorted(chains.items())}
 
 
-def states(rows: Sequence[Record], first: State[Scene]) -> Iterator[State[Scene]]:
+def states(rows: Sequence[Record], first: State[Latent]) -> Iterator[State[Latent]]:
     """The state after each step of a chain that began at `first`."""
     state = first
     for row in rows:
-        state = State(row.scene, evaluation(row)) if row.is_accepted else state
+        state = State(live(row.z), evaluation(row)) if row.is_accepted else state
         yield state
 
 
 def chain_draws(
-    records: Sequence[Record], phase: str, starts: Sequence[State[Scene]], warmup: int
-) -> list[Draw[Scene]]:
+    records: Sequence[Record], phase: str, starts: Sequence[State[Latent]], warmup: int
+) -> list[Draw[Latent]]:
     """The draws of all chains of a phase: after a rejection the old state repeats."""
     return [
         Draw(chain, row.index, state.z, state.evaluation, row.is_accepted, row.index < warmup)
@@ -92,8 +101,8 @@ def chain_draws(
 
 
 def checkpoint(
-    records: Sequence[Record], phase: str, starts: Sequence[State[Scene]], seed: int
-) -> Checkpoint[Scene]:
+    records: Sequence[Record], phase: str, starts: Sequence[State[Latent]], seed: int
+) -> Checkpoint[Latent]:
     """Where the chains of a phase go on: after the last step that every chain has taken."""
     chains = by_chain(records, phase)
     done = min((len(chains.get(chain, ())) for chain in range(len(starts))), default=0)

@@ -9,62 +9,64 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from harness import commonalities, figures
+from harness import figures
 from harness.baseline_words import sentences as baseline_sentences
 from harness.beside import kept_baselines
 from harness.confirmation_page import confirmations
 from harness.explanation import read_explanations
 from harness.findings import Findings, FoundScene
-from harness.found import RULE
+from harness.latents import live
 from harness.manifest import Manifest
 from harness.pages import TEMPLATES, page
 from harness.run_folder import REPORT, RunFolder
 from harness.saliency_agreement import agreements
 from harness.sessions import read_sessions
-from harness.strips import Strip, object_words, strips
+from harness.strips import Strip, strips
 from harness.wording import percent, world_words
+from harness.world_kind import Noun, Table
 from inference.diagnostics import by_chain
-from scenes.scene import Scene
 
 MOST_SCENES = 24  # on the page; all of them are in findings.json
 TOP_ANSWERS = 3
+SMALL_PX = 64  # narrower pictures are scaled up without blurring
 SHOWN_REASONS = 3  # the others fold away
 MOST_ROWS = 8  # of what the scenes have in common, of each kind
 KIND_WORDS = {
     "wrong": "wrong answers",
     "right": "right answers",
     "explained": "explained",
-    "prior": "prior scenes",
-    "chain": "scenes of chains",
-    "control": "scenes of the control",
+    "prior": "of the prior",
+    "chain": "of chains",
+    "control": "of the control",
 }
 SURE = ("high_confidence", "threshold")  # kinds for which the answer is right or wrong
 
 
 @dataclass(frozen=True)
 class Card:
-    """One scene of the gallery."""
+    """One found latent of the gallery."""
 
     number: int
     scene: FoundScene
     image: str  # data URI, "" where the picture is not kept
     words: str
     origin: str
-    objects: tuple[str, ...]
+    parts: tuple[str, ...]
+    table: Table
     step: int  # place in the order in which they were found
     truth_rank: int  # place of the true answer among those there are
     kinds: tuple[str, ...]
     strip: Strip | None = None
 
 
-def write_report(folder: RunFolder, findings: Findings) -> Path:
-    """Write the report of a run; its path."""
-    return folder.write(REPORT, report_html(folder, findings))
+def write_report(folder: RunFolder, findings: Findings, files: Mapping[str, str]) -> Path:
+    """Write the report of a run; its path. `files` beside it hold the found latents, in the words given."""
+    return folder.write(REPORT, report_html(folder, findings, files))
 
 
-def report_html(folder: RunFolder, findings: Findings) -> str:
+def report_html(folder: RunFolder, findings: Findings, files: Mapping[str, str]) -> str:
     """The page."""
-    manifest = folder.manifest
+    manifest, kind = folder.manifest, folder.manifest.kind
     sessions = read_sessions(folder.path)
     explanations = read_explanations(folder)
     cards = _cards(folder, findings, strips(folder, list(explanations.values())))
@@ -78,14 +80,16 @@ def report_html(folder: RunFolder, findings: Findings) -> str:
         "kind_words": KIND_WORDS,
         "strips": explanations,
         "agreements": agreements(list(explanations.values())),
-        "common": commonalities.of_run(findings, explanations, manifest.vocabulary),
+        "common": kind.common(manifest, findings, explanations),
         "most_rows": MOST_ROWS,
         "confirmations": confirmations(folder),
         "baselines": kept_baselines(folder),
         "baseline_sentences": baseline_sentences,
         "script": script,
         "script_hash": base64.b64encode(hashlib.sha256(script.encode()).digest()).decode(),
-        "headline": headline(findings, manifest.query.target.kind),
+        "headline": headline(manifest, findings),
+        "noun": kind.noun,
+        "files": files,
         "goal": goal(manifest),
         "reasons": SHOWN_REASONS,
         "model": model_words(manifest),
@@ -93,25 +97,27 @@ def report_html(folder: RunFolder, findings: Findings) -> str:
         "target": manifest.target.describe(),
         "target_answers": _target_answers(manifest),
         "plots": _plots(manifest, findings),
-        "rule": RULE,
+        "rule": kind.rule,
         "is_finished": folder.is_finished,
         "seconds": sum(done.seconds for done in sessions),
         "session_renders": sum(done.renders for done in sessions),
         "query_text": folder.query_text,
         "parameters": _parameters(manifest),
         "top_answers": TOP_ANSWERS,
+        "small_px": SMALL_PX,
     }
     return page("report.html", values, span=span)
 
 
-def headline(findings: Findings, kind: str) -> str:
+def headline(manifest: Manifest, findings: Findings) -> str:
     """The outcome in one sentence."""
-    n = len(findings.found)
+    n, noun = len(findings.found), manifest.kind.noun
     if not n:
-        return f"No such scene among {findings.renders} rendered."
-    scenes = "1 distinct scene" if n == 1 else f"{n} distinct scenes"
-    wrong = sum(scene.is_wrong for scene in findings.found)
-    if kind not in SURE:
+        return f"No such {noun.one} among {findings.renders} rendered."
+    scenes = noun.distinct(n)
+    wrong = sum(bool(found.is_wrong) for found in findings.found)
+    is_known = all(found.is_wrong is not None for found in findings.found)
+    if manifest.query.target.kind not in SURE or not is_known:
         return f"{scenes} found."
     if wrong == n:
         return f"{scenes} found, and in {'it' if n == 1 else 'every one'} the answer is wrong."
@@ -151,28 +157,22 @@ def span(seconds: float) -> str:
     return f"{hours} h {minutes} min" if hours else f"{minutes} min {rest} s" if minutes else f"{rest} s"
 
 
-def scene_words(scene: Scene) -> str:
-    """The objects of a scene in words, for those who do not see it."""
-    items = ", ".join(object_words(scene, index) for index in range(len(scene.objects)))
-    return f"Rendered scene with {len(scene.objects)} objects: {items}"
-
-
 def _cards(folder: RunFolder, findings: Findings, made: Mapping[str, Strip]) -> list[Card]:
     shown = findings.found[:MOST_SCENES]
-    truths = sorted({found.truth for found in shown}, key=lambda truth: (truth.zfill(2), truth))
+    kind = folder.manifest.kind
+    truths = sorted({found.truth or "" for found in shown}, key=lambda truth: (truth.zfill(2), truth))
     by_step = sorted(shown, key=_step)
     return [
         Card(
             number=number,
             scene=found,
             image=picture_url(folder, found),
-            words=scene_words(found.record.scene),
-            origin=_origin(found),
-            objects=tuple(
-                object_words(found.record.scene, i) for i in range(len(found.record.scene.objects))
-            ),
+            words=kind.words(live(found.record.z)),
+            origin=_origin(found, kind.noun),
+            parts=kind.parts(live(found.record.z)),
+            table=kind.table(found.record),
             step=by_step.index(found),
-            truth_rank=truths.index(found.truth),
+            truth_rank=truths.index(found.truth or ""),
             kinds=_kinds(found, found.record.picture in made),
             strip=made.get(found.record.picture),
         )
@@ -186,8 +186,8 @@ def _step(found: FoundScene) -> tuple[bool, int, int]:
 
 
 def _kinds(found: FoundScene, is_explained: bool) -> tuple[str, ...]:
-    kinds = ("wrong" if found.is_wrong else "right", found.record.phase)
-    return (*kinds, "explained") if is_explained else kinds
+    judged = () if found.is_wrong is None else ("wrong" if found.is_wrong else "right",)
+    return (*judged, found.record.phase, *(("explained",) if is_explained else ()))
 
 
 def picture_url(folder: RunFolder, found: FoundScene) -> str:
@@ -198,10 +198,10 @@ def picture_url(folder: RunFolder, found: FoundScene) -> str:
     return "data:image/png;base64," + base64.b64encode(path.read_bytes()).decode()
 
 
-def _origin(found: FoundScene) -> str:
+def _origin(found: FoundScene, noun: Noun) -> str:
     record = found.record
     if record.phase == "prior":
-        return f"prior scene {record.index}"
+        return f"prior {noun.one} {record.index}"
     name = "chain" if record.phase == "chain" else "control chain"
     return f"{name} {record.chain}, step {record.index}" + ("" if record.is_accepted else ", proposed only")
 
@@ -212,12 +212,12 @@ def _target_answers(manifest: Manifest) -> tuple[str, ...]:
 
 def _plots(manifest: Manifest, findings: Findings) -> list[tuple[str, str, str]]:
     """(title, what is to be seen in words, SVG)."""
-    how, target = findings.how_often, manifest.target
+    how, target, noun = findings.how_often, manifest.target, manifest.kind.noun
     words = (
-        f"{how.n} scenes from the prior, by the confidence they get; the best has {how.best:.3f}, "
+        f"{how.n} {noun.many} from the prior, by the confidence they get; the best has {how.best:.3f}, "
         f"{how.hits} are in the level set. The count is on a log scale."
     )
-    plots = [("Before the search", words, figures.prior_histogram(findings.prior, target))]
+    plots = [("Before the search", words, figures.prior_histogram(findings.prior, target, noun.many))]
     chains = by_chain(findings.chains)
     if chains and chains[0]:
         steps = len(chains[0])
@@ -226,7 +226,7 @@ def _plots(manifest: Manifest, findings: Findings) -> list[tuple[str, str, str]]
         plots.append(("Confidence along the chains", words, figures.trace(chains, target)))
         words = (
             f"{findings.accepted} of {findings.proposals} proposals were accepted; {findings.invalid} were "
-            "invalid scenes, rejected without a render."
+            f"invalid {noun.many}, rejected without a render."
         )
         plots.append(("Acceptance", words, figures.acceptance(chains)))
     return plots

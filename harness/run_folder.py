@@ -48,11 +48,13 @@ class RunFolder:
         """The query as asked."""
         return (self.path / QUERY).read_text(encoding="utf-8")
 
-    def save_picture(self, pixels: Pixels, mask: Pixels) -> str:
-        """Keep a picture (H, W, 3) and its mask (H, W) under their content hash, which is given back."""
-        content = repr(pixels.shape).encode() + pixels.tobytes() + mask.tobytes()
+    def save_picture(self, pixels: Pixels, mask: Pixels | None = None) -> str:
+        """Keep a picture (H, W, 3 or 1), and its mask (H, W) if it has one; the name is their content hash."""
+        masks = () if mask is None else (mask,)
+        content = repr(pixels.shape).encode() + b"".join(array.tobytes() for array in (pixels, *masks))
         name = hashlib.sha256(content).hexdigest()[:32]
-        for file, array in ((f"{name}.mask.png", mask), (f"{name}.png", pixels)):
+        files = [(f"{name}.mask.png", array) for array in masks] + [(f"{name}.png", pixels)]
+        for file, array in files:
             path = self.path / PICTURES / file
             if not path.exists():
                 write_atomic(path, _png(array), is_precious=False)
@@ -95,8 +97,7 @@ def create(path: Path, query_text: str, manifest: Manifest) -> RunFolder:
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         scratch = Path(tempfile.mkdtemp(prefix=f".{path.name}-", dir=path.parent))
-        write_atomic(scratch / QUERY, query_text.encode())
-        _fill(scratch, manifest)
+        _fill(scratch, query_text, manifest)
         lock = _take_lock(scratch, path)
         scratch.chmod(0o755)
         scratch.rename(path)  # replaces an empty folder only
@@ -109,12 +110,12 @@ def create(path: Path, query_text: str, manifest: Manifest) -> RunFolder:
     return RunFolder(path, manifest, lock)
 
 
-def begin(path: Path, manifest: Manifest) -> RunFolder:
-    """A run of a folder that holds its query already; after a kill it is a run, or can be begun again."""
+def begin(path: Path, query_text: str, manifest: Manifest) -> RunFolder:
+    """A run of a folder that is there already, in the queue; after a kill it is a run, or can be begun again."""
     check_free(path)
     lock = _take_lock(path, path)
     try:
-        _fill(path, manifest)
+        _fill(path, query_text, manifest)
     except OSError as error:
         os.close(lock)
         raise disk_error(error, path) from error
@@ -185,9 +186,10 @@ def write_atomic(path: Path, data: bytes, *, is_precious: bool = True) -> None:
         raise disk_error(error, path) from error
 
 
-def _fill(path: Path, manifest: Manifest) -> None:
+def _fill(path: Path, query_text: str, manifest: Manifest) -> None:
     """All that a run folder holds before the first draw; what makes it a run comes last."""
     (path / PICTURES).mkdir(exist_ok=True)
+    write_atomic(path / QUERY, query_text.encode())
     (path / DRAWS).touch()
     write_atomic(path / MANIFEST, (manifest.model_dump_json(indent=1) + "\n").encode())
 
@@ -231,5 +233,6 @@ def _sync_folder(path: Path) -> None:
 
 def _png(array: Pixels) -> bytes:
     buffer = io.BytesIO()
-    Image.fromarray(array).save(buffer, format="PNG", compress_level=6)
+    gray = array.ndim == 3 and array.shape[2] == 1
+    Image.fromarray(array[:, :, 0] if gray else array).save(buffer, format="PNG", compress_level=6)
     return buffer.getvalue()

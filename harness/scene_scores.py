@@ -9,13 +9,14 @@ from typing import cast
 import numpy as np
 
 from harness.explanation import FOLDER, Effect, Score
-from harness.findings import true_answer
 from harness.run_folder import RunFolder
+from harness.truth import true_answer
 from harness.wiring import World
 from inference.ablation import margin
 from inference.scoring import Scored, Scorer
 from render.cache import CachedRenderer
 from render.picture import Bytes, Picture
+from render.renderer import SceneRenderer
 from scenes.edits import Edit
 from scenes.scene import Scene
 from scenes.validity import is_valid
@@ -56,7 +57,7 @@ class SceneScores:
         """(H, W, 3), 0-255; the picture stays in the cache only."""
         (picture,) = self.cached.renderer.render([scene])
         self.tell(1)
-        return picture.pixels
+        return cast(Picture, picture).pixels
 
     def effects(self, scene: Scene, base: Score, sets: Sequence[tuple[Edit, ...]]) -> list[Effect]:
         """What each set of edits does to a scene that scored `base`."""
@@ -100,7 +101,7 @@ class SceneScores:
 
 def open_scores(world: World, folder: RunFolder, tell: Callable[[int], None]) -> SceneScores:
     """The scores of a run's world, pictures cached below its explanations."""
-    cache = CachedRenderer(world.renderer, folder.path / FOLDER / CACHE)
+    cache = CachedRenderer(cast(SceneRenderer, world.renderer), folder.path / FOLDER / CACHE)
     return SceneScores(world, folder, Scorer(cache, world.plan.bound), tell)
 
 

@@ -8,8 +8,9 @@ from dataclasses import replace
 import numpy as np
 
 from harness.engine import Engine, batch_size
-from harness.found import FoundScenes
+from harness.found import FoundLatents
 from harness.journal import Journal
+from harness.latents import Latent
 from harness.progress import Progress, Status
 from harness.query import SearchSection
 from harness.records import CHAIN, CONTROL, PRIOR, Record
@@ -22,27 +23,26 @@ from inference.sampler import starts
 from inference.targets import GaussianTarget
 from inference.types import Draw, State
 from scenes.errors import InputError
-from scenes.scene import Scene
 
 MIN_HITS = 10  # with fewer prior hits a target does not count as common
 CONTROL_SEED = 1 << 32  # added to the query's seed, so that the control's chains draw other numbers
 
 
-def decide(draws: Sequence[Draw[Scene]], target: GaussianTarget, options: SearchSection) -> HowOften:
+def decide(draws: Sequence[Draw[Latent]], target: GaussianTarget, options: SearchSection) -> HowOften:
     """What all prior draws say; the first `prior_scenes` of them decide whether the target is common."""
     rule = Rule(options.common_rate, max(MIN_HITS, options.stop_when_found))
     first = how_often(draws[: options.prior_scenes], target, rule)
     return replace(how_often(draws, target, rule), is_common=first.is_common)
 
 
-def chain_starts(draws: Sequence[Draw[Scene]], options: SearchSection) -> tuple[State[Scene], ...]:
+def chain_starts(draws: Sequence[Draw[Latent]], options: SearchSection) -> tuple[State[Latent], ...]:
     """The prior draws that the chains start from."""
     return starts(options.seed, draws[: options.prior_scenes], options.chains)
 
 
 def control_of(
-    draws: Sequence[Draw[Scene]], target: GaussianTarget, options: SearchSection
-) -> Control[Scene] | None:
+    draws: Sequence[Draw[Latent]], target: GaussianTarget, options: SearchSection
+) -> Control[Latent] | None:
     """The positive control and its starts; None where too few prior draws lie outside it.
 
     So it is where the model gives (nearly) all prior scenes the same score: no level set lies between.
@@ -66,7 +66,7 @@ class Search:
         self._target = folder.manifest.target
         self._options = folder.manifest.query.search
         self._batch = batch_size(folder.manifest.query)
-        self._found = FoundScenes(self._target)
+        self._found = FoundLatents(self._target, folder.manifest.kind.are_distinct)
 
     def run(self) -> None:
         """All that the query asks for."""
@@ -81,14 +81,14 @@ class Search:
             if options.control and not self._found.hits:
                 self._control(draws)
 
-    def _control(self, draws: Sequence[Draw[Scene]]) -> None:
+    def _control(self, draws: Sequence[Draw[Latent]]) -> None:
         """The same search with the same budget on an easier target, whose mass is known."""
         easier = control_of(draws, self._target, self._options)
         if easier is not None:
             seed = self._options.seed + CONTROL_SEED
             self._chains(CONTROL, easier.target, starts(seed, easier.outside, self._options.chains), seed)
 
-    def _prior(self, begin: int, end: int, most: int) -> list[Draw[Scene]]:
+    def _prior(self, begin: int, end: int, most: int) -> list[Draw[Latent]]:
         """The prior draws below `end`, those from `begin` on made where they are missing."""
         known = [record for record in self._journal.of(PRIOR) if begin <= record.index < end]
         self._found.add(known)
@@ -98,14 +98,14 @@ class Search:
             self._show(PRIOR, records[-1].index + 1, end)
         return prior_draws([record for record in self._journal.of(PRIOR) if record.index < end])
 
-    def _more_prior(self, draws: list[Draw[Scene]]) -> None:
+    def _more_prior(self, draws: list[Draw[Latent]]) -> None:
         """A common target: prior draws until their effective size says that they stand for the level set."""
         options = self._options
         most = options.prior_scenes + options.chains * options.steps
         while decide(draws, self._target, options).ess < MIN_ESS and len(draws) < most:
             draws = self._prior(len(draws), min(len(draws) + self._batch, most), most)
 
-    def _chains(self, phase: str, target: GaussianTarget, first: Sequence[State[Scene]], seed: int) -> None:
+    def _chains(self, phase: str, target: GaussianTarget, first: Sequence[State[Latent]], seed: int) -> None:
         """Steps of all chains, until the budget is spent or enough is found."""
         options = self._options
         begin = checkpoint(self._journal.records, phase, first, seed)

@@ -2,54 +2,76 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
-from clevr_models.question import ProgramStep, Question
-from harness.aim import make_target
-from harness.asked import Asked, understand
-from harness.fingerprint import file_fingerprint, model_fingerprint
+from harness.asked import Asked
+from harness.kinds import kind_named
+from harness.latents import Latent
 from harness.manifest import Made
 from harness.query import Query, RenderSection
-from harness.room import check_room
-from harness.shapes import read_card
+from harness.world_kind import WorldKind
 from inference.kernel import Metropolis
 from inference.scoring import Scorer
 from inference.targets import GaussianTarget
-from inference.types import Generator, Proposal
+from inference.types import Classifier, Generator, Prior, Renderer
 from render.renderer import SceneRenderer
-from scenes.edits import removals
 from scenes.errors import InputError
 from scenes.prior import ScenePrior
-from scenes.proposals import block_moves
-from scenes.random_walk import RandomWalk
-from scenes.scene import Scene
-from scenes.vocabulary import CLEVR, Vocabulary
+from scenes.vocabulary import ShapeCard, Vocabulary
 
 if TYPE_CHECKING:  # importing torch takes seconds
-    from clevr_models.bound import BoundModel, ClevrModel
+    from clevr_models.bound import ClevrModel
 
 FAKE = "fake"  # as preset: flat colors, no Blender; as model: counts the area of a color, no torch
 FAKE_SIZE = (120, 80)
 
 
+class OpenRenderer(Renderer[Latent], Protocol):
+    """A renderer that holds something."""
+
+    @property
+    def key(self) -> str:
+        """All that determines the pixels besides the latent."""
+        ...
+
+    def close(self) -> None:
+        """Free what is held; a later render takes it again."""
+        ...
+
+
 @dataclass(frozen=True)
 class Plan:
-    """A query whose every word has been checked; nothing is rendered yet."""
+    """A query whose every word has been checked and resolved; nothing is rendered yet.
 
+    `cards` are the shapes that scenes may hold, `trained_on` the classes that a decoder has seen.
+    """
+
+    kind: WorldKind
     query: Query
     asked: Asked
-    prior: ScenePrior
+    prior: Prior[Latent]
     model_name: str
-    bound: BoundModel
+    bound: Classifier
     target: GaussianTarget
+    cards: tuple[ShapeCard, ...] = ()
+    trained_on: tuple[str, ...] = ()
+
+    @property
+    def scenes(self) -> ScenePrior:
+        """The prior of a query for CLEVR's scenes; InputError for any other."""
+        if not isinstance(self.prior, ScenePrior):
+            raise InputError(
+                f"this needs scenes with objects, and generator {self.kind.name!r} has none; give a query of the "
+                "generator 'clevr'"
+            )
+        return self.prior
 
     @property
     def vocabulary(self) -> Vocabulary:
-        """What the scenes may hold."""
-        return self.prior.vocabulary
+        """What the scenes may hold, as above."""
+        return self.scenes.vocabulary
 
 
 @dataclass(frozen=True)
@@ -57,61 +79,43 @@ class World:
     """A plan with its renderer: all that a search needs."""
 
     plan: Plan
-    generator: Generator[Scene]
-    scorer: Scorer[Scene]
-    renderer: SceneRenderer
+    generator: Generator[Latent]
+    scorer: Scorer[Latent]
+    renderer: OpenRenderer
     made: Made
     size: tuple[int, int]  # of the pictures: width, height in pixels
 
-    def kernel(self, target: GaussianTarget) -> Metropolis[Scene]:
+    def kernel(self, target: GaussianTarget) -> Metropolis[Latent]:
         """The kernel of the query, for its own target or a control."""
         return Metropolis(self.generator.prior, self.generator.proposal, self.scorer, target)
 
 
 def make_plan(query: Query, beside: Path) -> Plan:
     """Checks all that is cheap: words, answers, shapes, weights. `beside` is the folder of the query file."""
-    vocabulary = make_vocabulary(query, beside)
-    asked = understand(query, vocabulary)
-    prior = ScenePrior(vocabulary, query.scene.objects)
-    check_room(vocabulary, prior.n_objects[1])
-    _check_search(query)
-    _check_render(query.render)
-    model = open_model(query.model.name)
-    bound = model.bind(Question(asked.text, tuple(ProgramStep(*step) for step in asked.program)))
-    target = make_target(query.target, asked, bound.labels)
-    return Plan(query, asked, prior, model.name, bound, target)
-
-
-def make_vocabulary(query: Query, beside: Path) -> Vocabulary:
-    """CLEVR's vocabulary with shapes introduced and values revoked."""
-    vocabulary = CLEVR
-    for which in query.scene.introduce:
-        vocabulary = vocabulary.introduce(read_card(which, beside))
-    for what in query.scene.revoke:
-        vocabulary = vocabulary.revoke(what)
-    return vocabulary
+    return kind_named(query.generator.name).plan(query, beside)
 
 
 def open_world(plan: Plan) -> World:
     """The plan with its renderer; Blender is started, to see that it and the device are there."""
-    query, prior = plan.query, plan.prior
-    renderer = open_renderer(query.render, plan.vocabulary)
-    proposal: Proposal[Scene] = (
-        block_moves(prior) if query.search.kernel == "block" else RandomWalk(plan.vocabulary)
-    )
-    generator = Generator("clevr", prior, proposal, renderer, leave_one_out)
-    scorer = Scorer(renderer, plan.bound)
-    made = Made(
-        model=model_fingerprint(plan.model_name, plan.bound),
-        renderer=renderer.key,
-        shapes=_shape_hashes(plan),
-    )
-    return World(plan, generator, scorer, renderer, made, picture_size(query.render))
+    return plan.kind.open(plan)
 
 
-def leave_one_out(scene: Scene) -> Mapping[str, Scene]:
-    """The scene without each of its objects in turn."""
-    return {edit.describe(scene): edit.apply(scene) for edit in removals(scene)}
+def check_search(query: Query, kernels: tuple[str, ...]) -> Query:
+    """The query with the kernel that it runs, the first of these for "auto"; InputError where no search is possible."""
+    search = query.search
+    if search.steps and search.prior_scenes < search.chains:
+        raise InputError(
+            f"search.prior_scenes = {search.prior_scenes}: {search.chains} chains start from as many prior scenes; "
+            "raise prior_scenes or lower chains"
+        )
+    if search.warmup > search.steps:
+        raise InputError(f"search.warmup = {search.warmup} is more than search.steps = {search.steps}")
+    if search.kernel not in ("auto", *kernels):
+        raise InputError(
+            f"search.kernel = {search.kernel!r} does not move in {query.generator.name!r}; use {' or '.join(kernels)}"
+        )
+    kernel = kernels[0] if search.kernel == "auto" else search.kernel
+    return query.model_copy(update={"search": search.model_copy(update={"kernel": kernel})})
 
 
 def open_model(name: str) -> ClevrModel:
@@ -146,34 +150,3 @@ def picture_size(section: RenderSection) -> tuple[int, int]:
         return FAKE_SIZE
     preset = preset_named(section.preset)
     return preset.width, preset.height
-
-
-def _check_search(query: Query) -> None:
-    search = query.search
-    if search.steps and search.prior_scenes < search.chains:
-        raise InputError(
-            f"search.prior_scenes = {search.prior_scenes}: {search.chains} chains start from as many prior scenes; "
-            "raise prior_scenes or lower chains"
-        )
-    if search.warmup > search.steps:
-        raise InputError(f"search.warmup = {search.warmup} is more than search.steps = {search.steps}")
-
-
-def _check_render(section: RenderSection) -> None:
-    from render.device import check_device
-    from render.presets import preset_named
-
-    check_device(section.device)
-    if section.preset != FAKE:
-        preset_named(section.preset)
-
-
-def _shape_hashes(plan: Plan) -> dict[str, str]:
-    """Of each introduced shape: the hash of its card and of its mesh."""
-    from render.assets import mesh_paths
-
-    introduced = [card for card in plan.vocabulary.cards if card.name not in CLEVR.shapes]
-    if not introduced:
-        return {}
-    meshes = dict(mesh_paths(plan.vocabulary))
-    return {card.name: f"{card.outline} {file_fingerprint(Path(meshes[card.name]))}" for card in introduced}

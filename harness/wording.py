@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
+from harness.kinds import kind_named
 from harness.query import Query
 
 
@@ -18,8 +17,4 @@ def percent(value: float) -> str:
 
 def world_words(query: Query) -> str:
     """The query's world: "5 objects, no cube, cone introduced"."""
-    low, high = query.scene.objects
-    parts = [f"{low}" if low == high else f"{low} to {high}"]
-    parts[0] += " object" if high == 1 else " objects"
-    parts += [f"no {what}" for what in query.scene.revoke]
-    return ", ".join(parts + [f"{Path(which).stem} introduced" for which in query.scene.introduce])
+    return kind_named(query.generator.name).scope(query)

@@ -104,5 +104,5 @@ def _not_found(prior: HowOften, renders: int, best: float) -> tuple[str, ...]:
     return (
         f"NOT FOUND: no draw is in the level set after {renders} renders; the best confidence was {best:.3g}.",
         f"None of {prior.n} independent prior draws hit, so it happens in less than {no_hit_bound(prior.n):.2g} of all "
-        "scenes (95 %; the chain's draws say nothing about this).",
+        "prior draws (95 %; the chain's draws say nothing about this).",
     )

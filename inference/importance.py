@@ -148,7 +148,7 @@ class HowOften:
         if self.hits == 0:
             return (
                 f"None of {self.n} prior draws hit the level set: it happens in less than {no_hit_bound(self.n):.2g} "
-                f"of all scenes (95 %). Best confidence among them: {self.best:.3g}."
+                f"of all prior draws (95 %). Best confidence among them: {self.best:.3g}."
             )
         low, high = self.rate_interval
         share = f"{self.rate:.2g} (95 %: {low:.2g} to {high:.2g})"

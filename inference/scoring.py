@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Generic, NamedTuple
+from typing import Generic, NamedTuple, cast
 
 import numpy as np
+from numpy.typing import NDArray
 
 from inference.types import Classifier, Floats, Picture, Pixels, Renderer, Z
 from scenes.errors import ModelError, RenderError
@@ -53,17 +54,27 @@ class Scorer(Generic[Z]):
 def images(pictures: Sequence[Picture]) -> Pixels:
     """(B, H, W, C) float32 in [0, 1] of pictures of one size; RenderError for anything else."""
     arrays = [picture.pixels for picture in pictures]
-    shape = arrays[0].shape
+    shape, kind = arrays[0].shape, arrays[0].dtype
     for array in arrays:
-        if array.dtype != np.uint8 or array.ndim != 3 or array.shape[2] not in (1, 3):
+        if array.dtype not in (np.uint8, np.float32) or array.ndim != 3 or array.shape[2] not in (1, 3):
             raise RenderError(
-                f"a picture is {array.dtype} {array.shape}; it must be uint8 (H, W, 3) or (H, W, 1)"
+                f"a picture is {array.dtype} {array.shape}; it must be (H, W, 3) or (H, W, 1), uint8 or float32"
             )
-        if array.shape != shape:
+        if (array.shape, array.dtype) != (shape, kind):
             raise RenderError(
-                f"pictures of one batch differ in size: {shape} and {array.shape}; use one preset"
+                f"pictures of one batch differ: {kind} {shape} and {array.dtype} {array.shape}; use one preset"
             )
-    return np.stack(arrays).astype(np.float32) / np.float32(255.0)
+    stack = np.stack(arrays)
+    return _checked_floats(stack) if stack.dtype == np.float32 else stack.astype(np.float32) / np.float32(255)
+
+
+def _checked_floats(stack: NDArray[np.generic]) -> Pixels:
+    pixels = cast(Pixels, stack)
+    if pixels.size and not (float(pixels.min()) >= 0.0 and float(pixels.max()) <= 1.0):  # NaN fails
+        raise RenderError(
+            f"float pixels reach from {pixels.min():g} to {pixels.max():g}; they must lie in [0, 1]"
+        )
+    return pixels
 
 
 def check_log_probs(log_probs: Floats, shape: tuple[int, int]) -> None:

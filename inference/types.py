@@ -20,8 +20,8 @@ class Picture(Protocol):
     """What a renderer gives for one latent."""
 
     @property
-    def pixels(self) -> NDArray[np.uint8]:
-        """(H, W, C), 0-255, C = 3 (1 for gray digits)."""
+    def pixels(self) -> NDArray[np.uint8] | NDArray[np.float32]:
+        """(H, W, C), C = 3 (1 for gray digits): bytes 0-255, or not rounded, float32 in [0, 1]."""
         ...
 
 

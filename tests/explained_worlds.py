@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -14,11 +15,13 @@ from scipy.ndimage import label
 from clevr_models.answers import ANSWERS
 from harness.explain_scene import Options
 from harness.find import manifest_of
-from harness.findings import FoundScene, true_answer
+from harness.findings import FoundScene
 from harness.query_file import parse_query
+from harness.kept_pictures import keep_picture
 from harness.replay import prior_record
 from harness.run_folder import RunFolder, create
 from harness.scene_scores import SceneScores, open_scores
+from harness.truth import true_answer
 from harness.wiring import World, make_plan, open_world
 from inference.scoring import Scorer
 from inference.types import Classifier, Draw, Evaluation
@@ -153,12 +156,11 @@ def found(scores: SceneScores, scene: Scene) -> FoundScene:
 def found_in(world: World, folder: RunFolder, scene: Scene) -> FoundScene:
     (scored,) = world.scorer.score([scene])
     draw = Draw(-1, 0, scene, Evaluation(0.0, 0.0, scored.log_probs, scored.picture), True, False)
-    record = prior_record(
-        draw, world.plan.target, lambda picture: folder.save_picture(picture.pixels, picture.mask)
-    )
+    record = prior_record(draw, world.plan.target, partial(keep_picture, folder))
     assert record.picture, "the scene does not hit the target"
     probs = record.probs
     order = sorted(range(len(probs)), key=lambda k: -probs[k])
     answers = tuple((world.plan.bound.labels[k], probs[k]) for k in order)
     truth = true_answer(world.plan.asked.program, scene)
-    return FoundScene(record, truth, answers, world.plan.target.confidence(scored.log_probs))
+    confidence = world.plan.target.confidence(scored.log_probs)
+    return FoundScene(record, truth, answers, confidence, answers[0][0] != truth)

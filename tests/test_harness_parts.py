@@ -12,7 +12,9 @@ from hypothesis import strategies as st
 from scene_strategies import scenes
 
 from harness.find import check
-from harness.found import FoundScenes, are_distinct
+from harness.distinct_scenes import are_distinct
+from harness.found import FoundLatents
+from harness.latents import scene_of
 from harness.passes import check_passes
 from harness.query_file import parse_query, read_query
 from harness.records import Record, from_line, to_line
@@ -106,7 +108,7 @@ def test_which_scenes_are_distinct(one: Scene, other: Scene, expected: bool) -> 
 
 def test_found_scenes_are_hits_and_distinct() -> None:
     target = high_confidence(("a", "b"), "a")
-    found = FoundScenes(target)
+    found = FoundLatents(target, lambda one, other: are_distinct(scene_of(one), scene_of(other)))
     sure, unsure = (math.log(0.95), math.log(0.05)), (math.log(0.6), math.log(0.4))
     first, other = scene(item(), item(1)), scene(item(0, 2), item(1, -1))
     found.add(

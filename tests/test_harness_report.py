@@ -13,11 +13,12 @@ from harness_runs import QUERY, run, write_query
 from harness import figures
 from harness.draw_log import read_draws
 from harness.find import Done, conclude_run, find
-from harness.findings import NO_ANSWER, true_answer
+from harness.findings import NO_ANSWER
 from harness.netcdf import write_netcdf
 from harness.progress import Silent
 from harness.report import goal
 from harness.run_folder import open_run
+from harness.truth import true_answer
 from harness.wording import percent
 from scenes.clevr_json import read_scenes
 from scenes.programs import Step, execute
@@ -105,7 +106,8 @@ def test_it_shows_every_scene_with_its_true_answer(page: Page, done: Done) -> No
 def test_it_says_how_often_how_sure_and_how_to_do_it_again(page: Page, done: Done) -> None:
     for sentence in (*done.findings.conclusion.sentences, *done.findings.how_often.sentences()):
         assert sentence in page.text
-    assert done.findings.passes.sentence() in page.text
+    assert done.findings.checks[0].startswith("Visible pixels, id map")
+    assert done.findings.checks[0] in page.text
     assert done.manifest.command in page.text
     assert "--set search.steps=40" in page.text
     for key in ("search.seed", "target.width", "scene.revoke", "render.preset"):
@@ -136,7 +138,7 @@ def test_nothing_found_is_said_with_its_bound_and_control(tmp_path: Path) -> Non
     done = run(tmp_path, ["answer=3"])
     page = read_page(done)
     assert done.findings.ending == "NOT FOUND"
-    assert "less than 0.25 of all scenes" in page.text  # 3 / 12
+    assert "less than 0.25 of all prior draws" in page.text  # 3 / 12
     assert "Positive control" in page.text
     assert not page.images
 

@@ -25,7 +25,7 @@
     const key = (card) => Number(card.dataset[order.value]);
     cards.sort((a, b) => key(a) - key(b) || Number(a.dataset.number) - Number(b.dataset.number));
     gallery.append(...cards);
-    count.textContent = `${shown} of ${cards.length} scenes shown`;
+    count.textContent = `${shown} of ${cards.length} ${count.dataset.many} shown`;
   };
 
   const image = dialog.querySelector("img");
@@ -37,6 +37,7 @@
     const small = button.querySelector("img");
     image.src = small.src;
     image.alt = small.alt;
+    image.className = small.className;
     caption.textContent = button.dataset.caption;
     if (!dialog.open) dialog.showModal();
   };
