@@ -14,6 +14,7 @@ from harness.cli_errors import Guarded
 from harness.cli_explain import explain
 from harness.cli_export import export
 from harness.cli_render import render
+from harness.farm.cli_queue import queue_app
 
 app = typer.Typer(
     cls=Guarded,
@@ -100,6 +101,7 @@ app.command()(export)
 app.add_typer(dataset_app, name="dataset")
 app.add_typer(train_app, name="train")
 app.add_typer(models_app, name="models")
+app.add_typer(queue_app, name="queue")
 
 
 def overrides(model: str | None, settings: list[str] | None) -> list[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import difflib
 import tomllib
 from collections.abc import Sequence
@@ -33,14 +34,24 @@ def read_text(path: Path) -> str:
 
 def parse_query(text: str, source: str, overrides: Sequence[str] = ()) -> Query:
     """The query in a TOML text; `source` names it in errors."""
+    return query_in(parse_table(text, source), source, overrides)
+
+
+def parse_table(text: str, source: str) -> Table:
+    """The table in a TOML text, not looked at yet."""
     try:
-        table: Table = tomllib.loads(text)
+        return tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
         raise InputError(f"{source}: not TOML: {error}") from error
+
+
+def query_in(table: Table, source: str, overrides: Sequence[str] = ()) -> Query:
+    """The query that a table holds, which is left as it is."""
+    changed = copy.deepcopy(table) if overrides else table
     for override in overrides:
-        _override(table, override)
+        _override(changed, override)
     try:
-        return Query.model_validate(table)
+        return Query.model_validate(changed)
     except ValidationError as error:
         problems = "; ".join(dict.fromkeys(_problem(detail) for detail in error.errors(include_url=False)))
         raise InputError(f"{source}: {problems}") from error

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import sqlite3
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
@@ -15,7 +16,6 @@ FILE = "queue.sqlite"
 BESIDE = ("-wal", "-shm")  # what SQLite keeps next to it while it is in use
 FORMAT = 1
 BUSY_S = 30.0
-DAMAGED = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
 READ_ONLY = (sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_PERM)
 
 SCHEMA = f"""
@@ -39,6 +39,10 @@ CREATE INDEX IF NOT EXISTS by_turn ON entries (priority DESC, added, place, id);
 CREATE INDEX IF NOT EXISTS by_state ON entries (state, priority DESC, added, place, id);
 PRAGMA user_version = {FORMAT};
 """
+
+
+class QueueDamaged(RunError):
+    """The file is no queue, or no longer one; the run folders are untouched."""
 
 
 def queue_file(runs: Path) -> Path:
@@ -84,9 +88,7 @@ def _connect(path: Path) -> sqlite3.Connection:
     try:
         db.row_factory = sqlite3.Row
         db.execute("PRAGMA journal_mode = WAL")
-        db.execute(
-            "PRAGMA synchronous = NORMAL"
-        )  # a power cut loses no folder, and the queue comes from those
+        db.execute("PRAGMA synchronous = NORMAL")  # what a power cut takes, the run folders still hold
         db.execute("PRAGMA foreign_keys = ON")
         db.execute("PRAGMA trusted_schema = OFF")
     except BaseException:
@@ -97,10 +99,11 @@ def _connect(path: Path) -> sqlite3.Connection:
 
 def _check_format(db: sqlite3.Connection, path: Path) -> None:
     """The tables of this version, made where the file is new."""
-    (found,) = db.execute("PRAGMA user_version").fetchone()
+    found, tables = db.execute(
+        "SELECT user_version, (SELECT count(*) FROM sqlite_master) FROM pragma_user_version"
+    ).fetchone()
     if found == FORMAT:
         return
-    (tables,) = db.execute("SELECT count(*) FROM sqlite_master").fetchone()
     if found or tables:
         raise RunError(
             f"{path} is of queue format {found}, this version reads format {FORMAT}; use the version that made it, "
@@ -117,23 +120,34 @@ def _explained(path: Path) -> Iterator[None]:
     except sqlite3.Error as error:
         raise _explain(error, path) from error
     except OSError as error:
-        raise RunError(
-            f"{path.parent} cannot be used: {error.strerror}; give another --runs folder"
-        ) from error
+        raise explain_os(error, path.parent) from error
+
+
+def explain_os(error: OSError, place: Path) -> RunError:
+    """The operating system's error in our words."""
+    if error.errno in (errno.ENOSPC, errno.EDQUOT):
+        return _full(place)
+    return RunError(
+        f"{place} cannot be used: {error.strerror}; make it writable or give another --runs folder"
+    )
+
+
+def _full(place: Path) -> DiskFullError:
+    return DiskFullError(
+        f"no space left on the disk of {place}; free some space, then give the command again"
+    )
 
 
 def _explain(error: sqlite3.Error, path: Path) -> RunError:
     code = getattr(error, "sqlite_errorcode", 0) & 0xFF
     if code == sqlite3.SQLITE_FULL:
-        return DiskFullError(
-            f"no space left on the disk of {path}; free some space, then give the command again"
-        )
+        return _full(path.parent)
     if code == sqlite3.SQLITE_BUSY:
         return RunError(f"{path} is in use by another process since {BUSY_S:g} s; wait for it or stop it")
     if code in READ_ONLY:
         return RunError(
             f"{path} cannot be written to ({error}); make {path.parent} writable or give another --runs"
         )
-    return RunError(
+    return QueueDamaged(
         f"{path} is damaged ({error}); the run folders hold all that matters: trex queue rebuild --runs {path.parent}"
     )

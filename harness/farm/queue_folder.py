@@ -1,38 +1,41 @@
 """A run folder that waits its turn: the query, how it was asked, and marks that outlive the queue file.
 
-`query.toml` is the query as asked, `queued.json` says with which overrides, and how urgent. `run.json` comes when a
-worker first opens the run; `failed` and `cancelled` are marks, as `finished` is.
+`queued.json` holds the query as asked, its overrides, and how urgent it is. What makes the folder a run comes when a
+worker first opens it; `failed` and `cancelled` are marks, as `finished` is.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+import os
+import re
+from contextlib import suppress
 from pathlib import Path
 from typing import Annotated, Literal
 
 from pydantic import Field, ValidationError
 
 from harness.farm.queue_entry import Entry, State
-from harness.find import manifest_of
 from harness.query import Section
-from harness.query_file import parse_query, read_text
-from harness.reopen import reopened
-from harness.run_folder import FINISHED, QUERY, RunFolder, begin, is_run, open_run, write_atomic
-from harness.wiring import Plan, World, make_plan, open_world
+from harness.query_file import parse_query
+from harness.run_folder import FINISHED, write_atomic
+from harness.wiring import Plan, make_plan
 from scenes.errors import RunError
 
 QUEUED = "queued.json"
 FAILED = "failed"
 CANCELLED = "cancelled"
+FOLDER = re.compile(
+    r"[A-Za-z0-9_][A-Za-z0-9_.-]*-([0-9a-f]{16})"
+)  # the query file's name, and the entry's id
 
 
 class Queued(Section):
-    """`queued.json`: which entry of the queue this run is. `source` is the query file, by its whole path."""
+    """`queued.json`: which entry of the queue this run is; `text` was in the file `source`, a whole path."""
 
     format: Literal[1] = 1
     id: Annotated[str, Field(pattern=r"^[0-9a-f]{16}$")]
     source: str
+    text: str
     overrides: tuple[str, ...] = ()
     question: str
     priority: int = 0
@@ -54,48 +57,45 @@ def read_queued(path: Path) -> Queued:
         ) from error
 
 
+def queued_folders(runs: Path) -> dict[str, Path]:
+    """The run folders of the queue by entry; a copy under another name is not taken for the entry's own."""
+    if not runs.is_dir():
+        return {}
+    with os.scandir(runs) as items:
+        named = sorted((match[1], item.path) for item in items if (match := FOLDER.fullmatch(item.name)))
+    return {entry_id: Path(path) for entry_id, path in named if _is_queued(path)}
+
+
 def open_queued(path: Path) -> Plan:
     """The query of a run folder that waits, with every word checked once more; nothing is rendered."""
     queued = read_queued(path)
-    source = Path(queued.source)
-    text = read_text(path / QUERY)
-    return make_plan(parse_query(text, str(path / QUERY), queued.overrides), source.parent)
+    query = parse_query(queued.text, str(path / QUEUED), queued.overrides)
+    return make_plan(query, Path(queued.source).parent)
 
 
-@contextmanager
-def opened(path: Path) -> Iterator[tuple[RunFolder, World]]:
-    """A run of the queue, locked for this process, with its world: begun now, or gone on with."""
-    if is_run(path):
-        with open_run(path, for_writing=True) as folder, reopened(folder) as world:
-            yield folder, world
-        return
-    queued = read_queued(path)
-    world = open_world(open_queued(path))
-    try:
-        with begin(path, manifest_of(world, Path(queued.source), queued.overrides)) as folder:
-            yield folder, world
-    finally:
-        world.renderer.close()
+def _is_queued(path: str) -> bool:
+    return os.path.isfile(f"{path}/{QUEUED}") and not os.path.islink(path)
 
 
-def as_entry(path: Path, queued: Queued) -> Entry:
-    """The entry that a run folder stands for, by what lies in it; whoever was working on it is not known."""
-    state, why = state_of(path)
+def as_entry(folder: str, queued: Queued, state: State = "queued", why: str = "") -> Entry:
+    """The entry that a run folder stands for; who was working on it, how often and when, is not known."""
     return Entry(
-        id=queued.id, folder=path.name, source=queued.source, question=queued.question,
+        id=queued.id, folder=folder, source=queued.source, question=queued.question,
         state=state, priority=queued.priority, attempts=0, added=queued.added, place=queued.place,
         began=None, ended=None, owner=None, expires=None, why=why,
     )  # fmt: skip
 
 
-def state_of(path: Path) -> tuple[State, str]:
-    """Finished, failed (with the reason), cancelled, or else waiting."""
-    names = {item.name for item in path.iterdir()}
+def found_entry(path: Path) -> Entry:
+    """The entry by what lies in its run folder: finished, failed (with the reason), cancelled, or else waiting."""
+    queued = read_queued(path)
+    names = os.listdir(path)
     if FINISHED in names:
-        return "done", ""
+        return as_entry(path.name, queued, "done")
     if FAILED in names:
-        return "failed", (path / FAILED).read_text(encoding="utf-8", errors="replace").strip()
-    return ("cancelled" if CANCELLED in names else "queued"), ""
+        why = (path / FAILED).read_text(encoding="utf-8", errors="replace").strip()
+        return as_entry(path.name, queued, "failed", why)
+    return as_entry(path.name, queued, "cancelled" if CANCELLED in names else "queued")
 
 
 def mark_failed(path: Path, why: str) -> None:
@@ -107,7 +107,7 @@ def mark_failed(path: Path, why: str) -> None:
 def mark_cancelled(path: Path) -> None:
     """Keep in the run folder that nobody wants it any more."""
     with suppress(FileNotFoundError):
-        (path / CANCELLED).touch()
+        os.close(os.open(path / CANCELLED, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, 0o644))
 
 
 def unmark(path: Path) -> None:

@@ -1,0 +1,110 @@
+"""Putting queries into the queue: their run folders first, then all entries at once. Nothing is queued twice."""
+
+from __future__ import annotations
+
+import errno
+import os
+import re
+import shutil
+import sqlite3
+import tempfile
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from harness.farm.queue import insert, known
+from harness.farm.queue_entry import Entry
+from harness.farm.queue_file import explain_os, transaction
+from harness.farm.queue_folder import QUEUED, Queued, as_entry, found_entry, queued_folders
+from harness.farm.queue_wanted import Wanted
+from harness.run_folder import check_free
+from scenes.errors import InputError
+
+SCRATCH = ".adding-"
+
+
+@dataclass(frozen=True)
+class Added:
+    """What became of a query: its entry, and whether it is a new one."""
+
+    entry: Entry
+    is_new: bool
+
+
+def add(runs: Path, wanted: Sequence[Wanted], priority: int, now: float) -> list[Added]:
+    """Queue what neither the queue nor a run folder knows yet; a run folder that was deleted is queued again.
+
+    A kill leaves run folders without entries, which the next add or rebuild takes in.
+    """
+    check_free(runs)
+    held = queued_folders(runs)
+    each = {one.id: one for one in wanted}
+    new = {
+        f"{_stem(one.source)}-{one.id}": _queued(one, priority, now, place)
+        for place, one in enumerate(one for one in each.values() if one.id not in held)
+    }
+    _make_folders(runs, new)
+    fresh = {queued.id: (name, queued) for name, queued in new.items()}
+    with transaction(runs) as db:
+        return [_enter(db, entry_id, held, fresh) for entry_id in each]
+
+
+def _enter(
+    db: sqlite3.Connection, entry_id: str, held: Mapping[str, Path], fresh: Mapping[str, tuple[str, Queued]]
+) -> Added:
+    """The entry of a run folder, put in where the queue does not have it."""
+    there = known(db, entry_id)
+    if entry_id in fresh:
+        entry = as_entry(*fresh[entry_id])
+    elif there is not None and there.folder == held[entry_id].name:
+        return Added(there, is_new=False)
+    else:
+        entry = found_entry(held[entry_id])
+    if there is not None:  # its folder is gone
+        db.execute("DELETE FROM entries WHERE id = ?", (entry_id,))
+    insert(db, [entry])
+    return Added(entry, is_new=entry_id in fresh)
+
+
+def _queued(one: Wanted, priority: int, now: float, place: int) -> Queued:
+    return Queued(
+        id=one.id, source=str(one.source), text=one.text, overrides=one.overrides, question=one.question,
+        priority=priority, added=now, place=place,
+    )  # fmt: skip
+
+
+def _stem(source: Path) -> str:
+    """The query file's name as the beginning of a folder's."""
+    return re.sub(r"[^A-Za-z0-9_.-]", "-", source.stem).lstrip(".-")[:80] or "query"
+
+
+def _make_folders(runs: Path, new: Mapping[str, Queued]) -> None:
+    """The run folders, made beside their place, brought to the disk together, and then put there."""
+    for name in new:
+        if os.path.lexists(runs / name):
+            raise InputError(f"{runs / name} is in the way: it holds no queued query; move it elsewhere")
+    scratch = None
+    try:
+        runs.mkdir(parents=True, exist_ok=True)
+        scratch = tempfile.mkdtemp(prefix=SCRATCH, dir=runs)
+        for name, queued in new.items():
+            os.mkdir(f"{scratch}/{name}", 0o755)
+            with open(f"{scratch}/{name}/{QUEUED}", "wb") as file:
+                file.write(queued.model_dump_json().encode() + b"\n")
+        os.sync()  # once for all: a file at a time would cost a millisecond each
+        for name in new:
+            _put(f"{scratch}/{name}", f"{runs}/{name}")
+    except OSError as error:
+        raise explain_os(error, runs) from error
+    finally:
+        if scratch is not None:
+            shutil.rmtree(scratch, ignore_errors=True)
+
+
+def _put(made: str, place: str) -> None:
+    """Where another process adds the same query at this moment, the folder that came first stays."""
+    try:
+        os.rename(made, place)
+    except OSError as error:
+        if error.errno not in (errno.ENOTEMPTY, errno.EEXIST) or not os.path.exists(f"{place}/{QUEUED}"):
+            raise

@@ -1,0 +1,108 @@
+"""Queries that are to be queued, each checked as `trex check` does, and their content keys."""
+
+from __future__ import annotations
+
+import glob
+import hashlib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from harness.farm.queue_sweep import MOST
+from harness.fingerprint import file_fingerprint, model_fingerprint
+from harness.query import Query
+from harness.query_file import parse_table, query_in, read_text
+from harness.shapes import read_card
+from harness.wiring import Plan, make_plan
+from scenes.errors import InputError
+
+SEED = {"search": {"seed"}}  # nothing that is checked looks at it
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """A query with its overrides, every word of it checked; `id` is its content key."""
+
+    id: str
+    source: Path  # whole
+    text: str
+    overrides: tuple[str, ...]
+    question: str
+
+
+@dataclass(frozen=True)
+class Planned:
+    """What queries that differ in the seed alone share: the question, and what the draws depend on but the query."""
+
+    question: str
+    made_of: str
+
+
+def query_files(patterns: Sequence[str]) -> list[Path]:
+    """The files that are named, or match a pattern with *, ? or []."""
+    found = []
+    for pattern in patterns:
+        matches = (
+            [pattern] if Path(pattern).exists() or not glob.has_magic(pattern) else sorted(glob.glob(pattern))
+        )
+        if not matches:
+            raise InputError(
+                f"no file matches {pattern!r}; give the paths of TOML files such as those in queries/"
+            )
+        found += [Path(match) for match in matches]
+    return found
+
+
+def wanted(files: Sequence[Path], settings: Sequence[str], swept: Sequence[tuple[str, ...]]) -> list[Wanted]:
+    """Every file with every combination of overrides; InputError where any of them is no good query."""
+    if len(files) * len(swept) > MOST:
+        raise InputError(
+            f"{len(files)} files times {len(swept):,} combinations are more than {MOST:,}; add fewer"
+        )
+    planned: dict[str, Planned] = {}
+    return [one for path in files for one in _of_file(path.resolve(), path, settings, swept, planned)]
+
+
+def _of_file(
+    source: Path,
+    named: Path,
+    settings: Sequence[str],
+    swept: Sequence[tuple[str, ...]],
+    planned: dict[str, Planned],
+) -> list[Wanted]:
+    text = read_text(named)
+    table = parse_table(text, str(named))
+    made = []
+    for values in swept:
+        overrides = (*settings, *values)
+        query = query_in(table, str(named), overrides)
+        asked = query.model_dump_json(exclude=SEED)
+        key = f"{source.parent} {asked}"
+        if key not in planned:
+            planned[key] = _planned(query, source.parent, " ".join([str(named), *overrides]))
+        content = f"{asked} {query.search.seed} {planned[key].made_of}"
+        entry_id = hashlib.sha256(content.encode()).hexdigest()[:16]
+        made.append(Wanted(entry_id, source, text, overrides, planned[key].question))
+    return made
+
+
+def _planned(query: Query, beside: Path, named: str) -> Planned:
+    try:
+        plan = make_plan(query, beside)
+    except InputError as error:
+        raise InputError(f"{named}: {error}") from error
+    return Planned(plan.asked.text, " ".join([_model(plan), *_cards(query, beside)]))
+
+
+def _model(plan: Plan) -> str:
+    return model_fingerprint(plan.model_name, plan.bound)
+
+
+def _cards(query: Query, beside: Path) -> list[str]:
+    """The introduced shapes, by what their files hold."""
+    cards = [read_card(which, beside) for which in query.scene.introduce]
+    meshes = [Path(card.mesh) for card in cards]
+    return [
+        f"{card} {file_fingerprint(mesh) if mesh.is_absolute() else 'shipped'}"
+        for card, mesh in zip(cards, meshes, strict=True)
+    ]

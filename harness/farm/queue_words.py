@@ -1,0 +1,56 @@
+"""Entries as lines for a terminal and as objects for machines."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from datetime import datetime
+from pathlib import Path
+
+from harness.farm.queue_entry import STATES, Entry
+from harness.run_folder import REPORT
+
+SHORT = 10  # digits of an id that are shown; any beginning that is the only one will do
+HEADER = f"{'id':{SHORT}}  {'state':9} {'prio':>4} {'tries':>5}  {'added':16}  run folder"
+
+
+def line(entry: Entry) -> str:
+    """One entry in a row of the list."""
+    row = (
+        f"{entry.id[:SHORT]}  {entry.state:9} {entry.priority:4} {entry.attempts:5}  {moment(entry.added)}  "
+        f"{entry.folder}"
+    )
+    return f"{row}  {entry.why}" if entry.why else row
+
+
+def moment(seconds: float | None) -> str:
+    """A time as the user's clock shows it; "" where it has not come."""
+    return "" if seconds is None else datetime.fromtimestamp(seconds).strftime("%Y-%m-%d %H:%M")
+
+
+def tally(counts: Mapping[str, int]) -> str:
+    """How many are in each state, in words."""
+    return ", ".join(f"{counts[state]} {state}" for state in STATES if counts.get(state)) or "nothing"
+
+
+def fields(runs: Path, entry: Entry) -> dict[str, object]:
+    """An entry for machines, with the path of its run folder and of its report where there is one."""
+    report = runs / entry.folder / REPORT
+    return {
+        **asdict(entry),
+        "run": str(runs / entry.folder),
+        "report": str(report) if report.exists() else None,
+    }
+
+
+def details(runs: Path, entry: Entry, overrides: Sequence[str]) -> list[str]:
+    """All there is to say of one entry."""
+    report = runs / entry.folder / REPORT
+    rows = [
+        ("id", entry.id), ("question", entry.question), ("state", entry.state), ("why", entry.why),
+        ("query", entry.source), ("set", " ".join(overrides)), ("priority", str(entry.priority)),
+        ("tries", str(entry.attempts)), ("added", moment(entry.added)), ("began", moment(entry.began)),
+        ("ended", moment(entry.ended)), ("held by", entry.owner or ""), ("until", moment(entry.expires)),
+        ("run", str(runs / entry.folder)), ("report", str(report) if report.exists() else ""),
+    ]  # fmt: skip
+    return [f"{name:9} {value}" for name, value in rows if value]
