@@ -8,8 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-import numpy as np
-
+from inference.targets.arrays import Array, smallest, stack
 from inference.targets.gaussian import WIDTH, GaussianTarget, gaussian_target, label_indices, largest_other
 from inference.types import Floats
 
@@ -21,10 +20,11 @@ class PairTie:
     indices: tuple[int, int]
     answers: tuple[str, str]
 
-    def __call__(self, probs: Floats) -> Floats:
-        """(2,)."""
-        f_i, f_j = float(probs[self.indices[0]]), float(probs[self.indices[1]])
-        return np.array([abs(f_i - f_j), min(f_i, f_j) - largest_other(probs, self.indices)])
+    def __call__(self, probs: Array) -> Array:
+        """(..., K) -> (..., 2)."""
+        f_i, f_j = probs[..., self.indices[0]], probs[..., self.indices[1]]
+        least = smallest(probs[..., list(self.indices)])
+        return stack([abs(f_i - f_j), least - largest_other(probs, self.indices)])
 
     def confidence(self, probs: Floats) -> float:
         """The smaller of the two probabilities: .5 at best."""

@@ -11,6 +11,7 @@ from typing import Protocol
 
 import numpy as np
 
+from inference.targets.arrays import Array, exp, largest, numbers
 from inference.types import Floats
 from scenes.errors import InputError, unknown
 
@@ -23,8 +24,8 @@ LOG_SQRT_TAU = 0.5 * math.log(2.0 * math.pi)
 class Statistic(Protocol):
     """A pure function of answer probabilities, and its words."""
 
-    def __call__(self, probs: Floats) -> Floats:
-        """(K,) -> (m,)."""
+    def __call__(self, probs: Array) -> Array:
+        """(..., K) -> (..., m), of arrays and of tensors; differentiable almost everywhere."""
         ...
 
     def confidence(self, probs: Floats) -> float:
@@ -62,10 +63,18 @@ class GaussianTarget:
 
     def log_weight(self, log_probs: Floats) -> float:
         """log Normal(observed; statistic(exp(log_probs)), width); a log prob may be -inf."""
-        gaps = self._gaps(log_probs)
-        return self.log_peak - 0.5 * sum(
-            (gap / w) * (gap / w) for gap, w in zip(gaps, self.width, strict=True)
-        )
+        return float(self.log_weights(log_probs))
+
+    def log_weights(self, log_probs: Array) -> Array:
+        """The same of many, (..., K) -> (...); of tensors it is what samplers with gradients differentiate."""
+        gaps = self.gaps_in_widths(exp(log_probs))
+        total: Array = (gaps * gaps).sum(-1)
+        return self.log_peak - 0.5 * total
+
+    def gaps_in_widths(self, probs: Array) -> Array:
+        """(..., K) -> (..., m): how many widths each part of the statistic lies below what was observed."""
+        values = self.statistic(probs)
+        return (numbers(self.observed, values) - values) / numbers(self.width, values)
 
     def simulate(self, rng: np.random.Generator, log_probs: Floats) -> GaussianTarget:
         """This target with `observed` drawn for these probabilities."""
@@ -116,10 +125,10 @@ def label_indices(labels: tuple[str, ...], answers: tuple[str, ...]) -> tuple[in
     return tuple(label_index(labels, answer) for answer in answers)
 
 
-def largest_other(probs: Floats, named: tuple[int, ...]) -> float:
-    """The largest probability among the labels that are not named; 0 where all are."""
-    others = [p for k, p in enumerate(probs.tolist()) if k not in named]
-    return max(others, default=0.0)
+def largest_other(probs: Array, named: tuple[int, ...]) -> Array:
+    """(..., K) -> (...): the largest probability among the labels that are not named; 0 where all are."""
+    others = [k for k in range(probs.shape[-1]) if k not in named]
+    return largest(probs[..., others]) if others else 0.0 * probs[..., 0]
 
 
 def _list(values: tuple[float, ...]) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from inference.targets.arrays import Array
 from inference.targets.gaussian import WIDTH, GaussianTarget, gaussian_target, label_index
 from inference.types import Floats
 
@@ -15,9 +16,9 @@ class Probability:
     index: int
     answer: str
 
-    def __call__(self, probs: Floats) -> Floats:
-        """(1,)."""
-        return probs[self.index : self.index + 1]
+    def __call__(self, probs: Array) -> Array:
+        """(..., K) -> (..., 1)."""
+        return probs[..., self.index : self.index + 1]
 
     def confidence(self, probs: Floats) -> float:
         """f_i."""

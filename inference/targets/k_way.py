@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-import numpy as np
-
+from inference.targets.arrays import Array, largest, smallest, stack
 from inference.targets.gaussian import WIDTH, GaussianTarget, gaussian_target, label_indices, largest_other
 from inference.types import Floats
 from scenes.errors import InputError
@@ -18,11 +17,11 @@ class Tie:
     indices: tuple[int, ...]
     answers: tuple[str, ...]
 
-    def __call__(self, probs: Floats) -> Floats:
-        """(2,)."""
-        named = probs[list(self.indices)]
-        smallest = float(named.min())
-        return np.array([float(named.max()) - smallest, smallest - largest_other(probs, self.indices)])
+    def __call__(self, probs: Array) -> Array:
+        """(..., K) -> (..., 2)."""
+        named = probs[..., list(self.indices)]
+        least = smallest(named)
+        return stack([largest(named) - least, least - largest_other(probs, self.indices)])
 
     def confidence(self, probs: Floats) -> float:
         """The smallest of the named probabilities: 1/k at best."""

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from inference.targets.arrays import Array
 from inference.targets.gaussian import WIDTH, GaussianTarget, gaussian_target, label_index
 from inference.types import Floats
 from scenes.errors import InputError
@@ -20,8 +21,8 @@ class AllProbabilities:
     wanted: tuple[float, ...]
     words: str
 
-    def __call__(self, probs: Floats) -> Floats:
-        """(K,)."""
+    def __call__(self, probs: Array) -> Array:
+        """(..., K)."""
         return probs
 
     def confidence(self, probs: Floats) -> float:

@@ -9,8 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-import numpy as np
-
+from inference.targets.arrays import Array, at_most
 from inference.targets.gaussian import WIDTH, GaussianTarget, gaussian_target, label_index
 from inference.types import Floats
 from scenes.errors import InputError
@@ -24,9 +23,9 @@ class CappedProbability:
     answer: str
     cap: float
 
-    def __call__(self, probs: Floats) -> Floats:
-        """(1,)."""
-        return np.minimum(probs[self.index : self.index + 1], self.cap)
+    def __call__(self, probs: Array) -> Array:
+        """(..., K) -> (..., 1)."""
+        return at_most(probs[..., self.index : self.index + 1], self.cap)
 
     def confidence(self, probs: Floats) -> float:
         """f_i, not capped."""

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-import numpy as np
-
+from inference.targets.arrays import Array, largest, smallest, stack
 from inference.targets.gaussian import WIDTH, GaussianTarget, gaussian_target
 from inference.types import Floats
 from scenes.errors import InputError
@@ -15,9 +14,9 @@ from scenes.errors import InputError
 class Spread:
     """max f - min f."""
 
-    def __call__(self, probs: Floats) -> Floats:
-        """(1,)."""
-        return np.array([float(probs.max() - probs.min())])
+    def __call__(self, probs: Array) -> Array:
+        """(..., K) -> (..., 1)."""
+        return stack([largest(probs) - smallest(probs)])
 
     def confidence(self, probs: Floats) -> float:
         """The largest probability: 1/K at best."""

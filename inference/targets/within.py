@@ -7,8 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-import numpy as np
-
+from inference.targets.arrays import Array, at_least, largest, stack
 from inference.targets.gaussian import GaussianTarget, gaussian_target
 from inference.types import Floats
 from scenes.errors import InputError
@@ -21,9 +20,9 @@ class Distance:
     target: GaussianTarget
     radius: float
 
-    def __call__(self, probs: Floats) -> Floats:
-        """(1,)."""
-        return np.array([max(distance(self.target, probs), self.radius)])
+    def __call__(self, probs: Array) -> Array:
+        """(..., K) -> (..., 1)."""
+        return stack([at_least(distance(self.target, probs), self.radius)])
 
     def confidence(self, probs: Floats) -> float:
         """The inner target's."""
@@ -34,11 +33,9 @@ class Distance:
         return f"distance from [{self.target.describe()}] of at most {self.radius:.4g} widths"
 
 
-def distance(target: GaussianTarget, probs: Floats) -> float:
-    """The largest gap of the target's statistic from what was observed, in widths."""
-    values = target.statistic(probs).tolist()
-    gaps = (abs(u - value) / w for u, value, w in zip(target.observed, values, target.width, strict=True))
-    return float(max(gaps))
+def distance(target: GaussianTarget, probs: Array) -> Array:
+    """(..., K) -> (...): the largest gap of the target's statistic from what was observed, in widths."""
+    return largest(abs(target.gaps_in_widths(probs)))
 
 
 def within(target: GaussianTarget, radius: float, width: float = 1.0) -> GaussianTarget:

@@ -1,0 +1,70 @@
+"""Blocking programs that take turns: each runs in a thread of its own, but never two at once.
+
+A library's sampler calls back for one gradient at a time and cannot be suspended. In a thread it can: it runs from
+`resume` to its next `ask` and then waits, so that whoever drives several of them answers all that they ask at once.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from queue import SimpleQueue
+from typing import Generic, TypeVar
+
+Request = TypeVar("Request")
+Answer = TypeVar("Answer")
+Ask = Callable[[Request], Answer]
+
+
+class Closed(BaseException):
+    """Raised inside a program by `ask` when nobody will answer any more; not an Exception, so that none swallows it."""
+
+
+class Turns(Generic[Request, Answer]):
+    """One program. It holds the state of a thread, so it is closed when done with, as a file is."""
+
+    def __init__(self, program: Callable[[Ask[Request, Answer]], None]) -> None:
+        self._program = program
+        self._requests: SimpleQueue[Request | BaseException | None] = SimpleQueue()
+        self._answers: SimpleQueue[Answer | Closed | None] = SimpleQueue()
+        self._thread = threading.Thread(target=self._run, daemon=True)
+        self._is_over = False
+
+    def start(self) -> Request | None:
+        """Runs it up to its first request; None where it ended without any."""
+        self._thread.start()
+        return self._next()
+
+    def resume(self, answer: Answer) -> Request | None:
+        """Answers its last request and runs it up to the next; None at its end, its own error where it failed."""
+        self._answers.put(answer)
+        return self._next()
+
+    def close(self) -> None:
+        """Ends the program where it waits, and waits for its thread."""
+        if self._thread.is_alive():
+            self._answers.put(Closed())
+            self._thread.join()
+
+    def _next(self) -> Request | None:
+        request = self._requests.get()
+        if isinstance(request, BaseException):
+            raise request
+        return request
+
+    def _run(self) -> None:
+        try:
+            self._program(self._ask)
+        except Closed:
+            pass
+        except BaseException as error:
+            self._requests.put(error)
+        else:
+            self._requests.put(None)
+
+    def _ask(self, request: Request) -> Answer:
+        self._requests.put(request)
+        answer = self._answers.get()
+        if isinstance(answer, Closed):
+            raise answer
+        return answer  # type: ignore[return-value]
