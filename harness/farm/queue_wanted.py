@@ -13,7 +13,7 @@ from harness.fingerprint import file_fingerprint, model_fingerprint
 from harness.query import Query
 from harness.query_file import parse_table, query_in, read_text
 from harness.shapes import read_card
-from harness.wiring import Plan, make_plan
+from harness.wiring import make_plan
 from scenes.errors import InputError
 
 SEED = {"search": {"seed"}}  # nothing that is checked looks at it
@@ -32,10 +32,10 @@ class Wanted:
 
 @dataclass(frozen=True)
 class Planned:
-    """What queries that differ in the seed alone share: the question, and what the draws depend on but the query."""
+    """What queries that differ in the seed alone share: the question, and all else that their draws depend on."""
 
     question: str
-    made_of: str
+    content: str
 
 
 def query_files(patterns: Sequence[str]) -> list[Path]:
@@ -76,11 +76,10 @@ def _of_file(
     for values in swept:
         overrides = (*settings, *values)
         query = query_in(table, str(named), overrides)
-        asked = query.model_dump_json(exclude=SEED)
-        key = f"{source.parent} {asked}"
+        key = f"{source.parent} {query.model_dump_json(exclude=SEED)}"
         if key not in planned:
             planned[key] = _planned(query, source.parent, " ".join([str(named), *overrides]))
-        content = f"{asked} {query.search.seed} {planned[key].made_of}"
+        content = f"{query.search.seed} {planned[key].content}"
         entry_id = hashlib.sha256(content.encode()).hexdigest()[:16]
         made.append(Wanted(entry_id, source, text, overrides, planned[key].question))
     return made
@@ -91,11 +90,9 @@ def _planned(query: Query, beside: Path, named: str) -> Planned:
         plan = make_plan(query, beside)
     except InputError as error:
         raise InputError(f"{named}: {error}") from error
-    return Planned(plan.asked.text, " ".join([_model(plan), *_cards(query, beside)]))
-
-
-def _model(plan: Plan) -> str:
-    return model_fingerprint(plan.model_name, plan.bound)
+    resolved = plan.query.model_dump_json(exclude=SEED)
+    model = model_fingerprint(plan.model_name, plan.bound)
+    return Planned(plan.asked.text, " ".join([resolved, model, *_cards(query, beside)]))
 
 
 def _cards(query: Query, beside: Path) -> list[str]:
