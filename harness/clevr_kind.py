@@ -82,7 +82,7 @@ class ClevrKind:
         """None."""
         return ()
 
-    def summaries(self, manifest: Manifest) -> Mapping[str, Summary]:
+    def summaries(self, manifest: Manifest, like: Latent) -> Mapping[str, Summary]:
         """None of them depends on the order of the objects."""
         return scene_summaries(manifest.target, manifest.vocabulary)
 

@@ -79,7 +79,7 @@ def find_out(manifest: Manifest, records: Sequence[Record]) -> Findings:
     how = decide(prior, target, options)
     chains = _chains(manifest, records, prior)
     renders = sum(record.is_rendered for record in records)
-    summaries = manifest.kind.summaries(manifest)
+    summaries = manifest.kind.summaries(manifest, prior[0].z)
     found = FoundLatents(target, manifest.kind.are_distinct)
     found.add(records)
     with np.errstate(divide="ignore", invalid="ignore"):  # of a summary that never changes

@@ -15,6 +15,10 @@ if TYPE_CHECKING:
 CLEVR = "clevr"
 KINDS: Mapping[str, str] = {  # the module whose function `kind` makes it
     CLEVR: "harness.clevr_kind",
+    "mnist-vae": "harness.digit_kind",
+    "mnist-gan": "harness.digit_kind",
+    "fashion-vae": "harness.digit_kind",
+    "fashion-gan": "harness.digit_kind",
 }
 OWN = "'package.module:callable' for one of your own (docs/DIGITS.md)"
 

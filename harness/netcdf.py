@@ -56,7 +56,7 @@ def _variables(manifest: Manifest, chains: Chains) -> dict[str, Variable]:
     """Summaries (chain, draw), answer probabilities (chain, draw, answer), and the latents themselves."""
     found = {
         name.replace(" ", "_"): Variable(np.array([[summary(draw) for draw in chain] for chain in chains]))
-        for name, summary in manifest.kind.summaries(manifest).items()
+        for name, summary in manifest.kind.summaries(manifest, chains[0][0].z).items()
     }
     log_probs = np.array([[draw.evaluation.log_probs for draw in chain] for chain in chains])
     found["log_probs"] = Variable(log_probs, ("answer",))

@@ -57,6 +57,7 @@ class Plan:
     target: GaussianTarget
     cards: tuple[ShapeCard, ...] = ()
     trained_on: tuple[str, ...] = ()
+    parts: object = None  # what the kind of world has loaded already
 
     @property
     def scenes(self) -> ScenePrior:

@@ -125,8 +125,8 @@ class WorldKind(Protocol):
         """What has to be said of this world whatever was found, as sentences."""
         ...
 
-    def summaries(self, manifest: Manifest) -> Mapping[str, Summary]:
-        """Numbers of a whole draw that convergence is judged by."""
+    def summaries(self, manifest: Manifest, like: Latent) -> Mapping[str, Summary]:
+        """Numbers of a whole draw that convergence is judged by; `like` is any latent of the run."""
         ...
 
     def checks(self, manifest: Manifest, records: Sequence[Record]) -> tuple[str, ...]:

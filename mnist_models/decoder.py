@@ -16,18 +16,17 @@ from scenes.errors import InputError
 
 @dataclass(frozen=True, eq=False)
 class DigitPicture:
-    """A drawn digit: pixels uint8 (28, 28, 1), 0 black."""
+    """A drawn digit, not rounded: pixels float32 (28, 28, 1) in [0, 1], 0 black."""
 
-    pixels: NDArray[np.uint8]
+    pixels: NDArray[np.float32]
 
 
 @dataclass(frozen=True, eq=False)
 class DecoderRenderer:
     """A trained decoder, in evaluation mode. `key` names all that determines a picture besides its latent.
 
-    `render` gives bytes, and it is those that `inference.scoring.Scorer` scores and a run folder keeps. `pixels` gives
-    the same pictures before rounding, differentiable, for samplers that need gradients; each pixel of the two differs
-    by at most 1/510. A sampler that weighs `pixels` aims at a slightly other density than one that weighs `render`.
+    Pictures are never rounded to bytes before they are scored, so samplers with gradients (`pixels`) and without
+    (`render`) aim at one density. What is kept of a picture, to be looked at, is bytes.
     """
 
     name: str
@@ -40,7 +39,7 @@ class DecoderRenderer:
     def render(self, zs: Sequence[NDArray[np.float64]]) -> list[DigitPicture]:
         """One picture for each latent (d,); decoded one at a time, so that none depends on another."""
         with torch.inference_mode():
-            return [DigitPicture(_to_bytes(self.pixels(self._row(z)))) for z in zs]
+            return [DigitPicture(self.pixels(self._row(z))[0, 0, :, :, None].numpy()) for z in zs]
 
     def pixels(self, z: Tensor) -> Tensor:
         """Latents (B, d) -> pictures (B, 1, 28, 28) in [0, 1], not rounded, differentiable."""
@@ -53,8 +52,3 @@ class DecoderRenderer:
         if z.shape != (self.latent,):
             raise InputError(f"latent {z.shape} is not ({self.latent},), which {self.name} decodes")
         return torch.from_numpy(np.asarray(z, np.float32)[None])
-
-
-def _to_bytes(image: Tensor) -> NDArray[np.uint8]:
-    rounded: NDArray[np.uint8] = (image[0, 0] * 255.0).round().to(torch.uint8).numpy()[:, :, None]
-    return rounded

@@ -16,8 +16,8 @@ from clevr_models.answers import ANSWERS
 from harness.explain_scene import Options
 from harness.find import manifest_of
 from harness.findings import FoundScene
-from harness.query_file import parse_query
 from harness.kept_pictures import keep_picture
+from harness.query_file import parse_query
 from harness.replay import prior_record
 from harness.run_folder import RunFolder, create
 from harness.scene_scores import SceneScores, open_scores

@@ -11,8 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scene_strategies import scenes
 
-from harness.find import check
 from harness.distinct_scenes import are_distinct
+from harness.find import check
 from harness.found import FoundLatents
 from harness.latents import scene_of
 from harness.passes import check_passes
@@ -187,7 +187,10 @@ def test_a_bad_card_is_named(card: str, mesh: str, part: str, tmp_path: Path) ->
     assert part in str(caught.value)
 
 
-@pytest.mark.parametrize("path", sorted(QUERIES.glob("*.toml")), ids=lambda path: path.stem)
+SCENES = sorted(path for path in QUERIES.glob("*.toml") if "[generator]" not in path.read_text())
+
+
+@pytest.mark.parametrize("path", SCENES, ids=lambda path: path.stem)
 def test_the_shipped_queries_are_good(path: Path) -> None:
     plan = check(path, ["model.name=fake", "render.preset=fake"])
     assert plan.query.scene.objects == (5, 5)
@@ -195,7 +198,7 @@ def test_the_shipped_queries_are_good(path: Path) -> None:
 
 
 def test_all_experiments_of_the_paper_are_there() -> None:
-    queries = [parse_query(path.read_text(), path.name) for path in QUERIES.glob("*.toml")]
+    queries = [parse_query(path.read_text(), path.name) for path in SCENES]
     assert sum(query.target.kind == "ambiguous" for query in queries) == 1
     assert sum(bool(query.scene.introduce) for query in queries) == 4
     assert (
