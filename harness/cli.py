@@ -11,6 +11,7 @@ from harness.cli_baseline import baseline
 from harness.cli_confirm import confirm
 from harness.cli_data import dataset_app, models_app, train_app
 from harness.cli_errors import Guarded
+from harness.cli_experiment import experiment
 from harness.cli_explain import explain
 from harness.cli_export import export
 from harness.cli_render import render
@@ -97,6 +98,7 @@ app.command()(render)
 app.command()(explain)
 app.command()(confirm)
 app.command()(baseline)
+app.command()(experiment)
 app.command()(export)
 app.add_typer(dataset_app, name="dataset")
 app.add_typer(train_app, name="train")

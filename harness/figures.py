@@ -36,8 +36,8 @@ STYLE: dict[str, object] = {
 
 def trace(chains: Sequence[Sequence[Draw[Latent]]], target: Target) -> str:
     """The confidence of each chain's state, step by step; a dot where it is in the level set."""
-    with _styled():
-        figure, axes = _axes("step", "confidence")
+    with styled():
+        figure, axes = axes_of("step", "confidence")
         for k, chain in enumerate(chains):
             values = np.array([target.confidence(draw.evaluation.log_probs) for draw in chain])
             hits = np.array([target.is_hit(draw.evaluation.log_probs) for draw in chain])
@@ -45,24 +45,24 @@ def trace(chains: Sequence[Sequence[Draw[Latent]]], target: Target) -> str:
             axes.step(steps, values, where="post", linewidth=1, color=COLORS[k % len(COLORS)])
             axes.plot(steps[hits], values[hits], ".", markersize=4, color=COLORS[k % len(COLORS)])
         axes.set_ylim(-0.03, 1.03)
-        return _svg(figure)
+        return svg_of(figure)
 
 
 def acceptance(chains: Sequence[Sequence[Draw[Latent]]]) -> str:
     """The share of accepted proposals of each chain, averaged over 25 steps."""
-    with _styled():
-        figure, axes = _axes("step", f"accepted, mean of {WINDOW}")
+    with styled():
+        figure, axes = axes_of("step", f"accepted, mean of {WINDOW}")
         for k, chain in enumerate(chains):
             values = rolling(np.array([float(draw.is_accepted) for draw in chain]), WINDOW)
             axes.plot(np.arange(len(values)), values, linewidth=1, color=COLORS[k % len(COLORS)])
         axes.set_ylim(-0.03, 1.03)
-        return _svg(figure)
+        return svg_of(figure)
 
 
 def prior_histogram(draws: Sequence[Draw[Latent]], target: Target, many: str) -> str:
     """How confident the model is in draws of the prior; `many` is what they are called."""
-    with _styled():
-        figure, axes = _axes("confidence", f"prior {many}")
+    with styled():
+        figure, axes = axes_of("confidence", f"prior {many}")
         values = [target.confidence(draw.evaluation.log_probs) for draw in draws]
         axes.hist(values, bins=np.linspace(0, 1, 26).tolist(), color=COLORS[0])
         axes.set_yscale("symlog", linthresh=1)
@@ -71,7 +71,7 @@ def prior_histogram(draws: Sequence[Draw[Latent]], target: Target, many: str) ->
         axes.set_ylim(0, top * 1.3)
         axes.yaxis.set_major_formatter("{x:.0f}")
         axes.minorticks_off()
-        return _svg(figure)
+        return svg_of(figure)
 
 
 def rolling(values: Floats, window: int) -> Floats:
@@ -83,11 +83,13 @@ def rolling(values: Floats, window: int) -> Floats:
     return means
 
 
-def _styled() -> AbstractContextManager[None]:
+def styled() -> AbstractContextManager[None]:
+    """Matplotlib set up for these pages."""
     return rc_context(cast(Any, STYLE))  # matplotlib types its keys one by one
 
 
-def _axes(x: str, y: str) -> tuple[Figure, Axes]:
+def axes_of(x: str, y: str) -> tuple[Figure, Axes]:
+    """A figure of a report's size with the axes named."""
     figure = Figure(figsize=(WIDTH_IN, HEIGHT_IN), layout="constrained")
     axes = figure.add_subplot()
     axes.set_xlabel(x)
@@ -95,7 +97,8 @@ def _axes(x: str, y: str) -> tuple[Figure, Axes]:
     return figure, axes
 
 
-def _svg(figure: Figure) -> str:
+def svg_of(figure: Figure) -> str:
+    """The figure as inline SVG in the page's font and colors."""
     buffer = io.StringIO()
     figure.savefig(buffer, format="svg", transparent=True, metadata={"Date": None})
     text = buffer.getvalue()

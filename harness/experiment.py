@@ -1,0 +1,177 @@
+"""Carry out an experiment: each cell a run of its own below one folder, gone on with where it was stopped."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from harness.draw_log import read_draws
+from harness.experiment_file import Cell, Experiment, cells, experiment_path, read_experiment
+from harness.find import RUNS, check, find
+from harness.findings import Findings, find_out
+from harness.latents import Latent
+from harness.manifest import Manifest
+from harness.progress import Progress
+from harness.report import picture_url
+from harness.run_folder import RunFolder, is_run, open_run
+from inference.importance import Interval, resample
+from inference.rng import stream
+from inference.types import Draw, Floats
+from scenes.errors import InputError
+
+EXPERIMENTS = RUNS / "experiments"
+PICTURES = 12  # of a cell
+SHOWN_DRAWS = 200  # of a weighted prior batch, drawn again by their weights
+SHOW_STREAM = 2000  # draws nothing that a search draws
+TellCell = Callable[[Cell, int, int], None]  # (cell, number, of how many)
+
+
+@dataclass(frozen=True)
+class CellResult:
+    """What a cell's run has found.
+
+    `probs` (n, answers named) are those of draws of the level set: of the chains after warm-up, or of prior draws by
+    their weights (`is_weighted`). `latents` (n, d) belong to them.
+    """
+
+    cell: Cell
+    manifest: Manifest
+    findings: Findings
+    probs: Floats
+    draws: tuple[Draw[Latent], ...]
+    is_weighted: bool
+    pictures: tuple[str, ...]  # data URLs, the most confident first
+
+    @property
+    def answers(self) -> tuple[str, ...]:
+        """The answers that the target names, in the order of `probs`."""
+        return self.manifest.query.answer or self.manifest.facts.labels
+
+    @property
+    def means(self) -> tuple[float, ...]:
+        """The mean probability of each answer over the draws; none where there is no draw."""
+        return tuple(self.probs.mean(axis=0).tolist()) if len(self.probs) else ()
+
+    @property
+    def deviations(self) -> tuple[float, ...]:
+        """The standard deviation of each answer's probability, as above."""
+        return tuple(self.probs.std(axis=0).tolist()) if len(self.probs) else ()
+
+    @property
+    def is_found(self) -> bool:
+        """Whether anything in the level set was seen."""
+        return self.findings.conclusion.n_hits > 0 or bool(self.findings.found)
+
+    @property
+    def bound(self) -> float:
+        """With 95 %, the level set happens less often than this in draws of the prior."""
+        return self.findings.how_often.rate_interval[1]
+
+    @property
+    def interval(self) -> Interval:
+        """How often the level set happens in draws of the prior, 95 %."""
+        return Interval(*self.findings.how_often.rate_interval)
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """An experiment that has been carried out."""
+
+    name: str
+    folder: Path
+    experiment: Experiment
+    results: tuple[CellResult, ...]
+
+    @property
+    def found(self) -> int:
+        """Cells with something in their level set."""
+        return sum(result.is_found for result in self.results)
+
+
+def run_experiment(
+    name: str,
+    only: Sequence[str],
+    overrides: Sequence[str],
+    out: Path | None,
+    progress: Callable[[], Progress],
+    tell: TellCell,
+    train: Callable[[str], None],
+) -> Outcome:
+    """Every cell (or those in `only`), in order; a cell that is finished is read, not run again.
+
+    What has to be trained is trained first, unless it is there; then all queries are checked; then the first is run.
+    """
+    path = experiment_path(name)
+    experiment = read_experiment(path)
+    chosen = _chosen(experiment, only)
+    query = path.parent / experiment.query
+    folder = out or EXPERIMENTS / path.stem
+    options = [(*cell.overrides, *overrides) for cell in chosen]
+    for words in dict.fromkeys([*experiment.train, *(w for cell in chosen for w in cell.section.train)]):
+        train(words)
+    for one in options:
+        check(query, one)
+    results = []
+    for number, (cell, one) in enumerate(zip(chosen, options, strict=True)):
+        tell(cell, number, len(chosen))
+        place = folder / cell.name
+        if not _is_done(place, query, one):
+            find(query, one, place, progress(), lambda _: None)
+        results.append(read_cell(cell, place))
+    return Outcome(path.stem, folder, experiment, tuple(results))
+
+
+def read_cell(cell: Cell, place: Path) -> CellResult:
+    """What the finished run of a cell says."""
+    with open_run(place, for_writing=False) as folder:
+        manifest = folder.manifest
+        findings = find_out(manifest, read_draws(folder.draws))
+        draws, is_weighted = _level_set(manifest, findings)
+        return CellResult(
+            cell, manifest, findings, _probs(manifest, draws), draws, is_weighted, _pictures(folder, findings)
+        )
+
+
+def _chosen(experiment: Experiment, only: Sequence[str]) -> tuple[Cell, ...]:
+    every = cells(experiment)
+    names = [cell.name for cell in every]
+    strange = [name for name in only if name not in names]
+    if strange:
+        raise InputError(f"cell {strange[0]!r} is not in this experiment; its cells are {', '.join(names)}")
+    return tuple(cell for cell in every if not only or cell.name in only)
+
+
+def _is_done(place: Path, query: Path, overrides: Sequence[str]) -> bool:
+    """Whether the finished run of just this query lies there, as the query was resolved."""
+    if not is_run(place):
+        return False
+    with open_run(place, for_writing=False) as folder:
+        same = folder.manifest.query == check(query, overrides).query
+        return folder.is_finished and same
+
+
+def _level_set(manifest: Manifest, findings: Findings) -> tuple[tuple[Draw[Latent], ...], bool]:
+    """Draws that stand for the level set, and whether they are prior draws taken by their weights."""
+    chain = tuple(draw for draw in findings.chains if not draw.is_warmup)
+    if chain:
+        return chain, False
+    log_weights = np.array([draw.evaluation.log_weight for draw in findings.prior])
+    if not np.max(log_weights) > -np.inf:
+        return (), True
+    rng = stream(manifest.query.search.seed, SHOW_STREAM)
+    return tuple(findings.prior[i] for i in resample(rng, log_weights, SHOWN_DRAWS)), True
+
+
+def _probs(manifest: Manifest, draws: Sequence[Draw[Latent]]) -> Floats:
+    labels = manifest.facts.labels
+    named = [labels.index(answer) for answer in manifest.query.answer] or list(range(len(labels)))
+    rows = [np.exp(draw.evaluation.log_probs[named]) for draw in draws]
+    return np.array(rows) if rows else np.zeros((0, len(named)))
+
+
+def _pictures(folder: RunFolder, findings: Findings) -> tuple[str, ...]:
+    urls = (picture_url(folder, found) for found in findings.found[:PICTURES])
+    return tuple(url for url in urls if url)

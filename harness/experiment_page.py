@@ -1,0 +1,54 @@
+"""`experiment.html`: every cell of an experiment on one page that needs no network."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from harness.experiment import CellResult, Outcome
+from harness.experiment_figures import latent_plane, violins
+from harness.experiment_table import Row, command, markdown, rows, summary
+from harness.pages import page
+from harness.run_folder import write_atomic
+
+PAGE = "experiment.html"
+TABLE = "experiment.md"
+
+
+@dataclass(frozen=True)
+class Shown:
+    """A cell with its row and figures."""
+
+    result: CellResult
+    row: Row
+    violins: str
+    plane: str
+
+
+def write_page(outcome: Outcome, overrides: Sequence[str]) -> None:
+    """The page and the table, in the experiment's folder."""
+    write_atomic(outcome.folder / TABLE, markdown(outcome).encode())
+    write_atomic(outcome.folder / PAGE, page_html(outcome, overrides).encode())
+
+
+def page_html(outcome: Outcome, overrides: Sequence[str]) -> str:
+    """The page."""
+    shown = [
+        Shown(
+            result,
+            row,
+            violins(result),
+            latent_plane(result) if row.name in outcome.experiment.latents else "",
+        )
+        for result, row in zip(outcome.results, rows(outcome), strict=True)
+    ]
+    pairs = outcome.experiment.pairs
+    values: dict[str, object] = {
+        "experiment": outcome.experiment,
+        "shown": shown,
+        "pairs": pairs,
+        "matrix": {one.result.manifest.query.answer: one for one in shown if pairs},
+        "summary": summary(outcome),
+        "command": command(outcome, overrides),
+    }
+    return page("experiment.html", values)

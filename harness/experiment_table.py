@@ -1,0 +1,87 @@
+"""An experiment's table: the published value beside ours, for the page and for docs/RESULTS.md."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from harness.experiment import CellResult, Outcome
+from harness.wording import percent
+
+
+@dataclass(frozen=True)
+class Row:
+    """A cell in words."""
+
+    name: str
+    published: str
+    ours: str
+    prior: str
+    ending: str
+    how: str  # draws and what they cost
+    note: str
+
+
+def rows(outcome: Outcome) -> tuple[Row, ...]:
+    """One for each cell."""
+    return tuple(_row(result) for result in outcome.results)
+
+
+def summary(outcome: Outcome) -> str:
+    """How many cells have anything in their level set, beside the publication's."""
+    words = f"{outcome.found} of {len(outcome.results)} level sets have been found"
+    published = outcome.experiment.found_published
+    return words if published is None else f"{words} (published: {published})"
+
+
+def markdown(outcome: Outcome) -> str:
+    """The table for docs/RESULTS.md."""
+    head = "| | published | here | prior draws in the level set (95 %) | ending |\n|---|---|---|---|---|\n"
+    lines = [
+        f"| {row.name} | {row.published or '–'} | {row.ours} | {row.prior} | {row.ending} |"
+        for row in rows(outcome)
+    ]
+    return f"{outcome.experiment.title}: {summary(outcome)}.\n\n{head}" + "\n".join(lines) + "\n"
+
+
+def command(outcome: Outcome, overrides: Sequence[str]) -> str:
+    """The command that makes the experiment again."""
+    words = ["trex", "experiment", outcome.name]
+    for override in overrides:
+        words += ["--set", override]
+    return shlex.join(words)
+
+
+def _row(result: CellResult) -> Row:
+    section, how = result.cell.section, result.findings.how_often
+    low, high = result.interval
+    of = "weighted prior draws" if result.is_weighted else "draws of the chains"
+    return Row(
+        name=section.name,
+        published=_values(section.published, section.published_sd),
+        ours=_values(result.means, result.deviations)
+        if result.is_found and result.means and result.manifest.query.answer
+        else _extremes(result),
+        prior=f"{how.hits} of {how.n} ({percent(low)} to {percent(high)})"
+        if how.hits
+        else f"0 of {how.n} (less than {percent(high)})",
+        ending=result.findings.ending,
+        how=f"{len(result.probs)} {of}, {result.findings.renders} pictures scored",
+        note=section.note,
+    )
+
+
+def _extremes(result: CellResult) -> str:
+    """Of a target that names no answer: the mean of the largest and of the smallest probability."""
+    if not result.is_found or not result.means:
+        return "not found"
+    most, least = result.probs.max(axis=1).mean(), result.probs.min(axis=1).mean()
+    return f"largest {most:.3f}, smallest {least:.3f}"
+
+
+def _values(means: Sequence[float], deviations: Sequence[float]) -> str:
+    """ ".999 ± .004, …"."""
+    if not deviations:
+        return ", ".join(f"{mean:.3f}" for mean in means)
+    return ", ".join(f"{mean:.3f} ± {sd:.3f}" for mean, sd in zip(means, deviations, strict=True))
