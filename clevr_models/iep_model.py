@@ -73,6 +73,7 @@ class BaselineModel:
 class AskedEngine(nn.Module):
     """(B, 3, H, W) in [0, 1] -> logits of all answers, for one program."""
 
+    question_tensors = ("program",)  # the others are the same whatever is asked
     order: Tensor
 
     def __init__(

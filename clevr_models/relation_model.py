@@ -60,6 +60,7 @@ class RelationModel:
 class AskedNetwork(nn.Module):
     """(B, 3, H, W) in [0, 1] -> logits (B, 28) in the order of ANSWERS, for one question; about 8 MB a picture."""
 
+    question_tensors = ("added",)  # the others are the same whatever is asked
     added: Tensor
     order: Tensor
 

@@ -97,8 +97,8 @@ class ClevrFolder:
             record = mapping(data, where)
             split = text(record.get("split", file_split), f"{where}, split")
             plain = text(field(record, "image_filename", where), f"{where}, image_filename")
-            _check_plain(plain, f"{where}, image_filename")
-            _check_plain(split or "images", f"{where}, split")
+            check_plain(plain, f"{where}, image_filename")
+            check_plain(split or "images", f"{where}, split")
         except InputError as error:
             self._tell(where, str(error))
             return
@@ -211,7 +211,7 @@ def _records(path: Path) -> Iterator[object]:
             raise InputError(f"line {number} is no JSON ({error})") from error
 
 
-def _check_plain(name: str, where: str) -> None:
+def check_plain(name: str, where: str) -> None:
     """Names of a file from outside must not lead out of the folder."""
     if name in ("", ".", "..") or any(mark in name for mark in "/\\\0"):
         raise InputError(f"{where} is {short(name)}; a plain name is allowed, no path")

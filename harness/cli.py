@@ -9,11 +9,12 @@ import typer
 
 from harness.cli_baseline import baseline
 from harness.cli_confirm import confirm
-from harness.cli_data import dataset_app, models_app, train_app
+from harness.cli_data import dataset_app, train_app
 from harness.cli_errors import Guarded
 from harness.cli_experiment import experiment
 from harness.cli_explain import explain
 from harness.cli_export import export
+from harness.cli_models import models_app
 from harness.cli_render import render
 from harness.farm.cli_queue import queue_app
 

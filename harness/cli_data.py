@@ -1,4 +1,4 @@
-"""`trex dataset`, `trex train` and `trex models`."""
+"""`trex dataset` and `trex train`."""
 
 from __future__ import annotations
 
@@ -11,7 +11,6 @@ from harness.cli_digits import classifier, gan, vae
 
 dataset_app = typer.Typer(no_args_is_help=True, help="Make data sets of rendered scenes and questions.")
 train_app = typer.Typer(no_args_is_help=True, help="Train the models that are shipped here.")
-models_app = typer.Typer(no_args_is_help=True, help="The models at hand, and those that can be fetched.")
 
 OUT = typer.Option(help="The folder to write to; what is there already is kept and gone on with.")
 
@@ -81,80 +80,6 @@ def train_clevr(
 train_app.command("vae")(vae)
 train_app.command("gan")(gan)
 train_app.command("classifier")(classifier)
-
-
-@models_app.command("list")
-def models_list() -> None:
-    """Name the models at hand, and those that can be fetched."""
-    from clevr_models.fetch import list_models
-    from clevr_models.iep_fetch import list_iep
-
-    typer.echo("shipped")
-    for name, path, is_there in list_models():
-        typer.echo(f"{name}  {path if is_there else 'not here; trex models fetch relation-network'}")
-    for name, path, is_there in list_iep():
-        typer.echo(f"{name}  {path if is_there else 'not here; trex models fetch ' + name.partition(':')[0]}")
-    typer.echo("package.module:factory  any torch module of your own")
-
-
-@models_app.command("fetch")
-def models_fetch(
-    name: Annotated[str, typer.Argument(help="relation-network, iep or resnet101.")],
-    source: Annotated[
-        Path | None, typer.Option("--from", help="The published file, or a folder with them.")
-    ] = None,
-) -> None:
-    """Fetch a published model from its own address, or take it from files; checked by sha256.
-
-    A download that was cut off goes on where it ended.
-    """
-    from clevr_models.fetch import fetch_relation_network
-    from clevr_models.iep_fetch import fetch_iep, fetch_resnet
-    from harness.download_progress import DownloadProgress
-    from scenes.errors import unknown
-
-    if name == "relation-network":
-        paths = fetch_relation_network(source)
-    elif name == "iep":
-        paths = fetch_iep(source, progress=DownloadProgress())
-    elif name == "resnet101":
-        paths = [fetch_resnet(source, progress=DownloadProgress())]
-    else:
-        raise unknown("model", name, ("relation-network", "iep", "resnet101"))
-    for path in paths:
-        typer.echo(str(path))
-
-
-@models_app.command("convert")
-def models_convert(
-    checkpoint: Annotated[Path, typer.Argument(help="A checkpoint of a released CLEVR model, .pt.")],
-    out: Annotated[Path, typer.Argument(help="The .safetensors to write; its card comes beside it.")],
-) -> None:
-    """Convert a program generator, execution engine or baseline of 2017 to safetensors with a card."""
-    from clevr_models.iep_checkpoint import convert
-
-    typer.echo(f"{convert(checkpoint, out)}: {out}")
-
-
-@models_app.command("verify")
-def models_verify(
-    name: Annotated[str, typer.Argument(help="A model that `trex models list` names.")],
-) -> None:
-    """Check a model's weights against the sha256 on its card."""
-    from clevr_models.fetch import verify_model
-    from clevr_models.iep_fetch import RESNET, load_resnet
-    from clevr_models.iep_load import PREFIX
-    from clevr_models.load import load_model
-
-    name = "relation-network:ir" if name == "relation-network" else name
-    if name == RESNET:
-        load_resnet()
-    elif name == "shipped" or name.startswith(PREFIX):
-        load_model(name)
-    else:
-        typer.echo(f"{name}: good ({verify_model(name)})")
-        return
-    typer.echo(f"{name}: good")
 
 
 def object_range(text: str) -> tuple[int, int]:

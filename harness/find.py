@@ -10,6 +10,7 @@ from pathlib import Path
 
 from harness.engine import Engine, InProcess
 from harness.findings import Findings, find_out, to_json
+from harness.fingerprint import weights_fingerprint
 from harness.journal import Journal
 from harness.manifest import Facts, Manifest, versions
 from harness.progress import Progress
@@ -108,6 +109,7 @@ def manifest_of(world: World, path: Path, overrides: Sequence[str]) -> Manifest:
         cards=plan.cards,
         size=world.size,
         trained_on=plan.trained_on,
+        weights=weights_fingerprint(plan.model_name, plan.bound),
     )
     return Manifest(
         source=str(path),

@@ -44,6 +44,7 @@ class Facts(Section):
     cards: tuple[ShapeCard, ...]  # of the shapes in a scene; none in other worlds
     size: tuple[int, int]  # width and height of the pictures in pixels
     trained_on: tuple[str, ...] = ()  # the classes that a decoder has seen
+    weights: str = ""  # fingerprint of the model whatever it is asked, "" in runs that did not record it
 
 
 class Manifest(Section):

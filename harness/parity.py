@@ -108,11 +108,12 @@ def given(model: ClevrModel, pixels: Pixels, asked: Sequence[Asked]) -> tuple[st
     if isinstance(model, RelationModel):  # the picture half once for all questions
         rows = model.log_probs(images, [question.text for question in asked])[0]
         return tuple(ANSWERS[output] for output in rows.argmax(axis=1))
-    bound = [model.bind(Question(q.text, _steps(q))) for q in asked]
+    bound = [model.bind(Question(q.text, program_steps(q))) for q in asked]
     return tuple(each.labels[int(each.log_probs(images)[0].argmax())] for each in bound)
 
 
-def _steps(question: Asked) -> tuple[ProgramStep, ...]:
+def program_steps(question: Asked) -> tuple[ProgramStep, ...]:
+    """The question's program as the models take it."""
     return tuple(
         ProgramStep(*cast(tuple[str, tuple[int, ...], tuple[str, ...]], step)) for step in question.program
     )

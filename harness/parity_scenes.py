@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -70,7 +70,8 @@ def read_questions(data: Path, pictures: Sequence[OfficialPicture]) -> list[Aske
     questions = [
         question for path in sorted((data / "questions").glob("*.json")) for question in _published(path)
     ]
-    return [q for q in questions if q.picture in by_name] + _phrased(pictures)
+    named = [(picture.name, picture.scene) for picture in pictures]
+    return [q for q in questions if q.picture in by_name] + phrase_questions(named, PHRASED_TRIES)
 
 
 def _published(path: Path) -> list[Asked]:
@@ -87,17 +88,25 @@ def _published(path: Path) -> list[Asked]:
     return found
 
 
-def _phrased(pictures: Sequence[OfficialPicture]) -> list[Asked]:
+def phrase_questions(
+    scenes: Iterable[tuple[str, Scene]], tries: int, *, by_kind: bool = False
+) -> list[Asked]:
+    """Questions of every zero-hop and one-hop family about named scenes, `tries` of each family on each scene.
+
+    Their source is "phrased", or the kind of family.
+    """
     rng = np.random.default_rng(SEED)
     found: dict[tuple[str, str], Asked] = {}
     families = [family for family in FAMILIES if family.kind in PHRASED_KINDS]
-    for picture in pictures:
-        for family in families * PHRASED_TRIES:
-            drawn = random_question(rng, picture.scene, family)
+    for name, scene in scenes:
+        for family in families * tries:
+            drawn = random_question(rng, scene, family)
             if drawn is not None:
                 program, answer = drawn
                 asked = phrase(program)
-                found[picture.name, asked] = Asked(picture.name, "phrased", asked, program, answer)
+                found[name, asked] = Asked(
+                    name, family.kind if by_kind else "phrased", asked, program, answer
+                )
     return list(found.values())
 
 

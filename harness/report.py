@@ -15,6 +15,7 @@ from harness.beside import kept_baselines
 from harness.confirmation_page import confirmations
 from harness.explanation import read_explanations
 from harness.findings import Findings, FoundScene
+from harness.gate import gate_words
 from harness.latents import live
 from harness.manifest import Manifest
 from harness.pages import TEMPLATES, page
@@ -83,6 +84,7 @@ def report_html(folder: RunFolder, findings: Findings, files: Mapping[str, str])
         "common": kind.common(manifest, findings, explanations),
         "most_rows": MOST_ROWS,
         "confirmations": confirmations(folder),
+        "gate": gate_words(manifest.facts.weights, manifest.facts.model),
         "baselines": kept_baselines(folder),
         "baseline_sentences": baseline_sentences,
         "script": script,
