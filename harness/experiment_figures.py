@@ -82,7 +82,8 @@ def _plane(vectors: Floats) -> Floats:
 
 
 def _vectors(rows: Sequence[object]) -> Floats:
-    """At most MOST of them, evenly taken."""
+    """At most MOST distinct ones, evenly taken: a chain's rejections repeat its state."""
+    rows = list({np.asarray(row).tobytes(): row for row in rows}.values())
     kept: NDArray[np.int64] = np.unique(
         np.linspace(0, len(rows) - 1, min(MOST, len(rows))).astype(np.int64)
         if rows

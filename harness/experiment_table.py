@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from harness.experiment import CellResult, Outcome
+from harness.experiment_file import cells
 from harness.wording import percent
 
 
@@ -32,7 +33,9 @@ def summary(outcome: Outcome) -> str:
     """How many cells have anything in their level set, beside the publication's."""
     words = f"{outcome.found} of {len(outcome.results)} level sets have been found"
     published = outcome.experiment.found_published
-    return words if published is None else f"{words} (published: {published})"
+    if published is None:
+        return words
+    return f"{words} (published: {published} of {len(cells(outcome.experiment))})"
 
 
 def markdown(outcome: Outcome) -> str:
@@ -48,6 +51,8 @@ def markdown(outcome: Outcome) -> str:
 def command(outcome: Outcome, overrides: Sequence[str]) -> str:
     """The command that makes the experiment again."""
     words = ["trex", "experiment", outcome.name]
+    if len(outcome.results) < len(cells(outcome.experiment)):
+        words += [word for result in outcome.results for word in ("--cell", result.cell.name)]
     for override in overrides:
         words += ["--set", override]
     return shlex.join(words)

@@ -41,11 +41,7 @@ cells = [
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     place = tmp_path_factory.mktemp("experiment")
     write_query(place)
-    (place / "counts.toml").write_text(
-        EXPERIMENT.replace('pairs = ["1", "2"]', 'pairs = ["1", "2"]'), encoding="utf-8"
-    )
-    pair = '"answer" = ["1", "2"]'
-    assert pair not in EXPERIMENT  # pairs name their answers themselves
+    (place / "counts.toml").write_text(EXPERIMENT, encoding="utf-8")
     return place
 
 
@@ -73,7 +69,7 @@ def test_the_published_value_stands_beside_ours(outcome: Outcome) -> None:
     assert one.published == "0.950 ± 0.020" and "not found" not in one.ours
     assert nine.published == "0.900" and nine.ours == "not found" and nine.ending == "NOT FOUND"
     assert nine.prior.startswith("0 of 60 (less than ") and nine.note == "five objects"
-    assert "1 of 2 level sets have been found (published: 1)" in markdown(outcome)
+    assert "1 of 2 level sets have been found (published: 1 of 3)" in markdown(outcome)
 
 
 def test_prior_draws_stand_for_the_level_set_by_their_weights(outcome: Outcome) -> None:
@@ -127,6 +123,7 @@ def test_what_has_to_be_trained_comes_first_and_once(folder: Path) -> None:
 def test_the_page_and_the_table_are_written(outcome: Outcome) -> None:
     write_page(outcome, ("search.prior_scenes=60",))
     html = (outcome.folder / PAGE).read_text(encoding="utf-8")
+    assert "trex experiment counts --cell one --cell nine --set search.prior_scenes=60" in html
     assert "0.950 ± 0.020" in html and "<script" not in html and "data:image/png" in html
     assert 'class="none"' not in page_html(outcome, ())  # no pair was run
     assert (outcome.folder / TABLE).read_text(encoding="utf-8") == markdown(outcome)
