@@ -37,6 +37,7 @@ class ClevrKind:
     name: str
     noun: Noun = SCENE
     rule: str = RULE
+    has_scenes: bool = True
 
     def plan(self, query: Query, beside: Path) -> Plan:
         """Checks words, answers, shapes and weights."""

@@ -26,7 +26,7 @@ from harness.kept_pictures import read_picture
 from harness.manifest import differences
 from harness.query import RenderSection
 from harness.records import PRIOR
-from harness.run_folder import RunFolder, check_free, open_run, write_atomic
+from harness.run_folder import RunFolder, check_free, check_scenes, open_run, write_atomic
 from harness.wiring import Plan, make_plan, open_renderer
 from inference.scoring import Scorer, images
 from inference.types import Floats
@@ -130,6 +130,7 @@ def _real(paths: Sequence[Path]) -> list[Path]:
 
 def _check(folder: RunFolder, options: Options) -> tuple[RunFolder, Plan, tuple[FoundScene, ...]]:
     """All that is cheap: the scenes, their kept pictures, and that the model says of them what it said."""
+    check_scenes(folder)
     manifest = folder.manifest
     if manifest.query.render.preset == options.preset:
         raise InputError(

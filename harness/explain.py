@@ -14,7 +14,7 @@ from harness.explanation import FOLDER, Explanation, explanation_path, read_expl
 from harness.findings import FoundScene, find_out
 from harness.records import PRIOR
 from harness.reopen import reopened
-from harness.run_folder import RunFolder, check_free, open_run, write_atomic
+from harness.run_folder import RunFolder, check_free, check_scenes, open_run, write_atomic
 from harness.scene_scores import CACHE, open_scores
 from harness.wiring import World
 from scenes.errors import InputError, RunError
@@ -57,6 +57,7 @@ def explain(path: Path, options: Options, watcher: Watcher, processes: int | Non
     """
     _check(options, processes)
     with open_run(path, for_writing=True) as folder:
+        check_scenes(folder)
         found = _found(folder, options.top)
         old = [read_explanation(folder, scene.record.picture) for scene in found]
         if not all(is_complete(made, options) for made in old):
@@ -71,8 +72,6 @@ def _make(
     world: World, folder: RunFolder, found: Sequence[FoundScene], old: Sequence[Explanation | None],
     options: Options, watcher: Watcher,
 ) -> list[Explanation | None]:  # fmt: skip
-    if not world.generator.edits(found[0].record.scene):
-        raise InputError(f"{folder.path} cannot be explained: this world has no parts to leave out")
     scores = open_scores(world, folder, watcher.pictures)
     made: list[Explanation | None] = []
     for number, (scene, before) in enumerate(zip(found, old, strict=True), start=1):

@@ -15,7 +15,7 @@ from harness.findings import NO_ANSWER, find_out
 from harness.kept_pictures import read_picture
 from harness.manifest import Manifest
 from harness.records import PRIOR
-from harness.run_folder import RunFolder
+from harness.run_folder import RunFolder, check_scenes
 from harness.scene_scores import apply_all
 from harness.truth import true_answer
 from scenes.edits import Edit
@@ -94,6 +94,7 @@ def read_items(folder: RunFolder, edits: bool | None) -> Exported:
 
     RunError where nothing was found, or where edited scenes are asked for and there are none.
     """
+    check_scenes(folder)
     manifest, records = folder.manifest, read_draws(folder.draws)
     if not any(record.phase == PRIOR for record in records):
         raise RunError(f"{folder.path} has no draws yet; go on with it first: trex resume {folder.path}")

@@ -89,11 +89,12 @@ class Watch:
         parts.append(f"best confidence {status.best:.3f}")
         parts.append(f"found {status.found}" + (f"/{status.wanted}" if status.wanted else ""))
         parts.append(f"{status.renders / max(now - self._began, 1e-9):.2f} renders/s")
-        parts.append(f"{_span((status.total - status.done) / rate)} left at most" if rate else "")
+        parts.append(f"{span((status.total - status.done) / rate)} left at most" if rate else "")
         return ", ".join(part for part in parts if part)
 
 
-def _span(seconds: float) -> str:
+def span(seconds: float) -> str:
+    """A time in words: "3 h 05 min", "2 min 10 s", "40 s"."""
     minutes, rest = divmod(round(seconds), 60)
     hours, minutes = divmod(minutes, 60)
     if hours:

@@ -135,6 +135,16 @@ def open_run(path: Path, *, for_writing: bool) -> RunFolder:
     return RunFolder(path, manifest, lock)
 
 
+def check_scenes(folder: RunFolder) -> None:
+    """RunError where the run is of a world without objects."""
+    kind = folder.manifest.kind
+    if not kind.has_scenes:
+        raise RunError(
+            f"{folder.path} is a run of {kind.name!r}, whose {kind.noun.many} have no objects; this works on scenes of "
+            "the generator 'clevr': give a run of that"
+        )
+
+
 def is_run(path: Path) -> bool:
     """Whether there is a run at this place, of whatever version."""
     return (path / MANIFEST).exists()

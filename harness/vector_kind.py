@@ -66,6 +66,7 @@ class VectorKind:
     classes: tuple[str, ...] = ()
     noun: Noun = PICTURE
     rule: str = RULE
+    has_scenes: bool = False
 
     def plan(self, query: Query, beside: Path) -> Plan:
         """Checks sections, weights, answers, kernel."""

@@ -89,6 +89,11 @@ class WorldKind(Protocol):
         ...
 
     @property
+    def has_scenes(self) -> bool:
+        """Whether its latents are scenes of objects, which can be left out, changed, masked and named."""
+        ...
+
+    @property
     def rule(self) -> str:
         """When two latents count as distinct, as a sentence."""
         ...

@@ -16,7 +16,6 @@ import pytest
 from harness_runs import run
 from typer.testing import CliRunner, Result
 
-from harness import wiring
 from harness.cli import app
 from harness.explanation import (
     Explanation,
@@ -282,9 +281,6 @@ def test_bad_input_is_refused(searched: Path, tmp_path: Path, monkeypatch: pytes
     with monkeypatch.context() as patch:
         patch.setattr(FakeRenderer, "key", "another renderer")
         refused(trex("explain", path), "the renderer was fake", "now it is another renderer")
-    with monkeypatch.context() as patch:  # a world such as that of the digits
-        patch.setattr(wiring, "leave_one_out", lambda _: {})
-        refused(trex("explain", path), "no parts to leave out")
     (path / "draws.jsonl").write_bytes(b"")
     refused(trex("explain", path), "no draws yet")
     assert not list((path / "explanations").glob("*"))

@@ -1,0 +1,151 @@
+"""A world of one file goes through find, resume and report, and its rate is the closed form's."""
+
+import os
+import signal
+from pathlib import Path
+
+import pytest
+import toy_disk
+from harness_runs import draws, go_on, write_query
+from scipy.stats import binom
+from test_harness_kill import in_child
+from test_harness_report import Page
+from typer.testing import CliRunner, Result
+
+from harness import find as finding
+from harness.cli import app
+from harness.find import Done
+from harness.findings import Findings
+from harness.progress import Silent
+
+ALPHA = 1e-5
+QUERY = """
+answer = "far"
+[generator]
+name = "toy_disk:disk"
+[target]
+kind = "threshold"
+threshold = 0.9
+width = 0.02
+[search]
+prior_scenes = 3000
+common_rate = 1.0
+chains = 4
+steps = 150
+scale = 0.5
+"""
+
+
+def trex(*words: object) -> Result:
+    return CliRunner().invoke(app, [str(word) for word in words])
+
+
+def search(folder: Path, *overrides: str, name: str = "run") -> Done:
+    return finding.find(write_query(folder, QUERY), overrides, folder / name, Silent(), lambda _: None)
+
+
+@pytest.fixture(scope="module")
+def done(tmp_path_factory: pytest.TempPathFactory) -> Done:
+    return search(tmp_path_factory.mktemp("disk"))
+
+
+def p_value(findings: Findings, share: float) -> float:
+    """Two-sided, of so many hits where each draw hits with this chance."""
+    how = findings.how_often
+    tail = min(binom.cdf(how.hits, how.n, share), binom.sf(how.hits - 1, how.n, share))
+    return min(1.0, 2.0 * float(tail))
+
+
+def edge(findings: Findings, done: Done) -> float:
+    """The probability of "far" from which on a draw counts as a hit: the threshold, less the target's tolerance."""
+    hits = [d for d in findings.prior if done.manifest.target.is_hit(d.evaluation.log_probs)]
+    return min(done.manifest.target.confidence(d.evaluation.log_probs) for d in hits)
+
+
+def test_the_reported_rate_is_the_closed_form(done: Done) -> None:
+    findings = done.findings
+    assert findings.how_often.n == 3000 and findings.how_often.hits > 10
+    tolerance = 2.0 * 0.02  # inference.targets: a hit is within two widths
+    assert edge(findings, done) >= 0.9 - tolerance - 1e-9
+    exact = toy_disk.mass(0.9 - tolerance)
+    assert p_value(findings, exact) > ALPHA
+    low, high = findings.how_often.rate_interval
+    assert low <= exact <= high
+    assert p_value(findings, 2.5 * exact) < ALPHA  # planted: a closed form that is wrong is noticed
+    assert f"{findings.how_often.hits} of 3000 prior draws hit" in done.report.read_text()
+
+
+def test_its_chains_stay_in_the_level_set_and_its_page_says_nothing_of_truth(done: Done) -> None:
+    found = done.findings.found
+    assert found and all(one.truth is None and one.is_wrong is None for one in found)
+    assert len({one.record.z for one in found}) == len(found)
+    html = done.report.read_text()
+    page = Page()
+    page.feed(html)
+    assert "How far out is it?" in page.text and "dots that toy_disk:disk draws" in page.text
+    said = page.text.split("Distinct pictures")[1].split("Do it again")[0]
+    for word in ("true answer", "wrong answers", "scene", "right answers"):
+        assert word not in said.lower(), word
+    assert "the answer is" not in page.text
+    assert 'class="small-picture"' in html
+
+
+def test_a_killed_run_goes_on_to_the_same_bytes(done: Done, tmp_path: Path) -> None:
+    whole, out = draws(done.folder), tmp_path / "run"
+    query = write_query(tmp_path, QUERY)
+    pid = in_child(lambda: finding.find(query, (), out, Silent(), lambda _: None))
+    while not (out / "draws.jsonl").exists() or len(draws(out)) < 0.9 * len(whole):
+        assert not os.waitpid(pid, os.WNOHANG)[0], "it ended before it was killed"
+    os.kill(pid, signal.SIGKILL)
+    os.waitpid(pid, 0)
+    assert len(draws(out)) < len(whole)
+    assert draws(go_on(out).folder) == whole
+
+
+def test_every_command_takes_it_or_says_why_not(done: Done, tmp_path: Path) -> None:
+    run, query = done.folder, write_query(tmp_path, QUERY)
+    assert trex("report", run).exit_code == 0
+    assert trex("check", query).exit_code == 0
+    netcdf = trex("report", run, "--format", "netcdf", "--out", tmp_path / "draws.nc")
+    assert netcdf.exit_code == 0, netcdf.output
+    other = search(tmp_path, "answer=near", "search.steps=0", name="near").folder
+    assert trex("report", run, other, "--out", tmp_path / "both.html").exit_code == 0
+    for command in (["explain", run], ["export", run], ["export", run, "--format", "coco"], ["confirm", run]):
+        refused = trex(*command)
+        assert refused.exit_code == 2, (command, refused.output)
+        assert str(run) in refused.stderr and "toy_disk:disk" in refused.stderr, refused.stderr
+    refused = trex("baseline", query, "--rendered", "3", "--out", tmp_path / "base")
+    assert refused.exit_code == 2 and "toy_disk:disk" in refused.stderr
+
+
+def test_the_vectors_reach_arviz(done: Done, tmp_path: Path) -> None:
+    import warnings
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", FutureWarning)
+        import arviz
+    assert trex("report", done.folder, "--format", "netcdf", "--out", tmp_path / "draws.nc").exit_code == 0
+    data = arviz.from_netcdf(str(tmp_path / "draws.nc"))
+    assert data.posterior["z"].shape == (4, 150, 2) and data.prior["z"].shape == (1, 3000, 2)
+
+
+BAD = {
+    "no such module": ('name = "toy_disk:disk"', 'name = "no_such_disk:disk"', "no_such_disk"),
+    "no such function": ('name = "toy_disk:disk"', 'name = "toy_disk:plate"', "plate"),
+    "no kind": ('name = "toy_disk:disk"', 'name = "toy_disk:mass"', "toy_disk:mass"),
+    "no such world": ('name = "toy_disk:disk"', 'name = "cifar-vae"', "mnist-vae"),
+    "a question": ("answer", 'question = "How far?"\nanswer', "drop question"),
+    "objects": ("[search]", "[scene]\nobjects = 3\n[search]", "[scene] belongs to"),
+    "a preset": ("[search]", '[render]\npreset = "clevr"\n[search]', "[render] belongs to"),
+    "CLEVR's kernel": ("[search]", '[search]\nkernel = "block"', "search.kernel = 'block'"),
+    "no such answer": ('answer = "far"', 'answer = "distant"', "near, far"),
+}
+
+
+@pytest.mark.parametrize("name", BAD)
+def test_a_bad_query_is_refused_before_anything_is_written(name: str, tmp_path: Path) -> None:
+    old, new, part = BAD[name]
+    refused = trex("find", write_query(tmp_path, QUERY.replace(old, new)), "--out", tmp_path / "run")
+    assert refused.exit_code == 2, refused.output
+    assert part in refused.stderr and "Traceback" not in refused.stderr, refused.stderr
+    assert not (tmp_path / "run").exists()
