@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import json
+from collections.abc import Callable
+from typing import cast
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -12,7 +16,8 @@ from scenes.camera import project
 from scenes.camera_fit import fit_camera, fit_clevr_camera, from_clevr_fitted
 from scenes.clevr_json import from_clevr, to_clevr
 from scenes.errors import InputError
-from scenes.scene import Scene
+from scenes.prior import ScenePrior
+from scenes.scene import Scene, Vec3
 
 
 @settings(max_examples=25, deadline=None)
@@ -32,6 +37,56 @@ def test_without_rounding_it_is_exact() -> None:
         fit = fit_camera(points, np.stack(project(points, (x, y, z)), axis=1))
         assert fit.offset == pytest.approx((x, y, z), abs=1e-6)
         assert fit.error_px < 1e-5
+
+
+def shown_px(scene: Scene, offset: Vec3) -> float:
+    """How far a camera at this offset shows any object from where the scene's own camera does; nothing is rounded."""
+    record = json.loads(json.dumps(to_clevr(scene)))
+    points = np.array([item["3d_coords"] for item in record["objects"]])
+    seen, true = (np.stack(project(points, at))[:2] for at in (offset, scene.nuisances.camera))
+    return float(np.abs(seen - true).max())
+
+
+def known_scenes() -> list[Scene]:
+    rng = np.random.default_rng(20170214)
+    prior = ScenePrior(n_objects=(3, 7))
+    return [prior.sample(rng) for _ in range(100)]
+
+
+def test_of_a_hundred_known_cameras_each_is_recovered_within_half_a_pixel() -> None:
+    """Files round pixels to whole ones, so half a pixel is what they can tell of one object; many tell more."""
+    fits = [(scene, fit_clevr_camera(to_clevr(scene))) for scene in known_scenes()]
+    assert sum(shown_px(scene, fit.offset) < 0.5 for scene, fit in fits) == 100
+    assert all(fit.explains for _, fit in fits)
+    planted = sum(
+        shown_px(scene, (0.0, 0.0, 0.0)) < 0.5 for scene, _ in fits
+    )  # the camera that was not moved
+    assert planted == 0
+
+
+def mirrored(record: dict[str, object]) -> None:
+    for item in cast(list[dict[str, list[float]]], record["objects"]):
+        item["pixel_coords"][0] = 480 - item["pixel_coords"][0]
+
+
+def moved(record: dict[str, object]) -> None:
+    cast(list[dict[str, list[float]]], record["objects"])[0]["3d_coords"][0] += 0.3
+
+
+def exchanged(record: dict[str, object]) -> None:
+    first, second = cast(list[dict[str, list[float]]], record["objects"])[:2]
+    first["pixel_coords"], second["pixel_coords"] = second["pixel_coords"], first["pixel_coords"]
+
+
+@pytest.mark.parametrize("change", [mirrored, moved, exchanged], ids=["mirrored", "moved", "exchanged"])
+def test_a_scene_that_no_camera_explains_is_refused(change: Callable[[dict[str, object]], None]) -> None:
+    """Each of ten scenes as it is, and none with a coordinate that is not its picture's."""
+    for scene in known_scenes()[:10]:
+        record = json.loads(json.dumps(to_clevr(scene)))
+        from_clevr_fitted(record)
+        change(record)
+        with pytest.raises(InputError, match="cannot be explained by any camera"):
+            from_clevr_fitted(record, where="scene 7")
 
 
 def test_a_mirrored_picture_is_noticed() -> None:
