@@ -17,6 +17,7 @@ from harness.cli_export import export
 from harness.cli_models import models_app
 from harness.cli_render import render
 from harness.farm.cli_queue import queue_app
+from harness.farm.cli_watch import serve, top
 
 app = typer.Typer(
     cls=Guarded,
@@ -105,6 +106,8 @@ app.add_typer(dataset_app, name="dataset")
 app.add_typer(train_app, name="train")
 app.add_typer(models_app, name="models")
 app.add_typer(queue_app, name="queue")
+app.command()(top)
+app.command()(serve)
 
 
 def overrides(model: str | None, settings: list[str] | None) -> list[str]:

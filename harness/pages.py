@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
@@ -14,6 +15,12 @@ TEMPLATES = Path(__file__).parent / "templates"
 
 def page(template: str, values: dict[str, object], **filters: Callable[..., str]) -> str:
     """A template filled with values; it may use `percent` and the filters given."""
+    return _environment(tuple(filters.items())).get_template(template).render(values)
+
+
+@cache
+def _environment(filters: tuple[tuple[str, Callable[..., str]], ...]) -> Environment:
+    """Keeps the templates that it has compiled."""
     environment = Environment(
         loader=FileSystemLoader(TEMPLATES),
         autoescape=True,
@@ -21,5 +28,5 @@ def page(template: str, values: dict[str, object], **filters: Callable[..., str]
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters |= {"percent": percent, **filters}
-    return environment.get_template(template).render(values)
+    environment.filters |= {"percent": percent, **dict(filters)}
+    return environment

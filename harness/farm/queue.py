@@ -16,6 +16,7 @@ from harness.farm.queue_folder import mark_cancelled, mark_failed, unmark
 from scenes.errors import InputError, RunError
 
 TURN = "priority DESC, added, place, id"
+LATEST = "ended DESC, added DESC, place DESC, id"
 
 
 class LeaseLost(RunError):
@@ -107,14 +108,16 @@ def remove(runs: Path, ids: Sequence[str]) -> None:
         db.executemany("DELETE FROM entries WHERE id = ?", [(entry_id,) for entry_id in ids])
 
 
-def entries(runs: Path, states: Sequence[State] = (), limit: int | None = None) -> list[Entry]:
-    """Entries in these states (any where none is given), in the order of their turn."""
+def entries(
+    runs: Path, states: Sequence[State] = (), limit: int | None = None, *, offset: int = 0, order: str = TURN
+) -> list[Entry]:
+    """Entries in these states (any where none is given), in the order of their turn, or the latest ended first."""
     if not has_queue(runs):
         return []
     where = f"WHERE state IN ({', '.join('?' * len(states))})" if states else ""
     with reading(runs) as db:
-        query = f"SELECT * FROM entries {where} ORDER BY {TURN} LIMIT ?"
-        rows = db.execute(query, (*states, -1 if limit is None else limit)).fetchall()
+        query = f"SELECT * FROM entries {where} ORDER BY {order} LIMIT ? OFFSET ?"
+        rows = db.execute(query, (*states, -1 if limit is None else limit, offset)).fetchall()
     return [_entry(row) for row in rows]
 
 

@@ -20,7 +20,12 @@ def line(entry: Entry) -> str:
         f"{entry.id[:SHORT]}  {entry.state:9} {entry.priority:4} {entry.attempts:5}  {moment(entry.added)}  "
         f"{entry.folder}"
     )
-    return f"{row}  {entry.why}" if entry.why else row
+    return f"{row}  {printable(entry.why)}" if entry.why else row
+
+
+def printable(text: str) -> str:
+    """The text without what would move a terminal's cursor or change its colors."""
+    return "".join(letter if letter.isprintable() else " " for letter in text)
 
 
 def moment(seconds: float | None) -> str:
@@ -43,14 +48,20 @@ def fields(runs: Path, entry: Entry) -> dict[str, object]:
     }
 
 
-def details(runs: Path, entry: Entry, overrides: Sequence[str]) -> list[str]:
-    """All there is to say of one entry."""
-    report = runs / entry.folder / REPORT
-    rows = [
+def facts(entry: Entry, overrides: Sequence[str]) -> list[tuple[str, str]]:
+    """What there is to say of an entry, each with its name; no paths."""
+    pairs = [
         ("id", entry.id), ("question", entry.question), ("state", entry.state), ("why", entry.why),
-        ("query", entry.source), ("set", " ".join(overrides)), ("priority", str(entry.priority)),
-        ("tries", str(entry.attempts)), ("added", moment(entry.added)), ("began", moment(entry.began)),
-        ("ended", moment(entry.ended)), ("held by", entry.owner or ""), ("until", moment(entry.expires)),
-        ("run", str(runs / entry.folder)), ("report", str(report) if report.exists() else ""),
+        ("set", " ".join(overrides)), ("priority", str(entry.priority)), ("tries", str(entry.attempts)),
+        ("added", moment(entry.added)), ("began", moment(entry.began)), ("ended", moment(entry.ended)),
+        ("held by", entry.owner or ""), ("until", moment(entry.expires)),
     ]  # fmt: skip
-    return [f"{name:9} {value}" for name, value in rows if value]
+    return [(name, value) for name, value in pairs if value]
+
+
+def details(runs: Path, entry: Entry, overrides: Sequence[str]) -> list[str]:
+    """All there is to say of one entry, a line each."""
+    report = runs / entry.folder / REPORT
+    places = [("query", entry.source), ("run", str(runs / entry.folder))]
+    places += [("report", str(report))] if report.exists() else []
+    return [f"{name:9} {printable(value)}" for name, value in (*facts(entry, overrides), *places)]

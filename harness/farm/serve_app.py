@@ -1,0 +1,163 @@
+"""The pages of `trex serve`: the queue, live runs, finished reports, counters. Nothing here changes anything."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import AsyncIterator, Callable
+from pathlib import Path
+from typing import Annotated
+from urllib.parse import parse_qs
+
+from fastapi import FastAPI, Query, Request, Response
+from fastapi.exceptions import RequestValidationError
+from fastapi.responses import HTMLResponse, PlainTextResponse, RedirectResponse, StreamingResponse
+from starlette.concurrency import run_in_threadpool
+from starlette.exceptions import HTTPException
+
+from harness.farm.metrics import CONTENT_TYPE, metrics
+from harness.farm.overview import Overview, overview
+from harness.farm.serve_files import PICTURE_NAME, chunks, open_below
+from harness.farm.serve_guard import COOKIE, LOGIN, REPORT_CSP, Access, Guard
+from harness.farm.serve_views import live_json, queue_page, run_page
+from harness.pages import TEMPLATES, page
+from harness.run_folder import PICTURES, REPORT
+from scenes.errors import TrexError
+
+STATIC = {"serve.css": "text/css", "serve.js": "text/javascript"}
+RENEW_S = 1.0  # between two looks at the runs folder, however many are watching
+FORM_BYTES = 4096  # of a login
+SESSION_S = 12 * 3600
+Clock = Callable[[], float]
+
+
+class Watched:
+    """The newest overview, made at most once a second for all who ask."""
+
+    def __init__(self, runs: Path, clock: Clock) -> None:
+        self._runs, self._clock = runs, clock
+        self._lock = asyncio.Lock()
+        self._made_at = float("-inf")
+        self._seen: Overview | None = None
+
+    async def look(self) -> Overview:
+        """What the runs folder shows now."""
+        async with self._lock:
+            if self._seen is None or time.monotonic() - self._made_at >= RENEW_S:
+                self._seen = await run_in_threadpool(overview, self._runs, self._clock(), 0)
+                self._made_at = time.monotonic()
+            return self._seen
+
+
+def make_app(runs: Path, access: Access, clock: Clock = time.time) -> FastAPI:
+    """All pages of a runs folder, behind the guard."""
+    app = FastAPI(openapi_url=None, docs_url=None, redoc_url=None, redirect_slashes=False)
+    app.add_middleware(Guard, access=access)
+    for kind in (HTTPException, RequestValidationError):
+        app.add_exception_handler(kind, _not_found)
+    app.add_exception_handler(TrexError, _trouble)
+    _add_pages(app, runs, Watched(runs, clock), clock)
+    _add_files(app, runs)
+    _add_login(app, access)
+    return app
+
+
+def _add_pages(app: FastAPI, runs: Path, watched: Watched, clock: Clock) -> None:
+    @app.get("/")
+    async def index(state: str = "", number: Annotated[int, Query(alias="page")] = 1) -> Response:
+        seen = await watched.look()
+        return _html(await run_in_threadpool(queue_page, runs, seen, state, number))
+
+    @app.get("/runs/{name}")
+    def run(name: str) -> Response:
+        return _html(run_page(runs, name, clock()))
+
+    @app.get("/events")
+    async def events() -> Response:
+        return StreamingResponse(_events(watched), media_type="text/event-stream")
+
+    @app.get("/metrics")
+    async def counters() -> Response:
+        return Response(metrics(await watched.look()), media_type=CONTENT_TYPE)
+
+
+def _add_files(app: FastAPI, runs: Path) -> None:
+    @app.get("/runs/{name}/report")
+    def report(name: str) -> Response:
+        headers = {"content-security-policy": REPORT_CSP}
+        return _file(runs, "text/html; charset=utf-8", headers, name, REPORT)
+
+    @app.get("/runs/{name}/pictures/{picture}")
+    def picture(name: str, picture: str) -> Response:
+        if not PICTURE_NAME.fullmatch(picture):
+            raise HTTPException(404)
+        return _file(runs, "image/png", {}, name, PICTURES, picture)
+
+    @app.get("/static/{name}")
+    def static(name: str) -> Response:
+        if name not in STATIC:
+            raise HTTPException(404)
+        return Response((TEMPLATES / name).read_bytes(), media_type=STATIC[name])
+
+
+def _add_login(app: FastAPI, access: Access) -> None:
+    @app.get(LOGIN)
+    def ask() -> Response:
+        return HTMLResponse(page("serve_login.html", {"is_wrong": False}))
+
+    @app.post(LOGIN)
+    async def take(request: Request) -> Response:
+        given = parse_qs(await _body(request)).get("token", [""])[0]
+        if not access.is_token(given):
+            return HTMLResponse(page("serve_login.html", {"is_wrong": True}), status_code=401)
+        answer = RedirectResponse("/", status_code=303)
+        secure = request.headers.get("x-forwarded-proto") == "https"
+        answer.set_cookie(
+            COOKIE, access.session, max_age=SESSION_S, httponly=True, samesite="strict", secure=secure
+        )
+        return answer
+
+
+async def _body(request: Request) -> str:
+    body = b""
+    async for piece in request.stream():
+        body += piece
+        if len(body) > FORM_BYTES:
+            raise HTTPException(413)
+    return body.decode("utf-8", "replace")
+
+
+async def _events(watched: Watched) -> AsyncIterator[str]:
+    """Server-sent events: the live part of the page when it changes, and a comment now and then."""
+    before, quiet = "", 0
+    while True:
+        now = live_json(await watched.look())
+        quiet += 1
+        if now != before or quiet >= 15:
+            yield f"data: {now}\n\n" if now != before else ": still here\n\n"
+            before, quiet = now, 0
+        await asyncio.sleep(RENEW_S)
+
+
+def _file(runs: Path, kind: str, headers: dict[str, str], *names: str) -> Response:
+    file = open_below(runs, *names)
+    if file is None:
+        raise HTTPException(404)
+    return StreamingResponse(chunks(file), media_type=kind, headers=headers)
+
+
+def _html(text: str | None) -> Response:
+    if text is None:
+        raise HTTPException(404)
+    return HTMLResponse(text)
+
+
+def _not_found(_request: Request, error: Exception) -> Response:
+    """The same few words whatever was asked for."""
+    status = error.status_code if isinstance(error, HTTPException) else 404
+    return PlainTextResponse("not found\n" if status == 404 else "not possible\n", status_code=status)
+
+
+def _trouble(_request: Request, _error: Exception) -> Response:
+    """The queue cannot be read; why, the one who serves it is told by trex queue list."""
+    return PlainTextResponse("the queue cannot be read at this moment\n", status_code=503)

@@ -1,0 +1,62 @@
+"""Files of run folders for the pages: by names that are checked, opened without following any link."""
+
+from __future__ import annotations
+
+import os
+import re
+import stat
+from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
+from typing import BinaryIO
+
+RUN_NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,200}")
+PICTURE_NAME = re.compile(r"[0-9a-f]{32}\.png")
+PIECE = 1 << 16
+
+
+def open_below(runs: Path, *names: str) -> BinaryIO | None:
+    """The plain file at runs/name/.../name; None where there is none, or where any part of the way is a link."""
+    if not all(RUN_NAME.fullmatch(name) for name in names):
+        return None
+    folder = -1
+    try:
+        folder = os.open(runs, os.O_RDONLY | os.O_DIRECTORY)
+        for name in names[:-1]:
+            inner = os.open(name, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW, dir_fd=folder)
+            os.close(folder)
+            folder = inner
+        return _opened(folder, names[-1])
+    except OSError:
+        return None
+    finally:
+        with suppress(OSError):
+            os.close(folder)
+
+
+def latest_pictures(path: Path, most: int) -> list[str]:
+    """Names of the pictures of a run that came last, the newest first."""
+    try:
+        with os.scandir(path / "pictures") as items:
+            found = [
+                (item.stat().st_mtime_ns, item.name) for item in items if PICTURE_NAME.fullmatch(item.name)
+            ]
+    except OSError:
+        return []
+    return [name for _, name in sorted(found, reverse=True)[:most]]
+
+
+def chunks(file: BinaryIO) -> Iterator[bytes]:
+    """What the file holds, a piece at a time; closed at the end."""
+    with file:
+        while piece := file.read(PIECE):
+            yield piece
+
+
+def _opened(folder: int, name: str) -> BinaryIO | None:
+    number = os.open(name, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, dir_fd=folder)
+    file = os.fdopen(number, "rb")
+    if stat.S_ISREG(os.fstat(number).st_mode):
+        return file
+    file.close()
+    return None
