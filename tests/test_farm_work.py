@@ -1,0 +1,36 @@
+"""Whatever the workers do, how many there are and how often they are lost: the draws are those of one process."""
+
+import os
+from pathlib import Path
+
+import pytest
+from farm_pools import SEARCHES, ChaosPool, add, farmed, new_worker, undisturbed, work
+
+from harness.farm.pool_here import PoolHere
+
+
+@pytest.fixture(autouse=True)
+def no_power_cuts(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nothing here cuts the power: what is written need not reach the disk, which takes most of the time."""
+    monkeypatch.setattr(os, "fsync", lambda _: None)
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory: pytest.TempPathFactory) -> list[bytes]:
+    """What `trex find` writes for each of the searches, one after the other."""
+    return undisturbed(tmp_path_factory.mktemp("whole"), list(SEARCHES.values()))
+
+
+def test_one_worker_in_this_process(tmp_path: Path, whole: list[bytes]) -> None:
+    entries = add(tmp_path, list(SEARCHES.values()))
+    assert work(tmp_path, PoolHere(new_worker(tmp_path))).done == len(entries)
+    assert farmed(tmp_path, entries) == whole
+
+
+@pytest.mark.parametrize("size", [2, 5])
+def test_workers_that_get_lost_answer_late_and_twice(size: int, tmp_path: Path, whole: list[bytes]) -> None:
+    entries = add(tmp_path, list(SEARCHES.values()))
+    pool = ChaosPool(new_worker(tmp_path), size, seed=size)
+    assert work(tmp_path, pool).done == len(entries)
+    assert farmed(tmp_path, entries) == whole
+    assert pool.losses and pool.doubles and pool.late
