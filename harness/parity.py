@@ -29,10 +29,14 @@ Pixels = NDArray[np.uint8]
 
 
 class Pair(NamedTuple):
-    """A re-rendered picture and how alike it is to the official one, at the smaller of the two sizes."""
+    """A re-rendered picture and how alike it is to the official one, at the smaller of the two sizes.
+
+    `error` is the mean difference of a channel of a pixel, 0-255.
+    """
 
     pixels: Pixels
     ssim: float
+    error: float
 
 
 def write_parity_page(
@@ -67,10 +71,18 @@ def render_pairs(pictures: Sequence[OfficialPicture], preset: str, kept: Path) -
         cache = CachedRenderer(renderer, kept)
         for number, picture in enumerate(pictures, start=1):
             pixels = cache.render([picture.scene])[0].pixels
-            pairs.append(Pair(pixels, mean_ssim(shrink(picture.pixels, pixels), pixels)))
+            pairs.append(make_pair(picture.pixels, pixels))
             done = f"{preset}: {number} of {len(pictures)} rendered"
-            print(f"{done}, {picture.name}, SSIM {pairs[-1].ssim:.3f}", flush=True)
+            alike = f"SSIM {pairs[-1].ssim:.3f}, pixel error {pairs[-1].error:.2f} of 255"
+            print(f"{done}, {picture.name}, {alike}", flush=True)
     return pairs
+
+
+def make_pair(official: Pixels, ours: Pixels) -> Pair:
+    """Our picture beside the official one."""
+    like = shrink(official, ours)
+    error = float(np.abs(like.astype(np.float64) - ours).mean())
+    return Pair(ours, mean_ssim(like, ours), error)
 
 
 def shrink(official: Pixels, like: Pixels) -> Pixels:

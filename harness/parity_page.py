@@ -19,7 +19,7 @@ Pixels = NDArray[np.uint8]
 
 
 class Rendered(Protocol):
-    """A re-rendered picture and its SSIM to the official one."""
+    """A re-rendered picture, its SSIM to the official one, and the mean difference of a channel of a pixel."""
 
     @property
     def pixels(self) -> Pixels:
@@ -31,6 +31,11 @@ class Rendered(Protocol):
         """1 where they are equal."""
         ...
 
+    @property
+    def error(self) -> float:
+        """0-255, 0 where they are equal."""
+        ...
+
 
 Pairs = Mapping[str, Sequence[Rendered]]  # by preset, one a picture
 
@@ -39,10 +44,17 @@ def write_table(
     path: Path, pictures: Sequence[OfficialPicture], pairs: Pairs, rows: Sequence[PresetParity]
 ) -> None:
     """Writes the table, Markdown, numbers only."""
-    similar = {name: [pair.ssim for pair in rendered] for name, rendered in pairs.items()}
-    ssim = [(name, float(np.mean(values)), min(values), max(values)) for name, values in similar.items()]
+    alike = [
+        (name, _spread([pair.ssim for pair in some]), _spread([pair.error for pair in some]))
+        for name, some in pairs.items()
+    ]
     error_px = max(picture.fit.error_px for picture in pictures)
-    _write(path, "parity.md", {"pictures": len(pictures), "error_px": error_px, "ssim": ssim, "rows": rows})
+    _write(path, "parity.md", {"pictures": len(pictures), "error_px": error_px, "alike": alike, "rows": rows})
+
+
+def _spread(values: Sequence[float]) -> tuple[float, float, float]:
+    """Mean, lowest, highest."""
+    return float(np.mean(values)), min(values), max(values)
 
 
 def write_page(

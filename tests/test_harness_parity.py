@@ -11,7 +11,7 @@ from official_clevr import data_file
 from PIL import Image
 
 from harness import parity
-from harness.parity import shrink, write_parity_page
+from harness.parity import make_pair, shrink, write_parity_page
 from harness.parity_scenes import Asked, read_official, read_questions, wrong_truths
 from harness.parity_scores import PictureAnswers, compare_answers
 from render.fake import FakeRenderer
@@ -64,6 +64,15 @@ def test_an_official_picture_is_shrunk_by_means() -> None:
     blocks = official.astype(float).reshape(160, 2, 240, 2, 3).mean(axis=(1, 3))
     assert np.abs(small - blocks).max() <= 1.0  # rounded to bytes in both directions
     assert shrink(official, official) is official
+
+
+def test_the_pixel_error_is_the_mean_difference_at_the_smaller_size() -> None:
+    official = np.full((320, 480, 3), 100, dtype=np.uint8)
+    ours = np.full((160, 240, 3), 97, dtype=np.uint8)
+    ours[:80] = 106
+    pair = make_pair(official, ours)
+    assert pair.error == pytest.approx(4.5) and pair.pixels is ours
+    assert make_pair(official, official).error == 0.0 and make_pair(official, official).ssim == 1.0
 
 
 @pytest.fixture
