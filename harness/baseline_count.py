@@ -100,7 +100,7 @@ def judge(plan: Plan, example: Example, row: Floats) -> Seen:
         is_hit=is_hit,
         truth=truth,
         is_mistake=is_hit and is_mistake(truth, answer, named_answers(plan.query)),
-        in_world=_in_world(plan, example),
+        in_world=plan.kind.holds(plan, example),
     )
 
 
@@ -114,12 +114,6 @@ def true_label(asked: Asked, example: Example) -> str | None:
 def named_answers(query: Query) -> tuple[str, ...]:
     """The answers that a query's target names; none for one that is torn between all."""
     return query.answer or tuple(answer for answer, p in query.target.probabilities.items() if p > 0)
-
-
-def _in_world(plan: Plan, example: Example) -> bool | None:
-    if example.scene is None:
-        return None
-    return all(plan.vocabulary.allows(item) for item in example.scene.objects)
 
 
 def _shown(example: Example) -> Shown:

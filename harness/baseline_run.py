@@ -10,20 +10,16 @@ from harness.baseline import Baseline
 from harness.baseline_beside import put_beside
 from harness.baseline_count import AskedQuery, Looked, Tell, look, named_answers
 from harness.baseline_examples import Examples, Problem
-from harness.baseline_folder import ClevrFolder
 from harness.baseline_json import FILE, to_json
 from harness.baseline_page import PAGE, page_html
 from harness.baseline_rendered import RenderedScenes
 from harness.draw_log import disk_error
 from harness.find import RUNS, check
-from harness.fingerprint import model_fingerprint
-from harness.render_files import everything
 from harness.run_folder import check_out, write_atomic
 from harness.wiring import Plan
 from harness.wording import world_words
 from scenes.errors import InputError, unknown
 from scenes.prior import ScenePrior
-from scenes.vocabulary import Vocabulary
 
 WORLDS = ("query", "clevr")
 Part = tuple[Examples, tuple[AskedQuery, ...]]
@@ -101,7 +97,7 @@ def _empty(path: Path, plan: Plan) -> Baseline:
         target=plan.target.describe(),
         answers=named_answers(plan.query),
         model="shipped" if plan.query.model.name == "shipped" else plan.model_name,
-        model_hash=model_fingerprint(plan.model_name, plan.bound),
+        model_hash=plan.kind.model_key(plan),
         world=world_words(plan.query),
         source="",
     )
@@ -110,10 +106,7 @@ def _empty(path: Path, plan: Plan) -> Baseline:
 def _parts(asked: Sequence[AskedQuery], wanted: Wanted) -> list[Part]:
     """Every source with the queries that are put to it."""
     if wanted.dataset is not None:
-        folder = ClevrFolder(
-            wanted.dataset, tuple(dict.fromkeys(wanted.splits)), _words([one.plan for one in asked])
-        )
-        return [(folder, tuple(asked))]
+        return [(_examples(part, wanted.dataset, wanted.splits), part) for part in _of_one_kind(asked)]
     parts: dict[RenderedScenes, list[AskedQuery]] = {}
     for one in asked:
         parts.setdefault(_rendered(one.plan, wanted), []).append(one)
@@ -134,14 +127,17 @@ def _default_cache() -> Path:
     return default_cache().parent / "baselines"
 
 
-def _words(plans: Sequence[Plan]) -> Vocabulary:
-    """Every shape that a scene file may name: CLEVR's, those that are shipped, those that the queries introduce."""
-    vocabulary = everything()
-    for plan in plans:
-        for card in plan.vocabulary.cards:
-            if card.name not in vocabulary.shapes:
-                vocabulary = vocabulary.introduce(card)
-    return vocabulary
+def _of_one_kind(asked: Sequence[AskedQuery]) -> list[tuple[AskedQuery, ...]]:
+    """The queries of each kind of world together."""
+    kinds: dict[str, list[AskedQuery]] = {}
+    for one in asked:
+        kinds.setdefault(one.plan.kind.name, []).append(one)
+    return [tuple(part) for part in kinds.values()]
+
+
+def _examples(asked: Sequence[AskedQuery], folder: Path, splits: Sequence[str]) -> Examples:
+    plans = [one.plan for one in asked]
+    return plans[0].kind.examples(plans, folder, tuple(dict.fromkeys(splits)))
 
 
 def _write(done: Done, looked: Sequence[Looked], all_pictures: bool) -> None:

@@ -6,11 +6,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from harness.baseline_examples import Example, Examples
+from harness.baseline_folder import ClevrFolder
 from harness.clevr_wiring import open_scenes, plan_scenes
 from harness.commonalities import Commonalities, of_run
 from harness.distinct_scenes import RULE, are_distinct
 from harness.explanation import Explanation
 from harness.findings import Findings, FoundScene
+from harness.fingerprint import model_fingerprint
 from harness.invariants import scene_summaries
 from harness.latents import Latent, scene_of
 from harness.manifest import Manifest
@@ -18,6 +21,7 @@ from harness.padded import padded_variables
 from harness.passes import check_passes
 from harness.query import Query, RenderSection, SceneSection
 from harness.records import Record
+from harness.render_files import everything
 from harness.run_folder import RunFolder
 from harness.scene_words import scene_words
 from harness.strips import object_words
@@ -25,6 +29,7 @@ from harness.truth import true_answer
 from harness.wiring import Plan, World
 from harness.world_kind import Chains, Judgment, Noun, Outline, Summary, Table, Variable
 from scenes.clevr_json import SceneRecord, write_scenes
+from scenes.vocabulary import Vocabulary
 
 SCENES = "found_scenes.json"
 SCENE = Noun("scene", "scenes")
@@ -46,6 +51,20 @@ class ClevrKind:
     def open(self, plan: Plan) -> World:
         """Blender is started, to see that it and the device are there."""
         return open_scenes(plan)
+
+    def model_key(self, plan: Plan) -> str:
+        """By its tensors."""
+        return model_fingerprint(plan.model_name, plan.bound)
+
+    def examples(self, plans: Sequence[Plan], folder: Path, splits: tuple[str, ...]) -> Examples:
+        """A folder in CLEVR's layout."""
+        return ClevrFolder(folder, splits, _words(plans))
+
+    def holds(self, plan: Plan, example: Example) -> bool | None:
+        """Whether each object may occur; how many there are is not asked."""
+        if example.scene is None:
+            return None
+        return all(plan.vocabulary.allows(item) for item in example.scene.objects)
 
     def outline(self, plan: Plan) -> Outline:
         """How many objects of how many kinds; preset, device, processes."""
@@ -129,6 +148,16 @@ class ClevrKind:
 def kind(name: str) -> ClevrKind:
     """CLEVR's world."""
     return ClevrKind(name)
+
+
+def _words(plans: Sequence[Plan]) -> Vocabulary:
+    """Every shape that a scene file may name: CLEVR's, those that are shipped, those that the queries introduce."""
+    vocabulary = everything()
+    for plan in plans:
+        for card in plan.vocabulary.cards:
+            if card.name not in vocabulary.shapes:
+                vocabulary = vocabulary.introduce(card)
+    return vocabulary
 
 
 def _processes(render: RenderSection) -> str:

@@ -17,6 +17,7 @@ from harness.latents import Latent
 from inference.types import Draw
 
 if TYPE_CHECKING:  # they know kinds of worlds
+    from harness.baseline_examples import Example, Examples
     from harness.commonalities import Commonalities
     from harness.explanation import Explanation
     from harness.findings import Findings, FoundScene
@@ -104,6 +105,18 @@ class WorldKind(Protocol):
 
     def open(self, plan: Plan) -> World:
         """The plan with its renderer."""
+        ...
+
+    def model_key(self, plan: Plan) -> str:
+        """The model's name and what changes with its weights."""
+        ...
+
+    def examples(self, plans: Sequence[Plan], folder: Path, splits: tuple[str, ...]) -> Examples:
+        """The pictures of a data folder for these queries of this kind; InputError where there are none."""
+        ...
+
+    def holds(self, plan: Plan, example: Example) -> bool | None:
+        """Whether the example could be of the query's world; None where nobody knows."""
         ...
 
     def outline(self, plan: Plan) -> Outline:
