@@ -179,6 +179,12 @@ def test_prefix_programs_and_our_executor_agree() -> None:
     assert asked >= 350 and right == asked
 
 
+@pytest.mark.nightly
+def test_ten_thousand_prefix_programs_and_our_executor_agree() -> None:
+    asked, right = agree(seed=63, scenes=520)
+    assert asked >= 10_000 and right == asked
+
+
 def test_planted_arguments_in_the_wrong_order_are_caught() -> None:
     asked, right = agree(seed=61, scenes=20, swapped=True)
     assert right < asked
