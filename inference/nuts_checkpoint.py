@@ -71,7 +71,9 @@ def read_checkpoint(plain: object) -> NutsCheckpoint:
         points = tuple(_read_point(point) for point in found["chains"])
         return NutsCheckpoint(points, int(cast(int, found["next_index"])))
     except (TypeError, KeyError, ValueError, AttributeError) as error:
-        raise RunError(f"not a checkpoint of NUTS ({error!r}): {str(plain)[:200]}; start the run anew") from error
+        raise RunError(
+            f"not a checkpoint of NUTS ({error!r}): {str(plain)[:200]}; start the run anew"
+        ) from error
 
 
 def _plain_point(point: ChainPoint) -> dict[str, object]:

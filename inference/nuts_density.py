@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import zip_longest
 from typing import NamedTuple
 
 import numpy as np
@@ -42,10 +43,10 @@ class Evaluated(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Density:
-    """prior(z) * weight(z), where `log_probs` goes from latents to answers: (B, d) float64 -> (B, K), differentiable.
+    """prior(z) * weight(z); `log_probs` goes from latents to answers: (B, d) float64 -> (B, K), differentiable.
 
     At a temperature above 1 the target is asked of softmax(logits / temperature), which does not saturate; see
-    `nuts_path`. Rows are evaluated `lane` at a time, chain c always as row c % lane of a full lane: the last bits of a
+    `nuts_chain`. Rows are evaluated `lane` at a time, chain c always as row c % lane of a full lane: the last bits of a
     matrix product depend on the batch's size and on the place in it, but not on what the other rows hold. So chain c's
     draws do not depend on how many other chains there are; on another machine or with another lane they may differ.
     """
@@ -60,11 +61,11 @@ class Density:
             raise InputError(f"lane {self.lane} must be at least 1: so many points are evaluated at a time")
 
     def evaluate(self, points: Mapping[int, Point]) -> dict[int, Evaluated]:
-        """By chain number, all at once."""
+        """By chain number, in as few lanes as each chain's own row allows."""
         found: dict[int, Evaluated] = {}
-        for lane in sorted({chain // self.lane for chain in points}):
-            rows = {c - lane * self.lane: p for c, p in points.items() if c // self.lane == lane}
-            found |= {row + lane * self.lane: each for row, each in self._evaluate_lane(rows).items()}
+        for lane in lanes(sorted(points), self.lane):
+            rows = self._evaluate_lane({chain % self.lane: points[chain] for chain in lane})
+            found |= {chain: rows[chain % self.lane] for chain in lane}
         return found
 
     def _evaluate_lane(self, rows: Mapping[int, Point]) -> dict[int, Evaluated]:
@@ -90,6 +91,12 @@ class Density:
                 "NUTS needs (latents, labels), differentiable: take the differentiable forms of renderer and classifier"
             )
         return log_probs.double()
+
+
+def lanes(chains: Sequence[int], lane: int) -> list[list[int]]:
+    """The chains in groups in which no two have the same row, chain % lane; as few groups as can be."""
+    of_row = [[chain for chain in chains if chain % lane == row] for row in range(lane)]
+    return [[c for c in group if c is not None] for group in zip_longest(*of_row)]
 
 
 def tempered(log_probs: Tensor, temperature: Tensor) -> Tensor:
