@@ -69,6 +69,8 @@ def write_run_status(run: Path, status: RunStatus) -> None:
 
 def write_farm_status(runs: Path, status: FarmStatus) -> None:
     """Renew the file of one `trex work` below the runs folder."""
+    with suppress(OSError):
+        (runs / FARM).mkdir(exist_ok=True)
     _write(_farm_file(runs, status.owner), asdict(status))
 
 
@@ -105,6 +107,5 @@ def _write(path: Path, fields: dict[str, object]) -> None:
     """Whole or not at all; not synced, since it is renewed in a moment, and worth no error."""
     scratch = path.with_name(f".{path.name}.{os.getpid()}.tmp")
     with suppress(OSError):
-        path.parent.mkdir(exist_ok=True)
         scratch.write_text(json.dumps(fields) + "\n", encoding="utf-8")
         scratch.replace(path)

@@ -21,12 +21,12 @@ TEXTS = {"id": SHORT, "state": 9, "question": 40, "where": 32}  # with their wid
 
 
 def run_top(runs: Path, shown: int, *, once: bool) -> None:
-    """Show the table once, or until Ctrl-C."""
+    """Show the table once, or until Ctrl-C; where there is no terminal, once."""
     console = Console()
-    if once:
+    if once or not console.is_terminal:
         console.print(view(overview(runs, time.time(), shown)))
         return
-    with Live(console=console, auto_refresh=False, screen=console.is_terminal) as screen:
+    with Live(console=console, auto_refresh=False, screen=True) as screen:
         while True:
             screen.update(view(overview(runs, time.time(), shown)), refresh=True)
             time.sleep(REFRESH_S)
