@@ -18,6 +18,7 @@ from harness.cli_models import models_app
 from harness.cli_render import render
 from harness.farm.cli_queue import queue_app
 from harness.farm.cli_watch import serve, top
+from harness.farm.cli_work import work
 
 app = typer.Typer(
     cls=Guarded,
@@ -106,6 +107,7 @@ app.add_typer(dataset_app, name="dataset")
 app.add_typer(train_app, name="train")
 app.add_typer(models_app, name="models")
 app.add_typer(queue_app, name="queue")
+app.command()(work)
 app.command()(top)
 app.command()(serve)
 

@@ -114,7 +114,9 @@ def default_processes() -> int:
 
 
 def usable_cores() -> int:
-    """The cores that this process may use."""
+    """The cores that this process may use: what TREX_CORES says, if that is set, else what the system says."""
+    if os.environ.get("TREX_CORES", "").isdigit():
+        return max(1, int(os.environ["TREX_CORES"]))
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1

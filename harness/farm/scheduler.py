@@ -133,7 +133,8 @@ class Scheduler:
         self._desk.end(ticket.job, RenderError(f"failed {ATTEMPTS} times: {told}"))
 
     def _check_refused(self, job: str, why: str) -> None:
-        if all(job in hand.refused for hand in self.hands.values()) and len(self.hands) >= self._pool.size:
+        are_all_here = len(self.hands) + len(self.unfit) >= self._pool.size
+        if are_all_here and all(job in hand.refused for hand in self.hands.values()):
             self._desk.end(job, RunError(f"no worker can carry it out: {why}"))
 
     def _lost(self, name: str, why: str) -> None:

@@ -1,0 +1,140 @@
+"""Ray brought up on this machine alone, or reached where it runs; and seen to be alive."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import socket
+import tempfile
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from types import ModuleType
+
+from scenes.errors import InputError, RunError
+
+LONGEST = 40  # characters of a temporary folder: the path of a socket in it has room for 107
+STORE_BYTES = 80 << 20  # Ray's least; what goes between us and the workers is small
+CONNECT_S = 2.0
+PROBE_S = 5.0
+CLIENT_PORT = 10001  # Ray's own default
+INSTALL = "install it: pip install 'bayes-trex[farm]'"
+# No reports to Ray's makers; a cluster of this machine alone listens on the loopback address alone.
+QUIET = {"RAY_USAGE_STATS_ENABLED": "0"}
+LOOPBACK = {"RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER": "0"}
+
+
+class Cluster:
+    """A connection to Ray. Without an address it is Ray's own processes on this machine, which end with this one."""
+
+    def __init__(self, address: str | None, cores: int, temp: Path | None) -> None:
+        self._address, self._cores = address, cores
+        self._own_temp = temp is None and address is None
+        self._temp = temp
+        if address is not None:
+            check_reachable(address)
+        elif temp is not None and len(str(temp)) > LONGEST:
+            raise InputError(
+                f"the path of {temp} is longer than {LONGEST} characters, too long for sockets in it"
+            )
+
+    @property
+    def is_local(self) -> bool:
+        """Whether Ray was started here, and can be again."""
+        return self._address is None
+
+    def connect(self) -> None:
+        """Be connected; starting Ray takes 5 to 15 s. RunError where it does not come up."""
+        ray = import_ray(is_local=self.is_local)
+        try:
+            with _own_signals():
+                ray.init(**self._settings())
+        except (RuntimeError, ConnectionError, OSError, TimeoutError, ImportError, AssertionError) as error:
+            where = f"on {self._address}" if self._address else "on this machine"
+            raise RunError(f"Ray cannot be used {where}: {error}; see docs/FARM.md") from error
+        self._head = ray.get_runtime_context().gcs_address
+
+    def is_alive(self) -> bool:
+        """Whether the head of the cluster takes connections."""
+        host, _, port = self._head.rpartition(":")
+        return _answers(host.strip("[]"), int(port))
+
+    def disconnect(self) -> None:
+        """End what was started here."""
+        import ray
+
+        with _own_signals():
+            ray.shutdown()
+        if self._own_temp and self._temp is not None:
+            shutil.rmtree(self._temp, ignore_errors=True)
+            self._temp = None
+
+    def _settings(self) -> dict[str, object]:
+        common: dict[str, object] = {"log_to_driver": False, "logging_level": "ERROR"}
+        if self._address is not None:
+            return {**common, "address": self._address}
+        if self._temp is None:
+            self._temp = Path(tempfile.mkdtemp(prefix="trex-", dir="/tmp"))
+        return common | {
+            "address": "local",
+            "num_cpus": self._cores,
+            "include_dashboard": False,
+            "object_store_memory": STORE_BYTES,
+            "_temp_dir": str(self._temp),
+            "_node_ip_address": "127.0.0.1",
+        }
+
+
+def import_ray(*, is_local: bool) -> ModuleType:
+    """Ray, told to be quiet before it is imported; InputError where it is not installed."""
+    for name, value in (QUIET | (LOOPBACK if is_local else {})).items():
+        os.environ.setdefault(name, value)
+    try:
+        import ray
+    except ImportError as error:
+        raise InputError(f"--workers needs Ray, which is not installed; {INSTALL}") from error
+    found: ModuleType = ray
+    return found
+
+
+def check_reachable(address: str) -> None:
+    """InputError where nothing answers at an address such as ray://10.0.0.1:10001 or 10.0.0.1:6379."""
+    if address == "auto":
+        return
+    name = address.removeprefix("ray://")
+    host, colon, port = name.rpartition(":")
+    if not colon:
+        host, port = name, str(CLIENT_PORT) if address.startswith("ray://") else ""
+    if not host or not port.isdigit() or not 0 < int(port) < 1 << 16:
+        raise InputError(
+            f"--address {address!r} is no address; give auto, HOST:PORT as ray start names it (port 6379), or "
+            f"ray://HOST:{CLIENT_PORT}"
+        )
+    if not _answers(host.strip("[]"), int(port), PROBE_S):
+        raise InputError(
+            f"nothing answers at {address} (tried for {PROBE_S:g} s); is the head up there (ray start --head), and "
+            "does a firewall let this machine through?"
+        )
+
+
+def _answers(host: str, port: int, seconds: float = CONNECT_S) -> bool:
+    try:
+        with socket.create_connection((host, port), timeout=seconds):
+            return True
+    except OSError:
+        return False
+
+
+@contextmanager
+def _own_signals() -> Iterator[None]:
+    """Ray takes SIGTERM for itself; it is given back to whoever had it."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = signal.getsignal(signal.SIGTERM)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
