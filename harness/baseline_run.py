@@ -64,7 +64,7 @@ def make_baseline(
     place = out or default_out(files)
     _check_place(place)
     plans = [check(path, overrides) for path in files]
-    empty = put_beside([_empty(*pair) for pair in zip(files, plans, strict=True)], wanted.beside)
+    empty = put_beside([empty_baseline(*pair) for pair in zip(files, plans, strict=True)], wanted.beside)
     asked = [AskedQuery(*pair) for pair in zip(plans, empty, strict=True)]
     looked = [look(examples, part, wanted.all_pictures, tell) for examples, part in _parts(asked, wanted)]
     done = Done(
@@ -89,7 +89,7 @@ def _check_place(place: Path) -> None:
         check_out(place)
 
 
-def _empty(path: Path, plan: Plan) -> Baseline:
+def empty_baseline(path: Path, plan: Plan) -> Baseline:
     """The baseline of a query before anything is looked at."""
     return Baseline(
         query=str(path),

@@ -20,6 +20,10 @@ def experiment(
         list[str] | None,
         typer.Option("--set", metavar="KEY=VALUE", help="Override a key of every query. Repeatable."),
     ] = None,
+    dataset: Annotated[
+        Path | None,
+        typer.Option(help="A folder of labelled pictures: the same queries put to them stand beside."),
+    ] = None,
     out: Annotated[
         Path | None, typer.Option(help="The folder to write to; runs/experiments/NAME if not given.")
     ] = None,
@@ -34,7 +38,7 @@ def experiment(
     try:
         outcome = run_experiment(
             name, tuple(cell or ()), given, out, Silent,
-            lambda one, number, total: typer.echo(f"{number + 1} of {total}: {one.name}", err=True), _train,
+            lambda one, number, total: typer.echo(f"{number + 1} of {total}: {one.name}", err=True), _train, dataset,
         )  # fmt: skip
     except KeyboardInterrupt:
         typer.echo("stopped; every draw is kept, the same command goes on", err=True)

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
 
+from harness.baseline import Baseline
+from harness.baseline_count import AskedQuery, look
+from harness.baseline_run import empty_baseline
 from harness.draw_log import read_draws
 from harness.experiment_file import Cell, Experiment, cells, experiment_path, read_experiment
 from harness.find import RUNS, check, find
@@ -44,6 +47,7 @@ class CellResult:
     draws: tuple[Draw[Latent], ...]
     is_weighted: bool
     pictures: tuple[str, ...]  # data URLs, the most confident first
+    test_set: Baseline | None = None  # the same query put to labelled pictures
 
     @property
     def answers(self) -> tuple[str, ...]:
@@ -99,10 +103,12 @@ def run_experiment(
     progress: Callable[[], Progress],
     tell: TellCell,
     train: Callable[[str], None],
+    dataset: Path | None = None,
 ) -> Outcome:
     """Every cell (or those in `only`), in order; a cell that is finished is read, not run again.
 
-    What has to be trained is trained first, unless it is there; then all queries are checked; then the first is run.
+    Where a data folder is named, each cell's query is put to its pictures as well. What has to be trained is trained
+    first, unless it is there; then all queries are checked; then the first is run.
     """
     path = experiment_path(name)
     experiment = read_experiment(path)
@@ -114,13 +120,14 @@ def run_experiment(
         train(words)
     for one in options:
         check(query, one)
+    baselines = _test_set(query, options, dataset)
     results = []
     for number, (cell, one) in enumerate(zip(chosen, options, strict=True)):
         tell(cell, number, len(chosen))
         place = folder / cell.name
         if not _is_done(place, query, one):
             find(query, one, place, progress(), lambda _: None)
-        results.append(read_cell(cell, place))
+        results.append(replace(read_cell(cell, place), test_set=baselines[number]))
     return Outcome(path.stem, folder, experiment, tuple(results))
 
 
@@ -133,6 +140,18 @@ def read_cell(cell: Cell, place: Path) -> CellResult:
         return CellResult(
             cell, manifest, findings, _probs(manifest, draws), draws, is_weighted, _pictures(folder, findings)
         )
+
+
+def _test_set(
+    query: Path, options: Sequence[Sequence[str]], dataset: Path | None
+) -> Sequence[Baseline | None]:
+    """Every cell's query put to the pictures of a data folder; a picture goes through each model once."""
+    if dataset is None:
+        return [None] * len(options)
+    plans = [check(query, one) for one in options]
+    asked = [AskedQuery(plan, empty_baseline(query, plan)) for plan in plans]
+    examples = plans[0].kind.examples(plans, dataset, ())
+    return look(examples, asked, False, lambda *_: None).baselines
 
 
 def _chosen(experiment: Experiment, only: Sequence[str]) -> tuple[Cell, ...]:

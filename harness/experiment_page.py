@@ -48,6 +48,7 @@ def page_html(outcome: Outcome, overrides: Sequence[str]) -> str:
         "shown": shown,
         "pairs": pairs,
         "matrix": {one.result.manifest.query.answer: one for one in shown if pairs},
+        "has_test_set": any(result.test_set for result in outcome.results),
         "summary": summary(outcome),
         "command": command(outcome, overrides),
     }

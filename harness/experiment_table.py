@@ -20,6 +20,7 @@ class Row:
     ours: str
     prior: str
     ending: str
+    test_set: str  # hits and true mistakes among labelled pictures, "" where none were asked about
     how: str  # draws and what they cost
     note: str
 
@@ -40,12 +41,17 @@ def summary(outcome: Outcome) -> str:
 
 def markdown(outcome: Outcome) -> str:
     """The table for docs/RESULTS.md."""
-    head = "| | published | here | prior draws in the level set (95 %) | ending |\n|---|---|---|---|---|\n"
+    has_test_set = any(result.test_set for result in outcome.results)
+    head = "| | published | here | prior draws in the level set (95 %) | ending |" + (
+        " test set: hits, true mistakes |" if has_test_set else ""
+    )
+    line = "\n|---|---|---|---|---|" + ("---|" if has_test_set else "") + "\n"
     lines = [
         f"| {row.name} | {row.published or '–'} | {row.ours} | {row.prior} | {row.ending} |"
+        + (f" {row.test_set} |" if has_test_set else "")
         for row in rows(outcome)
     ]
-    return f"{outcome.experiment.title}: {summary(outcome)}.\n\n{head}" + "\n".join(lines) + "\n"
+    return f"{outcome.experiment.title}: {summary(outcome)}.\n\n{head}{line}" + "\n".join(lines) + "\n"
 
 
 def command(outcome: Outcome, overrides: Sequence[str]) -> str:
@@ -72,9 +78,16 @@ def _row(result: CellResult) -> Row:
         if how.hits
         else f"0 of {how.n} (less than {percent(high)})",
         ending=result.findings.ending,
+        test_set=_counts(result),
         how=f"{len(result.probs)} {of}, {result.findings.renders} pictures scored",
         note=section.note,
     )
+
+
+def _counts(result: CellResult) -> str:
+    if result.test_set is None:
+        return ""
+    return f"{result.test_set.hits.count} of {result.test_set.examined}, {result.test_set.mistakes.count}"
 
 
 def _extremes(result: CellResult) -> str:

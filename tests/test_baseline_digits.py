@@ -10,6 +10,9 @@ from mnist_worlds import N_TEST, N_TRAIN, bars, write_data
 
 from harness.baseline_digits import LabelledPictures
 from harness.baseline_run import Wanted, make_baseline
+from harness.experiment import run_experiment
+from harness.experiment_page import write_page
+from harness.progress import Silent
 from mnist_models.load import load_classifier
 from scenes.errors import InputError
 
@@ -58,6 +61,49 @@ def test_hits_mistakes_and_confusion_are_counted_by_the_labels(tmp_path: Path, f
     assert sum(sum(row.values()) for row in found.confusion.values()) == N_TEST
     assert found.hits_inside == found.hits  # the decoder has seen all classes
     assert "data:image/jpeg" in (tmp_path / "out" / "baseline.html").read_text(encoding="utf-8")
+
+
+EXPERIMENT = """
+title = "Digits"
+source = "nobody"
+form = "matrix"
+query = "query.toml"
+pairs = ["1", "7"]
+cells = [{ name = "sure", set = { "target.kind" = "threshold", "target.threshold" = 0.5, "answer" = "CLASS" } }]
+
+[set]
+"target.kind" = "ambiguous"
+"search.prior_scenes" = 12
+"search.steps" = 0
+"""
+
+
+def test_an_experiment_stands_beside_the_test_set(tmp_path: Path, folder: Path) -> None:
+    images, _ = bars(N_TEST, 2)
+    probs = np.exp(
+        load_classifier("mnist-classifier").log_probs((images[:, :, :, None] / 255.0).astype(np.float32))
+    )
+    common = int(np.bincount(probs.argmax(axis=1)[probs.max(axis=1) > 0.5]).argmax())
+    (tmp_path / "query.toml").write_text(QUERY.format(answer=7).replace("threshold = 0.5", ""), "utf-8")
+    (tmp_path / "pairs.toml").write_text(EXPERIMENT.replace("CLASS", str(common)), "utf-8")
+    outcome = run_experiment(
+        str(tmp_path / "pairs.toml"),
+        (),
+        (),
+        tmp_path / "out",
+        Silent,
+        lambda *_: None,
+        lambda _: None,
+        folder,
+    )
+    sure, torn = outcome.results
+    assert sure.test_set is not None and torn.test_set is not None
+    assert sure.test_set.hits.count == (probs[:, common] >= 0.5).sum() > 0
+    assert torn.test_set.examined == N_TEST
+    write_page(outcome, ())
+    html = (tmp_path / "out" / "experiment.html").read_text("utf-8")
+    assert "The same in the test set" in html
+    assert f"{sure.test_set.hits.count} of {N_TEST}, {sure.test_set.mistakes.count}" in html
 
 
 def test_a_folder_or_a_split_that_is_not_there_is_named(tmp_path: Path, folder: Path) -> None:
