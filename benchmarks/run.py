@@ -7,11 +7,15 @@ import sys
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")  # scoring beside Blender; see docs/PERFORMANCE.md
 
+from benchmarks.nuts import nuts
 from benchmarks.overhead import overhead
+from benchmarks.queue import queue
 from benchmarks.released_models import released
 from benchmarks.rendering import costs, memory, quality, scoring, throughput
 
-PARTS = {part.__name__: part for part in (overhead, scoring, released, throughput, memory, quality, costs)}
+PARTS = {
+    part.__name__: part for part in (overhead, queue, scoring, released, nuts, throughput, memory, quality, costs)
+}
 
 
 def main(names: list[str]) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 import difflib
 import tomllib
 from collections.abc import Sequence
@@ -47,7 +46,7 @@ def parse_table(text: str, source: str) -> Table:
 
 def query_in(table: Table, source: str, overrides: Sequence[str] = ()) -> Query:
     """The query that a table holds, which is left as it is."""
-    changed = copy.deepcopy(table) if overrides else table
+    changed = _copied(table) if overrides else table
     for override in overrides:
         _override(changed, override)
     try:
@@ -55,6 +54,11 @@ def query_in(table: Table, source: str, overrides: Sequence[str] = ()) -> Query:
     except ValidationError as error:
         problems = "; ".join(dict.fromkeys(_problem(detail) for detail in error.errors(include_url=False)))
         raise InputError(f"{source}: {problems}") from error
+
+
+def _copied(table: Table) -> Table:
+    """A table whose keys can be set while the first one stays as it is."""
+    return {key: _copied(value) if isinstance(value, dict) else value for key, value in table.items()}
 
 
 def _override(table: Table, text: str) -> None:

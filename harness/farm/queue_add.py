@@ -6,7 +6,6 @@ import errno
 import os
 import re
 import shutil
-import sqlite3
 import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -46,24 +45,28 @@ def add(runs: Path, wanted: Sequence[Wanted], priority: int, now: float) -> list
     _make_folders(runs, new)
     fresh = {queued.id: (name, queued) for name, queued in new.items()}
     with transaction(runs) as db:
-        return [_enter(db, entry_id, held, fresh) for entry_id in each]
+        there = {entry_id: known(db, entry_id) for entry_id in each}
+        added = [_added(entry_id, there[entry_id], held, fresh) for entry_id in each]
+        put = [one.entry for one in added if one.entry is not there[one.entry.id]]
+        db.executemany(
+            "DELETE FROM entries WHERE id = ?", [(entry.id,) for entry in put]
+        )  # of folders that are gone
+        insert(db, put)
+    return added
 
 
-def _enter(
-    db: sqlite3.Connection, entry_id: str, held: Mapping[str, Path], fresh: Mapping[str, tuple[str, Queued]]
+def _added(
+    entry_id: str,
+    there: Entry | None,
+    held: Mapping[str, Path],
+    fresh: Mapping[str, tuple[str, Queued]],
 ) -> Added:
-    """The entry of a run folder, put in where the queue does not have it."""
-    there = known(db, entry_id)
+    """What the queue has, or else what the run folder says."""
     if entry_id in fresh:
-        entry = as_entry(*fresh[entry_id])
-    elif there is not None and there.folder == held[entry_id].name:
+        return Added(as_entry(*fresh[entry_id]), is_new=True)
+    if there is not None and there.folder == held[entry_id].name:
         return Added(there, is_new=False)
-    else:
-        entry = found_entry(held[entry_id])
-    if there is not None:  # its folder is gone
-        db.execute("DELETE FROM entries WHERE id = ?", (entry_id,))
-    insert(db, [entry])
-    return Added(entry, is_new=entry_id in fresh)
+    return Added(found_entry(held[entry_id]), is_new=False)
 
 
 def _queued(one: Wanted, priority: int, now: float, place: int) -> Queued:

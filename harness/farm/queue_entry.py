@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -44,7 +45,7 @@ def run_path(runs: Path, entry: Entry) -> Path:
     """The run folder of an entry; RunError where that is not a plain folder right below the runs folder."""
     name = entry.folder
     path = runs / name
-    if not name or name.startswith(".") or Path(name).name != name or path.is_symlink():
+    if not name or name.startswith(".") or "/" in name or os.path.islink(path):
         raise RunError(
             f"entry {entry.id} names the run folder {name!r}, which is not a folder right below {runs}; "
             f"write the queue anew from the run folders: trex queue rebuild --runs {runs}"
