@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import partial
 from typing import cast
 
+from harness.baseline_digits import LabelledPictures
 from harness.query import Query
 from harness.vector_kind import VectorKind, VectorParts
 from harness.wiring import OpenRenderer
@@ -22,7 +23,8 @@ def kind(name: str) -> VectorKind:
     """The world of "mnist-vae", "fashion-gan" and so on."""
     dataset, _, decoder = name.partition("-")
     load = partial(_load, dataset, decoder)
-    return VectorKind(name, QUESTIONS[dataset], THINGS[dataset], load, SOURCES[dataset].labels)
+    labelled = partial(LabelledPictures, dataset)
+    return VectorKind(name, QUESTIONS[dataset], THINGS[dataset], load, SOURCES[dataset].labels, labelled)
 
 
 def _load(dataset: str, decoder_kind: str, query: Query) -> VectorParts:
@@ -48,4 +50,5 @@ def _load(dataset: str, decoder_kind: str, query: Query) -> VectorParts:
         model_key=f"{classifier.name} {classifier.sha256[:16]}",
         size=(SIDE_PX, SIDE_PX),
         trained_on=decoder.labels,
+        differentiable=lambda z: classifier.differentiable_log_probs(decoder.pixels(z.float())),
     )

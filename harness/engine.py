@@ -18,7 +18,7 @@ from harness.replay import Keep, prior_record, round_records
 from harness.run_folder import RunFolder
 from harness.wiring import World
 from inference.importance import prior_draws
-from inference.sampler import Checkpoint, rounds
+from inference.sampler import Checkpoint
 from inference.targets import GaussianTarget
 
 BATCH = 8  # prior scenes between two decisions; the same on every machine, so that any of them can resume
@@ -60,7 +60,7 @@ class InProcess:
         self, phase: str, target: GaussianTarget, begin: Checkpoint[Latent], n_rounds: int
     ) -> Iterator[Sequence[Record]]:
         """See `Engine`; one render batch a round."""
-        for done in rounds(self.world.kernel(target), begin, n_rounds):
+        for done in self.world.rounds(target, begin, n_rounds):
             yield round_records(phase, done, target, self._keep)
 
     @property

@@ -14,6 +14,7 @@ from harness.manifest import Manifest
 from harness.records import CHAIN, CONTROL, Record
 from harness.replay import chain_draws, prior_draws
 from harness.search import CONTROL_SEED, chain_starts, control_of, decide
+from harness.trajectories import trajectory_sentences
 from inference.control import run_control
 from inference.endings import Conclusion, Ending, conclude
 from inference.importance import HowOften
@@ -91,7 +92,10 @@ def find_out(manifest: Manifest, records: Sequence[Record]) -> Findings:
         found=_sorted(manifest, found.records),
         control="" if found.hits else _control(manifest, records, prior),
         remarks=manifest.kind.remarks(manifest),
-        checks=manifest.kind.checks(manifest, records),
+        checks=(
+            *manifest.kind.checks(manifest, records),
+            *trajectory_sentences(records, chains, target, options),
+        ),
         prior=tuple(prior),
         chains=tuple(chains),
         renders=renders,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import cast
 
@@ -23,7 +24,8 @@ class Record:
     `chain` is -1 for prior draws. A chain starts at a prior draw; a step that is not accepted repeats the
     state. `log_probs` is empty where nothing was rendered, because the latent is invalid (`log_prior` is -inf).
     `visible` are each object's pixels by the renderer's own index pass, at the preset's size; none without
-    objects. `picture` is the content hash of a kept picture, or "". `rng` is the chain's random state after the step.
+    objects. `picture` is the content hash of a kept picture, or "". `rng` is what the chain
+    goes on from after the step, `figures` what its kernel says of the trajectory, if it makes any.
     """
 
     phase: str
@@ -38,6 +40,7 @@ class Record:
     visible: tuple[int, ...]
     picture: str = ""
     rng: RngState = field(default_factory=dict)
+    figures: Mapping[str, float] = field(default_factory=dict)
 
     @property
     def scene(self) -> Scene:
@@ -75,7 +78,7 @@ def to_line(record: Record) -> str:
         "picture": record.picture,
         **to_fields(record.z),
         "rng": dict(record.rng),
-    }
+    } | ({"figures": dict(record.figures)} if record.figures else {})
     return json.dumps(fields, separators=(",", ":"), allow_nan=False) + "\n"
 
 
@@ -96,6 +99,7 @@ def from_line(line: str) -> Record:
             visible=tuple(cast(list[int], fields["visible"])),
             picture=str(fields["picture"]),
             rng=cast(RngState, fields["rng"]),
+            figures=cast(Mapping[str, float], fields.get("figures", {})),
         )
     except (ValueError, KeyError, TypeError, InputError) as error:
         raise RunError(f"not a draw: {line[:80]!r} ({type(error).__name__}: {error})") from error

@@ -35,7 +35,13 @@ def round_records(phase: str, done: Round[Latent], target: Target, keep: Keep) -
         if scored is not None and (info.is_accepted or target.is_hit(scored.log_probs)):
             record = replace(record, picture=keep(_picture(scored)))
         records.append(
-            replace(record, is_accepted=info.is_accepted, log_accept_ratio=info.log_accept_ratio, rng=rng)
+            replace(
+                record,
+                is_accepted=info.is_accepted,
+                log_accept_ratio=info.log_accept_ratio,
+                rng=rng,
+                figures=info.figures,
+            )
         )
     return records
 

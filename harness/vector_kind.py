@@ -6,17 +6,19 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import cast
+from typing import TYPE_CHECKING, cast
 
 import numpy as np
 
 from harness.aim import make_target
 from harness.asked import Asked, check_answers
+from harness.baseline_examples import Example, Examples
 from harness.commonalities import Commonalities
 from harness.explanation import Explanation
 from harness.findings import Findings, FoundScene
 from harness.latents import Latent, vector_of
 from harness.manifest import Made, Manifest
+from harness.nuts_sampler import NutsSampler, nuts_options
 from harness.query import Query, RenderSection, SceneSection
 from harness.records import Record
 from harness.run_folder import RunFolder
@@ -28,9 +30,12 @@ from inference.types import Classifier, Draw, Floats, Generator, Prior, Proposal
 from inference.walk import GaussianWalk
 from scenes.errors import InputError
 
+if TYPE_CHECKING:  # importing torch takes seconds
+    from torch import Tensor
+
 APART = 0.5  # in standard deviations of the prior
 RULE = f"Two pictures count as distinct where their latents lie more than {APART:g} apart."
-KERNELS = ("gaussian",)
+KERNELS = ("gaussian", "nuts")
 PICTURE = Noun("picture", "pictures")
 
 
@@ -38,8 +43,10 @@ PICTURE = Noun("picture", "pictures")
 class VectorParts:
     """What a query of such a world is made of, loaded and checked.
 
-    `renderer_key` and `model_key` change whenever what they compute changes. `size` is width and height of the pictures
-    in pixels. `trained_on` are the classes that a decoder has seen, nothing where that is not known or means nothing.
+    The key of `renderer`, and `model_key`, change whenever what they compute changes. `size` is width and height of the
+    pictures in pixels. `trained_on` are the classes that a decoder has seen, nothing where that is not known or means
+    nothing. `differentiable` goes from latents (B, d) to log probabilities (B, K) in torch; where it is given, and the
+    prior is standard normal, kernel "nuts" can be asked for.
     """
 
     prior: Prior[Floats]
@@ -49,6 +56,7 @@ class VectorParts:
     model_key: str
     size: tuple[int, int]
     trained_on: tuple[str, ...] = ()
+    differentiable: Callable[[Tensor], Tensor] | None = None
 
 
 @dataclass(frozen=True)
@@ -56,7 +64,8 @@ class VectorKind:
     """See `harness.world_kind.WorldKind`.
 
     `load` gives the parts for a query; it checks [generator] and [model]. `question` is what the classifier answers, in
-    words, `things` what is drawn ("digits"). A query may name a class by its number in `classes`, if there are any.
+    words, `things` what is drawn ("digits"), `labelled` opens splits of a data set in a folder. A query may name a
+    class by its number in `classes`, if there are any.
     """
 
     name: str
@@ -64,6 +73,7 @@ class VectorKind:
     things: str
     load: Callable[[Query], VectorParts]
     classes: tuple[str, ...] = ()
+    labelled: Callable[[Path, tuple[str, ...]], Examples] | None = None
     noun: Noun = PICTURE
     rule: str = RULE
     has_scenes: bool = False
@@ -72,7 +82,14 @@ class VectorKind:
         """Checks sections, weights, answers, kernel."""
         _check_sections(self.name, query)
         resolved = check_search(query, KERNELS)
+        is_nuts = resolved.search.kernel == "nuts"
+        if is_nuts:
+            nuts_options(query.search.warmup)
         parts = self.load(query)
+        if is_nuts and parts.differentiable is None:
+            raise InputError(
+                f"search.kernel = 'nuts' needs gradients, and {self.name!r} has none; use 'gaussian'"
+            )
         labels = tuple(parts.classifier.labels)
         resolved = with_names(resolved, labels, self.classes)
         check_answers(resolved, self.question, labels)
@@ -96,7 +113,23 @@ class VectorKind:
         generator = Generator(self.name, plan.prior, walk, parts.renderer)
         made = Made(model=parts.model_key, renderer=parts.renderer.key)
         scorer = Scorer(parts.renderer, plan.bound)
-        return World(plan, generator, scorer, parts.renderer, made, parts.size)
+        return World(plan, generator, scorer, parts.renderer, made, parts.size, _sampler(plan, parts))
+
+    def model_key(self, plan: Plan) -> str:
+        """As the world's file gives it."""
+        return cast(VectorParts, plan.parts).model_key
+
+    def examples(self, plans: Sequence[Plan], folder: Path, splits: tuple[str, ...]) -> Examples:
+        """The data set that the world was trained on, if there is one."""
+        if self.labelled is None:
+            raise InputError(f"generator {self.name!r} has no data set; drop --dataset")
+        return self.labelled(folder, splits)
+
+    def holds(self, plan: Plan, example: Example) -> bool | None:
+        """Whether its class is one that the decoder has seen."""
+        if example.label is None or not plan.trained_on:
+            return None
+        return example.label in plan.trained_on
 
     def outline(self, plan: Plan) -> Outline:
         """What draws, and what it has seen."""
@@ -186,6 +219,14 @@ def with_names(query: Query, labels: tuple[str, ...], classes: tuple[str, ...]) 
     named = target.model_copy(update={"probabilities": shares})
     answers = tuple(name(answer) for answer in query.answer)
     return query.model_copy(update={"answer": answers, "target": named})
+
+
+def _sampler(plan: Plan, parts: VectorParts) -> NutsSampler | None:
+    search = plan.query.search
+    if search.kernel != "nuts":
+        return None
+    assert parts.differentiable is not None, "the plan was checked"
+    return NutsSampler(parts.differentiable, parts.renderer, nuts_options(search.warmup))
 
 
 def _check_sections(name: str, query: Query) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
@@ -13,6 +14,7 @@ from harness.manifest import Made
 from harness.query import Query, RenderSection
 from harness.world_kind import WorldKind
 from inference.kernel import Metropolis
+from inference.sampler import Checkpoint, Round, rounds
 from inference.scoring import Scorer
 from inference.targets import GaussianTarget
 from inference.types import Classifier, Generator, Prior, Renderer
@@ -38,6 +40,16 @@ class OpenRenderer(Renderer[Latent], Protocol):
 
     def close(self) -> None:
         """Free what is held; a later render takes it again."""
+        ...
+
+
+class Sampler(Protocol):
+    """Steps of several chains at once."""
+
+    def __call__(
+        self, target: GaussianTarget, begin: Checkpoint[Latent], n_rounds: int
+    ) -> Iterator[Round[Latent]]:
+        """Rounds up to index n_rounds - 1, from the checkpoint on."""
         ...
 
 
@@ -85,9 +97,18 @@ class World:
     renderer: OpenRenderer
     made: Made
     size: tuple[int, int]  # of the pictures: width, height in pixels
+    sampler: Sampler | None = None  # where it is not Metropolis
+
+    def rounds(
+        self, target: GaussianTarget, begin: Checkpoint[Latent], n_rounds: int
+    ) -> Iterator[Round[Latent]]:
+        """Steps of all chains up to index n_rounds - 1, for the query's own target or a control."""
+        if self.sampler is not None:
+            return self.sampler(target, begin, n_rounds)
+        return rounds(self.kernel(target), begin, n_rounds)
 
     def kernel(self, target: GaussianTarget) -> Metropolis[Latent]:
-        """The kernel of the query, for its own target or a control."""
+        """The Metropolis kernel of the query."""
         return Metropolis(self.generator.prior, self.generator.proposal, self.scorer, target)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Generic, NamedTuple, Protocol, TypeVar
 
 import numpy as np
@@ -118,13 +118,17 @@ class State(Generic[Z]):
 
 @dataclass(frozen=True)
 class Info(Generic[Z]):
-    """What a step did: the proposed point, accepted or not; `evaluation` is None where nothing was rendered."""
+    """What a step did: the proposed point, accepted or not; `evaluation` is None where nothing was rendered.
+
+    `figures` is what the kernel says of its trajectory, nothing where it takes single steps.
+    """
 
     proposed: Z
     evaluation: Evaluation | None
     is_accepted: bool
     log_accept_ratio: float
     was_rendered: bool
+    figures: Mapping[str, float] = field(default_factory=dict)
 
 
 class Kernel(Protocol[Z]):

@@ -9,10 +9,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
+import torch
 from numpy.typing import NDArray
+from torch import Tensor
+from torch.nn.functional import logsigmoid
 
 from harness.query import Query
 from harness.vector_kind import VectorKind, VectorParts
@@ -67,5 +70,13 @@ def disk(name: str) -> VectorKind:
     return VectorKind(name, "How far out is it?", "dots", _load)
 
 
+def differentiable(z: Tensor) -> Tensor:
+    """(B, 2) -> (B, 2), as renderer and classifier together."""
+    logit = SLOPE * ((z * z).sum(-1) - FAR)
+    return logsigmoid(torch.stack([-logit, logit], dim=-1))
+
+
 def _load(query: Query) -> VectorParts:
-    return VectorParts(StandardNormal(2), DiskRenderer(), DiskClassifier(), "disk", "disk 1", (1, 1))
+    torch.set_num_threads(1)
+    parts = VectorParts(StandardNormal(2), DiskRenderer(), DiskClassifier(), "disk", "disk 1", (1, 1))
+    return replace(parts, differentiable=differentiable)
