@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from functools import cache
 
 import numpy as np
 import torch
-from scipy import stats
 from torch import Tensor
 
 from inference.importance import prior_draws
@@ -31,7 +32,7 @@ class Normal:
         return rng.standard_normal(self.d)
 
     def log_density(self, z: Floats) -> float:
-        return float(stats.norm.logpdf(z).sum())
+        return float(-0.5 * (z @ z) - 0.5 * self.d * math.log(2.0 * math.pi))
 
 
 @dataclass(frozen=True)
@@ -60,14 +61,15 @@ class LatentClassifier:
 
 @dataclass(frozen=True)
 class LinearWorld:
-    """Answers softmax(slope * z[:2], 0): "x", "y" and "neither"; saturated but for a strip of width 1 / slope."""
+    """Answers softmax(slope * (z[:2] - edge), 0): "x", "y" and "neither"; flat but for strips of width 1 / slope."""
 
     d: int = 2
     slope: float = 2.0
+    edge: float = 0.0
     labels: tuple[str, ...] = ("x", "y", "neither")
 
     def log_probs(self, z: Tensor) -> Tensor:
-        logits = torch.cat([self.slope * z[:, :2], torch.zeros_like(z[:, :1])], dim=1)
+        logits = torch.cat([self.slope * (z[:, :2] - self.edge), torch.zeros_like(z[:, :1])], dim=1)
         return logits.log_softmax(1)
 
     def density(self, target: GaussianTarget, lane: int = 4) -> Density:
@@ -83,6 +85,31 @@ class LinearWorld:
 
     def states(self, seed: int, n: int, target: GaussianTarget) -> tuple[State[Floats], ...]:
         return starts(seed, self.draws(seed, 50, target), n)
+
+
+Moments = dict[str, Callable[[Floats, Floats], Floats]]  # of zs (n, d) and log weights (n,)
+MOMENTS: Moments = {
+    "x": lambda z, w: z[:, 0],
+    "y": lambda z, w: z[:, 1],
+    "x^2": lambda z, w: z[:, 0] ** 2,
+    "xy": lambda z, w: z[:, 0] * z[:, 1],
+    "last^2": lambda z, w: z[:, -1] ** 2,
+    "log weight": lambda z, w: w,
+}
+
+
+@cache
+def exact_moments(
+    world: LinearWorld, target: GaussianTarget, around: tuple[float, float], step: float = 0.05
+) -> dict[str, float]:
+    """By quadrature over the first two coordinates; the others are N(0, 1), whatever the answers."""
+    axes = [np.linspace(center - 6.0, center + 6.0, round(12.0 / step) + 1) for center in around]
+    grid = np.stack(np.meshgrid(*axes, indexing="ij"), -1).reshape(-1, 2)
+    log_weights = target.log_weights(world.log_probs(torch.from_numpy(grid)).numpy())
+    log_density = log_weights - 0.5 * (grid**2).sum(1)
+    mass = np.exp(log_density - log_density.max())
+    found = {name: float((f(grid, log_weights) * mass).sum() / mass.sum()) for name, f in MOMENTS.items()}
+    return found if world.d == 2 else found | {"last^2": 1.0}
 
 
 def sample(
