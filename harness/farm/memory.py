@@ -14,8 +14,17 @@ def memory_mib(pid: int | None = None) -> float:
     while pids:
         one = pids.pop()
         found += _resident_mib(one)
-        pids += _children(one)
+        pids += children(one)
     return found
+
+
+def children(pid: int) -> list[int]:
+    """The processes that a process has started and not outlived."""
+    try:
+        lists = [path.read_text() for path in (PROC / str(pid) / "task").glob("*/children")]
+    except OSError:
+        return []
+    return [int(word) for text in lists for word in text.split()]
 
 
 def _resident_mib(pid: int) -> float:
@@ -24,11 +33,3 @@ def _resident_mib(pid: int) -> float:
     except (OSError, IndexError, ValueError):
         return 0.0
     return pages * os.sysconf("SC_PAGE_SIZE") / 2**20
-
-
-def _children(pid: int) -> list[int]:
-    try:
-        lists = [path.read_text() for path in (PROC / str(pid) / "task").glob("*/children")]
-    except OSError:
-        return []
-    return [int(word) for text in lists for word in text.split()]

@@ -1,0 +1,118 @@
+"""Two real workers of Ray, one of which is killed; and what is said where Ray cannot be used."""
+
+from __future__ import annotations
+
+import os
+import random
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from farm_pools import SEARCHES, add, farmed, undisturbed
+from farm_processes import WORKER, below, kill_one
+from typer.testing import CliRunner
+
+from harness.cli import app
+from harness.farm.answers import differences, identity
+from harness.farm.pool import Event, Inbox, Joined, Lost, Unfit
+from harness.farm.work import Farm
+from scenes.errors import InputError
+
+ray = pytest.importorskip("ray", reason="ray is not installed: pip install 'bayes-trex[farm]'")
+
+
+class Killing(Inbox):  # type: ignore[misc]  # SimpleQueue has no type parameters at run time
+    """An inbox that kills a worker after its first piece of work."""
+
+    def __init__(self) -> None:
+        self.events: list[Event] = []
+
+    def put(self, event: Event, block: bool = True, timeout: float | None = None) -> None:
+        if type(event).__name__ == "Answered" and not any(
+            type(e).__name__ == "Answered" for e in self.events
+        ):
+            kill_one(random.Random(1), os.getpid(), WORKER)
+        self.events.append(event)
+        super().put(event)
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory: pytest.TempPathFactory) -> list[bytes]:
+    return undisturbed(tmp_path_factory.mktemp("whole"), [SEARCHES["chains"], SEARCHES["stops when found"]])
+
+
+@pytest.fixture
+def no_ray_left() -> Iterator[None]:
+    """Whatever happened, Ray's processes end with the test."""
+    yield
+    ray.shutdown()
+    assert not below(os.getpid(), "raylet")
+
+
+@pytest.mark.usefixtures("no_ray_left")
+def test_two_workers_and_a_kill(tmp_path: Path, whole: list[bytes]) -> None:
+    from harness.farm.pool_ray import RayPool
+    from harness.farm.ray_cluster import Cluster
+
+    entries = add(tmp_path, [SEARCHES["chains"], SEARCHES["stops when found"]])
+    pool = RayPool(tmp_path / "runs", 2, Cluster(None, 2, None))
+    farm = Farm(tmp_path / "runs", pool, lambda _: None, 60.0)
+    farm._inbox = farm._scheduler._inbox = inbox = Killing()
+    assert farm.run(until_empty=True).done == 2
+    assert farmed(tmp_path, entries) == whole
+    names = [event.worker for event in inbox.events if isinstance(event, Joined)]
+    assert len(names) >= 2 and sum(isinstance(event, Lost) for event in inbox.events) == 1
+    logs = list((tmp_path / "runs" / "logs").glob("worker-*.jsonl"))
+    assert logs, "each worker logs its work"
+    assert not (tmp_path / "runs" / ".farm").exists() or not list((tmp_path / "runs" / ".farm").iterdir())
+
+
+def test_a_worker_of_another_version_is_told_apart() -> None:
+    here = identity()
+    assert differences(here, dict(here)) == ""
+    assert "assets is 0, here it is" in differences(here, {**here, "assets": "0"})
+    assert "numpy is None" in differences(here, {key: value for key, value in here.items() if key != "numpy"})
+
+
+def test_such_a_worker_is_not_used() -> None:
+    from concurrent.futures import Future
+
+    from harness.farm.pool_ray import Place, RayPool
+    from harness.farm.ray_cluster import Cluster
+    from harness.farm.ray_worker import Hello
+
+    pool = RayPool(Path("runs"), 2, Cluster(None, 2, None))
+    pool._inbox = inbox = Inbox()
+    place = pool._places["0-0"] = Place(0, None, 0)
+    future: Future[Hello] = Future()
+    future.set_result(Hello("far", 7, {**identity(), "assets": "0"}))
+    pool._greeted(place, future)
+    event = inbox.get_nowait()
+    assert isinstance(event, Unfit) and "on far, assets is 0" in event.why
+
+
+@pytest.mark.parametrize(
+    ("options", "told"),
+    [
+        (["--workers", "1", "--address", "127.0.0.1:9"], "nothing answers at 127.0.0.1:9"),
+        (["--workers", "1", "--address", "ray://127.0.0.1:9"], "nothing answers at ray://127.0.0.1:9"),
+        (["--workers", "1", "--address", "nonsense"], "'nonsense' is no address"),
+        (["--workers", "1", "--address", "host:99999"], "is no address"),
+        (["--address", "auto"], "give --workers N too"),
+        (["--workers", "1", "--ray-temp", "/tmp/" + "x" * 50], "too long for sockets"),
+    ],
+)
+def test_what_cannot_be_is_said_before_anything_begins(options: list[str], told: str, tmp_path: Path) -> None:
+    result = CliRunner().invoke(app, ["work", "--until-empty", "--runs", str(tmp_path / "runs"), *options])
+    assert result.exit_code == 2, result.output
+    assert told in result.output
+
+
+def test_ray_that_is_not_installed_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
+    import sys
+
+    from harness.farm.ray_cluster import import_ray
+
+    monkeypatch.setitem(sys.modules, "ray", None)
+    with pytest.raises(InputError, match=r"pip install 'bayes-trex\[farm\]'"):
+        import_ray(is_local=True)
