@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 import tempfile
@@ -23,7 +24,7 @@ preset = "fake"
 
 
 def queue() -> None:
-    """Wall-clock seconds of each command, the start of Python included; other work may run beside."""
+    """Seconds and CPU seconds of each command, the start of Python included; other work may run beside."""
     with tempfile.TemporaryDirectory() as place:
         query, runs = Path(place) / "query.toml", Path(place) / "runs"
         query.write_text(QUERY, encoding="utf-8")
@@ -36,7 +37,14 @@ def queue() -> None:
 
 
 def _timed(command: str, *words: str) -> None:
-    began = time.perf_counter()
+    began, used = time.perf_counter(), _cpu_s()
     trex = [sys.executable, "-m", "harness.cli", "queue", command, *words]
     subprocess.run(trex, check=True, stdout=subprocess.DEVNULL)
     show(f"queue.{command}_{ENTRIES}_s", time.perf_counter() - began, "s")
+    show(f"queue.{command}_{ENTRIES}_cpu_s", _cpu_s() - used, "CPU s")
+
+
+def _cpu_s() -> float:
+    """Seconds that the processes that have ended have computed."""
+    times = os.times()
+    return times.children_user + times.children_system
