@@ -18,6 +18,7 @@ from artifacts.weights import (
     write_safetensors,
 )
 from clevr_models.relation_network import RelationNetwork
+from clevr_models.relation_vocabulary import how_found
 from scenes.errors import InputError, unknown
 
 REPOSITORY = "https://github.com/mesnico/RelationNetworks-CLEVR"
@@ -89,6 +90,7 @@ def _convert(variant: str, release: Release, original: Path, cache: Path) -> Pat
         "source_sha256": release.sha256,
         "license": "MIT, Copyright (c) 2018 Nicola Messina",
         "repository": REPOSITORY,
+        "words": how_found(),
     }
     write_safetensors(path, state, card)
     return path

@@ -14,7 +14,7 @@ from __future__ import annotations
 import argparse
 import itertools
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -30,6 +30,14 @@ from clevr_models.vocabulary_questions import Answered, large_counts, phrase_que
 
 SEED = 20170214
 OPEN_ANSWERS = ("7", "8", "9", "10")
+CERTAIN = 3.0  # log likelihood, odds of 20 to 1: below it the questions alone do not settle an index
+METHOD = (
+    "For each open word and each open index the log likelihood of up to {most} answered questions that hold the word "
+    "is summed over both released networks, on official pictures with scenes ({published} published questions, the "
+    "others phrased from the scenes). Words that only occur together take consecutive indices; 10 times the cosine of "
+    "the embedding with that of a word of the same use breaks what is left. The best assignment is taken until nothing "
+    "changes. A margin is the score lost when the word is barred from its index."
+)
 NOTE = (
     "Index by first appearance in CLEVR_train_questions.json, lower case, punctuation as tokens, 0 = padding. "
     "1-70 follow from the first training questions (nouns and attribute words confirmed by behaviour). The other "
@@ -89,10 +97,18 @@ def load_networks(weights: Path) -> dict[str, RelationNetwork]:
     return networks
 
 
-def write_vocabulary(path: Path, words: Words, answers: Sequence[str]) -> None:
-    """The vocabulary as facts: words and answers by index, and how they were found."""
+def uncertain(likelihood_margins: Mapping[str, float]) -> list[str]:
+    """The words whose index answered questions alone do not settle."""
+    return sorted(word for word, margin in likelihood_margins.items() if margin < CERTAIN)
+
+
+def write_vocabulary(
+    path: Path, words: Words, answers: Sequence[str], found: Mapping[str, object] | None = None
+) -> None:
+    """The vocabulary as facts: words and answers by index, and how they were found, with the figures in `found`."""
     record = {
         "note": NOTE,
+        "found": dict(found or {}),
         "question_token_to_idx": dict(sorted(words.items(), key=lambda item: item[1])),
         "answer_token_to_idx": {answer: output + 1 for output, answer in enumerate(answers)},
     }
@@ -115,23 +131,26 @@ def recover(data: Path, weights: Path, start: Path, most: int, out: Path | None)
             "questions by word": {word: len(some) for word, some in questions.items()},
         }
     )
-    _say({"indices": {word: found.words[word] for word in OPEN}})
-    _say({"margins": _rounded(found.margins)})
-    _say({"margins in log likelihood alone": _rounded(found.likelihood_margins)})
     outputs, margin = settle_answers(jury, large_counts(rng, data), found.words)
-    _say(
-        {
-            "answers": {a: output + 1 for a, output in outputs.items()},
-            "margin in log likelihood": round(margin, 1),
-        }
-    )
     official = [q for q in published if "CLOSURE" not in q.source]
-    for name, words in (("before", vocabulary.words), ("after", found.words)):
-        _say({f"official questions right {name}": jury.right(official, words), "of": len(official)})
+    figures: dict[str, object] = {
+        "method": METHOD.format(most=most, published=len(published)),
+        "indices": {word: found.words[word] for word in OPEN},
+        "margins": _rounded(found.margins),
+        "margins in log likelihood alone": _rounded(found.likelihood_margins),
+        "not settled by questions alone": uncertain(found.likelihood_margins),
+        "answers": {answer: output + 1 for answer, output in outputs.items()},
+        "margin of the answers in log likelihood": round(margin, 1),
+        "official questions": len(official),
+        "right before, by network": jury.right(official, vocabulary.words),
+        "right after, by network": jury.right(official, found.words),
+        "held out": held_out(jury, kinship, questions, vocabulary.words),
+    }
+    for name, figure in figures.items():
+        _say({name: figure})
     if out is not None:
         places = {**jury.outputs, **outputs}
-        write_vocabulary(out, found.words, sorted(places, key=lambda answer: places[answer]))
-    _say({"held out": held_out(jury, kinship, questions, vocabulary.words)})
+        write_vocabulary(out, found.words, sorted(places, key=lambda answer: places[answer]), figures)
 
 
 def _rounded(margins: dict[str, float]) -> dict[str, float]:

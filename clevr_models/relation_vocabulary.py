@@ -65,3 +65,9 @@ def read_vocabulary(path: Path) -> RelationVocabulary:
 def relation_vocabulary() -> RelationVocabulary:
     """The vocabulary that comes with this package."""
     return read_vocabulary(FILE)
+
+
+def how_found() -> dict[str, object]:
+    """How the words' numbers were found, with margins and what stays uncertain: for the card of the weights."""
+    data = cast(dict[str, object], json.loads(FILE.read_text()))
+    return {"note": data["note"], **cast(dict[str, object], data["found"])}

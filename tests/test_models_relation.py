@@ -11,12 +11,13 @@ from official_clevr import data_file
 from PIL import Image
 from relation_reference import Reading, random_state, reference_logits
 
+from artifacts.weights import read_card
 from clevr_models.answers import ANSWERS
 from clevr_models.fetch import fetch_relation_network
 from clevr_models.question import Question
 from clevr_models.relation_model import RelationModel, load_relation_model
 from clevr_models.relation_network import QUESTION_LAYERS, RelationNetwork, squeeze
-from clevr_models.relation_vocabulary import relation_vocabulary
+from clevr_models.relation_vocabulary import how_found, relation_vocabulary
 from scenes.errors import InputError, ModelError
 
 torch.set_num_threads(1)
@@ -146,6 +147,7 @@ def test_the_released_weights_answer_clevr_s_own_questions(
     root, weights = data_file("CLEVR_v1.0"), data_file("models/relation_network")
     cache = tmp_path_factory.mktemp("models")
     fetch_relation_network(weights, cache)
+    assert read_card(cache / f"relation-network-{variant}.safetensors")["words"] == how_found()
     model = load_relation_model(cache / f"relation-network-{variant}.safetensors", variant)
     asked = [
         (root / "images" / q["split"] / q["image_filename"], q["question"], q["answer"])

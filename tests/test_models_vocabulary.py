@@ -5,14 +5,22 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from pathlib import Path
+from typing import cast
 
 import numpy as np
 import pytest
 import torch
 from official_clevr import data_file
 
-from clevr_models.recover_vocabulary import OPEN_ANSWERS, choose, settle_answers, write_vocabulary
-from clevr_models.relation_vocabulary import FILE, read_vocabulary, relation_vocabulary
+from clevr_models.recover_vocabulary import (
+    CERTAIN,
+    OPEN_ANSWERS,
+    choose,
+    settle_answers,
+    uncertain,
+    write_vocabulary,
+)
+from clevr_models.relation_vocabulary import FILE, how_found, read_vocabulary, relation_vocabulary
 from clevr_models.vocabulary_assignment import OPEN, PAIRS, SINGLES, Words, assign, best, kinship_scores
 from clevr_models.vocabulary_assignment import Scores as Evidence
 from clevr_models.vocabulary_likelihood import split_words
@@ -140,6 +148,16 @@ def test_phrased_questions_have_the_words_and_the_truth(folder: Path) -> None:
     assert {q.answer for q in asked if q.text.startswith("Are any")} == {"yes", "no"}
     assert {q.answer for q in large_counts(rng, folder)} <= {"7", "8", "9"} and large_counts(rng, folder)
     assert len(read_scenes(folder)) == 1
+
+
+def test_the_card_says_how_the_words_were_found_and_which_stay_uncertain() -> None:
+    found, words = how_found(), relation_vocabulary().words
+    margins = cast(dict[str, float], found["margins in log likelihood alone"])
+    assert found["indices"] == {word: words[word] for word in OPEN}
+    assert set(margins) == set(cast(dict[str, float], found["margins"])) == set(OPEN)
+    assert found["not settled by questions alone"] == uncertain(margins)
+    assert uncertain({"less": CERTAIN, "another": CERTAIN - 0.1, "has": -11.3}) == ["another", "has"]
+    assert "likelihood" in str(found["method"]) and "recovered by" in str(found["note"])
 
 
 def test_the_package_s_words_are_those_at_hand_with_only_open_ones_moved() -> None:
