@@ -19,7 +19,7 @@ from served import Site, served
 from typer.testing import CliRunner
 
 from harness.cli import app
-from harness.farm import queue, serve_guard
+from harness.farm import queue, serve_app, serve_guard
 from harness.farm.serve import allow_many_connections, check_address
 from harness.farm.serve_files import open_below
 from harness.farm.status import read_run_status
@@ -112,8 +112,6 @@ def test_links_in_a_run_folder_lead_nowhere(site: Site, runs: Path) -> None:
 
 def test_a_page_that_follows_links_would_be_caught(runs: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Planted: files are opened by their path, as they are elsewhere."""
-    from harness.farm import serve_app
-
     monkeypatch.setattr(serve_app, "open_below", lambda runs, *names: runs.joinpath(*names).open("rb"))
     with served(runs) as site:
         assert site.get(f"/runs/{folder_of(runs, 'queued')}/report").text == SECRET
@@ -310,6 +308,18 @@ def test_a_broken_queue_tells_the_visitor_nothing(tmp_path: Path) -> None:
     with served(runs) as site:
         answer = site.get("/")
         assert answer.status == 503 and str(runs) not in answer.text
+        assert "200 OK" in site.raw(b"GET /events HTTP/1.1\r\nHost: localhost\r\n\r\n").decode()
+
+
+def test_a_mistake_of_ours_tells_the_visitor_nothing(runs: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(*_: object) -> str:
+        raise ZeroDivisionError(SECRET)
+
+    monkeypatch.setattr(serve_app, "queue_page", fail)
+    with served(runs) as site:
+        answer = site.get("/")
+        assert (answer.status, answer.text) == (500, "Internal Server Error")
+        assert "frame-ancestors 'none'" in answer.headers["content-security-policy"]
 
 
 def test_an_empty_runs_folder(tmp_path: Path) -> None:

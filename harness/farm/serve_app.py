@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import AsyncIterator, Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import Annotated
 from urllib.parse import parse_qs
@@ -26,6 +27,7 @@ from scenes.errors import TrexError
 
 STATIC = {"serve.css": "text/css", "serve.js": "text/javascript"}
 RENEW_S = 1.0  # between two looks at the runs folder, however many are watching
+QUIET = 15  # looks without any change, after which the line is shown to be alive
 FORM_BYTES = 4096  # of a login
 SESSION_S = 12 * 3600
 Clock = Callable[[], float]
@@ -49,17 +51,16 @@ class Watched:
             return self._seen
 
 
-def make_app(runs: Path, access: Access, clock: Clock = time.time) -> FastAPI:
+def make_app(runs: Path, access: Access, clock: Clock = time.time) -> Guard:
     """All pages of a runs folder, behind the guard."""
     app = FastAPI(openapi_url=None, docs_url=None, redoc_url=None, redirect_slashes=False)
-    app.add_middleware(Guard, access=access)
     for kind in (HTTPException, RequestValidationError):
         app.add_exception_handler(kind, _not_found)
     app.add_exception_handler(TrexError, _trouble)
     _add_pages(app, runs, Watched(runs, clock), clock)
     _add_files(app, runs)
     _add_login(app, access)
-    return app
+    return Guard(app, access)
 
 
 def _add_pages(app: FastAPI, runs: Path, watched: Watched, clock: Clock) -> None:
@@ -131,11 +132,15 @@ async def _events(watched: Watched) -> AsyncIterator[str]:
     """Server-sent events: the live part of the page when it changes, and a comment now and then."""
     before, quiet = "", 0
     while True:
-        now = live_json(await watched.look())
-        quiet += 1
-        if now != before or quiet >= 15:
-            yield f"data: {now}\n\n" if now != before else ": still here\n\n"
-            before, quiet = now, 0
+        with suppress(TrexError):  # the queue cannot be read at this moment
+            now = live_json(await watched.look())
+            quiet = 0 if now != before else quiet + 1
+            if now != before:
+                yield f"data: {now}\n\n"
+            before = now
+        if quiet == QUIET:
+            quiet = 0
+            yield ": still here\n\n"
         await asyncio.sleep(RENEW_S)
 
 
