@@ -26,6 +26,7 @@ from inference.types import Draw, Floats
 from scenes.errors import InputError
 
 EXPERIMENTS = RUNS / "experiments"
+HARDER = "-harder"  # ends the folder of a cell that was searched once more
 PICTURES = 12  # of a cell
 SHOWN_DRAWS = 200  # of a weighted prior batch, drawn again by their weights
 SHOW_STREAM = 2000  # draws nothing that a search draws
@@ -112,23 +113,34 @@ def run_experiment(
     """
     path = experiment_path(name)
     experiment = read_experiment(path)
-    chosen = _chosen(experiment, only)
+    chosen = [
+        cell._replace(ways=tuple((*way, *overrides) for way in cell.ways))
+        for cell in _chosen(experiment, only)
+    ]
     query = path.parent / experiment.query
     folder = out or EXPERIMENTS / path.stem
-    options = [(*cell.overrides, *overrides) for cell in chosen]
     for words in dict.fromkeys([*experiment.train, *(w for cell in chosen for w in cell.section.train)]):
         train(words)
-    for one in options:
-        check(query, one)
-    baselines = _test_set(query, options, dataset)
+    for way in (way for cell in chosen for way in cell.ways):
+        check(query, way)
+    baselines = _test_set(query, [cell.ways[0] for cell in chosen], dataset)
     results = []
-    for number, (cell, one) in enumerate(zip(chosen, options, strict=True)):
+    for number, cell in enumerate(chosen):
         tell(cell, number, len(chosen))
-        place = folder / cell.name
-        if not _is_done(place, query, one):
-            find(query, one, place, progress(), lambda _: None)
-        results.append(replace(read_cell(cell, place), test_set=baselines[number]))
+        results.append(replace(_carry_out(cell, query, folder, progress), test_set=baselines[number]))
     return Outcome(path.stem, folder, experiment, tuple(results))
+
+
+def _carry_out(cell: Cell, query: Path, folder: Path, progress: Callable[[], Progress]) -> CellResult:
+    """The result of the first way that finds anything, or else of the last."""
+    for number, way in enumerate(cell.ways):
+        place = folder / (cell.name + number * HARDER)
+        if not _is_done(place, query, way):
+            find(query, way, place, progress(), lambda _: None)
+        result = read_cell(cell, place)
+        if result.is_found:
+            break
+    return result
 
 
 def read_cell(cell: Cell, place: Path) -> CellResult:

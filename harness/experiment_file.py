@@ -44,7 +44,8 @@ class CellSection(Section):
 class Experiment(Section):
     """`query` lies beside the experiment. `pairs` asks for every two of these answers, one cell each.
 
-    `found_published`: how many cells the publication found. `latents`: cells whose latents are drawn in the plane.
+    `harder`: what a cell sets in which nothing was found, to be searched once more. `found_published`: how many cells
+    the publication found. `latents`: cells whose latents are drawn in the plane.
     """
 
     title: str
@@ -52,6 +53,7 @@ class Experiment(Section):
     form: Literal["table", "matrix", "strip"] = "table"
     query: str
     set: Settings = Field(default_factory=dict)
+    harder: Settings = Field(default_factory=dict)
     train: Texts = ()
     cells: tuple[CellSection, ...] = ()
     pairs: Texts = ()
@@ -60,10 +62,10 @@ class Experiment(Section):
 
 
 class Cell(NamedTuple):
-    """A cell with the `--set` options that make its query from the experiment's."""
+    """A cell with the `--set` options that make its query; the later ways are for where the earlier found nothing."""
 
     section: CellSection
-    overrides: tuple[str, ...]
+    ways: tuple[tuple[str, ...], ...]
 
     @property
     def name(self) -> str:
@@ -104,7 +106,13 @@ def cells(experiment: Experiment) -> tuple[Cell, ...]:
         CellSection(name=f"{one}-{other}", set={"answer": (one, other)})
         for one, other in combinations(experiment.pairs, 2)
     ]
-    return tuple(Cell(one, _overrides(experiment.set | one.set)) for one in (*experiment.cells, *of_pairs))
+    return tuple(Cell(one, _ways(experiment, one)) for one in (*experiment.cells, *of_pairs))
+
+
+def _ways(experiment: Experiment, cell: CellSection) -> tuple[tuple[str, ...], ...]:
+    first = experiment.set | cell.set
+    ways = (first, first | experiment.harder) if experiment.harder else (first,)
+    return tuple(_overrides(settings) for settings in ways)
 
 
 def _overrides(settings: Settings) -> tuple[str, ...]:

@@ -34,6 +34,9 @@ cells = [
 
 [set]
 "search.seed" = 3
+
+[harder]
+"search.steps" = 6
 """
 
 
@@ -59,8 +62,9 @@ def outcome(folder: Path) -> Outcome:
 def test_every_cell_asks_the_query_with_its_own_settings(folder: Path) -> None:
     found = cells(read_experiment(folder / "counts.toml"))
     assert [cell.name for cell in found] == ["one", "nine", "1-2"]
-    assert found[0].overrides == ("search.seed=3", 'answer="1"', "search.steps=0")
-    query = read_query(folder / "query.toml", (*found[2].overrides, 'target.kind="ambiguous"'))
+    assert found[0].ways[0] == ("search.seed=3", 'answer="1"', "search.steps=0")
+    assert found[0].ways[1] == (*found[0].ways[0][:2], "search.steps=6")
+    query = read_query(folder / "query.toml", (*found[2].ways[0], 'target.kind="ambiguous"'))
     assert query.answer == ("1", "2") and query.search.seed == 3
 
 
@@ -83,6 +87,12 @@ def test_prior_draws_stand_for_the_level_set_by_their_weights(outcome: Outcome) 
     assert result.is_weighted
     assert result.probs.mean() == pytest.approx(float(weights @ probs), abs=0.01)
     assert abs(result.probs.mean() - probs.mean()) > 0.1
+
+
+def test_where_nothing_is_found_it_is_searched_once_more(outcome: Outcome) -> None:
+    places = {path.name for path in outcome.folder.iterdir() if path.is_dir()}
+    assert places == {"one", "nine", "nine-harder"}
+    assert outcome.results[1].manifest.query.search.steps == 6
 
 
 def test_a_finished_cell_is_read_and_a_missing_one_is_run(
@@ -159,5 +169,5 @@ def test_unknown_names_are_answered_with_those_there_are(folder: Path) -> None:
 def test_every_cell_of_the_experiments_here_is_a_query(path: Path) -> None:
     experiment = read_experiment(path)
     for cell in cells(experiment):
-        query = read_query(path.parent / experiment.query, cell.overrides)
+        query = [read_query(path.parent / experiment.query, way) for way in cell.ways][-1]
         assert not cell.section.published or len(cell.section.published) == max(1, len(query.answer))
