@@ -14,7 +14,8 @@ from benchmarks.released_models import released
 from benchmarks.rendering import costs, memory, quality, scoring, throughput
 
 PARTS = {
-    part.__name__: part for part in (overhead, queue, scoring, released, nuts, throughput, memory, quality, costs)
+    part.__name__: part
+    for part in (overhead, queue, scoring, released, nuts, throughput, memory, quality, costs)
 }
 
 

@@ -65,6 +65,8 @@ def test_the_queue_and_a_run(site: Site, runs: Path) -> None:
     assert f"/runs/{folder_of(runs, 'done')}/report" in page.text
     run = site.get(f"/runs/{folder_of(runs, 'done')}").text
     assert "Latest pictures" in run and str(runs) not in run
+    assert 'http-equiv="refresh"' not in run
+    assert 'http-equiv="refresh"' in site.get(f"/runs/{folder_of(runs, 'running')}").text
     picture = run.split('<img src="')[1].split('"')[0]
     assert site.get(picture).headers["content-type"] == "image/png"
     assert site.get(picture).text.startswith("\ufffdPNG")
