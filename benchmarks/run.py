@@ -7,6 +7,7 @@ import sys
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")  # scoring beside Blender; see docs/PERFORMANCE.md
 
+from benchmarks.farm import farm, farm_simulation
 from benchmarks.nuts import nuts
 from benchmarks.overhead import overhead
 from benchmarks.queue import queue
@@ -15,7 +16,19 @@ from benchmarks.rendering import costs, memory, quality, scoring, throughput
 
 PARTS = {
     part.__name__: part
-    for part in (overhead, queue, scoring, released, nuts, throughput, memory, quality, costs)
+    for part in (
+        overhead,
+        queue,
+        farm,
+        farm_simulation,
+        scoring,
+        released,
+        nuts,
+        throughput,
+        memory,
+        quality,
+        costs,
+    )
 }
 
 

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 from farm_pools import add, farmed, undisturbed
-from farm_processes import HEAD, WORKER, kill_one, n_draws, start_work, wait_for
+from farm_processes import HEAD, WORKER, below, kill_one, n_draws, start_work, wait_for
 
 from harness.farm import queue
 
@@ -42,6 +42,7 @@ def test_forty_queries_survive_every_kill(tmp_path: Path) -> None:
     for moment, kill in zip(moments, kills, strict=True):
         wait_for(lambda moment=moment: n_draws(tmp_path / "runs") >= moment)  # type: ignore[misc]
         print(f"{time.monotonic() - began:.0f} s, {moment} of {total} draws: kill -9 of {kill}", flush=True)
+        wait_for(lambda: below(process.pid, WORKER))  # noqa: B023  # a head that has come up, with somebody at work
         if kill == "work":
             process.send_signal(signal.SIGKILL)
             process.wait()

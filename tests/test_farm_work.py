@@ -4,9 +4,13 @@ import os
 from pathlib import Path
 
 import pytest
+import torch
 from farm_pools import SEARCHES, ChaosPool, add, farmed, new_worker, undisturbed, work
+from harness_runs import draws, write_query
 
+from harness import find as finding
 from harness.farm.pool_here import PoolHere
+from harness.progress import Silent
 
 
 @pytest.fixture(autouse=True)
@@ -34,3 +38,30 @@ def test_workers_that_get_lost_answer_late_and_twice(size: int, tmp_path: Path, 
     assert work(tmp_path, pool).done == len(entries)
     assert farmed(tmp_path, entries) == whole
     assert pool.losses and pool.doubles and pool.late
+
+
+DISK = """
+answer = "far"
+[generator]
+name = "toy_disk:disk"
+[target]
+kind = "threshold"
+threshold = 0.9
+width = 0.02
+[search]
+kernel = "nuts"
+warmup = 28
+steps = 50
+chains = 2
+prior_scenes = 40
+common_rate = 1.0
+"""
+
+
+def test_nuts_too(tmp_path: Path) -> None:
+    """A gradient's last bits depend on a chain's place in the batch, and a warmup is made anew where it is cut."""
+    torch.set_num_threads(1)  # several on a busy machine wait for one another
+    entries = add(tmp_path, [()], text=DISK)
+    assert work(tmp_path, ChaosPool(new_worker(tmp_path), 2, seed=0)).done == 1
+    found = finding.find(write_query(tmp_path, DISK), (), tmp_path / "whole", Silent(), lambda _: None)
+    assert farmed(tmp_path, entries) == [draws(found.folder)]

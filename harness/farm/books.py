@@ -36,7 +36,10 @@ class Group:
 
 
 class ChainBook:
-    """The rounds of one phase from a checkpoint on, by segments of `steps` of `together` chains each."""
+    """The rounds of one phase from a checkpoint on, by segments of `steps` of `together` chains each.
+
+    The first `uncut` steps are one segment.
+    """
 
     def __init__(
         self,
@@ -48,9 +51,10 @@ class ChainBook:
         *,
         steps: int,
         together: int,
+        uncut: int = 0,
     ) -> None:
         self._run, self._phase, self._target = run, phase, target
-        self._done, self._end, self._steps = begin.next_index, end, steps
+        self._done, self._end, self._steps, self._uncut = begin.next_index, end, steps, uncut
         numbers = range(len(begin.states))
         self._groups = [
             Group(
@@ -102,7 +106,7 @@ class ChainBook:
 
     def _segment(self, group: Group) -> ChainSegment:
         begin = Checkpoint(group.states, group.rngs, group.at)
-        end = min(self._end, group.at + self._steps)
+        end = min(self._end, max(group.at + self._steps, self._uncut))
         return ChainSegment(self._run, self._phase, self._target, group.chains, begin, end)
 
 

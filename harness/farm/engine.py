@@ -7,13 +7,15 @@ from pathlib import Path
 
 from harness.farm.books import ChainBook, PriorBook
 from harness.farm.desk import Desk
-from harness.farm.segments import PRIOR_SCENES, STEPS, Opening, Segment
+from harness.farm.segments import ALL, PRIOR_SCENES, STEPS, Opening, Segment
 from harness.latents import Latent
 from harness.manifest import Manifest, parse_manifest
 from harness.records import Record, from_line
+from harness.run_folder import RunFolder
 from inference.sampler import Checkpoint
 from inference.targets import GaussianTarget
 
+NUTS = "nuts"
 Accept = Callable[[Segment, Sequence[Record]], None]
 
 
@@ -21,12 +23,16 @@ class FarmEngine:
     """Carries a run out by the workers of a farm; see harness/engine.py for what it promises.
 
     A worker steps `together` chains at once. `spread` segments of prior scenes may be out beyond what the search has
-    asked for: where it then stops they were in vain.
+    asked for: where it then stops they were in vain. NUTS steps all chains together, since the last bits of a gradient
+    depend on a chain's place among them, and its warmup in one piece, since it is made anew where it is cut.
     """
 
-    def __init__(self, desk: Desk, job: str, run: Path, *, together: int, spread: int) -> None:
-        self._desk, self._job, self._run = desk, job, run
-        self._together, self._ahead = together, spread * PRIOR_SCENES
+    def __init__(self, desk: Desk, job: str, folder: RunFolder, *, together: int, spread: int) -> None:
+        search = folder.manifest.query.search
+        is_nuts = search.kernel == NUTS
+        self._desk, self._job, self._run = desk, job, folder.path
+        self._together, self._ahead = ALL if is_nuts else together, spread * PRIOR_SCENES
+        self._uncut = search.warmup if is_nuts else 0
         self._prior: PriorBook | None = None
 
     def prior(self, indices: range, most: int) -> Iterator[Sequence[Record]]:
@@ -48,7 +54,9 @@ class FarmEngine:
     ) -> Iterator[Sequence[Record]]:
         """See `Engine`."""
         self._desk.withdraw(self._job)
-        book = ChainBook(self._run, phase, target, begin, n_rounds, steps=STEPS, together=self._together)
+        book = ChainBook(
+            self._run, phase, target, begin, n_rounds, steps=STEPS, together=self._together, uncut=self._uncut
+        )
         try:
             while not book.is_whole:
                 self._desk.put(self._job, book.due())

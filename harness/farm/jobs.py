@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import threading
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -16,6 +17,7 @@ from harness.run_folder import RunFolder, begin, is_run, open_run
 from scenes.errors import TrexError
 
 log = logging.getLogger(__name__)
+MakeEngine = Callable[[RunFolder], FarmEngine]
 
 
 class Dropped(Exception):
@@ -49,13 +51,13 @@ class Job:
         return self.thread is not None and not self.thread.is_alive()
 
 
-def begin_job(desk: Desk, name: str, run: Path, priority: int, engine: FarmEngine) -> Job:
+def begin_job(desk: Desk, name: str, run: Path, priority: int, make_engine: MakeEngine) -> Job:
     """Carry a queued run out, from where it stands to its report, in a thread of its own."""
     job = Job(name, run)
 
     def work() -> None:
         try:
-            carry_run(desk, name, run, engine, job.progress)
+            carry_run(desk, name, run, make_engine, job.progress)
         except (TrexError, Dropped) as error:
             job.error = error
         except Exception as error:
@@ -70,10 +72,10 @@ def begin_job(desk: Desk, name: str, run: Path, priority: int, engine: FarmEngin
     return job
 
 
-def carry_run(desk: Desk, name: str, run: Path, engine: FarmEngine, progress: Progress) -> None:
+def carry_run(desk: Desk, name: str, run: Path, make_engine: MakeEngine, progress: Progress) -> None:
     """A queued run, begun or gone on with, to its report."""
     with _opened(desk, name, run) as folder:
-        carry_out(engine, folder, progress)
+        carry_out(make_engine(folder), folder, progress)
 
 
 def _opened(desk: Desk, name: str, run: Path) -> RunFolder:

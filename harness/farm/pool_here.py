@@ -10,9 +10,9 @@ from queue import SimpleQueue
 from harness.farm.answers import Trouble
 from harness.farm.desk import Ticket
 from harness.farm.pool import Answered, Inbox, Joined
+from harness.farm.segments import ALL
 from harness.farm.worker import Worker
 
-ALL = 1 << 20  # chains: a query has fewer
 NAME = "here"
 
 

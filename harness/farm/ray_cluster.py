@@ -19,6 +19,7 @@ LONGEST = 40  # characters of a temporary folder: the path of a socket in it has
 STORE_BYTES = 80 << 20  # Ray's least; what goes between us and the workers is small
 CONNECT_S = 2.0
 PROBE_S = 5.0
+STARTS = 3  # of Ray on this machine, before that is given up
 CLIENT_PORT = 10001  # Ray's own default
 INSTALL = "install it: pip install 'bayes-trex[farm]'"
 # No reports to Ray's makers; a cluster of this machine alone listens on the loopback address alone.
@@ -48,12 +49,11 @@ class Cluster:
     def connect(self) -> None:
         """Be connected; starting Ray takes 5 to 15 s. RunError where it does not come up."""
         ray = import_ray(is_local=self.is_local)
-        try:
-            with _own_signals():
-                ray.init(**self._settings())
-        except (RuntimeError, ConnectionError, OSError, TimeoutError, ImportError, AssertionError) as error:
-            where = f"on {self._address}" if self._address else "on this machine"
-            raise RunError(f"Ray cannot be used {where}: {error}; see docs/FARM.md") from error
+        failures: list[str] = []
+        while not self._connected(ray, failures):
+            if len(failures) >= (STARTS if self.is_local else 1):
+                where = f"on {self._address}" if self._address else f"on this machine, tried {STARTS} times"
+                raise RunError(f"Ray cannot be used {where}: {failures[-1]}; see docs/FARM.md")
         self._head = ray.get_runtime_context().gcs_address
 
     def is_alive(self) -> bool:
@@ -70,6 +70,16 @@ class Cluster:
         if self._own_temp and self._temp is not None:
             shutil.rmtree(self._temp, ignore_errors=True)
             self._temp = None
+
+    def _connected(self, ray: ModuleType, failures: list[str]) -> bool:
+        try:
+            with _own_signals():
+                ray.init(**self._settings())
+        except (RuntimeError, ConnectionError, OSError, TimeoutError, ImportError, AssertionError) as error:
+            failures.append(str(error))
+            ray.shutdown()
+            return False
+        return True
 
     def _settings(self) -> dict[str, object]:
         common: dict[str, object] = {"log_to_driver": False, "logging_level": "ERROR"}

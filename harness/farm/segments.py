@@ -14,6 +14,7 @@ from inference.sampler import Checkpoint
 from inference.targets import GaussianTarget
 from inference.types import PRIOR_CHAIN
 
+ALL = 1 << 20  # chains: a query has fewer
 PRIOR_SCENES = 8  # in one segment
 STEPS = 16  # of each chain in one segment: some seconds at preset `fast`; what a lost worker costs at most
 

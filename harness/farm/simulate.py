@@ -157,7 +157,7 @@ def _search(desk: Desk, name: str, manifest: Manifest, scratch: Path) -> threadi
     def run() -> None:
         try:
             with create(scratch / name, "", manifest) as folder, Journal(folder) as journal:
-                engine = FarmEngine(desk, name, folder.path, together=1, spread=1)
+                engine = FarmEngine(desk, name, folder, together=1, spread=1)
                 Search(folder, engine, journal, Silent()).run()
         finally:
             desk.close(name)

@@ -19,6 +19,7 @@ from harness.farm.pool import Inbox, Pool, Woken
 from harness.farm.queue_entry import OPEN, Entry, run_path
 from harness.farm.scheduler import Scheduler
 from harness.farm.telling import Telling
+from harness.run_folder import RunFolder
 from scenes.errors import RunError, TrexError
 
 LEASE_S = 30.0  # after so long without a sign of life another `trex work` takes over
@@ -111,9 +112,13 @@ class Farm:
             self._fail(entry.id, str(error))
             return True
         self._say(f"{run}: {_words(entry)}")
-        engine = FarmEngine(self._desk, entry.id, run, together=self._pool.together, spread=self._pool.size)
-        self._jobs[entry.id] = begin_job(self._desk, entry.id, run, entry.priority, engine)
+        self._jobs[entry.id] = begin_job(
+            self._desk, entry.id, run, entry.priority, lambda folder: self._engine(entry.id, folder)
+        )
         return True
+
+    def _engine(self, name: str, folder: RunFolder) -> FarmEngine:
+        return FarmEngine(self._desk, name, folder, together=self._pool.together, spread=self._pool.size)
 
     def _reap(self) -> None:
         """Tell the queue of the searches that have ended."""

@@ -24,7 +24,6 @@ SEARCH_ONLY = {
         "prior_scenes",
         "chains",
         "steps",
-        "warmup",
         "stop_when_found",
         "common_rate",
         "control",

@@ -1,0 +1,167 @@
+"""What the farm costs beside one process, and how many workers one scheduler can keep busy."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+from statistics import fmean, median
+
+from benchmarks.figure import note, show
+from harness.farm import queue, queue_add
+from harness.farm.queue_wanted import wanted
+from harness.farm.segments import STEPS
+from harness.farm.simulate import Load, simulate
+from harness.farm.status import read_farm_statuses
+from harness.find import manifest_of
+from harness.query_file import parse_query
+from harness.wiring import make_plan, open_world
+
+PRESET = os.environ.get("TREX_BENCH_PRESET", "fast")
+CHAINS, ROUNDS = 2, 2 * STEPS
+QUERY = """
+question = "How many cubes are there?"
+answer = "1"
+[scene]
+revoke = ["cube"]
+[render]
+preset = "{preset}"
+device = "cpu"
+[search]
+prior_scenes = 8
+chains = {chains}
+steps = {steps}
+common_rate = 1.0
+control = false
+"""
+SIMULATED = """
+question = "How many red things are there?"
+answer = "1"
+[model]
+name = "fake"
+[render]
+preset = "fake"
+[search]
+prior_scenes = 16
+chains = 4
+steps = 48
+common_rate = 1.0
+control = false
+"""
+
+
+@dataclass(frozen=True)
+class Piece:
+    """A line of a worker's log: a segment's beginning and end (Unix seconds), and its renders."""
+
+    worker: str
+    begin: float
+    end: float
+    renders: int
+
+
+def farm() -> None:
+    """A query on a warm farm of 1 and of 2 workers: overhead, throughput, first render, memory."""
+    rates = {workers: _measured(workers) for workers in (1, 2)}
+    show("farm.throughput_ratio_2_to_1", rates[2] / rates[1], "")
+
+
+def farm_simulation() -> None:
+    """64 simulated workers, each faster than the last: where the scheduler's own CPU time is the limit."""
+    world = open_world(make_plan(parse_query(SIMULATED, "the benchmark's query", ()), Path()))
+    manifest = manifest_of(world, Path("query.toml"), ())
+    for workers, render_s in ((1, 0.4), (8, 0.4), (64, 0.4), (64, 0.1), (64, 0.025), (64, 0.006)):
+        note(f"simulating {workers} workers of {render_s} s a render")
+        with tempfile.TemporaryDirectory() as place:
+            load = Load(workers, render_s, queries=2 * workers)
+            out = simulate(load, manifest, world.generator.prior, Path(place))
+        name = f"farm.simulated_{workers}_workers_{render_s:g}_s"
+        show(f"{name}.renders_per_s", out.renders_per_s, "1/s")
+        show(f"{name}.share_of_ideal", out.renders_per_s * render_s / workers, "")
+        show(f"{name}.scheduler_ms_per_render", out.own_s / out.renders * 1e3, "ms")
+
+
+def _measured(workers: int) -> float:
+    """Renders a second, with all other figures shown."""
+    note(f"running a query at preset {PRESET} on a warm farm of {workers}")
+    with tempfile.TemporaryDirectory() as place, _warm_farm(Path(place), workers) as runs:
+        began = time.time()
+        pieces = _carried_out(runs, "search.seed=1")
+        memory = [worker.memory_mib for status in read_farm_statuses(runs) for worker in status.workers]
+    renders, span = sum(p.renders for p in pieces), max(p.end for p in pieces) - min(p.begin for p in pieces)
+    gaps = [
+        gap for name in {p.worker for p in pieces} for gap in _gaps([p for p in pieces if p.worker == name])
+    ]
+    each = fmean((p.end - p.begin) / p.renders for p in pieces if p.renders)
+    show(f"farm.{workers}_workers.renders_per_s", renders / span, "1/s")
+    show(f"farm.{workers}_workers.s_per_render", each, "s")
+    show(f"farm.{workers}_workers.memory_mib_per_worker", fmean(memory), "MiB")
+    first = min(pieces, key=lambda piece: piece.begin)
+    show(f"farm.{workers}_workers.first_render_s", first.begin + each - began, "s")
+    if workers == 1:  # with more, a worker also waits for others: that is no cost of the farm's
+        per_segment = median(gaps)
+        show("farm.segment_overhead_ms", per_segment * 1e3, "ms")
+        show("farm.render_overhead_ms", per_segment * len(pieces) / renders * 1e3, "ms")
+        show("farm.overhead_share", per_segment * len(pieces) / (renders * each), "")
+    return renders / span
+
+
+def _gaps(pieces: list[Piece]) -> Iterator[float]:
+    """The seconds from the end of each segment to the beginning of the next on the same worker."""
+    ordered = sorted(pieces, key=lambda piece: piece.begin)
+    for one, following in itertools.pairwise(ordered):
+        yield following.begin - one.end
+
+
+@contextmanager
+def _warm_farm(place: Path, workers: int) -> Iterator[Path]:
+    """`trex work` that has carried out a query of the same world already."""
+    query = QUERY.format(preset=PRESET, chains=CHAINS, steps=ROUNDS)
+    (place / "query.toml").write_text(query, encoding="utf-8")
+    runs = place / "runs"
+    words = [sys.executable, "-m", "harness.cli", "work", "--runs", str(runs), "--workers", str(workers)]
+    environment = {**os.environ, "RAY_worker_niceness": "0"}
+    with subprocess.Popen(words, stderr=subprocess.DEVNULL, env=environment) as process:
+        try:
+            _carried_out(runs, "search.steps=2")
+            yield runs
+        finally:
+            process.send_signal(signal.SIGTERM)
+
+
+def _carried_out(runs: Path, *overrides: str) -> list[Piece]:
+    """Queue the query so, wait for its end; the pieces of work that were done for it."""
+    (one,) = queue_add.add(runs, wanted([runs.parent / "query.toml"], (), [overrides]), 0, time.time())
+    _wait(lambda: queue.entry(runs, one.entry.id).state in ("done", "failed"))
+    assert queue.entry(runs, one.entry.id).state == "done", queue.entry(runs, one.entry.id).why
+    return [
+        piece
+        for path in (runs / "logs").glob("worker-*.jsonl")
+        for line in path.read_text(encoding="utf-8").splitlines()
+        for piece in _pieces(json.loads(line), one.entry.folder)
+    ]
+
+
+def _pieces(line: dict[str, object], folder: str) -> list[Piece]:
+    if line.get("run") != folder or line["message"] != "done" or line["work"] == "Opening":
+        return []
+    end = datetime.fromisoformat(str(line["time"])).timestamp()
+    seconds, renders = float(str(line["seconds"])), int(str(line["renders"]))
+    return [Piece(str(line["worker"]), end - seconds, end, renders)]
+
+
+def _wait(condition: Callable[[], bool], seconds: float = 900.0) -> None:
+    end = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < end, f"waited {seconds:g} s in vain"
+        time.sleep(0.05)
