@@ -10,6 +10,7 @@ from harness_runs import draws, go_on, write_query
 from scipy.stats import binom
 from test_harness_kill import in_child
 from test_harness_report import Page
+from toy_disk import DiskClassifier, DiskRenderer
 from typer.testing import CliRunner, Result
 
 from harness import find as finding
@@ -17,6 +18,7 @@ from harness.cli import app
 from harness.find import Done
 from harness.findings import Findings
 from harness.progress import Silent
+from inference.scoring import images
 
 ALPHA = 1e-5
 QUERY = """
@@ -149,3 +151,32 @@ def test_a_bad_query_is_refused_before_anything_is_written(name: str, tmp_path: 
     assert refused.exit_code == 2, refused.output
     assert part in refused.stderr and "Traceback" not in refused.stderr, refused.stderr
     assert not (tmp_path / "run").exists()
+
+
+NUTS = ["search.kernel=nuts", "search.warmup=28", "search.steps=34", "search.chains=2", "search.prior_scenes=40",
+        "target.width=0.2"]  # fmt: skip
+
+
+def test_nuts_runs_in_it_and_a_cut_run_goes_on_to_the_same_bytes(tmp_path: Path) -> None:
+    done = search(tmp_path, *NUTS)
+    whole = draws(done.folder)
+    assert any(sentence.startswith("NUTS: 12 draws of 2 chains") for sentence in done.findings.checks)
+    assert done.findings.checks[0] in done.report.read_text()
+    pictures = [picture for draw in done.findings.chains for picture in DiskRenderer().render([draw.z])]
+    scored = DiskClassifier().log_probs(images(pictures))
+    for draw, row in zip(done.findings.chains, scored, strict=True):  # it weighs what the scorer scores
+        assert draw.evaluation.log_weight == pytest.approx(done.manifest.target.log_weight(row), abs=1e-3)
+    lines = whole.splitlines(keepends=True)
+    (done.folder / "draws.jsonl").write_bytes(
+        b"".join(lines[: 40 + 2 * 31 + 1])
+    )  # in a round after the warmup
+    assert draws(go_on(done.folder).folder) == whole
+
+
+def test_nuts_needs_a_warmup_and_gradients(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    query = write_query(tmp_path, QUERY)
+    refused = trex("check", query, "--set", "search.kernel=nuts")
+    assert refused.exit_code == 2 and "warmup 0" in refused.stderr
+    monkeypatch.setattr(toy_disk, "differentiable", None)
+    refused = trex("check", query, "--set", "search.kernel=nuts", "--set", "search.warmup=50")
+    assert refused.exit_code == 2 and "needs gradients" in refused.stderr
