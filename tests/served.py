@@ -59,7 +59,10 @@ def served(runs: Path, token: str | None = None) -> Iterator[Site]:
     """The pages of a runs folder."""
     with listen("127.0.0.1", 0) as listening:
         config = uvicorn.Config(
-            make_app(runs, access_to(token)), access_log=False, log_level="error", timeout_graceful_shutdown=1
+            make_app(runs, access_to(token, "127.0.0.1")),
+            access_log=False,
+            log_level="error",
+            timeout_graceful_shutdown=1,
         )
         server = uvicorn.Server(config)
         thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]})

@@ -35,6 +35,7 @@ def serve(
     """Serve read-only pages: the queue, live runs, finished reports, and counters at /metrics."""
     from harness.farm import serve as serving
 
+    serving.check_installed()
     address = serving.check_address(host, port, token or None)
     if not runs.is_dir():
         raise InputError(f"{runs} is no folder; queue something first, or give the runs folder with --runs")

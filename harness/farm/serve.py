@@ -56,19 +56,26 @@ def listen(address: str, port: int) -> socket.socket:
     return listening
 
 
-def serve(runs: Path, listening: socket.socket, token: str | None) -> None:
-    """Answer until Ctrl-C; requests are not logged, so that no token is."""
+def check_installed() -> None:
+    """InputError where what the pages are served with is missing."""
     try:
-        import uvicorn
-
-        from harness.farm.serve_app import make_app
+        import fastapi  # noqa: F401
+        import uvicorn  # noqa: F401
     except ImportError as error:
         raise InputError(
             f"trex serve needs FastAPI and uvicorn, which are not installed: {INSTALL}"
         ) from error
+
+
+def serve(runs: Path, listening: socket.socket, token: str | None) -> None:
+    """Answer until Ctrl-C; requests are not logged, so that no token is."""
+    import uvicorn
+
+    from harness.farm.serve_app import make_app
+
     allow_many_connections()
     config = uvicorn.Config(
-        make_app(runs, access_to(token)),
+        make_app(runs, access_to(token, listening.getsockname()[0])),
         access_log=False,
         log_level="warning",
         server_header=False,
@@ -78,11 +85,11 @@ def serve(runs: Path, listening: socket.socket, token: str | None) -> None:
     uvicorn.Server(config).run(sockets=[listening])
 
 
-def access_to(token: str | None) -> Access:
-    """Whoever has the token; without one, whoever asks this machine by a name of its own."""
+def access_to(token: str | None, address: str) -> Access:
+    """Whoever has the token; without one, whoever asks this machine by its address or a name of its own."""
     from harness.farm.serve_guard import Access
 
-    return Access(token, LOOPBACK if token is None else ())
+    return Access(token, (*LOOPBACK, address) if token is None else ())
 
 
 def allow_many_connections() -> None:
