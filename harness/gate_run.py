@@ -48,7 +48,10 @@ def verify(
         raise InputError(f"--published {published} is no share of right answers; give one such as 0.936")
     asked = read_folder(folder, options)
     weights = weights_fingerprint(model.name, model.bind(_question(_readable(model, asked))))
-    path = gates_folder() / f"{short_hash(weights)}.answers.jsonl"
+    what = "\n".join([weights, *(str(picture.path.resolve()) for picture in asked.pictures)])
+    path = (
+        gates_folder() / f"{short_hash(what)}.answers.jsonl"
+    )  # another measurement of it may run beside this
     rows = _answer(model, path, asked, tell)
     gate = _gate(model.name, weights, asked, rows, published)
     if gate.official:

@@ -207,6 +207,27 @@ def test_a_stopped_measurement_goes_on_and_asks_nothing_twice(
     assert not list(gates_folder().glob("*.jsonl")), "the next measurement asks anew"
 
 
+def test_two_measurements_of_the_same_weights_do_not_take_each_other_s_answers(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One that ends forgets its own answers, not those of another that was stopped half-way."""
+    data, other = folder(tmp_path / "data", pictures=6), folder(tmp_path / "other", pictures=3, seed=1)
+    ask, asked = gate_run.ask, list[int]()
+
+    def stops(model, pixels, questions):  # type: ignore[no-untyped-def]
+        asked.append(1)
+        if len(asked) == 4:
+            raise KeyboardInterrupt
+        return ask(model, pixels, questions)
+
+    monkeypatch.setattr(gate_run, "ask", stops)
+    assert trex("fake", "--dataset", data).exit_code == 130
+    measured("--dataset", other)
+    asked[:] = [1] * 10
+    measured("--dataset", data)
+    assert len(asked) == 10 + 3
+
+
 def test_a_question_that_it_cannot_read_counts_as_wrong(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
