@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import itertools
+import os
 import random
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 
+import pytest
 from harness_runs import QUERY, draws, run, write_query
 
+from harness import find as finding
 from harness.farm import queue_add
 from harness.farm.answers import Answer
 from harness.farm.desk import Ticket
@@ -38,9 +42,18 @@ Queries = Sequence[Sequence[str]]
 
 def undisturbed(folder: Path, queries: Queries) -> list[bytes]:
     """The draws of the queries, each found by `trex find` in this process."""
-    return [
-        draws(run(folder, overrides, f"whole-{number}").folder) for number, overrides in enumerate(queries)
-    ]
+    for number, overrides in enumerate(queries):
+        run(folder, overrides, f"whole-{number}")
+    return [draws(folder / f"whole-{number}") for number in range(len(queries))]
+
+
+@contextmanager
+def draws_alone() -> Iterator[None]:
+    """Without reports, and without waiting for the disk: nothing here cuts the power. Both take most of the time."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(os, "fsync", lambda _: None)
+        patch.setattr(finding, "conclude_run", lambda folder, records: None)
+        yield
 
 
 def add(folder: Path, queries: Queries, priority: int = 0, text: str = QUERY) -> list[Entry]:

@@ -1,11 +1,11 @@
 """Whatever the workers do, how many there are and how often they are lost: the draws are those of one process."""
 
-import os
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 import torch
-from farm_pools import SEARCHES, ChaosPool, add, farmed, new_worker, undisturbed, work
+from farm_pools import SEARCHES, ChaosPool, add, draws_alone, farmed, new_worker, undisturbed, work
 from harness_runs import draws, write_query
 
 from harness import find as finding
@@ -13,14 +13,14 @@ from harness.farm.pool_here import PoolHere
 from harness.progress import Silent
 
 
-@pytest.fixture(autouse=True)
-def no_power_cuts(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Nothing here cuts the power: what is written need not reach the disk, which takes most of the time."""
-    monkeypatch.setattr(os, "fsync", lambda _: None)
+@pytest.fixture(autouse=True, scope="module")
+def quick() -> Iterator[None]:
+    with draws_alone():
+        yield
 
 
 @pytest.fixture(scope="module")
-def whole(tmp_path_factory: pytest.TempPathFactory) -> list[bytes]:
+def whole(quick: None, tmp_path_factory: pytest.TempPathFactory) -> list[bytes]:
     """What `trex find` writes for each of the searches, one after the other."""
     return undisturbed(tmp_path_factory.mktemp("whole"), list(SEARCHES.values()))
 
@@ -63,5 +63,5 @@ def test_nuts_too(tmp_path: Path) -> None:
     torch.set_num_threads(1)  # several on a busy machine wait for one another
     entries = add(tmp_path, [()], text=DISK)
     assert work(tmp_path, ChaosPool(new_worker(tmp_path), 2, seed=0)).done == 1
-    found = finding.find(write_query(tmp_path, DISK), (), tmp_path / "whole", Silent(), lambda _: None)
-    assert farmed(tmp_path, entries) == [draws(found.folder)]
+    finding.find(write_query(tmp_path, DISK), (), tmp_path / "whole", Silent(), lambda _: None)
+    assert farmed(tmp_path, entries) == [draws(tmp_path / "whole")]

@@ -18,7 +18,7 @@ from harness.farm.ray_worker import Hello, RayWorker
 from scenes.errors import RunError
 
 CHECK_S = 2.0  # between two looks at the head
-HEAD_GONE_S = 60.0  # so long a head of another machine may be away
+HEAD_GONE_S = 40.0  # so long the head of a cluster may be away; after 60 s Ray ends this process
 HEAD_GONE = (
     f"the head of the Ray cluster has not answered for {HEAD_GONE_S:g} s; every draw is kept: start it again, then "
     "give trex work again"

@@ -20,7 +20,7 @@ STORE_BYTES = 80 << 20  # Ray's least; what goes between us and the workers is s
 CONNECT_S = 2.0
 PROBE_S = 5.0
 STARTS = 3  # of Ray on this machine, before that is given up
-CLIENT_PORT = 10001  # Ray's own default
+CLIENT, CLIENT_PORT = "ray://", 10001  # Ray's own default
 INSTALL = "install it: pip install 'bayes-trex[farm]'"
 # No reports to Ray's makers; a cluster of this machine alone listens on the loopback address alone.
 QUIET = {"RAY_USAGE_STATS_ENABLED": "0"}
@@ -54,12 +54,12 @@ class Cluster:
             if len(failures) >= (STARTS if self.is_local else 1):
                 where = f"on {self._address}" if self._address else f"on this machine, tried {STARTS} times"
                 raise RunError(f"Ray cannot be used {where}: {failures[-1]}; see docs/FARM.md")
-        self._head = ray.get_runtime_context().gcs_address
+        asked = self._address or ""
+        self._head = asked if asked.startswith(CLIENT) else str(ray.get_runtime_context().gcs_address)
 
     def is_alive(self) -> bool:
         """Whether the head of the cluster takes connections."""
-        host, _, port = self._head.rpartition(":")
-        return _answers(host.strip("[]"), int(port))
+        return _answers(*_host_and_port(self._head))
 
     def disconnect(self) -> None:
         """End what was started here."""
@@ -113,20 +113,25 @@ def check_reachable(address: str) -> None:
     """InputError where nothing answers at an address such as ray://10.0.0.1:10001 or 10.0.0.1:6379."""
     if address == "auto":
         return
-    name = address.removeprefix("ray://")
-    host, colon, port = name.rpartition(":")
-    if not colon:
-        host, port = name, str(CLIENT_PORT) if address.startswith("ray://") else ""
-    if not host or not port.isdigit() or not 0 < int(port) < 1 << 16:
+    host, port = _host_and_port(address)
+    if not host or not 0 < port < 1 << 16:
         raise InputError(
             f"--address {address!r} is no address; give auto, HOST:PORT as ray start names it (port 6379), or "
             f"ray://HOST:{CLIENT_PORT}"
         )
-    if not _answers(host.strip("[]"), int(port), PROBE_S):
+    if not _answers(host, port, PROBE_S):
         raise InputError(
             f"nothing answers at {address} (tried for {PROBE_S:g} s); is the head up there (ray start --head), and "
             "does a firewall let this machine through?"
         )
+
+
+def _host_and_port(address: str) -> tuple[str, int]:
+    """The two parts; port 0 where there is none, or none that is a number."""
+    host, colon, port = address.removeprefix(CLIENT).rpartition(":")
+    if not colon and address.startswith(CLIENT):
+        return port, CLIENT_PORT
+    return host.strip("[]"), int(port) if port.isdigit() else 0
 
 
 def _answers(host: str, port: int, seconds: float = CONNECT_S) -> bool:
