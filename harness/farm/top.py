@@ -17,6 +17,7 @@ from harness.progress import PHASES, span
 
 REFRESH_S = 1.0
 COLUMNS = ("id", "state", "question", "where", "best", "accepted", "found", "renders/s", "workers", "left")
+LEAST = {"question": 12, "where": 10}  # letters that a narrow terminal leaves them
 TEXTS = {"id": SHORT, "state": 9, "question": 40, "where": 32}  # with their width in letters
 
 
@@ -43,7 +44,7 @@ def view(seen: Overview) -> Group:
             no_wrap=True,
             overflow="ellipsis",
             max_width=TEXTS.get(column),
-            min_width=TEXTS[column] if column in ("id", "state") else None,
+            min_width=LEAST.get(column, TEXTS.get(column, len(column))),
         )
     for row in (*seen.running, *seen.waiting, *seen.ended):
         table.add_row(*map(Text, map(printable, cells(row, seen.now))))
