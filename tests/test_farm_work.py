@@ -50,8 +50,8 @@ threshold = 0.9
 width = 0.02
 [search]
 kernel = "nuts"
-warmup = 28
-steps = 50
+warmup = 24
+steps = 32
 chains = 2
 prior_scenes = 40
 common_rate = 1.0
