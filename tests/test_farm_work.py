@@ -50,7 +50,7 @@ threshold = 0.9
 width = 0.02
 [search]
 kernel = "nuts"
-warmup = 24
+warmup = 28
 steps = 32
 chains = 2
 prior_scenes = 40

@@ -8,7 +8,6 @@ from datetime import datetime
 from pathlib import Path
 
 from harness.farm.queue_entry import STATES, Entry
-from harness.run_folder import REPORT
 
 SHORT = 10  # digits of an id that are shown; any beginning that is the only one will do
 HEADER = f"{'id':{SHORT}}  {'state':9} {'prio':>4} {'tries':>5}  {'added':16}  run folder"
@@ -40,7 +39,7 @@ def tally(counts: Mapping[str, int]) -> str:
 
 def fields(runs: Path, entry: Entry) -> dict[str, object]:
     """An entry for machines, with the path of its run folder and of its report where there is one."""
-    report = runs / entry.folder / REPORT
+    report = _report(runs, entry)
     return {
         **asdict(entry),
         "run": str(runs / entry.folder),
@@ -61,7 +60,13 @@ def facts(entry: Entry, overrides: Sequence[str]) -> list[tuple[str, str]]:
 
 def details(runs: Path, entry: Entry, overrides: Sequence[str]) -> list[str]:
     """All there is to say of one entry, a line each."""
-    report = runs / entry.folder / REPORT
+    report = _report(runs, entry)
     places = [("query", entry.source), ("run", str(runs / entry.folder))]
     places += [("report", str(report))] if report.exists() else []
     return [f"{name:9} {printable(value)}" for name, value in (*facts(entry, overrides), *places)]
+
+
+def _report(runs: Path, entry: Entry) -> Path:
+    from harness.run_folder import REPORT  # loads what a command's help does without
+
+    return runs / entry.folder / REPORT
