@@ -10,16 +10,13 @@ import math
 import warnings
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
+from types import ModuleType
 from typing import NamedTuple
 
 import numpy as np
 
 from inference.types import PRIOR_CHAIN, Draw, Floats, Target, Z
 from scenes.errors import InputError
-
-with warnings.catch_warnings():  # ArviZ announces its next version at every import
-    warnings.simplefilter("ignore", FutureWarning)
-    import arviz
 
 MIN_DRAWS = 4  # two halves of two draws
 
@@ -77,13 +74,13 @@ def diagnose(name: str, values: Floats) -> Diagnosis:
     if n_chains > 1 and np.all(values == values[:, :1]):
         words = f"{name}: every chain is stuck at its own value, so the chains have not mixed at all"
         return Diagnosis(name, 0.0, math.inf, words, True)
-    ess = float(arviz.ess(values, method="bulk"))  # type: ignore[no-untyped-call]
+    ess = float(_arviz().ess(values, method="bulk"))
     if n_chains == 1:
         words = (
             f"{name}: ESS {ess:.0f}; a single chain has no R-hat, so nothing shows whether it has converged"
         )
         return Diagnosis(name, ess, math.nan, words, True)
-    r_hat = float(arviz.rhat(values, method="rank"))  # type: ignore[no-untyped-call]
+    r_hat = float(_arviz().rhat(values, method="rank"))
     return Diagnosis(name, ess, r_hat, f"{name}: R-hat {r_hat:.3f}, ESS {ess:.0f}", True)
 
 
@@ -94,3 +91,11 @@ def diagnose_all(
     if not by_chain(draws):
         return ()
     return tuple(diagnose(name, values) for name, values in collect(draws, summaries).items())
+
+
+def _arviz() -> ModuleType:
+    """Imported when it is needed: it takes a second, which `trex queue add` would pay for nothing."""
+    with warnings.catch_warnings():  # ArviZ announces its next version at every import
+        warnings.simplefilter("ignore", FutureWarning)
+        import arviz
+    return arviz
