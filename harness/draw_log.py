@@ -20,7 +20,8 @@ class DiskFullError(RunError):
 def disk_error(error: OSError, path: Path) -> RunError:
     """The RunError for a failed write."""
     if error.errno in (errno.ENOSPC, errno.EDQUOT):
-        run = path.parent if path.suffix else path
+        folder = path.parent if path.suffix else path
+        run = next((place for place in (folder, *folder.parents) if (place / "run.json").exists()), folder)
         return DiskFullError(
             f"no space left on the disk of {path}; all draws written before are kept; "
             f"free some space, then: trex resume {run}"

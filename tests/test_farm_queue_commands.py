@@ -10,6 +10,7 @@ import sqlite3
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace as Namespace
 
 import pytest
 from harness_runs import QUERY, write_query
@@ -20,7 +21,7 @@ from harness.cli import app
 from harness.draw_log import DiskFullError
 from harness.farm import queue, queue_add
 from harness.farm.queue_entry import Entry
-from harness.farm.queue_file import queue_file, transaction
+from harness.farm.queue_file import QueueDamaged, queue_file, transaction
 from harness.farm.queue_folder import CANCELLED, FAILED, QUEUED, open_queued, read_queued
 from harness.farm.queue_sweep import combinations
 from harness.find import manifest_of
@@ -340,6 +341,17 @@ def fill_up(runs: Path) -> None:
     with transaction(runs) as db:
         db.execute("PRAGMA max_page_count = 1")
         queue.insert(db, [replace(one, id=str(number), folder=str(number)) for number in range(1000)])
+
+
+def test_a_log_that_cannot_grow_on_a_full_disk_is_no_damage(
+    runs: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    error = sqlite3.OperationalError("disk I/O error")
+    error.sqlite_errorcode = sqlite3.SQLITE_IOERR
+    for free, kind in ((0, DiskFullError), (1 << 30, QueueDamaged)):
+        monkeypatch.setattr("harness.farm.queue_file.shutil.disk_usage", lambda _, n=free: Namespace(free=n))
+        with pytest.raises(kind), transaction(runs):
+            raise error
 
 
 def test_a_disk_that_is_full_for_sqlite_says_so(runs: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import shutil
 import sqlite3
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
@@ -16,6 +17,7 @@ FILE = "queue.sqlite"
 BESIDE = ("-wal", "-shm")  # what SQLite keeps next to it while it is in use
 FORMAT = 1
 BUSY_S = 30.0
+LEAST_BYTES = 1 << 20  # with less, a failed write means a full disk
 READ_ONLY = (sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_PERM)
 
 SCHEMA = f"""
@@ -140,7 +142,8 @@ def _full(place: Path) -> DiskFullError:
 
 def _explain(error: sqlite3.Error, path: Path) -> RunError:
     code = getattr(error, "sqlite_errorcode", 0) & 0xFF
-    if code == sqlite3.SQLITE_FULL:
+    is_full = code == sqlite3.SQLITE_IOERR and shutil.disk_usage(path.parent).free < LEAST_BYTES
+    if code == sqlite3.SQLITE_FULL or is_full:  # a write-ahead log that cannot grow is an input/output error
         return _full(path.parent)
     if code == sqlite3.SQLITE_BUSY:
         return RunError(f"{path} is in use by another process since {BUSY_S:g} s; wait for it or stop it")
