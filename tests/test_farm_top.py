@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import signal
 import subprocess
@@ -85,6 +86,16 @@ def test_files_that_are_cut_or_strange_say_nothing(tmp_path: Path) -> None:
         (run / RUN_STATUS).write_text(text)
         assert read_farm_statuses(runs) == [] and read_run_status(run) is None
     assert overview(runs, 1000.0, 5).workers == 0
+
+
+def test_a_farm_that_cannot_take_its_status_back_ends_all_the_same(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def read_only(path: Path, missing_ok: bool = False) -> None:
+        raise OSError(errno.EROFS, "Read-only file system", str(path))
+
+    monkeypatch.setattr(Path, "unlink", read_only)
+    remove_farm_status(tmp_path, OWNER)
 
 
 def test_a_status_comes_back_as_it_was_written(tmp_path: Path) -> None:

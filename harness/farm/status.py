@@ -76,7 +76,8 @@ def write_farm_status(runs: Path, status: FarmStatus) -> None:
 
 def remove_farm_status(runs: Path, owner: str) -> None:
     """A `trex work` that ends is no longer shown."""
-    _farm_file(runs, owner).unlink(missing_ok=True)
+    with suppress(OSError):  # where the folder cannot be written to, the file goes stale by itself
+        _farm_file(runs, owner).unlink(missing_ok=True)
 
 
 def read_run_status(run: Path) -> RunStatus | None:
