@@ -74,13 +74,13 @@ def diagnose(name: str, values: Floats) -> Diagnosis:
     if n_chains > 1 and np.all(values == values[:, :1]):
         words = f"{name}: every chain is stuck at its own value, so the chains have not mixed at all"
         return Diagnosis(name, 0.0, math.inf, words, True)
-    ess = float(_arviz().ess(values, method="bulk"))
+    ess = float(arviz_module().ess(values, method="bulk"))
     if n_chains == 1:
         words = (
             f"{name}: ESS {ess:.0f}; a single chain has no R-hat, so nothing shows whether it has converged"
         )
         return Diagnosis(name, ess, math.nan, words, True)
-    r_hat = float(_arviz().rhat(values, method="rank"))
+    r_hat = float(arviz_module().rhat(values, method="rank"))
     return Diagnosis(name, ess, r_hat, f"{name}: R-hat {r_hat:.3f}, ESS {ess:.0f}", True)
 
 
@@ -93,7 +93,7 @@ def diagnose_all(
     return tuple(diagnose(name, values) for name, values in collect(draws, summaries).items())
 
 
-def _arviz() -> ModuleType:
+def arviz_module() -> ModuleType:
     """Imported when it is needed: it takes a second, which `trex queue add` would pay for nothing."""
     with warnings.catch_warnings():  # ArviZ announces its next version at every import
         warnings.simplefilter("ignore", FutureWarning)

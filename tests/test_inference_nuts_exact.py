@@ -17,7 +17,7 @@ from gandy_scott import ALPHA, RankTest, end_p_values, smallest
 from nuts_worlds import MOMENTS, LinearWorld, Normal, after_warmup, exact_moments, sample
 from scipy import stats
 
-from inference.diagnostics import arviz
+from inference.diagnostics import arviz_module
 from inference.importance import normalized_weights
 from inference.kernel import Metropolis
 from inference.nuts import Density, NutsOptions
@@ -54,7 +54,7 @@ def chain_scores(world: LinearWorld, target: GaussianTarget, zs: Floats) -> dict
     found = {}
     for name, f in MOMENTS.items():
         values = f(flat, weights).reshape(zs.shape[:2])
-        error = float(arviz.mcse(values, method="mean"))
+        error = float(arviz_module().mcse(values, method="mean"))
         found[name] = float(values.mean() - expected[name]) / error
     return found
 

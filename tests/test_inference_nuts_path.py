@@ -13,7 +13,7 @@ from gandy_scott import ALPHA
 from nuts_worlds import LinearWorld, after_warmup, exact_moments, sample
 from scipy import stats
 
-from inference.diagnostics import arviz
+from inference.diagnostics import arviz_module
 from inference.nuts import Density, NutsOptions, NutsRound
 from inference.nuts_chain import temperature, top_temperature
 from inference.nuts_density import PAPER, Evaluated, Point
@@ -105,7 +105,10 @@ def scores(rounds: Sequence[NutsRound]) -> dict[str, float]:
     exact = exact_moments(RARE, TARGET, (4.5, 0.0), 0.01)
     x = after_warmup(rounds)[:, :, 0]
     found = {"x": x, "x^2": x**2}
-    return {name: float((v.mean() - exact[name]) / arviz.mcse(v, method="mean")) for name, v in found.items()}
+    return {
+        name: float((v.mean() - exact[name]) / arviz_module().mcse(v, method="mean"))
+        for name, v in found.items()
+    }
 
 
 def test_draws_after_the_path_are_from_the_papers_target(led: list[NutsRound]) -> None:
