@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -18,6 +18,7 @@ from harness.findings import Findings, find_out
 from harness.latents import Latent
 from harness.manifest import Manifest
 from harness.progress import Progress
+from harness.query import Query
 from harness.report import picture_url
 from harness.run_folder import RunFolder, is_run, open_run
 from inference.importance import Interval, resample
@@ -68,7 +69,7 @@ class CellResult:
     @property
     def is_found(self) -> bool:
         """Whether anything in the level set was seen."""
-        return self.findings.conclusion.n_hits > 0 or bool(self.findings.found)
+        return bool(self.findings.found)
 
     @property
     def bound(self) -> float:
@@ -121,21 +122,28 @@ def run_experiment(
     folder = out or EXPERIMENTS / path.stem
     for words in dict.fromkeys([*experiment.train, *(w for cell in chosen for w in cell.section.train)]):
         train(words)
-    for way in (way for cell in chosen for way in cell.ways):
-        check(query, way)
+    resolved = {way: check(query, way).query for cell in chosen for way in cell.ways}
     baselines = _test_set(query, [cell.ways[0] for cell in chosen], dataset)
     results = []
     for number, cell in enumerate(chosen):
         tell(cell, number, len(chosen))
-        results.append(replace(_carry_out(cell, query, folder, progress), test_set=baselines[number]))
+        results.append(
+            replace(_carry_out(cell, query, resolved, folder, progress), test_set=baselines[number])
+        )
     return Outcome(path.stem, folder, experiment, tuple(results))
 
 
-def _carry_out(cell: Cell, query: Path, folder: Path, progress: Callable[[], Progress]) -> CellResult:
+def _carry_out(
+    cell: Cell,
+    query: Path,
+    resolved: Mapping[tuple[str, ...], Query],
+    folder: Path,
+    progress: Callable[[], Progress],
+) -> CellResult:
     """The result of the first way that finds anything, or else of the last."""
     for number, way in enumerate(cell.ways):
         place = folder / (cell.name + number * HARDER)
-        if not _is_done(place, query, way):
+        if not _is_done(place, resolved[way]):
             find(query, way, place, progress(), lambda _: None)
         result = read_cell(cell, place)
         if result.is_found:
@@ -175,13 +183,12 @@ def _chosen(experiment: Experiment, only: Sequence[str]) -> tuple[Cell, ...]:
     return tuple(cell for cell in every if not only or cell.name in only)
 
 
-def _is_done(place: Path, query: Path, overrides: Sequence[str]) -> bool:
-    """Whether the finished run of just this query lies there, as the query was resolved."""
+def _is_done(place: Path, resolved: Query) -> bool:
+    """Whether the finished run of just this query lies there."""
     if not is_run(place):
         return False
     with open_run(place, for_writing=False) as folder:
-        same = folder.manifest.query == check(query, overrides).query
-        return folder.is_finished and same
+        return folder.is_finished and folder.manifest.query == resolved
 
 
 def _level_set(manifest: Manifest, findings: Findings) -> tuple[tuple[Draw[Latent], ...], bool]:
