@@ -3,23 +3,18 @@
 from __future__ import annotations
 
 import json
-import signal
-import sys
-import threading
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from types import FrameType
 
 import typer
 
 from harness.beside import keep_baseline
-from harness.cli_errors import STOPPED
 from harness.draw_log import read_draws
 from harness.find import FINDINGS, Done, check, conclude_run, find, resume
 from harness.progress import Progress, Silent, Watch
 from harness.report import goal, headline, model_words
 from harness.run_folder import open_run, write_atomic
+from harness.stopping import say, stoppable
 from harness.wording import world_words
 from scenes.errors import InputError, RunError, unknown
 
@@ -34,18 +29,18 @@ def run_find(query: Path, overrides: Sequence[str], out: Path | None, as_json: b
 
     def tell(folder: Path) -> None:
         place.append(folder)
-        _say(f"writing to {folder}")
+        say(f"writing to {folder}")
 
-    with _stoppable(place):
+    with stoppable(lambda: _last_words(place)):
         done = _watched(as_json, lambda progress: find(query, overrides, out, progress, tell))
     _show(done, as_json)
 
 
 def run_resume(run: Path, as_json: bool) -> None:
     """`trex resume`."""
-    with _stoppable([run]):
+    with stoppable(lambda: _last_words([run])):
         done = _watched(
-            as_json, lambda progress: resume(run, progress, lambda folder: _say(f"writing to {folder}"))
+            as_json, lambda progress: resume(run, progress, lambda folder: say(f"writing to {folder}"))
         )
     _show(done, as_json)
 
@@ -138,30 +133,11 @@ def _show(done: Done, as_json: bool) -> None:
     typer.echo(f"report: {done.report}")
 
 
-def _say(line: str) -> None:
-    """On standard error, so that standard output can be read by machines."""
-    sys.stderr.write(line + "\n")
-    sys.stderr.flush()
-
-
-@contextmanager
-def _stoppable(place: Sequence[Path]) -> Iterator[None]:
-    """Ctrl-C and a polite kill both end the search and say how to go on."""
-    is_main = threading.current_thread() is threading.main_thread()
-    before = signal.signal(signal.SIGTERM, _interrupt) if is_main else None
-    try:
-        yield
-    except KeyboardInterrupt:
-        if place:
-            _say(f"stopped; every draw is kept. Go on: trex resume {place[0]}")
-            _say(f"What is there so far: trex report {place[0]}")
-        else:
-            _say("stopped before anything was written")
-        raise typer.Exit(STOPPED) from None
-    finally:
-        if before is not None:
-            signal.signal(signal.SIGTERM, before)
-
-
-def _interrupt(_signal: int, _frame: FrameType | None) -> None:
-    raise KeyboardInterrupt
+def _last_words(place: Sequence[Path]) -> list[str]:
+    """How to go on with the run at this place, if one was begun."""
+    if not place:
+        return ["stopped before anything was written"]
+    return [
+        f"stopped; every draw is kept. Go on: trex resume {place[0]}",
+        f"What is there so far: trex report {place[0]}",
+    ]

@@ -2,24 +2,16 @@
 
 from __future__ import annotations
 
-import signal
-import sys
-import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from types import FrameType
 
-import typer
-
-from harness.cli_errors import STOPPED
 from harness.farm.pool import Pool
 from harness.farm.pool_here import PoolHere
 from harness.farm.work import Ended, Farm
 from harness.farm.worker import Worker
 from harness.farm.worker_log import worker_log
 from harness.run_folder import check_free
+from harness.stopping import say, stoppable
 from scenes.errors import InputError
 
 
@@ -37,8 +29,9 @@ def run_work(runs: Path, workforce: Workforce, lease_s: float, *, until_empty: b
     """Carry the queue out; a stop by Ctrl-C or a polite kill says how to go on."""
     check_free(runs)
     pool = make_pool(runs, workforce)
-    with _stoppable(runs):
-        return Farm(runs, pool, _say, lease_s).run(until_empty=until_empty)
+    stopped = f"stopped; every draw is kept, and the queries wait again. Go on: trex work --runs {runs}"
+    with stoppable(lambda: [stopped]):
+        return Farm(runs, pool, say, lease_s).run(until_empty=until_empty)
 
 
 def make_pool(runs: Path, workforce: Workforce) -> Pool:
@@ -55,27 +48,3 @@ def make_pool(runs: Path, workforce: Workforce) -> Pool:
     cluster = Cluster(workforce.address, workforce.workers, workforce.temp)
     import_ray(is_local=cluster.is_local)
     return RayPool(runs, workforce.workers, cluster, workforce.gpus)
-
-
-@contextmanager
-def _stoppable(runs: Path) -> Iterator[None]:
-    is_main = threading.current_thread() is threading.main_thread()
-    before = signal.signal(signal.SIGTERM, _interrupt) if is_main else None
-    try:
-        yield
-    except KeyboardInterrupt:
-        _say(f"stopped; every draw is kept, and the queries wait again. Go on: trex work --runs {runs}")
-        raise typer.Exit(STOPPED) from None
-    finally:
-        if before is not None:
-            signal.signal(signal.SIGTERM, before)
-
-
-def _interrupt(_signal: int, _frame: FrameType | None) -> None:
-    raise KeyboardInterrupt
-
-
-def _say(line: str) -> None:
-    """On standard error, so that standard output can be read by machines."""
-    sys.stderr.write(line + "\n")
-    sys.stderr.flush()

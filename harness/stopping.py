@@ -1,0 +1,40 @@
+"""Ctrl-C and a polite kill end a long command alike: nothing is lost, and it says how to go on."""
+
+from __future__ import annotations
+
+import signal
+import sys
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from types import FrameType
+
+import typer
+
+from harness.cli_errors import STOPPED
+
+
+@contextmanager
+def stoppable(last_words: Callable[[], Sequence[str]]) -> Iterator[None]:
+    """Where the work inside is stopped, these lines are said and the command ends with code STOPPED."""
+    is_main = threading.current_thread() is threading.main_thread()
+    before = signal.signal(signal.SIGTERM, _interrupt) if is_main else None
+    try:
+        yield
+    except KeyboardInterrupt:
+        for line in last_words():
+            say(line)
+        raise typer.Exit(STOPPED) from None
+    finally:
+        if before is not None:
+            signal.signal(signal.SIGTERM, before)
+
+
+def say(line: str) -> None:
+    """On standard error, so that standard output can be read by machines."""
+    sys.stderr.write(line + "\n")
+    sys.stderr.flush()
+
+
+def _interrupt(_signal: int, _frame: FrameType | None) -> None:
+    raise KeyboardInterrupt
