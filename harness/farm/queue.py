@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import cast
 
-from harness.farm.queue_entry import ENDED, OPEN, Entry, State, run_path, wrong_state
+from harness.farm.queue_entry import ENDED, OPEN, Entry, State, check_states, run_path
 from harness.farm.queue_file import has_queue, reading, transaction
 from harness.farm.queue_folder import mark_cancelled, mark_failed, unmark
 from scenes.errors import InputError, RunError
@@ -80,9 +80,7 @@ def cancel(runs: Path, ids: Sequence[str], now: float) -> list[Entry]:
     """None of these is to be carried out; what runs, ends with its present segment. All of them or none."""
     with transaction(runs) as db:
         entries = [_found(db, runs, part) for part in ids]
-        for one in entries:
-            if one.state not in OPEN:
-                raise wrong_state(one, "cancelled", OPEN, "trex queue clean takes ended ones out of the list")
+        check_states(entries, "cancelled", OPEN, "trex queue clean takes ended ones out of the list")
         for one in entries:
             mark_cancelled(run_path(runs, one))
         fields = "state = 'cancelled', owner = NULL, expires = NULL, ended = ?"
@@ -93,9 +91,7 @@ def retry(runs: Path, ids: Sequence[str]) -> list[Entry]:
     """Failed and cancelled entries wait again, with their draws kept. All of them or none."""
     with transaction(runs) as db:
         entries = [_found(db, runs, part) for part in ids]
-        for one in entries:
-            if one.state not in ENDED:
-                raise wrong_state(one, "tried again", ENDED, "nothing is to be done")
+        check_states(entries, "tried again", ENDED, "nothing is to be done")
         for one in entries:
             unmark(run_path(runs, one))
         fields = "state = 'queued', attempts = 0, began = NULL, ended = NULL, why = ''"

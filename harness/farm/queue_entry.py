@@ -53,8 +53,10 @@ def run_path(runs: Path, entry: Entry) -> Path:
     return path
 
 
-def wrong_state(entry: Entry, verb: str, allowed: Sequence[State], fix: str) -> InputError:
-    """The error for a change that the entry's state does not allow."""
-    return InputError(
-        f"entry {entry.id} is {entry.state}, only {' or '.join(allowed)} entries can be {verb}; {fix}"
-    )
+def check_states(entries: Sequence[Entry], verb: str, allowed: Sequence[State], fix: str) -> None:
+    """InputError for the first entry whose state does not allow the change."""
+    for entry in entries:
+        if entry.state not in allowed:
+            raise InputError(
+                f"entry {entry.id} is {entry.state}, only {' or '.join(allowed)} entries can be {verb}; {fix}"
+            )
