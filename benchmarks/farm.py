@@ -28,7 +28,8 @@ from harness.query_file import parse_query
 from harness.wiring import make_plan, open_world
 
 PRESET = os.environ.get("TREX_BENCH_PRESET", "fast")
-CHAINS, ROUNDS = 2, 2 * STEPS
+CHAINS, ROUNDS = 2, 6 * STEPS
+QUERIES = 2  # at once: with more chains than workers, no worker waits for another's chain
 QUERY = """
 question = "How many cubes are there?"
 answer = "1"
@@ -92,28 +93,35 @@ def farm_simulation() -> None:
 
 
 def _measured(workers: int) -> float:
-    """Renders a second, with all other figures shown."""
-    note(f"running a query at preset {PRESET} on a warm farm of {workers}")
+    """Renders a second while there is work for every worker, with all other figures shown."""
+    note(f"running {QUERIES} queries at preset {PRESET} on a warm farm of {workers}")
     with tempfile.TemporaryDirectory() as place, _warm_farm(Path(place), workers) as runs:
         began = time.time()
-        pieces = _carried_out(runs, "search.seed=1")
+        pieces = _carried_out(runs, *(f"search.seed={seed}" for seed in range(1, QUERIES + 1)))
         memory = [worker.memory_mib for status in read_farm_statuses(runs) for worker in status.workers]
-    renders, span = sum(p.renders for p in pieces), max(p.end for p in pieces) - min(p.begin for p in pieces)
-    gaps = [
-        gap for name in {p.worker for p in pieces} for gap in _gaps([p for p in pieces if p.worker == name])
-    ]
+    by_worker = [[p for p in pieces if p.worker == name] for name in sorted({p.worker for p in pieces})]
+    gaps = [gap for own in by_worker for gap in _gaps(own)]
+    begin, end = min(p.begin for p in pieces), min(max(p.end for p in own) for own in by_worker)
+    rate = sum(_renders_within(p, end) for p in pieces) / (end - begin)
     each = fmean((p.end - p.begin) / p.renders for p in pieces if p.renders)
-    show(f"farm.{workers}_workers.renders_per_s", renders / span, "1/s")
+    show(f"farm.{workers}_workers.renders_per_s", rate, "1/s")
     show(f"farm.{workers}_workers.s_per_render", each, "s")
     show(f"farm.{workers}_workers.memory_mib_per_worker", fmean(memory), "MiB")
     first = min(pieces, key=lambda piece: piece.begin)
     show(f"farm.{workers}_workers.first_render_s", first.begin + each - began, "s")
     if workers == 1:  # with more, a worker also waits for others: that is no cost of the farm's
-        per_segment = median(gaps)
+        renders, per_segment = sum(p.renders for p in pieces), median(gaps)
         show("farm.segment_overhead_ms", per_segment * 1e3, "ms")
         show("farm.render_overhead_ms", per_segment * len(pieces) / renders * 1e3, "ms")
-        show("farm.overhead_share", per_segment * len(pieces) / (renders * each), "")
-    return renders / span
+        show("farm.overhead_share", per_segment * len(pieces) / sum(p.end - p.begin for p in pieces), "")
+    return rate
+
+
+def _renders_within(piece: Piece, end: float) -> float:
+    """The renders of a piece that were made before this moment, as if they took equally long."""
+    if piece.end <= end:
+        return piece.renders
+    return piece.renders * max(0.0, end - piece.begin) / (piece.end - piece.begin)
 
 
 def _gaps(pieces: list[Piece]) -> Iterator[float]:
@@ -140,20 +148,22 @@ def _warm_farm(place: Path, workers: int) -> Iterator[Path]:
 
 
 def _carried_out(runs: Path, *overrides: str) -> list[Piece]:
-    """Queue the query so, wait for its end; the pieces of work that were done for it."""
-    (one,) = queue_add.add(runs, wanted([runs.parent / "query.toml"], (), [overrides]), 0, time.time())
-    _wait(lambda: queue.entry(runs, one.entry.id).state in ("done", "failed"))
-    assert queue.entry(runs, one.entry.id).state == "done", queue.entry(runs, one.entry.id).why
+    """Queue the query once with each override, wait for their end; the pieces of work that were done for them."""
+    found = wanted([runs.parent / "query.toml"], (), [[override] for override in overrides])
+    added = [one.entry for one in queue_add.add(runs, found, 0, time.time())]
+    for one in added:
+        _wait(lambda one=one: queue.entry(runs, one.id).state in ("done", "failed"))  # type: ignore[misc]
+        assert queue.entry(runs, one.id).state == "done", queue.entry(runs, one.id).why
     return [
         piece
         for path in (runs / "logs").glob("worker-*.jsonl")
         for line in path.read_text(encoding="utf-8").splitlines()
-        for piece in _pieces(json.loads(line), one.entry.folder)
+        for piece in _pieces(json.loads(line), {one.folder for one in added})
     ]
 
 
-def _pieces(line: dict[str, object], folder: str) -> list[Piece]:
-    if line.get("run") != folder or line["message"] != "done" or line["work"] == "Opening":
+def _pieces(line: dict[str, object], folders: set[str]) -> list[Piece]:
+    if line.get("run") not in folders or line["message"] != "done" or line["work"] == "Opening":
         return []
     end = datetime.fromisoformat(str(line["time"])).timestamp()
     seconds, renders = float(str(line["seconds"])), int(str(line["renders"]))
@@ -164,4 +174,4 @@ def _wait(condition: Callable[[], bool], seconds: float = 900.0) -> None:
     end = time.monotonic() + seconds
     while not condition():
         assert time.monotonic() < end, f"waited {seconds:g} s in vain"
-        time.sleep(0.05)
+        time.sleep(0.5)  # looking costs CPU time too

@@ -13,6 +13,8 @@ import typer
 
 from harness.cli_errors import STOPPED
 
+STOPS = (signal.SIGINT, signal.SIGTERM)
+
 
 @contextmanager
 def stoppable(last_words: Callable[[], Sequence[str]]) -> Iterator[None]:
@@ -28,6 +30,23 @@ def stoppable(last_words: Callable[[], Sequence[str]]) -> Iterator[None]:
     finally:
         if before is not None:
             signal.signal(signal.SIGTERM, before)
+
+
+@contextmanager
+def undivided() -> Iterator[None]:
+    """A stop that comes inside takes effect at its end."""
+    if threading.current_thread() is not threading.main_thread():
+        yield  # signals reach the main thread only
+        return
+    came: list[int] = []
+    before = {each: signal.signal(each, lambda number, _: came.append(number)) for each in STOPS}
+    try:
+        yield
+    finally:
+        for each, handler in before.items():
+            signal.signal(each, handler)
+        for number in came:
+            signal.raise_signal(number)
 
 
 def say(line: str) -> None:

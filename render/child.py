@@ -12,7 +12,9 @@ import sys
 import threading
 import time
 import traceback
+from typing import cast
 
+from render.cores import seeing_cores
 from render.protocol import Closed, Header, read_frame, write_frame
 from render.settings import TEMPORARY
 
@@ -38,9 +40,10 @@ def serve(read_fd: int, write_fd: int) -> None:
 
     settings, _ = read_frame(read_fd)
     try:
-        from render.child_session import Session  # imports bpy
+        with seeing_cores(cast(int, settings["threads"])):
+            from render.child_session import Session  # imports bpy
 
-        session = Session(settings)
+            session = Session(settings)
     except TrexError as error:
         write_frame(write_fd, {"refused": str(error)})
         return

@@ -7,6 +7,7 @@ import time
 from pathlib import Path
 
 import pytest
+import typer
 from farm_pools import SEARCHES, ChaosPool, add, farmed, new_worker, undisturbed, work
 from farm_processes import n_draws, start_work, wait_for
 
@@ -16,8 +17,10 @@ from harness.farm.desk import Ticket
 from harness.farm.pool import Answered
 from harness.farm.pool_here import PoolHere
 from harness.farm.queue_entry import run_path
+from harness.farm.work import Farm
 from harness.farm.worlds import Refused, Worlds
 from harness.run_folder import MANIFEST
+from harness.stopping import stoppable
 
 CHAINS = SEARCHES["chains"]
 
@@ -45,6 +48,19 @@ def test_a_killed_trex_work_goes_on_where_it_was(tmp_path: Path, whole: bytes) -
     assert queue.counts(tmp_path / "runs") == {"queued": 1}, "the lease is given back at once"
     assert work(tmp_path, PoolHere(new_worker(tmp_path))).done == 1
     assert farmed(tmp_path, entries) == [whole]
+
+
+@pytest.mark.parametrize("stop", [signal.SIGINT, signal.SIGTERM])
+def test_a_stop_in_the_moment_of_the_claim_gives_the_lease_back(tmp_path: Path, stop: signal.Signals) -> None:
+    add(tmp_path, [CHAINS])
+
+    def say(line: str) -> None:
+        assert "priority" in line, "said of the claimed query, before its search begins"
+        signal.raise_signal(stop)
+
+    with pytest.raises(typer.Exit), stoppable(list):
+        Farm(tmp_path / "runs", PoolHere(new_worker(tmp_path)), say).run(until_empty=True)
+    assert queue.counts(tmp_path / "runs") == {"queued": 1}
 
 
 class Spoiled(ChaosPool):

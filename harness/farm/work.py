@@ -20,6 +20,7 @@ from harness.farm.queue_entry import OPEN, Entry, run_path
 from harness.farm.scheduler import Scheduler
 from harness.farm.telling import Telling
 from harness.run_folder import RunFolder
+from harness.stopping import undivided
 from scenes.errors import RunError, TrexError
 
 LEASE_S = 30.0  # after so long without a sign of life another `trex work` takes over
@@ -59,8 +60,9 @@ class Farm:
             self._pool.start(self._inbox)
             while not (until_empty and self._is_empty):
                 self._scheduler.turn(TURN_S)
-                self._reap()
-                self._beat()
+                with undivided():  # the queue and this process have to agree on what is whose
+                    self._reap()
+                    self._beat()
             return Ended(self._done, self._failed)
         finally:
             self._stop()
