@@ -121,7 +121,7 @@ class Generator(nn.Module):
 
 
 class Discriminator(nn.Module):
-    """Pictures (B, 1, 28, 28) in [0, 1] to the log odds (B,) that they are real."""
+    """Pictures (B, 1, 28, 28) to the log odds (B,) that they are real."""
 
     def __init__(self) -> None:
         super().__init__()
