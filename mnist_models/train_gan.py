@@ -3,7 +3,7 @@
 Adam at 2e-4 and batches of 128 are the paper's; beta_1 = .5 is DCGAN's (Radford et al. 2016). The paper tells no number
 of epochs; ours are few, so the learning rate falls to 0 along half a cosine.
 
-A picture of 5 latents is told from a scanned one by its background alone, which is exactly 0 there: the discriminator was
+A picture of 5 latents is told from a scanned one by its background alone, exactly 0 there: the discriminator was
 sure of every picture after 50 steps. So it is shown both in [-1, 1] with noise added (Arjovsky and Bottou 2017), which
 fades away, and learns at a quarter of the generator's rate.
 """

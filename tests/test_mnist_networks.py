@@ -11,7 +11,7 @@ from scipy import stats
 from torch import nn
 
 from mnist_models.classifier_loss import ambiguous_loss, nll_loss
-from mnist_models.gan import Discriminator, Generator, discriminator_loss, generator_loss
+from mnist_models.gan import Discriminator, Doubling, Generator, Gray, discriminator_loss, generator_loss
 from mnist_models.networks import Classifier, LeNet
 from mnist_models.vae import LATENT, Posterior, Vae, kl_to_standard_normal
 
@@ -34,6 +34,25 @@ def test_parameter_counts_follow_from_the_layers() -> None:
     )
     assert count(Classifier(10)) == 320 + 18_496 + (9216 * 128 + 128) + (128 * 10 + 10) == 1_199_882
     assert count(LeNet(10)) == 520 + 25_050 + 400_500 + 5_010 == 431_080
+
+
+@pytest.mark.parametrize(("layer", "side"), [(Doubling(6, 4), 4), (Gray(6), 8)], ids=["doubling", "gray"])
+def test_our_transposed_convolutions_are_torchs(layer: nn.ConvTranspose2d, side: int) -> None:
+    """Pictures, and gradients of picture and weights, in float64."""
+    plain = nn.ConvTranspose2d(
+        6, layer.out_channels, layer.kernel_size, layer.stride, layer.padding, bias=False
+    )
+    plain.load_state_dict(layer.state_dict())
+    found = []
+    for each in (layer.double(), plain.double()):
+        torch.manual_seed(3)
+        x = torch.randn(2, 6, side, side - 1, dtype=torch.float64, requires_grad=True)
+        y = each(x)
+        y.backward(torch.randn(y.shape, dtype=y.dtype))  # randn_like fills in the order of the layout
+        found.append((y.detach(), x.grad, each.weight.grad))
+    for ours, torchs in zip(*found, strict=True):
+        assert ours.shape == torchs.shape
+        assert torch.allclose(ours, torchs, rtol=1e-12, atol=1e-12)
 
 
 @pytest.mark.parametrize("decoder", [Vae().decoder, Generator()], ids=["vae", "gan"])

@@ -50,6 +50,23 @@ def test_bits_do_not_depend_on_processes_threads_or_what_came_before(unbroken: l
     check_same(pictures[:3:-1], unbroken)
 
 
+@pytest.mark.skipif(
+    not hasattr(os, "sched_getaffinity") or len(os.sched_getaffinity(0)) < 2,
+    reason="needs two cores, on Linux",
+)
+def test_one_thread_is_one_thread_on_any_core() -> None:
+    """Threads of Blender's own that find no work take time from the process beside (`render/cores.py`)."""
+    counts = []
+    for threads in (1, 2):
+        with BlenderRenderer("draft", "cpu", threads=threads) as blender:
+            blender.render(SCENES[:1])
+            (process,) = blender.process_ids()
+            tasks = [int(task.name) for task in Path(f"/proc/{process}/task").iterdir()]
+            assert all(os.sched_getaffinity(task) == os.sched_getaffinity(0) for task in tasks)
+        counts.append(len(tasks))
+    assert counts[0] < counts[1]
+
+
 def test_a_kill_at_any_moment_loses_nothing(unbroken: list[Picture]) -> None:
     rng = np.random.default_rng(4)
     with BlenderRenderer("draft", "cpu") as blender:
