@@ -6,11 +6,21 @@ import os
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import cast
 
 import torch
 from torch import nn
 
-from artifacts.weights import Card, card_path, compact, expand, load_into, read_card, write_safetensors
+from artifacts.weights import (
+    Card,
+    card_path,
+    compact,
+    expand,
+    load_into,
+    read_card,
+    read_safetensors,
+    write_safetensors,
+)
 from mnist_models.card import ARCHITECTURES, CLASSIFIERS, KINDS
 from mnist_models.classes import chosen_classes, with_classes
 from mnist_models.classify import DigitClassifier
@@ -49,8 +59,9 @@ def train(plan: Plan, out: Path, judge: DigitClassifier | None = None, progress:
     """The path of the trained weights, OUT/NAME.safetensors, with a card beside them.
 
     Killed at any moment, it goes on from its checkpoint in OUT; finished, it gives what is there. `judge` is the
-    classifier whose features a decoder's FID is taken by; without one the card has none. InputError on bad data or
-    classes, RunError where OUT holds another training of that name; both before anything is trained.
+    classifier whose features a decoder's FID is taken by, also of weights that were finished before; without one the
+    card has none. InputError on bad data or classes, RunError where OUT holds another training of that name; both
+    before anything is trained.
     """
     if plan.kind not in KINDS:
         raise unknown("kind of model", plan.kind, KINDS)
@@ -65,6 +76,8 @@ def train(plan: Plan, out: Path, judge: DigitClassifier | None = None, progress:
     _check_out(out)
     weights = out / f"{name}{SUFFIX}"
     if _is_done(weights, settings):
+        if judge is not None:
+            _judge_kept(weights, settings, judge, test, device)
         return weights
     checkpoint = out / f"{name}.checkpoint{SUFFIX}"
     job = fit(lambda: _job(settings), data, settings, checkpoint, progress)
@@ -143,11 +156,26 @@ def _judged(
     load_into(model, expand(compact(model)), Path(settings.model))
     if settings.model in CLASSIFIERS:
         return classifier_figures(model, test, device)
-    figures: Figures = {}
-    decoder: nn.Module = model
-    if isinstance(model, Vae):
-        figures, decoder = vae_figures(model, test, device), model.decoder
-    return figures if judge is None else figures | decoder_fid(decoder, judge, test, device)
+    figures = vae_figures(model, test, device) if isinstance(model, Vae) else {}
+    return figures if judge is None else figures | _fid(model, judge, test, device)
+
+
+def _judge_kept(
+    weights: Path, settings: Settings, judge: DigitClassifier, test: DataSet, device: torch.device
+) -> None:
+    """Add the FID to the card of weights that were finished before."""
+    card = read_card(weights)
+    figures = cast(Figures, card["figures"])
+    if settings.model in CLASSIFIERS or figures.get("fid_classifier_sha256") == judge.sha256:
+        return
+    model = _job(settings).modules["model"].eval()
+    load_into(model, expand(read_safetensors(weights)), weights)
+    found = figures | _fid(model, judge, test, device)
+    write_safetensors(weights, compact(model), {**card, "figures": found})
+
+
+def _fid(model: nn.Module, judge: DigitClassifier, test: DataSet, device: torch.device) -> Figures:
+    return decoder_fid(model.decoder if isinstance(model, Vae) else model, judge, test, device)
 
 
 def _keep(model: nn.Module, weights: Path, settings: Settings, plan: Plan, figures: Figures) -> None:

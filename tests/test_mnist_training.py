@@ -161,6 +161,20 @@ def test_a_decoder_of_some_classes_gets_its_fid(
     assert load_decoder(str(path)).labels == tuple("01256789")
 
 
+@pytest.mark.parametrize("kind", ["vae", "gan"])
+def test_finished_weights_get_their_fid_when_a_judge_is_asked_later(
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str
+) -> None:
+    monkeypatch.setattr("mnist_models.quality.FID_DRAWS", 40)
+    judge = load_classifier(str(train(plan(folder, "lenet", epochs=1), tmp_path)))
+    at_once = train(plan(folder, kind), tmp_path / "at once", judge)
+    later = train(plan(folder, kind), tmp_path / "later")
+    assert "fid" not in json.loads(card_path(later).read_text())["figures"]
+    assert train(plan(folder, kind), tmp_path / "later", judge) == later
+    assert card_path(later).read_bytes() == card_path(at_once).read_bytes()
+    assert later.read_bytes() == at_once.read_bytes()
+
+
 def test_names_tell_the_classes() -> None:
     assert model_name("vae", "mnist", tuple(range(10)), 10) == "mnist-vae"
     assert model_name("gan", "mnist", (0, 1, 2, 4, 5, 6, 7, 8, 9), 10) == "mnist-gan-without-3"
