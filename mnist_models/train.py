@@ -35,7 +35,7 @@ from mnist_models.vae import Vae
 from scenes.errors import InputError, RunError, unknown
 
 # the paper trains VAEs for 100 and classifiers for up to 100; the others are ours
-EPOCHS = {"classifier": 12, "lenet": 12, "ambiguous": 12, "vae": 100, "gan": 60}
+EPOCHS = {"classifier": 12, "lenet": 12, "ambiguous": 12, "vae": 100, "gan": 8}
 BATCH_SIZE = 128
 
 
