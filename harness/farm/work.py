@@ -60,9 +60,8 @@ class Farm:
             self._pool.start(self._inbox)
             while not (until_empty and self._is_empty):
                 self._scheduler.turn(TURN_S)
-                with undivided():  # the queue and this process have to agree on what is whose
-                    self._reap()
-                    self._beat()
+                self._reap()
+                self._beat()
             return Ended(self._done, self._failed)
         finally:
             self._stop()
@@ -102,6 +101,7 @@ class Farm:
             else:
                 self._desk.set_priority(name, entry.priority)
 
+    @undivided()  # the queue and this process have to agree on what is whose
     def _claim(self) -> bool:
         entry = queue.claim(self._runs, self.owner, time.time(), self._lease_s)
         if entry is None:
@@ -122,6 +122,7 @@ class Farm:
     def _engine(self, name: str, folder: RunFolder) -> FarmEngine:
         return FarmEngine(self._desk, name, folder, together=self._pool.together, spread=self._pool.size)
 
+    @undivided()
     def _reap(self) -> None:
         """Tell the queue of the searches that have ended."""
         for name in [name for name, job in self._jobs.items() if job.has_ended]:
