@@ -44,7 +44,7 @@ def undivided() -> Iterator[None]:
         yield
     finally:
         for each, handler in before.items():
-            signal.signal(each, handler)
+            signal.signal(each, handler or signal.SIG_DFL)  # None: set by something that is not Python
         for number in came:
             signal.raise_signal(number)
 
