@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 TASKS = Path("/proc/self/task")
@@ -29,4 +29,5 @@ def seeing_cores(n: int) -> Iterator[None]:
         yield
     finally:
         for task in TASKS.iterdir():  # a thread has the cores of the thread that made it
-            os.sched_setaffinity(int(task.name), cores)
+            with suppress(ProcessLookupError):  # it has ended meanwhile
+                os.sched_setaffinity(int(task.name), cores)
