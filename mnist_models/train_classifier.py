@@ -13,7 +13,7 @@ from torch import Tensor, nn
 
 from mnist_models.classifier_loss import ambiguous_loss, nll_loss
 from mnist_models.networks import Classifier, LeNet
-from mnist_models.training import Batch, Job, Settings, cosine
+from mnist_models.training import Batch, Job, Settings, half_precision, placed, set_rate
 
 LEARNING_RATE = 1e-3
 Loss = Callable[[Tensor, Tensor], Tensor]
@@ -27,10 +27,7 @@ NETWORKS: dict[str, tuple[type[Classifier] | type[LeNet], Loss]] = {
 def classifier_job(settings: Settings) -> Job:
     """The network that `settings.model` names, and its step."""
     make, loss = NETWORKS[settings.model]
-    network = make(len(settings.classes)).to(settings.device)
-    for parameter in network.parameters():
-        if parameter.ndim == 4:  # as the CPU's fast kernels want them
-            parameter.data = parameter.data.contiguous(memory_format=torch.channels_last)
+    network = placed(make(len(settings.classes)), settings.device)
     optimizer = torch.optim.Adam(network.parameters(), lr=LEARNING_RATE)
     return Job({"model": network}, {"optimizer": optimizer}, _step(network, optimizer, loss))
 
@@ -39,12 +36,9 @@ def _step(
     network: nn.Module, optimizer: torch.optim.Optimizer, loss: Loss
 ) -> Callable[[Batch], dict[str, Tensor]]:
     def step(batch: Batch) -> dict[str, Tensor]:
-        for group in optimizer.param_groups:
-            group["lr"] = LEARNING_RATE * cosine(batch.done)
+        set_rate(optimizer, LEARNING_RATE, batch.done)
         images = batch.images.contiguous(memory_format=torch.channels_last)
-        with torch.autocast(
-            images.device.type, dtype=torch.bfloat16
-        ):  # half the time; the loss is in float32
+        with half_precision(images):
             logits = network(images)
         value = loss(logits.float(), batch.labels)
         optimizer.zero_grad(set_to_none=True)

@@ -11,10 +11,10 @@ fades away, and learns at a quarter of the generator's rate.
 from __future__ import annotations
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
 from mnist_models.gan import Discriminator, Generator, discriminator_loss, generator_loss
-from mnist_models.training import Batch, Job, Settings, cosine
+from mnist_models.training import Batch, Job, Settings, half_precision, placed, set_rate
 from mnist_models.vae import LATENT
 
 LEARNING_RATE = 2e-4
@@ -26,17 +26,16 @@ NOISE = 0.4  # standard deviation at the start, of pictures in [-1, 1]
 def gan_job(settings: Settings) -> Job:
     """Generator, discriminator, and a step of each."""
     generator, discriminator = (
-        _placed(network, settings.device) for network in (Generator(), Discriminator())
+        placed(network, settings.device) for network in (Generator(), Discriminator())
     )
     draws = torch.optim.Adam(generator.parameters(), lr=LEARNING_RATE, betas=BETAS)
     judges = torch.optim.Adam(discriminator.parameters(), lr=JUDGE_RATE, betas=BETAS)
 
     def step(batch: Batch) -> dict[str, Tensor]:
-        for optimizer, rate in ((draws, LEARNING_RATE), (judges, JUDGE_RATE)):
-            for group in optimizer.param_groups:
-                group["lr"] = rate * cosine(batch.done)
+        set_rate(draws, LEARNING_RATE, batch.done)
+        set_rate(judges, JUDGE_RATE, batch.done)
         z = torch.randn(len(batch.images), LATENT, device=batch.images.device)
-        with _half(batch.images):
+        with half_precision(batch.images):
             drawn = generator(z)
             odds = [discriminator(_shown(each, batch.done)) for each in (batch.images, drawn.detach())]
         judged = discriminator_loss(odds[0].float(), odds[1].float())
@@ -44,7 +43,7 @@ def gan_job(settings: Settings) -> Job:
         judged.backward()  # type: ignore[no-untyped-call]
         judges.step()
         discriminator.requires_grad_(False)
-        with _half(batch.images):
+        with half_precision(batch.images):
             again = discriminator(_shown(drawn, batch.done))
         fooled = generator_loss(again.float())
         draws.zero_grad(set_to_none=True)
@@ -59,13 +58,3 @@ def gan_job(settings: Settings) -> Job:
 def _shown(images: Tensor, done: float) -> Tensor:
     """What the discriminator sees of pictures in [0, 1]."""
     return 2.0 * images - 1.0 + NOISE * (1.0 - done) * torch.randn_like(images)
-
-
-def _placed(network: nn.Module, device: str) -> nn.Module:
-    """On the device, in the layout in which its convolutions are fastest."""
-    return network.to(device=device, memory_format=torch.channels_last)  # type: ignore[call-overload, no-any-return]
-
-
-def _half(images: Tensor) -> torch.autocast:
-    """Networks in bfloat16, in 55 % of the time on the CPU; weights and losses stay in float32."""
-    return torch.autocast(images.device.type, dtype=torch.bfloat16)
