@@ -115,9 +115,14 @@ def read_foreign(path: Path, sha256: str | None = None) -> dict[str, Tensor]:
     more than tensors.
     """
     found, _ = read_checkpoint(path, sha256)
+    return tensors_of(found, path)
+
+
+def tensors_of(found: object, source: Path) -> dict[str, Tensor]:
+    """What a checkpoint holds as a state dict, a leading `module.` taken off; InputError where it is none."""
     if not isinstance(found, dict) or not all(isinstance(value, Tensor) for value in found.values()):
         raise InputError(
-            f"checkpoint {path} holds a {type(found).__name__}, not a state dict: save `module.state_dict()`"
+            f"checkpoint {source} holds a {type(found).__name__}, not a state dict: save `module.state_dict()`"
         )
     return {str(name).removeprefix("module."): value for name, value in found.items()}
 

@@ -27,7 +27,10 @@ BatchSize = Annotated[int, typer.Option(help="Pictures a step.")]
 Device = Annotated[str, typer.Option(help="auto, cpu or cuda.")]
 Threads = Annotated[int, typer.Option(help="Torch's threads on the CPU.")]
 Judge = Annotated[
-    str | None, typer.Option(help="The classifier whose features the FID is taken by; none, no FID.")
+    str | None,
+    typer.Option(
+        help="By whose features the FID is taken: a classifier, or Inception's weights (.pth); none, no FID."
+    ),
 ]
 
 
@@ -123,11 +126,12 @@ def _train(plan: Plan, out: Path | None, judge: str | None = None) -> None:
 
     from artifacts.weights import read_card
     from harness.training_watch import TrainingWatch
-    from mnist_models.load import load_classifier, trained_models
+    from mnist_models.judge import load_judge
+    from mnist_models.load import trained_models
     from mnist_models.train import train
 
     folder = out or trained_models()
-    judging = load_classifier(judge) if judge else None
+    judging = load_judge(judge) if judge else None
     typer.echo(f"writing to {folder}", err=True)
     with TrainingWatch() as watch:
         weights = train(plan, folder, judging, watch.update)

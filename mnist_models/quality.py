@@ -10,14 +10,13 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
-from mnist_models.classify import DigitClassifier
 from mnist_models.data import DataSet
 from mnist_models.fid import frechet_distance, moments
+from mnist_models.judge import Judge
 from mnist_models.training import to_images
 from mnist_models.vae import LATENT, Vae
 
 BATCH = 500
-FID_DRAWS = 10_000
 Figures = dict[str, object]
 
 
@@ -42,27 +41,23 @@ def vae_figures(vae: Vae, data: DataSet, device: torch.device) -> Figures:
     return {"split": data.split, "n": len(data.images), "loss": total / len(data.images)}
 
 
-def decoder_fid(
-    decoder: nn.Module,
-    classifier: DigitClassifier,
-    data: DataSet,
-    device: torch.device,
-) -> Figures:
-    """FID of decoded prior draws to a split, by the classifier's features; never to be compared with Inception's."""
-    features = cast(nn.Module, classifier.module.features.to(device))
-    z = np.random.default_rng(0).standard_normal((FID_DRAWS, LATENT)).astype(np.float32)
+def decoder_fid(decoder: nn.Module, judge: Judge, data: DataSet, device: torch.device) -> Figures:
+    """FID of decoded prior draws to a split, pictures at even distances where it is larger, by the judge's features."""
+    features = judge.features.to(device)
+    z = np.random.default_rng(0).standard_normal((judge.pictures, LATENT)).astype(np.float32)
+    images = data.images[:: max(1, len(data.images) // judge.pictures)][: judge.pictures]
     with torch.inference_mode():
-        drawn = [features(decoder(torch.from_numpy(z[rows]).to(device))) for rows in _rows(FID_DRAWS)]
-        real = [features(to_images(data.images[rows], device)) for rows in _rows(len(data.images))]
-    distance = frechet_distance(moments(_stack(drawn)), moments(_stack(real)))
-    network = f"last hidden layer of {classifier.name}, not Inception: compare with no published value"
+        drawn = [
+            features(decoder(torch.from_numpy(z[rows]).to(device))) for rows in _rows(len(z), judge.batch)
+        ]
+        real = [features(to_images(images[rows], device)) for rows in _rows(len(images), judge.batch)]
     return {
-        "fid": distance,
-        "fid_features": network,
-        "fid_classifier_sha256": classifier.sha256,
-        "fid_draws": FID_DRAWS,
-        "fid_split": data.split,
-        "fid_pictures": len(data.images),
+        judge.key: frechet_distance(moments(_stack(drawn)), moments(_stack(real))),
+        f"{judge.key}_features": judge.network,
+        f"{judge.key}_sha256": judge.sha256,
+        f"{judge.key}_draws": len(z),
+        f"{judge.key}_split": data.split,
+        f"{judge.key}_pictures": len(images),
     }
 
 
@@ -70,6 +65,6 @@ def _stack(parts: list[Tensor]) -> NDArray[np.float32]:
     return cast(NDArray[np.float32], torch.cat(parts).cpu().numpy())
 
 
-def _rows(n: int) -> Iterator[slice]:
-    for start in range(0, n, BATCH):
-        yield slice(start, start + BATCH)
+def _rows(n: int, batch: int = BATCH) -> Iterator[slice]:
+    for start in range(0, n, batch):
+        yield slice(start, start + batch)

@@ -23,8 +23,8 @@ from artifacts.weights import (
 )
 from mnist_models.card import ARCHITECTURES, CLASSIFIERS, KINDS
 from mnist_models.classes import chosen_classes, with_classes
-from mnist_models.classify import DigitClassifier
 from mnist_models.data import DataSet, load_data
+from mnist_models.judge import Judge
 from mnist_models.load import SUFFIX
 from mnist_models.quality import Figures, classifier_figures, decoder_fid, vae_figures
 from mnist_models.train_classifier import classifier_job
@@ -55,13 +55,12 @@ class Plan:
     data: Path | None = None
 
 
-def train(plan: Plan, out: Path, judge: DigitClassifier | None = None, progress: Progress = silent) -> Path:
+def train(plan: Plan, out: Path, judge: Judge | None = None, progress: Progress = silent) -> Path:
     """The path of the trained weights, OUT/NAME.safetensors, with a card beside them.
 
-    Killed at any moment, it goes on from its checkpoint in OUT; finished, it gives what is there. `judge` is the
-    classifier whose features a decoder's FID is taken by, also of weights that were finished before; without one the
-    card has none. InputError on bad data or classes, RunError where OUT holds another training of that name; both
-    before anything is trained.
+    Killed at any moment, it goes on from its checkpoint in OUT; finished, it gives what is there. By the features of
+    `judge` a decoder's FID is taken, also of weights that were finished before. InputError on bad data or classes,
+    RunError where OUT holds another training of that name; both before anything is trained.
     """
     if plan.kind not in KINDS:
         raise unknown("kind of model", plan.kind, KINDS)
@@ -69,9 +68,9 @@ def train(plan: Plan, out: Path, judge: DigitClassifier | None = None, progress:
     data, test, name = _data(plan)
     settings = _settings(plan, data, device)
     check_settings(settings, len(data.images))
-    if judge is not None and judge.dataset != plan.dataset:
+    if judge is not None and judge.dataset not in (None, plan.dataset):
         raise InputError(
-            f"classifier {judge.name} is of {judge.dataset}; a FID of {plan.dataset} needs one of that"
+            f"the judge is a classifier of {judge.dataset}; a FID of {plan.dataset} needs one of that"
         )
     _check_out(out)
     weights = out / f"{name}{SUFFIX}"
@@ -149,7 +148,7 @@ def _plain(settings: Settings) -> dict[str, object]:
 
 
 def _judged(
-    settings: Settings, job: Job, test: DataSet, judge: DigitClassifier | None, device: torch.device
+    settings: Settings, job: Job, test: DataSet, judge: Judge | None, device: torch.device
 ) -> Figures:
     """Figures of the weights as they are kept, in half precision."""
     model = job.modules["model"]
@@ -160,13 +159,11 @@ def _judged(
     return figures if judge is None else figures | _fid(model, judge, test, device)
 
 
-def _judge_kept(
-    weights: Path, settings: Settings, judge: DigitClassifier, test: DataSet, device: torch.device
-) -> None:
+def _judge_kept(weights: Path, settings: Settings, judge: Judge, test: DataSet, device: torch.device) -> None:
     """Add the FID to the card of weights that were finished before."""
     card = read_card(weights)
     figures = cast(Figures, card["figures"])
-    if settings.model in CLASSIFIERS or figures.get("fid_classifier_sha256") == judge.sha256:
+    if settings.model in CLASSIFIERS or figures.get(f"{judge.key}_sha256") == judge.sha256:
         return
     model = _job(settings).modules["model"].eval()
     load_into(model, expand(read_safetensors(weights)), weights)
@@ -174,7 +171,7 @@ def _judge_kept(
     write_safetensors(weights, compact(model), {**card, "figures": found})
 
 
-def _fid(model: nn.Module, judge: DigitClassifier, test: DataSet, device: torch.device) -> Figures:
+def _fid(model: nn.Module, judge: Judge, test: DataSet, device: torch.device) -> Figures:
     return decoder_fid(model.decoder if isinstance(model, Vae) else model, judge, test, device)
 
 

@@ -15,6 +15,7 @@ from artifacts import checkpoint as checkpoint_module
 from artifacts.weights import card_path, read_card
 from mnist_models import training
 from mnist_models.data import load_data
+from mnist_models.judge import Judge, classifier_judge
 from mnist_models.load import load_classifier, load_decoder
 from mnist_models.quality import classifier_figures
 from mnist_models.train import Plan, model_name, train
@@ -147,11 +148,13 @@ def test_the_ambiguous_classifier_is_torn_between_neighbors(folder: Path, tmp_pa
     assert float(torn.mean()) > 0.8 and float((probs[rows, rows] - 0.5).abs().mean()) < 0.15
 
 
-def test_a_decoder_of_some_classes_gets_its_fid(
-    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("mnist_models.quality.FID_DRAWS", 40)
-    judge = load_classifier(str(train(plan(folder, "lenet", epochs=1), tmp_path)))
+def judge_of_few(folder: Path, out: Path) -> Judge:
+    classifier = load_classifier(str(train(plan(folder, "lenet", epochs=1), out)))
+    return replace(classifier_judge(classifier), pictures=40)
+
+
+def test_a_decoder_of_some_classes_gets_its_fid(folder: Path, tmp_path: Path) -> None:
+    judge = judge_of_few(folder, tmp_path)
     path = train(plan(folder, "vae", without=("3", "4")), tmp_path, judge)
     card = json.loads(card_path(path).read_text())
     assert path.name == "mnist-vae-without-3-4.safetensors"
@@ -163,10 +166,9 @@ def test_a_decoder_of_some_classes_gets_its_fid(
 
 @pytest.mark.parametrize("kind", ["vae", "gan"])
 def test_finished_weights_get_their_fid_when_a_judge_is_asked_later(
-    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str
+    folder: Path, tmp_path: Path, kind: str
 ) -> None:
-    monkeypatch.setattr("mnist_models.quality.FID_DRAWS", 40)
-    judge = load_classifier(str(train(plan(folder, "lenet", epochs=1), tmp_path)))
+    judge = judge_of_few(folder, tmp_path)
     at_once = train(plan(folder, kind), tmp_path / "at once", judge)
     later = train(plan(folder, kind), tmp_path / "later")
     assert "fid" not in json.loads(card_path(later).read_text())["figures"]
