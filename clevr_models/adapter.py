@@ -17,7 +17,7 @@ from scenes.errors import InputError, ModelError, TrexError
 FLOOR = 1e-12  # least probability of an answer, so that its logarithm is finite
 TOLERANCE = 1e-3  # how far probabilities may be from adding up to 1
 BATCH = 32
-TRIED_PX = (80, 120)  # height, width of the empty pictures that a model is tried on: the smallest preset
+TRIED_PX = (80, 120)  # height, width of the pictures that a model is tried on: the smallest preset
 Floats = NDArray[np.float64]
 
 
@@ -43,21 +43,30 @@ class AdaptedModel:
     input_size: tuple[int, int] | None = None
 
     def bind(self, question: Question) -> AskedAnswerer:
-        """The answerer with its question, tried on two empty pictures; InputError where it does not fit."""
-        tried = np.zeros((2, *TRIED_PX, 3), np.float32)
+        """The answerer with its question, tried on two pictures; InputError where it does not fit."""
+        tried = tried_pictures()
         try:
             rows = np.asarray(self.answerer(tried, question))
         except TrexError:
             raise
         except Exception as error:  # another's code may raise anything
-            raise InputError(f"model {self.name!r} fails on an empty picture: {_said(error)}") from error
+            raise InputError(
+                f"model {self.name!r} fails on a picture that it was tried on: {_said(error)}"
+            ) from error
         labels = _labels(self.name, getattr(self.answerer, "labels", ANSWERS))
         try:
-            checked(self.name, rows, len(tried), labels)
+            answers = checked(self.name, rows, len(tried), labels)
         except ModelError as error:
             raise InputError(str(error)) from error
         return AskedAnswerer(
-            self.name, self.identity, question.text, labels, self.answerer, question, self.batch
+            self.name,
+            self.identity,
+            question.text,
+            labels,
+            self.answerer,
+            question,
+            tuple(answers.ravel().tolist()),
+            self.batch,
         )
 
 
@@ -71,6 +80,9 @@ class AskedAnswerer:
     labels: tuple[str, ...]
     answerer: Answerer
     question: Question
+    tried: tuple[
+        float, ...
+    ]  # its answers to `tried_pictures`, row by row: its weights are not seen otherwise
     batch: int = BATCH
 
     def __repr__(self) -> str:
@@ -91,6 +103,18 @@ class AskedAnswerer:
         except Exception as error:
             raise ModelError(f"model {self.name!r} fails: {_said(error)}") from error
         return np.log(checked(self.name, found, len(images), self.labels))
+
+
+def tried_pictures() -> NDArray[np.float32]:
+    """(2, 80, 120, 3): an empty one, and red from left to right, green from top to bottom, blue in squares.
+
+    The three differ on average too, so that a model of mean colors is seen to change.
+    """
+    high, wide = TRIED_PX
+    y, x = np.mgrid[:high, :wide]
+    found = np.zeros((2, high, wide, 3), np.float32)
+    found[1] = np.stack([(x / (wide - 1)) ** 3, y / (high - 1), 0.75 * ((x // 10 + y // 10) % 2)], axis=2)
+    return found
 
 
 def checked(name: str, found: NDArray[np.generic], pictures: int, labels: Sequence[str]) -> Floats:

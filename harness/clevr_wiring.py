@@ -81,6 +81,7 @@ def open_scenes(plan: Plan) -> World:
     generator = Generator(plan.kind.name, plan.prior, any_proposal, renderer, leave_one_out)
     made = Made(
         model=model_fingerprint(plan.model_name, plan.bound),
+        tried=getattr(plan.bound, "tried", ()),
         renderer=renderer.key,
         shapes=_shape_hashes(prior.vocabulary),
     )

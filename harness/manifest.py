@@ -9,6 +9,7 @@ from dataclasses import replace
 from importlib import metadata
 from typing import Literal
 
+import numpy as np
 from pydantic import Field, ValidationError
 
 from harness.aim import make_target
@@ -22,6 +23,8 @@ from scenes.programs import Step
 from scenes.vocabulary import CLEVR, ShapeCard, Vocabulary
 
 FORMAT = 1
+LEAST_TRIED = 1e-6  # a probability below this is as good as none
+ALIKE = 0.02  # how much more or less a probability may be, on the logarithm, than it was
 PACKAGES = ("bayes-trex", "bpy", "torch", "numpy", "pyro-ppl")
 
 
@@ -29,6 +32,9 @@ class Made(Section):
     """What the draws depend on; a run goes on only where all of it is the same."""
 
     model: str
+    tried: tuple[
+        float, ...
+    ] = ()  # of a model whose weights are not seen: its answers to pictures it was tried on
     renderer: str
     shapes: dict[str, str] = Field(default_factory=dict)
 
@@ -129,4 +135,17 @@ def differences(before: Made, now: Made) -> tuple[str, ...]:
     pairs = [("the model", before.model, now.model), ("the renderer", before.renderer, now.renderer)]
     for name in sorted(before.shapes.keys() | now.shapes.keys()):
         pairs.append((f"shape {name}", before.shapes.get(name, "none"), now.shapes.get(name, "none")))
-    return tuple(f"{what} was {old}, now it is {new}" for what, old, new in pairs if old != new)
+    words = [f"{what} was {old}, now it is {new}" for what, old, new in pairs if old != new]
+    if not words and not _answers_alike(before.tried, now.tried):
+        words.append(f"the model {now.model} answers otherwise than then to the pictures that it is tried on")
+    return tuple(words)
+
+
+def _answers_alike(before: tuple[float, ...], now: tuple[float, ...]) -> bool:
+    """Within what another processor or batch may change; also where a run has not kept any."""
+    if not before:
+        return True
+    if len(before) != len(now):
+        return False
+    old, new = (np.log(np.maximum(answers, LEAST_TRIED)) for answers in (before, now))
+    return bool(np.max(np.abs(old - new)) <= ALIKE)

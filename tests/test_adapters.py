@@ -53,7 +53,7 @@ def test_a_callable_is_asked_in_batches() -> None:
     rows = bound.log_probs(given)
     assert bound.labels == ("no", "yes")
     np.testing.assert_allclose(np.exp(rows[:, 1]), given[..., 0].mean(axis=(1, 2)), rtol=1e-6)
-    assert answerer.calls == [(n, CUBES.text) for n in (2, 4, 4, 2)]  # the first: tried on empty pictures
+    assert answerer.calls == [(n, CUBES.text) for n in (2, 4, 4, 2)]  # the first: tried on two
     assert bound.log_probs(given[:0]).shape == (0, 2)
 
 
@@ -84,7 +84,7 @@ def fails(given: NDArray[np.float32], question: Question) -> NDArray[np.float64]
         (gives([[0.5, 0.5]] * 2, "yes"), "its labels are str"),
         (gives([[0.5, 0.5]] * 2, ("yes", "yes")), "name an answer twice"),
         (gives([[]] * 2, ()), "are empty"),
-        (fails, "fails on an empty picture: RuntimeError: out of memory"),
+        (fails, "fails on a picture that it was tried on: RuntimeError: out of memory"),
     ],
 )
 def test_a_callable_that_does_not_fit_is_refused_before_any_picture(

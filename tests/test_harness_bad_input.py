@@ -2,6 +2,7 @@
 
 import errno
 import hashlib
+import importlib
 import json
 import os
 import pickle
@@ -212,6 +213,40 @@ def test_a_run_made_of_something_else_is_refused(tmp_path: Path, monkeypatch: py
     done = run(tmp_path)
     monkeypatch.setattr(FakeRenderer, "key", "another renderer")
     refused(trex("resume", done.folder), "the renderer was fake", "now it is another renderer")
+
+
+OWN = """
+import numpy as np
+
+WEIGHT = 1.0
+
+
+def ask(pictures, question):
+    scores = np.exp(WEIGHT * pictures.mean(axis=(1, 2)))
+    return scores / scores.sum(axis=1, keepdims=True)
+
+
+ask.labels = ("0", "1", "2")
+"""
+
+
+def test_other_weights_behind_a_callable_are_noticed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nothing tells the weights of a callable but its answers."""
+    (tmp_path / "answerer_with_weight.py").write_text(OWN)
+    monkeypatch.syspath_prepend(tmp_path)
+    out = tmp_path / "out"
+    made = trex(
+        "find", write_query(tmp_path), "--out", out, "--set", "model.name=ask:answerer_with_weight:ask"
+    )
+    assert made.exit_code == 0, made.output
+    tried = json.loads((out / "run.json").read_text())["made"]["tried"]
+    assert len(tried) == 2 * 3
+    module = importlib.import_module("answerer_with_weight")
+    for weight in (1.0, 1.001):  # the second as another processor might round
+        monkeypatch.setattr(module, "WEIGHT", weight)
+        assert trex("resume", out).exit_code == 0
+    monkeypatch.setattr(module, "WEIGHT", 2.0)
+    refused(trex("resume", out), "cannot go on", "answers otherwise than then")
 
 
 @pytest.mark.usefixtures("no_render")
