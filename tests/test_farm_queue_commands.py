@@ -171,6 +171,39 @@ def test_cancel_retry_and_clean(runs: Path) -> None:
     assert [item.name for item in runs.iterdir() if item.is_dir()] == []
 
 
+def test_a_priority_is_changed_in_the_queue_and_in_the_folder(runs: Path) -> None:
+    first, second, third, done = queue.entries(runs)
+    finished = queue.claim(runs, "worker", 10.0, 60.0)
+    assert finished == replace(first, state="running", owner="worker", expires=70.0, attempts=1, began=10.0)
+    said = trex(runs, "priority", done.id[:8], third.id, "--to", 7).stdout
+    assert "2 with priority 7" in said
+    assert [one.id for one in queue.entries(runs)] == [third.id, done.id, first.id, second.id]
+    trex(runs, "priority", first.id, "--to", -3)  # what runs, keeps its lease
+    assert queue.entry(runs, first.id) == replace(finished, priority=-3)
+    before = read_queued(runs / done.folder)
+    assert before.priority == 7 and open_queued(runs / done.folder)
+    queue_file(runs).unlink()
+    trex(runs, "rebuild")
+    assert [one.priority for one in queue.entries(runs)] == [7, 7, 0, -3]
+    trex(runs, "priority", "--all", "--to", 1)
+    assert {one.priority for one in queue.entries(runs)} == {1}
+    worked_on(runs, queue.entry(runs, done.id), "done")
+    trex(
+        runs,
+        "priority",
+        done.id,
+        "--to",
+        2,
+        fails="is done, only queued or running entries can be put earlier",
+    )
+    trex(runs, "priority", "--to", 2, fails="no ID is given")
+    (runs / third.folder / QUEUED).write_text("{")
+    trex(runs, "priority", second.id, third.id, "--to", 2, fails="is damaged")
+    assert (
+        queue.entry(runs, second.id).priority == read_queued(runs / second.folder).priority == 1
+    )  # all or none
+
+
 def test_clean_deletes_nothing_but_run_folders_of_the_queue(runs: Path, tmp_path: Path) -> None:
     used, strange, linked, _ = queue.entries(runs)
     trex(runs, "cancel", "--all")

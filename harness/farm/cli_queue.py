@@ -1,4 +1,4 @@
-"""`trex queue`: add, list, show, cancel, retry, clean, rebuild."""
+"""`trex queue`: add, list, show, priority, cancel, retry, clean, rebuild."""
 
 from __future__ import annotations
 
@@ -21,6 +21,8 @@ Ids = Annotated[
     list[str] | None, typer.Argument(metavar="ID...", help="As `trex queue list` shows; a beginning will do.")
 ]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON, for machines.")]
+Priority = Annotated[int, typer.Option(help="Higher goes first.", min=-1_000_000, max=1_000_000)]
+OpenOnes = Annotated[bool, typer.Option("--all", help="All that wait or run.")]
 RUNS = Path("runs")
 
 
@@ -29,7 +31,7 @@ def add(
     queries: Annotated[
         list[str], typer.Argument(metavar="QUERY...", help="TOML files, or patterns like 'queries/*'.")
     ],
-    priority: Annotated[int, typer.Option(help="Higher goes first.", min=-1_000_000, max=1_000_000)] = 0,
+    priority: Priority = 0,
     settings: Annotated[
         list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="Override a key. Repeatable.")
     ] = None,
@@ -115,16 +117,29 @@ def show(
 @queue_app.command()
 def cancel(
     ids: Ids = None,
-    everything: Annotated[bool, typer.Option("--all", help="All that wait or run.")] = False,
+    everything: OpenOnes = False,
     runs: Runs = RUNS,
     as_json: AsJson = False,
 ) -> None:
     """Do not carry these out; what runs stops after its present segment, and its draws are kept."""
     from harness.farm import queue
-    from harness.farm.queue_entry import OPEN
 
-    chosen = [one.id for one in queue.entries(runs, OPEN)] if everything else _named(ids, "--all")
-    _changed("cancelled", runs, queue.cancel(runs, chosen, time.time()), as_json)
+    _changed("cancelled", runs, queue.cancel(runs, _open(runs, ids, everything), time.time()), as_json)
+
+
+@queue_app.command()
+def priority(
+    to: Priority,
+    ids: Ids = None,
+    everything: OpenOnes = False,
+    runs: Runs = RUNS,
+    as_json: AsJson = False,
+) -> None:
+    """Let these go earlier or later than they would, those that run from their next segment on."""
+    from harness.farm import queue
+
+    changed = queue.prioritize(runs, _open(runs, ids, everything), to)
+    _changed(f"with priority {to}", runs, changed, as_json)
 
 
 @queue_app.command()
@@ -175,6 +190,13 @@ def rebuild(runs: Runs = RUNS, as_json: AsJson = False) -> None:
         typer.echo(json.dumps([fields(runs, one) for one in done.entries]))
         return
     typer.echo(f"{len(done.entries)} entries from the run folders in {runs}: {tally(queue.counts(runs))}")
+
+
+def _open(runs: Path, ids: list[str] | None, everything: bool) -> list[str]:
+    from harness.farm import queue
+    from harness.farm.queue_entry import OPEN
+
+    return [one.id for one in queue.entries(runs, OPEN)] if everything else _named(ids, "--all")
 
 
 def _named(ids: list[str] | None, other: str) -> list[str]:

@@ -12,7 +12,7 @@ from typing import cast
 
 from harness.farm.queue_entry import ENDED, OPEN, Entry, State, check_states, run_path
 from harness.farm.queue_file import has_queue, reading, transaction
-from harness.farm.queue_folder import mark_cancelled, mark_failed, unmark
+from harness.farm.queue_folder import mark_cancelled, mark_failed, mark_priority, read_queued, unmark
 from scenes.errors import InputError, RunError
 
 TURN = "priority DESC, added, place, id"
@@ -96,6 +96,19 @@ def retry(runs: Path, ids: Sequence[str]) -> list[Entry]:
             unmark(run_path(runs, one))
         fields = "state = 'queued', attempts = 0, began = NULL, ended = NULL, why = ''"
         return [_set(db, one.id, fields) for one in entries]
+
+
+def prioritize(runs: Path, ids: Sequence[str], priority: int) -> list[Entry]:
+    """These go earlier or later; for what runs it counts from the next segment on. All of them or none."""
+    with transaction(runs) as db:
+        entries = [_found(db, runs, part) for part in ids]
+        check_states(
+            entries, "put earlier or later", OPEN, "trex queue retry lets failed or cancelled ones wait"
+        )
+        folders = [run_path(runs, one) for one in entries]
+        for path, queued in [(path, read_queued(path)) for path in folders]:
+            mark_priority(path, queued, priority)
+        return [_set(db, one.id, "priority = ?", priority) for one in entries]
 
 
 def remove(runs: Path, ids: Sequence[str]) -> None:

@@ -14,7 +14,7 @@ from pathlib import Path
 from harness.farm.queue import insert, known
 from harness.farm.queue_entry import Entry
 from harness.farm.queue_file import explain_os, transaction
-from harness.farm.queue_folder import QUEUED, Queued, as_entry, found_entry, queued_folders
+from harness.farm.queue_folder import QUEUED, Queued, as_entry, found_entry, queued_folders, to_json
 from harness.farm.queue_wanted import Wanted
 from harness.run_folder import check_free
 from scenes.errors import InputError
@@ -93,7 +93,7 @@ def _make_folders(runs: Path, new: Mapping[str, Queued]) -> None:
         for name, queued in new.items():
             os.mkdir(f"{scratch}/{name}", 0o755)
             with open(f"{scratch}/{name}/{QUEUED}", "wb") as file:
-                file.write(queued.model_dump_json().encode() + b"\n")
+                file.write(to_json(queued))
         os.sync()  # once for all: a file at a time would cost a millisecond each
         for name in new:
             _put(f"{scratch}/{name}", f"{runs}/{name}")

@@ -43,6 +43,11 @@ class Queued(Section):
     place: int = 0
 
 
+def to_json(queued: Queued) -> bytes:
+    """What `queued.json` holds."""
+    return queued.model_dump_json().encode() + b"\n"
+
+
 def read_queued(path: Path) -> Queued:
     """How the query of a run folder was queued; RunError where it was not, or the file is broken."""
     try:
@@ -96,6 +101,12 @@ def found_entry(path: Path) -> Entry:
         why = (path / FAILED).read_text(encoding="utf-8", errors="replace").strip()
         return as_entry(path.name, queued, "failed", why)
     return as_entry(path.name, queued, "cancelled" if CANCELLED in names else "queued")
+
+
+def mark_priority(path: Path, queued: Queued, priority: int) -> None:
+    """Keep in the run folder how urgent it is."""
+    if queued.priority != priority:
+        write_atomic(path / QUEUED, to_json(queued.model_copy(update={"priority": priority})))
 
 
 def mark_failed(path: Path, why: str) -> None:
