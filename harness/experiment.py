@@ -86,10 +86,11 @@ class CellResult:
 class Outcome:
     """An experiment that has been carried out."""
 
-    name: str
+    name: str  # as it was asked for
     folder: Path
     experiment: Experiment
     results: tuple[CellResult, ...]
+    dataset: Path | None = None  # labelled pictures that were asked about too
 
     @property
     def found(self) -> int:
@@ -130,7 +131,7 @@ def run_experiment(
         results.append(
             replace(_carry_out(cell, query, resolved, folder, progress), test_set=baselines[number])
         )
-    return Outcome(path.stem, folder, experiment, tuple(results))
+    return Outcome(name, folder, experiment, tuple(results), dataset)
 
 
 def _carry_out(

@@ -61,6 +61,8 @@ def command(outcome: Outcome, overrides: Sequence[str]) -> str:
         words += [word for result in outcome.results for word in ("--cell", result.cell.name)]
     for override in overrides:
         words += ["--set", override]
+    if outcome.dataset is not None:
+        words += ["--dataset", str(outcome.dataset)]
     return shlex.join(words)
 
 

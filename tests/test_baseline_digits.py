@@ -104,6 +104,7 @@ def test_an_experiment_stands_beside_the_test_set(tmp_path: Path, folder: Path) 
     html = (tmp_path / "out" / "experiment.html").read_text("utf-8")
     assert "The same in the test set" in html
     assert f"{sure.test_set.hits.count} of {N_TEST}, {sure.test_set.mistakes.count}" in html
+    assert f"--dataset {folder}" in html
 
 
 def test_a_folder_or_a_split_that_is_not_there_is_named(tmp_path: Path, folder: Path) -> None:
