@@ -16,7 +16,7 @@ from harness.cli import app
 from harness.farm.answers import differences, identity
 from harness.farm.pool import Event, Inbox, Joined, Lost, Unfit
 from harness.farm.work import Farm
-from scenes.errors import InputError
+from scenes.errors import InputError, RunError
 
 ray = pytest.importorskip("ray", reason="ray is not installed: pip install 'bayes-trex[farm]'")
 
@@ -116,3 +116,25 @@ def test_ray_that_is_not_installed_is_said(monkeypatch: pytest.MonkeyPatch) -> N
     monkeypatch.setitem(sys.modules, "ray", None)
     with pytest.raises(InputError, match=r"pip install 'bayes-trex\[farm\]'"):
         import_ray(is_local=True)
+
+
+@pytest.mark.parametrize(("mode", "is_hinted"), [(None, True), ("token", False)])
+def test_a_head_that_turns_a_client_away_may_want_a_token(
+    mode: str | None, is_hinted: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    import socket
+
+    from harness.farm.ray_cluster import Cluster
+
+    def times_out(**_: object) -> None:
+        raise ConnectionError("timed out")
+
+    monkeypatch.delenv("RAY_AUTH_MODE", raising=False)
+    if mode is not None:
+        monkeypatch.setenv("RAY_AUTH_MODE", mode)
+    monkeypatch.setattr(ray, "init", times_out)
+    with socket.create_server(("127.0.0.1", 0)) as head:
+        cluster = Cluster(f"ray://127.0.0.1:{head.getsockname()[1]}", 2, None)
+        with pytest.raises(RunError, match="timed out") as told:
+            cluster.connect()
+    assert ("RAY_AUTH_MODE=token here too" in str(told.value)) == is_hinted

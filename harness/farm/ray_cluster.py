@@ -53,7 +53,7 @@ class Cluster:
         while not self._connected(ray, failures):
             if len(failures) >= (STARTS if self.is_local else 1):
                 where = f"on {self._address}" if self._address else f"on this machine, tried {STARTS} times"
-                raise RunError(f"Ray cannot be used {where}: {failures[-1]}; see docs/FARM.md")
+                raise RunError(f"Ray cannot be used {where}: {failures[-1]}{self._hint()}; see docs/FARM.md")
         asked = self._address or ""
         self._head = asked if asked.startswith(CLIENT) else str(ray.get_runtime_context().gcs_address)
 
@@ -80,6 +80,15 @@ class Cluster:
             ray.shutdown()
             return False
         return True
+
+    def _hint(self) -> str:
+        """Ray says nothing of tokens: a client without one is kept waiting until it gives up."""
+        is_without = os.environ.get("RAY_AUTH_MODE") != "token"
+        return (
+            ""
+            if self.is_local or not is_without
+            else " (a head with a token needs RAY_AUTH_MODE=token here too)"
+        )
 
     def _settings(self) -> dict[str, object]:
         common: dict[str, object] = {"log_to_driver": False, "logging_level": "ERROR"}
