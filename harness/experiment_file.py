@@ -44,8 +44,9 @@ class CellSection(Section):
 class Experiment(Section):
     """`query` lies beside the experiment. `pairs` asks for every two of these answers, one cell each.
 
-    `harder`: what a cell sets in which nothing was found, to be searched once more. `found_published`: how many cells
-    the publication found. `latents`: cells whose latents are drawn in the plane.
+    `harder`: what a cell sets in which nothing was found, to be searched once more; of several the next where the last
+    found nothing either. `found_published`: how many cells the publication found. `latents`: cells whose latents are
+    drawn in the plane.
     """
 
     title: str
@@ -53,7 +54,7 @@ class Experiment(Section):
     form: Literal["table", "matrix", "strip"] = "table"
     query: str
     set: Settings = Field(default_factory=dict)
-    harder: Settings = Field(default_factory=dict)
+    harder: tuple[Settings, ...] = ()
     train: Texts = ()
     cells: tuple[CellSection, ...] = ()
     pairs: Texts = ()
@@ -111,8 +112,7 @@ def cells(experiment: Experiment) -> tuple[Cell, ...]:
 
 def _ways(experiment: Experiment, cell: CellSection) -> tuple[tuple[str, ...], ...]:
     first = experiment.set | cell.set
-    ways = (first, first | experiment.harder) if experiment.harder else (first,)
-    return tuple(_overrides(settings) for settings in ways)
+    return tuple(_overrides(first | settings) for settings in ({}, *experiment.harder))
 
 
 def _overrides(settings: Settings) -> tuple[str, ...]:

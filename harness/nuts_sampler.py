@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from harness.latents import Latent, vector_of
+from harness.query import SearchSection
 from inference.nuts_options import NutsOptions
 from inference.rng import RngState
 from inference.sampler import Checkpoint, Round
@@ -61,9 +62,10 @@ class NutsSampler:
         return evaluation._replace(picture=picture)
 
 
-def nuts_options(warmup: int) -> NutsOptions:
-    """The options for so many steps of warmup; InputError where they are too few."""
-    return NutsOptions(warmup=warmup, path=min(MOST_PATH, warmup // PATH_SHARE))
+def nuts_options(search: SearchSection) -> NutsOptions:
+    """The options of a search; InputError where its warmup has too few steps."""
+    path = min(MOST_PATH, search.warmup // PATH_SHARE)
+    return NutsOptions(warmup=search.warmup, path=path, max_depth=search.max_depth)
 
 
 def _info(draw: Draw[Latent], tree: Tree) -> Info[Latent]:

@@ -107,9 +107,9 @@ class SearchSection(Section):
     """How hard to search.
 
     `kernel`: "auto" is the world's own. `scale`: of a step of kernel "gaussian", in standard deviations of the prior.
-    `common_rate`: from this share of prior hits on, the prior draws are the answer. `stop_when_found`: distinct
-    scenes to stop at, 0 to spend the whole budget. `control`: where nothing is found, the same search on an
-    easier target.
+    `max_depth`: of kernel "nuts", a trajectory has at most 2^max_depth steps. `common_rate`: from this share of prior
+    hits on, the prior draws are the answer. `stop_when_found`: distinct scenes to stop at, 0 to spend the whole budget.
+    `control`: where nothing is found, the same search on an easier target.
     """
 
     seed: Annotated[Count, Field(ge=0)] = 0
@@ -119,6 +119,7 @@ class SearchSection(Section):
     warmup: Annotated[Count, Field(ge=0)] = 0
     kernel: Literal["auto", "block", "random_walk", "gaussian", "nuts"] = "auto"
     scale: Annotated[float, Field(gt=0, le=10)] = 0.3
+    max_depth: Annotated[Count, Field(ge=1, le=20)] = 10  # as Pyro's and Stan's
     stop_when_found: Annotated[Count, Field(ge=0)] = 0
     common_rate: Annotated[float, Field(gt=0, le=1)] = 0.01
     control: Annotated[bool, Field(strict=True)] = True

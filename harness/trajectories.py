@@ -35,7 +35,7 @@ def trajectory_sentences(
         return ()
     trees = [_trajectory(figures[draw.chain, draw.index]) for draw in kept]
     vectors = [Draw[Floats](d.chain, d.index, vector_of(d.z), *d[3:]) for d in kept]
-    return diagnose_nuts(vectors, trees, target, nuts_options(search.warmup)).sentences()
+    return diagnose_nuts(vectors, trees, target, nuts_options(search)).sentences()
 
 
 def _trajectory(figures: Mapping[str, float]) -> Trajectory:

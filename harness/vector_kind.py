@@ -84,7 +84,7 @@ class VectorKind:
         resolved = check_search(query, KERNELS)
         is_nuts = resolved.search.kernel == "nuts"
         if is_nuts:
-            nuts_options(query.search.warmup)
+            nuts_options(query.search)
         parts = self.load(query)
         if is_nuts and parts.differentiable is None:
             raise InputError(
@@ -226,7 +226,7 @@ def _sampler(plan: Plan, parts: VectorParts) -> NutsSampler | None:
     if search.kernel != "nuts":
         return None
     assert parts.differentiable is not None, "the plan was checked"
-    return NutsSampler(parts.differentiable, parts.renderer, nuts_options(search.warmup))
+    return NutsSampler(parts.differentiable, parts.renderer, nuts_options(search))
 
 
 def _check_sections(name: str, query: Query) -> None:

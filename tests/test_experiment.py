@@ -35,8 +35,12 @@ cells = [
 [set]
 "search.seed" = 3
 
-[harder]
+[[harder]]
 "search.steps" = 6
+
+[[harder]]
+"search.steps" = 8
+"search.scale" = 0.5
 """
 
 
@@ -64,6 +68,7 @@ def test_every_cell_asks_the_query_with_its_own_settings(folder: Path) -> None:
     assert [cell.name for cell in found] == ["one", "nine", "1-2"]
     assert found[0].ways[0] == ("search.seed=3", 'answer="1"', "search.steps=0")
     assert found[0].ways[1] == (*found[0].ways[0][:2], "search.steps=6")
+    assert found[0].ways[2] == (*found[0].ways[0][:2], "search.steps=8", "search.scale=0.5")
     query = read_query(folder / "query.toml", (*found[2].ways[0], 'target.kind="ambiguous"'))
     assert query.answer == ("1", "2") and query.search.seed == 3
 
@@ -91,8 +96,8 @@ def test_prior_draws_stand_for_the_level_set_by_their_weights(outcome: Outcome) 
 
 def test_where_nothing_is_found_it_is_searched_once_more(outcome: Outcome) -> None:
     places = {path.name for path in outcome.folder.iterdir() if path.is_dir()}
-    assert places == {"one", "nine", "nine-harder"}
-    assert outcome.results[1].manifest.query.search.steps == 6
+    assert places == {"one", "nine", "nine-harder", "nine-harder-harder"}
+    assert outcome.results[1].manifest.query.search.steps == 8
 
 
 def test_a_finished_cell_is_read_and_a_missing_one_is_run(

@@ -1,5 +1,6 @@
 """A world of one file goes through find, resume and report, and its rate is the closed form's."""
 
+import json
 import os
 import signal
 from pathlib import Path
@@ -171,6 +172,15 @@ def test_nuts_runs_in_it_and_a_cut_run_goes_on_to_the_same_bytes(tmp_path: Path)
         b"".join(lines[: 40 + 2 * 31 + 1])
     )  # in a round after the warmup
     assert draws(go_on(done.folder).folder) == whole
+
+
+def test_the_depth_of_its_trajectories_is_bounded(tmp_path: Path) -> None:
+    deepest = {}
+    for bound in (2, 10):
+        folder = search(tmp_path, *NUTS, f"search.max_depth={bound}", name=str(bound)).folder
+        records = [json.loads(line) for line in draws(folder).splitlines()]
+        deepest[bound] = max(row["figures"]["depth"] for row in records if row["phase"] == "chain")
+    assert deepest[2] == 2 < deepest[10]
 
 
 def test_nuts_needs_a_warmup_and_gradients(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
