@@ -80,9 +80,7 @@ class AskedAnswerer:
     labels: tuple[str, ...]
     answerer: Answerer
     question: Question
-    tried: tuple[
-        float, ...
-    ]  # its answers to `tried_pictures`, row by row: its weights are not seen otherwise
+    tried: tuple[float, ...]  # its answers to `tried_pictures`, row by row, as its weights are not seen
     batch: int = BATCH
 
     def __repr__(self) -> str:

@@ -1,7 +1,7 @@
 """Frechet distance between two sets of features (FID: Heusel et al. 2017, https://arxiv.org/abs/1706.08500, eq. 6).
 
-Published values take the features of an Inception network trained on ImageNet. Ours are those of the classifier of the
-same data set, its last hidden layer: values of the two must never be compared.
+Published values take the features of an Inception network trained on ImageNet (`inception.py`). The others are those of
+a classifier of the same data set, its last hidden layer: values of the two must never be compared (`judge.py`).
 """
 
 from __future__ import annotations
