@@ -130,8 +130,11 @@ def check_search(query: Query, kernels: tuple[str, ...]) -> Query:
             f"search.prior_scenes = {search.prior_scenes}: {search.chains} chains start from as many prior scenes; "
             "raise prior_scenes or lower chains"
         )
-    if search.warmup > search.steps:
-        raise InputError(f"search.warmup = {search.warmup} is more than search.steps = {search.steps}")
+    if 0 < search.steps <= search.warmup:
+        raise InputError(
+            f"search.warmup = {search.warmup} leaves none of search.steps = {search.steps}, of which it is a part; "
+            "raise steps or lower warmup"
+        )
     if search.kernel not in ("auto", *kernels):
         raise InputError(
             f"search.kernel = {search.kernel!r} does not move in {query.generator.name!r}; use {' or '.join(kernels)}"

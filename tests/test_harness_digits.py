@@ -87,6 +87,7 @@ BAD = {
     "objects": (["scene.objects=3"], "[scene] belongs to"),
     "CLEVR's kernel": (["search.kernel=block"], "use gaussian or nuts"),
     "too short a warmup": (["search.kernel=nuts"], "warmup 0"),
+    "all warmup": (["search.warmup=60", "search.steps=60"], "leaves none of search.steps = 60"),
 }
 
 
