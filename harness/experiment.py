@@ -29,7 +29,7 @@ from scenes.errors import InputError
 EXPERIMENTS = RUNS / "experiments"
 HARDER = "-harder"  # ends the folder of a cell that was searched once more
 PICTURES = 12  # of a cell
-SHOWN_DRAWS = 200  # of a weighted prior batch, drawn again by their weights
+SHOWN_DRAWS = 1000  # of a weighted prior batch, drawn again by their weights
 SHOW_STREAM = 2000  # draws nothing that a search draws
 TellCell = Callable[[Cell, int, int], None]  # (cell, number, of how many)
 

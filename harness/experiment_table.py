@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -19,7 +20,7 @@ class Row:
     published: str
     ours: str
     prior: str
-    ending: str
+    ending: str  # and how many independent draws the values are worth, or how far the chains disagree
     test_set: str  # hits and true mistakes among labelled pictures, "" where none were asked about
     how: str  # draws and what they cost
     note: str
@@ -69,7 +70,6 @@ def command(outcome: Outcome, overrides: Sequence[str]) -> str:
 def _row(result: CellResult) -> Row:
     section, how = result.cell.section, result.findings.how_often
     low, high = result.interval
-    of = "weighted prior draws" if result.is_weighted else "draws of the chains"
     return Row(
         name=section.name,
         published=_values(section.published, section.published_sd),
@@ -79,11 +79,23 @@ def _row(result: CellResult) -> Row:
         prior=f"{how.hits} of {how.n} ({percent(low)} to {percent(high)})"
         if how.hits
         else f"0 of {how.n} (less than {percent(high)})",
-        ending=result.findings.ending,
+        ending=_ending(result),
         test_set=_counts(result),
-        how=f"{len(result.probs)} {of}, {result.findings.renders} pictures scored",
+        how=f"{how.n} prior draws by their weights"
+        if result.is_weighted
+        else f"{len(result.probs)} draws of the chains, {result.findings.renders} pictures scored",
         note=section.note,
     )
+
+
+def _ending(result: CellResult) -> str:
+    findings = result.findings
+    if not result.is_found:
+        return findings.ending
+    if result.is_weighted:
+        return f"{findings.ending}, effective size {findings.how_often.ess:.0f}"
+    told = [d.r_hat for d in findings.conclusion.diagnoses if d.is_informative and not math.isnan(d.r_hat)]
+    return f"{findings.ending}, R-hat {max(told):.2f}" if told else findings.ending
 
 
 def _counts(result: CellResult) -> str:

@@ -11,12 +11,13 @@ import numpy as np
 from harness.found import FoundLatents
 from harness.latents import Latent, live, to_fields
 from harness.manifest import Manifest
+from harness.query import SearchSection
 from harness.records import CHAIN, CONTROL, Record
 from harness.replay import chain_draws, prior_draws
 from harness.search import CONTROL_SEED, chain_starts, control_of, decide
 from harness.trajectories import trajectory_sentences
 from inference.control import run_control
-from inference.endings import Conclusion, Ending, conclude
+from inference.endings import MIN_ESS, Conclusion, Ending, conclude
 from inference.importance import HowOften
 from inference.sampler import starts
 from inference.types import Draw
@@ -88,7 +89,7 @@ def find_out(manifest: Manifest, records: Sequence[Record]) -> Findings:
     steps = [record for record in records if record.phase == CHAIN]
     return Findings(
         how_often=how,
-        conclusion=_honest(conclusion, found, chains),
+        conclusion=_honest(conclusion, found, chains, how, options),
         found=_sorted(manifest, found.records),
         control="" if found.hits else _control(manifest, records, prior),
         remarks=manifest.kind.remarks(manifest),
@@ -125,11 +126,17 @@ def _control(manifest: Manifest, records: Sequence[Record], prior: list[Draw[Lat
     return run_control(lambda _target, _draws: draws, easier).sentence
 
 
-def _honest(conclusion: Conclusion, found: FoundLatents, chains: Sequence[Draw[Latent]]) -> Conclusion:
+def _honest(
+    conclusion: Conclusion,
+    found: FoundLatents,
+    chains: Sequence[Draw[Latent]],
+    how: HowOften,
+    options: SearchSection,
+) -> Conclusion:
     """Two cases that the rules of the ending do not know.
 
-    A latent that was proposed, rendered and scored is an example even if it never became a state; and a search that the
-    prior batch has satisfied has no chains to judge.
+    A latent that was proposed, rendered and scored is an example even if it never became a state; and where no chain
+    was run there is none to judge.
     """
     if conclusion.ending is Ending.NOT_FOUND and found.hits:
         words = f"FOUND: {found.hits} proposals are in the level set, none became a chain's state."
@@ -137,9 +144,22 @@ def _honest(conclusion: Conclusion, found: FoundLatents, chains: Sequence[Draw[L
             conclusion, ending=Ending.FOUND, sentences=(words,), n_hits=found.hits, best=found.best
         )
     if conclusion.ending is Ending.FOUND and not chains:
-        no_chains = "No chain was run: the prior draws already held what was asked for."
-        return replace(conclusion, sentences=(conclusion.sentences[0], no_chains))
+        return replace(conclusion, sentences=(conclusion.sentences[0], _no_chain(found, how, options)))
     return conclusion
+
+
+def _no_chain(found: FoundLatents, how: HowOften, options: SearchSection) -> str:
+    """Why there is none; in the order in which a search decides."""
+    if 0 < options.stop_when_found <= len(found.records):
+        return "No chain was run: the prior draws already held what was asked for."
+    if how.is_common:
+        return (
+            f"No chain was run: the target is common, but the effective size of {how.n} prior draws is only "
+            f"{how.ess:.1f} ({MIN_ESS:.0f} are needed for them to stand for all of it); raise search.prior_scenes."
+        )
+    if options.steps == 0:
+        return "No chain was run: the query asks for none (search.steps = 0)."
+    return "No chain has been run yet."
 
 
 def _sorted(manifest: Manifest, records: Sequence[Record]) -> tuple[FoundScene, ...]:

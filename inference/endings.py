@@ -95,7 +95,8 @@ def _common(prior: HowOften) -> tuple[str, ...]:
 
 def _found(n_hits: int, reasons: Sequence[str]) -> tuple[str, ...]:
     return (
-        f"FOUND: {n_hits} draws are in the level set. They are valid as examples, not as a distribution.",
+        f"FOUND: {n_hits} {'draw is' if n_hits == 1 else 'draws are'} in the level set. Valid as examples, not as a "
+        "distribution.",
         *(f"Not converged: {reason}." for reason in reasons),
     )
 

@@ -52,10 +52,12 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return place
 
 
-def carry_out(folder: Path, only: tuple[str, ...] = ()) -> Outcome:
+def carry_out(
+    folder: Path, only: tuple[str, ...] = (), more: tuple[str, ...] = (), out: str = "out"
+) -> Outcome:
     name = str(folder / "counts.toml")
-    extra = ("search.prior_scenes=60",)
-    return run_experiment(name, only, extra, folder / "out", Silent, lambda *_: None, lambda _: None)
+    extra = ("search.prior_scenes=60", *more)
+    return run_experiment(name, only, extra, folder / out, Silent, lambda *_: None, lambda _: None)
 
 
 @pytest.fixture(scope="module")
@@ -177,3 +179,16 @@ def test_every_cell_of_the_experiments_here_is_a_query(path: Path) -> None:
     for cell in cells(experiment):
         query = [read_query(path.parent / experiment.query, way) for way in cell.ways][-1]
         assert not cell.section.published or len(cell.section.published) == max(1, len(query.answer))
+
+
+def test_the_ending_says_what_the_values_are_worth(outcome: Outcome, folder: Path) -> None:
+    """The effective size of weighted prior draws, or the worst R-hat of chains; nothing where nothing was found."""
+    one = outcome.results[0]
+    weights = normalized_weights(np.array([draw.evaluation.log_weight for draw in one.findings.prior]))
+    assert rows(outcome)[0].ending == f"FOUND, effective size {1 / float(weights @ weights):.0f}"
+    assert rows(outcome)[0].how == "60 prior draws by their weights"
+    assert rows(outcome)[1].ending == "NOT FOUND"
+    searched = carry_out(folder, ("one",), ("search.steps=40",), "chains")
+    (row,), (result,) = rows(searched), searched.results
+    worst = max(d.r_hat for d in result.findings.conclusion.diagnoses if d.is_informative)
+    assert row.ending == f"{result.findings.ending}, R-hat {worst:.2f}" and not result.is_weighted

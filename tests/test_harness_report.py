@@ -199,6 +199,36 @@ def test_every_kind_of_target_runs_and_is_put_into_words(kind: str, tmp_path: Pa
     assert verb in done.report.read_text(encoding="utf-8")
 
 
+NO_CHAIN = {
+    "enough": (["search.stop_when_found=1"], "already held what was asked for"),
+    "none asked for": (["search.steps=0"], "the query asks for none"),
+    "too few": (
+        ["search.steps=0", "search.prior_scenes=240"],
+        "the target is common, but the effective size of 240",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", NO_CHAIN)
+def test_why_no_chain_was_run_is_said(name: str, tmp_path: Path) -> None:
+    overrides, words = NO_CHAIN[name]
+    done = run(tmp_path, overrides)
+    assert done.findings.ending == "FOUND" and not done.findings.chains
+    assert words in read_page(done).text
+    assert [kind for kind, (_, part) in NO_CHAIN.items() if part in read_page(done).text] == [name]
+
+
+def test_a_run_that_was_stopped_before_its_chains_does_not_say_that_none_was_asked_for(
+    tmp_path: Path,
+) -> None:
+    done = run(tmp_path, [])
+    path = done.folder / "draws.jsonl"
+    path.write_bytes(b"".join(path.read_bytes().splitlines(keepends=True)[:12]))  # the prior draws
+    with open_run(done.folder, for_writing=False) as folder:
+        assert conclude_run(folder, read_draws(folder.draws)).findings.ending == "FOUND"
+    assert "No chain has been run yet." in read_page(done).text
+
+
 @pytest.mark.parametrize(("answer", "share"), [("2", 0.1), ("2", 0.55), ("3", 0.9)])
 def test_a_run_that_is_not_finished_has_a_report_too(answer: str, share: float, tmp_path: Path) -> None:
     done = run(tmp_path, [f"answer={answer}"])
