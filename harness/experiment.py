@@ -21,7 +21,7 @@ from harness.progress import Progress
 from harness.query import Query
 from harness.report import picture_url
 from harness.run_folder import RunFolder, is_run, open_run
-from inference.importance import Interval, resample
+from inference.importance import Interval, normalized_weights, resample
 from inference.rng import stream
 from inference.types import Draw, Floats
 from scenes.errors import InputError
@@ -38,15 +38,16 @@ TellCell = Callable[[Cell, int, int], None]  # (cell, number, of how many)
 class CellResult:
     """What a cell's run has found.
 
-    `probs` (n, answers named) are those of draws of the level set: of the chains after warm-up, or of prior draws by
-    their weights (`is_weighted`). `latents` (n, d) belong to them.
+    `draws` stand for the level set, each by its weight: those of the chains after warm-up, all alike, or the prior's
+    (`is_weighted`). `probs` (n, answers named) are what the model says to them.
     """
 
     cell: Cell
     manifest: Manifest
     findings: Findings
-    probs: Floats
     draws: tuple[Draw[Latent], ...]
+    weights: Floats  # (n,), sum 1
+    probs: Floats
     is_weighted: bool
     pictures: tuple[str, ...]  # data URLs, the most confident first
     test_set: Baseline | None = None  # the same query put to labelled pictures
@@ -58,13 +59,23 @@ class CellResult:
 
     @property
     def means(self) -> tuple[float, ...]:
-        """The mean probability of each answer over the draws; none where there is no draw."""
-        return tuple(self.probs.mean(axis=0).tolist()) if len(self.probs) else ()
+        """The mean probability of each answer over the level set; none where there is no draw."""
+        return tuple((self.weights @ self.probs).tolist()) if self.draws else ()
 
     @property
     def deviations(self) -> tuple[float, ...]:
         """The standard deviation of each answer's probability, as above."""
-        return tuple(self.probs.std(axis=0).tolist()) if len(self.probs) else ()
+        squares = (self.probs - np.array(self.means)) ** 2
+        return tuple(np.sqrt(self.weights @ squares).tolist()) if self.draws else ()
+
+    @property
+    def shown(self) -> tuple[int, ...]:
+        """Indices of draws that need no weights, for figures."""
+        if not self.is_weighted or not self.draws:
+            return tuple(range(len(self.draws)))
+        rng = stream(self.manifest.query.search.seed, SHOW_STREAM)
+        with np.errstate(divide="ignore"):
+            return tuple(resample(rng, np.log(self.weights), SHOWN_DRAWS))
 
     @property
     def is_found(self) -> bool:
@@ -157,9 +168,10 @@ def read_cell(cell: Cell, place: Path) -> CellResult:
     with open_run(place, for_writing=False) as folder:
         manifest = folder.manifest
         findings = find_out(manifest, read_draws(folder.draws))
-        draws, is_weighted = _level_set(manifest, findings)
+        draws, weights, is_weighted = _level_set(findings)
+        probs = _probs(manifest, draws)
         return CellResult(
-            cell, manifest, findings, _probs(manifest, draws), draws, is_weighted, _pictures(folder, findings)
+            cell, manifest, findings, draws, weights, probs, is_weighted, _pictures(folder, findings)
         )
 
 
@@ -192,16 +204,15 @@ def _is_done(place: Path, resolved: Query) -> bool:
         return folder.is_finished and folder.manifest.query == resolved
 
 
-def _level_set(manifest: Manifest, findings: Findings) -> tuple[tuple[Draw[Latent], ...], bool]:
-    """Draws that stand for the level set, and whether they are prior draws taken by their weights."""
+def _level_set(findings: Findings) -> tuple[tuple[Draw[Latent], ...], Floats, bool]:
+    """Draws that stand for the level set, their weights, and whether they are the prior's."""
     chain = tuple(draw for draw in findings.chains if not draw.is_warmup)
     if chain:
-        return chain, False
+        return chain, np.full(len(chain), 1.0 / len(chain)), False
     log_weights = np.array([draw.evaluation.log_weight for draw in findings.prior])
     if not np.max(log_weights) > -np.inf:
-        return (), True
-    rng = stream(manifest.query.search.seed, SHOW_STREAM)
-    return tuple(findings.prior[i] for i in resample(rng, log_weights, SHOWN_DRAWS)), True
+        return (), np.zeros(0), True
+    return findings.prior, normalized_weights(log_weights), True
 
 
 def _probs(manifest: Manifest, draws: Sequence[Draw[Latent]]) -> Floats:

@@ -20,13 +20,14 @@ SEED = 0
 
 def violins(result: CellResult) -> str:
     """The probabilities of the answers named over the draws of the level set; "" of too few draws."""
-    if len(result.probs) < LEAST:
+    if not result.draws or 1.0 / (result.weights @ result.weights) < LEAST:
         return ""
+    probs = result.probs[list(result.shown)]
     with styled():
         figure, axes = axes_of("", "probability")
-        places = np.arange(result.probs.shape[1])
+        places = np.arange(probs.shape[1])
         for place in places:
-            column = result.probs[:, place]
+            column = probs[:, place]
             if column.std() > SPREAD:
                 parts = axes.violinplot([column], [float(place)], widths=0.8, showextrema=False)
                 for body in parts["bodies"]:  # type: ignore[attr-defined]
@@ -48,7 +49,7 @@ def latent_plane(result: CellResult) -> str:
         return ""
     labels = result.manifest.facts.labels
     said = [labels[int(np.argmax(draw.evaluation.log_probs))] for draw in prior]
-    groups = [("level set", _vectors([draw.z for draw in result.draws]), COLORS[0], "o")]
+    groups = [("level set", _vectors([result.draws[i].z for i in result.shown]), COLORS[0], "o")]
     for place, answer in enumerate(result.manifest.query.answer, start=1):
         rows = [draw.z for draw, word in zip(prior, said, strict=True) if word == answer]
         groups.append((f"prior, {answer}", _vectors(rows), COLORS[place % len(COLORS)], "s"))

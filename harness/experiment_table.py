@@ -83,7 +83,7 @@ def _row(result: CellResult) -> Row:
         test_set=_counts(result),
         how=f"{how.n} prior draws by their weights"
         if result.is_weighted
-        else f"{len(result.probs)} draws of the chains, {result.findings.renders} pictures scored",
+        else f"{len(result.draws)} draws of the chains, {result.findings.renders} pictures scored",
         note=section.note,
     )
 
@@ -108,7 +108,7 @@ def _extremes(result: CellResult) -> str:
     """Of a target that names no answer: the mean of the largest and of the smallest probability."""
     if not result.is_found or not result.means:
         return "not found"
-    most, least = result.probs.max(axis=1).mean(), result.probs.min(axis=1).mean()
+    most, least = (result.weights @ each for each in (result.probs.max(axis=1), result.probs.min(axis=1)))
     return f"largest {most:.3f}, smallest {least:.3f}"
 
 
