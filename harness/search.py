@@ -99,11 +99,15 @@ class Search:
         return prior_draws([record for record in self._journal.of(PRIOR) if record.index < end])
 
     def _more_prior(self, draws: list[Draw[Latent]]) -> None:
-        """A common target: prior draws until their effective size says that they stand for the level set."""
+        """A common target: prior draws until their effective size says that they stand for the level set.
+
+        As each look goes over all draws, there are a twentieth more at the next.
+        """
         options = self._options
         most = options.prior_scenes + options.chains * options.steps
         while decide(draws, self._target, options).ess < MIN_ESS and len(draws) < most:
-            draws = self._prior(len(draws), min(len(draws) + self._batch, most), most)
+            more = max(self._batch, len(draws) // 20)
+            draws = self._prior(len(draws), min(len(draws) + more, most), most)
 
     def _chains(self, phase: str, target: GaussianTarget, first: Sequence[State[Latent]], seed: int) -> None:
         """Steps of all chains, until the budget is spent or enough is found."""
