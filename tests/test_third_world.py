@@ -5,6 +5,7 @@ import os
 import signal
 from pathlib import Path
 
+import numpy as np
 import pytest
 import toy_disk
 from harness_runs import draws, go_on, write_query
@@ -19,6 +20,7 @@ from harness.cli import app
 from harness.find import Done
 from harness.findings import Findings
 from harness.progress import Silent
+from inference.endings import MIN_ESS
 from inference.scoring import images
 
 ALPHA = 1e-5
@@ -190,3 +192,24 @@ def test_nuts_needs_a_warmup_and_gradients(tmp_path: Path, monkeypatch: pytest.M
     monkeypatch.setattr(toy_disk, "differentiable", None)
     refused = trex("check", query, "--set", "search.kernel=nuts", "--set", "search.warmup=50")
     assert refused.exit_code == 2 and "needs gradients" in refused.stderr
+
+
+def test_a_common_target_is_drawn_until_its_effective_size_is_enough(tmp_path: Path) -> None:
+    """With a twentieth more draws a look; a run cut between two looks goes on to the same bytes."""
+    done = search(tmp_path, "search.common_rate=0.001", "search.steps=2000")
+    how = done.findings.how_often
+    weights = np.exp([draw.evaluation.log_weight for draw in done.findings.prior])
+
+    def size(n: int) -> float:
+        return float(weights[:n].sum() ** 2 / (weights[:n] ** 2).sum())
+
+    looks = [3000]
+    while size(looks[-1]) < MIN_ESS:
+        looks.append(looks[-1] + looks[-1] // 20)
+    assert len(looks) > 3 and how.n == looks[-1] and how.ess == pytest.approx(size(how.n))
+    assert done.findings.ending == "CONVERGED" and not done.findings.chains
+    path = done.folder / "draws.jsonl"
+    whole = path.read_bytes()
+    path.write_bytes(b"".join(whole.splitlines(keepends=True)[: looks[-2] + 37]))
+    (done.folder / "finished").unlink()
+    assert draws(go_on(done.folder).folder) == whole
