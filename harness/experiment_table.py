@@ -76,14 +76,14 @@ def _row(result: CellResult) -> Row:
         ours=_values(result.means, result.deviations)
         if result.is_found and result.means and result.manifest.query.answer
         else _extremes(result),
-        prior=f"{how.hits} of {how.n} ({percent(low)} to {percent(high)})"
+        prior=f"{how.hits:,} of {how.n:,} ({percent(low)} to {percent(high)})"
         if how.hits
-        else f"0 of {how.n} (less than {percent(high)})",
+        else f"0 of {how.n:,} (less than {percent(high)})",
         ending=_ending(result),
         test_set=_counts(result),
-        how=f"{how.n} prior draws by their weights"
+        how=f"{how.n:,} prior draws by their weights"
         if result.is_weighted
-        else f"{len(result.draws)} draws of the chains, {result.findings.renders} pictures scored",
+        else f"{len(result.draws):,} draws of the chains, {result.findings.renders:,} pictures scored",
         note=section.note,
     )
 
