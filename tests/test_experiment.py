@@ -145,6 +145,7 @@ def test_the_page_and_the_table_are_written(outcome: Outcome) -> None:
     html = (outcome.folder / PAGE).read_text(encoding="utf-8")
     assert f"trex experiment {outcome.name} --cell one --cell nine --set search.prior_scenes=60" in html
     assert outcome.name.endswith("counts.toml")  # as it was asked for, so that the command does it again
+    assert '"ending found">FOUND<' in html and '"ending not-found">NOT FOUND<' in html  # classes of the sheet
     assert "0.950 ± 0.020" in html and "<script" not in html and "data:image/png" in html
     assert 'class="none"' not in page_html(outcome, ())  # no pair was run
     assert (outcome.folder / TABLE).read_text(encoding="utf-8") == markdown(outcome)
