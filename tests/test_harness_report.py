@@ -245,8 +245,8 @@ def test_a_run_that_is_not_finished_has_a_report_too(answer: str, share: float, 
 
 
 def test_percent_keeps_what_matters() -> None:
-    shown = [percent(value).replace("\u00a0", " ") for value in (0, 1, 0.1234, 0.0004, 1e-9)]
-    assert shown == ["0.0 %", "100.0 %", "12.3 %", "0.04 %", "< 0.01 %"]
+    shown = [percent(value).replace("\u00a0", " ") for value in (0, 1, 0.1234, 0.00144, 0.0004, 1e-9)]
+    assert shown == ["0.0 %", "100.0 %", "12.3 %", "0.14 %", "0.04 %", "< 0.01 %"]
 
 
 def test_rolling_mean_matches_the_plain_sum() -> None:
