@@ -35,6 +35,11 @@ def decide(draws: Sequence[Draw[Latent]], target: GaussianTarget, options: Searc
     return replace(how_often(draws, target, rule), is_common=first.is_common)
 
 
+def next_look(n: int, batch: int) -> int:
+    """How many prior draws a common target has at the look after n: a twentieth more, as each look goes over all."""
+    return n + max(batch, n // 20)
+
+
 def chain_starts(draws: Sequence[Draw[Latent]], options: SearchSection) -> tuple[State[Latent], ...]:
     """The prior draws that the chains start from."""
     return starts(options.seed, draws[: options.prior_scenes], options.chains)
@@ -99,15 +104,11 @@ class Search:
         return prior_draws([record for record in self._journal.of(PRIOR) if record.index < end])
 
     def _more_prior(self, draws: list[Draw[Latent]]) -> None:
-        """A common target: prior draws until their effective size says that they stand for the level set.
-
-        As each look goes over all draws, there are a twentieth more at the next.
-        """
+        """A common target: prior draws until their effective size says that they stand for the level set."""
         options = self._options
         most = options.prior_scenes + options.chains * options.steps
         while decide(draws, self._target, options).ess < MIN_ESS and len(draws) < most:
-            more = max(self._batch, len(draws) // 20)
-            draws = self._prior(len(draws), min(len(draws) + more, most), most)
+            draws = self._prior(len(draws), min(next_look(len(draws), self._batch), most), most)
 
     def _chains(self, phase: str, target: GaussianTarget, first: Sequence[State[Latent]], seed: int) -> None:
         """Steps of all chains, until the budget is spent or enough is found."""
