@@ -46,7 +46,7 @@ class CellResult:
     manifest: Manifest
     findings: Findings
     draws: tuple[Draw[Latent], ...]
-    weights: Floats  # (n,), sum 1
+    log_weights: Floats  # (n,), but for a constant
     probs: Floats
     is_weighted: bool
     pictures: tuple[str, ...]  # data URLs, the most confident first
@@ -56,6 +56,11 @@ class CellResult:
     def answers(self) -> tuple[str, ...]:
         """The answers that the target names, in the order of `probs`."""
         return self.manifest.query.answer or self.manifest.facts.labels
+
+    @property
+    def weights(self) -> Floats:
+        """(n,), with sum 1."""
+        return normalized_weights(self.log_weights) if self.draws else np.zeros(0)
 
     @property
     def means(self) -> tuple[float, ...]:
@@ -74,8 +79,7 @@ class CellResult:
         if not self.is_weighted or not self.draws:
             return tuple(range(len(self.draws)))
         rng = stream(self.manifest.query.search.seed, SHOW_STREAM)
-        with np.errstate(divide="ignore"):
-            return tuple(resample(rng, np.log(self.weights), SHOWN_DRAWS))
+        return tuple(resample(rng, self.log_weights, SHOWN_DRAWS))
 
     @property
     def is_found(self) -> bool:
@@ -168,10 +172,10 @@ def read_cell(cell: Cell, place: Path) -> CellResult:
     with open_run(place, for_writing=False) as folder:
         manifest = folder.manifest
         findings = find_out(manifest, read_draws(folder.draws))
-        draws, weights, is_weighted = _level_set(findings)
+        draws, log_weights, is_weighted = _level_set(findings)
         probs = _probs(manifest, draws)
         return CellResult(
-            cell, manifest, findings, draws, weights, probs, is_weighted, _pictures(folder, findings)
+            cell, manifest, findings, draws, log_weights, probs, is_weighted, _pictures(folder, findings)
         )
 
 
@@ -205,14 +209,14 @@ def _is_done(place: Path, resolved: Query) -> bool:
 
 
 def _level_set(findings: Findings) -> tuple[tuple[Draw[Latent], ...], Floats, bool]:
-    """Draws that stand for the level set, their weights, and whether they are the prior's."""
+    """Draws that stand for the level set, their log weights, and whether they are the prior's."""
     chain = tuple(draw for draw in findings.chains if not draw.is_warmup)
     if chain:
-        return chain, np.full(len(chain), 1.0 / len(chain)), False
+        return chain, np.zeros(len(chain)), False
     log_weights = np.array([draw.evaluation.log_weight for draw in findings.prior])
     if not np.max(log_weights) > -np.inf:
         return (), np.zeros(0), True
-    return findings.prior, normalized_weights(log_weights), True
+    return findings.prior, log_weights, True
 
 
 def _probs(manifest: Manifest, draws: Sequence[Draw[Latent]]) -> Floats:

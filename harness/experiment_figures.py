@@ -9,9 +9,10 @@ from numpy.typing import NDArray
 
 from harness.experiment import CellResult
 from harness.figures import COLORS, INK, axes_of, styled, svg_of
+from inference.importance import effective_size
 from inference.types import Floats
 
-LEAST = 5  # draws for a violin
+LEAST = 5  # draws (by effective size) for a violin
 SPREAD = 1e-6  # below it there is nothing to estimate a density from
 MOST = 300  # latents of each kind in the plane
 PERPLEXITY = 30.0
@@ -20,7 +21,7 @@ SEED = 0
 
 def violins(result: CellResult) -> str:
     """The probabilities of the answers named over the draws of the level set; "" of too few draws."""
-    if not result.draws or 1.0 / (result.weights @ result.weights) < LEAST:
+    if not result.draws or effective_size(result.log_weights) < LEAST:
         return ""
     probs = result.probs[list(result.shown)]
     with styled():
