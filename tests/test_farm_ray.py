@@ -3,35 +3,32 @@
 from __future__ import annotations
 
 import os
-import random
+import signal
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from farm_pools import SEARCHES, add, farmed, undisturbed
-from farm_processes import WORKER, below, kill_one
+from farm_processes import below
 from typer.testing import CliRunner
 
 from harness.cli import app
 from harness.farm.answers import differences, identity
-from harness.farm.pool import Event, Inbox, Joined, Lost, Unfit
+from harness.farm.desk import Ticket
+from harness.farm.pool import Answered, Event, Inbox, Lost, Unfit
 from harness.farm.work import Farm
 from scenes.errors import InputError, RunError
 
 ray = pytest.importorskip("ray", reason="ray is not installed: pip install 'bayes-trex[farm]'")
 
 
-class Killing(Inbox):  # type: ignore[misc]  # SimpleQueue has no type parameters at run time
-    """An inbox that kills a worker after its first piece of work."""
+class Noting(Inbox):  # type: ignore[misc]  # SimpleQueue has no type parameters at run time
+    """An inbox that keeps what was put into it."""
 
     def __init__(self) -> None:
         self.events: list[Event] = []
 
     def put(self, event: Event, block: bool = True, timeout: float | None = None) -> None:
-        if type(event).__name__ == "Answered" and not any(
-            type(e).__name__ == "Answered" for e in self.events
-        ):
-            kill_one(random.Random(1), os.getpid(), WORKER)
         self.events.append(event)
         super().put(event)
 
@@ -54,14 +51,25 @@ def test_two_workers_and_a_kill(tmp_path: Path, whole: list[bytes]) -> None:
     from harness.farm.pool_ray import RayPool
     from harness.farm.ray_cluster import Cluster
 
+    class Killing(RayPool):
+        """Kills the first worker that is given work, at that moment."""
+
+        killed = ""
+
+        def submit(self, worker: str, ticket: Ticket) -> None:
+            super().submit(worker, ticket)
+            if not self.killed:
+                self.killed = worker
+                os.kill(farm._scheduler.hands[worker].pid, signal.SIGKILL)
+
     entries = add(tmp_path, [SEARCHES["chains"], SEARCHES["stops when found"]])
-    pool = RayPool(tmp_path / "runs", 2, Cluster(None, 2, None))
+    pool = Killing(tmp_path / "runs", 2, Cluster(None, 2, None))
     farm = Farm(tmp_path / "runs", pool, lambda _: None, 60.0)
-    farm._inbox = farm._scheduler._inbox = inbox = Killing()
+    farm._inbox = farm._scheduler._inbox = inbox = Noting()
     assert farm.run(until_empty=True).done == 2
     assert farmed(tmp_path, entries) == whole
-    names = [event.worker for event in inbox.events if isinstance(event, Joined)]
-    assert len(names) >= 2 and sum(isinstance(event, Lost) for event in inbox.events) == 1
+    assert [event.worker for event in inbox.events if isinstance(event, Lost)] == [pool.killed]
+    assert {event.worker for event in inbox.events if isinstance(event, Answered)} - {pool.killed}
     logs = list((tmp_path / "runs" / "logs").glob("worker-*.jsonl"))
     assert logs, "each worker logs its work"
     assert not (tmp_path / "runs" / ".farm").exists() or not list((tmp_path / "runs" / ".farm").iterdir())
