@@ -20,7 +20,7 @@ from scenes.prior import ScenePrior
 from scenes.scene import Scene, Vec3
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(scenes(min_size=3))
 def test_a_known_camera_is_recovered_from_its_record(scene: Scene) -> None:
     """Pixels are rounded, so the offset is only nearly the same; all are met within a pixel nevertheless."""

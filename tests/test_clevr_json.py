@@ -141,7 +141,7 @@ def test_a_failed_write_leaves_the_old_file(tmp_path: Path) -> None:
     items=st.lists(st.recursive(st.none() | st.integers() | st.text(max_size=5), st.lists), max_size=5),
     chunk=st.sampled_from([1, 2, 7, 1000]),
 )
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 def test_items_are_those_of_the_json_module(
     items: list[object], chunk: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -71,7 +71,7 @@ def in_order(chains: int, first: int, end: int) -> list[Key]:
     return [("chain", chain, index) for index in range(first, end) for chain in range(chains)]
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(
     seed=st.integers(0, 10**6),
     chains=st.integers(1, 5),
@@ -140,7 +140,7 @@ def test_an_answer_to_another_question_is_refused() -> None:
         book.accept(one, [])
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(
     seed=st.integers(0, 10**6),
     first=st.integers(0, 5),

@@ -47,7 +47,8 @@ def no_ray_left() -> Iterator[None]:
 
 
 @pytest.mark.usefixtures("no_ray_left")
-def test_two_workers_and_a_kill(tmp_path: Path, whole: list[bytes]) -> None:
+def test_two_workers_and_a_kill(tmp_path: Path, whole: list[bytes], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("RAY_worker_niceness", "0")  # Ray's workers give way to everything else
     from harness.farm.pool_ray import RayPool
     from harness.farm.ray_cluster import Cluster
 
@@ -97,6 +98,27 @@ def test_such_a_worker_is_not_used() -> None:
     pool._greeted(place, future)
     event = inbox.get_nowait()
     assert isinstance(event, Unfit) and "on far, assets is 0" in event.why
+
+
+def test_workers_that_are_lost_while_the_pool_closes(monkeypatch: pytest.MonkeyPatch) -> None:
+    """To kill one brings a thread of Ray's to take it out."""
+    from harness.farm.pool_ray import Place, RayPool
+    from harness.farm.ray_cluster import Cluster
+
+    pool = RayPool(Path("runs"), 3, Cluster(None, 3, None))
+    pool._inbox = inbox = Inbox()
+    pool._places = {f"{number}-0": Place(number, None, 0) for number in range(3)}
+    killed: list[Place] = []
+
+    def kill(place: Place) -> None:
+        killed.append(place)
+        pool._lost(place, RuntimeError("killed"))
+
+    monkeypatch.setattr(pool, "_kill", kill)
+    monkeypatch.setattr(pool._cluster, "disconnect", lambda: None)
+    pool.close()
+    assert [place.number for place in killed] == [0, 1, 2]
+    assert inbox.empty(), "nobody is told of workers that were ended"
 
 
 @pytest.mark.parametrize(

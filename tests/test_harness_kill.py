@@ -6,11 +6,12 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 
 import pytest
+from harness_kills import ended, in_child, kill_midway, n_bytes
 from harness_runs import QUERY, draws, go_on, run, write_query
 
 from harness import find as finding
@@ -33,43 +34,19 @@ SEARCHES = {
 }
 
 
-def in_child(work: Callable[[], object]) -> int:
-    """The id of a forked process that does the work."""
-    pid = os.fork()
-    if pid == 0:
-        try:
-            work()
-        finally:
-            os._exit(0)
-    return pid
-
-
-def ended(pid: int) -> bool:
-    """Waits for a process; whether it was killed."""
-    return os.WIFSIGNALED(os.waitpid(pid, 0)[1])
-
-
-def killed_when_large(folder: Path, overrides: Sequence[str], size: int) -> bool:
-    """Runs the query in another process and kills that once its draws have this many bytes."""
-    query, out = write_query(folder), folder / "run"
-    pid = in_child(lambda: finding.find(query, overrides, out, Silent(), lambda _: None))
-    while not (out / "draws.jsonl").exists() or (out / "draws.jsonl").stat().st_size < size:
-        if os.waitpid(pid, os.WNOHANG)[0]:
-            return False
-        time.sleep(0.001)
-    os.kill(pid, signal.SIGKILL)
-    return ended(pid)
-
-
 @pytest.mark.parametrize("moment", range(10))
 def test_a_kill_at_a_random_moment_changes_no_draw(moment: int, tmp_path: Path) -> None:
     overrides = [*SEARCHES["chains"], f"search.seed={moment % 2}"]
-    whole = draws(run(tmp_path, overrides, "whole").folder)
-    size = random.Random(f"{SEED} {moment}").randrange(len(whole))
-    assert killed_when_large(tmp_path, overrides, size)
-    assert whole.startswith(draws(tmp_path / "run").rpartition(b"\n")[0])
-    done = go_on(tmp_path / "run")
-    assert draws(done.folder) == whole
+    whole, out = draws(run(tmp_path, overrides, "whole").folder), tmp_path / "run"
+    size = random.Random(f"{SEED} {moment}").randrange(1, len(whole))
+    kill_midway(lambda: find_in_child(out, overrides), out, size, len(whole))
+    assert whole.startswith(draws(out).rpartition(b"\n")[0])
+    assert draws(go_on(out).folder) == whole
+
+
+def find_in_child(out: Path, overrides: Sequence[str]) -> int:
+    query = write_query(out.parent)
+    return in_child(lambda: finding.find(query, overrides, out, Silent(), lambda _: None))
 
 
 def kill_in_a_call(name: str, at: int, keep: int) -> None:
@@ -178,13 +155,10 @@ def test_the_command_itself_survives_a_kill(tmp_path: Path) -> None:
     whole = draws(run(tmp_path, name="whole").folder)
     query, out = write_query(tmp_path), tmp_path / "run"
     trex = [sys.executable, "-m", "harness.cli"]
-    process = subprocess.Popen([*trex, "find", str(query), "--out", str(out)], stderr=subprocess.DEVNULL)
-    while not (out / "draws.jsonl").exists() or (out / "draws.jsonl").stat().st_size < len(whole) // 2:
-        assert process.poll() is None
-        time.sleep(0.001)
-    process.kill()
-    process.wait()
-    assert len(draws(out)) < len(whole)
+    command = [*trex, "find", str(query), "--out", str(out)]
+    kill_midway(
+        lambda: subprocess.Popen(command, stderr=subprocess.DEVNULL).pid, out, len(whole) // 2, len(whole)
+    )
     resumed = subprocess.run([*trex, "resume", str(out)], capture_output=True, text=True, check=False)
     assert resumed.returncode == 0, resumed.stderr
     assert resumed.stdout.splitlines()[-1] == f"report: {out}/report.html"
@@ -212,10 +186,11 @@ def test_with_blender_too(tmp_path: Path) -> None:
     """Two kills of a real run at preset draft."""
     overrides = ["render.preset=draft", "render.device=cpu", "search.prior_scenes=4", "search.steps=3"]
     whole = draws(run(tmp_path, overrides, "whole").folder)
-    assert killed_when_large(tmp_path, overrides, len(whole) // 4)
-    pid = in_child(lambda: go_on(tmp_path / "run"))
-    while (tmp_path / "run" / "draws.jsonl").stat().st_size < len(whole) // 2:
+    out = tmp_path / "run"
+    kill_midway(lambda: find_in_child(out, overrides), out, len(whole) // 4, len(whole))
+    pid = in_child(lambda: go_on(out))
+    while n_bytes(out) < len(whole) // 2:
         time.sleep(0.001)
     os.kill(pid, signal.SIGKILL)
-    assert ended(pid)
-    assert draws(go_on(tmp_path / "run").folder) == whole
+    ended(pid)
+    assert draws(go_on(out).folder) == whole

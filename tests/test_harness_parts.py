@@ -44,7 +44,7 @@ def record(z: Scene, *log_probs: float, visible: tuple[int, ...] = ()) -> Record
 numbers = st.floats(allow_nan=False)
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=50)
 @given(scenes(), numbers, numbers, st.lists(st.floats(max_value=0.0, allow_nan=False), max_size=4))
 def test_a_record_keeps_every_bit(z: Scene, weight: float, ratio: float, log_probs: list[float]) -> None:
     rng = dict(np.random.default_rng(3).bit_generator.state)

@@ -92,7 +92,7 @@ NUMBERS = st.recursive(
 
 
 @torch.no_grad()
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(NUMBERS)
 def test_modules_run_in_the_order_of_the_program(tokens: list[str]) -> None:
     values = (1.0, 2.0, 5.0)

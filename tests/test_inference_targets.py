@@ -55,7 +55,7 @@ def test_the_mode_is_where_it_should_be(target: GaussianTarget, mode: dict[str, 
 
 @pytest.mark.parametrize(("target", "mode"), EVERY)
 @given(raw=probabilities)
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 def test_no_weight_exceeds_the_peak(target: GaussianTarget, mode: dict[str, float], raw: list[float]) -> None:
     with np.errstate(divide="ignore"):
         log_probs = np.log(np.array(raw) / sum(raw))

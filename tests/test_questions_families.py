@@ -226,7 +226,7 @@ def test_answers_that_are_not_balanced_are_caught(monkeypatch: pytest.MonkeyPatc
         test_yes_and_no_are_equally_frequent("zero_hop/exist")
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(scenes(CLEVR.introduce(CONE)), st.integers(0, 2**32))
 def test_any_scene_gives_true_questions_or_none(scene: Scene, seed: int) -> None:
     """Also an empty scene, or one with a shape of one's own."""

@@ -122,7 +122,7 @@ def test_positions_keep_margins_and_ground() -> None:
             assert np.all(np.diff(along, axis=1) > MIN_MARGIN - 1e-5)
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(SEEDS, st.integers(1, 7))
 def test_draws_are_valid_and_have_density(seed: int, n: int) -> None:
     prior = ScenePrior(n_objects=(n, n))
@@ -136,7 +136,7 @@ def test_draws_are_valid_and_have_density(seed: int, n: int) -> None:
     assert scene_id(scene_from_dict(scene_to_dict(scene))) == scene_id(scene)
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(SEEDS)
 def test_support_is_validity(seed: int) -> None:
     rng = np.random.default_rng(seed)
@@ -146,7 +146,7 @@ def test_support_is_validity(seed: int) -> None:
     assert ScenePrior(n_objects=(4, 10)).log_density(scene) == -math.inf
 
 
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=15)
 @given(
     SEEDS, st.sampled_from(["cube", "blue spheres", "small metal things", "rubber", "big shiny red block"])
 )
@@ -262,7 +262,7 @@ def test_the_camera_offset_moves_the_picture() -> None:
     assert not np.array_equal(id_map(scene, CLEVR), id_map(shifted, CLEVR))
 
 
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=15)
 @given(SEEDS, st.integers(0, 4))
 def test_leaving_one_out_keeps_the_rest(seed: int, index: int) -> None:
     scene = ScenePrior(n_objects=(5, 5)).sample(np.random.default_rng(seed))

@@ -47,7 +47,7 @@ NETWORK_TOLERANCE = (
 
 @pytest.mark.parametrize("target", EVERY.values(), ids=EVERY)
 @given(logits=st.lists(st.floats(-30.0, 30.0), min_size=5, max_size=5))
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=20)
 def test_tensors_weigh_what_arrays_do(target: GaussianTarget, logits: list[float]) -> None:
     log_probs = torch.tensor([logits], dtype=torch.float64).log_softmax(1)
     weighed = target.log_weights(log_probs)

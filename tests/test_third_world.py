@@ -1,16 +1,15 @@
 """A world of one file goes through find, resume and report, and its rate is the closed form's."""
 
 import json
-import os
-import signal
+from functools import partial
 from pathlib import Path
 
 import numpy as np
 import pytest
 import toy_disk
+from harness_kills import in_child, kill_midway
 from harness_runs import draws, go_on, write_query
 from scipy.stats import binom
-from test_harness_kill import in_child
 from test_harness_report import Page
 from toy_disk import DiskClassifier, DiskRenderer
 from typer.testing import CliRunner, Result
@@ -101,12 +100,8 @@ def test_its_chains_stay_in_the_level_set_and_its_page_says_nothing_of_truth(don
 def test_a_killed_run_goes_on_to_the_same_bytes(done: Done, tmp_path: Path) -> None:
     whole, out = draws(done.folder), tmp_path / "run"
     query = write_query(tmp_path, QUERY)
-    pid = in_child(lambda: finding.find(query, (), out, Silent(), lambda _: None))
-    while not (out / "draws.jsonl").exists() or len(draws(out)) < 0.9 * len(whole):
-        assert not os.waitpid(pid, os.WNOHANG)[0], "it ended before it was killed"
-    os.kill(pid, signal.SIGKILL)
-    os.waitpid(pid, 0)
-    assert len(draws(out)) < len(whole)
+    start = partial(in_child, lambda: finding.find(query, (), out, Silent(), lambda _: None))
+    kill_midway(start, out, int(0.9 * len(whole)), len(whole))
     assert draws(go_on(out).folder) == whole
 
 

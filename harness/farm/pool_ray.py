@@ -90,7 +90,7 @@ class RayPool:
     def close(self) -> None:
         """See `Pool`."""
         self._is_closed = True
-        for place in self._places.values():
+        for place in self._take_places():
             self._kill(place)
         self._cluster.disconnect()
 
@@ -154,13 +154,19 @@ class RayPool:
     def _begin_anew(self) -> None:
         """Ray's head on this machine is gone, and all workers with it."""
         log.error("Ray's head is gone; starting Ray again, nothing is lost")
-        places, self._places = self._places, {}
-        for place in places.values():
+        places = self._take_places()
+        for place in places:
             self._inbox.put(Lost(place.name, "Ray's head is gone"))
         self._cluster.disconnect()
         self._cluster.connect()
-        for place in places.values():
+        for place in places:
             self._bring_up(place.number, place.restarts + 1)
+
+    def _take_places(self) -> list[Place]:
+        """All of them, which are then gone; a thread of Ray's may take one out at any moment."""
+        places = list(self._places.values())
+        self._places = {}
+        return places
 
     def _kill(self, place: Place) -> None:
         import ray
