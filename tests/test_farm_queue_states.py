@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import multiprocessing
 import sqlite3
+import threading
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import replace
+from multiprocessing.synchronize import Barrier
 from pathlib import Path
 from shutil import rmtree
 from tempfile import mkdtemp
@@ -149,21 +152,29 @@ def test_the_file_itself_refuses_what_cannot_be(tmp_path: Path) -> None:
         db.close()
 
 
-def take_all(
-    runs: Path, owner: str, begin: Callable[[], object], taken: multiprocessing.Queue[list[str]]
-) -> None:
-    begin()
+FORK = multiprocessing.get_context("fork")
+
+
+def meet(together: Barrier) -> None:
+    """Wait until the other process is here too, or has ended."""
+    with suppress(threading.BrokenBarrierError):
+        together.wait(60.0)
+
+
+def take_all(runs: Path, owner: str, together: Barrier, taken: multiprocessing.Queue[list[str]]) -> None:
     mine = []
+    meet(together)
     while one := claim(runs, owner, 0.0, LEASE):
         mine.append(one.id)
+        meet(together)
+    together.abort()
     taken.put(mine)
 
 
-def race(runs: Path) -> list[str]:
-    """What two processes claim that begin together."""
-    fork = multiprocessing.get_context("fork")
-    barrier, taken = fork.Barrier(2), fork.Queue()
-    both = [fork.Process(target=take_all, args=(runs, name, barrier.wait, taken)) for name in "ab"]
+def race(runs: Path, together: Barrier) -> list[str]:
+    """What two processes claim that begin each claim together."""
+    taken = FORK.Queue()
+    both = [FORK.Process(target=take_all, args=(runs, name, together, taken)) for name in "ab"]
     for process in both:
         process.start()
     mine, yours = taken.get(timeout=60), taken.get(timeout=60)
@@ -176,14 +187,16 @@ def race(runs: Path) -> list[str]:
 def test_two_processes_never_get_the_same_entry(tmp_path: Path) -> None:
     new = [waiting(number) for number in range(100)]
     runs = filled(tmp_path, *new)
-    assert sorted(race(runs)) == [one.id for one in new]
+    assert sorted(race(runs, FORK.Barrier(2))) == [one.id for one in new]
 
 
 def test_a_claim_in_two_steps_would_be_caught(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Planted: look first, take afterwards, in two transactions."""
+    together = FORK.Barrier(2)
 
     def careless(runs: Path, owner: str, now: float, lease_s: float) -> Entry | None:
         for one in entries(runs, ["queued"], limit=1):
+            meet(together)
             with transaction(runs) as db:
                 db.execute(
                     "UPDATE entries SET state = 'running', owner = ?, expires = ? WHERE id = ?",
@@ -193,8 +206,8 @@ def test_a_claim_in_two_steps_would_be_caught(tmp_path: Path, monkeypatch: pytes
         return None
 
     monkeypatch.setitem(take_all.__globals__, "claim", careless)
-    runs = filled(tmp_path, *[waiting(number) for number in range(100)])
-    assert len(race(runs)) > 100
+    new = [waiting(number) for number in range(5)]
+    assert sorted(race(filled(tmp_path, *new), together)) != [one.id for one in new]
 
 
 IDS = [waiting(number).id for number in range(3)]
