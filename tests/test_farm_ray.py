@@ -14,8 +14,10 @@ from typer.testing import CliRunner
 
 from harness.cli import app
 from harness.farm.answers import differences, identity
-from harness.farm.desk import Ticket
-from harness.farm.pool import Answered, Event, Inbox, Lost, Unfit
+from harness.farm.desk import Desk, Ticket
+from harness.farm.pool import Answered, Event, Inbox, Joined, Lost, Unfit
+from harness.farm.scheduler import Scheduler
+from harness.farm.segments import PriorSegment
 from harness.farm.work import Farm
 from scenes.errors import InputError, RunError
 
@@ -119,6 +121,31 @@ def test_workers_that_are_lost_while_the_pool_closes(monkeypatch: pytest.MonkeyP
     pool.close()
     assert [place.number for place in killed] == [0, 1, 2]
     assert inbox.empty(), "nobody is told of workers that were ended"
+
+
+def test_work_for_a_worker_that_went_with_the_head_is_done_by_another(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The head was found gone; before that is taken in, a worker that waited is given work."""
+    from harness.farm.pool_ray import Place, RayPool
+    from harness.farm.ray_cluster import Cluster
+
+    pool, inbox, desk = RayPool(tmp_path, 1, Cluster(None, 1, None)), Inbox(), Desk()
+    pool._inbox = inbox
+    pool._places = {"0-0": Place(0, None, 0)}
+    for name in ("connect", "disconnect"):
+        monkeypatch.setattr(pool._cluster, name, lambda: None)
+    monkeypatch.setattr(pool._cluster, "is_alive", lambda: False)
+    monkeypatch.setattr(pool, "_bring_up", lambda number, restarts: None)
+    scheduler = Scheduler(desk, pool, inbox)
+    scheduler.take_in(Joined("0-0", "here", 1))
+    pool.check()
+    desk.open("one", 0)
+    desk.put("one", [PriorSegment(tmp_path, range(1))])
+    scheduler.turn(0.0)
+    assert scheduler.hands == {}
+    ticket = desk.take()
+    assert ticket is not None and ticket.losses == 1
 
 
 @pytest.mark.parametrize(

@@ -68,7 +68,9 @@ class RayPool:
 
     def submit(self, worker: str, ticket: Ticket) -> None:
         """See `Pool`."""
-        place = self._places[worker]
+        place = self._places.get(worker)
+        if place is None:  # gone with Ray's head; that is in the inbox already, and gives the work back
+            return
         ref = place.actor.do.remote(ticket.work)
         ref.future().add_done_callback(lambda future: self._answered(worker, ticket, future))
 
@@ -131,8 +133,8 @@ class RayPool:
             self._inbox.put(Answered(name, ticket, future.result()))
         elif isinstance(error, RayTaskError):
             self._inbox.put(Answered(name, ticket, Trouble("failed", str(error.cause or error))))
-        elif name in self._places:
-            self._lost(self._places[name], error)
+        elif (place := self._places.get(name)) is not None:
+            self._lost(place, error)
 
     def _lost(self, place: Place, error: BaseException) -> None:
         """Told at once; replaced by `check`, since Ray is not to be called from its own threads."""
