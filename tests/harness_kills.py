@@ -33,8 +33,11 @@ def kill_midway(start: Callable[[], int], run: Path, size: int, whole: int) -> N
     """
     while True:
         pid = start()
-        while n_bytes(run) < size:
-            assert not os.waitid(os.P_PID, pid, HAS_ENDED), "it ended without its draws"
+        while True:
+            is_over = os.waitid(os.P_PID, pid, HAS_ENDED)
+            if n_bytes(run) >= size:
+                break
+            assert not is_over, "it ended without its draws"
             time.sleep(0.001)
         os.kill(pid, signal.SIGKILL)
         ended(pid)
