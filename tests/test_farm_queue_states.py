@@ -207,7 +207,7 @@ def test_a_claim_in_two_steps_would_be_caught(tmp_path: Path, monkeypatch: pytes
 
     monkeypatch.setitem(take_all.__globals__, "claim", careless)
     new = [waiting(number) for number in range(5)]
-    assert sorted(race(filled(tmp_path, *new), together)) != [one.id for one in new]
+    assert len(race(filled(tmp_path, *new), together)) > len(new)
 
 
 IDS = [waiting(number).id for number in range(3)]
