@@ -13,7 +13,7 @@ from safetensors.torch import load_file, save
 from torch import Tensor, nn
 
 from artifacts.weights import DAMAGE, load_into, write_whole
-from scenes.errors import RunError
+from foundation.errors import RunError
 
 Settings = Mapping[str, object]
 Modules = Mapping[str, nn.Module]

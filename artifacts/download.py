@@ -8,7 +8,7 @@ import urllib.request
 from pathlib import Path
 
 from artifacts.weights import check_sha256
-from scenes.errors import ModelError
+from foundation.errors import ModelError
 
 TIMEOUT_S = 60.0
 LARGEST_BYTES = 64 * 2**20

@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 
 from artifacts.weights import write_whole
-from scenes.errors import InputError
+from foundation.errors import InputError
 
 FILE = "sha256.json"
 

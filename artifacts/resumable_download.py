@@ -11,7 +11,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple
 
-from scenes.errors import ModelError
+from foundation.errors import ModelError
 
 TIMEOUT_S = 60.0
 CHUNK = 2**20

@@ -18,7 +18,7 @@ from safetensors import SafetensorError
 from safetensors.torch import load, save
 from torch import Tensor, nn
 
-from scenes.errors import InputError, RunError
+from foundation.errors import InputError, RunError
 
 State = Mapping[str, Tensor]
 Card = Mapping[str, object]

@@ -15,6 +15,7 @@ import torch
 from torch import Tensor
 
 from benchmarks.figure import note, show
+from foundation.errors import InputError
 from inference.nuts import Density, NutsCheckpoint, NutsOptions, nuts_rounds, start_nuts
 from inference.nuts_density import Point
 from inference.targets import high_confidence
@@ -22,7 +23,6 @@ from inference.types import Evaluation, State
 from mnist_models.load import load_classifier, load_decoder
 from mnist_models.networks import Classifier
 from mnist_models.vae import LATENT, VaeDecoder
-from scenes.errors import InputError
 
 PAPER_S = {"mnist": 1.18, "fashion": 1.96}  # a sample on one GTX 1080 (Booth et al. 2021)
 LABELS = tuple("0123456789")

@@ -9,7 +9,7 @@ import bpy
 import numpy as np
 
 from blender_assets.mesh import Mesh, read_obj
-from scenes.errors import InputError
+from foundation.errors import InputError
 
 SHARP_DEG = 30.0  # edges between faces that differ by more stay sharp where the file gives no normals
 

@@ -6,7 +6,7 @@ import hashlib
 import json
 from pathlib import Path
 
-from scenes.errors import InputError
+from foundation.errors import InputError
 
 FOLDER = Path(__file__).resolve().parent
 MANIFEST = FOLDER / "manifest.json"

@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from scenes.errors import InputError
+from foundation.errors import InputError
 
 MAX_BYTES = 32 * 1024 * 1024
 MAX_VERTICES = 200_000

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from clevr_models.answers import ANSWERS
 from clevr_models.pictures import check_pictures
 from clevr_models.question import Question
-from scenes.errors import InputError, ModelError, TrexError
+from foundation.errors import InputError, ModelError, TrexError
 
 FLOOR = 1e-12  # least probability of an answer, so that its logarithm is finite
 TOLERANCE = 1e-3  # how far probabilities may be from adding up to 1

@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 
 from clevr_models.adapter import AdaptedModel, Floats
 from clevr_models.question import Question
-from scenes.errors import InputError, ModelError
+from foundation.errors import InputError, ModelError
 
 TOKEN = "TREX_MODEL_TOKEN"
 SCHEMES = ("http://", "https://")

@@ -20,7 +20,7 @@ from artifacts.weights import sha256_of
 from clevr_models.adapter import AdaptedModel, Floats
 from clevr_models.answers import ANSWERS
 from clevr_models.question import Question
-from scenes.errors import InputError, unknown
+from foundation.errors import InputError, unknown
 
 PREFIX = "onnx:"
 GIVES = ("logits", "probabilities")

@@ -19,7 +19,7 @@ from artifacts.weights import (
 )
 from clevr_models.relation_network import RelationNetwork
 from clevr_models.relation_vocabulary import how_found
-from scenes.errors import InputError, unknown
+from foundation.errors import InputError, unknown
 
 REPOSITORY = "https://github.com/mesnico/RelationNetworks-CLEVR"
 RAW = "https://raw.githubusercontent.com/mesnico/RelationNetworks-CLEVR"

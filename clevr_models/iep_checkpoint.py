@@ -18,7 +18,7 @@ from clevr_models.iep_sizes import FIXED_CNN, FIXED_ENGINE, baseline_sizes, engi
 from clevr_models.iep_vocabulary import IepVocabulary, read_iep_vocabulary
 from clevr_models.module_network import EngineSizes, ExecutionEngine
 from clevr_models.program_generator import GeneratorSizes, ProgramGenerator
-from scenes.errors import InputError
+from foundation.errors import InputError
 
 Sizes = GeneratorSizes | EngineSizes | BaselineSizes
 GENERATOR, ENGINE, BASELINE = KINDS = ("program_generator", "execution_engine", "baseline")

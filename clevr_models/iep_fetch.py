@@ -14,7 +14,7 @@ from artifacts.weights import read_card, read_checkpoint, read_safetensors, writ
 from clevr_models.fetch import default_cache
 from clevr_models.iep_checkpoint import Part, fill, read_parts, write_part
 from clevr_models.resnet_features import ResNet, trunk_state
-from scenes.errors import InputError, ModelError, unknown
+from foundation.errors import InputError, ModelError, unknown
 
 URL = "https://dl.fbaipublicfiles.com/clevr/iep/models.zip"  # 2017; gives no checksum
 RESNET_URL = "https://download.pytorch.org/models/resnet101-63fe2227.pth"

@@ -11,7 +11,7 @@ from clevr_models.iep_baselines import BaselineSizes
 from clevr_models.iep_checkpoint import Part, read_parts
 from clevr_models.iep_fetch import PARTS, load_part, load_resnet
 from clevr_models.iep_model import BaselineModel, EngineModel, put_together
-from scenes.errors import unknown
+from foundation.errors import unknown
 
 PREFIX = "iep:"
 # Generator and engine that were released together.

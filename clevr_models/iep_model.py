@@ -19,7 +19,7 @@ from clevr_models.module_network import EngineSizes, ExecutionEngine
 from clevr_models.program_generator import ProgramGenerator
 from clevr_models.question import Question
 from clevr_models.resnet_features import FEATURES, SIDE_PX, ResNet
-from scenes.errors import InputError
+from foundation.errors import InputError
 
 
 @dataclass(frozen=True, eq=False)

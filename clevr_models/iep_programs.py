@@ -9,7 +9,7 @@ from typing import NamedTuple
 from clevr_models.iep_vocabulary import END, NULL, PROGRAM_TOKENS, START
 from clevr_models.program_kinds import SIGNATURES, Program, check_program
 from clevr_models.question import ProgramStep
-from scenes.errors import InputError, unknown
+from foundation.errors import InputError, unknown
 
 SCENE = "scene"
 LONGEST = 256  # tokens; CLEVR's longest program has 25

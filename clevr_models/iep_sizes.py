@@ -8,7 +8,7 @@ from typing import cast
 from clevr_models.iep_baselines import BASELINES, BaselineSizes
 from clevr_models.module_network import EngineSizes
 from clevr_models.program_generator import GeneratorSizes
-from scenes.errors import InputError, unknown
+from foundation.errors import InputError, unknown
 
 LARGEST = 16_384  # of any one size; hostile files ask for networks that fill the memory
 # Choices of which only one is known here.

@@ -8,7 +8,7 @@ from typing import cast
 
 from clevr_models.answers import ANSWERS
 from clevr_models.program_kinds import SIGNATURES
-from scenes.errors import InputError
+from foundation.errors import InputError
 
 NULL, START, END, UNKNOWN = SPECIALS = ("<NULL>", "<START>", "<END>", "<UNK>")
 # All tokens of CLEVR v1.0's questions in their order by number, the specials left out; the first is the empty word

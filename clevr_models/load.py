@@ -24,7 +24,7 @@ from clevr_models.iep_load import load_iep
 from clevr_models.percept import load_percept, load_shipped
 from clevr_models.question import Question
 from clevr_models.relation_model import load_relation_model
-from scenes.errors import InputError
+from foundation.errors import InputError
 
 ASK = "ask:"  # before package.module:answerer, a callable as clevr_models.adapter.Answerer describes
 Factory = Callable[[Question], nn.Module]

@@ -20,7 +20,7 @@ from clevr_models.percept_network import INPUT_SIZE, PerceptNetwork
 from clevr_models.program_kinds import Program, check_program
 from clevr_models.question import Question
 from clevr_models.soft_program import answer_log_probs
-from scenes.errors import InputError
+from foundation.errors import InputError
 
 SHIPPED = Path(__file__).parent / "weights" / "percept.safetensors"
 

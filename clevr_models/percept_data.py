@@ -18,7 +18,7 @@ from torch import Tensor
 from clevr_models.percept_network import GRID, INPUT_SIZE, STRIDE
 from clevr_models.program_kinds import ATTRIBUTE_VALUES, Program
 from clevr_models.question import ProgramStep
-from scenes.errors import InputError
+from foundation.errors import InputError
 
 MOST_OBJECTS = 10
 SCENE_WIDTH = 480  # pixels that pixel_coords refer to

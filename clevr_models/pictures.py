@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from scenes.errors import ModelError
+from foundation.errors import ModelError
 
 ASPECT = (3, 2)  # CLEVR's pictures are 480x320
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from clevr_models.question import ProgramStep
-from scenes.errors import InputError, unknown
+from foundation.errors import InputError, unknown
 
 # CLEVR's values (clevr-dataset-gen, metadata.json), in its own order.
 ATTRIBUTE_VALUES: dict[str, tuple[str, ...]] = {

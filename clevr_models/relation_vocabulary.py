@@ -10,7 +10,7 @@ from functools import cache
 from pathlib import Path
 from typing import cast
 
-from scenes.errors import InputError, unknown
+from foundation.errors import InputError, unknown
 
 FILE = Path(__file__).with_name("relation_vocabulary.json")
 TOKEN = re.compile(r"[a-z]+|[?;]")

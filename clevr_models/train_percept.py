@@ -19,7 +19,7 @@ from clevr_models.percept import Percept, channels_last
 from clevr_models.percept_data import Scenes, kept_out, load_scenes, to_pixels
 from clevr_models.percept_loss import Labels, Loss, grid_loss
 from clevr_models.percept_variety import disturb, mirror
-from scenes.errors import InputError
+from foundation.errors import InputError
 
 LEARNING_RATE = (
     3e-3  # at its highest: rises over the first 5 % of the steps, then falls to zero along a cosine

@@ -13,7 +13,7 @@ from typing import NamedTuple, cast
 import numpy as np
 
 from clevr_models.program_kinds import ATTRIBUTE_VALUES
-from scenes.errors import InputError
+from foundation.errors import InputError
 
 Thing = Mapping[str, str]  # shape, size, color, material of an object
 SYNONYMS: dict[str, tuple[str, ...]] = {

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+from foundation.errors import InputError
 from harness.asked import Asked
 from harness.query import TargetSection
 from inference import targets
 from inference.targets import GaussianTarget
-from scenes.errors import InputError
 
 
 def make_target(section: TargetSection, asked: Asked, labels: tuple[str, ...]) -> GaussianTarget:

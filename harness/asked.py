@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
+from foundation.errors import InputError, unknown
 from harness.query import Query, TargetSection
 from scenes.english import parse, phrase
-from scenes.errors import InputError, unknown
 from scenes.program_json import program_from_json
 from scenes.programs import Program, possible_answers
 from scenes.vocabulary import CLEVR, Vocabulary

@@ -6,12 +6,12 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
+from foundation.errors import InputError, RunError
 from harness.baseline import Baseline, BesideRun, beside_run
 from harness.draw_log import read_draws
 from harness.findings import find_out
 from harness.records import PRIOR
 from harness.run_folder import open_run
-from scenes.errors import InputError, RunError
 
 
 def put_beside(asked: Sequence[Baseline], runs: Sequence[Path]) -> list[Baseline]:

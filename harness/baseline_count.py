@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from foundation.errors import InputError
 from harness.asked import Asked
 from harness.baseline import Baseline, Seen, is_mistake
 from harness.baseline_examples import Example, Examples, Problem
@@ -17,7 +18,6 @@ from harness.truth import true_answer
 from harness.wiring import Plan
 from inference.scoring import check_log_probs, images
 from inference.types import Floats
-from scenes.errors import InputError
 
 Tell = Callable[[str, int, int], None]  # (source, done, total)
 Key = tuple[str, str, object]

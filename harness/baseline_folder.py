@@ -14,10 +14,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from clevr_models.pictures import ASPECT
+from foundation.errors import InputError, unknown
+from foundation.json_fields import field, mapping, short, text
 from harness.baseline_examples import Example, Problem
 from scenes.clevr_json import from_clevr
-from scenes.errors import InputError, unknown
-from scenes.json_fields import field, mapping, short, text
 from scenes.json_files import read_items
 from scenes.scene import Scene
 from scenes.vocabulary import Vocabulary

@@ -7,10 +7,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, fields
 from pathlib import Path
 
+from foundation.errors import InputError
+from foundation.json_fields import Json, field, finite, listed, mapping, short, text, whole
 from harness.baseline import Baseline, BesideRun, Rate, Seen
 from harness.baseline_examples import Problem
-from scenes.errors import InputError
-from scenes.json_fields import Json, field, finite, listed, mapping, short, text, whole
 
 FILE = "baseline.json"
 FORMAT = 1

@@ -9,13 +9,13 @@ from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 
+from foundation.errors import InputError
 from harness.baseline_examples import Example, Problem
 from harness.query import RenderSection
 from harness.run_folder import check_free
 from harness.wiring import open_renderer
 from inference.rng import stream
 from render.cache import CachedRenderer
-from scenes.errors import InputError
 from scenes.prior import ScenePrior
 from scenes.scene import Scene, scene_from_dict, scene_to_dict
 

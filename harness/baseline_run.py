@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from foundation.errors import InputError, unknown
+from foundation.files import disk_error, write_atomic
 from harness.baseline import Baseline
 from harness.baseline_beside import put_beside
 from harness.baseline_count import AskedQuery, Looked, Tell, look, named_answers
@@ -13,12 +15,10 @@ from harness.baseline_examples import Examples, Problem
 from harness.baseline_json import FILE, to_json
 from harness.baseline_page import PAGE, page_html
 from harness.baseline_rendered import RenderedScenes
-from harness.draw_log import disk_error
 from harness.find import RUNS, check
-from harness.run_folder import check_out, write_atomic
+from harness.run_folder import check_out
 from harness.wiring import Plan
 from harness.wording import world_words
-from scenes.errors import InputError, unknown
 from scenes.prior import ScenePrior
 
 WORLDS = ("query", "clevr")

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from foundation.errors import InputError
 from harness.baseline import Baseline
 from harness.baseline_json import FILE, read_baselines, to_json
 from harness.run_folder import RunFolder
-from scenes.errors import InputError
 
 
 def kept_baselines(folder: RunFolder) -> tuple[Baseline, ...]:

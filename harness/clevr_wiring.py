@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import cast
 
 from clevr_models.question import ProgramStep, Question
+from foundation.errors import InputError
 from harness.aim import make_target
 from harness.asked import understand
 from harness.fingerprint import file_fingerprint, model_fingerprint
@@ -29,7 +30,6 @@ from harness.world_kind import WorldKind
 from inference.scoring import Scorer
 from inference.types import Generator, Prior, Proposal
 from scenes.edits import removals
-from scenes.errors import InputError
 from scenes.prior import ScenePrior
 from scenes.proposals import block_moves
 from scenes.random_walk import RandomWalk

@@ -84,7 +84,7 @@ train_app.command("classifier")(classifier)
 
 def object_range(text: str) -> tuple[int, int]:
     """ "5" or "3-10" as numbers."""
-    from scenes.errors import InputError
+    from foundation.errors import InputError
 
     low, _, high = text.partition("-")
     if not low.isdigit() or not (high or low).isdigit():

@@ -92,8 +92,8 @@ def classifier(
     threads: Threads = 1,
 ) -> None:
     """Train a classifier; killed at any moment, the same command goes on."""
+    from foundation.errors import unknown
     from mnist_models.card import CLASSIFIERS
-    from scenes.errors import unknown
 
     if network not in CLASSIFIERS:
         raise unknown("network", network, CLASSIFIERS)

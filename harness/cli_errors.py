@@ -7,7 +7,7 @@ import sys
 import typer
 from typer.core import TyperGroup
 
-from scenes.errors import InputError, ModelError, RenderError, RunError, TrexError
+from foundation.errors import InputError, ModelError, RenderError, RunError, TrexError
 
 USER, OURS, STOPPED = 2, 1, 130
 

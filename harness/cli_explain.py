@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from foundation.errors import InputError
 from harness.cli_errors import OURS, STOPPED
-from scenes.errors import InputError
 
 if TYPE_CHECKING:
     from rich.progress import Progress

@@ -8,15 +8,16 @@ from pathlib import Path
 
 import typer
 
+from foundation.errors import InputError, RunError, unknown
+from foundation.files import write_atomic
 from harness.beside import keep_baseline
 from harness.draw_log import read_draws
 from harness.find import FINDINGS, Done, check, conclude_run, find, resume
 from harness.progress import Progress, Silent, Watch
 from harness.report import goal, headline, model_words
-from harness.run_folder import open_run, write_atomic
+from harness.run_folder import open_run
 from harness.stopping import say, stoppable
 from harness.wording import world_words
-from scenes.errors import InputError, RunError, unknown
 
 FORMATS = ("html", "netcdf")
 NETCDF = "draws.nc"

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from foundation.errors import InputError
 from harness.cli_errors import OURS, STOPPED
-from scenes.errors import InputError
 
 if TYPE_CHECKING:
     from harness.gate import Gate, Share
@@ -47,8 +47,8 @@ def models_fetch(
     """
     from clevr_models.fetch import fetch_relation_network
     from clevr_models.iep_fetch import fetch_iep, fetch_resnet
+    from foundation.errors import unknown
     from harness.download_progress import DownloadProgress
-    from scenes.errors import unknown
 
     if name == "relation-network":
         paths = fetch_relation_network(source)

@@ -9,17 +9,18 @@ from pathlib import Path
 
 import numpy as np
 
+from foundation.errors import InputError, RunError
+from foundation.files import write_atomic
 from harness.draw_log import read_draws
 from harness.findings import NO_ANSWER, Findings, FoundScene, find_out
 from harness.latents import Latent, kept, live
 from harness.manifest import Manifest
 from harness.pages import page
 from harness.report import goal, model_words, picture_url
-from harness.run_folder import RunFolder, open_run, write_atomic
+from harness.run_folder import RunFolder, open_run
 from harness.wording import world_words
 from inference.paired import Paired, paired
 from inference.types import Draw
-from scenes.errors import InputError, RunError
 
 SHOWN = 6  # pictures of a run
 FALSE_ALARMS = 0.05  # of all tests of a page together

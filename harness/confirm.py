@@ -10,6 +10,8 @@ from typing import Protocol
 
 import numpy as np
 
+from foundation.errors import InputError, RunError
+from foundation.files import disk_error, write_atomic
 from harness.confirmation import (
     FOLDER,
     Confirmation,
@@ -19,21 +21,20 @@ from harness.confirmation import (
     read_confirmation,
     to_text,
 )
-from harness.draw_log import disk_error, read_draws
+from harness.draw_log import read_draws
 from harness.findings import FoundScene, find_out
 from harness.fingerprint import model_fingerprint
 from harness.kept_pictures import read_picture
 from harness.manifest import differences
 from harness.query import RenderSection
 from harness.records import PRIOR
-from harness.run_folder import RunFolder, check_free, check_scenes, open_run, write_atomic
+from harness.run_folder import RunFolder, check_free, check_scenes, open_run
 from harness.wiring import Plan, make_plan, open_renderer
 from inference.scoring import Scorer, images
 from inference.types import Floats
 from render.picture import Picture
 from render.presets import preset_named
 from render.renderer import SceneRenderer
-from scenes.errors import InputError, RunError
 
 SAME = 1e-6  # log probabilities of a kept picture may differ so much between two machines
 

@@ -9,12 +9,12 @@ from typing import Literal
 
 from pydantic import TypeAdapter, ValidationError
 
+from foundation.errors import RunError
 from harness.baseline import Rate
 from harness.explanation import Hash, LogProb, Number
 from harness.findings import NO_ANSWER
 from harness.run_folder import RunFolder
 from harness.wording import percent
-from scenes.errors import RunError
 
 FOLDER = "confirmations"
 STAYS, WRONG, RIGHT = "stays in the level set", "leaves it, still wrong", "leaves it, right now"

@@ -23,11 +23,11 @@ from rich.progress import (
     TimeRemainingColumn,
 )
 
+from foundation.errors import InputError
 from render.blender import BlenderRenderer, default_processes
 from render.picture import Bytes, Picture
 from scenes.clevr_json import from_clevr, to_clevr
 from scenes.english import phrase
-from scenes.errors import InputError
 from scenes.families import random_questions
 from scenes.json_files import write_items
 from scenes.prior import ScenePrior

@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import partial
 from typing import cast
 
+from foundation.errors import InputError
 from harness.baseline_digits import LabelledPictures
 from harness.query import Query
 from harness.vector_kind import VectorKind, VectorParts
@@ -12,7 +13,6 @@ from harness.wiring import OpenRenderer
 from mnist_models.classes import chosen_classes
 from mnist_models.data import SIDE_PX
 from mnist_models.datasets import SOURCES
-from scenes.errors import InputError
 
 QUESTIONS = {"mnist": "Which digit is it?", "fashion": "Which garment is it?"}
 THINGS = {"mnist": "digits", "fashion": "garments"}

@@ -2,31 +2,15 @@
 
 from __future__ import annotations
 
-import errno
 import os
 from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 from types import TracebackType
 
+from foundation.errors import RunError
+from foundation.files import disk_error
 from harness.records import Record, from_line, to_line
-from scenes.errors import RunError
-
-
-class DiskFullError(RunError):
-    """No space is left; everything written before is kept."""
-
-
-def disk_error(error: OSError, path: Path) -> RunError:
-    """The RunError for a failed write."""
-    if error.errno in (errno.ENOSPC, errno.EDQUOT):
-        folder = path.parent if path.suffix else path
-        run = next((place for place in (folder, *folder.parents) if (place / "run.json").exists()), folder)
-        return DiskFullError(
-            f"no space left on the disk of {path}; all draws written before are kept; "
-            f"free some space, then: trex resume {run}"
-        )
-    return RunError(f"cannot write {path}: {error.strerror}; give another place with --out")
 
 
 class DrawLog:

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
+from foundation.errors import InputError
 from harness.baseline import Baseline
 from harness.baseline_count import AskedQuery, look
 from harness.baseline_run import empty_baseline
@@ -24,7 +25,6 @@ from harness.run_folder import RunFolder, is_run, open_run
 from inference.importance import Interval, normalized_weights, resample
 from inference.rng import stream
 from inference.types import Draw, Floats
-from scenes.errors import InputError
 
 EXPERIMENTS = RUNS / "experiments"
 HARDER = "-harder"  # ends the folder of a cell that was searched once more

@@ -10,9 +10,9 @@ from typing import Annotated, Literal, NamedTuple
 
 from pydantic import BeforeValidator, Field, ValidationError
 
+from foundation.errors import InputError, unknown
 from harness.query import Section, Texts
 from harness.query_file import read_text
-from scenes.errors import InputError, unknown
 
 FOLDER = Path(__file__).parent.parent / "queries" / "experiments"
 SUFFIX = ".toml"

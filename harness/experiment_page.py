@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from foundation.files import write_atomic
 from harness.experiment import CellResult, Outcome
 from harness.experiment_figures import latent_plane, violins
 from harness.experiment_table import Row, command, markdown, rows, summary
 from harness.pages import page
-from harness.run_folder import write_atomic
 
 PAGE = "experiment.html"
 TABLE = "experiment.md"

@@ -8,16 +8,17 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
+from foundation.errors import InputError, RunError
+from foundation.files import write_atomic
 from harness.draw_log import read_draws
 from harness.explain_scene import Options, explain_scene, is_complete
 from harness.explanation import FOLDER, Explanation, explanation_path, read_explanation, to_text
 from harness.findings import FoundScene, find_out
 from harness.records import PRIOR
 from harness.reopen import reopened
-from harness.run_folder import RunFolder, check_free, check_scenes, open_run, write_atomic
+from harness.run_folder import RunFolder, check_free, check_scenes, open_run
 from harness.scene_scores import CACHE, open_scores
 from harness.wiring import World
-from scenes.errors import InputError, RunError
 
 
 class Watcher(Protocol):

@@ -11,12 +11,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from clevr_models.question import ProgramStep, Question
+from foundation.errors import InputError
+from foundation.files import write_atomic
 from harness.baseline_pictures import jpeg_url
 from harness.pages import page
 from harness.parity import shrink
 from harness.parity_scenes import OfficialPicture, read_official
 from harness.query import RenderSection
-from harness.run_folder import check_out, write_atomic
+from harness.run_folder import check_out
 from harness.ssim import mean_ssim
 from harness.strips import Shot, object_words, outlined
 from harness.truth import true_answer
@@ -28,7 +30,6 @@ from render.cache import CachedRenderer
 from render.picture import Picture
 from scenes.edits import leave_out
 from scenes.english import parse
-from scenes.errors import InputError
 from scenes.programs import Program
 from scenes.scene import Scene
 from scenes.vocabulary import CLEVR

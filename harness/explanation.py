@@ -16,10 +16,10 @@ from pydantic import (
     ValidationError,
 )
 
+from foundation.errors import InputError, RunError
 from harness.run_folder import RunFolder
 from inference.ablation import Culprit, MeanEffect, find_culprit
 from scenes.edits import Edit
-from scenes.errors import InputError, RunError
 from scenes.scene import Scene, scene_from_dict, scene_to_dict
 
 FOLDER = "explanations"

@@ -8,13 +8,13 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from harness.draw_log import disk_error
+from foundation.errors import unknown
+from foundation.files import disk_error
 from harness.export_clevr import write_clevr
 from harness.export_coco import write_coco
 from harness.export_items import Exported, read_items
 from harness.export_parquet import check_pyarrow, write_parquet
 from harness.run_folder import check_out, open_run
-from scenes.errors import unknown
 
 Write = Callable[[Path, Exported], None]
 WRITERS: Mapping[str, Write] = {"clevr": write_clevr, "parquet": write_parquet, "coco": write_coco}

@@ -7,11 +7,11 @@ import math
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+from foundation.files import write_atomic
+from foundation.json_fields import Json
 from harness.export_items import Exported, ExportItem
 from harness.manifest import Manifest
-from harness.run_folder import write_atomic
 from scenes.clevr_json import SceneRecord, write_scenes
-from scenes.json_fields import Json
 from scenes.json_files import write_items
 from scenes.program_json import program_to_json
 

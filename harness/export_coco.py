@@ -9,10 +9,10 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from foundation.files import write_atomic
+from foundation.json_fields import Json
 from harness.export_clevr import said
 from harness.export_items import Exported, ExportItem
-from harness.run_folder import write_atomic
-from scenes.json_fields import Json
 from scenes.scene import SceneObject
 
 

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from foundation.errors import InputError, RunError
 from harness.draw_log import read_draws
 from harness.explanation import Effect, Explanation, read_explanations
 from harness.findings import NO_ANSWER, find_out
@@ -19,7 +20,6 @@ from harness.run_folder import RunFolder, check_scenes
 from harness.scene_scores import apply_all
 from harness.truth import true_answer
 from scenes.edits import Edit
-from scenes.errors import InputError, RunError
 from scenes.scene import Scene
 
 FOUND, EDITED = "found", "edited"

@@ -7,11 +7,11 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from foundation.errors import InputError
+from foundation.json_fields import Json
 from harness.export_clevr import probabilities
 from harness.export_items import Exported, ExportItem
 from scenes.clevr_json import to_clevr
-from scenes.errors import InputError
-from scenes.json_fields import Json
 from scenes.program_json import program_to_json
 
 if TYPE_CHECKING:

@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from foundation.errors import InputError
 from harness.engine import Engine, InProcess
 from harness.findings import Findings, find_out, to_json
 from harness.fingerprint import weights_fingerprint
@@ -23,7 +24,6 @@ from harness.run_folder import DRAWS, FINISHED, RunFolder, check_out, create, is
 from harness.search import Search
 from harness.sessions import session
 from harness.wiring import Plan, World, make_plan, open_world
-from scenes.errors import InputError
 
 FINDINGS = "findings.json"
 RUNS = Path("runs")

@@ -12,12 +12,11 @@ from pydantic import TypeAdapter, ValidationError
 
 from artifacts.cache import cache_root
 from clevr_models.published import PUBLISHED
-from harness.draw_log import disk_error
+from foundation.errors import RunError
+from foundation.files import disk_error, write_atomic
 from harness.explanation import Number
-from harness.run_folder import write_atomic
 from harness.wording import percent
 from inference.clustered import clustered_interval
-from scenes.errors import RunError
 
 PASSED, FAILED, UNDECIDED, NO_GATE = "PASSED", "FAILED", "UNDECIDED", "NOT COMPARED"
 WIDEST = 0.2  # an interval wider than this cannot tell a model that was put together wrongly from a right one

@@ -8,11 +8,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
+from foundation.errors import InputError, unknown
+from foundation.json_fields import field, mapping, text
 from harness.baseline_folder import check_plain
 from harness.parity_scenes import Asked, phrase_questions
 from scenes.clevr_json import from_clevr
-from scenes.errors import InputError, unknown
-from scenes.json_fields import field, mapping, text
 from scenes.json_files import read_items
 from scenes.program_json import program_from_json
 from scenes.scene import Scene

@@ -15,14 +15,14 @@ from clevr_models.bound import ClevrModel
 from clevr_models.evaluate_percept import question_type
 from clevr_models.published import PUBLISHED
 from clevr_models.question import Question
+from foundation.errors import InputError
+from foundation.files import disk_error
 from harness.baseline_folder import read_pixels
-from harness.draw_log import disk_error
 from harness.fingerprint import weights_fingerprint
 from harness.gate import Gate, Share, gates_folder, keep_gate, make_folder, share, short_hash
 from harness.gate_questions import OFFICIAL, AskedFolder, AskedPicture, Options, read_folder
 from harness.parity import given, program_steps
 from harness.parity_scenes import Asked
-from scenes.errors import InputError
 
 UNREAD = ""  # in place of an answer, where the model does not know a word of the question
 Tell = Callable[[int, int], None]

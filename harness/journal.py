@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from types import TracebackType
 
+from foundation.errors import RunError
 from harness.draw_log import DrawLog, read_draws
 from harness.records import Key, Record
 from harness.run_folder import RunFolder
-from scenes.errors import RunError
 
 
 class Journal:

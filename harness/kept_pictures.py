@@ -8,11 +8,11 @@ import numpy as np
 from numpy.typing import NDArray
 from PIL import Image
 
+from foundation.errors import RunError
 from harness.run_folder import RunFolder
 from inference.types import Picture
 from render.picture import Bytes
 from render.picture import Picture as ScenePicture
-from scenes.errors import RunError
 
 
 def keep_picture(folder: RunFolder, picture: Picture) -> str:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from functools import cache
 from typing import TYPE_CHECKING, cast
 
-from scenes.errors import InputError
+from foundation.errors import InputError
 
 if TYPE_CHECKING:
     from harness.world_kind import WorldKind

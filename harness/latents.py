@@ -7,8 +7,8 @@ from typing import cast
 
 import numpy as np
 
+from foundation.errors import InputError
 from inference.types import Floats
-from scenes.errors import InputError
 from scenes.scene import Scene, scene_from_dict, scene_to_dict
 
 Latent = Scene | Floats  # as a search moves it

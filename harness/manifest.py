@@ -12,13 +12,13 @@ from typing import Literal
 import numpy as np
 from pydantic import Field, ValidationError
 
+from foundation.errors import RunError
 from harness.aim import make_target
 from harness.asked import Asked
 from harness.kinds import kind_named
 from harness.query import ProgramStep, Query, Section
 from harness.world_kind import WorldKind
 from inference.targets import GaussianTarget
-from scenes.errors import RunError
 from scenes.programs import Step
 from scenes.vocabulary import CLEVR, ShapeCard, Vocabulary
 

@@ -8,12 +8,12 @@ from pathlib import Path
 
 import numpy as np
 
+from foundation.errors import RunError
 from harness.findings import Findings, find_out
 from harness.manifest import Manifest
 from harness.records import Record
 from harness.world_kind import Array, Chains, Variable
 from inference.diagnostics import by_chain
-from scenes.errors import RunError
 
 with warnings.catch_warnings():  # ArviZ announces its next version at every import
     warnings.simplefilter("ignore", FutureWarning)

@@ -9,11 +9,11 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from foundation.errors import InputError
+from foundation.json_fields import field, mapping, text
 from scenes.camera_fit import CameraFit, from_clevr_fitted
 from scenes.english import phrase
-from scenes.errors import InputError
 from scenes.families import FAMILIES, random_question
-from scenes.json_fields import field, mapping, text
 from scenes.json_files import read_items
 from scenes.program_json import program_from_json
 from scenes.programs import Program, execute

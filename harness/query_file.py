@@ -11,8 +11,8 @@ from typing import cast, get_args
 from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 
+from foundation.errors import InputError
 from harness.query import Query
-from scenes.errors import InputError
 
 Table = dict[str, object]
 

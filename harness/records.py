@@ -8,9 +8,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import cast
 
+from foundation.errors import InputError, RunError
 from harness.latents import Kept, from_fields, scene_of, to_fields
 from inference.rng import RngState
-from scenes.errors import InputError, RunError
 from scenes.scene import Scene
 
 PRIOR, CHAIN, CONTROL = "prior", "chain", "control"

@@ -11,10 +11,10 @@ from typing import cast
 import numpy as np
 from PIL import Image
 
+from foundation.errors import InputError
 from harness.shapes import read_card, shipped_names
 from render.blender import BlenderRenderer, default_processes
 from scenes.clevr_json import from_clevr, read_scenes
-from scenes.errors import InputError
 from scenes.prior import ScenePrior
 from scenes.scene import Scene, scene_from_dict, scene_to_dict
 from scenes.vocabulary import CLEVR, Vocabulary

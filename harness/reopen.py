@@ -6,10 +6,10 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from foundation.errors import RunError
 from harness.manifest import differences
 from harness.run_folder import RunFolder
 from harness.wiring import World, make_plan, open_world
-from scenes.errors import RunError
 
 
 @contextmanager

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from scenes.errors import InputError
+from foundation.errors import InputError
 from scenes.prior import draw_positions
 from scenes.validity import MIN_GAP
 from scenes.vocabulary import RADIUS, Vocabulary

@@ -15,9 +15,9 @@ import numpy as np
 from numpy.typing import NDArray
 from PIL import Image
 
-from harness.draw_log import DiskFullError, disk_error
+from foundation.errors import InputError, RunError
+from foundation.files import DiskFullError, disk_error, sync_folder, write_atomic
 from harness.manifest import Manifest, parse_manifest
-from scenes.errors import InputError, RunError
 
 QUERY = "query.toml"
 MANIFEST = "run.json"
@@ -101,7 +101,7 @@ def create(path: Path, query_text: str, manifest: Manifest) -> RunFolder:
         lock = _take_lock(scratch, path)
         scratch.chmod(0o755)
         scratch.rename(path)  # replaces an empty folder only
-        _sync_folder(path.parent)
+        sync_folder(path.parent)
     except OSError as error:
         raise disk_error(error, path) from error
     finally:
@@ -177,25 +177,6 @@ def check_free(path: Path) -> None:
         )
 
 
-def write_atomic(path: Path, data: bytes, *, is_precious: bool = True) -> None:
-    """Write a file so that it is there whole or not at all, whatever is killed when.
-
-    A file that can be made again need not outlive a power cut: its name is not synced.
-    """
-    scratch = path.with_name(f".{path.name}.{os.getpid()}.tmp")
-    try:
-        with scratch.open("wb") as file:
-            file.write(data)
-            file.flush()
-            os.fsync(file.fileno())
-        scratch.replace(path)
-        if is_precious:
-            _sync_folder(path.parent)
-    except OSError as error:
-        scratch.unlink(missing_ok=True)
-        raise disk_error(error, path) from error
-
-
 def _fill(path: Path, query_text: str, manifest: Manifest) -> None:
     """All that a run folder holds before the first draw; what makes it a run comes last."""
     (path / PICTURES).mkdir(exist_ok=True)
@@ -231,14 +212,6 @@ def _sweep(folder: Path) -> None:
     """Take away what a killed process has left half-written."""
     for scratch in folder.glob(".*.tmp"):
         scratch.unlink(missing_ok=True)
-
-
-def _sync_folder(path: Path) -> None:
-    folder = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(folder)
-    finally:
-        os.close(folder)
 
 
 def _png(array: Pixels) -> bytes:

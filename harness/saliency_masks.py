@@ -10,13 +10,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from foundation.errors import RunError
+from foundation.files import write_atomic
 from harness.explanation import FOLDER, INTEGRATED, SMOOTHGRAD, Explanation, Method, Saliency, SaliencyMap
 from harness.kept_pictures import read_picture
-from harness.run_folder import RunFolder, write_atomic
+from harness.run_folder import RunFolder
 from harness.scene_scores import SceneScores
 from harness.wiring import Plan
 from render.picture import Bytes
-from scenes.errors import RunError
 
 if TYPE_CHECKING:  # importing torch takes seconds
     from clevr_models.saliency import Attribution

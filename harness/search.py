@@ -7,6 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from foundation.errors import InputError
 from harness.engine import Engine, batch_size
 from harness.found import FoundLatents
 from harness.journal import Journal
@@ -22,7 +23,6 @@ from inference.importance import HowOften, Rule, how_often
 from inference.sampler import starts
 from inference.targets import GaussianTarget
 from inference.types import Draw, State
-from scenes.errors import InputError
 
 MIN_HITS = 10  # with fewer prior hits a target does not count as common
 CONTROL_SEED = 1 << 32  # added to the query's seed, so that the control's chains draw other numbers

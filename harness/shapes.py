@@ -11,8 +11,8 @@ from pydantic import Field, ValidationError
 
 from blender_assets.load import FOLDER
 from blender_assets.mesh import read_obj
+from foundation.errors import InputError
 from harness.query import Section
-from scenes.errors import InputError
 from scenes.vocabulary import OUTLINES, ShapeCard
 
 SHIPPED = FOLDER / "shapes"

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, cast
 
 import numpy as np
 
+from foundation.errors import InputError
 from harness.aim import make_target
 from harness.asked import Asked, check_answers
 from harness.baseline_examples import Example, Examples
@@ -28,7 +29,6 @@ from inference.diagnostics import basic_summaries
 from inference.scoring import Scorer
 from inference.types import Classifier, Draw, Floats, Generator, Prior, Proposal
 from inference.walk import GaussianWalk
-from scenes.errors import InputError
 
 if TYPE_CHECKING:  # importing torch takes seconds
     from torch import Tensor

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
+from foundation.errors import InputError
 from harness.asked import Asked
 from harness.kinds import kind_named
 from harness.latents import Latent
@@ -19,7 +20,6 @@ from inference.scoring import Scorer
 from inference.targets import GaussianTarget
 from inference.types import Classifier, Generator, Prior, Renderer
 from render.renderer import SceneRenderer
-from scenes.errors import InputError
 from scenes.prior import ScenePrior
 from scenes.vocabulary import ShapeCard, Vocabulary
 

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.stats import t as student
 
+from foundation.errors import InputError
 from inference.types import Floats
-from scenes.errors import InputError
 
 NOTICEABLE = 0.01  # of confidence: a smaller effect is none, and two that differ by less are alike
 LOWEST_LOG = -745.0  # about the log of the smallest double: stands for log 0

@@ -11,11 +11,11 @@ from typing import Generic
 
 import numpy as np
 
+from foundation.errors import InputError
 from inference.importance import Interval, clopper_pearson, reweigh
 from inference.targets.gaussian import GaussianTarget
 from inference.targets.within import distance, within
 from inference.types import Draw, Z
-from scenes.errors import InputError
 
 Search = Callable[[GaussianTarget, Sequence[Draw[Z]]], Sequence[Draw[Z]]]
 

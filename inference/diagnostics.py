@@ -15,8 +15,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from foundation.errors import InputError
 from inference.types import PRIOR_CHAIN, Draw, Floats, Target, Z
-from scenes.errors import InputError
 
 MIN_DRAWS = 4  # two halves of two draws
 

@@ -10,10 +10,10 @@ from typing import NamedTuple
 import numpy as np
 from scipy.stats import beta
 
+from foundation.errors import InputError
 from inference.rng import PRIOR_STREAM, stream
 from inference.scoring import Scorer
 from inference.types import PRIOR_CHAIN, Draw, Evaluation, Floats, Prior, Target, Z
-from scenes.errors import InputError
 
 NORMAL_95 = 1.959963984540054  # the .975 quantile of the standard normal
 MAX_RELATIVE_ERROR = 0.5  # above it there is no point value

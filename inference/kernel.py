@@ -13,9 +13,9 @@ from typing import Generic
 
 import numpy as np
 
+from foundation.errors import InputError
 from inference.scoring import Scored, Scorer
 from inference.types import Evaluation, Info, Prior, Proposal, State, Target, Z
-from scenes.errors import InputError
 
 
 @dataclass(frozen=True)

@@ -13,9 +13,9 @@ from typing import NamedTuple, cast
 
 import numpy as np
 
+from foundation.errors import RunError
 from inference.rng import CHAIN_STREAM, RngState, load_rng, save_rng, stream
 from inference.types import Floats, State
-from scenes.errors import RunError
 
 
 class Tuning(NamedTuple):

@@ -12,9 +12,9 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from foundation.errors import InputError, ModelError
 from inference.targets import GaussianTarget
 from inference.types import Evaluation, Floats
-from scenes.errors import InputError, ModelError
 
 PAPER = 1.0  # the temperature at which the target is the paper's
 LANE = 4  # rows evaluated at a time

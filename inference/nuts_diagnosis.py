@@ -13,11 +13,11 @@ from typing import Protocol
 
 import numpy as np
 
+from foundation.errors import InputError
 from inference.diagnostics import MIN_DRAWS, Diagnosis, basic_summaries, diagnose_all
 from inference.endings import MAX_R_HAT, MIN_ESS
 from inference.nuts_options import NutsOptions
 from inference.types import Draw, Floats, Target
-from scenes.errors import InputError
 
 MIN_BFMI = 0.3  # below it the momenta are too weak to move between levels of energy (Stan's threshold)
 ACCEPT_SLACK = (

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from scenes.errors import InputError
+from foundation.errors import InputError
 
 MIN_ADAPTATION = 20  # warmup steps at the paper's target that Pyro's windows need
 

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 
 from scipy.stats import binomtest
 
+from foundation.errors import InputError
 from inference.importance import NORMAL_95, Interval
-from scenes.errors import InputError
 
 
 @dataclass(frozen=True)

@@ -9,11 +9,11 @@ from typing import Generic, NamedTuple
 
 import numpy as np
 
+from foundation.errors import InputError, RunError
 from inference.importance import effective_size
 from inference.kernel import Metropolis
 from inference.rng import CHAIN_STREAM, START_STREAM, RngState, load_rng, save_rng, stream
 from inference.types import Draw, Floats, Info, State, Z
-from scenes.errors import InputError, RunError
 
 TEMPERING_STEPS = 30  # halvings of the bracket
 

@@ -13,12 +13,12 @@ from typing import Generic, NamedTuple
 
 import numpy as np
 
+from foundation.errors import InputError
 from inference.importance import mean_weight, resample
 from inference.kernel import Metropolis
 from inference.rng import PARTICLE_STREAM, RngState, load_rng, save_rng, stream
 from inference.sampler import tempering_power
 from inference.types import Draw, Floats, State, Z
-from scenes.errors import InputError
 
 ESS_SHARE = 0.5  # of the particles, kept at every rise of the power
 

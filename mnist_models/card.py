@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import cast
 
 from artifacts.weights import Card, card_path
+from foundation.errors import InputError
 from mnist_models.datasets import SOURCES
-from scenes.errors import InputError
 
 CLASSIFIERS = ("classifier", "lenet", "ambiguous")
 DECODERS = ("vae", "gan")

@@ -7,8 +7,8 @@ from dataclasses import replace
 
 import numpy as np
 
+from foundation.errors import InputError, unknown
 from mnist_models.data import DataSet
-from scenes.errors import InputError, unknown
 
 
 def chosen_classes(

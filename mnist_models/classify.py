@@ -10,9 +10,9 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from foundation.errors import ModelError
 from mnist_models.data import SIDE_PX
 from mnist_models.networks import Classifier, LeNet
-from scenes.errors import ModelError
 
 
 @dataclass(frozen=True, eq=False)

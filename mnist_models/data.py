@@ -10,9 +10,9 @@ from pathlib import Path
 from artifacts.cache import cache_root
 from artifacts.download import download
 from artifacts.weights import write_whole
+from foundation.errors import InputError, unknown
 from mnist_models.datasets import SPLITS, File, Source, source
 from mnist_models.idx import Bytes, read_idx
-from scenes.errors import InputError, unknown
 
 SIDE_PX = 28
 DATA_VARIABLE = "TREX_DIGITS"

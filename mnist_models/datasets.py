@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from scenes.errors import unknown
+from foundation.errors import unknown
 
 SPLITS = ("train", "test")
 

@@ -11,7 +11,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
-from scenes.errors import InputError
+from foundation.errors import InputError
 
 
 @dataclass(frozen=True, eq=False)

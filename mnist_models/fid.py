@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import linalg
 
-from scenes.errors import InputError
+from foundation.errors import InputError
 
 Floats = NDArray[np.float64]
 

@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from scenes.errors import InputError
+from foundation.errors import InputError
 
 GZIP = b"\x1f\x8b"
 UNSIGNED_BYTES = 0x08  # the format's code of its element type

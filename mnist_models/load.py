@@ -9,13 +9,13 @@ from torch import nn
 
 from artifacts.cache import cache_root
 from artifacts.weights import expand, load_into, read_card, read_safetensors
+from foundation.errors import InputError
 from mnist_models.card import CLASSIFIERS, DECODERS, DigitCard, parse_card
 from mnist_models.classify import DigitClassifier
 from mnist_models.decoder import DecoderRenderer
 from mnist_models.gan import Generator
 from mnist_models.networks import Classifier, LeNet
 from mnist_models.vae import LATENT, Vae
-from scenes.errors import InputError
 
 SHIPPED = Path(__file__).parent / "weights"
 SUFFIX = ".safetensors"

@@ -21,6 +21,7 @@ from artifacts.weights import (
     read_safetensors,
     write_safetensors,
 )
+from foundation.errors import InputError, RunError, unknown
 from mnist_models.card import ARCHITECTURES, CLASSIFIERS, KINDS
 from mnist_models.classes import chosen_classes, with_classes
 from mnist_models.data import DataSet, load_data
@@ -32,7 +33,6 @@ from mnist_models.train_gan import gan_job
 from mnist_models.train_vae import vae_job
 from mnist_models.training import Job, Progress, Settings, check_settings, device_of, fit, silent
 from mnist_models.vae import Vae
-from scenes.errors import InputError, RunError, unknown
 
 # the paper trains VAEs for 100 and classifiers for up to 100; the others are ours
 EPOCHS = {"classifier": 12, "lenet": 12, "ambiguous": 12, "vae": 100, "gan": 8}

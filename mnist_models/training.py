@@ -17,8 +17,8 @@ import torch
 from torch import Tensor, nn
 
 from artifacts.checkpoint import load_checkpoint, save_checkpoint
+from foundation.errors import InputError
 from mnist_models.data import DataSet
-from scenes.errors import InputError
 
 CHECKPOINT_S = 60.0
 Losses = Mapping[str, float]

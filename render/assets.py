@@ -6,7 +6,7 @@ import hashlib
 from pathlib import Path
 
 from blender_assets.load import FOLDER
-from scenes.errors import InputError
+from foundation.errors import InputError
 from scenes.vocabulary import Vocabulary
 
 

@@ -12,6 +12,7 @@ from types import TracebackType
 from typing import Self
 
 from blender_assets.load import FOLDER, verify_manifest
+from foundation.errors import InputError
 from render.assets import assets_hash, base_scene, mesh_paths
 from render.checks import check_scenes
 from render.device import check_device
@@ -20,7 +21,6 @@ from render.pool import Limits, Pool
 from render.presets import Preset, preset_named
 from render.settings import Settings
 from render.worker import RenderStats
-from scenes.errors import InputError
 from scenes.scene import Scene
 from scenes.vocabulary import CLEVR, Vocabulary
 

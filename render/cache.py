@@ -14,9 +14,9 @@ from pathlib import Path
 
 import numpy as np
 
+from foundation.errors import InputError
 from render.picture import Picture
 from render.renderer import SceneRenderer
-from scenes.errors import InputError
 from scenes.scene import Scene, scene_id
 
 log = logging.getLogger(__name__)

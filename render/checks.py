@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import astuple
 
-from scenes.errors import InputError, unknown
+from foundation.errors import InputError, unknown
 from scenes.scene import ATTRIBUTES, Scene, SceneObject
 from scenes.vocabulary import RADIUS, RGB, Vocabulary
 

@@ -36,7 +36,7 @@ def main() -> None:
 
 def serve(read_fd: int, write_fd: int) -> None:
     """Answer the settings with what was built, then each scene with its picture."""
-    from scenes.errors import TrexError
+    from foundation.errors import TrexError
 
     settings, _ = read_frame(read_fd)
     try:

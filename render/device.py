@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from scenes.errors import InputError, unknown
+from foundation.errors import InputError, unknown
 
 DEVICES = ("auto", "cpu", "cuda", "optix", "hip", "oneapi", "metal")
 GPU_ORDER = (

@@ -9,9 +9,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from foundation.errors import InputError
 from render.checks import check_scenes
 from render.picture import Bytes, Picture
-from scenes.errors import InputError
 from scenes.idmap import id_map
 from scenes.scene import Nuisances, Scene, SceneObject, scene_id
 from scenes.vocabulary import CLEVR, RGB, Vocabulary

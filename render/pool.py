@@ -11,11 +11,11 @@ from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from foundation.errors import RenderError
 from render.picture import Picture
 from render.protocol import ChannelError, TimedOut
 from render.settings import Settings
 from render.worker import RenderStats, Worker
-from scenes.errors import RenderError
 from scenes.scene import Scene, scene_id
 
 log = logging.getLogger(__name__)

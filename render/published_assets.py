@@ -14,7 +14,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-from scenes.errors import InputError, RenderError
+from foundation.errors import InputError, RenderError
 
 OBJECTS = {
     "Camera": "Camera",

@@ -16,10 +16,10 @@ from typing import cast
 
 import numpy as np
 
+from foundation.errors import InputError, RenderError
 from render.picture import Picture
 from render.protocol import Closed, Garbled, Header, TimedOut, read_frame, write_frame
 from render.settings import TEMPORARY, Settings
-from scenes.errors import InputError, RenderError
 from scenes.scene import Scene, scene_id, scene_to_dict
 
 START_S = 180.0

@@ -10,10 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import least_squares
 
+from foundation.errors import InputError
+from foundation.json_fields import field, listed, mapping, triple
 from scenes.camera import HEIGHT_PX, WIDTH_PX, project
 from scenes.clevr_json import from_clevr
-from scenes.errors import InputError
-from scenes.json_fields import field, listed, mapping, triple
 from scenes.scene import Scene, Vec3
 from scenes.vocabulary import CLEVR, Vocabulary
 

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import numpy as np
 
+from foundation.errors import unknown
+from foundation.json_fields import Json, field, finite, listed, mapping, text, triple, whole
 from scenes.camera import HEIGHT_PX, WIDTH_PX, project
-from scenes.errors import unknown
-from scenes.json_fields import Json, field, finite, listed, mapping, text, triple, whole
 from scenes.json_files import read_items, write_items
 from scenes.relations import DIRECTIONS, related
 from scenes.scene import ATTRIBUTES, TAU, Nuisances, Scene, SceneObject, Vec3

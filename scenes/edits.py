@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
-from scenes.errors import InputError, unknown
+from foundation.errors import InputError, unknown
 from scenes.scene import ATTRIBUTES, Scene, with_attribute
 from scenes.vocabulary import Vocabulary
 

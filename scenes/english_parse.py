@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 
-from scenes.errors import InputError
+from foundation.errors import InputError
 from scenes.filters import ANYTHING, FILTER_ORDER, Description
 from scenes.lexicon import (
     ASKED,

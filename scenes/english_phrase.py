@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from scenes.errors import InputError
+from foundation.errors import InputError
 from scenes.filters import FILTER_ORDER
 from scenes.lexicon import RELATION_PHRASES
 from scenes.programs import Program, check_program

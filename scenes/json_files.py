@@ -9,7 +9,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TextIO
 
-from scenes.errors import InputError
+from foundation.errors import InputError
 
 _CHUNK = 1 << 20  # characters read at a time; an item may be longer
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 from collections.abc import Iterable
 
-from scenes.errors import InputError
+from foundation.errors import InputError
 from scenes.filters import FILTER_ORDER, Description
 from scenes.scene import ATTRIBUTES
 from scenes.vocabulary import Vocabulary

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from foundation.errors import InputError
 from scenes.camera import Floats
-from scenes.errors import InputError
 from scenes.scene import TAU, Nuisances, Scene, SceneObject, Vec3
 from scenes.validity import BEHIND, HALF_WIDTH, MIN_GAP, MIN_MARGIN, REACH, RIGHT, is_valid
 from scenes.vocabulary import CLEVR, RADIUS, Category, Vocabulary

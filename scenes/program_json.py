@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from scenes.errors import InputError
-from scenes.json_fields import Json, listed, mapping, short, text, whole
+from foundation.errors import InputError
+from foundation.json_fields import Json, listed, mapping, short, text, whole
 from scenes.programs import MAX_STEPS, Program, Step, check_words
 from scenes.vocabulary import CLEVR, Vocabulary
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import NamedTuple
 
+from foundation.errors import InputError, TrexError, unknown
 from scenes.bitsets import Bits, SceneSets, scene_sets
-from scenes.errors import InputError, TrexError, unknown
 from scenes.functions import ANSWER_TYPES, BOOL, FUNCTIONS, INTEGER, Function
 from scenes.relations import RELATIONS
 from scenes.scene import Scene

@@ -8,7 +8,7 @@ import math
 from dataclasses import dataclass, fields
 from typing import cast
 
-from scenes.errors import InputError
+from foundation.errors import InputError
 
 Vec3 = tuple[float, float, float]
 Json = dict[str, object]

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import product
 
-from scenes.errors import InputError, unknown
+from foundation.errors import InputError, unknown
 from scenes.scene import ATTRIBUTES, SceneObject
 
 # CLEVR's own values (clevr-dataset-gen, properties.json): radius in Blender units, colors as RGB in 0-255.

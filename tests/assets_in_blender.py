@@ -17,7 +17,7 @@ from blender_assets.bpy_mesh import make_mesh, mesh_from_obj
 from blender_assets.load import BASE_SCENE, shape_path
 from blender_assets.make_base_scene import make_base_scene
 from blender_assets.mesh import Mesh, read_obj
-from scenes.errors import InputError
+from foundation.errors import InputError
 
 
 def stage(path: Path) -> dict[str, object]:

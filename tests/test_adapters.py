@@ -20,8 +20,8 @@ from clevr_models.adapter_http import TOKEN, HttpAnswerer, load_http
 from clevr_models.answers import ANSWERS
 from clevr_models.load import load_model
 from clevr_models.question import ProgramStep, Question
+from foundation.errors import InputError, ModelError
 from harness.fingerprint import model_fingerprint
-from scenes.errors import InputError, ModelError
 
 CUBES = Question("How many cubes are there?", (ProgramStep("scene"), ProgramStep("count", (0,))))
 SECRET = "s3cret-of-the-service"

@@ -12,8 +12,8 @@ from onnx_files import mean_colors, with_question
 
 from clevr_models.load import load_model
 from clevr_models.question import Question
+from foundation.errors import InputError
 from harness.fingerprint import model_fingerprint
-from scenes.errors import InputError
 
 pytest.importorskip("onnxruntime", reason="onnxruntime is not installed (extra `onnx`)")
 ASKED = Question("Is it red?", ())

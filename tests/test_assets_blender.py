@@ -13,13 +13,13 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from foundation.errors import InputError
 from harness.asset_comparison import AssetComparison
 from harness.asset_parity import compare_scenes, summarize
 from harness.asset_parity_page import write_page, write_table
 from harness.ssim import mean_ssim
 from render.picture import Picture
 from render.published_assets import convert_published
-from scenes.errors import InputError
 from scenes.idmap import id_map
 from scenes.prior import ScenePrior
 from scenes.scene import Scene, scene_id

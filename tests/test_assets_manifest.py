@@ -17,7 +17,7 @@ from blender_assets.load import (
     shape_path,
     verify_manifest,
 )
-from scenes.errors import InputError
+from foundation.errors import InputError
 
 
 @pytest.fixture

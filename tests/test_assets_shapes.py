@@ -16,7 +16,7 @@ from blender_assets import mesh as mesh_module
 from blender_assets.load import shape_path
 from blender_assets.make_shapes import shapes, write_obj
 from blender_assets.mesh import Mesh, read_obj
-from scenes.errors import InputError
+from foundation.errors import InputError
 from scenes.vocabulary import CLEVR, CONE
 
 NAMES = ("cube", "sphere", "cylinder", "cone")

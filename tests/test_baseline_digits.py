@@ -8,13 +8,13 @@ import numpy as np
 import pytest
 from mnist_worlds import N_TEST, N_TRAIN, bars, write_data
 
+from foundation.errors import InputError
 from harness.baseline_digits import LabelledPictures
 from harness.baseline_run import Wanted, make_baseline
 from harness.experiment import run_experiment
 from harness.experiment_page import write_page
 from harness.progress import Silent
 from mnist_models.load import load_classifier
-from scenes.errors import InputError
 
 QUERY = """
 answer = "{answer}"

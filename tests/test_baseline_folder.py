@@ -12,10 +12,10 @@ from baseline_worlds import QUERY, Folder, pixels_with, scene_with, write_query
 from PIL import Image
 from typer.testing import CliRunner, Result
 
+from foundation.errors import InputError
 from harness.baseline_folder import ClevrFolder
 from harness.cli import app
 from scenes.clevr_json import to_clevr
-from scenes.errors import InputError
 from scenes.vocabulary import CLEVR
 
 

@@ -277,7 +277,7 @@ def test_without_a_place_it_goes_below_runs(tmp_path: Path, monkeypatch: pytest.
 
 
 def test_a_renderer_that_fails_keeps_what_was_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from scenes.errors import RenderError
+    from foundation.errors import RenderError
 
     queries = two_queries(tmp_path)
     first = baselines(tmp_path, queries)

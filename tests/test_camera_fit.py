@@ -12,10 +12,10 @@ from hypothesis import given, settings
 from official_clevr import OFFICIAL, raw
 from scene_strategies import scenes
 
+from foundation.errors import InputError
 from scenes.camera import project
 from scenes.camera_fit import fit_camera, fit_clevr_camera, from_clevr_fitted
 from scenes.clevr_json import from_clevr, to_clevr
-from scenes.errors import InputError
 from scenes.prior import ScenePrior
 from scenes.scene import Scene, Vec3
 

@@ -13,10 +13,10 @@ from hypothesis import strategies as st
 from official_clevr import OFFICIAL, raw, scenes_by_picture
 from scene_strategies import scenes
 
+from foundation.errors import InputError
+from foundation.json_fields import Json
 from scenes import json_files
 from scenes.clevr_json import SceneRecord, from_clevr, read_scenes, to_clevr, write_scenes
-from scenes.errors import InputError
-from scenes.json_fields import Json
 from scenes.json_files import read_items, write_items
 from scenes.scene import TAU, Nuisances, Scene, SceneObject
 from scenes.vocabulary import CLEVR, CONE

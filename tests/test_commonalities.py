@@ -8,10 +8,10 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from foundation.errors import InputError
 from harness.commonalities import Example, commonalities, descriptions, fits
 from inference.clustered import clustered_interval
 from inference.importance import clopper_pearson
-from scenes.errors import InputError
 from scenes.prior import ScenePrior
 from scenes.scene import Scene
 from scenes.vocabulary import CLEVR

@@ -20,6 +20,7 @@ from tiny_world import kernel as kernel_of_tiny
 from clevr_models.answers import ANSWERS
 from clevr_models.fake import ColorArea
 from clevr_models.pictures import check_pictures
+from foundation.errors import ModelError, RenderError
 from inference.importance import prior_draws
 from inference.kernel import Metropolis
 from inference.sampler import rounds, start, starts
@@ -30,7 +31,6 @@ from render.fake import FakeRenderer
 from render.picture import Picture
 from scenes.clevr_json import from_clevr, to_clevr
 from scenes.edits import leave_out
-from scenes.errors import ModelError, RenderError
 from scenes.prior import ScenePrior, draw_nuisances
 from scenes.proposals import RedrawCategory, SceneMove
 from scenes.random_walk import RandomWalk

@@ -9,6 +9,7 @@ import pytest
 from harness_runs import write_query
 from typer.testing import CliRunner
 
+from foundation.errors import InputError
 from harness import experiment as carrying_out
 from harness.cli import app
 from harness.experiment import Outcome, run_experiment
@@ -18,7 +19,6 @@ from harness.experiment_table import markdown, rows
 from harness.progress import Silent
 from harness.query_file import read_query
 from inference.importance import normalized_weights
-from scenes.errors import InputError
 
 EXPERIMENT = """
 title = "Counts of red things"

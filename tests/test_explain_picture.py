@@ -9,11 +9,11 @@ import pytest
 from harness_runs import run
 from typer.testing import CliRunner
 
+from foundation.errors import InputError
 from harness.cli import app
 from harness.explain_picture import PictureExplained, Wanted, explain_picture
 from harness.export import export
 from scenes.clevr_json import read_scenes
-from scenes.errors import InputError
 
 QUESTION = "How many red things are there?"
 

@@ -19,6 +19,7 @@ from explained_worlds import (
     planted_scene,
 )
 
+from foundation.errors import InputError
 from harness.commonalities import Example, commonalities
 from harness.explain_scene import explain_scene
 from harness.scene_scores import apply_all
@@ -26,7 +27,6 @@ from inference.ablation import find_culprit, margin, paired_effect
 from inference.flips import Limits, smallest_flips
 from scenes import edits as scene_edits
 from scenes.edits import Edit
-from scenes.errors import InputError
 from scenes.prior import ScenePrior
 from scenes.scene import Scene, with_attribute
 

@@ -16,6 +16,7 @@ import pytest
 from harness_runs import run
 from typer.testing import CliRunner, Result
 
+from foundation.errors import RunError
 from harness.cli import app
 from harness.explanation import (
     Explanation,
@@ -29,7 +30,6 @@ from harness.run_folder import open_run
 from render.fake import FakeRenderer
 from render.picture import Picture
 from scenes.edits import attribute_edits, removals
-from scenes.errors import RunError
 from scenes.scene import Scene
 
 QUICK = ("--top", "2", "--nuisances", "2")

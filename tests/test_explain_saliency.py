@@ -22,12 +22,12 @@ from clevr_models.saliency import (
     integrated_gradients,
     smooth_grad,
 )
+from foundation.errors import RunError
 from harness.explain_scene import explain_scene
 from harness.explanation import INTEGRATED, SMOOTHGRAD, Explanation, from_text, to_text
 from harness.run_folder import RunFolder
 from harness.saliency_agreement import agreements, rank_correlation, scene_agreement
 from harness.saliency_masks import map_path, read_map, summed
-from scenes.errors import RunError
 from scenes.scene import Nuisances, Scene, SceneObject
 
 SALIENCY = replace(REMOVALS_ONLY, saliency=True)

@@ -11,13 +11,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from foundation.errors import RunError
 from harness.farm.books import AHEAD, ChainBook, PriorBook
 from harness.farm.segments import ChainSegment, PriorSegment, Segment
 from harness.records import Key, Record
 from inference.sampler import Checkpoint
 from inference.targets import high_confidence
 from inference.types import Evaluation, State
-from scenes.errors import RunError
 
 RUN, TARGET = Path("run"), high_confidence(("no", "yes"), "yes")
 STEPS = 4

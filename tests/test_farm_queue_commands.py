@@ -16,9 +16,10 @@ import pytest
 from harness_runs import QUERY, write_query
 from typer.testing import CliRunner, Result
 
+from foundation.errors import InputError
+from foundation.files import DiskFullError
 from harness import find
 from harness.cli import app
-from harness.draw_log import DiskFullError
 from harness.farm import queue, queue_add
 from harness.farm.queue_entry import Entry
 from harness.farm.queue_file import QueueDamaged, queue_file, transaction
@@ -28,7 +29,6 @@ from harness.find import manifest_of
 from harness.progress import Silent
 from harness.run_folder import FINISHED, RunFolder, begin, is_run, open_run
 from harness.wiring import open_world
-from scenes.errors import InputError
 
 SEEDS = "search.seed=0..3"
 

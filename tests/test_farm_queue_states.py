@@ -18,6 +18,7 @@ from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
+from foundation.errors import InputError, RunError
 from harness.farm import queue
 from harness.farm.queue import (
     LeaseLost,
@@ -34,7 +35,6 @@ from harness.farm.queue import (
 from harness.farm.queue_entry import Entry, run_path
 from harness.farm.queue_file import queue_file, transaction
 from harness.farm.queue_folder import CANCELLED, FAILED
-from scenes.errors import InputError, RunError
 
 LEASE = 10.0
 

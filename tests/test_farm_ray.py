@@ -12,6 +12,7 @@ from farm_pools import SEARCHES, add, farmed, undisturbed
 from farm_processes import below
 from typer.testing import CliRunner
 
+from foundation.errors import InputError, RunError
 from harness.cli import app
 from harness.farm.answers import differences, identity
 from harness.farm.desk import Desk, Ticket
@@ -19,7 +20,6 @@ from harness.farm.pool import Answered, Event, Inbox, Joined, Lost, Unfit
 from harness.farm.scheduler import Scheduler
 from harness.farm.segments import PriorSegment
 from harness.farm.work import Farm
-from scenes.errors import InputError, RunError
 
 ray = pytest.importorskip("ray", reason="ray is not installed: pip install 'bayes-trex[farm]'")
 

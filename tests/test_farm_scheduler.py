@@ -7,12 +7,12 @@ from pathlib import Path
 
 import pytest
 
+from foundation.errors import InputError, RenderError, RunError
 from harness.farm.answers import Answer, Made, Trouble
 from harness.farm.desk import Desk, Ticket
 from harness.farm.pool import Answered, Broken, Inbox, Joined, Lost, Unfit, Woken
 from harness.farm.scheduler import ATTEMPTS, LOSSES, Scheduler
 from harness.farm.segments import PriorSegment, Work
-from scenes.errors import InputError, RenderError, RunError
 
 DONE = Made(("{}",), 1, 0.1)
 

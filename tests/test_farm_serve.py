@@ -18,12 +18,12 @@ from selenium.webdriver.support.ui import WebDriverWait
 from served import Site, served
 from typer.testing import CliRunner
 
+from foundation.errors import InputError
 from harness.cli import app
 from harness.farm import queue, serve_app, serve_guard
 from harness.farm.serve import allow_many_connections, check_address
 from harness.farm.serve_files import open_below
 from harness.farm.status import read_run_status
-from scenes.errors import InputError
 
 TOKEN = "0123456789abcdef-the-token"
 SECRET = "root:x:0:0"

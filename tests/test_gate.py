@@ -15,6 +15,7 @@ from typer.testing import CliRunner, Result
 from clevr_models.fake import ColorArea, fake
 from clevr_models.published import PUBLISHED
 from clevr_models.question import Question
+from foundation.errors import InputError, RunError
 from harness import gate_run
 from harness.baseline_folder import read_pixels
 from harness.cli import app
@@ -36,7 +37,6 @@ from inference.importance import clopper_pearson
 from render.fake import FakeRenderer
 from scenes.clevr_json import to_clevr
 from scenes.english import parse
-from scenes.errors import InputError, RunError
 from scenes.prior import ScenePrior
 from scenes.program_json import program_to_json
 from scenes.scene import Scene

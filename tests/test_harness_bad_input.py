@@ -295,7 +295,7 @@ def test_a_disk_that_fills_up_loses_nothing(
 
 def test_a_gpu_that_is_not_there_leaves_no_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A renderer finds out late that it cannot do what the query asks for."""
-    from scenes.errors import InputError
+    from foundation.errors import InputError
 
     def absent(*_: object) -> None:
         raise InputError("device 'cuda' is not on this machine")

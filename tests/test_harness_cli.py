@@ -9,9 +9,9 @@ import pytest
 from harness_runs import write_query
 from typer.testing import CliRunner, Result
 
+from foundation.errors import InputError, ModelError, RenderError, RunError
 from harness.cli import app
 from harness.cli_errors import exit_code
-from scenes.errors import InputError, ModelError, RenderError, RunError
 
 
 def trex(*arguments: object) -> Result:

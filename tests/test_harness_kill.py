@@ -137,7 +137,7 @@ def test_a_step_that_comes_out_differently_is_noticed(
 ) -> None:
     """Of a round that was cut in the middle, the part that is there must come out the same again."""
     from clevr_models.fake import ColorArea
-    from scenes.errors import RunError
+    from foundation.errors import RunError
 
     done = run(tmp_path)
     lines = draws(done.folder).splitlines(keepends=True)

@@ -10,6 +10,7 @@ import pytest
 from official_clevr import data_file
 from PIL import Image
 
+from foundation.errors import InputError
 from harness import parity
 from harness.parity import make_pair, shrink, write_parity_page
 from harness.parity_scenes import Asked, read_official, read_questions, wrong_truths
@@ -17,7 +18,6 @@ from harness.parity_scores import PictureAnswers, compare_answers
 from render.fake import FakeRenderer
 from render.presets import PRESETS
 from scenes.clevr_json import to_clevr
-from scenes.errors import InputError
 from scenes.prior import ScenePrior
 
 

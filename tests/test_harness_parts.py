@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scene_strategies import scenes
 
+from foundation.errors import InputError, RunError
 from harness.distinct_scenes import are_distinct
 from harness.find import check
 from harness.found import FoundLatents
@@ -21,7 +22,6 @@ from harness.records import Record, from_line, to_line
 from harness.run_folder import open_run
 from harness.shapes import read_card
 from inference.targets import high_confidence
-from scenes.errors import InputError, RunError
 from scenes.idmap import visible_pixels
 from scenes.scene import Nuisances, Scene, SceneObject
 from scenes.vocabulary import CLEVR, CONE

@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 from harness_runs import QUERY
 
+from foundation.errors import InputError
 from harness.query_file import parse_query, read_query
-from scenes.errors import InputError
 
 
 def test_six_lines_are_a_query() -> None:

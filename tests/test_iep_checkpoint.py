@@ -34,7 +34,7 @@ from clevr_models.iep_checkpoint import BASELINE, ENGINE, GENERATOR, Part, read_
 from clevr_models.iep_model import EngineModel, put_together
 from clevr_models.iep_programs import calls_of
 from clevr_models.question import ProgramStep, Question
-from scenes.errors import InputError
+from foundation.errors import InputError
 
 SMALL = ENGINE_KWARGS | {
     "feature_dim": (12, 6, 6), "module_dim": 8, "classifier_proj_dim": 10, "classifier_fc_layers": (16,),

@@ -34,8 +34,8 @@ from clevr_models.iep_vocabulary import IepVocabulary
 from clevr_models.load import load_model
 from clevr_models.question import ProgramStep, Question
 from clevr_models.resnet_features import ResNet
+from foundation.errors import InputError, ModelError, RunError
 from harness.cli import app
-from scenes.errors import InputError, ModelError, RunError
 
 LSTM = checkpoint("baseline", BASELINE_KWARGS, random_state(baseline_shapes("LSTM")), baseline_type="LSTM")
 GENERATOR = checkpoint(

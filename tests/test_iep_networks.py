@@ -29,7 +29,7 @@ from clevr_models.iep_sizes import baseline_sizes, engine_sizes, generator_sizes
 from clevr_models.iep_vocabulary import IepVocabulary
 from clevr_models.module_network import EngineSizes
 from clevr_models.program_generator import GeneratorSizes, strip_padding
-from scenes.errors import InputError
+from foundation.errors import InputError
 
 VOCABULARY = IepVocabulary()
 SMALL = ENGINE_KWARGS | {

@@ -14,8 +14,8 @@ from clevr_models.answers import ANSWERS
 from clevr_models.iep_programs import Call, calls_of, from_prefix, to_prefix
 from clevr_models.iep_vocabulary import SPECIALS, IepVocabulary, read_iep_vocabulary, tokenize
 from clevr_models.question import ProgramStep
+from foundation.errors import InputError
 from scenes.english import phrase
-from scenes.errors import InputError
 from scenes.families import random_questions
 from scenes.program_json import program_from_json
 from scenes.programs import InvalidProgram, Program, Step, execute

@@ -9,6 +9,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from foundation.errors import InputError
 from inference.control import control, run_control
 from inference.diagnostics import basic_summaries, by_chain, collect, diagnose
 from inference.endings import Ending, conclude
@@ -20,7 +21,6 @@ from inference.targets import GaussianTarget, high_confidence
 from inference.toy import PixelClassifier, PixelRenderer, SquarePrior
 from inference.types import PRIOR_CHAIN, Draw, Evaluation, Floats
 from inference.walk import GaussianWalk
-from scenes.errors import InputError
 
 LABELS = ("a", "b")
 TARGET = high_confidence(LABELS, "a")

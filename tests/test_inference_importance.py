@@ -9,6 +9,7 @@ import pytest
 from scipy import stats
 from tiny_world import VALID, TinyPrior, TinyRenderer, kernel, states
 
+from foundation.errors import InputError
 from inference.importance import (
     Rule,
     clopper_pearson,
@@ -27,7 +28,6 @@ from inference.scoring import Scorer
 from inference.targets import high_confidence
 from inference.toy import PixelClassifier, PixelRenderer, SquarePrior
 from inference.types import Draw, Floats
-from scenes.errors import InputError
 
 ALPHA = 1e-5
 LABELS = PixelClassifier().labels

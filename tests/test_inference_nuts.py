@@ -13,6 +13,7 @@ import pytest
 import torch
 from nuts_worlds import LinearWorld, after_warmup, sample
 
+from foundation.errors import InputError, ModelError, RunError
 from inference.nuts import (
     Density,
     NutsOptions,
@@ -24,7 +25,6 @@ from inference.nuts import (
 )
 from inference.targets import high_confidence
 from inference.types import State
-from scenes.errors import InputError, ModelError, RunError
 
 WORLD = LinearWorld()
 TARGET = high_confidence(WORLD.labels, "x", width=0.2)

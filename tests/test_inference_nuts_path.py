@@ -13,6 +13,7 @@ from gandy_scott import ALPHA
 from nuts_worlds import LinearWorld, after_warmup, exact_moments, sample
 from scipy import stats
 
+from foundation.errors import InputError
 from inference.diagnostics import arviz_module
 from inference.nuts import Density, NutsOptions, NutsRound
 from inference.nuts_chain import temperature, top_temperature
@@ -21,7 +22,6 @@ from inference.nuts_diagnosis import NutsDiagnosis, bfmi, diagnose_nuts
 from inference.nuts_kernel import Tree
 from inference.targets import high_confidence
 from inference.types import Draw, Evaluation, State
-from scenes.errors import InputError
 
 RARE = LinearWorld(slope=40.0, edge=4.0)  # "x" where z[0] > 4 and z[0] > z[1]: 3e-5 of the prior
 TARGET = high_confidence(RARE.labels, "x")

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from foundation.errors import InputError
 from inference.paired import Paired, paired
-from scenes.errors import InputError
 
 SEED = 20_262
 

@@ -10,6 +10,7 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
+from foundation.errors import InputError, RunError
 from inference.importance import effective_size, prior_draws
 from inference.kernel import Metropolis
 from inference.rng import RngState, load_rng, save_rng, stream
@@ -19,7 +20,6 @@ from inference.targets import high_confidence
 from inference.toy import Pixel, PixelClassifier, PixelRenderer, SquarePrior
 from inference.types import Draw, Evaluation, Floats, State
 from inference.walk import GaussianWalk
-from scenes.errors import InputError, RunError
 
 LABELS = PixelClassifier().labels
 TARGET = high_confidence(LABELS, "red", width=0.2)

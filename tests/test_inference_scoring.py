@@ -8,10 +8,10 @@ from dataclasses import dataclass, field
 import numpy as np
 import pytest
 
+from foundation.errors import ModelError, RenderError
 from inference.scoring import Scorer, check_purity
 from inference.toy import Pixel, PixelClassifier, PixelRenderer
 from inference.types import Floats, Pixels
-from scenes.errors import ModelError, RenderError
 
 Z = np.array([0.3, 0.8])
 

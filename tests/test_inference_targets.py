@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
+from foundation.errors import InputError
 from inference.targets import (
     GaussianTarget,
     ambiguous_pair,
@@ -22,7 +23,6 @@ from inference.targets import (
     within,
 )
 from inference.types import Floats
-from scenes.errors import InputError
 
 LABELS = ("0", "1", "2", "3", "4")
 EVERY = [

@@ -22,9 +22,9 @@ from tiny_world import (
     transition_matrix,
 )
 
+from foundation.errors import InputError
 from inference.kernel import Candidate
 from inference.types import Floats
-from scenes.errors import InputError
 
 ALPHA = 1e-5
 ROUNDING = 1e-15  # probabilities of about 1/224, summed over 224 states

@@ -12,13 +12,13 @@ import pytest
 from mnist_worlds import N_TEST, N_TRAIN, bars, idx_bytes, write_data
 from official_clevr import data_file
 
+from foundation.errors import InputError
 from mnist_models import data as data_module
 from mnist_models import datasets
 from mnist_models.classes import chosen_classes, with_classes
 from mnist_models.data import data_hash, load_data
 from mnist_models.datasets import SOURCES, File
 from mnist_models.idx import read_idx
-from scenes.errors import InputError
 
 NAMES = SOURCES["fashion"].labels
 

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from scipy import linalg
 
+from foundation.errors import InputError
 from mnist_models.fid import Moments, frechet_distance, moments
-from scenes.errors import InputError
 
 
 def random_covariance(rng: np.random.Generator, d: int) -> np.ndarray:

@@ -13,6 +13,7 @@ from mnist_worlds import N_TEST, write_data
 from torch import Tensor, nn
 
 from artifacts.weights import load_into, read_card
+from foundation.errors import InputError
 from mnist_models import inception
 from mnist_models.data import load_data
 from mnist_models.inception import InceptionFeatures, MixedBlock, load_inception
@@ -20,7 +21,6 @@ from mnist_models.judge import Judge, classifier_judge, load_judge
 from mnist_models.load import load_classifier
 from mnist_models.quality import decoder_fid
 from mnist_models.train import Plan, train
-from scenes.errors import InputError
 
 PLACES = [0, 256, 320, 512, 768, 1088, 1855, 1856, 2047]
 # What torch-fidelity 0.4.0's FeatureExtractorInceptionV3 gives with the weights and pictures below, at these places.

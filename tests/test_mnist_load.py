@@ -10,6 +10,7 @@ import pytest
 import torch
 
 from artifacts.weights import card_path, compact, write_safetensors
+from foundation.errors import InputError, ModelError
 from harness.kept_pictures import as_bytes
 from inference.scoring import Scorer, check_purity, images
 from inference.types import Classifier as ClassifierProtocol
@@ -22,7 +23,6 @@ from mnist_models.latent import StandardNormal
 from mnist_models.load import load_classifier, load_decoder
 from mnist_models.networks import Classifier, LeNet
 from mnist_models.vae import Vae
-from scenes.errors import InputError, ModelError
 
 
 def vivid() -> GanGenerator:

@@ -13,6 +13,7 @@ from mnist_worlds import N_TEST, write_data
 
 from artifacts import checkpoint as checkpoint_module
 from artifacts.weights import card_path, read_card
+from foundation.errors import InputError, RunError
 from mnist_models import training
 from mnist_models.data import load_data
 from mnist_models.judge import Judge, classifier_judge
@@ -20,7 +21,6 @@ from mnist_models.load import load_classifier, load_decoder
 from mnist_models.quality import classifier_figures
 from mnist_models.train import Plan, model_name, train
 from mnist_models.training import Status
-from scenes.errors import InputError, RunError
 
 BATCH = {"classifier": 20, "lenet": 20, "ambiguous": 20, "vae": 20, "gan": 6}
 

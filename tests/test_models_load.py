@@ -11,7 +11,7 @@ import pytest
 from clevr_models.answers import ANSWERS
 from clevr_models.load import load_model
 from clevr_models.question import Question
-from scenes.errors import InputError
+from foundation.errors import InputError
 
 QUESTION = Question("How many cubes are there?", ())
 MODULE = """

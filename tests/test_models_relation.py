@@ -18,7 +18,7 @@ from clevr_models.question import Question
 from clevr_models.relation_model import RelationModel, load_relation_model
 from clevr_models.relation_network import QUESTION_LAYERS, RelationNetwork, squeeze
 from clevr_models.relation_vocabulary import how_found, relation_vocabulary
-from scenes.errors import InputError, ModelError
+from foundation.errors import InputError, ModelError
 
 torch.set_num_threads(1)
 WORDS = (13, 14, 11, 1, 2, 12)  # how many cubes are there ?

@@ -25,7 +25,7 @@ from clevr_models.vocabulary_assignment import OPEN, PAIRS, SINGLES, Words, assi
 from clevr_models.vocabulary_assignment import Scores as Evidence
 from clevr_models.vocabulary_likelihood import split_words
 from clevr_models.vocabulary_questions import Answered, large_counts, phrase_questions, read_scenes
-from scenes.errors import InputError
+from foundation.errors import InputError
 
 INDICES = list(range(71, 83))
 TRUTH = dict(zip((*SINGLES[:5], *PAIRS[0], *SINGLES[5:], *PAIRS[1]), INDICES, strict=True))

@@ -25,7 +25,7 @@ from clevr_models import fetch
 from clevr_models.fetch import Release, fetch_relation_network, list_models, relation_path, verify_model
 from clevr_models.load import load_model
 from clevr_models.relation_network import RelationNetwork
-from scenes.errors import InputError, ModelError, RunError
+from foundation.errors import InputError, ModelError, RunError
 
 
 class Malicious:

@@ -18,7 +18,7 @@ from clevr_models.object_table import ObjectTable
 from clevr_models.program_kinds import ATTRIBUTE_VALUES, SIGNATURES, Program, check_program
 from clevr_models.question import ProgramStep
 from clevr_models.soft_program import FLOOR, answer_log_probs, answer_probs, count_distribution
-from scenes.errors import InputError
+from foundation.errors import InputError
 from scenes.families import FAMILIES, random_question
 from scenes.prior import ScenePrior
 

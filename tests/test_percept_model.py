@@ -17,7 +17,7 @@ from clevr_models.answers import ANSWERS
 from clevr_models.object_table import find_peaks
 from clevr_models.percept import SHIPPED, Percept, PerceptModel, load_percept, load_shipped
 from clevr_models.question import Question
-from scenes.errors import InputError
+from foundation.errors import InputError
 
 CUBES = Question("How many cubes are there?", chain("scene", "filter_shape cube", "count"))
 COLOR = Question("", chain("scene", "filter_shape cube", "unique", "query_color"))

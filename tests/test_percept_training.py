@@ -22,7 +22,7 @@ from clevr_models.percept_loss import Labels, grid_loss
 from clevr_models.percept_network import PerceptNetwork
 from clevr_models.percept_variety import disturb, mirror
 from clevr_models.program_kinds import ATTRIBUTE_VALUES
-from scenes.errors import InputError, RunError
+from foundation.errors import InputError, RunError
 
 SCENES = 26
 RED, BLUE = (173, 35, 35), (42, 75, 215)

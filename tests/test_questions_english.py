@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 from official_clevr import data_file, raw
 from scene_strategies import random_scene
 
+from foundation.errors import InputError
 from scenes.english import parse, phrase
 from scenes.english_parse import question_program
-from scenes.errors import InputError
 from scenes.families import FAMILIES, Family, random_question
 from scenes.filters import FILTER_ORDER, Description
 from scenes.program_json import program_from_json

@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from official_clevr import OFFICIAL, raw, scenes_by_picture
 
+from foundation.errors import InputError
 from scenes.bitsets import SceneSets, scene_sets
-from scenes.errors import InputError
 from scenes.functions import FUNCTIONS, SET
 from scenes.program_json import program_from_json, program_to_json
 from scenes.programs import InvalidProgram, Program, Step, execute, execute_on, possible_answers, trace

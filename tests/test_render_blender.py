@@ -17,9 +17,9 @@ import pytest
 from PIL import Image
 from render_worlds import MASKS, crowd, prior_scenes
 
+from foundation.errors import InputError
 from render.blender import BlenderRenderer
 from render.picture import Bytes, Picture
-from scenes.errors import InputError
 from scenes.idmap import id_map, visible_pixels
 from scenes.scene import Nuisances, Scene, SceneObject
 from scenes.vocabulary import CLEVR, CONE

@@ -13,9 +13,9 @@ import numpy as np
 import pytest
 from render_worlds import prior_scenes, three_objects
 
+from foundation.errors import InputError
 from render.cache import MAGIC, SIZE, CachedRenderer, decode, entry_name
 from render.fake import FakeRenderer
-from scenes.errors import InputError
 from scenes.scene import scene_id
 
 SCENES = prior_scenes(3)

@@ -10,12 +10,12 @@ import numpy as np
 import pytest
 from render_worlds import crowd, moved, prior_scenes, three_objects, without
 
+from foundation.errors import InputError
 from render.blender import BlenderRenderer
 from render.cache import CachedRenderer
 from render.fake import FakeRenderer
 from render.picture import Picture
 from render.renderer import SceneRenderer
-from scenes.errors import InputError
 from scenes.scene import Nuisances, Scene, scene_id
 
 

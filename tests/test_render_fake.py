@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from render_worlds import prior_scenes, three_objects
 
+from foundation.errors import InputError
 from render.fake import FakeRenderer
-from scenes.errors import InputError
 from scenes.idmap import id_map, visible_pixels
 from scenes.vocabulary import CLEVR
 

@@ -12,13 +12,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from foundation.errors import InputError
 from render.assets import assets_hash, base_scene, mesh_paths
 from render.blender import BlenderRenderer, default_timeout_s
 from render.colors import to_srgb
 from render.device import choose_device
 from render.presets import PRESETS, preset_named
 from render.protocol import PREFIX, Closed, Garbled, TimedOut, read_frame, write_frame
-from scenes.errors import InputError
 from scenes.vocabulary import CLEVR, CONE
 
 Pipe = tuple[int, int]

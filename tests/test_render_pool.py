@@ -11,12 +11,12 @@ from typing import cast
 import pytest
 from render_worlds import crowd
 
+from foundation.errors import InputError, RenderError
 from render import worker as worker_module
 from render.blender import BlenderRenderer
 from render.picture import Picture
 from render.pool import Task, is_only_slow
 from render.worker import Worker
-from scenes.errors import InputError, RenderError
 from scenes.scene import Scene, scene_id
 
 Plan = Callable[[str], None]

@@ -15,13 +15,13 @@ from selenium.webdriver.common.keys import Keys
 from selenium.webdriver.remote.webelement import WebElement
 from selenium.webdriver.support.select import Select
 
+from foundation.errors import InputError
 from harness.compare import compare, write_comparison
 from harness.draw_log import read_draws
 from harness.explain import explain
 from harness.explain_scene import Options
 from harness.find import Done, conclude_run
 from harness.run_folder import open_run
-from scenes.errors import InputError
 
 
 class Quiet:

@@ -11,9 +11,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
+from foundation.errors import InputError
 from scenes.camera import POSITION, project
 from scenes.edits import Edit, attribute_edits, leave_out, removals
-from scenes.errors import InputError
 from scenes.idmap import CUBE_PLANES, id_map, visible_pixels
 from scenes.prior import ScenePrior, draw_nuisances, draw_object, draw_positions
 from scenes.scene import Nuisances, Scene, SceneObject, scene_from_dict, scene_id, scene_to_dict

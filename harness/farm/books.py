@@ -10,6 +10,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from foundation.errors import RunError
 from harness.farm.segments import ChainSegment, PriorSegment, Segment
 from harness.latents import Latent
 from harness.records import Record
@@ -18,7 +19,6 @@ from inference.rng import RngState
 from inference.sampler import Checkpoint
 from inference.targets import GaussianTarget
 from inference.types import State
-from scenes.errors import RunError
 
 AHEAD = 2  # segments that a chain may be ahead of the slowest: all of it is lost where the search stops
 

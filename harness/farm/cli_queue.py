@@ -10,9 +10,9 @@ from typing import Annotated
 
 import typer
 
+from foundation.errors import InputError, RunError, unknown
 from harness.farm.queue_entry import Entry
 from harness.farm.queue_words import HEADER, details, fields, line, tally
-from scenes.errors import InputError, RunError, unknown
 
 queue_app = typer.Typer(no_args_is_help=True, help="Queue many queries; `trex work` carries them out.")
 SHOWN = 10  # entries that a command names; --json names all

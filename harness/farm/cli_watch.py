@@ -6,8 +6,8 @@ from typing import Annotated
 
 import typer
 
+from foundation.errors import InputError
 from harness.farm.cli_queue import RUNS, Runs
-from scenes.errors import InputError
 
 
 def top(

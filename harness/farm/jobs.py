@@ -8,13 +8,13 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from foundation.errors import TrexError
 from harness.farm.desk import Desk
 from harness.farm.engine import FarmEngine, begin_run
 from harness.farm.queue_folder import read_queued
 from harness.find import carry_out
 from harness.progress import Progress, Status
 from harness.run_folder import RunFolder, begin, is_run, open_run
-from scenes.errors import TrexError
 
 log = logging.getLogger(__name__)
 MakeEngine = Callable[[RunFolder], FarmEngine]

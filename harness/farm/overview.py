@@ -8,11 +8,11 @@ from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 
+from foundation.errors import RunError
 from harness.farm import queue
 from harness.farm.queue_entry import Entry, State, run_path
 from harness.farm.status import FarmStatus, RunStatus, read_farm_statuses, read_run_status
 from harness.run_folder import REPORT
-from scenes.errors import RunError
 
 SILENT_S = 20.0  # after so long without a word, a farm or a run does not count as live
 FINDINGS = "findings.json"

@@ -10,12 +10,12 @@ from pathlib import Path
 from queue import SimpleQueue
 from typing import Any
 
+from foundation.errors import RunError
 from harness.farm.answers import Answer, Trouble, differences, identity
 from harness.farm.desk import Ticket
 from harness.farm.pool import Answered, Broken, Inbox, Joined, Lost, Unfit
 from harness.farm.ray_cluster import Cluster
 from harness.farm.ray_worker import Hello, RayWorker
-from scenes.errors import RunError
 
 CHECK_S = 2.0  # between two looks at the head
 HEAD_GONE_S = 40.0  # so long the head of a cluster may be away; after 60 s Ray ends this process

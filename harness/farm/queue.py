@@ -10,10 +10,10 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import cast
 
+from foundation.errors import InputError, RunError
 from harness.farm.queue_entry import ENDED, OPEN, Entry, State, check_states, run_path
 from harness.farm.queue_file import has_queue, reading, transaction
 from harness.farm.queue_folder import mark_cancelled, mark_failed, mark_priority, read_queued, unmark
-from scenes.errors import InputError, RunError
 
 TURN = "priority DESC, added, place, id"
 LATEST = "ended DESC, added DESC, place DESC, id"

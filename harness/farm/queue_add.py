@@ -11,13 +11,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from foundation.errors import InputError
 from harness.farm.queue import insert, known
 from harness.farm.queue_entry import Entry
 from harness.farm.queue_file import explain_os, transaction
 from harness.farm.queue_folder import QUEUED, Queued, as_entry, found_entry, queued_folders, to_json
 from harness.farm.queue_wanted import Wanted
 from harness.run_folder import check_free
-from scenes.errors import InputError
 
 SCRATCH = ".adding-"
 

@@ -7,11 +7,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from foundation.errors import RunError
 from harness.farm.queue import entries, remove
 from harness.farm.queue_entry import Entry, State, run_path
 from harness.farm.queue_folder import QUEUED
 from harness.run_folder import is_run, open_run
-from scenes.errors import RunError
 
 
 @dataclass(frozen=True)

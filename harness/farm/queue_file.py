@@ -9,9 +9,9 @@ from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
 
-from harness.draw_log import DiskFullError
+from foundation.errors import RunError
+from foundation.files import DiskFullError
 from harness.farm.queue_entry import STATES
-from scenes.errors import RunError
 
 FILE = "queue.sqlite"
 BESIDE = ("-wal", "-shm")  # what SQLite keeps next to it while it is in use

@@ -14,12 +14,13 @@ from typing import Annotated, Literal
 
 from pydantic import Field, ValidationError
 
+from foundation.errors import RunError
+from foundation.files import write_atomic
 from harness.farm.queue_entry import Entry, State
 from harness.query import Section
 from harness.query_file import parse_query
-from harness.run_folder import FINISHED, write_atomic
+from harness.run_folder import FINISHED
 from harness.wiring import Plan, make_plan
-from scenes.errors import RunError
 
 QUEUED = "queued.json"
 FAILED = "failed"

@@ -6,11 +6,11 @@ import sqlite3
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from foundation.errors import InputError, RunError
 from harness.farm.queue import insert, known
 from harness.farm.queue_entry import Entry
 from harness.farm.queue_file import BESIDE, QueueDamaged, has_queue, queue_file, transaction
 from harness.farm.queue_folder import found_entry, queued_folders
-from scenes.errors import InputError, RunError
 
 ASIDE = ".damaged"
 

@@ -6,7 +6,7 @@ import itertools
 import re
 from collections.abc import Sequence
 
-from scenes.errors import InputError
+from foundation.errors import InputError
 
 MOST = 100_000  # entries of one command
 FORM = "write e.g. --sweep target.width=0.05,0.1 or --sweep search.seed=0..99"

@@ -8,13 +8,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from foundation.errors import InputError
 from harness.farm.queue_sweep import MOST
 from harness.fingerprint import file_fingerprint, model_fingerprint
 from harness.query import Query
 from harness.query_file import parse_table, query_in, read_text
 from harness.shapes import read_card
 from harness.wiring import make_plan
-from scenes.errors import InputError
 
 SEED = {"search": {"seed"}}  # nothing that is checked looks at it
 

@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from types import ModuleType
 
-from scenes.errors import InputError, RunError
+from foundation.errors import InputError, RunError
 
 LONGEST = 40  # characters of a temporary folder: the path of a socket in it has room for 107
 STORE_BYTES = 80 << 20  # Ray's least; what goes between us and the workers is small

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
+from foundation.errors import InputError
 from harness.farm.pool import Pool
 from harness.farm.pool_here import PoolHere
 from harness.farm.work import Ended, Farm
@@ -12,7 +13,6 @@ from harness.farm.worker import Worker
 from harness.farm.worker_log import worker_log
 from harness.run_folder import check_free
 from harness.stopping import say, stoppable
-from scenes.errors import InputError
 
 
 @dataclass(frozen=True)

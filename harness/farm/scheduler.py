@@ -8,10 +8,10 @@ from collections import defaultdict
 from dataclasses import dataclass, field
 from queue import Empty
 
+from foundation.errors import InputError, RenderError, RunError
 from harness.farm.answers import Answer, Made, Trouble
 from harness.farm.desk import Desk, Ticket
 from harness.farm.pool import Answered, Broken, Event, Inbox, Joined, Lost, Pool, Unfit, Woken
-from scenes.errors import InputError, RenderError, RunError
 
 ATTEMPTS = 3  # of a piece of work that ends in an error
 LOSSES = 10  # workers that one piece of work may take with it

@@ -8,7 +8,7 @@ import socket
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from scenes.errors import InputError, RunError
+from foundation.errors import InputError, RunError
 
 if TYPE_CHECKING:
     from harness.farm.serve_guard import Access

@@ -16,6 +16,7 @@ from fastapi.responses import HTMLResponse, PlainTextResponse, RedirectResponse,
 from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
 
+from foundation.errors import TrexError
 from harness.farm.metrics import CONTENT_TYPE, metrics
 from harness.farm.overview import Overview, overview
 from harness.farm.serve_files import PICTURE_NAME, chunks, open_below
@@ -23,7 +24,6 @@ from harness.farm.serve_guard import COOKIE, LOGIN, REPORT_CSP, Access, Guard
 from harness.farm.serve_views import live_json, queue_page, run_page
 from harness.pages import TEMPLATES, page
 from harness.run_folder import PICTURES, REPORT
-from scenes.errors import TrexError
 
 STATIC = {"serve.css": "text/css", "serve.js": "text/javascript"}
 RENEW_S = 1.0  # between two looks at the runs folder, however many are watching

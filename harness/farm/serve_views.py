@@ -6,6 +6,7 @@ import json
 from collections.abc import Sequence
 from pathlib import Path
 
+from foundation.errors import InputError, RunError
 from harness.farm import queue
 from harness.farm.overview import Overview, Row, rows
 from harness.farm.queue_entry import STATES, Entry, State, run_path
@@ -13,7 +14,6 @@ from harness.farm.queue_words import facts
 from harness.farm.serve_files import latest_pictures
 from harness.farm.top import COLUMNS, TEXTS, cells, headline
 from harness.pages import page
-from scenes.errors import InputError, RunError
 
 PER_PAGE = 100
 PICTURES = 12

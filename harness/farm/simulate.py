@@ -15,6 +15,7 @@ import time
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from foundation.errors import InputError
 from harness.farm.answers import Made
 from harness.farm.desk import Desk, Ticket
 from harness.farm.engine import FarmEngine
@@ -30,7 +31,6 @@ from harness.run_folder import create
 from harness.search import Search
 from inference.importance import prior_draw
 from inference.types import PRIOR_CHAIN, Prior
-from scenes.errors import InputError
 
 
 @dataclass(frozen=True)

@@ -11,6 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
+from foundation.errors import RunError, TrexError
 from harness.farm import queue
 from harness.farm.desk import Desk
 from harness.farm.engine import FarmEngine
@@ -21,7 +22,6 @@ from harness.farm.scheduler import Scheduler
 from harness.farm.telling import Telling
 from harness.run_folder import RunFolder
 from harness.stopping import undivided
-from scenes.errors import RunError, TrexError
 
 LEASE_S = 30.0  # after so long without a sign of life another `trex work` takes over
 TURN_S = 0.1

@@ -7,12 +7,12 @@ import time
 import traceback
 from collections.abc import Callable, Sequence
 
+from foundation.errors import InputError, ModelError, TrexError
 from harness.farm.answers import Answer, Kind, Made, Trouble
 from harness.farm.memory import memory_mib
 from harness.farm.segments import Opening, Work, carry_out, lines_of
 from harness.farm.worlds import Refused, Worlds
 from harness.records import Record
-from scenes.errors import InputError, ModelError, TrexError
 
 KINDS: tuple[tuple[type[BaseException], Kind], ...] = (
     (Refused, "refused"),

@@ -6,6 +6,7 @@ from collections import OrderedDict
 from dataclasses import replace
 from pathlib import Path
 
+from foundation.errors import RunError, TrexError
 from harness.engine import InProcess
 from harness.farm.queue_folder import open_queued, read_queued
 from harness.find import manifest_of
@@ -13,7 +14,6 @@ from harness.manifest import Manifest, differences
 from harness.query import Query
 from harness.run_folder import RunFolder, open_run
 from harness.wiring import World, make_plan, open_world
-from scenes.errors import RunError, TrexError
 
 FOLDERS = 64  # run folders whose manifests are remembered
 KEPT = 2  # each may hold a Blender process and a model

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from foundation.errors import InputError
 from inference.targets.arrays import Array, largest, smallest, stack
 from inference.targets.gaussian import WIDTH, GaussianTarget, gaussian_target, label_indices, largest_other
 from inference.types import Floats
-from scenes.errors import InputError
 
 
 @dataclass(frozen=True)

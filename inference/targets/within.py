@@ -7,10 +7,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from foundation.errors import InputError
 from inference.targets.arrays import Array, at_least, largest, stack
 from inference.targets.gaussian import GaussianTarget, gaussian_target
 from inference.types import Floats
-from scenes.errors import InputError
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,142 @@
+"""Files from outside, read with bounds, and files of ours, written whole or not at all.
+
+Every file that somebody else may have made is read through `read_bytes` or `read_text`: it must be a regular file
+(no FIFO, device or folder, which could block or never end), it must not be larger than the caller allows, and, in
+folders whose content belongs together, it must not be a symbolic link.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import stat
+from contextlib import suppress
+from pathlib import Path
+
+from foundation.errors import InputError, RunError, TrexError
+
+MIB = 1 << 20
+TEXT_LIMIT = 16 * MIB  # queries, cards, manifests, plans: files a person could have written
+DATA_LIMIT = 4096 * MIB  # weights, data sets, logs of draws
+
+
+class DiskFullError(RunError):
+    """No space is left; everything written before is kept."""
+
+
+def read_bytes(
+    path: Path,
+    *,
+    limit: int = DATA_LIMIT,
+    follow_links: bool = True,
+    error: type[TrexError] = InputError,
+) -> bytes:
+    """The bytes of a regular file of at most `limit` bytes; `error` says what is wrong with any other."""
+    try:
+        handle = _open(path, follow_links)
+        with os.fdopen(handle, "rb") as stream:
+            _check(path, os.fstat(handle), limit, error)
+            data = stream.read(limit + 1)
+    except OSError as problem:
+        raise error(f"cannot read {_shown(path)}: {_reason(problem)}") from problem
+    except ValueError as problem:  # a NUL byte or a lone surrogate in the name
+        raise error(f"cannot read {_shown(path)}: that is no file name ({problem})") from problem
+    if len(data) > limit:
+        raise error(f"{_shown(path)} is larger than {_size(limit)}; it grew while it was read")
+    return data
+
+
+def read_text(
+    path: Path,
+    *,
+    limit: int = TEXT_LIMIT,
+    follow_links: bool = True,
+    error: type[TrexError] = InputError,
+) -> str:
+    """The text of a regular UTF-8 file of at most `limit` bytes; `error` says what is wrong with any other."""
+    data = read_bytes(path, limit=limit, follow_links=follow_links, error=error)
+    try:
+        return data.decode("utf-8")
+    except UnicodeDecodeError as problem:
+        raise error(
+            f"{_shown(path)} is not UTF-8 text: {problem.reason} at byte {problem.start}"
+        ) from problem
+
+
+def write_atomic(path: Path, data: bytes, *, is_precious: bool = True) -> None:
+    """Write a file so that it is there whole or not at all, whatever is killed when; its folder must exist.
+
+    A link at that place is replaced, never followed. With `is_precious=False` the folder is not synced, so the name may
+    not survive a power cut; that is enough for a file that can be made again.
+    """
+    scratch = path.with_name(f".{path.name}.{os.getpid()}.tmp")
+    try:
+        with suppress(FileNotFoundError):
+            scratch.unlink()
+        handle = os.open(scratch, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o644)
+        with os.fdopen(handle, "wb") as file:
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+        scratch.replace(path)
+        if is_precious:
+            sync_folder(path.parent)
+    except OSError as problem:
+        with suppress(OSError):
+            scratch.unlink(missing_ok=True)
+        raise disk_error(problem, path) from problem
+
+
+def sync_folder(path: Path) -> None:
+    """Make the names in a folder survive a power cut."""
+    folder = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(folder)
+    finally:
+        os.close(folder)
+
+
+def disk_error(error: OSError, path: Path) -> RunError:
+    """The RunError for a failed write."""
+    if error.errno in (errno.ENOSPC, errno.EDQUOT):
+        folder = path.parent if path.suffix else path
+        run = next((place for place in (folder, *folder.parents) if (place / "run.json").exists()), folder)
+        return DiskFullError(
+            f"no space left on the disk of {path}; all draws written before are kept; "
+            f"free some space, then: trex resume {run}"
+        )
+    return RunError(f"cannot write {path}: {error.strerror}; give another place with --out")
+
+
+def _open(path: Path, follow_links: bool) -> int:
+    flags = os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK | (0 if follow_links else os.O_NOFOLLOW)
+    return os.open(path, flags)
+
+
+def _check(path: Path, found: os.stat_result, limit: int, error: type[TrexError]) -> None:
+    if not stat.S_ISREG(found.st_mode):
+        raise error(f"{_shown(path)} is {_kind(found.st_mode)}, not a file; give a regular file")
+    if found.st_size > limit:
+        raise error(f"{_shown(path)} is {_size(found.st_size)}; at most {_size(limit)} are read here")
+
+
+def _kind(mode: int) -> str:
+    kinds = {stat.S_IFDIR: "a folder", stat.S_IFIFO: "a pipe", stat.S_IFSOCK: "a socket"}
+    return kinds.get(stat.S_IFMT(mode), "a device")
+
+
+def _reason(problem: OSError) -> str:
+    if problem.errno == errno.ELOOP:
+        return "it is a symbolic link, and links are not followed here"
+    return problem.strerror or str(problem)
+
+
+def _shown(path: Path) -> str:
+    """The path as it can be printed: cut where it is very long, NUL and control characters escaped."""
+    text = str(path)
+    text = text if len(text) <= 200 else text[:150] + "…" + text[-40:]
+    return text if text.isprintable() else repr(text)
+
+
+def _size(count: int) -> str:
+    return f"{count / MIB:,.1f} MiB" if count >= MIB else f"{count:,} bytes"

@@ -1,0 +1,73 @@
+"""JSON and TOML from outside: parsed with bounds on depth and numbers, or an error that says what is wrong."""
+
+from __future__ import annotations
+
+import json
+import math
+import tomllib
+from collections.abc import Mapping
+from typing import cast
+
+from foundation.errors import InputError, TrexError
+
+DEPTH = 100  # levels of nesting; nothing that the project reads has more than ten
+
+
+def parse_json(text: str | bytes, where: str, *, error: type[TrexError] = InputError) -> object:
+    """The value of a JSON text whose numbers are all finite; `error` names `where` and what is wrong."""
+    try:
+        value = json.loads(text, parse_constant=_refuse, parse_float=_finite)
+        check_depth(value)
+        return cast(object, value)
+    except RecursionError as problem:
+        raise error(
+            f"{where} is not usable JSON: it is nested too deep (at most {DEPTH} levels)"
+        ) from problem
+    except ValueError as problem:
+        raise error(f"{where} is not usable JSON: {_reason(problem)}") from problem
+
+
+def parse_toml(text: str, where: str, *, error: type[TrexError] = InputError) -> Mapping[str, object]:
+    """The table of a TOML text whose numbers are all finite; `error` names `where` and what is wrong."""
+    try:
+        table = tomllib.loads(text, parse_float=_finite)
+        check_depth(table)
+        return table
+    except RecursionError as problem:
+        raise error(
+            f"{where} is not usable TOML: it is nested too deep (at most {DEPTH} levels)"
+        ) from problem
+    except ValueError as problem:
+        raise error(f"{where} is not usable TOML: {_reason(problem)}") from problem
+
+
+def check_depth(value: object) -> None:
+    """RecursionError if a parsed value is nested deeper than `DEPTH` levels."""
+    level = [value]
+    for _ in range(DEPTH):
+        level = [inner for outer in level for inner in _inside(outer)]
+        if not level:
+            return
+    raise RecursionError
+
+
+def _inside(value: object) -> list[object]:
+    if isinstance(value, dict):
+        return [inner for inner in value.values() if isinstance(inner, dict | list)]
+    return [inner for inner in value if isinstance(inner, dict | list)] if isinstance(value, list) else []
+
+
+def _finite(text: str) -> float:
+    value = float(text)
+    if not math.isfinite(value):
+        raise ValueError(f"{text[:40]} is not a finite number")
+    return value
+
+
+def _refuse(constant: str) -> object:
+    raise ValueError(f"{constant} is not a finite number")
+
+
+def _reason(problem: ValueError) -> str:
+    text = str(problem)
+    return "a number has too many digits" if "integer string conversion" in text else text
