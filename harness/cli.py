@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from foundation.errors import InputError
 from harness.cli_baseline import baseline
 from harness.cli_confirm import confirm
 from harness.cli_data import dataset_app, train_app
@@ -15,6 +16,7 @@ from harness.cli_experiment import experiment
 from harness.cli_explain import explain
 from harness.cli_export import export
 from harness.cli_models import models_app
+from harness.cli_options import refuse
 from harness.cli_render import render
 from harness.farm.cli_queue import queue_app
 from harness.farm.cli_watch import serve, top
@@ -40,6 +42,7 @@ ModelName = Annotated[
         help="shipped, relation-network, iep:18k, package.module:factory, a file or an address; docs/MODELS.md.",
     ),
 ]
+MODEL_KEY = "model.name"
 AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object, for machines.")]
 
 
@@ -79,6 +82,7 @@ def check(
 
 @app.command()
 def report(
+    ctx: typer.Context,
     runs: Annotated[
         list[Path], typer.Argument(metavar="RUN...", help="A run folder; several are compared on one page.")
     ],
@@ -94,6 +98,8 @@ def report(
     """Write the report of a run, also of one that is not finished; or compare several runs."""
     from harness.cli_find import run_report
 
+    if form == "netcdf":
+        refuse(ctx, ["baseline"], "it is shown on the page of a run; drop it, or drop --format netcdf")
     run_report(runs, form, out, baseline)
 
 
@@ -113,10 +119,16 @@ app.command()(serve)
 
 
 def overrides(model: str | None, settings: list[str] | None) -> list[str]:
-    """--model and --set as one list; the text of a model's name is quoted for TOML."""
+    """--model and --set as one list; the text of a model's name is quoted for TOML. InputError on a key given twice."""
     import json
 
-    return [*(settings or []), *([f"model.name={json.dumps(model)}"] if model else [])]
+    given: dict[str, str] = {MODEL_KEY: f"--model {model}"} if model else {}
+    for setting in settings or []:
+        key = setting.partition("=")[0].replace(" ", "")
+        if key in given:
+            raise InputError(f"{given[key]} does not apply: --set {setting} sets {key} too; give one of them")
+        given[key] = f"--set {setting}"
+    return [*(settings or []), *([f"{MODEL_KEY}={json.dumps(model)}"] if model else [])]
 
 
 if __name__ == "__main__":

@@ -9,14 +9,17 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from harness.cli_errors import STOPPED
+from harness.cli_options import refuse
 
 if TYPE_CHECKING:
     from harness.baseline_run import Done
 
+RENDERED_ONLY = ("world", "seed", "cache")
 MOST_NOTES = 20  # on the terminal; all are in baseline.json
 
 
 def baseline(
+    ctx: typer.Context,
     queries: Annotated[list[Path], typer.Argument(metavar="QUERY...", help="One query file, or several.")],
     dataset: Annotated[
         Path | None, typer.Option(help="A folder in CLEVR's layout: images/SPLIT/*.png, scenes/*.json.")
@@ -53,6 +56,10 @@ def baseline(
     from harness.baseline_watch import Watch
     from harness.cli import overrides
 
+    if dataset is not None:
+        refuse(
+            ctx, RENDERED_ONLY, "it is of scenes that --rendered N draws, and --dataset draws none; drop it"
+        )
     wanted = Wanted(
         dataset, tuple(split or ()), rendered, world, seed, cache, tuple(beside or ()), all_pictures
     )

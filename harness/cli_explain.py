@@ -13,6 +13,7 @@ import typer
 
 from foundation.errors import InputError
 from harness.cli_errors import OURS, STOPPED
+from harness.cli_options import refuse
 
 if TYPE_CHECKING:
     from rich.progress import Progress
@@ -20,10 +21,15 @@ if TYPE_CHECKING:
     from harness.explain import Explained
     from harness.explanation import Effect, Explanation
 
+OF_PICTURES = ("image", "question", "model", "preset", "out")
+OF_RUNS = (
+    "run", "top", "edits", "flip_depth", "flip_renders", "nuisances", "every_object", "saliency", "processes",
+)  # fmt: skip
 SHOWN_EDITS = 5  # with the greatest effects
 
 
 def explain(
+    ctx: typer.Context,
     run: Annotated[
         Path | None, typer.Argument(metavar="[RUN]", help="A run folder, as `trex find` names it first.")
     ] = None,
@@ -83,12 +89,14 @@ def explain(
     is rendered twice: the same command goes on after Ctrl-C.
     """
     if dataset is not None:
-        if run is not None or not image or not question:
-            raise InputError("--dataset wants --image and --question, and no RUN")
+        refuse(ctx, OF_RUNS, "--dataset explains one real picture, by its removals alone; drop it")
+        if not image or not question:
+            raise InputError("--dataset needs --image and --question too; give both")
         _explain_picture(dataset, (image, question, model, preset), out, as_json)
         return
     if run is None:
         raise InputError("give a RUN, or --dataset with --image and --question")
+    _refuse_ignored(ctx, flip_depth, nuisances)
     from harness.explain import explain as explain_run
     from harness.explain_scene import Options
 
@@ -106,6 +114,17 @@ def explain(
     if not done.is_exact:
         sys.stderr.write("error: a remove-nothing control is not exact, see above\n")
         raise typer.Exit(OURS)
+
+
+def _refuse_ignored(ctx: typer.Context, flip_depth: int, nuisances: int) -> None:
+    """InputError on an option that the explanation of a run would not heed."""
+    why = "a RUN is explained as it was searched, and its report is in its folder; drop it, or give --dataset for RUN"
+    refuse(ctx, OF_PICTURES, why)
+    if flip_depth < 2:
+        why = f"it is of sets of two or more edits, and --flip-depth {flip_depth} tries none; drop it"
+        refuse(ctx, ["flip_renders"], why)
+    if nuisances == 0:
+        refuse(ctx, ["every_object"], "--nuisances 0 repeats nothing; drop one of the two")
 
 
 def renew_report(run: Path) -> Path:

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from foundation.errors import InputError
 from harness.cli_errors import OURS, STOPPED
+from harness.cli_options import refuse
 
 if TYPE_CHECKING:
     from harness.gate import Gate, Share
@@ -75,6 +75,7 @@ def models_convert(
 
 @models_app.command("verify")
 def models_verify(
+    ctx: typer.Context,
     name: Annotated[
         str, typer.Argument(help="A model that `trex models list` names; with --dataset, any --model.")
     ],
@@ -105,8 +106,8 @@ def models_verify(
     """
     name = "relation-network:ir" if name == "relation-network" else name
     if dataset is None:
-        if split or limit is not None or phrased or published is not None:
-            raise InputError("--split, --limit, --phrased and --published belong to --dataset DIR")
+        why = "its accuracy is measured on pictures alone; these belong to --dataset DIR"
+        refuse(ctx, ("split", "limit", "phrased", "published"), why)
         typer.echo(
             json.dumps({"model": name, "good": _sha256(name)}) if as_json else f"{name}: {_sha256(name)}"
         )

@@ -7,8 +7,13 @@ from typing import Annotated
 
 import typer
 
+from harness.cli_options import is_given, refuse
+
+DRAWN = ("prior", "seed", "objects")
+
 
 def render(
+    ctx: typer.Context,
     scenes: Annotated[
         Path | None, typer.Argument(metavar="SCENES", help="A CLEVR scenes file, or the JSON of one scene.")
     ] = None,
@@ -30,6 +35,7 @@ def render(
     ] = None,
 ) -> None:
     """Render scenes: a PNG and a mask (0 background, i + 1 object i) for each."""
+    _refuse_ignored(ctx, parity is not None, compare_assets is not None, scenes is not None)
     if parity is not None:
         from harness.parity import write_parity_page
 
@@ -46,3 +52,21 @@ def render(
         source = Source(scenes, prior, seed, object_range(objects))
         for path in render_files(source, out, preset, device, processes):
             typer.echo(str(path))
+
+
+def _refuse_ignored(ctx: typer.Context, is_parity: bool, is_assets: bool, is_file: bool) -> None:
+    """InputError on an option that belongs to another of the four things that are rendered."""
+    if is_parity:
+        why = "--parity renders the official scenes of its folder; drop it, or drop --parity"
+        refuse(ctx, ("scenes", *DRAWN, "preset", "device", "processes", "compare_assets"), why)
+    elif is_assets:
+        why = "--compare-assets renders 12 scenes of its own at preset reference; drop it, or drop --compare-assets"
+        refuse(ctx, ("scenes", *DRAWN, "preset", "device", "processes"), why)
+    elif is_file:
+        refuse(
+            ctx, DRAWN, "it is of scenes drawn from the prior, and SCENES names a file; drop one of the two"
+        )
+    else:
+        only = "it is of the scenes that --prior N draws; give --prior too, or drop it"
+        if not is_given(ctx, "prior"):
+            refuse(ctx, ("seed", "objects"), only)

@@ -11,6 +11,7 @@ from typing import Annotated
 import typer
 
 from foundation.errors import InputError, RunError, unknown
+from harness.cli_options import refuse
 from harness.farm.queue_entry import Entry
 from harness.farm.queue_words import HEADER, details, fields, line, tally
 
@@ -116,6 +117,7 @@ def show(
 
 @queue_app.command()
 def cancel(
+    ctx: typer.Context,
     ids: Ids = None,
     everything: OpenOnes = False,
     runs: Runs = RUNS,
@@ -124,11 +126,14 @@ def cancel(
     """Do not carry these out; what runs stops after its present segment, and its draws are kept."""
     from harness.farm import queue
 
+    if everything:
+        refuse(ctx, ["ids"], "--all takes every entry that waits or runs; drop one of the two")
     _changed("cancelled", runs, queue.cancel(runs, _open(runs, ids, everything), time.time()), as_json)
 
 
 @queue_app.command()
 def priority(
+    ctx: typer.Context,
     to: Priority,
     ids: Ids = None,
     everything: OpenOnes = False,
@@ -138,12 +143,15 @@ def priority(
     """Let these go earlier or later than they would, those that run from their next segment on."""
     from harness.farm import queue
 
+    if everything:
+        refuse(ctx, ["ids"], "--all takes every entry that waits or runs; drop one of the two")
     changed = queue.prioritize(runs, _open(runs, ids, everything), to)
     _changed(f"with priority {to}", runs, changed, as_json)
 
 
 @queue_app.command()
 def retry(
+    ctx: typer.Context,
     ids: Ids = None,
     failed: Annotated[bool, typer.Option("--failed", help="All that failed.")] = False,
     runs: Runs = RUNS,
@@ -152,6 +160,8 @@ def retry(
     """Let failed or cancelled entries wait again; they go on from the draws that they have."""
     from harness.farm import queue
 
+    if failed:
+        refuse(ctx, ["ids"], "--failed takes every entry that failed; drop one of the two")
     chosen = [one.id for one in queue.entries(runs, ["failed"])] if failed else _named(ids, "--failed")
     _changed("queued again", runs, queue.retry(runs, chosen), as_json)
 

@@ -8,10 +8,12 @@ from typing import Annotated
 
 import typer
 
+from harness.cli_options import refuse
 from harness.farm.cli_queue import RUNS, AsJson, Runs
 
 
 def work(
+    ctx: typer.Context,
     workers: Annotated[
         int | None,
         typer.Option(help="So many workers, by Ray; without it one, in this process.", min=1, max=100_000),
@@ -40,6 +42,9 @@ def work(
     """Carry out the queue. Ctrl-C keeps every draw and gives the queries back; a kill loses nothing either."""
     from harness.farm.run_work import Workforce, run_work
 
+    if workers is None:
+        why = "it is for workers of Ray, and without --workers N this process works; give --workers N too"
+        refuse(ctx, ("address", "gpus_per_worker", "ray_temp"), why)
     workforce = Workforce(workers, address, gpus_per_worker, ray_temp)
     ended = run_work(runs, workforce, lease, until_empty=until_empty)
     if as_json:
