@@ -13,9 +13,11 @@ from clevr_models.answers import ANSWERS
 from clevr_models.pictures import check_pictures
 from clevr_models.question import Question
 from foundation.errors import InputError, ModelError, TrexError
+from foundation.json_fields import short
 
 FLOOR = 1e-12  # least probability of an answer, so that its logarithm is finite
 TOLERANCE = 1e-3  # how far probabilities may be from adding up to 1
+LONGEST = 200  # characters of an answer's name
 BATCH = 32
 TRIED_PX = (80, 120)  # height, width of the pictures that a model is tried on: the smallest preset
 Floats = NDArray[np.float64]
@@ -146,6 +148,11 @@ def _labels(name: str, labels: object) -> tuple[str, ...]:
         )
     if not labels or len(set(labels)) < len(labels):
         raise InputError(f"model {name!r}: its labels are empty, or name an answer twice")
+    strange = next((item for item in labels if not item.isprintable() or not 0 < len(item) <= LONGEST), None)
+    if strange is not None:
+        raise InputError(
+            f"model {name!r} names the answer {short(strange)}; an answer has 1 to {LONGEST} printable characters"
+        )
     return tuple(labels)
 
 

@@ -8,42 +8,26 @@ environment variable TREX_MODEL_TOKEN and goes out as `Authorization: Bearer ...
 from __future__ import annotations
 
 import base64
-import http.client
 import io
 import json
 import os
 import time
-import urllib.error
-import urllib.request
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from urllib.parse import urlsplit
 
 import numpy as np
 from numpy.typing import NDArray
 
 from clevr_models.adapter import AdaptedModel, Floats
+from clevr_models.http_address import is_loopback, split_address
+from clevr_models.http_exchange import PassingError, post
 from clevr_models.question import Question
 from foundation.errors import InputError, ModelError
+from foundation.parse import parse_json
 
 TOKEN = "TREX_MODEL_TOKEN"
-SCHEMES = ("http://", "https://")
-HERE = ("localhost", "127.0.0.1", "::1")
-TIMEOUT_S = 60.0
+TIMEOUT_S = 60.0  # of one try, from its first byte to the last of the reply
 WAITS_S = (1.0, 4.0, 16.0)  # between tries; no further try after the last
-PASSING = (408, 425, 429, 500, 502, 503, 504)  # statuses that another try may find gone
-LARGEST_REPLY = 16 * 2**20
-
-
-class _NoRedirects(urllib.request.HTTPRedirectHandler):
-    """A redirect would carry the secret to another address."""
-
-    def redirect_request(self, *args: object) -> None:
-        return None
-
-
-class _PassingError(Exception):
-    """What another try may find gone."""
 
 
 @dataclass
@@ -55,10 +39,11 @@ class HttpAnswerer:
     timeout_s: float = TIMEOUT_S
     waits_s: tuple[float, ...] = WAITS_S
     sleep: Callable[[float], None] = field(default=time.sleep, repr=False)
+    clock: Callable[[], float] = field(default=time.monotonic, repr=False)
     labels: tuple[str, ...] = ()
 
     def __call__(self, pictures: NDArray[np.float32], question: Question) -> Floats:
-        """(B, H, W, 3) in [0, 1] -> (B, K); ModelError where the service gives no answer after all tries."""
+        """(B, H, W, 3) in [0, 1] -> (B, K); ModelError if the service gives no answer after all tries."""
         body = json.dumps(
             {
                 "question": question.text,
@@ -79,7 +64,7 @@ class HttpAnswerer:
                 self.sleep(wait)
             try:
                 return self._once(body)
-            except _PassingError as error:
+            except PassingError as error:
                 problem = str(error)
         raise ModelError(
             f"{self.url} gave no answer in {1 + len(self.waits_s)} tries; the last time: {problem}"
@@ -89,39 +74,24 @@ class HttpAnswerer:
         headers = {"Content-Type": "application/json", "Accept": "application/json"}
         if self.token:
             headers["Authorization"] = f"Bearer {self.token}"
-        request = urllib.request.Request(self.url, body, headers)
-        try:
-            with urllib.request.build_opener(_NoRedirects).open(request, timeout=self.timeout_s) as response:
-                data: bytes = response.read(LARGEST_REPLY + 1)
-        except urllib.error.HTTPError as error:  # its body is not shown: it may repeat what was sent
-            if error.code in PASSING:
-                raise _PassingError(f"status {error.code}") from None
-            raise ModelError(f"{self.url} refuses with status {error.code}{_advice(error.code)}") from None
-        except (OSError, http.client.HTTPException) as error:
-            reason = getattr(error, "reason", error)
-            raise _PassingError(
-                type(reason).__name__ if isinstance(reason, Exception) else "no connection"
-            ) from None
-        if len(data) > LARGEST_REPLY:
-            raise ModelError(f"{self.url} replies with more than {LARGEST_REPLY} bytes; that is no answer")
+        data = post(self.url, body, headers, self.timeout_s, self.clock).strip()
+        if not data or (data.startswith(b"{") and not data.endswith(b"}")):  # its length was not stated
+            raise PassingError(f"the reply was cut after {len(data)} bytes")
         return data
 
     def _parsed(self, data: bytes) -> tuple[tuple[str, ...], Floats]:
         wanted = '{"labels": [names], "probabilities": [[numbers] for each picture]}'
         try:
-            reply = json.loads(data)
-            labels, rows = reply["labels"], np.array(reply["probabilities"], dtype=np.float64)
-        except (ValueError, TypeError, LookupError, RecursionError):
-            raise ModelError(f"{self.url} replies with something else than {wanted}") from None
+            reply = parse_json(data, "the reply", error=ModelError)
+            labels, rows = reply["labels"], np.array(reply["probabilities"])  # type: ignore[index]
+        except (ModelError, ValueError, TypeError, LookupError) as error:
+            why = f": {error}" if isinstance(error, ModelError) else ""
+            raise ModelError(f"{self.url} replies with something else than {wanted}{why}") from None
         if not isinstance(labels, list) or not labels or not all(isinstance(label, str) for label in labels):
             raise ModelError(f"{self.url} names no answers; it must reply with {wanted}")
-        return tuple(labels), rows
-
-
-def _advice(status: int) -> str:
-    if status in (401, 403):
-        return f"; set {TOKEN} to a secret that it accepts"
-    return "; redirects are not followed, name the address itself" if 300 <= status < 400 else ""
+        if rows.dtype.kind not in "fiu":
+            raise ModelError(f"{self.url} replies with something else than {wanted}: no numbers")
+        return tuple(labels), rows.astype(np.float64)
 
 
 def png_base64(picture: NDArray[np.float32]) -> str:
@@ -134,19 +104,11 @@ def png_base64(picture: NDArray[np.float32]) -> str:
 
 
 def load_http(url: str) -> AdaptedModel:
-    """The model behind a URL; InputError where the URL would show a secret or send one in the clear."""
-    try:
-        parts = urlsplit(url)
-    except ValueError as error:
-        raise InputError(f"the address of the model is none ({error})") from error
-    if parts.username or parts.password or parts.query or parts.fragment or not parts.hostname:
-        raise InputError(  # the URL itself is not shown: this is where a secret may stand
-            "the address of a model is http(s)://HOST/PATH alone, without user, password or ?query: it is kept with "
-            f"every run. Put a secret into the environment variable {TOKEN}"
-        )
+    """The model behind a URL; InputError if the URL is not possible, shows a secret or sends one in the clear."""
+    scheme = split_address(url).scheme
     token = os.environ.get(TOKEN, "")
-    if token and parts.scheme != "https" and parts.hostname not in HERE:
+    if token and scheme != "https" and not is_loopback(url):
         raise InputError(f"{url} would be sent the secret in {TOKEN} in the clear; use https, or unset it")
     if not token.isprintable() or not token.isascii():
-        raise InputError(f"{TOKEN} holds signs that no header can carry; put it right")
+        raise InputError(f"{TOKEN} holds characters that no header can carry; put it right")
     return AdaptedModel(url, HttpAnswerer(url, token), url)

@@ -13,12 +13,13 @@ import torch
 from torch import Tensor, nn
 
 from clevr_models.adapter import AdaptedModel, Answerer
-from clevr_models.adapter_http import SCHEMES, load_http
+from clevr_models.adapter_http import load_http
 from clevr_models.adapter_onnx import PREFIX as ONNX
 from clevr_models.adapter_onnx import load_onnx
 from clevr_models.answers import ANSWERS
 from clevr_models.bound import BoundModule, ClevrModel
 from clevr_models.fetch import NAMES, verify_model
+from clevr_models.http_address import URL
 from clevr_models.iep_load import PREFIX as IEP
 from clevr_models.iep_load import load_iep
 from clevr_models.percept import load_percept, load_shipped
@@ -52,16 +53,16 @@ def load_model(spec: str, threads: int = 1) -> ClevrModel:
         return load_relation_model(verify_model(name), NAMES[name])
     if spec.startswith(IEP):
         return load_iep(spec)
+    if spec.startswith(ONNX):
+        return load_onnx(Path(spec.removeprefix(ONNX)), threads)
+    if URL.match(spec):
+        return load_http(spec)
     if spec.endswith(".safetensors"):
         return load_percept(Path(spec))
     if spec.endswith((".pth", ".pt", ".ckpt", ".bin", ".pkl")):
         raise InputError(
             f"model {spec!r} is a pickled checkpoint, which is not read here; write a factory instead: {SPECS}"
         )
-    if spec.startswith(SCHEMES):
-        return load_http(spec)
-    if spec.startswith(ONNX):
-        return load_onnx(Path(spec.removeprefix(ONNX)), threads)
     is_answerer = spec.startswith(ASK)
     module, colon, attribute = spec.removeprefix(ASK).partition(":")
     if not colon or not module or not attribute:
