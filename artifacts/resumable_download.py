@@ -19,6 +19,10 @@ LARGEST_BYTES = 4 * 2**30
 Progress = Callable[[int, int | None], None]  # bytes so far, and of how many
 
 
+def no_progress(done: int, total: int | None) -> None:
+    """For downloads that nobody watches."""
+
+
 class _Begun(NamedTuple):
     """What is there of a file: its bytes, and the server's name for this version of it."""
 
@@ -26,7 +30,7 @@ class _Begun(NamedTuple):
     etag: str
 
 
-def download_to(url: str, path: Path, by_hand: str, progress: Progress = lambda done, total: None) -> Path:
+def download_to(url: str, path: Path, by_hand: str, progress: Progress = no_progress) -> Path:
     """The file at a URL, as `path`, whole or not at all; ModelError says how to go on.
 
     What has come so far stays beside it as .part. It is gone on with only where the server says (ETag) that its file is

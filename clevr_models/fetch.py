@@ -8,18 +8,21 @@ from pathlib import Path
 from typing import NamedTuple
 
 from artifacts.cache import cache_root
-from artifacts.download import download
+from artifacts.download import LARGEST_BYTES, download
+from artifacts.resumable_download import Progress, no_progress
 from artifacts.weights import (
     card_path,
     load_into,
     read_card,
     read_foreign,
     read_safetensors,
+    sha256_of,
     write_safetensors,
 )
 from clevr_models.relation_network import RelationNetwork
 from clevr_models.relation_vocabulary import how_found
 from foundation.errors import InputError, unknown
+from foundation.files import read_bytes
 
 REPOSITORY = "https://github.com/mesnico/RelationNetworks-CLEVR"
 RAW = "https://raw.githubusercontent.com/mesnico/RelationNetworks-CLEVR"
@@ -63,20 +66,39 @@ def relation_path(variant: str, cache: Path | None = None) -> Path:
     return (cache or default_cache()) / f"relation-network-{variant}.safetensors"
 
 
-def fetch_relation_network(source: Path | None = None, cache: Path | None = None) -> list[Path]:
-    """Both variants into the cache, from a folder with the published .pth files or else from their repository.
+def fetch_relation_network(
+    source: Path | None = None, cache: Path | None = None, progress: Progress = no_progress
+) -> list[Path]:
+    """The variants into the cache: both from their repository or a folder with both .pth files, or one from its file.
 
-    InputError for a file that is not the published one, ModelError where the network does not give it.
+    InputError for a file that is not a published one, ModelError where the network does not give it.
     """
     target = cache or default_cache()
+    target.mkdir(parents=True, exist_ok=True)
+    if source is not None:
+        return [_convert(name, RELEASES[name], path, target) for name, path in _published(source).items()]
     paths = []
-    for variant, release in RELEASES.items():
-        target.mkdir(parents=True, exist_ok=True)
-        original = _download(release, target) if source is None else source / release.file
+    for number, (variant, release) in enumerate(RELEASES.items()):
+        original = _download(release, target)
         paths.append(_convert(variant, release, original, target))
-        if source is None:
-            original.unlink()
+        original.unlink()
+        progress(number + 1, len(RELEASES))
     return paths
+
+
+def _published(source: Path) -> dict[str, Path]:
+    """The published files at a path, by variant: the file itself, or both in the folder."""
+    if source.is_dir():
+        return {variant: source / release.file for variant, release in RELEASES.items()}
+    sha256 = sha256_of(read_bytes(source, limit=LARGEST_BYTES))
+    for variant, release in RELEASES.items():
+        if release.sha256 == sha256:
+            return {variant: source}
+    known = " and ".join(f"{release.file} ({release.sha256[:8]})" for release in RELEASES.values())
+    raise InputError(
+        f"{source} is no published Relation Network: its sha256 begins with {sha256[:8]}; give {known}, or a "
+        "folder that holds both"
+    )
 
 
 def _convert(variant: str, release: Release, original: Path, cache: Path) -> Path:

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from artifacts.recorded import check_recorded
-from artifacts.resumable_download import Progress, download_to
+from artifacts.resumable_download import Progress, download_to, no_progress
 from artifacts.weights import read_card, read_checkpoint, read_safetensors, write_safetensors
 from clevr_models.fetch import default_cache
 from clevr_models.iep_checkpoint import Part, fill, read_parts, write_part
@@ -34,10 +34,6 @@ PARTS = (
     "human_program_generator",
 )
 LARGEST_BYTES = 2**30  # of one checkpoint
-
-
-def no_progress(done: int, total: int | None) -> None:
-    """For downloads that nobody watches."""
 
 
 def part_path(name: str, cache: Path | None = None) -> Path:
@@ -138,7 +134,7 @@ def fetch_resnet(
     if source is None:
         by_hand = f"download {RESNET_URL} elsewhere, then `trex models fetch {RESNET} --from FILE`"
         source = download_to(RESNET_URL, downloaded, by_hand, progress)
-    state, sha256 = read_checkpoint(source)
+    state, sha256 = read_checkpoint(_resnet_file(source))
     if not sha256.startswith(RESNET_SHA256):
         raise InputError(
             f"{source} is not torchvision's IMAGENET1K_V1 file: its sha256 begins with {sha256[:8]}, it must be one of "
@@ -156,6 +152,19 @@ def fetch_resnet(
         write_safetensors(path, trunk_state(network.state_dict()), card)
     downloaded.unlink(missing_ok=True)
     return path
+
+
+def _resnet_file(source: Path) -> Path:
+    """The published file itself, or the one that lies in a folder."""
+    if not source.is_dir():
+        return source
+    found = sorted(source.glob(f"{RESNET}-*.pth"))
+    if not found:
+        name = RESNET_URL.rsplit("/", 1)[1]
+        raise InputError(
+            f"folder {source} holds no published ResNet-101 ({name}); give the file, or another folder"
+        )
+    return found[0]
 
 
 def load_part(name: str, cache: Path | None = None) -> Part:

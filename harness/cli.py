@@ -27,8 +27,10 @@ app = typer.Typer(
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
     help="Ask a vision model about a world that can be rendered, and find the scenes that it answers so.",
 )
+SEARCH, WHY, MANY, PARTS = "One query", "Why, and how often", "Many queries", "Models and pictures"
 QueryFile = Annotated[Path, typer.Argument(metavar="QUERY", help="A TOML file such as those in queries/.")]
 RunPath = Annotated[Path, typer.Argument(metavar="RUN", help="A run folder, as `trex find` names it first.")]
 Settings = Annotated[
@@ -46,7 +48,25 @@ MODEL_KEY = "model.name"
 AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object, for machines.")]
 
 
-@app.command()
+def _version(is_asked: bool) -> None:
+    if is_asked:
+        from importlib.metadata import version
+
+        typer.echo(f"trex {version('bayes-trex')}")
+        raise typer.Exit
+
+
+@app.callback()
+def trex(
+    version: Annotated[
+        bool,
+        typer.Option("--version", callback=_version, is_eager=True, help="Print the version and end."),
+    ] = False,
+) -> None:
+    """Options of `trex` itself."""
+
+
+@app.command(rich_help_panel=SEARCH)
 def find(
     query: QueryFile,
     out: Annotated[
@@ -62,7 +82,7 @@ def find(
     run_find(query, overrides(model, settings), out, as_json)
 
 
-@app.command()
+@app.command(rich_help_panel=SEARCH)
 def resume(run: RunPath, as_json: AsJson = False) -> None:
     """Go on with a run that was stopped or killed, to the same draws as if it never had been."""
     from harness.cli_find import run_resume
@@ -70,7 +90,7 @@ def resume(run: RunPath, as_json: AsJson = False) -> None:
     run_resume(run, as_json)
 
 
-@app.command()
+@app.command(rich_help_panel=SEARCH)
 def check(
     query: QueryFile, model: ModelName = None, settings: Settings = None, as_json: AsJson = False
 ) -> None:
@@ -80,7 +100,7 @@ def check(
     run_check(query, overrides(model, settings), as_json)
 
 
-@app.command()
+@app.command(rich_help_panel=SEARCH)
 def report(
     ctx: typer.Context,
     runs: Annotated[
@@ -103,19 +123,19 @@ def report(
     run_report(runs, form, out, baseline)
 
 
-app.command()(render)
-app.command()(explain)
-app.command()(confirm)
-app.command()(baseline)
-app.command()(experiment)
-app.command()(export)
-app.add_typer(dataset_app, name="dataset")
-app.add_typer(train_app, name="train")
-app.add_typer(models_app, name="models")
-app.add_typer(queue_app, name="queue")
-app.command()(work)
-app.command()(top)
-app.command()(serve)
+app.command(rich_help_panel=WHY)(explain)
+app.command(rich_help_panel=WHY)(confirm)
+app.command(rich_help_panel=WHY)(baseline)
+app.command(rich_help_panel=WHY)(export)
+app.add_typer(queue_app, name="queue", rich_help_panel=MANY)
+app.command(rich_help_panel=MANY)(work)
+app.command(rich_help_panel=MANY)(top)
+app.command(rich_help_panel=MANY)(serve)
+app.command(rich_help_panel=MANY)(experiment)
+app.add_typer(models_app, name="models", rich_help_panel=PARTS)
+app.add_typer(train_app, name="train", rich_help_panel=PARTS)
+app.add_typer(dataset_app, name="dataset", rich_help_panel=PARTS)
+app.command(rich_help_panel=PARTS)(render)
 
 
 def overrides(model: str | None, settings: list[str] | None) -> list[str]:

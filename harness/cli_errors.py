@@ -8,12 +8,24 @@ import typer
 from typer.core import TyperGroup
 
 from foundation.errors import InputError, ModelError, RenderError, RunError, TrexError
+from harness.cli_streams import drop_result, flush_result, hold_streams, is_unwritable, unwritten
 
 USER, OURS, STOPPED = 2, 1, 130
 
 
 class Guarded(TyperGroup):
-    """Commands whose errors end in one clear line on standard error."""
+    """Commands whose errors end in one clear line on standard error, whatever streams are closed or left."""
+
+    def main(self, *args: object, **options: object) -> object:
+        """The command line from its words to the exit."""
+        hold_streams()
+        try:
+            return super().main(*args, **options)  # type: ignore[arg-type]
+        finally:
+            error = flush_result()
+            if error is not None:
+                sys.stderr.write(f"error: {unwritten(error)}\n")
+                sys.exit(OURS)
 
     def invoke(self, ctx: typer.Context) -> object:  # type: ignore[override]
         """Run the command."""
@@ -25,8 +37,12 @@ class Guarded(TyperGroup):
         except KeyboardInterrupt:
             sys.stderr.write("stopped\n")
             raise typer.Exit(STOPPED) from None
-        except BrokenPipeError:
-            raise typer.Exit(OURS) from None
+        except OSError as error:
+            if not is_unwritable(error):
+                raise
+            drop_result()
+            sys.stderr.write(f"error: {unwritten(error)}\n")
+            raise typer.Exit(OURS) from error
 
 
 def exit_code(error: TrexError) -> int:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from foundation.errors import InputError
 from harness.cli_errors import OURS, STOPPED
 from harness.cli_options import refuse
 
@@ -50,6 +51,8 @@ def models_fetch(
     from foundation.errors import unknown
     from harness.download_progress import DownloadProgress
 
+    if source is not None and not source.exists():
+        raise InputError(f"--from {source} is not there; give the published file, or a folder with it")
     if name == "relation-network":
         paths = fetch_relation_network(source)
     elif name == "iep":

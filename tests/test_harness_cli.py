@@ -3,6 +3,7 @@
 import json
 import subprocess
 import sys
+from importlib.metadata import version
 from pathlib import Path
 
 import pytest
@@ -127,3 +128,23 @@ def test_models_list_names_what_there_is() -> None:
     assert "shipped" in result.stdout
     assert "relation-network" in result.stdout
     assert trex("models", "fetch", "resnet").exit_code == 2
+
+
+@pytest.mark.parametrize("name", ["relation-network", "iep", "resnet101"])
+def test_a_source_that_is_not_there_is_named_as_it_was_given(tmp_path: Path, name: str) -> None:
+    result = trex("models", "fetch", name, "--from", tmp_path / "nothing")
+    assert result.exit_code == 2
+    assert f"--from {tmp_path / 'nothing'} is not there" in result.stderr
+
+
+def test_the_version_is_told() -> None:
+    assert trex("--version").stdout == f"trex {version('bayes-trex')}\n"
+
+
+def test_help_groups_the_commands_by_what_they_are_for() -> None:
+    text = trex("-h").stdout
+    places = [
+        text.index(name) for name in ("One query", "Why, and how often", "Many queries", "Models and pic")
+    ]
+    assert places == sorted(places)
+    assert "─ Commands ─" not in text

@@ -199,6 +199,17 @@ def test_resnet_is_taken_with_the_published_sha256_only(
         fetch_resnet(path)
 
 
+def test_resnet_is_found_in_a_folder_and_an_empty_folder_is_named(
+    cache: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with pytest.raises(InputError, match=rf"folder {tmp_path} holds no published ResNet-101"):
+        fetch_resnet(tmp_path)
+    path = tmp_path / "resnet101-5d3b4d8f.pth"
+    path.write_bytes(as_bytes(resnet_state()))
+    monkeypatch.setattr(iep_fetch, "RESNET_SHA256", (sha256_of(path.read_bytes())[:8],))
+    assert fetch_resnet(tmp_path) == iep_fetch.resnet_path()
+
+
 def answer_with(network: ResNet, path: Path) -> None:
     """A whole model, from the picture to the answers: ResNet-101, then the engine, as the facts say."""
     sizes = {"module_dim": 8, "classifier_proj_dim": 6, "classifier_fc_layers": (16,)}

@@ -204,6 +204,19 @@ def test_a_network_that_fails_says_how_to_go_on(published: Path) -> None:
         fetch_relation_network(published)
 
 
+def test_one_published_file_gives_its_variant_and_any_other_file_is_named_as_it_was_given(
+    published: Path, tmp_path: Path
+) -> None:
+    path = published / fetch.RELEASES["original"].file
+    assert [p.name for p in fetch_relation_network(path)] == ["relation-network-original.safetensors"]
+    renamed = path.rename(tmp_path / "renamed")
+    assert [p.name for p in fetch_relation_network(renamed)] == ["relation-network-original.safetensors"]
+    other = tmp_path / "other.pth"
+    other.write_bytes(b"something else")
+    with pytest.raises(InputError, match=rf"^{other} is no published Relation Network.*ir_fp_epoch_312\.pth"):
+        fetch_relation_network(other)
+
+
 def test_a_tampered_copy_in_the_cache_is_noticed(published: Path) -> None:
     path, other = fetch_relation_network(published)
     path.write_bytes(path.read_bytes()[:-4] + b"abcd")
