@@ -18,6 +18,8 @@ from foundation.json_fields import short
 FLOOR = 1e-12  # least probability of an answer, so that its logarithm is finite
 TOLERANCE = 1e-3  # how far probabilities may be from adding up to 1
 LONGEST = 200  # characters of an answer's name
+LONGEST_WORDS = 300  # of what a model's own error says
+RAISED = (Exception, SystemExit)  # another's code may raise anything, or end the program
 BATCH = 32
 TRIED_PX = (80, 120)  # height, width of the pictures that a model is tried on: the smallest preset
 Floats = NDArray[np.float64]
@@ -51,11 +53,11 @@ class AdaptedModel:
             rows = np.asarray(self.answerer(tried, question))
         except TrexError:
             raise
-        except Exception as error:  # another's code may raise anything
+        except RAISED as error:
             raise InputError(
-                f"model {self.name!r} fails on a picture that it was tried on: {_said(error)}"
+                f"model {self.name!r} fails on a picture that it was tried on: {said(error)}"
             ) from error
-        labels = _labels(self.name, getattr(self.answerer, "labels", ANSWERS))
+        labels = checked_labels(self.name, getattr(self.answerer, "labels", ANSWERS))
         try:
             answers = checked(self.name, rows, len(tried), labels)
         except ModelError as error:
@@ -97,11 +99,11 @@ class AskedAnswerer:
 
     def _rows(self, images: NDArray[np.float32]) -> Floats:
         try:
-            found = np.asarray(self.answerer(images, self.question))
+            found = np.asarray(self.answerer(images.copy(), self.question))  # it may write into what it gets
         except TrexError:
             raise
-        except Exception as error:
-            raise ModelError(f"model {self.name!r} fails: {_said(error)}") from error
+        except RAISED as error:
+            raise ModelError(f"model {self.name!r} fails: {said(error)}") from error
         return np.log(checked(self.name, found, len(images), self.labels))
 
 
@@ -137,7 +139,8 @@ def checked(name: str, found: NDArray[np.generic], pictures: int, labels: Sequen
     return cast(Floats, rows / rows.sum(axis=1, keepdims=True))
 
 
-def _labels(name: str, labels: object) -> tuple[str, ...]:
+def checked_labels(name: str, labels: object) -> tuple[str, ...]:
+    """The names of a model's answers; InputError if they are none."""
     if (
         isinstance(labels, str)
         or not isinstance(labels, Sequence)
@@ -156,5 +159,12 @@ def _labels(name: str, labels: object) -> tuple[str, ...]:
     return tuple(labels)
 
 
-def _said(error: Exception) -> str:
-    return f"{type(error).__name__}: {error}"
+def said(error: BaseException) -> str:
+    """What another's code has raised, in one line."""
+    try:
+        words = " ".join(str(error).split())
+    except Exception:
+        words = "it cannot say what"
+    words = words if words.isprintable() else ascii(words)
+    words = words if len(words) <= LONGEST_WORDS else words[:LONGEST_WORDS] + "..."
+    return f"{type(error).__name__}: {words}"

@@ -6,7 +6,6 @@ model that reads questions, `words` (word to number, lower case) and `length` (n
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -21,6 +20,8 @@ from clevr_models.adapter import AdaptedModel, Floats
 from clevr_models.answers import ANSWERS
 from clevr_models.question import Question
 from foundation.errors import InputError, unknown
+from foundation.files import DATA_LIMIT, TEXT_LIMIT, read_bytes
+from foundation.parse import parse_json
 
 PREFIX = "onnx:"
 GIVES = ("logits", "probabilities")
@@ -93,7 +94,7 @@ def load_onnx(path: Path, threads: int = 1) -> AdaptedModel:
         import onnxruntime
     except ImportError as error:
         raise InputError("onnxruntime is not installed; run pip install 'bayes-trex[onnx]'") from error
-    data, card = _read(path), read_onnx_card(path.with_suffix(".json"))
+    data, card = _read(path, DATA_LIMIT), read_onnx_card(path.with_suffix(".json"))
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = threads
     options.log_severity_level = 4
@@ -124,10 +125,7 @@ def _size(path: Path, session: Any, card: OnnxCard) -> tuple[int, int] | None:
 
 def read_onnx_card(path: Path) -> OnnxCard:
     """The card of an ONNX file; InputError says what is wrong with it."""
-    try:
-        card = json.loads(_read(path))
-    except ValueError as error:
-        raise InputError(f"card {path} is not JSON ({error})") from error
+    card = parse_json(_read(path, TEXT_LIMIT), f"card {path}")
     if not isinstance(card, dict) or not card.keys() <= {"labels", "gives", "words", "length"}:
         raise InputError(f"card {path} must hold labels, gives, words and length, and nothing else")
     labels, gives = card.get("labels", list(ANSWERS)), card.get("gives", "logits")
@@ -148,13 +146,12 @@ def _softmax(logits: Floats) -> Floats:
     return cast(Floats, shifted / shifted.sum(axis=1, keepdims=True))
 
 
-def _read(path: Path) -> bytes:
-    try:
-        return path.read_bytes()
-    except OSError as error:
+def _read(path: Path, limit: int) -> bytes:
+    if str(path).isprintable() and not path.exists():
         raise InputError(
-            f"{path} cannot be read: {error.strerror}; an ONNX model needs its card beside it"
-        ) from error
+            f"{path} cannot be read: there is no such file; an ONNX model needs its card beside it"
+        )
+    return read_bytes(path, limit=limit)
 
 
 def _first_line(error: Exception) -> str:
