@@ -124,12 +124,26 @@ def throughput(n: int = 40) -> None:
             show(f"render.per_s.{processes}", n / (time.perf_counter() - began), "1/s")
 
 
-def memory(last: int = 1000, first: int = 100) -> None:
-    """Growth of Blender's resident memory from its 100th to its 1,000th render at `fast`, in percent."""
-    note(f"rendering {last} scenes at fast, to see whether memory grows")
+def memory(last: int = 1000, preset: Preset | str = "fast") -> None:
+    """Blender's resident memory after 100 renders, and after ten times as many up to `last`, in MiB and percent.
+
+    One process throughout: none is replaced unless it grows (`replaced` counts that).
+    """
+    name = preset if isinstance(preset, str) else preset.name
+    note(f"rendering {last} scenes at {name}, to see whether memory grows")
     scenes = prior_scenes(50)
-    resident = {}
-    with BlenderRenderer("fast", "cpu") as renderer:
-        for done in range(0, last, len(scenes)):
-            resident[done + len(scenes)] = renderer.render_timed(scenes)[-1][1].rss_bytes
-    show("memory.growth_pct", 100 * (resident[last] / resident[first] - 1), "%")
+    first, pids = 0, set()
+    with BlenderRenderer(preset, "cpu", threads=1) as renderer:
+        for done in range(len(scenes), last + 1, len(scenes)):
+            resident = renderer.render_timed(scenes)[-1][1].rss_bytes
+            pids.update(renderer.process_ids())
+            if done in (100, 1_000, 10_000, last):
+                first = first or resident
+                show(f"memory.{name}.mib.{done}", resident / 2**20, "MiB")
+                show(f"memory.{name}.growth_pct.{done}", 100 * (resident / first - 1), "%")
+    show(f"memory.{name}.replaced", len(pids) - 1, "processes")
+
+
+def memory_long() -> None:
+    """The same over 10,000 renders, so small that a render is little else than the changes of the scene."""
+    memory(10_000, Preset("tiny", 24, 16, 1, "fast"))

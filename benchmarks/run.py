@@ -12,7 +12,7 @@ from benchmarks.nuts import nuts
 from benchmarks.overhead import overhead
 from benchmarks.queue import queue
 from benchmarks.released_models import released
-from benchmarks.rendering import costs, memory, quality, scoring, throughput
+from benchmarks.rendering import costs, memory, memory_long, quality, scoring, throughput
 
 PARTS = {
     part.__name__: part
@@ -26,6 +26,7 @@ PARTS = {
         nuts,
         throughput,
         memory,
+        memory_long,
         quality,
         costs,
     )

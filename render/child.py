@@ -12,9 +12,11 @@ import sys
 import threading
 import time
 import traceback
+from itertools import count
 from typing import cast
 
 from render.cores import seeing_cores
+from render.heap import EVERY, give_back_free_memory
 from render.protocol import Closed, Header, read_frame, write_frame
 from render.settings import TEMPORARY
 
@@ -51,12 +53,14 @@ def serve(read_fd: int, write_fd: int) -> None:
         write_frame(write_fd, {"broken": traceback.format_exc(limit=-3)})
         return
     write_frame(write_fd, session.greeting())
-    while True:
+    for number in count(1):
         request, _ = read_frame(read_fd)
         try:
             header, parts = session.answer(request)
         except Exception:
             header, parts = {"failed": traceback.format_exc(limit=-4)}, ()
+        if number % EVERY == 0:
+            give_back_free_memory()
         write_frame(write_fd, header | _usage(), *parts)
 
 

@@ -15,7 +15,7 @@ from foundation.errors import RenderError
 from render.picture import Picture
 from render.protocol import ChannelError, TimedOut
 from render.settings import Settings
-from render.worker import RenderStats, Worker
+from render.worker import RenderStats, Worker, sweep_folders
 from scenes.scene import Scene, scene_id
 
 log = logging.getLogger(__name__)
@@ -91,6 +91,8 @@ class Pool:
         """Start processes side by side; those that fail are started again a bounded number of times."""
         failures: list[str] = []
         missing = count
+        if not self.workers:
+            sweep_folders()
         for _ in range(self.limits.attempts):
             fresh = [Worker(self.settings) for _ in range(missing)]
             self.workers += fresh
@@ -188,8 +190,10 @@ class Run:
             return
         self.done[task.index] = result
         worker.trim_log()
-        if result[1].rss_bytes > self.pool.limits.memory_bytes:
-            log.info("a Blender process has %d MB; replacing it", result[1].rss_bytes >> 20)
+        rss_bytes = result[1].rss_bytes
+        if rss_bytes > self.pool.limits.memory_bytes or worker.has_grown_to(rss_bytes):
+            settled = worker.settled_bytes >> 20
+            log.info("a Blender process has %d MB (%d at first); replacing it", rss_bytes >> 20, settled)
             self.pool.drop(worker)
 
     def _failed(self, worker: Worker, task: Task, error: ChannelError) -> None:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import contextlib
+import logging
 import os
-import shutil
 import signal
 import subprocess
 import sys
@@ -17,15 +17,19 @@ from typing import cast
 import numpy as np
 
 from foundation.errors import InputError, RenderError
+from foundation.owned_folder import make_owned, sweep
 from render.picture import Picture
 from render.protocol import Closed, Garbled, Header, TimedOut, read_frame, write_frame
 from render.settings import TEMPORARY, Settings
 from scenes.scene import Scene, scene_id, scene_to_dict
 
+log = logging.getLogger(__name__)
 START_S = 180.0
 CHILD = "render.child"
 SOURCE = str(Path(__file__).resolve().parent.parent)
 MAX_LOG_BYTES = 1 << 20
+SETTLED_AFTER = 50  # pictures, after which a process has nearly the size that it keeps (docs/PERFORMANCE.md)
+MOST_GROWTH = 0.5  # of the size that it had then
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,9 +48,8 @@ class Worker:
     def __init__(self, settings: Settings) -> None:
         """Start the process; it builds its stage while the caller goes on (see `wait_ready`)."""
         self.settings = settings
-        self.folder = tempfile.mkdtemp(
-            prefix=TEMPORARY
-        )  # no add-ons of the user's are read, and Blender's temporary files go with it
+        # No add-ons of the user's are read from it, and Blender's temporary files go with it.
+        self.folder = make_owned(TEMPORARY, Path(tempfile.gettempdir()))
         self.log = tempfile.TemporaryFile()  # noqa: SIM115  lives as long as the process
         request_read, self.request_fd = os.pipe()
         self.answer_fd, answer_write = os.pipe()
@@ -56,6 +59,7 @@ class Worker:
             os.close(request_read)
             os.close(answer_write)
         self.requests = 0
+        self.settled_bytes = 0  # the most that it had in its first SETTLED_AFTER pictures
         self.device = ""
         with contextlib.suppress(Closed):  # seen when the answer is read
             write_frame(self.request_fd, settings.header())
@@ -64,8 +68,8 @@ class Worker:
         paths = [SOURCE, *filter(None, [os.environ.get("PYTHONPATH")])]
         own = {
             "PYTHONPATH": os.pathsep.join(paths),
-            "BLENDER_USER_RESOURCES": self.folder,
-            "TMPDIR": self.folder,
+            "BLENDER_USER_RESOURCES": str(self.folder.path),
+            "TMPDIR": str(self.folder.path),
         }
         command = [sys.executable, "-P", "-m", CHILD, str(request_read), str(answer_write)]
         return subprocess.Popen(
@@ -73,7 +77,7 @@ class Worker:
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,
             stderr=self.log,
-            pass_fds=(request_read, answer_write),
+            pass_fds=(request_read, answer_write, self.folder.lock_fd),  # it owns the folder too
             env=os.environ | own,
             start_new_session=True,  # Ctrl-C is for the parent, which then ends this process itself
         )
@@ -106,7 +110,15 @@ class Worker:
         flat = np.frombuffer(payload, dtype=np.uint8)
         pixels = flat[: height * width * 3].reshape(height, width, 3)
         mask = flat[height * width * 3 :].reshape(height, width)
-        return Picture(pixels, mask, scene_id(scene)), _stats(header, attempts)
+        stats = _stats(header, attempts)
+        if self.requests <= SETTLED_AFTER:
+            self.settled_bytes = max(self.settled_bytes, stats.rss_bytes)
+        return Picture(pixels, mask, scene_id(scene)), stats
+
+    def has_grown_to(self, rss_bytes: int) -> bool:
+        """Whether so many resident bytes are too many for what it had once it had settled."""
+        is_settled = self.requests > SETTLED_AFTER
+        return is_settled and rss_bytes > (1.0 + MOST_GROWTH) * self.settled_bytes
 
     def stop(self) -> None:
         """End the process at once and free all that belongs to it."""
@@ -117,7 +129,7 @@ class Worker:
             self.process.kill()
         self.process.wait()
         self.log.close()
-        shutil.rmtree(self.folder, ignore_errors=True)
+        self.folder.remove()
 
     def cpu_s(self) -> float:
         """CPU seconds of all threads so far; 0 where the system does not tell."""
@@ -162,3 +174,9 @@ class Worker:
 def _stats(header: Header, attempts: int) -> RenderStats:
     cpu_s, process_cpu_s = cast(float, header["cpu_s"]), cast(float, header["process_cpu_s"])
     return RenderStats(cpu_s, process_cpu_s, cast(int, header["rss"]), attempts)
+
+
+def sweep_folders() -> None:
+    """Delete the folders of Blender processes that were killed together with the program that had started them."""
+    for path in sweep(TEMPORARY, Path(tempfile.gettempdir())):
+        log.info("deleted %s, which a killed Blender process had left", path)

@@ -67,6 +67,8 @@ def act(word: str, request: dict[str, object], size: list[int], write_fd: int) -
         header["request"] = 0
     if word == "small":
         payload = payload[:-1]
+    if word in ("plump", "grown"):
+        header["rss"] = (1 << 20) * {"plump": 14, "grown": 16}[word] // 10
     if word == "fat":
         header["rss"] = 1 << 40
     write_frame(write_fd, header, payload)

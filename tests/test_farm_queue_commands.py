@@ -7,6 +7,8 @@ import json
 import os
 import shutil
 import sqlite3
+import subprocess
+import sys
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -305,6 +307,49 @@ def test_an_add_that_was_killed_is_taken_in_by_the_next(runs: Path, monkeypatch:
     assert [one["is_new"] for one in found] == [False, False, True, True]
     assert len(states(runs)) == 8
     assert not list(runs.glob(".adding-*"))
+
+
+KILLED_ADD = """
+import os, signal, sys
+from harness.cli import app
+from harness.farm import queue_add
+word = sys.argv.pop(1)
+def at_once() -> None:
+    if word == "kill":
+        os.kill(os.getpid(), signal.SIGKILL)
+    print("half made", flush=True)
+    sys.stdin.read()
+os.sync = at_once
+app()
+"""
+
+
+def test_what_a_killed_add_leaves_goes_at_the_next_add_and_what_a_living_one_makes_stays(runs: Path) -> None:
+    def other_add(word: str, seed: int) -> subprocess.Popen[str]:
+        command = [
+            "queue",
+            "add",
+            str(runs.parent / "query.toml"),
+            "--set",
+            f"search.seed={seed}",
+            "--runs",
+            str(runs),
+        ]
+        return subprocess.Popen(
+            [sys.executable, "-c", KILLED_ADD, word, *command], cwd=Path(__file__).parent.parent,
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
+        )  # fmt: skip
+
+    other_add("kill", 70).communicate()
+    (left,) = runs.glob(".adding-*")
+    living = other_add("live", 71)
+    assert living.stdout is not None and living.stdout.readline() == "half made\n"
+    (making,) = set(runs.glob(".adding-*")) - {left}
+    added(runs, runs.parent / "query.toml", "--set", "search.seed=72")
+    assert list(runs.glob(".adding-*")) == [making]
+    said, _ = living.communicate()
+    assert living.returncode == 0 and "1 queued" in said
+    assert not list(runs.glob(".adding-*")) and len(states(runs)) == 6
 
 
 BAD: Sequence[tuple[Sequence[str], str]] = (

@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import os
+import select
+import signal
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
@@ -16,7 +20,8 @@ from render import worker as worker_module
 from render.blender import BlenderRenderer
 from render.picture import Picture
 from render.pool import Task, is_only_slow
-from render.worker import Worker
+from render.settings import TEMPORARY
+from render.worker import SETTLED_AFTER, Worker
 from scenes.scene import Scene, scene_id
 
 Plan = Callable[[str], None]
@@ -118,6 +123,77 @@ def test_a_process_that_grows_is_replaced_and_nothing_is_repeated(plan: Plan) ->
         assert blender.process_ids() != [pid]
     check(SCENES, first + [picture for picture, _ in results])
     assert {stats.attempts for _, stats in results} == {1}
+
+
+def test_a_process_that_has_grown_by_half_is_replaced_between_renders_and_no_picture_changes(
+    plan: Plan,
+) -> None:
+    scenes = [SCENES[place % len(SCENES)] for place in range(SETTLED_AFTER)]
+    with renderer() as blender:
+        unbroken = blender.render([*scenes, *SCENES])
+    plan("well " * SETTLED_AFTER + "plump grown")
+    with renderer() as blender:
+        first = blender.render([*scenes, *SCENES[:1]])
+        (pid,) = blender.process_ids()  # two fifths more are not too much
+        results = blender.render_timed(SCENES[1:])
+        assert blender.process_ids() not in ([pid], [])
+    pictures = first + [picture for picture, _ in results]
+    assert [p.pixels.tobytes() for p in pictures] == [p.pixels.tobytes() for p in unbroken]
+    assert {stats.attempts for _, stats in results} == {1}  # nothing was rendered twice
+
+
+def test_a_process_may_grow_while_it_settles(plan: Plan) -> None:
+    plan("well grown well grown")
+    with renderer() as blender:
+        blender.render(SCENES[:1])
+        before = blender.process_ids()
+        check(SCENES, blender.render(SCENES))
+        assert blender.process_ids() == before
+
+
+PROGRAM = """
+import sys
+sys.path.insert(0, "tests")
+from render import worker
+from render.blender import BlenderRenderer
+from render_worlds import crowd
+worker.CHILD = "scripted_child"
+blender = BlenderRenderer("draft", "cpu")
+blender.render([crowd(1)])
+print(*blender.process_ids(), flush=True)
+sys.stdin.read()
+"""
+
+
+def test_what_a_double_kill_leaves_goes_at_the_next_start_and_what_is_in_use_stays(
+    plan: Plan, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    (killed, its_blender), (living, _) = started(tmp_path), started(tmp_path)
+    folders = set(tmp_path.glob(f"{TEMPORARY}*"))
+    watch = os.pidfd_open(its_blender)  # readable once the process has ended
+    os.kill(its_blender, signal.SIGSTOP)  # neither cleans up
+    killed.kill()
+    killed.communicate()
+    os.kill(its_blender, signal.SIGKILL)
+    assert select.select([watch], [], [], 60.0)[0]
+    os.close(watch)
+    assert set(tmp_path.glob(f"{TEMPORARY}*")) == folders and len(folders) == 2
+    with renderer() as blender:
+        check(SCENES, blender.render(SCENES))
+        assert len(folders & set(tmp_path.glob(f"{TEMPORARY}*"))) == 1
+    assert living.communicate("")[0] == "" and living.returncode == 0
+    assert not list(tmp_path.glob(f"{TEMPORARY}*"))
+
+
+def started(tmp_path: Path) -> tuple[subprocess.Popen[str], int]:
+    """A program that has rendered, and the id of its stand-in for Blender; both end when its input does."""
+    program = subprocess.Popen(
+        [sys.executable, "-c", PROGRAM], cwd=Path(__file__).parent.parent,
+        env=os.environ | {"TMPDIR": str(tmp_path)}, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
+    )  # fmt: skip
+    assert program.stdout is not None
+    return program, int(program.stdout.readline())
 
 
 def test_a_start_that_fails_is_tried_three_times_and_told(

@@ -5,13 +5,12 @@ from __future__ import annotations
 import errno
 import os
 import re
-import shutil
-import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from foundation.errors import InputError
+from foundation.owned_folder import make_owned, sweep
 from harness.farm.queue import insert, known
 from harness.farm.queue_entry import Entry
 from harness.farm.queue_file import explain_os, transaction
@@ -82,26 +81,30 @@ def _stem(source: Path) -> str:
 
 
 def _make_folders(runs: Path, new: Mapping[str, Queued]) -> None:
-    """The run folders, made beside their place, brought to the disk together, and then put there."""
+    """The run folders, made beside their place, brought to the disk together, and then put there.
+
+    What an add that was killed has left half-made is deleted first.
+    """
     for name in new:
         if os.path.lexists(runs / name):
             raise InputError(f"{runs / name} is in the way: it holds no queued query; move it elsewhere")
     scratch = None
     try:
         runs.mkdir(parents=True, exist_ok=True)
-        scratch = tempfile.mkdtemp(prefix=SCRATCH, dir=runs)
+        sweep(SCRATCH, runs)
+        scratch = make_owned(SCRATCH, runs)
         for name, queued in new.items():
-            os.mkdir(f"{scratch}/{name}", 0o755)
-            with open(f"{scratch}/{name}/{QUEUED}", "wb") as file:
+            os.mkdir(f"{scratch.path}/{name}", 0o755)
+            with open(f"{scratch.path}/{name}/{QUEUED}", "wb") as file:
                 file.write(to_json(queued))
         os.sync()  # once for all: a file at a time would cost a millisecond each
         for name in new:
-            _put(f"{scratch}/{name}", f"{runs}/{name}")
+            _put(f"{scratch.path}/{name}", f"{runs}/{name}")
     except OSError as error:
         raise explain_os(error, runs) from error
     finally:
         if scratch is not None:
-            shutil.rmtree(scratch, ignore_errors=True)
+            scratch.remove()
 
 
 def _put(made: str, place: str) -> None:

@@ -1,0 +1,104 @@
+"""Scratch folders that belong to the processes that made them, and the removal of those whose owners are gone.
+
+The owner holds a lock (flock) on a file in the folder. The kernel releases it when the last process that has it open
+ends, however it ends, so neither a process id that was used again nor a clock can make a folder look abandoned.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import shutil
+import tempfile
+import time
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+LOCK = ".owner"
+SWEPT = ".swept"  # the end of a folder's name while it is being deleted
+UNLOCKED_S = 3600.0  # a folder without a lock file may have been made this moment; it stays so long
+TRIES = 100
+
+
+@dataclass(frozen=True, slots=True)
+class OwnedFolder:
+    """A folder, and the descriptor that holds its lock; a child process that is given it owns the folder too."""
+
+    path: Path
+    lock_fd: int
+
+    def remove(self) -> None:
+        """Delete the folder with all in it and release the lock."""
+        shutil.rmtree(self.path, ignore_errors=True)
+        os.close(self.lock_fd)
+
+
+def make_owned(prefix: str, parent: Path) -> OwnedFolder:
+    """A new folder whose name begins with `prefix`, owned by this process until it is removed; raises OSError."""
+    for _ in range(TRIES):
+        path = Path(tempfile.mkdtemp(prefix=prefix, dir=parent))
+        lock = _take_lock(path)
+        if lock is not None:
+            return OwnedFolder(path, lock)
+    raise FileExistsError(f"no folder {parent / prefix}* could be made; other programs take them away")
+
+
+def sweep(prefix: str, parent: Path) -> list[Path]:
+    """Delete this user's folders of that prefix that no living process owns; gives what was deleted."""
+    return [path for path in sorted(parent.glob(f"{prefix}*")) if _is_ours(path) and _sweep_one(path)]
+
+
+def _sweep_one(path: Path) -> bool:
+    is_known = (path / LOCK).exists() or path.name.endswith(SWEPT)
+    if not is_known and _age_s(path) < UNLOCKED_S:
+        return False
+    try:
+        lock = _take_lock(path)
+    except OSError:
+        return False
+    if lock is None:
+        return False
+    try:
+        doomed = path.with_name(path.name.removesuffix(SWEPT) + SWEPT)
+        os.rename(path, doomed)  # whoever is only about to lock it sees that it is gone
+        shutil.rmtree(doomed, ignore_errors=True)
+    except OSError:
+        return False
+    finally:
+        os.close(lock)
+    return True
+
+
+def _take_lock(path: Path) -> int | None:
+    """The descriptor of the folder's lock; None if another process has it, or has taken the folder away."""
+    place = path / LOCK
+    try:
+        lock = os.open(place, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
+    except FileNotFoundError:
+        return None
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        if os.path.samestat(os.fstat(lock), os.stat(place, follow_symlinks=False)):
+            return lock
+    except (BlockingIOError, FileNotFoundError):
+        pass
+    except OSError:
+        os.close(lock)
+        raise
+    os.close(lock)
+    return None
+
+
+def _is_ours(path: Path) -> bool:
+    """Whether it is a folder of this user's, not a link to one."""
+    with suppress(OSError):
+        return path.is_dir() and not path.is_symlink() and path.stat().st_uid == os.geteuid()
+    return False
+
+
+def _age_s(path: Path) -> float:
+    try:
+        return time.time() - path.stat().st_mtime
+    except OSError:
+        return 0.0
