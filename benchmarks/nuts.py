@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 import torch
 from torch import Tensor
 
-from benchmarks.figure import note, show
+from benchmarks.figure import note, show, show_spread
 from foundation.errors import InputError
 from inference.nuts import Density, NutsCheckpoint, NutsOptions, nuts_rounds, start_nuts
 from inference.nuts_density import Point
@@ -30,24 +30,50 @@ OPTIONS = NutsOptions(warmup=80, path=30)
 UNSEEN = Evaluation(0.0, 0.0, np.zeros(len(LABELS)), None)  # chains weigh their starts themselves
 DRAWS = {1: 40, 4: 20, 16: 8}  # chains, and draws of each
 LANES = (1, 4, 16)
+SEEDS = 5
 LogProbs = Callable[[Tensor], Tensor]
 
 
-def nuts() -> None:
-    """CPU seconds a draw after warmup with 1, 4 and 16 chains, with 4 chains one by one, and ms a gradient."""
+@dataclass(frozen=True)
+class Cost:
+    """What a draw took: CPU seconds and gradients."""
+
+    cpu_s: float
+    gradients: float
+
+
+def nuts(seeds: int = SEEDS) -> None:
+    """CPU seconds and gradients a draw after warmup with 1, 4 and 16 chains, and 4 one by one; ms a gradient.
+
+    What a draw takes depends on the step size that each chain has found, so each figure is the least, the median and
+    the most of several seeds; a seed has starts, warmup and draws of its own.
+    """
     torch.set_num_threads(1)
     for dataset, paper_s in PAPER_S.items():
         log_probs, labels = networks(dataset)
         density = Density(log_probs, high_confidence(labels, labels[1]))
-        warm = warmed_up(density)
-        for chains, draws in DRAWS.items():
-            spent = seconds_a_draw(density, replace(warm, points=warm.points[:chains]), draws)
-            show(f"nuts.{dataset}.{chains}", spent, "CPU s a draw")
-            show(f"nuts.{dataset}.{chains}.ratio", paper_s / spent, "the paper's s over ours")
-        alone = seconds_a_draw(replace(density, lane=1), replace(warm, points=warm.points[:4]), DRAWS[4])
-        show(f"nuts.{dataset}.4.one_by_one", alone, "CPU s a draw")
+        costs = [costs_of_seed(density, seed) for seed in range(1, seeds + 1)]
+        for name in costs[0]:
+            of_seeds = [cost[name] for cost in costs]
+            show_spread(f"nuts.{dataset}.{name}", [cost.cpu_s for cost in of_seeds], "CPU s a draw")
+            show_spread(f"nuts.{dataset}.{name}.gradients", [cost.gradients for cost in of_seeds], "a draw")
+            each_ms = [1e3 * cost.cpu_s / cost.gradients for cost in of_seeds]
+            show_spread(f"nuts.{dataset}.{name}.gradient", each_ms, "CPU ms a gradient, all work of the draw")
+            ratios = [paper_s / cost.cpu_s for cost in of_seeds]
+            show_spread(f"nuts.{dataset}.{name}.ratio", ratios, "the paper's s over ours")
         for lane in LANES:
-            show(f"nuts.{dataset}.gradient.{lane}", 1e3 * gradient_s(replace(density, lane=lane)), "CPU ms")
+            show(f"nuts.{dataset}.density.{lane}", 1e3 * gradient_s(replace(density, lane=lane)), "CPU ms")
+
+
+def costs_of_seed(density: Density, seed: int) -> dict[str, Cost]:
+    """What a draw costs with each number of chains, from one warmup."""
+    warm = warmed_up(density, seed)
+    found = {
+        str(chains): cost_of_draws(density, replace(warm, points=warm.points[:chains]), draws)
+        for chains, draws in DRAWS.items()
+    }
+    four = replace(warm, points=warm.points[:4])
+    return found | {"4.one_by_one": cost_of_draws(replace(density, lane=1), four, DRAWS[4])}
 
 
 def networks(dataset: str) -> tuple[LogProbs, tuple[str, ...]]:
@@ -62,23 +88,26 @@ def networks(dataset: str) -> tuple[LogProbs, tuple[str, ...]]:
     return lambda z: classifier.differentiable_log_probs(decoder.pixels(z.float())), classifier.labels
 
 
-def warmed_up(density: Density) -> NutsCheckpoint:
+def warmed_up(density: Density, seed: int) -> NutsCheckpoint:
     """The most chains that are measured, after warmup: fewer of them draw the same."""
-    rng = np.random.default_rng(1)
+    rng = np.random.default_rng(seed)
     states = [State(rng.standard_normal(LATENT), UNSEEN) for _ in range(max(DRAWS))]
-    *_, last = nuts_rounds(density, OPTIONS, start_nuts(1, states), OPTIONS.warmup)
+    note(f"seed {seed}: warmup of {len(states)} chains")
+    *_, last = nuts_rounds(density, OPTIONS, start_nuts(seed, states), OPTIONS.warmup)
     return last.checkpoint
 
 
-def seconds_a_draw(density: Density, warm: NutsCheckpoint, draws: int) -> float:
-    """Over all chains; the gradients that a draw took are told."""
+def cost_of_draws(density: Density, warm: NutsCheckpoint, draws: int) -> Cost:
+    """A draw's share of what all chains' draws took."""
     total = len(warm.points) * draws
     began, gradients = time.process_time(), 0
     for done in nuts_rounds(density, OPTIONS, warm, OPTIONS.warmup + draws):
         gradients += done.renders
-    spent = (time.process_time() - began) / total
-    note(f"{len(warm.points)} chains, lane {density.lane}: {gradients / total:.1f} gradients a draw")
-    return spent
+    cost = Cost((time.process_time() - began) / total, gradients / total)
+    note(
+        f"{len(warm.points)} chains, lane {density.lane}: {cost.gradients:.1f} gradients, {cost.cpu_s:.3f} s a draw"
+    )
+    return cost
 
 
 def gradient_s(density: Density) -> float:

@@ -1,14 +1,19 @@
-"""`make bench`: every figure, one JSON object a line; give names to measure some: python -m benchmarks.run costs."""
+"""`make bench`: every figure, one JSON object a line; give names to measure some: python -m benchmarks.run costs.
+
+`--seeds N` is for what depends on the luck of a seed (nuts): the median of N, with the least and the most.
+"""
 
 from __future__ import annotations
 
+import argparse
 import os
 import sys
+from functools import partial
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")  # scoring beside Blender; see docs/PERFORMANCE.md
 
 from benchmarks.farm import farm, farm_simulation
-from benchmarks.nuts import nuts
+from benchmarks.nuts import SEEDS, nuts
 from benchmarks.overhead import overhead
 from benchmarks.queue import queue
 from benchmarks.released_models import released
@@ -33,13 +38,19 @@ PARTS = {
 }
 
 
-def main(names: list[str]) -> None:
+def main(words: list[str]) -> None:
     """Measure the named parts, or all."""
-    unknown = [name for name in names if name not in PARTS]
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.run", description=__doc__)
+    parser.add_argument("names", nargs="*", metavar="NAME", help=", ".join(PARTS))
+    parser.add_argument("--seeds", type=int, default=SEEDS, help="of nuts; %(default)s if not given")
+    asked = parser.parse_args(words)
+    unknown = [name for name in asked.names if name not in PARTS]
     if unknown:
         sys.exit(f"no such benchmark: {', '.join(unknown)}; there are {', '.join(PARTS)}")
-    for name, part in PARTS.items():
-        if not names or name in names:
+    if asked.seeds < 1:
+        sys.exit(f"--seeds {asked.seeds} is not possible; give 1 or more")
+    for name, part in (PARTS | {"nuts": partial(nuts, asked.seeds)}).items():
+        if not asked.names or name in asked.names:
             part()
 
 

@@ -9,6 +9,7 @@ import typer
 
 from foundation.errors import InputError
 from harness.cli_baseline import baseline
+from harness.cli_cache import cache_app
 from harness.cli_confirm import confirm
 from harness.cli_data import dataset_app, train_app
 from harness.cli_errors import Guarded
@@ -136,6 +137,7 @@ app.add_typer(models_app, name="models", rich_help_panel=PARTS)
 app.add_typer(train_app, name="train", rich_help_panel=PARTS)
 app.add_typer(dataset_app, name="dataset", rich_help_panel=PARTS)
 app.command(rich_help_panel=PARTS)(render)
+app.add_typer(cache_app, name="cache", rich_help_panel=PARTS)
 
 
 def overrides(model: str | None, settings: list[str] | None) -> list[str]:

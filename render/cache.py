@@ -15,6 +15,8 @@ from pathlib import Path
 import numpy as np
 
 from foundation.errors import InputError
+from render.cache_bound import Bound
+from render.cache_folder import SCRATCH, SUFFIX, lock_scratch, mark_used
 from render.picture import Picture
 from render.renderer import SceneRenderer
 from scenes.scene import Scene, scene_id
@@ -32,7 +34,7 @@ class CachedRenderer:
     """A renderer that first looks into a folder, by sha256 of the scene's id and the inner renderer's key.
 
     Files are written under another name, synced and renamed. A file that is cut, altered or misplaced is noticed by
-    its checksum and rendered again. Several programs may use one folder at once.
+    its checksum and rendered again. Several programs may use one folder at once. It keeps below a size (`Bound`).
     """
 
     def __init__(self, inner: SceneRenderer, folder: Path) -> None:
@@ -44,6 +46,7 @@ class CachedRenderer:
             raise InputError(
                 f"the picture cache {folder} cannot be made ({error}); name another folder"
             ) from error
+        self._bound = Bound(folder)
 
     @property
     def key(self) -> str:
@@ -72,12 +75,14 @@ class CachedRenderer:
 
     def path(self, name: str) -> Path:
         """Where the entry of this name lies."""
-        return self.folder / name[:2] / f"{name}.picture"
+        return self.folder / name[:2] / f"{name}{SUFFIX}"
 
     def _load(self, name: str, scene: Scene) -> Picture | None:
         path = self.path(name)
         try:
-            return decode(path.read_bytes(), name, scene_id(scene))
+            picture = decode(path.read_bytes(), name, scene_id(scene))
+            mark_used(path)
+            return picture
         except FileNotFoundError:
             return None
         except (OSError, ValueError) as error:
@@ -89,7 +94,9 @@ class CachedRenderer:
         path = self.path(name)
         try:
             path.parent.mkdir(exist_ok=True)
-            _write_atomically(path, encode(picture, name))
+            data = encode(picture, name)
+            _write_atomically(path, data)
+            self._bound.added(len(data))
         except OSError as error:
             log.warning("picture %s cannot be kept (%s)", path, error)
 
@@ -128,9 +135,10 @@ def _checksum(name: str, body: bytes) -> bytes:
 
 
 def _write_atomically(path: Path, data: bytes) -> None:
-    handle, temporary = tempfile.mkstemp(prefix=".tmp-", dir=path.parent)
+    handle, temporary = tempfile.mkstemp(prefix=SCRATCH, dir=path.parent)
     try:
         with os.fdopen(handle, "wb") as file:
+            lock_scratch(handle)
             file.write(data)
             file.flush()
             os.fsync(file.fileno())
