@@ -15,10 +15,10 @@ def show(name: str, value: float, unit: str) -> float:
 
 
 def show_spread(name: str, values: Sequence[float], unit: str) -> float:
-    """Print the least, the median (under the plain name) and the most of several seeds; gives the median back."""
+    """Print the least, the median (under the plain name) and the most; gives the median back."""
     show(f"{name}.min", min(values), unit)
     show(f"{name}.max", max(values), unit)
-    return show(name, median(values), f"{unit}, median of {len(values)} seeds")
+    return show(name, median(values), f"{unit}, median of {len(values)}")
 
 
 def note(text: str) -> None:

@@ -7,7 +7,7 @@ same, but not how many a draw needs.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -28,7 +28,7 @@ PAPER_S = {"mnist": 1.18, "fashion": 1.96}  # a sample on one GTX 1080 (Booth et
 LABELS = tuple("0123456789")
 OPTIONS = NutsOptions(warmup=80, path=30)
 UNSEEN = Evaluation(0.0, 0.0, np.zeros(len(LABELS)), None)  # chains weigh their starts themselves
-DRAWS = {1: 40, 4: 20, 16: 8}  # chains, and draws of each
+DRAWS = {1: 10, 4: 10, 16: 10}  # chains, and draws of each
 LANES = (1, 4, 16)
 SEEDS = 5
 LogProbs = Callable[[Tensor], Tensor]
@@ -46,34 +46,45 @@ def nuts(seeds: int = SEEDS) -> None:
     """CPU seconds and gradients a draw after warmup with 1, 4 and 16 chains, and 4 one by one; ms a gradient.
 
     What a draw takes depends on the step size that each chain has found, so each figure is the least, the median and
-    the most of several seeds; a seed has starts, warmup and draws of its own.
+    the most: of 16 chains a seed, of their 4 groups of 4, of the 16 together. Chains are independent, so each is what
+    another seed would have been for one chain.
     """
     torch.set_num_threads(1)
     for dataset, paper_s in PAPER_S.items():
         log_probs, labels = networks(dataset)
         density = Density(log_probs, high_confidence(labels, labels[1]))
-        costs = [costs_of_seed(density, seed) for seed in range(1, seeds + 1)]
-        for name in costs[0]:
-            of_seeds = [cost[name] for cost in costs]
-            show_spread(f"nuts.{dataset}.{name}", [cost.cpu_s for cost in of_seeds], "CPU s a draw")
-            show_spread(f"nuts.{dataset}.{name}.gradients", [cost.gradients for cost in of_seeds], "a draw")
-            each_ms = [1e3 * cost.cpu_s / cost.gradients for cost in of_seeds]
-            show_spread(f"nuts.{dataset}.{name}.gradient", each_ms, "CPU ms a gradient, all work of the draw")
-            ratios = [paper_s / cost.cpu_s for cost in of_seeds]
-            show_spread(f"nuts.{dataset}.{name}.ratio", ratios, "the paper's s over ours")
+        costs: dict[str, list[Cost]] = {}
+        for seed in range(1, seeds + 1):
+            for name, found in costs_of_seed(density, seed).items():
+                costs.setdefault(name, []).extend(found)
+        for name, of_groups in costs.items():
+            show_costs(f"nuts.{dataset}.{name}", of_groups, paper_s)
         for lane in LANES:
             show(f"nuts.{dataset}.density.{lane}", 1e3 * gradient_s(replace(density, lane=lane)), "CPU ms")
 
 
-def costs_of_seed(density: Density, seed: int) -> dict[str, Cost]:
-    """What a draw costs with each number of chains, from one warmup."""
+def show_costs(name: str, costs: Sequence[Cost], paper_s: float) -> None:
+    """Seconds and gradients a draw, their quotient, and how many times less than the paper's seconds that is."""
+    show_spread(name, [cost.cpu_s for cost in costs], "CPU s a draw")
+    show_spread(f"{name}.gradients", [cost.gradients for cost in costs], "a draw")
+    show_spread(
+        f"{name}.gradient", [1e3 * cost.cpu_s / cost.gradients for cost in costs], "CPU ms a gradient"
+    )
+    show_spread(f"{name}.ratio", [paper_s / cost.cpu_s for cost in costs], "the paper's s over ours")
+
+
+def costs_of_seed(density: Density, seed: int) -> dict[str, list[Cost]]:
+    """What a draw costs with each number of chains, for all groups of so many of one warmup."""
     warm = warmed_up(density, seed)
-    found = {
-        str(chains): cost_of_draws(density, replace(warm, points=warm.points[:chains]), draws)
-        for chains, draws in DRAWS.items()
-    }
-    four = replace(warm, points=warm.points[:4])
-    return found | {"4.one_by_one": cost_of_draws(replace(density, lane=1), four, DRAWS[4])}
+    found = {str(size): costs_of_groups(density, warm, size) for size in DRAWS}
+    return found | {"4.one_by_one": costs_of_groups(replace(density, lane=1), warm, 4)}
+
+
+def costs_of_groups(density: Density, warm: NutsCheckpoint, size: int) -> list[Cost]:
+    """One for each group of `size` of the chains."""
+    firsts = range(0, len(warm.points), size)
+    groups = [replace(warm, points=warm.points[first : first + size]) for first in firsts]
+    return [cost_of_draws(density, group, DRAWS[size]) for group in groups]
 
 
 def networks(dataset: str) -> tuple[LogProbs, tuple[str, ...]]:

@@ -1,6 +1,6 @@
 """`make bench`: every figure, one JSON object a line; give names to measure some: python -m benchmarks.run costs.
 
-`--seeds N` is for what depends on the luck of a seed (nuts): the median of N, with the least and the most.
+`--seeds N` is for what depends on the luck of a seed (nuts): medians over N, with the least and the most.
 """
 
 from __future__ import annotations
