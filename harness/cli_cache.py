@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from foundation.errors import InputError
+
 if TYPE_CHECKING:
     from render.cache_folder import Amount
 
@@ -23,6 +25,9 @@ def cache(context: typer.Context, as_json: AsJson = False) -> None:
     """Show the parts of the cache with their files and sizes."""
     if context.invoked_subcommand is None:
         _show_json() if as_json else _show()
+    elif as_json:
+        word = context.invoked_subcommand
+        raise InputError(f"--json before {word} does not apply; write trex cache {word} --json")
 
 
 @cache_app.command("prune")

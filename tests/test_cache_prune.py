@@ -172,6 +172,7 @@ def test_a_cache_stays_below_its_bound_and_keeps_what_was_used_last(
         (["prune", "--max-size", "10X"], "--max-size '10X' is no size"),
         (["prune", "--max-size", "-1"], "--max-size '-1' is no size"),
         (["prune", "--older-than", "soon"], "--older-than 'soon' is no age"),
+        (["--json", "prune"], "--json before prune does not apply"),
         (["prune", "--folder", "/none/at/all"], "/none/at/all is no folder"),
     ],
 )
