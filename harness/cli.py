@@ -84,11 +84,20 @@ def find(
 
 
 @app.command(rich_help_panel=SEARCH)
-def resume(run: RunPath, as_json: AsJson = False) -> None:
+def resume(
+    run: RunPath,
+    repair: Annotated[
+        bool,
+        typer.Option(
+            "--repair", help="Keep the draws before the first damaged one, and make the rest again."
+        ),
+    ] = False,
+    as_json: AsJson = False,
+) -> None:
     """Go on with a run that was stopped or killed, to the same draws as if it never had been."""
     from harness.cli_find import run_resume
 
-    run_resume(run, as_json)
+    run_resume(run, as_json, is_repaired=repair)
 
 
 @app.command(rich_help_panel=SEARCH)

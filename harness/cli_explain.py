@@ -134,7 +134,7 @@ def renew_report(run: Path) -> Path:
     from harness.run_folder import open_run
 
     with open_run(run, for_writing=True) as folder:
-        return conclude_run(folder, read_draws(folder.draws)).report
+        return conclude_run(folder, read_draws(folder.draws, folder.manifest)).report
 
 
 def _explain_picture(

@@ -118,7 +118,7 @@ def _names(paths: Sequence[Path]) -> list[str]:
 
 def _read(path: Path, name: str) -> Compared:
     with open_run(path, for_writing=False) as folder:
-        records = read_draws(folder.draws)
+        records = read_draws(folder.draws, folder.manifest)
         if not any(record.phase == "prior" for record in records):
             raise RunError(f"{path} has no draws yet; go on with it first: trex resume {path}")
         findings = find_out(folder.manifest, records)

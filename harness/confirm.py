@@ -137,7 +137,7 @@ def _check(folder: RunFolder, options: Options) -> tuple[RunFolder, Plan, tuple[
         raise InputError(
             f"{folder.path} was searched at preset {options.preset} already; give another with --preset"
         )
-    records = read_draws(folder.draws)
+    records = read_draws(folder.draws, folder.manifest)
     if not any(record.phase == PRIOR for record in records):
         raise RunError(f"{folder.path} has no draws yet; go on with it first: trex resume {folder.path}")
     found = tuple(one for one in find_out(manifest, records).found if one.record.picture)[: options.top]

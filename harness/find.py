@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from foundation.errors import InputError
+from harness.draw_log import check_draws
 from harness.engine import Engine, InProcess
 from harness.findings import Findings, find_out, to_json
 from harness.fingerprint import weights_fingerprint
@@ -66,10 +67,12 @@ def find(path: Path, overrides: Sequence[str], out: Path | None, progress: Progr
 
 
 def resume(path: Path, progress: Progress, tell: Tell) -> Done:
-    """Go on with a run where it was stopped; RunError where what it was made of is not what is here now."""
-    with open_run(path, for_writing=True) as folder, reopened(folder) as world:
-        tell(path)
-        return carry_out(InProcess(world, folder), folder, progress)
+    """Continue a run from its last draw; RunError if a draw is damaged, or if model or renderer have changed."""
+    with open_run(path, for_writing=True) as folder:
+        check_draws(folder.draws, folder.manifest)
+        with reopened(folder) as world:
+            tell(path)
+            return carry_out(InProcess(world, folder), folder, progress)
 
 
 def carry_out(engine: Engine, folder: RunFolder, progress: Progress) -> Done:
