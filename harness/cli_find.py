@@ -17,7 +17,6 @@ from harness.progress import Progress, Silent, Watch
 from harness.report import goal, headline, model_words
 from harness.run_folder import open_run
 from harness.stopping import say, stoppable
-from harness.wording import world_words
 
 FORMATS = ("html", "netcdf")
 NETCDF = "draws.nc"
@@ -124,7 +123,7 @@ def _show(done: Done, as_json: bool) -> None:
     manifest = done.manifest
     verb, answers = goal(manifest)
     typer.echo(
-        f"{model_words(manifest)} {verb} {' and '.join(answers)}; world: {world_words(manifest.query)}"
+        f"{model_words(manifest)} {verb} {' and '.join(answers)}; world: {manifest.kind.scope(manifest.query)}"
     )
     for number, found in enumerate(done.findings.found[:10], start=1):
         says = f"{found.answer} ({found.answers[0][1]:.3f})"

@@ -18,7 +18,6 @@ from harness.manifest import Manifest
 from harness.pages import page
 from harness.report import goal, model_words, picture_url
 from harness.run_folder import RunFolder, open_run
-from harness.wording import world_words
 from inference.paired import Paired, paired
 from inference.types import Draw
 
@@ -44,7 +43,7 @@ class Compared:
     def asked(self) -> str:
         """What for, in words."""
         verb, answers = goal(self.manifest)
-        return f"{verb} {' and '.join(answers)}; world of {world_words(self.manifest.query)}"
+        return f"{verb} {' and '.join(answers)}; world of {self.manifest.kind.scope(self.manifest.query)}"
 
     @property
     def renders_each(self) -> float | None:

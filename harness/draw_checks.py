@@ -85,9 +85,12 @@ class DrawChecks:
 
 
 def _scenes_of(manifest: Manifest | None) -> bool | None:
-    """Whether the draws are scenes; None if only a module of somebody's own could say so."""
-    name = manifest.query.generator.name if manifest else ""
-    return name == CLEVR if name in KINDS else None
+    """Whether the draws are scenes; None without a manifest."""
+    if manifest is None:
+        return None
+    if (name := manifest.query.generator.name) in KINDS:
+        return name == CLEVR
+    return manifest.facts.world is not None and manifest.facts.world.has_scenes
 
 
 def _check_invalid(record: Record) -> None:

@@ -25,7 +25,7 @@ from harness.run_folder import REPORT, RunFolder
 from harness.saliency_agreement import agreements
 from harness.sessions import read_sessions
 from harness.strips import Strip, strips
-from harness.wording import percent, world_words
+from harness.wording import percent
 from harness.world_kind import Noun, Table
 from inference.diagnostics import by_chain
 
@@ -97,7 +97,7 @@ def report_html(folder: RunFolder, findings: Findings, files: Mapping[str, str])
         "goal": goal(manifest),
         "reasons": SHOWN_REASONS,
         "model": model_words(manifest),
-        "world": world_words(manifest.query),
+        "world": manifest.kind.scope(manifest.query),
         "target": manifest.target.describe(),
         "target_answers": _target_answers(manifest),
         "plots": _plots(manifest, findings),
