@@ -12,7 +12,7 @@ from pathlib import Path
 
 STOPPED = 130  # the exit code of a command that SIGINT or SIGTERM has ended
 STOPS = ("SIGTERM", "SIGINT")
-LOOK_S = 0.01
+LOOK_S = 0.05
 LATE_S = 0.3  # a disturbance comes up to so late after the bytes that it waits for
 STARTUP_S = 8.0
 HUNG_S = 900.0  # on a machine that others use too
@@ -27,9 +27,10 @@ def start(words: list[str], log: Path) -> int:
         return pid
     code = 1
     try:
-        handle = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_APPEND)
+        handle = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o644)
         os.dup2(handle, 1)
         os.dup2(handle, 2)
+        sys.stdout = sys.stderr = os.fdopen(handle, "w", buffering=1)
         signal.signal(signal.SIGINT, signal.default_int_handler)  # a background shell has it ignored
         app(words)
     except SystemExit as error:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from foundation.errors import InputError, unknown
-from foundation.files import disk_error, write_atomic
+from foundation.files import disk_error, left_behind, write_atomic
 from harness.baseline import Baseline
 from harness.baseline_beside import put_beside
 from harness.baseline_count import AskedQuery, Looked, Tell, look, named_answers
@@ -84,8 +84,12 @@ def default_out(queries: Sequence[Path]) -> Path:
 
 def _check_place(place: Path) -> None:
     """A new or empty folder, or one that holds an earlier baseline, which is replaced."""
-    is_baseline = place.is_dir() and {path.name for path in place.iterdir()} <= {FILE, PAGE}
-    if not is_baseline:
+    cut = [*left_behind(place, FILE), *left_behind(place, PAGE)]
+    is_baseline = place.is_dir() and {*place.iterdir()} <= {place / FILE, place / PAGE, *cut}
+    if is_baseline:
+        for path in cut:
+            path.unlink(missing_ok=True)
+    else:
         check_out(place)
 
 

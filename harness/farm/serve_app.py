@@ -19,12 +19,11 @@ from starlette.exceptions import HTTPException
 from foundation.errors import TrexError
 from harness.farm.metrics import CONTENT_TYPE, metrics
 from harness.farm.overview import Overview, overview
-from harness.farm.serve_files import PICTURE_NAME, RUN_NAME, chunks, open_below
+from harness.farm.serve_files import PICTURE_NAME, chunks, open_below
 from harness.farm.serve_guard import COOKIE, LOGIN, REPORT_CSP, Access, Guard
 from harness.farm.serve_views import live_json, queue_page, run_page
 from harness.pages import TEMPLATES, page
-from harness.picture_files import DamagedPicture, read_kept
-from harness.run_folder import REPORT
+from harness.run_folder import PICTURES, REPORT
 
 STATIC = {"serve.css": "text/css", "serve.js": "text/javascript"}
 RENEW_S = 1.0  # between two looks at the runs folder, however many are watching
@@ -93,12 +92,7 @@ def _add_files(app: FastAPI, runs: Path) -> None:
     def picture(name: str, picture: str) -> Response:
         if not PICTURE_NAME.fullmatch(picture):
             raise HTTPException(404)
-        if not RUN_NAME.fullmatch(name) or (runs / name).is_symlink():
-            raise HTTPException(404)
-        try:
-            return Response(read_kept(runs / name, picture.removesuffix(".png")).png, media_type="image/png")
-        except DamagedPicture as error:
-            raise HTTPException(404) from error
+        return _file(runs, "image/png", {}, name, PICTURES, picture)
 
     @app.get("/static/{name}")
     def static(name: str) -> Response:
