@@ -2,7 +2,7 @@
 
 Every file that somebody else may have made is read through `read_bytes` or `read_text`: it must be a regular file
 (no FIFO, device or folder, which could block or never end), it must not be larger than the caller allows, and, in
-folders whose content belongs together, it must not be a symbolic link.
+folders whose content belongs together, it must not be a symbolic link, nor lie below one (`inside`).
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from __future__ import annotations
 import errno
 import os
 import stat
+from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 
@@ -30,10 +31,14 @@ def read_bytes(
     limit: int = DATA_LIMIT,
     follow_links: bool = True,
     error: type[TrexError] = InputError,
+    inside: Path | None = None,
 ) -> bytes:
-    """The bytes of a regular file of at most `limit` bytes; `error` says what is wrong with any other."""
+    """The bytes of a regular file of at most `limit` bytes; `error` says what is wrong with any other.
+
+    If the file is to lie `inside` a folder, no name of its path below that folder may be a symbolic link.
+    """
     try:
-        handle = _open(path, follow_links)
+        handle = _open(path, follow_links, inside)
         with os.fdopen(handle, "rb") as stream:
             _check(path, os.fstat(handle), limit, error)
             data = stream.read(limit + 1)
@@ -52,9 +57,13 @@ def read_text(
     limit: int = TEXT_LIMIT,
     follow_links: bool = True,
     error: type[TrexError] = InputError,
+    inside: Path | None = None,
 ) -> str:
-    """The text of a regular UTF-8 file of at most `limit` bytes; `error` says what is wrong with any other."""
-    data = read_bytes(path, limit=limit, follow_links=follow_links, error=error)
+    """The text of a regular UTF-8 file of at most `limit` bytes; `error` says what is wrong with any other.
+
+    For `inside` see `read_bytes`.
+    """
+    data = read_bytes(path, limit=limit, follow_links=follow_links, error=error, inside=inside)
     try:
         return data.decode("utf-8")
     except UnicodeDecodeError as problem:
@@ -117,19 +126,65 @@ def _runs(number: str) -> bool:
 
 def disk_error(error: OSError, path: Path) -> RunError:
     """The RunError for a failed write."""
+    folder = path.parent if path.suffix else path
+    run = next((place for place in (folder, *folder.parents) if (place / "run.json").exists()), None)
     if error.errno in (errno.ENOSPC, errno.EDQUOT):
-        folder = path.parent if path.suffix else path
-        run = next((place for place in (folder, *folder.parents) if (place / "run.json").exists()), folder)
         return DiskFullError(
             f"no space left on the disk of {path}; all draws written before are kept; "
-            f"free some space, then: trex resume {run}"
+            f"free some space, then: trex resume {run or folder}"
         )
-    return RunError(f"cannot write {path}: {error.strerror}; give another place with --out")
+    if run is not None:
+        return RunError(
+            f"cannot write {path}: {_reason(error)}; make {run} writable and give the command again"
+        )
+    return RunError(f"cannot write {path}: {_reason(error)}; give another place with --out")
 
 
-def _open(path: Path, follow_links: bool) -> int:
+def open_inside(folder: Path, names: Sequence[str], flags: int = os.O_RDONLY) -> int:
+    """The descriptor of folder/name/.../name; OSError (ELOOP) if any of these names is a symbolic link."""
+    at = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        for name in names[:-1]:
+            inner = _open_folder(at, name)
+            os.close(at)
+            at = inner
+        return os.open(names[-1], flags | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, 0o644, dir_fd=at)
+    finally:
+        os.close(at)
+
+
+def refuse_links(folder: Path, error: type[TrexError] = RunError) -> None:
+    """`error` names a symbolic link anywhere inside a folder; the folder itself may be reached through one."""
+    waiting = [str(folder)]
+    while waiting:
+        try:
+            with os.scandir(waiting.pop()) as items:
+                entries = list(items)
+        except OSError:
+            continue  # whoever reads there says why it is not possible
+        for entry in entries:
+            if entry.is_symlink():
+                raise error(
+                    f"{_shown(Path(entry.path))} is a symbolic link, and {_shown(folder)} may hold none, since they "
+                    "can lead to any file; delete it, or put there what it points to"
+                )
+        waiting += [entry.path for entry in entries if entry.is_dir(follow_symlinks=False)]
+
+
+def _open(path: Path, follow_links: bool, inside: Path | None) -> int:
+    if inside is not None:
+        return open_inside(inside, path.relative_to(inside).parts)
     flags = os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK | (0 if follow_links else os.O_NOFOLLOW)
     return os.open(path, flags)
+
+
+def _open_folder(at: int, name: str) -> int:
+    try:
+        return os.open(name, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=at)
+    except NotADirectoryError as problem:
+        if stat.S_ISLNK(os.stat(name, dir_fd=at, follow_symlinks=False).st_mode):
+            raise OSError(errno.ELOOP, os.strerror(errno.ELOOP), name) from problem
+        raise
 
 
 def _check(path: Path, found: os.stat_result, limit: int, error: type[TrexError]) -> None:

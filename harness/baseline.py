@@ -8,7 +8,6 @@ from dataclasses import dataclass
 
 from harness.findings import NO_ANSWER, Findings
 from harness.manifest import Manifest
-from harness.wording import world_words
 from inference.importance import Interval, clopper_pearson
 
 
@@ -135,7 +134,7 @@ class Baseline:
             ("question", manifest.facts.question, self.question),
             ("target", manifest.target.describe(), self.target),
             ("model", manifest.made.model, self.model_hash),
-            ("world", world_words(manifest.query), self.world),
+            ("world", manifest.kind.scope(manifest.query), self.world),
         )
         return tuple(f"its {what} is {run!r}, here {here!r}" for what, run, here in pairs if run != here)
 

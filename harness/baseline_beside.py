@@ -23,7 +23,7 @@ def put_beside(asked: Sequence[Baseline], runs: Sequence[Path]) -> list[Baseline
 def _row(path: Path, asked: Sequence[Baseline]) -> tuple[list[int], BesideRun]:
     """Which queries a run fits, and its figures."""
     with open_run(path, for_writing=False) as folder:
-        records, manifest = read_draws(folder.draws), folder.manifest
+        records, manifest = read_draws(folder.draws, folder.manifest), folder.manifest
     fits = [k for k, one in enumerate(asked) if not one.differences(manifest)]
     if not fits:
         nearest = min((one.differences(manifest) for one in asked), key=len)

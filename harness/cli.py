@@ -22,6 +22,7 @@ from harness.cli_render import render
 from harness.farm.cli_queue import queue_app
 from harness.farm.cli_watch import serve, top
 from harness.farm.cli_work import work
+from harness.trust_option import Trust, trust_runs
 
 app = typer.Typer(
     cls=Guarded,
@@ -84,11 +85,23 @@ def find(
 
 
 @app.command(rich_help_panel=SEARCH)
-def resume(run: RunPath, as_json: AsJson = False) -> None:
+def resume(
+    run: RunPath,
+    repair: Annotated[
+        bool,
+        typer.Option(
+            "--repair", help="Keep the draws before the first damaged one, and make the rest again."
+        ),
+    ] = False,
+    trust: Trust = False,
+    as_json: AsJson = False,
+) -> None:
     """Go on with a run that was stopped or killed, to the same draws as if it never had been."""
     from harness.cli_find import run_resume
 
-    run_resume(run, as_json)
+    if trust:
+        trust_runs([run])
+    run_resume(run, as_json, is_repaired=repair)
 
 
 @app.command(rich_help_panel=SEARCH)

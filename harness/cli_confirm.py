@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from harness.cli_errors import STOPPED
+from harness.trust_option import Trust, trust_runs
 
 if TYPE_CHECKING:
     from harness.confirmation import Confirmation, Confirmed
@@ -30,6 +31,7 @@ def confirm(
     ] = "clevr",
     top: Annotated[int, typer.Option(help="How many found scenes of each run, most confident first.")] = 20,
     device: Annotated[str, typer.Option(help="auto, cpu, cuda, optix, hip, oneapi or metal.")] = "auto",
+    trust: Trust = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object, for machines.")] = False,
 ) -> None:
     """Render the found scenes again at another preset, ask again, and say how many stay what they were.
@@ -41,6 +43,8 @@ def confirm(
     from harness.confirm import Options
     from harness.confirm import confirm as confirm_runs
 
+    if trust:
+        trust_runs(runs)
     try:
         made = confirm_runs(runs, Options(preset, top, device), Lines(is_shown=not as_json))
     except KeyboardInterrupt:

@@ -14,6 +14,7 @@ import typer
 from foundation.errors import InputError
 from harness.cli_errors import OURS, STOPPED
 from harness.cli_options import refuse
+from harness.trust_option import Trust, trust_runs
 
 if TYPE_CHECKING:
     from rich.progress import Progress
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
 OF_PICTURES = ("image", "question", "model", "preset", "out")
 OF_RUNS = (
     "run", "top", "edits", "flip_depth", "flip_renders", "nuisances", "every_object", "saliency", "processes",
+    "trust",
 )  # fmt: skip
 SHOWN_EDITS = 5  # with the greatest effects
 
@@ -79,6 +81,7 @@ def explain(
         str, typer.Option(help="With --dataset: how its scene is rendered again.")
     ] = "reference",
     out: Annotated[Path | None, typer.Option(help="With --dataset: the folder to write to.")] = None,
+    trust: Trust = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object, for machines.")] = False,
 ) -> None:
     """Say which object is to blame in each found scene: each is left out in turn and the scene rendered again.
@@ -101,6 +104,8 @@ def explain(
     from harness.explain_scene import Options
 
     options = Options(top, edits, flip_depth, flip_renders, nuisances, every_object, saliency)
+    if trust:
+        trust_runs([run])
     try:
         with Bar(is_shown=not as_json) as bar:
             done = explain_run(run, options, bar, processes)
@@ -134,7 +139,7 @@ def renew_report(run: Path) -> Path:
     from harness.run_folder import open_run
 
     with open_run(run, for_writing=True) as folder:
-        return conclude_run(folder, read_draws(folder.draws)).report
+        return conclude_run(folder, read_draws(folder.draws, folder.manifest)).report
 
 
 def _explain_picture(

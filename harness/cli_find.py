@@ -11,13 +11,12 @@ import typer
 from foundation.errors import InputError, RunError, unknown
 from foundation.files import write_atomic
 from harness.beside import keep_baseline
-from harness.draw_log import read_draws
+from harness.draw_log import read_draws, repair
 from harness.find import FINDINGS, Done, check, conclude_run, find, resume
 from harness.progress import Progress, Silent, Watch
 from harness.report import goal, headline, model_words
 from harness.run_folder import open_run
 from harness.stopping import say, stoppable
-from harness.wording import world_words
 
 FORMATS = ("html", "netcdf")
 NETCDF = "draws.nc"
@@ -37,8 +36,15 @@ def run_find(query: Path, overrides: Sequence[str], out: Path | None, as_json: b
     _show(done, as_json)
 
 
-def run_resume(run: Path, as_json: bool) -> None:
+def run_resume(run: Path, as_json: bool, *, is_repaired: bool) -> None:
     """`trex resume`."""
+    if is_repaired:
+        with open_run(run, for_writing=True) as folder:
+            repaired = repair(folder.draws, folder.manifest)
+        if repaired is None:
+            say("no draw is damaged, nothing to repair")
+        else:
+            say(f"{repaired[1]} draws are sound and kept; the damaged file is now {repaired[0]}")
     with stoppable(lambda: _last_words([run])):
         done = _watched(
             as_json, lambda progress: resume(run, progress, lambda folder: say(f"writing to {folder}"))
@@ -83,7 +89,7 @@ def run_report(runs: Sequence[Path], form: str, out: Path | None, baseline: Path
 
 def _report_one(run: Path, form: str, out: Path | None, baseline: Path | None) -> None:
     with open_run(run, for_writing=baseline is not None) as folder:
-        records = read_draws(folder.draws)
+        records = read_draws(folder.draws, folder.manifest)
         if not any(record.phase == "prior" for record in records):
             raise RunError(f"{run} has no draws yet; go on with it first: trex resume {run}")
         if baseline is not None:
@@ -117,7 +123,7 @@ def _show(done: Done, as_json: bool) -> None:
     manifest = done.manifest
     verb, answers = goal(manifest)
     typer.echo(
-        f"{model_words(manifest)} {verb} {' and '.join(answers)}; world: {world_words(manifest.query)}"
+        f"{model_words(manifest)} {verb} {' and '.join(answers)}; world: {manifest.kind.scope(manifest.query)}"
     )
     for number, found in enumerate(done.findings.found[:10], start=1):
         says = f"{found.answer} ({found.answers[0][1]:.3f})"

@@ -18,7 +18,6 @@ from harness.manifest import Manifest
 from harness.pages import page
 from harness.report import goal, model_words, picture_url
 from harness.run_folder import RunFolder, open_run
-from harness.wording import world_words
 from inference.paired import Paired, paired
 from inference.types import Draw
 
@@ -44,7 +43,7 @@ class Compared:
     def asked(self) -> str:
         """What for, in words."""
         verb, answers = goal(self.manifest)
-        return f"{verb} {' and '.join(answers)}; world of {world_words(self.manifest.query)}"
+        return f"{verb} {' and '.join(answers)}; world of {self.manifest.kind.scope(self.manifest.query)}"
 
     @property
     def renders_each(self) -> float | None:
@@ -118,7 +117,7 @@ def _names(paths: Sequence[Path]) -> list[str]:
 
 def _read(path: Path, name: str) -> Compared:
     with open_run(path, for_writing=False) as folder:
-        records = read_draws(folder.draws)
+        records = read_draws(folder.draws, folder.manifest)
         if not any(record.phase == "prior" for record in records):
             raise RunError(f"{path} has no draws yet; go on with it first: trex resume {path}")
         findings = find_out(folder.manifest, records)

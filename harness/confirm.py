@@ -25,6 +25,7 @@ from harness.draw_log import read_draws
 from harness.findings import FoundScene, find_out
 from harness.fingerprint import model_fingerprint
 from harness.kept_pictures import read_picture
+from harness.made_here import check_made_here
 from harness.manifest import differences
 from harness.query import RenderSection
 from harness.records import PRIOR
@@ -137,7 +138,7 @@ def _check(folder: RunFolder, options: Options) -> tuple[RunFolder, Plan, tuple[
         raise InputError(
             f"{folder.path} was searched at preset {options.preset} already; give another with --preset"
         )
-    records = read_draws(folder.draws)
+    records = read_draws(folder.draws, folder.manifest)
     if not any(record.phase == PRIOR for record in records):
         raise RunError(f"{folder.path} has no draws yet; go on with it first: trex resume {folder.path}")
     found = tuple(one for one in find_out(manifest, records).found if one.record.picture)[: options.top]
@@ -145,6 +146,7 @@ def _check(folder: RunFolder, options: Options) -> tuple[RunFolder, Plan, tuple[
         raise RunError(f"{folder.path} has found no scene, so there is none to confirm; search on (trex resume "
                        f"{folder.path}) or search for something else")  # fmt: skip
     check_free(folder.path)
+    check_made_here(folder.path, manifest.query)
     plan = make_plan(manifest.query, Path(manifest.folder))
     _check_model(folder, plan)
     for one in found:

@@ -171,7 +171,7 @@ def read_cell(cell: Cell, place: Path) -> CellResult:
     """What the finished run of a cell says."""
     with open_run(place, for_writing=False) as folder:
         manifest = folder.manifest
-        findings = find_out(manifest, read_draws(folder.draws))
+        findings = find_out(manifest, read_draws(folder.draws, folder.manifest))
         draws, log_weights, is_weighted = _level_set(findings)
         probs = _probs(manifest, draws)
         return CellResult(

@@ -86,7 +86,7 @@ def _make(
 
 
 def _found(folder: RunFolder, top: int) -> Sequence[FoundScene]:
-    records = read_draws(folder.draws)
+    records = read_draws(folder.draws, folder.manifest)
     if not any(record.phase == PRIOR for record in records):
         raise RunError(f"{folder.path} has no draws yet; go on with it first: trex resume {folder.path}")
     found = [scene for scene in find_out(folder.manifest, records).found if scene.record.picture][:top]

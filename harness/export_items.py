@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
@@ -15,6 +14,7 @@ from harness.explanation import Effect, Explanation, read_explanations
 from harness.findings import NO_ANSWER, find_out
 from harness.kept_pictures import read_picture
 from harness.manifest import Manifest
+from harness.picture_files import mask_file, read_kept
 from harness.records import PRIOR
 from harness.run_folder import RunFolder, check_scenes
 from harness.scene_scores import apply_all
@@ -73,20 +73,14 @@ class Exported:
 
     def picture(self, item: ExportItem) -> tuple[bytes, bytes]:
         """The PNGs of picture and mask, checked against their hash; RunError where they are missing or altered."""
-        path = self.folder.picture_path(item.picture)
-        if content_hash(*read_picture(self.folder, item.picture)) != item.picture:
-            raise RunError(f"{path} or its mask is not what the run has kept; bring it back")
-        return path.read_bytes(), path.with_name(f"{item.picture}.mask.png").read_bytes()
+        kept = read_kept(self.folder.path, item.picture)
+        if kept.mask_png is None:
+            raise RunError(f"{mask_file(self.folder.path, item.picture)} is missing; bring it back")
+        return kept.png, kept.mask_png
 
     def mask(self, item: ExportItem) -> Bytes:
         """(H, W), 0 background, i + 1 object i."""
         return read_picture(self.folder, item.picture)[1]
-
-
-def content_hash(pixels: Bytes, mask: Bytes) -> str:
-    """The name under which a run keeps a picture, see RunFolder.save_picture."""
-    content = repr(pixels.shape).encode() + pixels.tobytes() + mask.tobytes()
-    return hashlib.sha256(content).hexdigest()[:32]
 
 
 def read_items(folder: RunFolder, edits: bool | None) -> Exported:
@@ -95,7 +89,7 @@ def read_items(folder: RunFolder, edits: bool | None) -> Exported:
     RunError where nothing was found, or where edited scenes are asked for and there are none.
     """
     check_scenes(folder)
-    manifest, records = folder.manifest, read_draws(folder.draws)
+    manifest, records = folder.manifest, read_draws(folder.draws, folder.manifest)
     if not any(record.phase == PRIOR for record in records):
         raise RunError(f"{folder.path} has no draws yet; go on with it first: trex resume {folder.path}")
     found = find_out(manifest, records).found

@@ -9,11 +9,14 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from foundation.errors import InputError
+from harness.draw_log import check_draws
 from harness.engine import Engine, InProcess
 from harness.findings import Findings, find_out, to_json
 from harness.fingerprint import weights_fingerprint
 from harness.journal import Journal
-from harness.manifest import Facts, Manifest, versions
+from harness.kinds import KINDS
+from harness.made_here import keep_record
+from harness.manifest import Facts, Manifest, WorldFacts, versions
 from harness.progress import Progress
 from harness.query import ProgramStep
 from harness.query_file import parse_query, read_text
@@ -59,6 +62,7 @@ def find(path: Path, overrides: Sequence[str], out: Path | None, progress: Progr
     world = open_world(plan)
     try:
         with create(place, text, manifest_of(world, path, overrides)) as folder:
+            keep_record(place, plan.query)
             tell(place)
             return _begin(world, folder, progress)
     finally:
@@ -66,10 +70,12 @@ def find(path: Path, overrides: Sequence[str], out: Path | None, progress: Progr
 
 
 def resume(path: Path, progress: Progress, tell: Tell) -> Done:
-    """Go on with a run where it was stopped; RunError where what it was made of is not what is here now."""
-    with open_run(path, for_writing=True) as folder, reopened(folder) as world:
-        tell(path)
-        return carry_out(InProcess(world, folder), folder, progress)
+    """Continue a run from its last draw; RunError if a draw is damaged, or if model or renderer have changed."""
+    with open_run(path, for_writing=True) as folder:
+        check_draws(folder.draws, folder.manifest)
+        with reopened(folder) as world:
+            tell(path)
+            return carry_out(InProcess(world, folder), folder, progress)
 
 
 def carry_out(engine: Engine, folder: RunFolder, progress: Progress) -> Done:
@@ -109,6 +115,7 @@ def manifest_of(world: World, path: Path, overrides: Sequence[str]) -> Manifest:
         cards=plan.cards,
         size=world.size,
         trained_on=plan.trained_on,
+        world=_world_facts(plan),
         weights=weights_fingerprint(plan.model_name, plan.bound),
     )
     return Manifest(
@@ -119,6 +126,16 @@ def manifest_of(world: World, path: Path, overrides: Sequence[str]) -> Manifest:
         facts=facts,
         made=world.made,
         versions=versions(),
+    )
+
+
+def _world_facts(plan: Plan) -> WorldFacts | None:
+    """What reading needs of a world of somebody's own."""
+    kind = plan.kind
+    if plan.query.generator.name in KINDS:
+        return None
+    return WorldFacts(
+        one=kind.noun.one, many=kind.noun.many, scope=kind.scope(plan.query), has_scenes=kind.has_scenes
     )
 
 

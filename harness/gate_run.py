@@ -73,7 +73,7 @@ def _answer(model: ClevrModel, path: Path, asked: AskedFolder, tell: Tell) -> li
                 answers = known.get(key)
                 if answers is None or len(answers) != len(picture.asked):
                     answers = ask(model, pixels, picture.asked)
-                    log.write(json.dumps([key, answers]).encode() + b"\n")
+                    log.write(json.dumps([key, answers, _check(key, answers)]).encode() + b"\n")
                 rows.append(Answered(picture, answers, key))
                 tell(len(rows), len(asked.pictures))
     except OSError as error:
@@ -130,11 +130,17 @@ def _read(path: Path) -> dict[str, tuple[str, ...]]:
 def _entries(lines: Sequence[bytes]) -> Iterator[tuple[str, tuple[str, ...]]]:
     for line in lines:
         try:
-            key, answers = json.loads(line)
-        except (ValueError, TypeError):
+            key, answers, check = json.loads(line)
+        except (ValueError, TypeError, RecursionError):
             continue
-        if isinstance(key, str) and isinstance(answers, list) and all(isinstance(a, str) for a in answers):
+        is_text = isinstance(key, str) and isinstance(answers, list)
+        if is_text and all(isinstance(a, str) for a in answers) and check == _check(key, answers):
             yield key, tuple(answers)
+
+
+def _check(key: str, answers: Sequence[str]) -> str:
+    """A checksum of a line, so that a changed answer is asked for again."""
+    return hashlib.sha256(json.dumps([key, list(answers)]).encode()).hexdigest()[:16]
 
 
 def _gate(

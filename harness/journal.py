@@ -16,8 +16,8 @@ class Journal:
 
     def __init__(self, folder: RunFolder) -> None:
         self._folder = folder
+        self.records = read_draws(folder.draws, folder.manifest)
         self._log = DrawLog(folder.draws)
-        self.records = read_draws(folder.draws)
         self._known: dict[Key, Record] = {record.key: record for record in self.records}
         self.renders = 0  # made since this process began
 

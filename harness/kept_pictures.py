@@ -6,9 +6,9 @@ from typing import cast
 
 import numpy as np
 from numpy.typing import NDArray
-from PIL import Image
 
 from foundation.errors import RunError
+from harness.picture_files import DamagedPicture, read_kept
 from harness.run_folder import RunFolder
 from inference.types import Picture
 from render.picture import Bytes
@@ -30,32 +30,23 @@ def as_bytes(pixels: Bytes | NDArray[np.float32]) -> Bytes:
 
 
 def read_picture(folder: RunFolder, name: str, size: tuple[int, int] | None = None) -> tuple[Bytes, Bytes]:
-    """Pixels (H, W, 3) and mask (H, W) of a kept picture; RunError where it is missing or damaged.
+    """Pixels (H, W, 3) and mask (H, W) of a kept picture of a scene; RunError if it is missing or damaged.
 
     `size` is its width and height, the run's own if not given.
     """
     path = folder.picture_path(name)
     try:
-        pixels, mask = _read(folder, f"{name}.png"), _read(folder, f"{name}.mask.png")
-    except (OSError, ValueError, SyntaxError, Image.DecompressionBombError) as error:
+        kept = read_kept(folder.path, name)
+    except DamagedPicture as error:
         raise RunError(
             f"picture {path} or its mask is missing or damaged ({error}); delete {folder.path}/explanations and "
             "confirmations, and make them again"
         ) from error
     width, height = size or folder.manifest.facts.size
-    if (pixels.shape, mask.shape) != ((height, width, 3), (height, width)) or not _are_bytes(pixels, mask):
+    if kept.mask is None or (kept.pixels.shape, kept.mask.shape) != ((height, width, 3), (height, width)):
+        shape = "no mask" if kept.mask is None else f"a mask {kept.mask.shape}"
         raise RunError(
-            f"picture {path} is {pixels.shape} with a mask {mask.shape}, it should be {(height, width, 3)}; "
+            f"picture {path} is {kept.pixels.shape} with {shape}, it should be {(height, width, 3)}; "
             "it has been changed"
         )
-    return pixels, mask
-
-
-def _are_bytes(*arrays: Bytes) -> bool:
-    return all(array.dtype == np.uint8 for array in arrays)
-
-
-def _read(folder: RunFolder, file: str) -> Bytes:
-    with Image.open(folder.picture_path("x").with_name(file)) as image:
-        found: Bytes = np.asarray(image)
-        return found
+    return kept.pixels, kept.mask

@@ -20,6 +20,7 @@ KINDS: Mapping[str, str] = {  # the module whose function `kind` makes it
     "fashion-vae": "harness.digit_kind",
     "fashion-gan": "harness.digit_kind",
 }
+LOADED: dict[str, WorldKind] = {}  # of somebody's own, loaded in this process to carry a query out
 OWN = "'package.module:callable' for one of your own (docs/DIGITS.md)"
 
 
@@ -46,4 +47,5 @@ def _own(name: str, module: str, attribute: str) -> WorldKind:
         raise InputError(f"generator {name!r} fails: {type(error).__name__}: {error}") from error
     if not all(hasattr(kind, part) for part in ("name", "plan", "open")):
         raise InputError(f"generator {name!r} gives a {type(kind).__name__}, no kind of world; see {OWN}")
-    return cast("WorldKind", kind)
+    LOADED[name] = cast("WorldKind", kind)
+    return LOADED[name]

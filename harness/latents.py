@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import cast
 
 import numpy as np
 
-from foundation.errors import InputError
+from foundation.json_fields import finite, listed
 from inference.types import Floats
 from scenes.scene import Scene, scene_from_dict, scene_to_dict
 
@@ -47,7 +46,4 @@ def from_fields(fields: Mapping[str, object]) -> Kept:
     """The latent that a line holds; InputError or KeyError where it holds none."""
     if VECTOR not in fields:
         return scene_from_dict(fields[SCENE])
-    numbers = fields[VECTOR]
-    if not isinstance(numbers, list) or not all(isinstance(n, int | float) for n in numbers):
-        raise InputError(f"{VECTOR} = {numbers!r} is no list of numbers")
-    return tuple(float(n) for n in cast(list[float], numbers))
+    return tuple(finite(number, VECTOR) for number in listed(fields[VECTOR], VECTOR))

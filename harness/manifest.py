@@ -15,7 +15,7 @@ from pydantic import Field, ValidationError
 from foundation.errors import RunError
 from harness.aim import make_target
 from harness.asked import Asked
-from harness.kinds import kind_named
+from harness.kinds import KINDS, LOADED, kind_named
 from harness.query import ProgramStep, Query, Section
 from harness.world_kind import WorldKind
 from inference.targets import GaussianTarget
@@ -39,6 +39,15 @@ class Made(Section):
     shapes: dict[str, str] = Field(default_factory=dict)
 
 
+class WorldFacts(Section):
+    """What a world of somebody's own says of itself, so that its runs can be read without its code."""
+
+    one: str  # what a latent is called once it is rendered
+    many: str
+    scope: str
+    has_scenes: bool
+
+
 class Facts(Section):
     """What the query was understood to mean: enough to read the draws without model or renderer."""
 
@@ -50,6 +59,7 @@ class Facts(Section):
     cards: tuple[ShapeCard, ...]  # of the shapes in a scene; none in other worlds
     size: tuple[int, int]  # width and height of the pictures in pixels
     trained_on: tuple[str, ...] = ()  # the classes that a decoder has seen
+    world: WorldFacts | None = None  # of a world of somebody's own
     weights: str = ""  # fingerprint of the model whatever it is asked, "" in runs that did not record it
 
 
@@ -75,8 +85,11 @@ class Manifest(Section):
 
     @property
     def kind(self) -> WorldKind:
-        """The kind of world that was searched."""
-        return kind_named(self.query.generator.name)
+        """The kind of world that was searched; no code of somebody's own is loaded for it."""
+        from harness.recorded_kind import recorded_kind
+
+        name = self.query.generator.name
+        return kind_named(name) if name in KINDS else LOADED.get(name) or recorded_kind(self)
 
     @property
     def asked(self) -> Asked:

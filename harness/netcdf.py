@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import warnings
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 
 import numpy as np
@@ -35,10 +37,23 @@ def write_netcdf(manifest: Manifest, records: Sequence[Record], path: Path) -> N
         coords={"answer": list(manifest.facts.labels)},
         attrs=_attributes(manifest, findings),
     )
+    _write_whole(data, path)
+
+
+def _write_whole(data: arviz.InferenceData, path: Path) -> None:
+    """The file is there whole or not at all; one that was there before stays until then."""
+    scratch = path.with_name(f".{path.name}.{os.getpid()}.tmp")
     try:
-        data.to_netcdf(str(path))
-    except OSError as error:
-        raise RunError(f"cannot write {path}: {error}; give another --out") from error
+        data.to_netcdf(str(scratch))
+        scratch.replace(path)
+    except (OSError, RuntimeError) as error:  # HDF5 reports a full disk as a RuntimeError
+        words = str(error).splitlines()[0] if str(error) else type(error).__name__
+        raise RunError(
+            f"cannot write {path}: {words}; free some space on its disk, or give another place with --out"
+        ) from error
+    finally:
+        with suppress(OSError):
+            scratch.unlink()
 
 
 def _attributes(manifest: Manifest, findings: Findings) -> dict[str, str]:

@@ -6,9 +6,10 @@ import json
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import cast
 
 from foundation.errors import InputError, RunError
+from foundation.json_fields import finite, listed, mapping, short, text, whole
+from foundation.parse import parse_json
 from harness.latents import Kept, from_fields, scene_of, to_fields
 from inference.rng import RngState
 from scenes.scene import Scene
@@ -83,25 +84,28 @@ def to_line(record: Record) -> str:
 
 
 def from_line(line: str) -> Record:
-    """The record on a line; RunError where the line is another thing."""
+    """The record on a line, every field of its type; RunError if the line is another thing."""
     try:
-        fields = cast(dict[str, object], json.loads(line))
+        fields = mapping(parse_json(line, "the line"), "the line")
         return Record(
-            phase=str(fields["phase"]),
-            chain=cast(int, fields["chain"]),
-            index=cast(int, fields["index"]),
+            phase=text(fields["phase"], "phase"),
+            chain=whole(fields["chain"], "chain"),
+            index=whole(fields["index"], "index"),
             z=from_fields(fields),
-            is_accepted=cast(bool, fields["accepted"]),
-            log_prior=_in(fields["log_prior"]),
-            log_weight=_in(fields["log_weight"]),
-            log_accept_ratio=_in(fields["log_accept_ratio"]),
-            log_probs=tuple(_in(value) for value in cast(list[object], fields["log_probs"])),
-            visible=tuple(cast(list[int], fields["visible"])),
-            picture=str(fields["picture"]),
-            rng=cast(RngState, fields["rng"]),
-            figures=cast(Mapping[str, float], fields.get("figures", {})),
+            is_accepted=_flag(fields["accepted"]),
+            log_prior=_in(fields["log_prior"], "log_prior"),
+            log_weight=_in(fields["log_weight"], "log_weight"),
+            log_accept_ratio=_in(fields["log_accept_ratio"], "log_accept_ratio"),
+            log_probs=tuple(_in(value, "log_probs") for value in listed(fields["log_probs"], "log_probs")),
+            visible=tuple(_count(value) for value in listed(fields["visible"], "visible")),
+            picture=text(fields["picture"], "picture"),
+            rng=mapping(fields["rng"], "rng"),
+            figures={
+                name: finite(value, name)
+                for name, value in mapping(fields.get("figures", {}), "figures").items()
+            },
         )
-    except (ValueError, KeyError, TypeError, InputError) as error:
+    except (ValueError, KeyError, TypeError, OverflowError, InputError) as error:
         raise RunError(f"not a draw: {line[:80]!r} ({type(error).__name__}: {error})") from error
 
 
@@ -113,5 +117,21 @@ def _out(value: float) -> float | str | None:
     return value
 
 
-def _in(value: object) -> float:
-    return -math.inf if value is None else float(cast(float | str, value))
+def _in(value: object, where: str) -> float:
+    """A number; null is -inf, "inf" is inf."""
+    if value is None:
+        return -math.inf
+    return math.inf if value == "inf" else finite(value, where)
+
+
+def _flag(value: object) -> bool:
+    if not isinstance(value, bool):
+        raise InputError(f"accepted is {short(value)}; expected true or false")
+    return value
+
+
+def _count(value: object) -> int:
+    count = whole(value, "visible")
+    if count < 0:
+        raise InputError(f"visible is {count}; pixels are not negative")
+    return count

@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from foundation.errors import RunError
+from harness.made_here import check_made_here
 from harness.manifest import differences
 from harness.run_folder import RunFolder
 from harness.wiring import World, make_plan, open_world
@@ -19,6 +20,7 @@ def reopened(folder: RunFolder, processes: int | None = None) -> Iterator[World]
     `processes` that render replace the run's own: no picture depends on their number.
     """
     manifest, query = folder.manifest, folder.manifest.query
+    check_made_here(folder.path, query)
     if processes is not None:
         render = query.render.model_copy(update={"processes": processes})
         query = query.model_copy(update={"render": render})

@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
+import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,11 +20,12 @@ from harness.gate import gate_words
 from harness.latents import live
 from harness.manifest import Manifest
 from harness.pages import TEMPLATES, page
+from harness.picture_files import read_kept
 from harness.run_folder import REPORT, RunFolder
 from harness.saliency_agreement import agreements
 from harness.sessions import read_sessions
 from harness.strips import Strip, strips
-from harness.wording import percent, world_words
+from harness.wording import percent
 from harness.world_kind import Noun, Table
 from inference.diagnostics import by_chain
 
@@ -95,7 +97,7 @@ def report_html(folder: RunFolder, findings: Findings, files: Mapping[str, str])
         "goal": goal(manifest),
         "reasons": SHOWN_REASONS,
         "model": model_words(manifest),
-        "world": world_words(manifest.query),
+        "world": manifest.kind.scope(manifest.query),
         "target": manifest.target.describe(),
         "target_answers": _target_answers(manifest),
         "plots": _plots(manifest, findings),
@@ -193,11 +195,11 @@ def _kinds(found: FoundScene, is_explained: bool) -> tuple[str, ...]:
 
 
 def picture_url(folder: RunFolder, found: FoundScene) -> str:
-    """The picture of a found scene as a data URL, "" where it is not kept."""
-    path = folder.picture_path(found.record.picture)
-    if not found.record.picture or not path.exists():
+    """The picture of a found scene as a data URL, "" if it is not kept; RunError if it is not the one that was."""
+    name = found.record.picture
+    if not name or not os.path.lexists(folder.picture_path(name)):
         return ""
-    return "data:image/png;base64," + base64.b64encode(path.read_bytes()).decode()
+    return "data:image/png;base64," + base64.b64encode(read_kept(folder.path, name).png).decode()
 
 
 def _origin(found: FoundScene, noun: Noun) -> str:

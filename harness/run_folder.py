@@ -3,31 +3,34 @@
 from __future__ import annotations
 
 import fcntl
-import hashlib
-import io
 import os
 import shutil
 import tempfile
 from pathlib import Path
 from types import TracebackType
 
-import numpy as np
-from numpy.typing import NDArray
-from PIL import Image
-
 from foundation.errors import InputError, RunError
-from foundation.files import DiskFullError, disk_error, left_behind, sync_folder, write_atomic
+from foundation.files import (
+    DiskFullError,
+    disk_error,
+    left_behind,
+    open_inside,
+    read_text,
+    refuse_links,
+    sync_folder,
+    write_atomic,
+)
+from harness.checked_lines import check_path
 from harness.manifest import Manifest, parse_manifest
+from harness.picture_files import PICTURES, Bytes, content_hash, mask_file, picture_file, to_png
 
 QUERY = "query.toml"
 MANIFEST = "run.json"
 DRAWS = "draws.jsonl"
-PICTURES = "pictures"
 LOCK = "lock"
 REPORT = "report.html"
 FINISHED = "finished"
 FREE_BYTES = 32 << 20  # what a run of usual size needs, pictures included
-Pixels = NDArray[np.uint8]
 
 
 class RunFolder:
@@ -46,23 +49,20 @@ class RunFolder:
     @property
     def query_text(self) -> str:
         """The query as asked."""
-        return (self.path / QUERY).read_text(encoding="utf-8")
+        return read_text(self.path / QUERY, error=RunError, inside=self.path)
 
-    def save_picture(self, pixels: Pixels, mask: Pixels | None = None) -> str:
+    def save_picture(self, pixels: Bytes, mask: Bytes | None = None) -> str:
         """Keep a picture (H, W, 3 or 1), and its mask (H, W) if it has one; the name is their content hash."""
-        masks = () if mask is None else (mask,)
-        content = repr(pixels.shape).encode() + b"".join(array.tobytes() for array in (pixels, *masks))
-        name = hashlib.sha256(content).hexdigest()[:32]
-        files = [(f"{name}.mask.png", array) for array in masks] + [(f"{name}.png", pixels)]
-        for file, array in files:
-            path = self.path / PICTURES / file
+        name = content_hash(pixels, mask)
+        files = [] if mask is None else [(mask_file(self.path, name), mask)]
+        for path, array in (*files, (picture_file(self.path, name), pixels)):
             if not path.exists():
-                write_atomic(path, _png(array), is_precious=False)
+                write_atomic(path, to_png(array), is_precious=False)
         return name
 
     def picture_path(self, name: str) -> Path:
         """Where the picture of this content hash lies."""
-        return self.path / PICTURES / f"{name}.png"
+        return picture_file(self.path, name)
 
     @property
     def is_finished(self) -> bool:
@@ -113,6 +113,7 @@ def create(path: Path, query_text: str, manifest: Manifest) -> RunFolder:
 def begin(path: Path, query_text: str, manifest: Manifest) -> RunFolder:
     """A run of a folder that is there already, in the queue; after a kill it is a run, or can be begun again."""
     check_free(path)
+    refuse_links(path)
     lock = _take_lock(path, path)
     try:
         _fill(path, query_text, manifest)
@@ -126,13 +127,21 @@ def begin(path: Path, query_text: str, manifest: Manifest) -> RunFolder:
 
 
 def open_run(path: Path, *, for_writing: bool) -> RunFolder:
-    """An existing run folder; RunError where it is none, of another version, or in use by another process."""
+    """An existing run folder; RunError if it is none, of another version, or in use by another process.
+
+    So it is if it holds a symbolic link, or has lost its query: that is said before anything is rendered.
+    """
     text = _manifest_text(path)
+    refuse_links(path)
     manifest = parse_manifest(text, str(path / MANIFEST))
+    if not (path / QUERY).is_file():
+        raise RunError(
+            f"{path} has no {QUERY}, which every run holds; put the query there again (it was {manifest.source})"
+        )
     lock = _take_lock(path, path) if for_writing else None
     if for_writing:
         _sweep(path)
-        _sweep(path / PICTURES)
+        _prepare_pictures(path / PICTURES)
     return RunFolder(path, manifest, lock)
 
 
@@ -182,23 +191,24 @@ def _fill(path: Path, query_text: str, manifest: Manifest) -> None:
     """All that a run folder holds before the first draw; what makes it a run comes last."""
     (path / PICTURES).mkdir(exist_ok=True)
     write_atomic(path / QUERY, query_text.encode())
-    (path / DRAWS).touch()
+    for log in (path / DRAWS, check_path(path / DRAWS)):
+        os.close(open_inside(path, [log.name], os.O_WRONLY | os.O_CREAT))
     write_atomic(path / MANIFEST, (manifest.model_dump_json(indent=1) + "\n").encode())
 
 
 def _manifest_text(path: Path) -> str:
     try:
-        return (path / MANIFEST).read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
+        return read_text(path / MANIFEST, error=RunError, inside=path)
+    except RunError as error:
         raise RunError(
-            f"{path} is no run folder (it has no readable {MANIFEST}); give a folder that trex find has written"
+            f"{path} is no run folder ({error}); give a folder that trex find has written"
         ) from error
 
 
 def _take_lock(folder: Path, name: Path) -> int:
     """A lock that the kernel lets go of when this process ends, however it ends."""
     try:
-        lock = os.open(folder / LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+        lock = open_inside(folder, [LOCK], os.O_RDWR | os.O_CREAT)
     except OSError as error:
         raise disk_error(error, folder) from error
     try:
@@ -209,14 +219,16 @@ def _take_lock(folder: Path, name: Path) -> int:
     return lock
 
 
+def _prepare_pictures(folder: Path) -> None:
+    """The folder, also if somebody has deleted it, without what a killed process has left half-written."""
+    try:
+        folder.mkdir(exist_ok=True)
+    except OSError as error:
+        raise disk_error(error, folder) from error
+    _sweep(folder)
+
+
 def _sweep(folder: Path) -> None:
     """Take away what a killed process has left half-written."""
     for scratch in left_behind(folder):
         scratch.unlink(missing_ok=True)
-
-
-def _png(array: Pixels) -> bytes:
-    buffer = io.BytesIO()
-    gray = array.ndim == 3 and array.shape[2] == 1
-    Image.fromarray(array[:, :, 0] if gray else array).save(buffer, format="PNG", compress_level=6)
-    return buffer.getvalue()

@@ -11,6 +11,7 @@ from foundation.errors import InputError
 from harness.engine import Engine, batch_size
 from harness.found import FoundLatents
 from harness.journal import Journal
+from harness.kinds import kind_named
 from harness.latents import Latent
 from harness.progress import Progress, Status
 from harness.query import SearchSection
@@ -71,7 +72,9 @@ class Search:
         self._target = folder.manifest.target
         self._options = folder.manifest.query.search
         self._batch = batch_size(folder.manifest.query)
-        self._found = FoundLatents(self._target, folder.manifest.kind.are_distinct)
+        self._found = FoundLatents(
+            self._target, kind_named(folder.manifest.query.generator.name).are_distinct
+        )
 
     def run(self) -> None:
         """All that the query asks for."""

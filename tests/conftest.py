@@ -1,8 +1,19 @@
-"""How hypothesis looks for examples: the same ones in every run, whatever else the machine does."""
+"""Where tests keep records of runs, and how hypothesis looks for examples: the same ones in every run."""
 
+from collections.abc import Iterator
+
+import pytest
 from hypothesis import HealthCheck, settings
 
 SLOW = (HealthCheck.too_slow,)  # says how busy the machine is, not whether the code is right
 settings.register_profile("same", deadline=None, derandomize=True, suppress_health_check=SLOW)
 settings.register_profile("new", deadline=None, suppress_health_check=SLOW)  # --hypothesis-profile new
 settings.load_profile("same")
+
+
+@pytest.fixture(autouse=True, scope="session")
+def state_folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """Records of the runs that tests make do not go to the home of whoever runs the tests."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("XDG_STATE_HOME", str(tmp_path_factory.mktemp("state")))
+        yield

@@ -207,6 +207,31 @@ def test_a_stopped_measurement_goes_on_and_asks_nothing_twice(
     assert not list(gates_folder().glob("*.jsonl")), "the next measurement asks anew"
 
 
+def test_a_changed_answer_of_a_stopped_measurement_is_asked_for_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    data = folder(tmp_path / "data")
+    whole = measured("--dataset", data, "--published", 0.95)
+    ask, asked, most = gate_run.ask, list[int](), [10]
+
+    def counted(model, pixels, questions):  # type: ignore[no-untyped-def]
+        if len(asked) == most[0]:
+            raise KeyboardInterrupt
+        asked.append(1)
+        return ask(model, pixels, questions)
+
+    monkeypatch.setattr(gate_run, "ask", counted)
+    assert trex("fake", "--dataset", data).exit_code == 130
+    (log,) = gates_folder().glob("*.jsonl")
+    rows = [json.loads(line) for line in log.read_bytes().splitlines() if line]
+    rows[3][1][0] = "9" if rows[3][1][0] != "9" else "8"
+    log.write_bytes(b"".join(json.dumps(row).encode() + b"\n" for row in rows))
+    asked.clear()
+    most[0] = 30
+    assert measured("--dataset", data, "--published", 0.95) == whole
+    assert len(asked) == 30 - 10 + 1
+
+
 def test_two_measurements_of_the_same_weights_do_not_take_each_other_s_answers(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

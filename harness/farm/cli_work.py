@@ -10,6 +10,7 @@ import typer
 
 from harness.cli_options import refuse
 from harness.farm.cli_queue import RUNS, AsJson, Runs
+from harness.trust_option import Trust, trust_queue
 
 
 def work(
@@ -37,6 +38,7 @@ def work(
         Path | None, typer.Option(help="Where Ray keeps sockets and logs; a short path on a local disk.")
     ] = None,
     runs: Runs = RUNS,
+    trust: Trust = False,
     as_json: AsJson = False,
 ) -> None:
     """Carry out the queue. Ctrl-C keeps every draw and gives the queries back; a kill loses nothing either."""
@@ -45,6 +47,8 @@ def work(
     if workers is None:
         why = "it is for workers of Ray, and without --workers N this process works; give --workers N too"
         refuse(ctx, ("address", "gpus_per_worker", "ray_temp"), why)
+    if trust:
+        trust_queue(runs)
     workforce = Workforce(workers, address, gpus_per_worker, ray_temp)
     ended = run_work(runs, workforce, lease, until_empty=until_empty)
     if as_json:

@@ -8,11 +8,12 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from foundation.errors import TrexError
+from foundation.errors import InputError, TrexError
 from harness.farm.desk import Desk
 from harness.farm.engine import FarmEngine, begin_run
-from harness.farm.queue_folder import read_queued
+from harness.farm.queue_folder import queued_query, read_queued
 from harness.find import carry_out
+from harness.made_here import check_made_here
 from harness.progress import Progress, Status
 from harness.run_folder import RunFolder, begin, is_run, open_run
 
@@ -80,5 +81,12 @@ def carry_run(desk: Desk, name: str, run: Path, make_engine: MakeEngine, progres
 
 def _opened(desk: Desk, name: str, run: Path) -> RunFolder:
     if is_run(run):
-        return open_run(run, for_writing=True)
+        folder = open_run(run, for_writing=True)
+        try:
+            check_made_here(run, folder.manifest.query)
+        except InputError:
+            folder.close()
+            raise
+        return folder
+    check_made_here(run, queued_query(run))
     return begin(run, read_queued(run).text, begin_run(desk, name, run))

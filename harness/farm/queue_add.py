@@ -14,8 +14,17 @@ from foundation.owned_folder import make_owned, sweep
 from harness.farm.queue import insert, known
 from harness.farm.queue_entry import Entry
 from harness.farm.queue_file import explain_os, transaction
-from harness.farm.queue_folder import QUEUED, Queued, as_entry, found_entry, queued_folders, to_json
+from harness.farm.queue_folder import (
+    QUEUED,
+    Queued,
+    as_entry,
+    found_entry,
+    queued_folders,
+    to_json,
+)
 from harness.farm.queue_wanted import Wanted
+from harness.made_here import keep_record
+from harness.query import Query
 from harness.run_folder import check_free
 
 SCRATCH = ".adding-"
@@ -41,7 +50,7 @@ def add(runs: Path, wanted: Sequence[Wanted], priority: int, now: float) -> list
         f"{_stem(one.source)}-{one.id}": _queued(one, priority, now, place)
         for place, one in enumerate(one for one in each.values() if one.id not in held)
     }
-    _make_folders(runs, new)
+    _make_folders(runs, new, {f"{_stem(one.source)}-{one.id}": one.query for one in each.values()})
     fresh = {queued.id: (name, queued) for name, queued in new.items()}
     with transaction(runs) as db:
         there = {entry_id: known(db, entry_id) for entry_id in each}
@@ -80,8 +89,8 @@ def _stem(source: Path) -> str:
     return re.sub(r"[^A-Za-z0-9_.-]", "-", source.stem).lstrip(".-")[:80] or "query"
 
 
-def _make_folders(runs: Path, new: Mapping[str, Queued]) -> None:
-    """The run folders, made beside their place, brought to the disk together, and then put there.
+def _make_folders(runs: Path, new: Mapping[str, Queued], queries: Mapping[str, Query]) -> None:
+    """The run folders of these `queries`, made beside their place, brought to the disk together, then put there.
 
     What an add that was killed has left half-made is deleted first.
     """
@@ -100,6 +109,7 @@ def _make_folders(runs: Path, new: Mapping[str, Queued]) -> None:
         os.sync()  # once for all: a file at a time would cost a millisecond each
         for name in new:
             _put(f"{scratch.path}/{name}", f"{runs}/{name}")
+            keep_record(runs / name, queries[name])
     except OSError as error:
         raise explain_os(error, runs) from error
     finally:

@@ -17,7 +17,7 @@ from pydantic import Field, ValidationError
 from foundation.errors import RunError
 from foundation.files import write_atomic
 from harness.farm.queue_entry import Entry, State
-from harness.query import Section
+from harness.query import Query, Section
 from harness.query_file import parse_query
 from harness.run_folder import FINISHED
 from harness.wiring import Plan, make_plan
@@ -74,9 +74,13 @@ def queued_folders(runs: Path) -> dict[str, Path]:
 
 def open_queued(path: Path) -> Plan:
     """The query of a run folder that waits, with every word checked once more; nothing is rendered."""
+    return make_plan(queued_query(path), Path(read_queued(path).source).parent)
+
+
+def queued_query(path: Path) -> Query:
+    """The query of a run folder that waits, as it was asked; nothing that it names is loaded."""
     queued = read_queued(path)
-    query = parse_query(queued.text, str(path / QUEUED), queued.overrides)
-    return make_plan(query, Path(queued.source).parent)
+    return parse_query(queued.text, str(path / QUEUED), queued.overrides)
 
 
 def _is_queued(path: str) -> bool:

@@ -28,6 +28,7 @@ class Wanted:
     text: str
     overrides: tuple[str, ...]
     question: str
+    query: Query
 
 
 @dataclass(frozen=True)
@@ -81,7 +82,7 @@ def _of_file(
             planned[key] = _planned(query, source.parent, " ".join([str(named), *overrides]))
         content = f"{query.search.seed} {planned[key].content}"
         entry_id = hashlib.sha256(content.encode()).hexdigest()[:16]
-        made.append(Wanted(entry_id, source, text, overrides, planned[key].question))
+        made.append(Wanted(entry_id, source, text, overrides, planned[key].question, query))
     return made
 
 

@@ -19,11 +19,12 @@ from starlette.exceptions import HTTPException
 from foundation.errors import TrexError
 from harness.farm.metrics import CONTENT_TYPE, metrics
 from harness.farm.overview import Overview, overview
-from harness.farm.serve_files import PICTURE_NAME, chunks, open_below
+from harness.farm.serve_files import PICTURE_NAME, RUN_NAME, chunks, open_below
 from harness.farm.serve_guard import COOKIE, LOGIN, REPORT_CSP, Access, Guard
 from harness.farm.serve_views import live_json, queue_page, run_page
 from harness.pages import TEMPLATES, page
-from harness.run_folder import PICTURES, REPORT
+from harness.picture_files import DamagedPicture, read_kept
+from harness.run_folder import REPORT
 
 STATIC = {"serve.css": "text/css", "serve.js": "text/javascript"}
 RENEW_S = 1.0  # between two looks at the runs folder, however many are watching
@@ -92,7 +93,12 @@ def _add_files(app: FastAPI, runs: Path) -> None:
     def picture(name: str, picture: str) -> Response:
         if not PICTURE_NAME.fullmatch(picture):
             raise HTTPException(404)
-        return _file(runs, "image/png", {}, name, PICTURES, picture)
+        if not RUN_NAME.fullmatch(name) or (runs / name).is_symlink():
+            raise HTTPException(404)
+        try:
+            return Response(read_kept(runs / name, picture.removesuffix(".png")).png, media_type="image/png")
+        except DamagedPicture as error:
+            raise HTTPException(404) from error
 
     @app.get("/static/{name}")
     def static(name: str) -> Response:

@@ -6,9 +6,10 @@ import os
 import re
 import stat
 from collections.abc import Iterator
-from contextlib import suppress
 from pathlib import Path
 from typing import BinaryIO
+
+from foundation.files import open_inside
 
 RUN_NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,200}")
 PICTURE_NAME = re.compile(r"[0-9a-f]{32}\.png")
@@ -19,19 +20,15 @@ def open_below(runs: Path, *names: str) -> BinaryIO | None:
     """The plain file at runs/name/.../name; None where there is none, or where any part of the way is a link."""
     if not all(RUN_NAME.fullmatch(name) for name in names):
         return None
-    folder = -1
     try:
-        folder = os.open(runs, os.O_RDONLY | os.O_DIRECTORY)
-        for name in names[:-1]:
-            inner = os.open(name, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW, dir_fd=folder)
-            os.close(folder)
-            folder = inner
-        return _opened(folder, names[-1])
+        number = open_inside(runs, names)
     except OSError:
         return None
-    finally:
-        with suppress(OSError):
-            os.close(folder)
+    file = os.fdopen(number, "rb")
+    if stat.S_ISREG(os.fstat(number).st_mode):
+        return file
+    file.close()
+    return None
 
 
 def latest_pictures(path: Path, most: int) -> list[str]:
@@ -51,12 +48,3 @@ def chunks(file: BinaryIO) -> Iterator[bytes]:
     with file:
         while piece := file.read(PIECE):
             yield piece
-
-
-def _opened(folder: int, name: str) -> BinaryIO | None:
-    number = os.open(name, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, dir_fd=folder)
-    file = os.fdopen(number, "rb")
-    if stat.S_ISREG(os.fstat(number).st_mode):
-        return file
-    file.close()
-    return None
