@@ -8,12 +8,14 @@ from pathlib import Path
 from typing import cast
 
 import torch
-from safetensors import SafetensorError, safe_open
-from safetensors.torch import load_file, save
+from safetensors import SafetensorError
+from safetensors.torch import load, save
 from torch import Tensor, nn
 
 from artifacts.weights import DAMAGE, load_into, write_whole
 from foundation.errors import RunError
+from foundation.files import read_bytes
+from foundation.parse import parse_json
 
 Settings = Mapping[str, object]
 Modules = Mapping[str, nn.Module]
@@ -39,9 +41,10 @@ def load_checkpoint(path: Path, modules: Modules, optimizers: Optimizers, settin
     """
     if not path.exists():
         return 0
+    data = read_bytes(path, error=RunError)
     try:
-        found, tensors = _settings_of(path), load_file(path)
-    except (SafetensorError, *DAMAGE) as error:
+        found, tensors = _settings_of(data), load(data)
+    except (SafetensorError, RunError, *DAMAGE) as error:
         raise RunError(f"checkpoint {path} is damaged ({error}); remove it to begin anew") from error
     wanted = json.loads(json.dumps(dict(settings)))
     if found != wanted:
@@ -72,9 +75,13 @@ def _below(prefix: str, tensors: Mapping[str, Tensor]) -> dict[str, Tensor]:
     return {name[len(prefix) :]: t for name, t in tensors.items() if name.startswith(prefix)}
 
 
-def _settings_of(path: Path) -> dict[str, object]:
-    with safe_open(path, framework="pt") as file:
-        return cast(dict[str, object], json.loads((file.metadata() or {})["settings"]))
+def _settings_of(data: bytes) -> dict[str, object]:
+    """The settings in the header of a safetensors file, which begins with the header's length, 8 bytes."""
+    length = int.from_bytes(data[:8], "little")
+    header = cast(dict[str, dict[str, str]], parse_json(data[8 : 8 + length], "its header", error=RunError))
+    return cast(
+        dict[str, object], parse_json(header["__metadata__"]["settings"], "its settings", error=RunError)
+    )
 
 
 def _difference(found: Mapping[str, object], wanted: Mapping[str, object]) -> str:

@@ -7,6 +7,8 @@ from pathlib import Path
 
 from artifacts.weights import write_whole
 from foundation.errors import InputError
+from foundation.files import is_missing, read_text
+from foundation.parse import parse_json
 
 FILE = "sha256.json"
 
@@ -32,13 +34,11 @@ def check_recorded(folder: Path, name: str, sha256: str) -> bool:
 
 def _read(path: Path) -> dict[str, str]:
     try:
-        known = json.loads(path.read_text())
-    except FileNotFoundError:
-        return {}
-    except (OSError, ValueError) as error:
-        raise InputError(
-            f"{path} cannot be read ({error}); put it right, or remove it to record anew"
-        ) from error
+        known = parse_json(read_text(path), str(path))
+    except InputError as error:
+        if is_missing(error):
+            return {}
+        raise InputError(f"{error}; put it right, or remove it to record anew") from error
     if not isinstance(known, dict) or not all(isinstance(value, str) for value in known.values()):
         raise InputError(
             f"{path} holds other things than sha256 by name; put it right, or remove it to record anew"

@@ -5,11 +5,11 @@ from __future__ import annotations
 import hashlib
 import io
 import json
-import os
 import pickle
 import struct
+import zipfile
+import zlib
 from collections.abc import Mapping
-from contextlib import suppress
 from pathlib import Path
 from typing import cast
 
@@ -18,7 +18,10 @@ from safetensors import SafetensorError
 from safetensors.torch import load, save
 from torch import Tensor, nn
 
+from foundation.archives import check_inflation
 from foundation.errors import InputError, RunError
+from foundation.files import DATA_LIMIT, MIB, is_missing, read_bytes, replacing
+from foundation.parse import parse_json
 
 State = Mapping[str, Tensor]
 Card = Mapping[str, object]
@@ -33,7 +36,11 @@ DAMAGE = (
     AttributeError,
     AssertionError,
     struct.error,
+    MemoryError,
 )
+CARD_LIMIT = 4 * MIB  # of a card; that of CLEVR-Humans holds thousands of words
+CHECKPOINT_LIMIT = 2048 * MIB  # of a checkpoint's parts together, unpacked
+GROWS = b"bytearray"  # the one thing that torch lets a pickle make of any size
 
 
 def sha256_of(data: bytes) -> str:
@@ -47,12 +54,12 @@ def card_path(weights: Path) -> Path:
 
 
 def read_card(weights: Path) -> Card:
-    """The card of a weights file; InputError where it is missing or gives no sha256."""
+    """The card of a weights file; InputError if it is missing or gives no sha256."""
     path = card_path(weights)
     try:
-        card = json.loads(_read_bytes(path, "card"))
-    except ValueError as error:
-        raise InputError(f"card {path} is not JSON ({error}); fetch or train the model again") from error
+        card = parse_json(_read_bytes(path, "card", CARD_LIMIT), f"card {path}")
+    except InputError as error:
+        raise InputError(f"{error}; fetch or train the model again") from error
     if not isinstance(card, dict) or not isinstance(card.get("sha256"), str):
         raise InputError(f"card {path} gives no sha256 of its weights; fetch or train the model again")
     return cast(Card, card)
@@ -132,6 +139,7 @@ def read_checkpoint(path: Path, sha256: str | None = None) -> tuple[object, str]
     data = _read_bytes(path, "checkpoint")
     if sha256 is not None:
         check_sha256(path, data, sha256)
+    _check_growth(path, data)
     try:
         found = torch.load(io.BytesIO(data), map_location="cpu", weights_only=True)
     except pickle.UnpicklingError as error:
@@ -141,6 +149,21 @@ def read_checkpoint(path: Path, sha256: str | None = None) -> tuple[object, str]
             f"checkpoint {path} is truncated or damaged ({type(error).__name__}: {error}); get it again"
         ) from error
     return found, sha256_of(data)
+
+
+def _check_growth(path: Path, data: bytes) -> None:
+    """InputError if a checkpoint could take much more memory than its file does."""
+    pickled = data
+    if zipfile.is_zipfile(io.BytesIO(data)):
+        check_inflation(data, f"checkpoint {path}", limit=CHECKPOINT_LIMIT)
+        with zipfile.ZipFile(io.BytesIO(data)) as archive:
+            names = [name for name in archive.namelist() if name.endswith(".pkl")]
+            try:
+                pickled = b"".join(archive.read(name) for name in names)
+            except (*DAMAGE, zipfile.BadZipFile, zlib.error) as error:
+                raise InputError(f"checkpoint {path} is damaged ({error}); get it again") from error
+    if GROWS in pickled:
+        raise InputError(_refusal(path, "global"))
 
 
 def _refusal(path: Path, reason: str) -> str:
@@ -187,28 +210,24 @@ def _some(names: list[str]) -> str:
     return ", ".join(names[:3]) + (f" and {len(names) - 3} more" if len(names) > 3 else "")
 
 
-def _read_bytes(path: Path, what: str) -> bytes:
+def _read_bytes(path: Path, what: str, limit: int = DATA_LIMIT) -> bytes:
     try:
-        return path.read_bytes()
-    except FileNotFoundError as error:
-        raise InputError(f"{what} {path} is missing; `trex models list` names the models at hand") from error
-    except OSError as error:
-        raise InputError(f"{what} {path} cannot be read: {error.strerror}") from error
+        return read_bytes(path, limit=limit)
+    except InputError as error:
+        if is_missing(error):
+            raise InputError(
+                f"{what} {path} is missing; `trex models list` names the models at hand"
+            ) from error
+        raise InputError(f"{what}: {error}") from error
 
 
 def write_whole(path: Path, data: bytes) -> None:
-    """Write a file so that it is there whole or not at all, its folder too; RunError where the disk refuses."""
-    temporary = path.with_name(f"{path.name}.{os.getpid()}.part")
+    """Write a file so that it is there whole or not at all, its folder too; RunError if the disk refuses."""
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        with temporary.open("wb") as stream:
+        with replacing(path) as stream:
             stream.write(data)
-            stream.flush()
-            os.fsync(stream.fileno())
-        temporary.replace(path)
     except OSError as error:
-        with suppress(OSError):
-            temporary.unlink(missing_ok=True)
         raise RunError(
             f"{path} cannot be written: {error.strerror or error}; free some space or choose another folder"
         ) from error

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import hashlib
-import json
 from pathlib import Path
 
 from foundation.errors import InputError
+from foundation.files import is_missing, read_bytes, read_text
+from foundation.json_fields import field, mapping
+from foundation.parse import parse_json
 
 FOLDER = Path(__file__).resolve().parent
 MANIFEST = FOLDER / "manifest.json"
@@ -22,18 +24,19 @@ def shape_path(mesh: str) -> Path:
 
 def sha256(path: Path) -> str:
     """Hex digest of a file."""
-    return hashlib.sha256(path.read_bytes()).hexdigest()
+    return hashlib.sha256(read_bytes(path)).hexdigest()
 
 
 def read_manifest(folder: Path = FOLDER) -> dict[str, dict[str, str]]:
     """For each asset, by path in the folder: sha256, made_by, licence, and what it is."""
     path = folder / MANIFEST.name
     try:
-        files = json.loads(path.read_text(encoding="utf-8"))["files"]
-        return {str(name): {str(k): str(v) for k, v in row.items()} for name, row in files.items()}
-    except FileNotFoundError as error:
-        raise InputError(f"the assets' manifest {path} is missing; {REPAIR}") from error
-    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        files = mapping(field(mapping(parse_json(read_text(path), str(path)), "it"), "files", "it"), "files")
+        rows = {name: mapping(row, name) for name, row in files.items()}
+        return {name: {key: str(value) for key, value in row.items()} for name, row in rows.items()}
+    except InputError as error:
+        if is_missing(error):
+            raise InputError(f"the assets' manifest {path} is missing; {REPAIR}") from error
         raise InputError(f"the assets' manifest {path} cannot be read ({error}); {REPAIR}") from error
 
 

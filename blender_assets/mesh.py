@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from foundation.errors import InputError
+from foundation.files import read_bytes
 
 MAX_BYTES = 32 * 1024 * 1024
 MAX_VERTICES = 200_000
@@ -68,14 +69,9 @@ def read_obj(path: Path) -> Mesh:
 
 def _read_text(path: Path) -> str:
     try:
-        size = path.stat().st_size
-        if not path.is_file():
-            raise InputError(f"mesh {path} is not a file; name an OBJ file")
-        if size > MAX_BYTES:
-            raise InputError(f"mesh {path} has {size} bytes, at most {MAX_BYTES} are read; simplify it")
-        return path.read_bytes().decode("ascii")
-    except OSError as error:
-        raise InputError(f"mesh {path} cannot be read ({error.strerror}); name an OBJ file") from error
+        return read_bytes(path, limit=MAX_BYTES).decode("ascii")
+    except InputError as error:
+        raise InputError(f"mesh {error}; name an OBJ file") from error
     except UnicodeDecodeError as error:
         raise InputError(f"mesh {path} is no text (byte {error.start}); export it as OBJ") from error
 

@@ -147,11 +147,10 @@ def _softmax(logits: Floats) -> Floats:
 
 
 def _read(path: Path, limit: int) -> bytes:
-    if str(path).isprintable() and not path.exists():
-        raise InputError(
-            f"{path} cannot be read: there is no such file; an ONNX model needs its card beside it"
-        )
-    return read_bytes(path, limit=limit)
+    try:
+        return read_bytes(path, limit=limit)
+    except InputError as error:
+        raise InputError(f"{error}; an ONNX model needs its card beside it") from error
 
 
 def _first_line(error: Exception) -> str:

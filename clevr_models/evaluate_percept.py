@@ -20,6 +20,8 @@ from clevr_models.object_table import ObjectTable
 from clevr_models.percept import PerceptModel, load_percept
 from clevr_models.percept_data import Asked, Scenes, data_hash, load_questions, load_scenes
 from clevr_models.program_kinds import ATTRIBUTE_VALUES, Program
+from foundation.files import read_text
+from foundation.parse import parse_json
 
 Z95 = 1.959964  # 97.5 % point of the normal distribution
 BINS = (0.0, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 0.99, 1.0)
@@ -207,5 +209,7 @@ def _described(dataset: Path) -> dict[str, object]:
     pictures = {
         folder.name: len(list(folder.glob("*.png"))) for folder in sorted((dataset / "images").iterdir())
     }
-    plans = {path.name: json.loads(path.read_text()) for path in sorted(dataset.glob("*.plan.json"))}
+    plans = {
+        path.name: parse_json(read_text(path), str(path)) for path in sorted(dataset.glob("*.plan.json"))
+    }
     return {"pictures": pictures, "plans": plans, "kept out to calibrate": "every 25th training scene"}

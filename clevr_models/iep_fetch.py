@@ -14,7 +14,9 @@ from artifacts.weights import read_card, read_checkpoint, read_safetensors, writ
 from clevr_models.fetch import default_cache
 from clevr_models.iep_checkpoint import Part, fill, read_parts, write_part
 from clevr_models.resnet_features import ResNet, trunk_state
+from foundation.archives import open_zip, unpack_member
 from foundation.errors import InputError, ModelError, unknown
+from foundation.files import open_regular
 
 URL = "https://dl.fbaipublicfiles.com/clevr/iep/models.zip"  # 2017; gives no checksum
 RESNET_URL = "https://download.pytorch.org/models/resnet101-63fe2227.pth"
@@ -93,36 +95,38 @@ def _checkpoints(source: Path, cache: Path) -> Iterator[Iterator[Path]]:
     """The released checkpoints of a folder, a zip file or a single file, one at a time."""
     if source.is_dir():
         yield iter(sorted(path for path in source.rglob("*.pt") if path.stem in PARTS))
-    elif zipfile.is_zipfile(source) and source.suffix == ".zip":
+    elif source.suffix == ".zip" and _is_zip(source):
         folder = cache / "iep-unpacked"
         folder.mkdir(parents=True, exist_ok=True)
         try:
             yield _unpacked(source, folder)
         finally:
-            shutil.rmtree(folder)
+            shutil.rmtree(folder, ignore_errors=True)
     else:
         yield iter([source])
 
 
+def _is_zip(source: Path) -> bool:
+    with open_regular(source) as stream:
+        return zipfile.is_zipfile(stream)
+
+
 def _unpacked(source: Path, folder: Path) -> Iterator[Path]:
     """Only members with a released name, each to our own name, never to a path that the archive gives."""
-    try:
-        with zipfile.ZipFile(source) as archive:
-            for member in archive.infolist():
-                name = member.filename.rpartition("/")[2]
-                if name.removesuffix(".pt") not in PARTS or not name.endswith(".pt"):
-                    continue
-                if member.file_size > LARGEST_BYTES:
-                    raise InputError(
-                        f"{source}: {name} unpacks to {member.file_size} bytes; it is no released model"
-                    )
-                path = folder / name
-                with archive.open(member) as packed, path.open("wb") as stream:
-                    shutil.copyfileobj(packed, stream)
-                yield path
-                path.unlink()
-    except (zipfile.BadZipFile, NotImplementedError, EOFError) as error:
-        raise InputError(f"{source} is damaged ({error}); fetch it again") from error
+    with open_zip(source) as archive:
+        for member in archive.infolist():
+            name = member.filename.rpartition("/")[2]
+            if name.removesuffix(".pt") not in PARTS or not name.endswith(".pt"):
+                continue
+            if member.file_size > LARGEST_BYTES:
+                raise InputError(
+                    f"{source}: {name} unpacks to {member.file_size} bytes; it is no released model"
+                )
+            path = folder / name
+            with path.open("wb") as stream:
+                unpack_member(archive, member, stream, f"{source}: {name}", LARGEST_BYTES)
+            yield path
+            path.unlink()
 
 
 def fetch_resnet(

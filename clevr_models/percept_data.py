@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import hashlib
-import json
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from pathlib import Path
 from typing import NamedTuple, cast
 
@@ -19,8 +19,13 @@ from clevr_models.percept_network import GRID, INPUT_SIZE, STRIDE
 from clevr_models.program_kinds import ATTRIBUTE_VALUES, Program
 from clevr_models.question import ProgramStep
 from foundation.errors import InputError
+from foundation.files import MIB, open_regular, read_bytes, read_text
+from foundation.images import read_png
+from foundation.json_fields import field, listed, mapping, whole
+from foundation.parse import parse_json
 
 MOST_OBJECTS = 10
+LARGEST = 2048 * MIB  # the questions of CLEVR v1.0 train have 1.3 GB
 SCENE_WIDTH = 480  # pixels that pixel_coords refer to
 RIGHT = (0.6563112735748291, 0.7544902563095093)  # CLEVR's fixed directions on the ground (its scene files)
 BEHIND = (-0.7544902563095093, 0.6563112735748291)
@@ -59,28 +64,40 @@ def load_scenes(dataset: Path, split: str, limit: int | None = None) -> Scenes:
     if not records:
         raise InputError(f"{dataset} has no scenes of split {split!r}; render some: trex dataset render")
     folder = dataset / "images" / split
-    indices = [cast(int, record["image_index"]) for record in records]
+    with _explained(f"{dataset}: a scene of split {split!r}"):
+        indices = [whole(record["image_index"], "image_index") for record in records]
+        labels = _labels(records)
     with ThreadPoolExecutor(2) as pool:
         paths = [folder / f"CLEVR_{split}_{index:06d}.png" for index in indices]
         pictures = np.empty((len(paths), *INPUT_SIZE, 3), np.uint8)
         for row, picture in enumerate(pool.map(_read_picture, paths)):
             pictures[row] = picture
-    return Scenes(np.array(indices), pictures, *_labels(records))
+    return Scenes(np.array(indices), pictures, *labels)
 
 
 def _scene_records(dataset: Path, split: str) -> list[Record]:
     whole, growing = dataset / "scenes" / f"CLEVR_{split}_scenes.json", dataset / "scenes" / f"{split}.jsonl"
     if whole.exists():
-        return cast(list[Record], json.loads(whole.read_text())["scenes"])
+        return _records(whole, "scenes")
     if not growing.exists():
         raise InputError(f"neither {whole} nor {growing} is there; give the folder of a CLEVR data set")
-    lines = growing.read_bytes().split(b"\n")[:-1]  # what follows the last newline is still being written
-    return [cast(Record, json.loads(line)) for line in lines if line]
+    lines = read_bytes(growing).split(b"\n")[:-1]  # what follows the last newline is still being written
+    where = f"{growing}, line"
+    return [
+        cast(Record, mapping(parse_json(line, f"{where} {n}"), f"{where} {n}"))
+        for n, line in enumerate(lines, start=1)
+        if line
+    ]
+
+
+def _records(path: Path, key: str) -> list[Record]:
+    data = mapping(parse_json(read_text(path, limit=LARGEST), str(path)), str(path))
+    items = listed(field(data, key, str(path)), f"{path}, {key}")
+    return [cast(Record, mapping(item, f"{path}, {key} {n}")) for n, item in enumerate(items)]
 
 
 def _read_picture(path: Path) -> NDArray[np.uint8]:
-    with Image.open(path) as image:
-        rgb = image.convert("RGB")
+    rgb = Image.fromarray(read_png(path))
     height, width = INPUT_SIZE
     if rgb.size != (width, height):
         rgb = rgb.resize((width, height), Image.Resampling.BILINEAR)
@@ -122,7 +139,19 @@ def load_questions(dataset: Path, split: str) -> tuple[Asked, ...]:
     path = dataset / "questions" / f"CLEVR_{split}_questions.json"
     if not path.exists():
         raise InputError(f"{path} is not there; write the questions first: trex dataset render")
-    return tuple(_asked(q) for q in cast(list[Record], json.loads(path.read_text())["questions"]))
+    with _explained(f"{path}: a question"):
+        return tuple(_asked(q) for q in _records(path, "questions"))
+
+
+@contextmanager
+def _explained(where: str) -> Iterator[None]:
+    """What a record of another form raises, in our words."""
+    try:
+        yield
+    except (KeyError, TypeError, ValueError, LookupError, AttributeError, OverflowError) as error:
+        raise InputError(
+            f"{where} is not as CLEVR's are ({type(error).__name__}: {error}); render it again"
+        ) from error
 
 
 def _asked(record: Record) -> Asked:
@@ -148,8 +177,16 @@ def data_hash(dataset: Path) -> str:
     digest = hashlib.sha256()
     for path in _files(dataset):
         digest.update(path.relative_to(dataset).as_posix().encode() + b"\0")
-        digest.update(hashlib.sha256(path.read_bytes()).digest())
+        digest.update(_digest(path))
     return digest.hexdigest()
+
+
+def _digest(path: Path) -> bytes:
+    digest = hashlib.sha256()
+    with open_regular(path) as stream:
+        while chunk := stream.read(MIB):
+            digest.update(chunk)
+    return digest.digest()
 
 
 def _files(dataset: Path) -> Iterator[Path]:

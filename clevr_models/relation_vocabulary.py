@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -11,6 +10,9 @@ from pathlib import Path
 from typing import cast
 
 from foundation.errors import InputError, unknown
+from foundation.files import read_text
+from foundation.json_fields import field, mapping, whole
+from foundation.parse import parse_json
 
 FILE = Path(__file__).with_name("relation_vocabulary.json")
 TOKEN = re.compile(r"[a-z]+|[?;]")
@@ -48,9 +50,9 @@ class RelationVocabulary:
 def read_vocabulary(path: Path) -> RelationVocabulary:
     """The vocabulary in a JSON file: `question_token_to_idx`, `answer_token_to_idx` (output k is index k + 1)."""
     try:
-        data = cast(dict[str, dict[str, int]], json.loads(path.read_text()))
-        words, answers = data["question_token_to_idx"], data["answer_token_to_idx"]
-    except (OSError, ValueError, KeyError) as error:
+        data = mapping(parse_json(read_text(path), str(path)), "it")
+        words, answers = (_numbered(data, f"{kind}_token_to_idx") for kind in ("question", "answer"))
+    except InputError as error:
         raise InputError(
             f"{path} is not a vocabulary: {error}; it needs question_token_to_idx, answer_token_to_idx"
         ) from error
@@ -61,6 +63,13 @@ def read_vocabulary(path: Path) -> RelationVocabulary:
     return RelationVocabulary(words, tuple(sorted(answers, key=lambda answer: answers[answer])))
 
 
+def _numbered(data: Mapping[str, object], key: str) -> dict[str, int]:
+    return {
+        word: whole(number, f"{key}, {word!r}")
+        for word, number in mapping(field(data, key, "it"), key).items()
+    }
+
+
 @cache
 def relation_vocabulary() -> RelationVocabulary:
     """The vocabulary that comes with this package."""
@@ -69,5 +78,5 @@ def relation_vocabulary() -> RelationVocabulary:
 
 def how_found() -> dict[str, object]:
     """How the words' numbers were found, with margins and what stays uncertain: for the card of the weights."""
-    data = cast(dict[str, object], json.loads(FILE.read_text()))
+    data = cast(dict[str, object], parse_json(read_text(FILE), str(FILE)))
     return {"note": data["note"], **cast(dict[str, object], data["found"])}

@@ -8,12 +8,12 @@ from pathlib import Path
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from PIL import Image
 from torch import Tensor
 
 from clevr_models.relation_network import RelationNetwork
 from clevr_models.relation_vocabulary import TOKEN
 from clevr_models.vocabulary_questions import Answered
+from foundation.images import read_png
 
 Words = Mapping[str, int]
 Floats = NDArray[np.float64]
@@ -22,8 +22,7 @@ Asked = tuple[Path, tuple[int, ...]]
 
 def read_picture(path: Path) -> NDArray[np.float32]:
     """A picture file as (H, W, 3) in [0, 1]."""
-    with Image.open(path) as image:
-        return np.asarray(image.convert("RGB"), dtype=np.float32) / np.float32(255.0)
+    return read_png(path).astype(np.float32) / np.float32(255.0)
 
 
 def split_words(text: str) -> tuple[str, ...]:

@@ -5,7 +5,6 @@ Phrasings are CLEVR's own (clevr-dataset-gen, question templates); the truth com
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple, cast
@@ -14,6 +13,9 @@ import numpy as np
 
 from clevr_models.program_kinds import ATTRIBUTE_VALUES
 from foundation.errors import InputError
+from foundation.files import MIB, read_text
+from foundation.json_fields import field, listed, mapping
+from foundation.parse import parse_json
 
 Thing = Mapping[str, str]  # shape, size, color, material of an object
 SYNONYMS: dict[str, tuple[str, ...]] = {
@@ -28,6 +30,7 @@ SYNONYMS: dict[str, tuple[str, ...]] = {
 ORDER = ("size", "color", "material", "shape")
 LARGE = 7  # the least of the counts whose outputs are settled
 COUNT_TRIES = 2000
+LARGEST = 2048 * MIB  # the questions of CLEVR v1.0 train have 1.3 GB
 
 
 class Answered(NamedTuple):
@@ -79,8 +82,11 @@ def read_scenes(root: Path) -> list[tuple[Path, tuple[Thing, ...]]]:
 
 def _records(path: Path, key: str) -> list[Mapping[str, object]]:
     try:
-        return cast(list[Mapping[str, object]], json.loads(path.read_text())[key])
-    except (OSError, ValueError, KeyError) as error:
+        data = mapping(parse_json(read_text(path, limit=LARGEST), str(path)), str(path))
+        return [
+            mapping(item, f"{path}, {key}") for item in listed(field(data, key, str(path)), f"{path}, {key}")
+        ]
+    except InputError as error:
         raise InputError(f"{path} is not a CLEVR file of {key}: {error}") from error
 
 

@@ -10,9 +10,10 @@ from __future__ import annotations
 import errno
 import os
 import stat
-from collections.abc import Sequence
-from contextlib import suppress
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import BinaryIO, cast
 
 from foundation.errors import InputError, RunError, TrexError
 
@@ -23,6 +24,29 @@ DATA_LIMIT = 4096 * MIB  # weights, data sets, logs of draws
 
 class DiskFullError(RunError):
     """No space is left; everything written before is kept."""
+
+
+@contextmanager
+def open_regular(
+    path: Path,
+    *,
+    limit: int = DATA_LIMIT,
+    follow_links: bool = True,
+    error: type[TrexError] = InputError,
+    inside: Path | None = None,
+) -> Iterator[BinaryIO]:
+    """A regular file of at most `limit` bytes, open for reading; `error` says what is wrong with any other."""
+    try:
+        handle = _open(path, follow_links, error, inside)
+    except OSError as problem:
+        raise error(f"{shown(path)} cannot be read: {_reason(problem)}") from problem
+    try:
+        _check(path, os.fstat(handle), limit, error)
+    except BaseException:
+        os.close(handle)
+        raise
+    with os.fdopen(handle, "rb") as stream:
+        yield stream
 
 
 def read_bytes(
@@ -37,17 +61,13 @@ def read_bytes(
 
     If the file is to lie `inside` a folder, no name of its path below that folder may be a symbolic link.
     """
-    try:
-        handle = _open(path, follow_links, inside)
-        with os.fdopen(handle, "rb") as stream:
-            _check(path, os.fstat(handle), limit, error)
+    with open_regular(path, limit=limit, follow_links=follow_links, error=error, inside=inside) as stream:
+        try:
             data = stream.read(limit + 1)
-    except OSError as problem:
-        raise error(f"cannot read {_shown(path)}: {_reason(problem)}") from problem
-    except ValueError as problem:  # a NUL byte or a lone surrogate in the name
-        raise error(f"cannot read {_shown(path)}: that is no file name ({problem})") from problem
+        except OSError as problem:
+            raise error(f"{shown(path)} cannot be read: {_reason(problem)}") from problem
     if len(data) > limit:
-        raise error(f"{_shown(path)} is larger than {_size(limit)}; it grew while it was read")
+        raise error(f"{shown(path)} is larger than {_size(limit)}; it grew while it was read")
     return data
 
 
@@ -68,7 +88,7 @@ def read_text(
         return data.decode("utf-8")
     except UnicodeDecodeError as problem:
         raise error(
-            f"{_shown(path)} is not UTF-8 text: {problem.reason} at byte {problem.start}"
+            f"{shown(path)} cannot be read: it is not UTF-8 text ({problem.reason} at byte {problem.start})"
         ) from problem
 
 
@@ -78,22 +98,37 @@ def write_atomic(path: Path, data: bytes, *, is_precious: bool = True) -> None:
     A link at that place is replaced, never followed. With `is_precious=False` the folder is not synced, so the name may
     not survive a power cut; that is enough for a file that can be made again.
     """
+    try:
+        with replacing(path, is_precious=is_precious) as file:
+            file.write(data)
+    except OSError as problem:
+        raise disk_error(problem, path) from problem
+
+
+@contextmanager
+def replacing(path: Path, *, is_precious: bool = True) -> Iterator[BinaryIO]:
+    """A stream whose bytes take the file's place when the block ends well; OSError, and no trace, if not."""
     scratch = path.with_name(f".{path.name}.{os.getpid()}.tmp")
     try:
         with suppress(FileNotFoundError):
             scratch.unlink()
-        handle = os.open(scratch, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o644)
-        with os.fdopen(handle, "wb") as file:
-            file.write(data)
+        flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+        with os.fdopen(os.open(scratch, flags, 0o644), "wb") as file:
+            yield cast(BinaryIO, file)
             file.flush()
             os.fsync(file.fileno())
         scratch.replace(path)
-        if is_precious:
-            sync_folder(path.parent)
-    except OSError as problem:
+    except BaseException:
         with suppress(OSError):
             scratch.unlink(missing_ok=True)
-        raise disk_error(problem, path) from problem
+        raise
+    if is_precious:
+        sync_folder(path.parent)
+
+
+def is_missing(error: TrexError) -> bool:
+    """Whether a file could not be read because there is none of that name."""
+    return isinstance(error.__cause__, FileNotFoundError)
 
 
 def sync_folder(path: Path) -> None:
@@ -165,17 +200,20 @@ def refuse_links(folder: Path, error: type[TrexError] = RunError) -> None:
         for entry in entries:
             if entry.is_symlink():
                 raise error(
-                    f"{_shown(Path(entry.path))} is a symbolic link, and {_shown(folder)} may hold none, since they "
+                    f"{shown(Path(entry.path))} is a symbolic link, and {shown(folder)} may hold none, since they "
                     "can lead to any file; delete it, or put there what it points to"
                 )
         waiting += [entry.path for entry in entries if entry.is_dir(follow_symlinks=False)]
 
 
-def _open(path: Path, follow_links: bool, inside: Path | None) -> int:
-    if inside is not None:
-        return open_inside(inside, path.relative_to(inside).parts)
+def _open(path: Path, follow_links: bool, error: type[TrexError], inside: Path | None) -> int:
     flags = os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK | (0 if follow_links else os.O_NOFOLLOW)
-    return os.open(path, flags)
+    try:
+        if inside is not None:
+            return open_inside(inside, path.relative_to(inside).parts)
+        return os.open(path, flags)
+    except ValueError as problem:  # a NUL byte or a lone surrogate in the name
+        raise error(f"{shown(path)} cannot be read: that is no file name ({problem})") from problem
 
 
 def _open_folder(at: int, name: str) -> int:
@@ -189,9 +227,9 @@ def _open_folder(at: int, name: str) -> int:
 
 def _check(path: Path, found: os.stat_result, limit: int, error: type[TrexError]) -> None:
     if not stat.S_ISREG(found.st_mode):
-        raise error(f"{_shown(path)} is {_kind(found.st_mode)}, not a file; give a regular file")
+        raise error(f"{shown(path)} is {_kind(found.st_mode)}, not a file; give a regular file")
     if found.st_size > limit:
-        raise error(f"{_shown(path)} is {_size(found.st_size)}; at most {_size(limit)} are read here")
+        raise error(f"{shown(path)} is {_size(found.st_size)}; at most {_size(limit)} are read here")
 
 
 def _kind(mode: int) -> str:
@@ -205,8 +243,8 @@ def _reason(problem: OSError) -> str:
     return problem.strerror or str(problem)
 
 
-def _shown(path: Path) -> str:
-    """The path as it can be printed: cut where it is very long, NUL and control characters escaped."""
+def shown(path: Path) -> str:
+    """The path as it can be printed: cut if it is very long, NUL and control characters escaped."""
     text = str(path)
     text = text if len(text) <= 200 else text[:150] + "…" + text[-40:]
     return text if text.isprintable() else repr(text)

@@ -54,9 +54,16 @@ def whole(value: object, where: str) -> int:
 
 def finite(value: object, where: str) -> float:
     """A number, neither NaN nor infinite."""
-    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
+    if isinstance(value, bool) or not isinstance(value, int | float) or not _is_finite(value):
         raise InputError(f"{where} is {short(value)}; expected a finite number")
     return float(value)
+
+
+def _is_finite(value: int | float) -> bool:
+    try:
+        return math.isfinite(value)
+    except OverflowError:  # a whole number beyond the range of floats
+        return False
 
 
 def triple(value: object, where: str) -> tuple[float, float, float]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 import tomllib
 from collections.abc import Mapping
 from typing import cast
@@ -11,12 +12,15 @@ from typing import cast
 from foundation.errors import InputError, TrexError
 
 DEPTH = 100  # levels of nesting; nothing that the project reads has more than ten
+DIGITS = 300  # of a whole number; a float holds 308, and nothing that the project reads has more than 20
+# A dotted key of n parts costs tomllib n² steps.
+DOTTED = re.compile(r"""(?<![\w"'-])(?:[\w"'-]++[ \t]*+\.[ \t]*+){101}""")
 
 
 def parse_json(text: str | bytes, where: str, *, error: type[TrexError] = InputError) -> object:
     """The value of a JSON text whose numbers are all finite; `error` names `where` and what is wrong."""
     try:
-        value = json.loads(text, parse_constant=_refuse, parse_float=_finite)
+        value = json.loads(text, parse_constant=_refuse, parse_float=finite_number, parse_int=whole_number)
         check_depth(value)
         return cast(object, value)
     except RecursionError as problem:
@@ -24,13 +28,15 @@ def parse_json(text: str | bytes, where: str, *, error: type[TrexError] = InputE
             f"{where} is not usable JSON: it is nested too deep (at most {DEPTH} levels)"
         ) from problem
     except ValueError as problem:
-        raise error(f"{where} is not usable JSON: {_reason(problem)}") from problem
+        raise error(f"{where} is not JSON: {_reason(problem)}") from problem
 
 
 def parse_toml(text: str, where: str, *, error: type[TrexError] = InputError) -> Mapping[str, object]:
     """The table of a TOML text whose numbers are all finite; `error` names `where` and what is wrong."""
     try:
-        table = tomllib.loads(text, parse_float=_finite)
+        if DOTTED.search(text):
+            raise RecursionError
+        table = tomllib.loads(text, parse_float=finite_number)
         check_depth(table)
         return table
     except RecursionError as problem:
@@ -38,7 +44,7 @@ def parse_toml(text: str, where: str, *, error: type[TrexError] = InputError) ->
             f"{where} is not usable TOML: it is nested too deep (at most {DEPTH} levels)"
         ) from problem
     except ValueError as problem:
-        raise error(f"{where} is not usable TOML: {_reason(problem)}") from problem
+        raise error(f"{where} is not TOML: {_reason(problem)}") from problem
 
 
 def check_depth(value: object) -> None:
@@ -57,11 +63,19 @@ def _inside(value: object) -> list[object]:
     return [inner for inner in value if isinstance(inner, dict | list)] if isinstance(value, list) else []
 
 
-def _finite(text: str) -> float:
+def finite_number(text: str) -> float:
+    """A number as JSON and TOML write it; ValueError if it is not finite."""
     value = float(text)
     if not math.isfinite(value):
         raise ValueError(f"{text[:40]} is not a finite number")
     return value
+
+
+def whole_number(text: str) -> int:
+    """A whole number as JSON writes it; ValueError if it has more than `DIGITS` digits."""
+    if len(text) > DIGITS:
+        raise ValueError(f"the number {text[:20]}... has {len(text)} digits; at most {DIGITS} are read")
+    return int(text)
 
 
 def _refuse(constant: str) -> object:

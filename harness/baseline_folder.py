@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import json
 import re
-import zlib
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import count
@@ -15,14 +13,16 @@ from numpy.typing import NDArray
 
 from clevr_models.pictures import ASPECT
 from foundation.errors import InputError, unknown
+from foundation.files import read_bytes
+from foundation.images import read_png
 from foundation.json_fields import field, mapping, short, text
+from foundation.parse import parse_json
 from harness.baseline_examples import Example, Problem
 from scenes.clevr_json import from_clevr
 from scenes.json_files import read_items
 from scenes.scene import Scene
 from scenes.vocabulary import Vocabulary
 
-MOST_PIXELS = 4096 * 4096  # no test picture is larger; a small file can unfold to more
 SCENES_FILE = re.compile(r"CLEVR_(?P<split>.+)_scenes\.json|(?P<growing>.+)\.jsonl")
 
 
@@ -139,21 +139,12 @@ class ClevrFolder:
 
 
 def read_pixels(path: Path) -> NDArray[np.uint8]:
-    """A PNG as (H, W, 3); InputError where it is damaged, too large, or not 3 wide to 2 high."""
-    from PIL import Image
-
-    try:
-        with Image.open(path, formats=["PNG"]) as image:
-            width, height = image.size
-            if width * height > MOST_PIXELS:
-                raise InputError(
-                    f"{width}x{height} pixels are too many for a test picture; at most 4096x4096"
-                )
-            if width * ASPECT[1] != height * ASPECT[0]:
-                raise InputError(f"{width}x{height} is not 3 wide to 2 high as CLEVR's pictures are")
-            return np.asarray(image.convert("RGB"))
-    except (OSError, ValueError, SyntaxError, zlib.error, Image.DecompressionBombError) as error:
-        raise InputError(f"no readable PNG ({type(error).__name__}: {error})") from error
+    """A PNG as (H, W, 3); InputError if it is damaged, too large, or not 3 wide to 2 high."""
+    pixels = read_png(path)
+    height, width = pixels.shape[:2]
+    if width * ASPECT[1] != height * ASPECT[0]:
+        raise InputError(f"{width}x{height} is not 3 wide to 2 high as CLEVR's pictures are")
+    return pixels
 
 
 def _list_pictures(folder: Path, splits: Sequence[str]) -> dict[str, Path]:
@@ -200,15 +191,9 @@ def _records(path: Path) -> Iterator[object]:
     if path.suffix == ".json":
         yield from read_items(path, "scenes")
         return
-    try:
-        lines = path.read_bytes().split(b"\n")[:-1]  # what follows the last newline is still being written
-    except OSError as error:
-        raise InputError(f"cannot read {path}: {error.strerror}") from error
+    lines = read_bytes(path).split(b"\n")[:-1]  # what follows the last newline is still being written
     for number, line in enumerate(lines, start=1):
-        try:
-            yield json.loads(line)
-        except (ValueError, RecursionError) as error:
-            raise InputError(f"line {number} is no JSON ({error})") from error
+        yield parse_json(line, f"line {number}")
 
 
 def check_plain(name: str, where: str) -> None:

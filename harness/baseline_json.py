@@ -8,12 +8,15 @@ from dataclasses import asdict, fields
 from pathlib import Path
 
 from foundation.errors import InputError
+from foundation.files import MIB, read_text
 from foundation.json_fields import Json, field, finite, listed, mapping, short, text, whole
+from foundation.parse import parse_json
 from harness.baseline import Baseline, BesideRun, Rate, Seen
 from harness.baseline_examples import Problem
 
 FILE = "baseline.json"
 FORMAT = 1
+FILE_LIMIT = 1024 * MIB  # a picture takes some 300 bytes
 WORDS = ("query", "question", "target", "model", "model_hash", "world", "source")
 
 
@@ -55,11 +58,14 @@ def read_baselines(path: Path) -> tuple[Baseline, ...]:
     """The baselines in a `baseline.json` (or in the folder that holds one); InputError where it is damaged."""
     file = path / FILE if path.is_dir() else path
     try:
-        data = mapping(json.loads(file.read_text(encoding="utf-8")), file.name)
-    except OSError as error:
-        raise InputError(f"cannot read {file}: {error.strerror}; make one: trex baseline QUERY") from error
-    except (ValueError, RecursionError) as error:
-        raise InputError(f"{file} is no baseline ({error}); make it again: trex baseline QUERY") from error
+        data = mapping(parse_json(read_text(file, limit=FILE_LIMIT), file.name), file.name)
+    except InputError as error:
+        cause = error.__cause__
+        if isinstance(cause, OSError):
+            raise InputError(
+                f"cannot read {file}: {cause.strerror}; make one: trex baseline QUERY"
+            ) from error
+        raise InputError(f"{file} is no baseline: {error}; make it again: trex baseline QUERY") from error
     if data.get("format") != FORMAT:
         raise InputError(
             f"{file} is of format {short(data.get('format'))}, this version reads {FORMAT}; make it again"

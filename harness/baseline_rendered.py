@@ -10,6 +10,8 @@ from itertools import islice
 from pathlib import Path
 
 from foundation.errors import InputError
+from foundation.files import is_missing, read_bytes
+from foundation.parse import parse_json
 from harness.baseline_examples import Example, Problem
 from harness.query import RenderSection
 from harness.run_folder import check_free
@@ -107,15 +109,15 @@ def _line(index: int, scene: Scene) -> bytes:
 def _read_drawn(path: Path) -> dict[int, Scene]:
     """The draws in a file by index; what is cut or altered is left out, and drawn again."""
     try:
-        lines = path.read_bytes().split(b"\n")[:-1]
-    except FileNotFoundError:
-        return {}
-    except OSError as error:
-        raise InputError(f"cannot read {path}: {error.strerror}; give another place with --cache") from error
+        lines = read_bytes(path).split(b"\n")[:-1]
+    except InputError as error:
+        if is_missing(error):
+            return {}
+        raise InputError(f"{error}; give another place with --cache") from error
     found = {}
     for line in lines:
         index, _, rest = line.partition(b" ")
         text = rest.partition(b" ")[2]
         if index.isdigit() and hashlib.sha256(index + b" " + text).hexdigest()[:16].encode() == rest[:16]:
-            found[int(index)] = scene_from_dict(json.loads(text))
+            found[int(index)] = scene_from_dict(parse_json(text, str(path)))
     return found

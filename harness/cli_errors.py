@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import sys
+from pathlib import Path
 
 import typer
 from typer.core import TyperGroup
 
 from foundation.errors import InputError, ModelError, RenderError, RunError, TrexError
+from foundation.files import shown
 from harness.cli_streams import drop_result, flush_result, hold_streams, is_unwritable, unwritten
 
 USER, OURS, STOPPED = 2, 1, 130
@@ -38,11 +40,19 @@ class Guarded(TyperGroup):
             sys.stderr.write("stopped\n")
             raise typer.Exit(STOPPED) from None
         except OSError as error:
-            if not is_unwritable(error):
-                raise
-            drop_result()
-            sys.stderr.write(f"error: {unwritten(error)}\n")
+            if is_unwritable(error):
+                drop_result()
+            sys.stderr.write(f"error: {unwritten(error) if is_unwritable(error) else foreign(error)}\n")
+            raise typer.Exit(USER if error.filename else OURS) from error
+        except MemoryError as error:
+            sys.stderr.write("error: there is not enough memory for this; ask for less at a time\n")
             raise typer.Exit(OURS) from error
+
+
+def foreign(error: OSError) -> str:
+    """The operating system's error, of a place that nothing else has looked at."""
+    reason = error.strerror or str(error)
+    return f"{shown(Path(error.filename))}: {reason}; give another" if error.filename else reason
 
 
 def exit_code(error: TrexError) -> int:

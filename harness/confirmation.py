@@ -10,6 +10,8 @@ from typing import Literal
 from pydantic import TypeAdapter, ValidationError
 
 from foundation.errors import RunError
+from foundation.files import is_missing, read_text
+from foundation.parse import parse_json
 from harness.baseline import Rate
 from harness.explanation import Hash, LogProb, Number
 from harness.findings import NO_ANSWER
@@ -132,11 +134,13 @@ def read_confirmation(folder: RunFolder, preset: str) -> Confirmation | None:
     """The confirmation of a run at a preset, None where there is none; RunError where its file is damaged."""
     path = confirmation_path(folder, preset)
     try:
-        found = _ADAPTER.validate_json(path.read_text(encoding="utf-8"), strict=True)
+        written = read_text(path, error=RunError)
+        parse_json(written, str(path), error=RunError)
+        found = _ADAPTER.validate_json(written, strict=True)
         _check(found, preset, len(folder.manifest.facts.labels))
-    except FileNotFoundError:
-        return None
-    except (OSError, ValidationError, ValueError) as error:
+    except (RunError, ValidationError, ValueError) as error:
+        if isinstance(error, RunError) and is_missing(error):
+            return None
         words = str(error).replace("\n", " ")
         raise RunError(
             f"{path} is damaged ({words[:200]}); delete it, then: trex confirm {folder.path} --preset {preset}"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import tomllib
 from itertools import combinations
 from pathlib import Path
 from typing import Annotated, Literal, NamedTuple
@@ -11,6 +10,7 @@ from typing import Annotated, Literal, NamedTuple
 from pydantic import BeforeValidator, Field, ValidationError
 
 from foundation.errors import InputError, unknown
+from foundation.parse import parse_toml
 from harness.query import Section, Texts
 from harness.query_file import read_text
 
@@ -88,9 +88,7 @@ def experiment_path(name: str) -> Path:
 def read_experiment(path: Path) -> Experiment:
     """The experiment in a TOML file; InputError names the key that is wrong."""
     try:
-        experiment = Experiment.model_validate(tomllib.loads(read_text(path)))
-    except tomllib.TOMLDecodeError as error:
-        raise InputError(f"{path}: not TOML: {error}") from error
+        experiment = Experiment.model_validate(parse_toml(read_text(path), str(path)))
     except ValidationError as error:
         first = error.errors(include_url=False)[0]
         key = ".".join(map(str, first["loc"]))

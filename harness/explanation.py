@@ -17,6 +17,8 @@ from pydantic import (
 )
 
 from foundation.errors import InputError, RunError
+from foundation.files import is_missing, read_text
+from foundation.parse import parse_json
 from harness.run_folder import RunFolder
 from inference.ablation import Culprit, MeanEffect, find_culprit
 from scenes.edits import Edit
@@ -232,9 +234,10 @@ def to_text(explanation: Explanation) -> str:
 def from_text(text: str, where: str) -> Explanation:
     """The explanation in a file's text; RunError where it is damaged."""
     try:
+        parse_json(text, where, error=RunError)
         found = _ADAPTER.validate_json(text, strict=True)
         _check(found)
-    except (ValidationError, InputError, ValueError) as error:
+    except (ValidationError, InputError, RunError, ValueError) as error:
         words = str(error).replace("\n", " ")
         raise RunError(
             f"{where} is damaged ({words[:200]}); delete it, then: trex explain {Path(where).parent.parent}"
@@ -251,11 +254,11 @@ def read_explanation(folder: RunFolder, picture: str) -> Explanation | None:
     """The explanation of the found scene with this picture, None where there is none; RunError where it is damaged."""
     path = explanation_path(folder, picture)
     try:
-        text = path.read_text(encoding="utf-8")
-    except FileNotFoundError:
-        return None
-    except (OSError, UnicodeDecodeError) as error:
-        raise RunError(f"{path} cannot be read ({error}); delete it and explain the run again") from error
+        text = read_text(path, error=RunError)
+    except RunError as error:
+        if is_missing(error):
+            return None
+        raise RunError(f"{error}; delete it and explain the run again") from error
     found = from_text(text, str(path))
     if found.picture != picture:
         raise RunError(f"{path} explains picture {found.picture}; delete it and explain the run again")

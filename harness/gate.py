@@ -13,7 +13,8 @@ from pydantic import TypeAdapter, ValidationError
 from artifacts.cache import cache_root
 from clevr_models.published import PUBLISHED
 from foundation.errors import RunError
-from foundation.files import disk_error, write_atomic
+from foundation.files import disk_error, read_text, write_atomic
+from foundation.parse import parse_json
 from harness.explanation import Number
 from harness.wording import percent
 from inference.clustered import clustered_interval
@@ -171,8 +172,10 @@ def make_folder(path: Path) -> None:
 
 def _read(path: Path) -> Gate:
     try:
-        return _ADAPTER.validate_json(path.read_text(encoding="utf-8"), strict=True)
-    except (OSError, ValidationError, ValueError) as error:
+        written = read_text(path, error=RunError)
+        parse_json(written, str(path), error=RunError)
+        return _ADAPTER.validate_json(written, strict=True)
+    except (RunError, ValidationError, ValueError) as error:
         words = str(error).replace("\n", " ")
         raise RunError(
             f"{path} is damaged ({words[:200]}); delete it, then: trex models verify MODEL --dataset DIR"

@@ -7,6 +7,7 @@ import json
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,8 +16,9 @@ from clevr_models.bound import ClevrModel
 from clevr_models.evaluate_percept import question_type
 from clevr_models.published import PUBLISHED
 from clevr_models.question import Question
-from foundation.errors import InputError
-from foundation.files import disk_error
+from foundation.errors import InputError, RunError
+from foundation.files import disk_error, is_missing, read_bytes
+from foundation.parse import parse_json
 from harness.baseline_folder import read_pixels
 from harness.fingerprint import weights_fingerprint
 from harness.gate import Gate, Share, gates_folder, keep_gate, make_folder, share, short_hash
@@ -119,22 +121,22 @@ def _key(picture: AskedPicture, pixels: NDArray[np.uint8]) -> str:
 def _read(path: Path) -> dict[str, tuple[str, ...]]:
     """Answers by key; lines that are cut or damaged are left out, and asked again."""
     try:
-        lines = path.read_bytes().split(b"\n")
-    except FileNotFoundError:
-        return {}
-    except OSError as error:
-        raise disk_error(error, path) from error
-    return dict(_entries(lines))
+        return dict(_entries(read_bytes(path, error=RunError).split(b"\n")))
+    except RunError as error:
+        if is_missing(error):
+            return {}
+        raise
 
 
 def _entries(lines: Sequence[bytes]) -> Iterator[tuple[str, tuple[str, ...]]]:
     for line in lines:
         try:
-            key, answers, check = json.loads(line)
-        except (ValueError, TypeError, RecursionError):
+            key, answers, check = cast(tuple[object, object, object], parse_json(line, "line"))
+        except (InputError, ValueError, TypeError):
             continue
-        is_text = isinstance(key, str) and isinstance(answers, list)
-        if is_text and all(isinstance(a, str) for a in answers) and check == _check(key, answers):
+        if not isinstance(key, str) or not isinstance(answers, list):
+            continue
+        if all(isinstance(a, str) for a in answers) and check == _check(key, answers):
             yield key, tuple(answers)
 
 

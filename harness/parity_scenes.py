@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from foundation.errors import InputError
+from foundation.images import read_png
 from foundation.json_fields import field, mapping, text
 from scenes.camera_fit import CameraFit, from_clevr_fitted
 from scenes.english import phrase
@@ -56,7 +57,7 @@ def read_official(data: Path) -> list[OfficialPicture]:
             image = data / "images" / text(field(record, "split", where), f"{where}, split") / name
             if image.is_file():
                 scene, fit = from_clevr_fitted(record, where=where)
-                found.append(OfficialPicture(Path(name).stem, _read_pixels(image), scene, fit))
+                found.append(OfficialPicture(Path(name).stem, read_png(image), scene, fit))
     if not found:
         raise InputError(
             f"{data} holds no picture with a scene; it needs scenes/*.json and images/SPLIT/*.png"
@@ -114,10 +115,3 @@ def wrong_truths(questions: Sequence[Asked], pictures: Sequence[OfficialPicture]
     """Questions whose recorded answer is not what their program gives on the scene."""
     scenes = {picture.name: picture.scene for picture in pictures}
     return [q for q in questions if execute(q.program, scenes[q.picture]) != q.answer]
-
-
-def _read_pixels(path: Path) -> NDArray[np.uint8]:
-    from PIL import Image
-
-    with Image.open(path) as image:
-        return np.asarray(image.convert("RGB"))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Literal
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field
 
 Kind = Literal["high_confidence", "threshold", "ambiguous", "k_way", "uniform", "graded", "probabilities"]
 
@@ -37,9 +37,21 @@ def _range(value: object) -> object:
     return tuple(ends)
 
 
-Words = Annotated[tuple[str, ...], BeforeValidator(_words)]
-Texts = Annotated[tuple[str, ...], BeforeValidator(_texts)]
+def _plain(text: str) -> str:
+    if not text.isprintable():
+        raise ValueError("it holds characters that cannot be printed; take them out")
+    return text
+
+
+# Upper bounds far beyond any use: what is larger is a slip, or meant to harm. docs/QUERIES.md states them.
+MOST_STEPS = 10_000_000  # of a chain; a step renders a picture
+MOST_DRAWS = 10_000_000
+Name = Annotated[str, Field(max_length=300), AfterValidator(_plain)]
+Sentence = Annotated[str, Field(max_length=2000), AfterValidator(_plain)]
+Words = Annotated[tuple[Name, ...], Field(max_length=100), BeforeValidator(_words)]
+Texts = Annotated[tuple[Name, ...], Field(max_length=200), BeforeValidator(_texts)]
 Count = Annotated[int, Field(strict=True)]
+Real = Annotated[float, Field(strict=True, allow_inf_nan=False)]
 Range = Annotated[tuple[Count, Count], BeforeValidator(_range)]
 
 
@@ -52,19 +64,19 @@ class Section(BaseModel):
 class ProgramStep(Section):
     """One step of a CLEVR program: {function = "filter_shape", inputs = [0], value_inputs = ["cube"]}."""
 
-    function: str
-    inputs: tuple[Count, ...] = ()
-    value_inputs: tuple[str, ...] = ()
+    function: Name
+    inputs: Annotated[tuple[Count, ...], Field(max_length=10)] = ()
+    value_inputs: Annotated[tuple[Name, ...], Field(max_length=10)] = ()
 
 
 class TargetSection(Section):
     """The level set: which answers are looked for, and how exactly (Bayes-TrEx, equations 1-10)."""
 
     kind: Kind = "high_confidence"
-    width: Annotated[float, Field(gt=0, le=1)] = 0.05
-    threshold: Annotated[float, Field(gt=0, lt=1)] = 0.9
-    share: Annotated[float, Field(ge=0, le=1)] = 0.5
-    probabilities: dict[str, float] = Field(default_factory=dict)
+    width: Annotated[Real, Field(ge=1e-6, le=1)] = 0.05
+    threshold: Annotated[Real, Field(ge=1e-6, lt=1)] = 0.9
+    share: Annotated[Real, Field(ge=0, le=1)] = 0.5
+    probabilities: Annotated[dict[Name, Real], Field(max_length=100)] = Field(default_factory=dict)
 
 
 class GeneratorSection(Section):
@@ -73,7 +85,7 @@ class GeneratorSection(Section):
     `without`, `classes`: take the decoder that was trained with these classes left out, or with these alone.
     """
 
-    name: str = "clevr"
+    name: Name = "clevr"
     without: Words = ()
     classes: Words = ()
 
@@ -89,7 +101,7 @@ class SceneSection(Section):
 class ModelSection(Section):
     """Who is asked: "shipped", "relation-network", "package.module:factory", or a safetensors file."""
 
-    name: str = "shipped"
+    name: Name = "shipped"
 
 
 class RenderSection(Section):
@@ -98,8 +110,8 @@ class RenderSection(Section):
     `processes`: those of Blender; one a core, up to four, where it is not said. No picture depends on it.
     """
 
-    preset: str = "fast"
-    device: str = "auto"
+    preset: Name = "fast"
+    device: Name = "auto"
     processes: Annotated[Count, Field(ge=1, le=256)] | None = None
 
 
@@ -112,24 +124,24 @@ class SearchSection(Section):
     `control`: where nothing is found, the same search on an easier target.
     """
 
-    seed: Annotated[Count, Field(ge=0)] = 0
-    prior_scenes: Annotated[Count, Field(ge=1)] = 200
+    seed: Annotated[Count, Field(ge=0, lt=2**63)] = 0
+    prior_scenes: Annotated[Count, Field(ge=1, le=MOST_DRAWS)] = 200
     chains: Annotated[Count, Field(ge=1, le=1024)] = 4
-    steps: Annotated[Count, Field(ge=0)] = 500
-    warmup: Annotated[Count, Field(ge=0)] = 0
+    steps: Annotated[Count, Field(ge=0, le=MOST_STEPS)] = 500
+    warmup: Annotated[Count, Field(ge=0, le=MOST_STEPS)] = 0
     kernel: Literal["auto", "block", "random_walk", "gaussian", "nuts"] = "auto"
-    scale: Annotated[float, Field(gt=0, le=10)] = 0.3
+    scale: Annotated[Real, Field(ge=1e-6, le=10)] = 0.3
     max_depth: Annotated[Count, Field(ge=1, le=20)] = 10  # as Pyro's and Stan's
-    stop_when_found: Annotated[Count, Field(ge=0)] = 0
-    common_rate: Annotated[float, Field(gt=0, le=1)] = 0.01
+    stop_when_found: Annotated[Count, Field(ge=0, le=MOST_DRAWS)] = 0
+    common_rate: Annotated[Real, Field(ge=1e-9, le=1)] = 0.01
     control: Annotated[bool, Field(strict=True)] = True
 
 
 class Query(Section):
     """A whole query; `program` says what `question` means where its English is not understood here."""
 
-    question: str = ""
-    program: tuple[ProgramStep, ...] = ()
+    question: Sentence = ""
+    program: Annotated[tuple[ProgramStep, ...], Field(max_length=100)] = ()
     answer: Words = ()
     target: TargetSection = TargetSection()
     generator: GeneratorSection = GeneratorSection()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import difflib
-import tomllib
 from collections.abc import Sequence
 from pathlib import Path
 from typing import cast, get_args
@@ -11,10 +10,15 @@ from typing import cast, get_args
 from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 
+from foundation import files
 from foundation.errors import InputError
+from foundation.json_fields import short
+from foundation.parse import parse_toml
 from harness.query import Query
 
 Table = dict[str, object]
+LIMIT = 1 << 20  # bytes of a query file; the largest here has 1,500
+PROBLEMS = 5  # told of one query
 
 
 def read_query(path: Path, overrides: Sequence[str] = ()) -> Query:
@@ -25,10 +29,9 @@ def read_query(path: Path, overrides: Sequence[str] = ()) -> Query:
 def read_text(path: Path) -> str:
     """The text of a query file."""
     try:
-        return path.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        reason = error.strerror if isinstance(error, OSError) else str(error)
-        raise InputError(f"query {path} cannot be read: {reason}; give the path of a TOML file") from error
+        return files.read_text(path, limit=LIMIT)
+    except InputError as error:
+        raise InputError(f"query {error}; give the path of a TOML file") from error
 
 
 def parse_query(text: str, source: str, overrides: Sequence[str] = ()) -> Query:
@@ -38,10 +41,7 @@ def parse_query(text: str, source: str, overrides: Sequence[str] = ()) -> Query:
 
 def parse_table(text: str, source: str) -> Table:
     """The table in a TOML text, not looked at yet."""
-    try:
-        return tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
-        raise InputError(f"{source}: not TOML: {error}") from error
+    return dict(parse_toml(text, f"{source}: the file"))
 
 
 def query_in(table: Table, source: str, overrides: Sequence[str] = ()) -> Query:
@@ -52,8 +52,9 @@ def query_in(table: Table, source: str, overrides: Sequence[str] = ()) -> Query:
     try:
         return Query.model_validate(changed)
     except ValidationError as error:
-        problems = "; ".join(dict.fromkeys(_problem(detail) for detail in error.errors(include_url=False)))
-        raise InputError(f"{source}: {problems}") from error
+        problems = list(dict.fromkeys(_problem(detail) for detail in error.errors(include_url=False)))
+        more = f"; and {len(problems) - PROBLEMS} more" if len(problems) > PROBLEMS else ""
+        raise InputError(f"{source}: {'; '.join(problems[:PROBLEMS])}{more}") from error
 
 
 def _copied(table: Table) -> Table:
@@ -77,8 +78,8 @@ def _override(table: Table, text: str) -> None:
 def _toml_value(text: str) -> object:
     """The TOML value written so, or else the text itself, so that shells need no second pair of quotes."""
     try:
-        return tomllib.loads(f"value = {text}")["value"]
-    except tomllib.TOMLDecodeError:
+        return parse_toml(f"value = {text}", text)["value"]
+    except InputError:
         return text
 
 
@@ -93,10 +94,10 @@ def _problem(detail: ErrorDetails) -> str:
         return f"unknown key {where[-1]!r} {place}{hint} (keys: {', '.join(allowed)})"
     if detail["type"] == "literal_error":
         expected = str(detail.get("ctx", {}).get("expected", ""))
-        return f"{key} = {detail['input']!r} is not known; use {expected}"
+        return f"{key} = {short(detail['input'])} is not known; use {expected}"
     message = detail["msg"].removeprefix("Value error, ")
     message = message[:1].lower() + message[1:]
-    return f"{key} = {detail['input']!r}: {message}"
+    return f"{key} = {short(detail['input'])}: {message}"
 
 
 def _keys(where: Sequence[str]) -> tuple[str, ...]:

@@ -12,12 +12,16 @@ import numpy as np
 from PIL import Image
 
 from foundation.errors import InputError
+from foundation.files import MIB, read_text
+from foundation.parse import parse_json
 from harness.shapes import read_card, shipped_names
 from render.blender import BlenderRenderer, default_processes
 from scenes.clevr_json import from_clevr, read_scenes
 from scenes.prior import ScenePrior
 from scenes.scene import Scene, scene_from_dict, scene_to_dict
 from scenes.vocabulary import CLEVR, Vocabulary
+
+SCENES_LIMIT = 1024 * MIB  # the largest scenes file of CLEVR v1.0 has 330 MB
 
 BATCH = 8
 
@@ -60,9 +64,9 @@ def everything() -> Vocabulary:
 def read_any(path: Path, vocabulary: Vocabulary) -> list[tuple[str, Scene]]:
     """The scenes of a CLEVR scenes file, of one CLEVR scene, or of one scene in our own lossless form."""
     try:
-        data = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
-        raise InputError(f"scenes file {path} cannot be read: {error}") from error
+        data = parse_json(read_text(path, limit=SCENES_LIMIT), str(path))
+    except InputError as error:
+        raise InputError(f"scenes file: {error}; give a scenes file of CLEVR's, or one scene") from error
     if isinstance(data, dict) and "scenes" in data:
         return [
             (Path(row.image_filename).stem or f"scene_{row.image_index:06d}", row.scene)

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from foundation.errors import RunError
-from foundation.files import write_atomic
+from foundation.files import MIB, read_bytes, write_atomic
 from harness.explanation import FOLDER, INTEGRATED, SMOOTHGRAD, Explanation, Method, Saliency, SaliencyMap
 from harness.kept_pictures import read_picture
 from harness.run_folder import RunFolder
@@ -117,11 +117,11 @@ def read_map(folder: RunFolder, picture: str, method: Method) -> Map:
     path = map_path(folder, picture, method)
     width, height = folder.manifest.facts.size
     try:
-        with path.open("rb") as file:
-            found = np.lib.format.read_array(file, allow_pickle=False)  # type: ignore[no-untyped-call]
+        data = io.BytesIO(read_bytes(path, limit=64 * MIB, error=RunError))
+        found = np.lib.format.read_array(data, allow_pickle=False)  # type: ignore[no-untyped-call]
         if found.shape != (height, width) or found.dtype != np.float32 or not np.isfinite(found).all():
             raise ValueError(f"it holds {found.dtype} {found.shape}, not finite float32 {(height, width)}")
-    except (OSError, ValueError, MemoryError) as error:
+    except (RunError, OSError, ValueError, EOFError, SyntaxError, MemoryError, OverflowError) as error:
         raise RunError(
             f"saliency map {path} is missing or damaged ({error}); delete {path.parent / picture}.json and "
             "explain the run again"

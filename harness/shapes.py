@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import tomllib
 from pathlib import Path
+from typing import Annotated
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,25 +12,29 @@ from pydantic import Field, ValidationError
 from blender_assets.load import FOLDER
 from blender_assets.mesh import read_obj
 from foundation.errors import InputError
-from harness.query import Section
+from foundation.files import MIB, read_text
+from foundation.json_fields import short
+from foundation.parse import parse_toml
+from harness.query import Name, Section
 from scenes.vocabulary import OUTLINES, ShapeCard
 
 SHIPPED = FOLDER / "shapes"
+CARD_LIMIT = MIB
 ROUNDING = 1e-3
 Plane = tuple[float, float, float, float]
 Vertices = NDArray[np.float64]
 
 
 class CardFile(Section):
-    """What a card says; `mesh` is the path of an OBJ file from the card: half extent 1, around the origin."""
+    """What a card says; `mesh` is an OBJ file in the card's folder or below: half extent 1, around the origin."""
 
-    name: str = Field(pattern=r"^[a-z][a-z0-9_-]*$")
-    plural: str = ""
-    nouns: tuple[str, ...] = ()
-    outline: str = "mesh"
-    mesh: str
-    licence: str = ""
-    made_by: str = ""
+    name: str = Field(pattern=r"^[a-z][a-z0-9_-]{0,59}$")
+    plural: Name = ""
+    nouns: Annotated[tuple[Name, ...], Field(max_length=20)] = ()
+    outline: Name = "mesh"
+    mesh: Name
+    licence: Annotated[str, Field(max_length=2000)] = ""
+    made_by: Annotated[str, Field(max_length=2000)] = ""
 
 
 def shipped_names() -> tuple[str, ...]:
@@ -42,7 +46,7 @@ def read_card(which: str, beside: Path) -> ShapeCard:
     """The card of a shipped shape ("cone"), or in a TOML file whose path starts from the folder `beside`."""
     if which in shipped_names():
         return _read(SHIPPED / f"{which}.toml")
-    path = (beside / which).resolve()
+    path = _resolved(beside, which)
     if not path.is_file():
         shipped = ", ".join(shipped_names())
         raise InputError(
@@ -53,21 +57,44 @@ def read_card(which: str, beside: Path) -> ShapeCard:
 
 def _read(path: Path) -> ShapeCard:
     try:
-        card = CardFile.model_validate(tomllib.loads(path.read_text(encoding="utf-8")))
-    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        table = parse_toml(read_text(path, limit=CARD_LIMIT), str(path))
+        card = CardFile.model_validate(table)
+    except InputError as error:
         raise InputError(f"shape card {path} cannot be read: {error}") from error
     except ValidationError as error:
         detail = error.errors(include_url=False)[0]
         keys = ", ".join(CardFile.model_fields)
-        raise InputError(f"shape card {path}: {detail['loc'][0]}: {detail['msg']} (keys: {keys})") from error
+        key, what = ".".join(map(str, detail["loc"])), detail["msg"]
+        raise InputError(f"shape card {path}: {key}: {what} (keys: {keys})") from error
     if card.outline not in OUTLINES:
         raise InputError(f"shape card {path}: outline {card.outline!r} is not known ({', '.join(OUTLINES)})")
-    mesh = (path.parent / card.mesh).resolve()
+    mesh = _mesh_path(path, card.mesh)
     vertices = _vertices(mesh, path)
     hull = _hull(vertices, mesh) if card.outline == "mesh" else ()
     name = card.mesh if path.parent == SHIPPED else str(mesh)
     nouns = card.nouns or (card.name,)
     return ShapeCard(card.name, card.plural or f"{card.name}s", card.outline, name, nouns, hull)
+
+
+def _resolved(folder: Path, name: str) -> Path:
+    """Where a name leads from a folder, links followed."""
+    try:
+        return (folder / name).resolve()
+    except (OSError, RuntimeError, ValueError) as error:  # a loop of links, a NUL byte
+        raise InputError(
+            f"{short(name)} is no path of a file ({error}); give one beside the query"
+        ) from error
+
+
+def _mesh_path(card: Path, name: str) -> Path:
+    """The mesh of a card, which may come from anybody: it names nothing outside its own folder."""
+    mesh = _resolved(card.parent, name)
+    if Path(name).is_absolute() or ".." in Path(name).parts or not mesh.is_relative_to(card.parent.resolve()):
+        raise InputError(
+            f"shape card {card}: mesh {short(name)} lies outside the card's folder; put the OBJ file beside the card "
+            'and give its name, e.g. mesh = "pyramid.obj"'
+        )
+    return mesh
 
 
 def _vertices(mesh: Path, card: Path) -> Vertices:

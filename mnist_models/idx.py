@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from foundation.errors import InputError
+from foundation.files import read_bytes
 
 GZIP = b"\x1f\x8b"
 UNSIGNED_BYTES = 0x08  # the format's code of its element type
@@ -44,10 +45,7 @@ def read_idx(path: Path, dimensions: int) -> Bytes:
 
 
 def _unpacked(path: Path) -> bytes:
-    try:
-        packed = path.read_bytes()
-    except OSError as error:
-        raise InputError(f"{path} cannot be read: {error.strerror or error}") from error
+    packed = read_bytes(path, limit=LARGEST_BYTES)
     if packed[:2] != GZIP:
         return packed
     try:

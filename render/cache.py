@@ -14,7 +14,8 @@ from pathlib import Path
 
 import numpy as np
 
-from foundation.errors import InputError
+from foundation.errors import InputError, RenderError
+from foundation.files import is_missing, read_bytes
 from render.cache_bound import Bound
 from render.cache_folder import SCRATCH, SUFFIX, lock_scratch, mark_used
 from render.picture import Picture
@@ -80,12 +81,13 @@ class CachedRenderer:
     def _load(self, name: str, scene: Scene) -> Picture | None:
         path = self.path(name)
         try:
-            picture = decode(path.read_bytes(), name, scene_id(scene))
+            data = read_bytes(path, limit=MAX_RAW, error=RenderError)
+            picture = decode(data, name, scene_id(scene))
             mark_used(path)
             return picture
-        except FileNotFoundError:
-            return None
-        except (OSError, ValueError) as error:
+        except (RenderError, OSError, ValueError) as error:
+            if isinstance(error, RenderError) and is_missing(error):
+                return None
             log.warning("cached picture %s is not usable (%s); rendering it again", path, error)
             return None
 

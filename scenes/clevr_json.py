@@ -8,12 +8,12 @@ from pathlib import Path
 
 import numpy as np
 
-from foundation.errors import unknown
+from foundation.errors import InputError, unknown
 from foundation.json_fields import Json, field, finite, listed, mapping, text, triple, whole
 from scenes.camera import HEIGHT_PX, WIDTH_PX, project
 from scenes.json_files import read_items, write_items
 from scenes.relations import DIRECTIONS, related
-from scenes.scene import ATTRIBUTES, TAU, Nuisances, Scene, SceneObject, Vec3
+from scenes.scene import ATTRIBUTES, FARTHEST, MOST_OBJECTS, TAU, Nuisances, Scene, SceneObject, Vec3
 from scenes.vocabulary import CLEVR, RADIUS, Vocabulary
 
 # Our one extra key; CLEVR itself did not keep the offsets of its camera and lights.
@@ -39,6 +39,8 @@ def from_clevr(data: object, vocabulary: Vocabulary = CLEVR, where: str = "the s
     """
     record = mapping(data, where)
     items = listed(field(record, "objects", where), f"{where}, objects")
+    if len(items) > MOST_OBJECTS:
+        raise InputError(f"{where} has {len(items):,} objects; a scene may have {MOST_OBJECTS} at most")
     objects = tuple(_object(item, vocabulary, f"{where}, object {i}") for i, item in enumerate(items))
     return Scene(objects, _nuisances(record, where))
 
@@ -46,9 +48,17 @@ def from_clevr(data: object, vocabulary: Vocabulary = CLEVR, where: str = "the s
 def _object(data: object, vocabulary: Vocabulary, where: str) -> SceneObject:
     record = mapping(data, where)
     shape, size, color, material = (_word(record, name, vocabulary, where) for name in ATTRIBUTES)
-    x, y, _ = triple(field(record, "3d_coords", where), f"{where}, 3d_coords")
+    x, y, _ = _near(field(record, "3d_coords", where), f"{where}, 3d_coords")
     rotation = finite(field(record, "rotation", where), f"{where}, rotation") % TAU
     return SceneObject(shape, size, color, material, x, y, rotation if rotation < TAU else 0.0)
+
+
+def _near(value: object, where: str) -> Vec3:
+    """A place in Blender units."""
+    place = triple(value, where)
+    if max(map(abs, place)) > FARTHEST:
+        raise InputError(f"{where} is {place}; its numbers must lie between {-FARTHEST:g} and {FARTHEST:g}")
+    return place
 
 
 def _word(record: Mapping[str, object], attribute: str, vocabulary: Vocabulary, where: str) -> str:
@@ -64,7 +74,7 @@ def _nuisances(record: Mapping[str, object], where: str) -> Nuisances:
     where = f"{where}, {NUISANCES}"
     shifts = mapping(record[NUISANCES], where)
     names = [f.name for f in fields(Nuisances)]
-    return Nuisances(**{name: triple(field(shifts, name, where), f"{where}, {name}") for name in names})
+    return Nuisances(**{name: _near(field(shifts, name, where), f"{where}, {name}") for name in names})
 
 
 def to_clevr(scene: Scene, image_filename: str = "", image_index: int = 0, split: str = "new") -> Json:

@@ -2,25 +2,25 @@
 
 from __future__ import annotations
 
+import io
 import json
-import os
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import suppress
 from pathlib import Path
 from typing import TextIO
 
 from foundation.errors import InputError
+from foundation.files import open_regular, replacing
+from foundation.parse import check_depth, finite_number, whole_number
 
 _CHUNK = 1 << 20  # characters read at a time; an item may be longer
+_LARGEST_ITEM = 16 * _CHUNK  # characters; a scene of CLEVR's has some 4,000
 
 
 def read_items(path: Path, key: str) -> Iterator[object]:
     """The items of the list under `key`, one at a time; InputError where the file is missing or cut."""
     try:
-        with path.open(encoding="utf-8") as stream:
-            yield from _Reader(stream).items_of(key)
-    except OSError as error:
-        raise InputError(f"cannot read {path}: {error.strerror or error}") from error
+        with open_regular(path) as data:
+            yield from _Reader(io.TextIOWrapper(data, encoding="utf-8")).items_of(key)
     except (ValueError, RecursionError) as error:
         message = f"{path} is no JSON file with a list {key!r}: {str(error) or 'nested too deep'}"
         raise InputError(f"{message}; a cut file has to be fetched or written again") from error
@@ -28,19 +28,14 @@ def read_items(path: Path, key: str) -> Iterator[object]:
 
 def write_items(path: Path, key: str, items: Iterable[object], info: Mapping[str, object]) -> int:
     """Writes {"info": info, key: [items]} to a temporary name and renames it; gives the number of items."""
-    temporary = path.with_name(f".{path.name}.{os.getpid()}.part")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        with temporary.open("w", encoding="utf-8") as stream:
+        with replacing(path) as data:
+            stream = io.TextIOWrapper(data, encoding="utf-8", write_through=True)
             count = _write(stream, key, items, info)
-            stream.flush()
-            os.fsync(stream.fileno())
-        os.replace(temporary, path)
+            stream.detach()
     except OSError as error:
         raise InputError(f"cannot write {path}: {error.strerror or error}; nothing was changed") from error
-    finally:
-        with suppress(OSError):
-            temporary.unlink(missing_ok=True)
     return count
 
 
@@ -61,7 +56,9 @@ class _Reader:
         self._stream = stream
         self._text = ""
         self._at = 0
-        self._decoder = json.JSONDecoder(parse_constant=_refuse)
+        self._decoder = json.JSONDecoder(
+            parse_constant=_refuse, parse_float=finite_number, parse_int=whole_number
+        )
 
     def items_of(self, key: str) -> Iterator[object]:
         found = False
@@ -108,9 +105,12 @@ class _Reader:
             try:
                 value, end = self._decoder.raw_decode(self._text, self._at)
             except json.JSONDecodeError:
+                if len(self._text) - self._at > _LARGEST_ITEM:
+                    raise ValueError(f"an item is longer than {_LARGEST_ITEM >> 20} MiB") from None
                 if not self._more():
                     raise
                 continue
+            check_depth(value)
             # A number at the end of the text at hand may go on in the next chunk.
             if end < len(self._text) or not self._more():
                 self._at = end

@@ -15,6 +15,8 @@ Json = dict[str, object]
 ATTRIBUTES = ("shape", "size", "color", "material")
 TAU = 2.0 * math.pi
 ZERO: Vec3 = (0.0, 0.0, 0.0)
+MOST_OBJECTS = 100  # of a scene from outside; CLEVR's have 3 to 10
+FARTHEST = 1e4  # the size of any number of a scene from outside; CLEVR's ground reaches from -3 to 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +74,7 @@ def scene_from_dict(data: object) -> Scene:
     """The scene written by `scene_to_dict`; raises InputError where the form is another one."""
     try:
         record = cast(dict[str, object], data)
-        objects = tuple(_object(o) for o in cast(list[object], record["objects"]))
+        objects = tuple(_object(o) for o in counted(cast(list[object], record["objects"])))
         shifts = cast(dict[str, object], record["nuisances"])
         nuisances = Nuisances(**{f.name: _vec3(shifts[f.name]) for f in fields(Nuisances)})
     except (KeyError, TypeError, ValueError) as error:
@@ -80,6 +82,13 @@ def scene_from_dict(data: object) -> Scene:
             f"not a scene: {type(error).__name__} {error}; expected objects and nuisances"
         ) from error
     return Scene(objects, nuisances)
+
+
+def counted(objects: list[object]) -> list[object]:
+    """The objects of a scene from outside; ValueError if there are more than `MOST_OBJECTS`."""
+    if len(objects) > MOST_OBJECTS:
+        raise ValueError(f"{len(objects):,} objects are too many; a scene may have {MOST_OBJECTS} at most")
+    return objects
 
 
 def _object(data: object) -> SceneObject:
@@ -98,8 +107,8 @@ def _vec3(data: object) -> Vec3:
 
 
 def _finite(value: object) -> float:
-    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
-        raise ValueError(f"{value!r} is not a finite number")
+    if isinstance(value, bool) or not isinstance(value, int | float) or not abs(value) <= FARTHEST:
+        raise ValueError(f"{value!r} is not a number from {-FARTHEST:g} to {FARTHEST:g}")
     return float(value)
 
 

@@ -41,7 +41,7 @@ def test_set_overrides_are_checked_like_the_file() -> None:
         ),
         ('[search]\nseed = "a"', ["search.seed = 'a'", "integer"]),
         ("[search]\nchains = 0", ["search.chains = 0", "greater than or equal to 1"]),
-        ("[target]\nwidth = -0.1", ["target.width = -0.1", "greater than 0"]),
+        ("[target]\nwidth = -0.1", ["target.width = -0.1", "greater than or equal to 0.000001"]),
         ("[target]\nkind = 'sure'", ["target.kind = 'sure'", "high_confidence"]),
         ("[scene]\nobjects = 2.5", ["scene.objects = 2.5", "[3, 10]"]),
         ("answer = 1.5", ["answer = 1.5", 'like "1"']),

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 
-from foundation.errors import RunError
+from foundation.errors import RunError, TrexError
+from foundation.files import TEXT_LIMIT, read_bytes
+from foundation.json_fields import finite, mapping
+from foundation.parse import parse_json
 from harness.farm import queue
 from harness.farm.queue_entry import Entry, State, run_path
 from harness.farm.status import FarmStatus, RunStatus, read_farm_statuses, read_run_status
@@ -92,12 +94,12 @@ def _findings(path: Path) -> tuple[str, float | None]:
     try:
         stat = file.stat()
         return _read_findings(file, stat.st_mtime_ns, stat.st_size)
-    except (OSError, ValueError, KeyError, TypeError):
+    except (OSError, TrexError, KeyError):
         return "", None
 
 
 @lru_cache(maxsize=4096)
 def _read_findings(file: Path, _changed: int, _size: int) -> tuple[str, float]:
     """How a run ended and its best confidence; read once as long as the file stays the same."""
-    data = json.loads(file.read_bytes())
-    return str(data["ending"]), float(data["best_confidence"])
+    data = mapping(parse_json(read_bytes(file, limit=TEXT_LIMIT), file.name), file.name)
+    return str(data["ending"]), finite(data["best_confidence"], "best_confidence")

@@ -15,7 +15,8 @@ from typing import Annotated, Literal
 from pydantic import Field, ValidationError
 
 from foundation.errors import RunError
-from foundation.files import write_atomic
+from foundation.files import MIB, read_bytes, write_atomic
+from foundation.parse import parse_json
 from harness.farm.queue_entry import Entry, State
 from harness.query import Query, Section
 from harness.query_file import parse_query
@@ -25,6 +26,8 @@ from harness.wiring import Plan, make_plan
 QUEUED = "queued.json"
 FAILED = "failed"
 CANCELLED = "cancelled"
+QUEUED_LIMIT = 2 * MIB  # bytes; it holds a query
+PRIORITIES = 1_000_000  # from minus so many to so many
 FOLDER = re.compile(
     r"[A-Za-z0-9_][A-Za-z0-9_.-]*-([0-9a-f]{16})"
 )  # the query file's name, and the entry's id
@@ -39,9 +42,9 @@ class Queued(Section):
     text: str
     overrides: tuple[str, ...] = ()
     question: str
-    priority: int = 0
-    added: float
-    place: int = 0
+    priority: Annotated[int, Field(strict=True, ge=-PRIORITIES, le=PRIORITIES)] = 0
+    added: Annotated[float, Field(strict=True, ge=0, le=1e11)]  # Unix seconds
+    place: Annotated[int, Field(strict=True, ge=0, lt=2**31)] = 0
 
 
 def to_json(queued: Queued) -> bytes:
@@ -52,9 +55,11 @@ def to_json(queued: Queued) -> bytes:
 def read_queued(path: Path) -> Queued:
     """How the query of a run folder was queued; RunError where it was not, or the file is broken."""
     try:
-        return Queued.model_validate_json((path / QUEUED).read_bytes())
-    except OSError as error:
-        raise RunError(f"{path} was not queued: {QUEUED} cannot be read ({error.strerror})") from error
+        data = read_bytes(path / QUEUED, limit=QUEUED_LIMIT, follow_links=False, error=RunError)
+        parse_json(data, str(path / QUEUED), error=RunError)
+        return Queued.model_validate_json(data)
+    except RunError as error:
+        raise RunError(f"{path} was not queued, or its file is damaged: {error}") from error
     except ValidationError as error:
         first = error.errors(include_url=False)[0]
         where = ".".join(map(str, first["loc"])) or "file"
@@ -103,7 +108,7 @@ def found_entry(path: Path) -> Entry:
     if FINISHED in names:
         return as_entry(path.name, queued, "done")
     if FAILED in names:
-        why = (path / FAILED).read_text(encoding="utf-8", errors="replace").strip()
+        why = read_bytes(path / FAILED, limit=MIB, error=RunError).decode("utf-8", errors="replace").strip()
         return as_entry(path.name, queued, "failed", why)
     return as_entry(path.name, queued, "cancelled" if CANCELLED in names else "queued")
 

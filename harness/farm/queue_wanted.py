@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import glob
 import hashlib
+import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -61,7 +62,11 @@ def wanted(files: Sequence[Path], settings: Sequence[str], swept: Sequence[tuple
             f"{len(files)} files times {len(swept):,} combinations are more than {MOST:,}; add fewer"
         )
     planned: dict[str, Planned] = {}
-    return [one for path in files for one in _of_file(path.resolve(), path, settings, swept, planned)]
+    return [
+        one
+        for path in files
+        for one in _of_file(Path(os.path.realpath(path)), path, settings, swept, planned)
+    ]
 
 
 def _of_file(

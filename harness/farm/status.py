@@ -14,6 +14,8 @@ from pathlib import Path
 
 from pydantic import TypeAdapter, ValidationError
 
+from foundation.errors import RunError
+from foundation.files import read_bytes
 from harness.progress import Status
 
 RUN_STATUS = "status.json"
@@ -60,6 +62,7 @@ class FarmStatus:
 
 RUN = TypeAdapter(RunStatus)
 WORK = TypeAdapter(FarmStatus)
+STATUS_LIMIT = 1 << 20  # bytes; one has a few hundred
 
 
 def write_run_status(run: Path, status: RunStatus) -> None:
@@ -83,8 +86,8 @@ def remove_farm_status(runs: Path, owner: str) -> None:
 def read_run_status(run: Path) -> RunStatus | None:
     """Where the run stands; None where nothing is known."""
     try:
-        return RUN.validate_json((run / RUN_STATUS).read_bytes())
-    except (OSError, ValidationError):
+        return RUN.validate_json(read_bytes(run / RUN_STATUS, limit=STATUS_LIMIT, error=RunError))
+    except (RunError, ValidationError):
         return None
 
 
@@ -93,8 +96,8 @@ def read_farm_statuses(runs: Path) -> list[FarmStatus]:
     found = []
     for path in sorted((runs / FARM).glob("*.json")):
         try:
-            found.append(WORK.validate_json(path.read_bytes()))
-        except (OSError, ValidationError):
+            found.append(WORK.validate_json(read_bytes(path, limit=STATUS_LIMIT, error=RunError)))
+        except (RunError, ValidationError):
             continue
     return found
 

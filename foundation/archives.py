@@ -1,0 +1,91 @@
+"""Zip files from outside: regular files, without passwords, bounded in what they unpack to."""
+
+from __future__ import annotations
+
+import io
+import struct
+import zipfile
+import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import BinaryIO
+
+from foundation.errors import InputError, TrexError
+from foundation.files import DATA_LIMIT, MIB, open_regular, shown
+
+MOST_MEMBERS = 100_000
+ENCRYPTED = 0x1  # bit of a member's flags
+DAMAGE = (
+    zipfile.BadZipFile,
+    zlib.error,
+    struct.error,
+    EOFError,
+    NotImplementedError,
+    RuntimeError,
+    ValueError,
+)
+
+
+@contextmanager
+def open_zip(
+    path: Path, *, limit: int = DATA_LIMIT, error: type[TrexError] = InputError
+) -> Iterator[zipfile.ZipFile]:
+    """A zip file on disk, its members not unpacked; `error` says what is wrong with it, also while it is read."""
+    with (
+        open_regular(path, limit=limit, error=error) as stream,
+        _explained(shown(path), error),
+        zipfile.ZipFile(stream) as archive,
+    ):
+        _check_members(archive, shown(path), error)
+        yield archive
+
+
+def unpack_member(
+    archive: zipfile.ZipFile, member: zipfile.ZipInfo, target: BinaryIO, where: str, limit: int
+) -> None:
+    """Write a member's bytes, at most `limit` of them, whatever its header says; InputError if it has more."""
+    left = limit
+    with archive.open(member) as packed:
+        while chunk := packed.read(min(MIB, left + 1)):
+            left -= len(chunk)
+            if left < 0:
+                raise InputError(
+                    f"{where} unpacks to more than {limit >> 20:,} MiB; it is not what is read here"
+                )
+            target.write(chunk)
+
+
+def check_inflation(
+    data: bytes, where: str, *, limit: int = DATA_LIMIT, error: type[TrexError] = InputError
+) -> None:
+    """`error` if the bytes are a zip with a password, or one whose parts unpack to more than `limit` bytes together.
+
+    The sizes are those of its directory: both zipfile and torch stop there, whatever follows.
+    """
+    with _explained(where, error), zipfile.ZipFile(io.BytesIO(data)) as archive:
+        _check_members(archive, where, error)
+        total = sum(member.file_size for member in archive.infolist())
+    if total > limit:
+        raise error(
+            f"{where} unpacks to {total >> 20:,} MiB; at most {limit >> 20:,} MiB are read; get it again"
+        )
+
+
+def _check_members(archive: zipfile.ZipFile, where: str, error: type[TrexError]) -> None:
+    members = archive.infolist()
+    if len(members) > MOST_MEMBERS:
+        raise error(f"{where} is a zip of {len(members):,} files; at most {MOST_MEMBERS:,} are read")
+    locked = next((member.filename for member in members if member.flag_bits & ENCRYPTED), None)
+    if locked is not None:
+        raise error(
+            f"{where} is a zip with a password ({locked[:80]!r}); unpack it yourself and give the folder"
+        )
+
+
+@contextmanager
+def _explained(where: str, error: type[TrexError]) -> Iterator[None]:
+    try:
+        yield
+    except DAMAGE as problem:
+        raise error(f"{where} is damaged: it is no whole zip file ({problem}); get it again") from problem
