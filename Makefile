@@ -3,7 +3,10 @@
 PYTHON ?= python3.11
 VENV := .venv
 BIN := $(VENV)/bin
-INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
+# make demo TORCH=cpu   torch without CUDA, for a machine without an NVIDIA GPU: some 4 GB less
+TORCH ?=
+SUDO := $(if $(filter 0,$(shell id -u)),,sudo )
+INSTALL := $(BIN)/python -m pip install --disable-pip-version-check -c constraints.txt
 
 .PHONY: demo test check tests bench clean
 
@@ -25,9 +28,11 @@ bench: $(VENV)/.dev
 	$(BIN)/python -m benchmarks.run
 
 $(VENV)/.base: pyproject.toml constraints.txt
-	@command -v $(PYTHON) >/dev/null || { echo "$(PYTHON) is missing: install Python 3.11 (Debian: sudo apt-get install -y python3.11 python3.11-venv), or run make PYTHON=/path/to/python3.11" >&2; exit 2; }
+	@command -v $(PYTHON) >/dev/null || { echo "$(PYTHON) is missing: install Python 3.11 (Debian: $(SUDO)apt-get install -y python3.11 python3.11-venv), or run make PYTHON=/path/to/python3.11" >&2; exit 2; }
 	$(PYTHON) harness/preflight.py
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	@echo "installing into $(VENV): about $(if $(filter cpu,$(TORCH)),2.2,6) GB (docs/INSTALL.md)" >&2
+	$(if $(filter cpu,$(TORCH)),$(INSTALL) torch --index-url https://download.pytorch.org/whl/cpu)
 	$(INSTALL) -e .
 	touch $@
 

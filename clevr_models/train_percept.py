@@ -6,7 +6,7 @@ import math
 import time
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import cast
+from typing import Protocol, cast
 
 import numpy as np
 import torch
@@ -27,7 +27,7 @@ LEARNING_RATE = (
 WARMUP = 0.05
 WEIGHT_DECAY = 1e-3
 CHECKPOINT_S = 120.0
-PROGRESS_S = 20.0
+EVERY = 20  # steps between two words on the losses
 
 
 @dataclass(frozen=True)
@@ -42,6 +42,14 @@ class Settings:
     start: str  # sha256 of the weights that training began with, or ""
 
 
+class Tell(Protocol):
+    """Whoever watches a training."""
+
+    def __call__(self, done: int, total: int, /, *facts: str) -> None:
+        """So many steps of all are done."""
+        ...
+
+
 def train(
     dataset: Path,
     out: Path,
@@ -52,6 +60,7 @@ def train(
     batch_size: int = 32,
     limit: int | None = None,
     start: Path | None = None,
+    tell: Tell = lambda done, total, *facts: None,
 ) -> Path:
     """Train on the first `limit` scenes of split "train" and give the weights' path, OUT/percept.safetensors.
 
@@ -68,7 +77,7 @@ def train(
         load_into(percept, expand(read_safetensors(start)), start)
     channels_last(percept.to(target))
     held = kept_out(len(scenes.numbers))
-    _fit(percept, scenes, np.flatnonzero(~held), settings, out)
+    _fit(percept, (scenes, np.flatnonzero(~held)), settings, out, tell)
     percept.eval()
     calibrate(percept, scenes.take(np.flatnonzero(held)))
     weights = out / "percept.safetensors"
@@ -99,7 +108,10 @@ def _device(name: str) -> torch.device:
     return torch.device(name)
 
 
-def _fit(percept: Percept, scenes: Scenes, rows: NDArray[np.int64], settings: Settings, out: Path) -> None:
+def _fit(
+    percept: Percept, data: tuple[Scenes, NDArray[np.int64]], settings: Settings, out: Path, tell: Tell
+) -> None:
+    scenes, rows = data
     percept.train()
     weights = list(percept.network.parameters())
     optimizer = torch.optim.AdamW(weights, lr=LEARNING_RATE, weight_decay=WEIGHT_DECAY)
@@ -108,7 +120,7 @@ def _fit(percept: Percept, scenes: Scenes, rows: NDArray[np.int64], settings: Se
     total = steps_an_epoch * settings.epochs
     checkpoint, parts = out / "checkpoint.safetensors", ({"model": percept}, {"optimizer": optimizer})
     first = load_checkpoint(checkpoint, *parts, asdict(settings))
-    progress = _Progress(first, total, batch_size)
+    losses = _Losses(first, total, tell)
     saved = time.monotonic()
     for step in range(first, total):
         epoch, place = divmod(step, steps_an_epoch)
@@ -117,7 +129,7 @@ def _fit(percept: Percept, scenes: Scenes, rows: NDArray[np.int64], settings: Se
         batch = mirror(scenes.take(order[place * batch_size : (place + 1) * batch_size]), rng)
         for group in optimizer.param_groups:
             group["lr"] = LEARNING_RATE * _schedule(step / total)
-        progress.show(step, _step(percept, optimizer, batch, rng))
+        losses.add(step, _step(percept, optimizer, batch, rng))
         if time.monotonic() - saved > CHECKPOINT_S or step == total - 1:
             save_checkpoint(checkpoint, *parts, step + 1, asdict(settings))
             saved = time.monotonic()
@@ -147,28 +159,20 @@ def _step(
     return Loss(*(part.detach() for part in loss))
 
 
-class _Progress:
-    """One line every 20 seconds: step, losses, pictures a second, time left."""
+class _Losses:
+    """The mean losses since they were last told, every EVERY steps: a loss that is read stops the device."""
 
-    def __init__(self, first: int, total: int, batch_size: int) -> None:
-        self.first, self.total, self.batch_size = first, total, batch_size
-        self.begun = self.shown = time.monotonic()
-        self.losses: list[Loss] = []
+    def __init__(self, first: int, total: int, tell: Tell) -> None:
+        self._tell, self._total = tell, total
+        self._losses: list[Loss] = []
+        tell(first, total)
 
-    def show(self, step: int, loss: Loss) -> None:
-        self.losses.append(loss)
-        now = time.monotonic()
-        if now - self.shown < PROGRESS_S and step + 1 < self.total:
+    def add(self, step: int, loss: Loss) -> None:
+        """The losses of one more step."""
+        self._losses.append(loss)
+        if len(self._losses) < EVERY and step + 1 < self._total:
             return
-        done = step + 1 - self.first
-        mean = [float(torch.stack(parts).mean()) for parts in zip(*self.losses, strict=True)]
-        rate, left = (
-            done * self.batch_size / (now - self.begun),
-            (now - self.begun) / done * (self.total - step - 1),
-        )
+        mean = [float(torch.stack(parts).mean()) for parts in zip(*self._losses, strict=True)]
+        self._losses = []
         text = "loss {:.3f} (presence {:.3f}, attributes {:.3f}, position {:.4f})".format(*mean)
-        print(
-            f"step {step + 1}/{self.total}  {text}  {rate:.0f} pictures/s  {left / 60:.1f} min left",
-            flush=True,
-        )
-        self.shown, self.losses = now, []
+        self._tell(step + 1, self._total, text)

@@ -6,3 +6,12 @@ from __future__ import annotations
 def counted(number: int, one: str, many: str = "") -> str:
     """ "1 scene", "2 scenes", "10,000 draws"; `many` if the plural does not just add an s."""
     return f"{number:,} {one if number == 1 else many or one + 's'}"
+
+
+def span(seconds: float) -> str:
+    """A time in words: "3 h 05 min", "2 min 10 s", "40 s"."""
+    minutes, rest = divmod(round(seconds), 60)
+    hours, minutes = divmod(minutes, 60)
+    if hours:
+        return f"{hours} h {minutes:02} min"
+    return f"{minutes} min {rest:02} s" if minutes else f"{rest} s"

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from foundation.words import counted
 from harness.baseline_examples import Example, Examples
 from harness.baseline_folder import ClevrFolder
 from harness.clevr_wiring import open_scenes, plan_scenes
@@ -73,7 +74,7 @@ class ClevrKind:
         kinds = len(plan.vocabulary.combinations())
         render = plan.query.render
         return Outline(
-            f"{objects} objects of {kinds} kinds, {_changes(plan.query.scene)}",
+            f"{objects} object{'' if high == 1 else 's'} of {counted(kinds, 'kind')}, {_changes(plan.query.scene)}",
             f"preset {render.preset}, device {render.device}, {_processes(render)}",
         )
 
@@ -163,7 +164,7 @@ def _words(plans: Sequence[Plan]) -> Vocabulary:
 def _processes(render: RenderSection) -> str:
     if render.processes is None:
         return "a process a core (4 at most)"
-    return f"{render.processes} process{'' if render.processes == 1 else 'es'}"
+    return counted(render.processes, "process", "processes")
 
 
 def _changes(scene: SceneSection) -> str:

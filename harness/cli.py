@@ -19,6 +19,7 @@ from harness.cli_export import export
 from harness.cli_models import models_app
 from harness.cli_options import refuse
 from harness.cli_render import render
+from harness.cli_result import AsJson
 from harness.farm.cli_queue import queue_app
 from harness.farm.cli_watch import serve, top
 from harness.farm.cli_work import work
@@ -47,7 +48,6 @@ ModelName = Annotated[
     ),
 ]
 MODEL_KEY = "model.name"
-AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object, for machines.")]
 
 
 def _version(is_asked: bool) -> None:
@@ -128,13 +128,14 @@ def report(
     baseline: Annotated[
         Path | None, typer.Option(help="What `trex baseline` wrote for the same query: shown beside the run.")
     ] = None,
+    as_json: AsJson = False,
 ) -> None:
     """Write the report of a run, also of one that is not finished; or compare several runs."""
     from harness.cli_find import run_report
 
     if form == "netcdf":
         refuse(ctx, ["baseline"], "it is shown on the page of a run; drop it, or drop --format netcdf")
-    run_report(runs, form, out, baseline)
+    run_report(runs, form, out, baseline, as_json)
 
 
 app.command(rich_help_panel=WHY)(explain)

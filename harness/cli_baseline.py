@@ -10,6 +10,7 @@ import typer
 
 from harness.cli_errors import STOPPED
 from harness.cli_options import refuse
+from harness.cli_result import AsJson
 
 if TYPE_CHECKING:
     from harness.baseline_run import Done
@@ -49,12 +50,12 @@ def baseline(
     out: Annotated[
         Path | None, typer.Option(help="The folder to write to; runs/baseline-QUERY if not given.")
     ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object, for machines.")] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Count hits and true mistakes of queries on pictures of a data set, or on rendered scenes of the prior."""
     from harness.baseline_run import Wanted, make_baseline
-    from harness.baseline_watch import Watch
     from harness.cli import overrides
+    from harness.display import Display
 
     if dataset is not None:
         refuse(
@@ -64,8 +65,8 @@ def baseline(
         dataset, tuple(split or ()), rendered, world, seed, cache, tuple(beside or ()), all_pictures
     )
     try:
-        with Watch(is_silent=as_json) as watch:
-            done = make_baseline(queries, overrides(model, settings), wanted, out, watch.update)
+        with Display() as display:
+            done = make_baseline(queries, overrides(model, settings), wanted, out, display.show)
     except KeyboardInterrupt:
         typer.echo("stopped; what is rendered is kept, the same command goes on", err=True)
         raise typer.Exit(STOPPED) from None

@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from foundation.errors import InputError
+from foundation.words import counted
+from harness.cli_result import AsJson
 
 if TYPE_CHECKING:
     from render.cache_folder import Amount
@@ -17,7 +19,6 @@ if TYPE_CHECKING:
 cache_app = typer.Typer(
     invoke_without_command=True, help="Show what is kept between commands, and delete pictures."
 )
-AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object, for machines.")]
 
 
 @cache_app.callback()
@@ -96,4 +97,4 @@ def _fields(amount: Amount) -> dict[str, int]:
 def _words(amount: Amount) -> str:
     from harness.user_cache import size_words
 
-    return f"{amount.entries:,} picture{'s' * (amount.entries != 1)} ({size_words(amount.size)})"
+    return f"{counted(amount.entries, 'picture')} ({size_words(amount.size)})"

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import sys
-import time
 from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
@@ -12,11 +11,14 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from foundation.words import counted
 from harness.cli_errors import STOPPED
+from harness.cli_result import AsJson
 from harness.trust_option import Trust, trust_runs
 
 if TYPE_CHECKING:
     from harness.confirmation import Confirmation, Confirmed
+    from harness.display import Display
     from harness.run_folder import RunFolder
 
     Made = Sequence[tuple[RunFolder, Confirmation]]
@@ -32,7 +34,7 @@ def confirm(
     top: Annotated[int, typer.Option(help="How many found scenes of each run, most confident first.")] = 20,
     device: Annotated[str, typer.Option(help="auto, cpu, cuda, optix, hip, oneapi or metal.")] = "auto",
     trust: Trust = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object, for machines.")] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Render the found scenes again at another preset, ask again, and say how many stay what they were.
 
@@ -42,11 +44,13 @@ def confirm(
     from harness.cli_explain import renew_report
     from harness.confirm import Options
     from harness.confirm import confirm as confirm_runs
+    from harness.display import Display
 
     if trust:
         trust_runs(runs)
     try:
-        made = confirm_runs(runs, Options(preset, top, device), Lines(is_shown=not as_json))
+        with Display() as display:
+            made = confirm_runs(runs, Options(preset, top, device), ConfirmProgress(display, preset))
     except KeyboardInterrupt:
         sys.stderr.write("stopped; every scene that was done is kept. The same command goes on.\n")
         raise typer.Exit(STOPPED) from None
@@ -54,32 +58,28 @@ def confirm(
     typer.echo(json.dumps(_json(made)) if as_json else _text(made, reports))
 
 
-class Lines:
-    """One line a scene on standard error."""
+class ConfirmProgress:
+    """Which scene is rendered, and what the last one has become."""
 
-    def __init__(self, *, is_shown: bool) -> None:
-        self._is_shown, self._begun = is_shown, time.monotonic()
-        self._old = self._done = self._total = 0
+    def __init__(self, display: Display, preset: str) -> None:
+        self._display, self._preset = display, preset
+        self._done = self._total = 0
 
     def begin(self, done: int, total: int) -> None:
         """So many of all scenes are there already."""
-        self._old = self._done = done
-        self._total, self._begun = total, time.monotonic()
-        self._say(f"{done} of {total} scenes are confirmed already" if done else f"{total} scenes to confirm")
+        self._done, self._total = done, total
+        self._show(f"{counted(done, 'scene')} confirmed before" if done else "")
 
     def done(self, run: Path, scene: Confirmed) -> None:
         """One more is there."""
         self._done += 1
-        each = (time.monotonic() - self._begun) / (self._done - self._old)
-        left = (self._total - self._done) * each
-        self._say(
-            f"{self._done} of {self._total}, {run.name}: {scene.before.confidence:.3f} to "
-            f"{scene.after.confidence:.3f}, {scene.verdict}; {left / 60:.0f} min left"
-        )
+        change = f"{scene.before.confidence:.3f} to {scene.after.confidence:.3f}"
+        self._show(f"{run.name}: {change}, {scene.verdict}")
 
-    def _say(self, line: str) -> None:
-        if self._is_shown:
-            sys.stderr.write(line + "\n")
+    def _show(self, last: str) -> None:
+        is_over = self._done >= self._total
+        now = "" if is_over else f"rendering scene {self._done + 1} at preset {self._preset}"
+        self._display.show("scenes confirmed", self._done, self._total, last, now)
 
 
 def _text(made: Made, reports: Sequence[Path]) -> str:
@@ -98,7 +98,7 @@ def _text(made: Made, reports: Sequence[Path]) -> str:
     if len(made) > 1:
         scenes = [scene for _, one in made for scene in one.scenes]
         asked = sum(one.asked for _, one in made)
-        lines.append(f"all {len(made)} runs:")
+        lines.append(f"all {counted(len(made), 'run')}:")
         lines += [f"  {sentence}" for sentence in sentences(scenes, made[0][1].preset, asked)]
     return "\n".join(lines)
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from harness.cli_digits import classifier, gan, vae
+from harness.cli_result import AsJson, tell_result
 
 dataset_app = typer.Typer(no_args_is_help=True, help="Make data sets of rendered scenes and questions.")
 train_app = typer.Typer(no_args_is_help=True, help="Train the models that are shipped here.")
@@ -33,12 +35,16 @@ def dataset_render(
     ] = None,
     device: Annotated[str, typer.Option(help="auto, cpu, cuda, optix, hip, oneapi or metal.")] = "auto",
     questions_per_scene: Annotated[int, typer.Option(help="Questions asked about each scene.")] = 10,
+    as_json: AsJson = False,
 ) -> None:
     """Render scenes of the prior with questions, in CLEVR's own folder layout; resumable."""
     from harness.dataset import DatasetPlan, render_dataset
+    from harness.display import Display
 
     plan = DatasetPlan(n, seed, split, object_range(objects), preset, questions_per_scene)
-    typer.echo(f"scenes: {render_dataset(out, plan, device, processes)}")
+    with Display() as display:
+        file = render_dataset(out, plan, device, processes, partial(display.show, "scenes rendered"))
+    tell_result({"scenes": str(file)}, f"scenes: {file}", as_json)
 
 
 @train_app.command("clevr")
@@ -51,30 +57,37 @@ def train_clevr(
     batch_size: Annotated[int, typer.Option(help="Pictures a step.")] = 32,
     limit: Annotated[int | None, typer.Option(help="Only the first so many training scenes.")] = None,
     start: Annotated[Path | None, typer.Option(help="Weights to begin with.")] = None,
+    as_json: AsJson = False,
 ) -> None:
     """Train the model shipped here; killed at any moment, the same command goes on.
 
     Where the data set has a split "val", the accuracies on it are printed and go into the card beside the weights.
     """
+    from artifacts.weights import read_card
     from clevr_models.evaluate_percept import evaluate, write_card
     from clevr_models.train_percept import train
+    from harness.display import Display
 
     typer.echo(f"writing to {out}", err=True)
-    weights = train(
-        dataset,
-        out,
-        seed=seed,
-        epochs=epochs,
-        device=device,
-        batch_size=batch_size,
-        limit=limit,
-        start=start,
-    )
+    with Display() as display:
+        weights = train(
+            dataset,
+            out,
+            seed=seed,
+            epochs=epochs,
+            device=device,
+            batch_size=batch_size,
+            limit=limit,
+            start=start,
+            tell=partial(display.show, "training steps"),
+        )
+    words = ""
     if (dataset / "scenes" / "CLEVR_val_scenes.json").is_file():
         report = evaluate(weights, dataset)
         write_card(weights, dataset, report)
-        typer.echo(report.text())
-    typer.echo(f"weights: {weights}")
+        words = f"{report.text()}\n"
+    document = {"weights": str(weights), "card": read_card(weights)}
+    tell_result(document, f"{words}weights: {weights}", as_json)
 
 
 train_app.command("vae")(vae)

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from harness.cli_result import AsJson, tell_result
+
 if TYPE_CHECKING:
     from mnist_models.train import Plan
 
@@ -46,12 +48,14 @@ def vae(
     device: Device = "auto",
     threads: Threads = 1,
     judge: Judge = None,
+    as_json: AsJson = False,
 ) -> None:
     """Train a variational autoencoder of 5 latents; killed at any moment, the same command goes on."""
     _train(
         _plan("vae", dataset, (classes, without), (seed, epochs, batch_size), (device, threads), data),
         out,
         judge,
+        as_json,
     )
 
 
@@ -67,12 +71,14 @@ def gan(
     device: Device = "auto",
     threads: Threads = 1,
     judge: Judge = None,
+    as_json: AsJson = False,
 ) -> None:
     """Train a generative adversarial network of 5 latents; killed at any moment, the same command goes on."""
     _train(
         _plan("gan", dataset, (classes, without), (seed, epochs, batch_size), (device, threads), data),
         out,
         judge,
+        as_json,
     )
 
 
@@ -90,6 +96,7 @@ def classifier(
     batch_size: BatchSize = 128,
     device: Device = "auto",
     threads: Threads = 1,
+    as_json: AsJson = False,
 ) -> None:
     """Train a classifier; killed at any moment, the same command goes on."""
     from foundation.errors import unknown
@@ -98,7 +105,10 @@ def classifier(
     if network not in CLASSIFIERS:
         raise unknown("network", network, CLASSIFIERS)
     _train(
-        _plan(network, dataset, (classes, without), (seed, epochs, batch_size), (device, threads), data), out
+        _plan(network, dataset, (classes, without), (seed, epochs, batch_size), (device, threads), data),
+        out,
+        None,
+        as_json,
     )
 
 
@@ -121,19 +131,27 @@ def _items(text: str) -> tuple[str, ...]:
     return tuple(part.strip() for part in text.split(",") if part.strip())
 
 
-def _train(plan: Plan, out: Path | None, judge: str | None = None) -> None:
+def _train(plan: Plan, out: Path | None, judge: str | None, as_json: bool) -> None:
     import json
 
     from artifacts.weights import read_card
-    from harness.training_watch import TrainingWatch
+    from harness.display import Display
     from mnist_models.judge import load_judge
     from mnist_models.load import trained_models
     from mnist_models.train import train
+    from mnist_models.training import Status
 
     folder = out or trained_models()
     judging = load_judge(judge) if judge else None
     typer.echo(f"writing to {folder}", err=True)
-    with TrainingWatch() as watch:
-        weights = train(plan, folder, judging, watch.update)
-    typer.echo(json.dumps(read_card(weights)["figures"], indent=1))
-    typer.echo(f"weights: {weights}")
+    with Display() as display:
+
+        def tell(status: Status) -> None:
+            losses = [f"{name} {value:.4f}" for name, value in status.losses.items()]
+            epoch = f"epoch {status.epoch}/{status.epochs}"
+            display.show("training steps", status.step, status.total, epoch, *losses)
+
+        weights = train(plan, folder, judging, tell)
+    figures = read_card(weights)["figures"]
+    words = f"{json.dumps(figures, indent=1)}\nweights: {weights}"
+    tell_result({"weights": str(weights), "figures": figures}, words, as_json)

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import shlex
+import sys
+from contextlib import redirect_stdout
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from harness.cli_errors import STOPPED
+from harness.cli_result import AsJson, tell_result
 
 
 def experiment(
@@ -27,25 +30,35 @@ def experiment(
     out: Annotated[
         Path | None, typer.Option(help="The folder to write to; runs/experiments/NAME if not given.")
     ] = None,
+    as_json: AsJson = False,
 ) -> None:
     """Run every query of an experiment, and put the published values beside; stopped, the same command goes on."""
+    from harness.display import Display
     from harness.experiment import run_experiment
+    from harness.experiment_file import Cell
     from harness.experiment_page import PAGE, write_page
-    from harness.experiment_table import markdown
-    from harness.progress import Silent
+    from harness.experiment_table import markdown, table_json
+    from harness.progress import SearchProgress
 
     given = tuple(settings or ())
     try:
-        outcome = run_experiment(
-            name, tuple(cell or ()), given, out, Silent,
-            lambda one, number, total: typer.echo(f"{number + 1} of {total}: {one.name}", err=True), _train, dataset,
-        )  # fmt: skip
+        with Display() as display:
+            name_of: list[str] = [""]  # the cell at work
+
+            def tell(one: Cell, number: int, total: int) -> None:
+                name_of[0] = one.name
+                display.say(f"{number + 1} of {total}: {one.name}")
+
+            def progress() -> SearchProgress:
+                return SearchProgress(display, name_of[0])
+
+            outcome = run_experiment(name, tuple(cell or ()), given, out, progress, tell, _train, dataset)
     except KeyboardInterrupt:
         typer.echo("stopped; every draw is kept, the same command goes on", err=True)
         raise typer.Exit(STOPPED) from None
     write_page(outcome, given)
-    typer.echo(markdown(outcome))
-    typer.echo(f"page: {outcome.folder / PAGE}")
+    page = str(outcome.folder / PAGE)
+    tell_result({**table_json(outcome), "page": page}, f"{markdown(outcome)}\npage: {page}", as_json)
 
 
 def _train(words: str) -> None:
@@ -53,4 +66,5 @@ def _train(words: str) -> None:
     from harness.cli_data import train_app
 
     typer.echo(f"trex train {words}", err=True)
-    typer.main.get_command(train_app).main(shlex.split(words), standalone_mode=False)
+    with redirect_stdout(sys.stderr):  # the result is the experiment's
+        typer.main.get_command(train_app).main(shlex.split(words), standalone_mode=False)

@@ -12,13 +12,14 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from foundation.errors import InputError
+from foundation.words import counted
 from harness.cli_errors import OURS, STOPPED
 from harness.cli_options import refuse
+from harness.cli_result import AsJson
 from harness.trust_option import Trust, trust_runs
 
 if TYPE_CHECKING:
-    from rich.progress import Progress
-
+    from harness.display import Display
     from harness.explain import Explained
     from harness.explanation import Effect, Explanation
 
@@ -82,7 +83,7 @@ def explain(
     ] = "reference",
     out: Annotated[Path | None, typer.Option(help="With --dataset: the folder to write to.")] = None,
     trust: Trust = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object, for machines.")] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Say which object is to blame in each found scene: each is left out in turn and the scene rendered again.
 
@@ -100,6 +101,7 @@ def explain(
     if run is None:
         raise InputError("give a RUN, or --dataset with --image and --question")
     _refuse_ignored(ctx, flip_depth, nuisances)
+    from harness.display import Display
     from harness.explain import explain as explain_run
     from harness.explain_scene import Options
 
@@ -107,8 +109,8 @@ def explain(
     if trust:
         trust_runs([run])
     try:
-        with Bar(is_shown=not as_json) as bar:
-            done = explain_run(run, options, bar, processes)
+        with Display() as display:
+            done = explain_run(run, options, ExplainProgress(display), processes)
     except KeyboardInterrupt:
         sys.stderr.write(
             "stopped; the scenes that were done and all renders are kept. The same command goes on.\n"
@@ -145,12 +147,15 @@ def renew_report(run: Path) -> Path:
 def _explain_picture(
     dataset: Path, asked: tuple[str, str, str, str], out: Path | None, as_json: bool
 ) -> None:
+    from harness.display import Display
     from harness.explain_picture import FILE, PAGE, Wanted, explain_picture
 
     image, question, model, preset = asked
     place = out or Path("runs") / f"explained-{Path(image).stem}"
     sys.stderr.write(f"writing to {place}\n")
-    made = explain_picture(Wanted(dataset, image, question, model, preset), place)
+    with Display() as display:
+        display.say(f"rendering {image} again, whole and without each object")
+        made = explain_picture(Wanted(dataset, image, question, model, preset), place)
     if as_json:
         typer.echo((place / FILE).read_text(encoding="utf-8").strip())
     else:
@@ -163,26 +168,16 @@ def _explain_picture(
         raise typer.Exit(OURS)
 
 
-class Bar:
-    """A progress bar on standard error: scenes, and the pictures of the one at work."""
+class ExplainProgress:
+    """Scenes explained, and the pictures that this took."""
 
-    def __init__(self, *, is_shown: bool) -> None:
-        self._is_shown = is_shown
-        self._progress: Progress | None = None
+    def __init__(self, display: Display) -> None:
+        self._display = display
         self._pictures = self._number = self._total = 0
-
-    def __enter__(self) -> Bar:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        if self._progress is not None:
-            self._progress.stop()
 
     def begin(self, number: int, total: int) -> None:
         """Scene `number` of `total` is begun."""
         self._number, self._total = number, total
-        if self._is_shown and self._progress is None:
-            self._progress = _bar(total)
         self._show(number - 1)
 
     def pictures(self, count: int) -> None:
@@ -194,29 +189,9 @@ class Bar:
         """It is written."""
         self._show(self._number)
 
-    def _show(self, completed: int) -> None:
-        if self._progress is not None:
-            words = f"explaining scenes, {self._pictures} pictures scored"
-            self._progress.update(self._progress.task_ids[0], completed=completed, description=words)
-
-
-def _bar(total: int) -> Progress:
-    from rich.console import Console
-    from rich.progress import (
-        BarColumn,
-        MofNCompleteColumn,
-        Progress,
-        TextColumn,
-        TimeElapsedColumn,
-        TimeRemainingColumn,
-    )
-
-    text = TextColumn("{task.description}")
-    columns = (text, BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(), TimeRemainingColumn())
-    progress = Progress(*columns, console=Console(stderr=True))
-    progress.add_task("explaining scenes", total=total)
-    progress.start()
-    return progress
+    def _show(self, done: int) -> None:
+        scored = f"{counted(self._pictures, 'picture')} scored"
+        self._display.show("scenes explained", done, self._total, scored)
 
 
 def _json(done: Explained) -> dict[str, object]:
@@ -275,7 +250,9 @@ def _nuisances(made: Explanation) -> Sequence[str]:
     if made.nuisances is None:
         return []
     n, skipped = len(made.nuisances.baseline), made.nuisances.skipped
-    lines = [f"  Under {n} other cameras and lights ({skipped} draws skipped, an object was hidden):"]
+    lines = [
+        f"  Under {n} other cameras and lights ({counted(skipped, 'draw')} skipped, an object was hidden):"
+    ]
     for found in made.nuisances.objects:
         effect = found.effect
         interval = "" if effect.low is None else f" (95 %: {effect.low:+.3f} to {effect.high:+.3f})"

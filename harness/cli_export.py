@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Annotated
 
 import typer
+
+from foundation.words import counted
+from harness.cli_result import AsJson, tell_result
 
 
 def export(
@@ -21,16 +23,17 @@ def export(
             "--edits/--no-edits", help="The edited scenes of `trex explain` too; where there are some."
         ),
     ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object, for machines.")] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Write the found scenes of a run, and the edited ones where it is explained, as a data set."""
+    from harness.display import Display
     from harness.export import export as export_run
 
-    done = export_run(run, form, out, edits)
-    if as_json:
-        typer.echo(json.dumps({"out": str(done.out), "scenes": done.scenes, "unanswered": done.unanswered}))
-        return
+    with Display() as display:
+        display.say(f"exporting {run} as {form}")
+        done = export_run(run, form, out, edits)
     if done.unanswered:
         typer.echo(f"note: the question has no true answer on {done.unanswered} of the scenes", err=True)
-    typer.echo(", ".join(f"{n} {split} scenes" for split, n in done.scenes.items()))
-    typer.echo(f"{form}: {done.out}")
+    scenes = ", ".join(counted(n, f"{split} scene") for split, n in done.scenes.items())
+    document = {"out": str(done.out), "scenes": done.scenes, "unanswered": done.unanswered}
+    tell_result(document, f"{scenes}\n{form}: {done.out}", as_json)

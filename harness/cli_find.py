@@ -11,9 +11,11 @@ import typer
 from foundation.errors import InputError, RunError, unknown
 from foundation.files import write_atomic
 from harness.beside import keep_baseline
+from harness.cli_result import tell_result
 from harness.draw_log import read_draws, repair
 from harness.find import FINDINGS, Done, check, conclude_run, find, resume
-from harness.progress import Progress, Silent, Watch
+from harness.progress import Progress, SearchProgress
+from harness.render_speed import estimate
 from harness.report import goal, headline, model_words
 from harness.run_folder import open_run
 from harness.stopping import say, stoppable
@@ -32,7 +34,7 @@ def run_find(query: Path, overrides: Sequence[str], out: Path | None, as_json: b
         say(f"writing to {folder}")
 
     with stoppable(lambda: _last_words(place)):
-        done = _watched(as_json, lambda progress: find(query, overrides, out, progress, tell))
+        done = _watched(lambda progress: find(query, overrides, out, progress, tell))
     _show(done, as_json)
 
 
@@ -46,9 +48,7 @@ def run_resume(run: Path, as_json: bool, *, is_repaired: bool) -> None:
         else:
             say(f"{repaired[1]} draws are sound and kept; the damaged file is now {repaired[0]}")
     with stoppable(lambda: _last_words([run])):
-        done = _watched(
-            as_json, lambda progress: resume(run, progress, lambda folder: say(f"writing to {folder}"))
-        )
+        done = _watched(lambda progress: resume(run, progress, lambda folder: say(f"writing to {folder}")))
     _show(done, as_json)
 
 
@@ -57,37 +57,49 @@ def run_check(query: Path, overrides: Sequence[str], as_json: bool) -> None:
     plan = check(query, overrides)
     search = plan.query.search
     most = search.prior_scenes + search.chains * search.steps
+    takes = estimate(plan.query, most)
     if as_json:
-        typer.echo(json.dumps({"query": json.loads(plan.query.model_dump_json()), "renders_at_most": most}))
+        document = {"query": json.loads(plan.query.model_dump_json()), "renders_at_most": most}
+        typer.echo(json.dumps({**document, "seconds_at_most_about": takes.seconds if takes else None}))
         return
     typer.echo(f"{query} is good; nothing was rendered")
     typer.echo(f"question  {plan.asked.text}  (answers: {', '.join(plan.asked.possible)})")
     typer.echo(f"target    {plan.target.describe()}")
     outline = plan.kind.outline(plan)
     typer.echo(f"world     {outline.world}")
-    typer.echo(f"model     {plan.model_name}")
-    typer.echo(f"renders   at most {most}: {outline.renders}")
+    named = plan.query.model.name
+    typer.echo(f"model     {named}" + (f" ({plan.model_name})" if plan.model_name != named else ""))
+    typer.echo(f"renders   at most {most:,}: {outline.renders}")
+    typer.echo(
+        f"time      at most {takes.sentence()}" if takes else "time      not known yet for such a query"
+    )
 
 
-def run_report(runs: Sequence[Path], form: str, out: Path | None, baseline: Path | None) -> None:
+def run_report(
+    runs: Sequence[Path], form: str, out: Path | None, baseline: Path | None, as_json: bool
+) -> None:
     """`trex report`."""
     if form not in FORMATS:
         raise unknown("format", form, FORMATS)
     if len(runs) == 1:
-        _report_one(runs[0], form, out, baseline)
+        written = _report_one(runs[0], form, out, baseline)
+        key = "report" if form == "html" else form
+        tell_result({"run": str(runs[0]), key: str(written)}, f"{key}: {written}", as_json)
         return
     if form != "html" or baseline is not None:
         raise InputError(
             "several runs are compared on one page: drop --format and --baseline, or give one run"
         )
-    from harness.compare import compare, write_comparison
+    from harness.compare import compare, comparison_json, write_comparison
 
     path = out or Path(COMPARISON)
-    write_comparison(compare(runs), path)
-    typer.echo(f"report: {path}")
+    found = compare(runs)
+    write_comparison(found, path)
+    document = {"runs": [str(run) for run in runs], "report": str(path), **comparison_json(found)}
+    tell_result(document, f"report: {path}", as_json)
 
 
-def _report_one(run: Path, form: str, out: Path | None, baseline: Path | None) -> None:
+def _report_one(run: Path, form: str, out: Path | None, baseline: Path | None) -> Path:
     with open_run(run, for_writing=baseline is not None) as folder:
         records = read_draws(folder.draws, folder.manifest)
         if not any(record.phase == "prior" for record in records):
@@ -99,19 +111,18 @@ def _report_one(run: Path, form: str, out: Path | None, baseline: Path | None) -
 
             path = out or run / NETCDF
             write_netcdf(folder.manifest, records, path)
-            typer.echo(f"netcdf: {path}")
-            return
+            return path
         done = conclude_run(folder, records)
         if out is not None:
             write_atomic(out, done.report.read_bytes())
-        typer.echo(f"report: {out or done.report}")
+        return out or done.report
 
 
-def _watched(as_json: bool, work: Callable[[Progress], Done]) -> Done:
-    if as_json:
-        return work(Silent())
-    with Watch() as watch:
-        return work(watch)
+def _watched(work: Callable[[Progress], Done]) -> Done:
+    from harness.display import Display
+
+    with Display() as display:
+        return work(SearchProgress(display))
 
 
 def _show(done: Done, as_json: bool) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import sys
 from dataclasses import asdict
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -13,26 +14,31 @@ import typer
 from foundation.errors import InputError
 from harness.cli_errors import OURS, STOPPED
 from harness.cli_options import refuse
+from harness.cli_result import AsJson, tell_result
 
 if TYPE_CHECKING:
     from harness.gate import Gate, Share
 
 models_app = typer.Typer(no_args_is_help=True, help="The models at hand, and those that can be fetched.")
-EVERY = 10  # pictures between two lines
+FETCHED = ("relation-network", "iep", "resnet101")
+MIB = 1 << 20
 
 
 @models_app.command("list")
-def models_list() -> None:
+def models_list(as_json: AsJson = False) -> None:
     """Name the models at hand, and those that can be fetched."""
     from clevr_models.fetch import list_models
     from clevr_models.iep_fetch import list_iep
 
-    typer.echo("shipped")
-    for name, path, is_there in list_models():
-        typer.echo(f"{name}  {path if is_there else 'not here; trex models fetch relation-network'}")
-    for name, path, is_there in list_iep():
-        typer.echo(f"{name}  {path if is_there else 'not here; trex models fetch ' + name.partition(':')[0]}")
-    typer.echo("package.module:factory  any torch module of your own")
+    found = [*list_models(), *list_iep()]
+    lines = [f"{name}  {path if is_there else _how_to_fetch(name)}" for name, path, is_there in found]
+    words = "\n".join(["shipped", *lines, "package.module:factory  any torch module of your own"])
+    models = [{"name": name, "path": str(path), "is_there": is_there} for name, path, is_there in found]
+    tell_result([{"name": "shipped", "path": None, "is_there": True}, *models], words, as_json)
+
+
+def _how_to_fetch(name: str) -> str:
+    return f"not here; trex models fetch {name.partition(':')[0]}"
 
 
 @models_app.command("fetch")
@@ -41,6 +47,7 @@ def models_fetch(
     source: Annotated[
         Path | None, typer.Option("--from", help="The published file, or a folder with them.")
     ] = None,
+    as_json: AsJson = False,
 ) -> None:
     """Fetch a published model from its own address, or take it from files; checked by sha256.
 
@@ -49,31 +56,40 @@ def models_fetch(
     from clevr_models.fetch import fetch_relation_network
     from clevr_models.iep_fetch import fetch_iep, fetch_resnet
     from foundation.errors import unknown
-    from harness.download_progress import DownloadProgress
+    from harness.display import Display
 
     if source is not None and not source.exists():
         raise InputError(f"--from {source} is not there; give the published file, or a folder with it")
-    if name == "relation-network":
-        paths = fetch_relation_network(source)
-    elif name == "iep":
-        paths = fetch_iep(source, progress=DownloadProgress())
-    elif name == "resnet101":
-        paths = [fetch_resnet(source, progress=DownloadProgress())]
-    else:
-        raise unknown("model", name, ("relation-network", "iep", "resnet101"))
-    for path in paths:
-        typer.echo(str(path))
+    if name not in FETCHED:
+        raise unknown("model", name, FETCHED)
+    with Display() as display:
+
+        def mebibytes(done: int, total: int | None) -> None:
+            display.show(f"MiB of {name}", done // MIB, total // MIB if total else None)
+
+        if name == "relation-network":
+            paths = fetch_relation_network(source, progress=partial(display.show, "files taken"))
+        else:
+            paths = (
+                fetch_iep(source, progress=mebibytes)
+                if name == "iep"
+                else [fetch_resnet(source, progress=mebibytes)]
+            )
+    made = [str(path) for path in paths]
+    tell_result({"weights": made}, "\n".join(made), as_json)
 
 
 @models_app.command("convert")
 def models_convert(
     checkpoint: Annotated[Path, typer.Argument(help="A checkpoint of a released CLEVR model, .pt.")],
     out: Annotated[Path, typer.Argument(help="The .safetensors to write; its card comes beside it.")],
+    as_json: AsJson = False,
 ) -> None:
     """Convert a program generator, execution engine or baseline of 2017 to safetensors with a card."""
     from clevr_models.iep_checkpoint import convert
 
-    typer.echo(f"{convert(checkpoint, out)}: {out}")
+    kind = convert(checkpoint, out)
+    tell_result({"kind": kind, "weights": str(out)}, f"{kind}: {out}", as_json)
 
 
 @models_app.command("verify")
@@ -100,7 +116,7 @@ def models_verify(
     published: Annotated[
         float | None, typer.Option(help="With --dataset: the published accuracy, e.g. 0.936.")
     ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object, for machines.")] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Check a model's weights against the sha256 on its card; with --dataset, its accuracy against the published one.
 
@@ -117,7 +133,7 @@ def models_verify(
         return
     from harness.gate import FAILED
 
-    gate = _measure(name, dataset, (tuple(split or ()), limit, phrased), published, is_silent=as_json)
+    gate = _measure(name, dataset, (tuple(split or ()), limit, phrased), published)
     typer.echo(json.dumps({**asdict(gate), "outcome": gate.outcome}) if as_json else _text(gate))
     if gate.outcome == FAILED:
         raise typer.Exit(OURS)
@@ -144,19 +160,16 @@ def _measure(
     dataset: Path,
     options: tuple[tuple[str, ...], int | None, bool],
     published: float | None,
-    *,
-    is_silent: bool,
 ) -> Gate:
+    from harness.display import Display
     from harness.gate_questions import Options
     from harness.gate_run import verify
     from harness.wiring import open_model
 
-    def tell(done: int, total: int) -> None:
-        if not is_silent and (done % EVERY == 0 or done == total):
-            sys.stderr.write(f"{done} of {total} pictures asked\n")
-
     try:
-        return verify(open_model(name), dataset, Options(*options), tell, published)
+        with Display() as display:
+            tell = partial(display.show, "pictures asked")
+            return verify(open_model(name), dataset, Options(*options), tell, published)
     except KeyboardInterrupt:
         sys.stderr.write("stopped; what was answered is kept, the same command goes on\n")
         raise typer.Exit(STOPPED) from None

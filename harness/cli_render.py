@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from harness.cli_options import is_given, refuse
+from harness.cli_result import AsJson, tell_result
 
 DRAWN = ("prior", "seed", "objects")
 
@@ -21,7 +23,9 @@ def render(
     prior: Annotated[int, typer.Option(help="Render so many scenes of the prior instead.")] = 0,
     seed: Annotated[int, typer.Option(help="The seed of --prior.")] = 0,
     objects: Annotated[str, typer.Option(help="How many objects --prior has: 5, or 3-10.")] = "3-10",
-    preset: Annotated[str, typer.Option(help="clevr, reference, fast or draft.")] = "fast",
+    preset: Annotated[
+        str, typer.Option(help="clevr, reference, fast or draft; --parity: all but draft.")
+    ] = "fast",
     device: Annotated[str, typer.Option(help="auto, cpu, cuda, optix, hip, oneapi or metal.")] = "auto",
     processes: Annotated[
         int | None, typer.Option(help="Blender processes; one a core, up to 4, if not given.")
@@ -33,32 +37,55 @@ def render(
     compare_assets: Annotated[
         Path | None, typer.Option(help="Render 12 scenes with the published assets in this folder too.")
     ] = None,
+    as_json: AsJson = False,
 ) -> None:
     """Render scenes: a PNG and a mask (0 background, i + 1 object i) for each."""
+    from harness.display import Display
+
     _refuse_ignored(ctx, parity is not None, compare_assets is not None, scenes is not None)
     if parity is not None:
-        from harness.parity import write_parity_page
+        from harness.parity import PRESETS, write_parity_page
 
-        typer.echo(f"page: {write_parity_page(parity, out)}")
+        presets = (preset,) if is_given(ctx, "preset") else PRESETS
+        check_presets(presets)
+        with Display() as display:
+            page = write_parity_page(parity, out, presets=presets, tell=display.show)
+        tell_result({"page": str(page)}, f"page: {page}", as_json)
     elif compare_assets is not None:
-        from harness.asset_parity import compare
+        from harness.asset_parity import N_SCENES, PRESET, compare
 
-        compare(compare_assets, out)
-        typer.echo(f"page: {out / 'index.html'}")
+        with Display() as display:
+            display.say(f"rendering {N_SCENES} scenes with either assets at preset {PRESET}")
+            compare(compare_assets, out)
+        page = out / "index.html"
+        tell_result({"page": str(page)}, f"page: {page}", as_json)
     else:
         from harness.cli_data import object_range
         from harness.render_files import Source, render_files
 
-        source = Source(scenes, prior, seed, object_range(objects))
-        for path in render_files(source, out, preset, device, processes):
-            typer.echo(str(path))
+        named = Source(scenes, prior, seed, object_range(objects)).scenes()
+        paths: list[str] = []
+        with Display() as display:
+            display.show("scenes rendered", 0, len(named))
+            for path in render_files(named, out, preset, device, processes):
+                paths.append(str(path))
+                display.show("scenes rendered", len(paths), len(named))
+        tell_result({"pictures": paths}, "\n".join(paths), as_json)
+
+
+def check_presets(names: Sequence[str]) -> None:
+    """InputError on a preset that is not known, before anything is read."""
+    from render.presets import preset_named
+
+    for name in names:
+        preset_named(name)
 
 
 def _refuse_ignored(ctx: typer.Context, is_parity: bool, is_assets: bool, is_file: bool) -> None:
     """InputError on an option that belongs to another of the four things that are rendered."""
     if is_parity:
         why = "--parity renders the official scenes of its folder; drop it, or drop --parity"
-        refuse(ctx, ("scenes", *DRAWN, "preset", "device", "processes", "compare_assets"), why)
+        refuse(ctx, ("scenes", *DRAWN, "device", "processes", "compare_assets"), why)
     elif is_assets:
         why = "--compare-assets renders 12 scenes of its own at preset reference; drop it, or drop --compare-assets"
         refuse(ctx, ("scenes", *DRAWN, "preset", "device", "processes"), why)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from itertools import combinations
 from pathlib import Path
 
@@ -101,6 +101,19 @@ def compare(paths: Sequence[Path]) -> Comparison:
             tests += _tests(one, other, shared)
     corrected = [Test(t.first, t.second, t.what, t.counts, min(1.0, t.p_value * len(tests))) for t in tests]
     return Comparison(runs, tuple(corrected), tuple(unpaired))
+
+
+def comparison_json(comparison: Comparison) -> dict[str, object]:
+    """What the page tells, for machines: how each run ended, the tests, and why pairs were left out."""
+    return {
+        "compared": [
+            {"name": run.name, "model": run.model, "ending": run.findings.ending, "found": len(run.findings.found),
+             "wrong": run.wrong, "renders": run.findings.renders}
+            for run in comparison.runs
+        ],
+        "tests": [asdict(test) for test in comparison.tests],
+        "unpaired": comparison.unpaired,
+    }  # fmt: skip
 
 
 def write_comparison(comparison: Comparison, path: Path) -> None:

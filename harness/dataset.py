@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import multiprocessing
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import asdict, dataclass
 from itertools import islice
@@ -14,14 +14,6 @@ from typing import BinaryIO
 
 import numpy as np
 from PIL import Image
-from rich.progress import (
-    BarColumn,
-    MofNCompleteColumn,
-    Progress,
-    TextColumn,
-    TimeElapsedColumn,
-    TimeRemainingColumn,
-)
 
 from foundation.errors import InputError
 from render.blender import BlenderRenderer, default_processes
@@ -35,6 +27,7 @@ from scenes.program_json import program_to_json
 from scenes.scene import Scene
 
 BATCH = 16  # scenes rendered between two writes
+Tell = Callable[[int, int], None]  # scenes done, scenes in all
 
 
 @dataclass(frozen=True)
@@ -70,7 +63,13 @@ class DatasetPlan:
         return f"CLEVR_{self.split}_{index:06d}.png"
 
 
-def render_dataset(out: Path, plan: DatasetPlan, device: str = "auto", processes: int | None = None) -> Path:
+def render_dataset(
+    out: Path,
+    plan: DatasetPlan,
+    device: str = "auto",
+    processes: int | None = None,
+    tell: Tell = lambda done, total: None,
+) -> Path:
     """Writes images/, masks/, scenes/ and questions/ of one split below `out`; gives the scenes file.
 
     What is there already is kept, and the rest is added; raises InputError where it was made by another plan.
@@ -82,8 +81,7 @@ def render_dataset(out: Path, plan: DatasetPlan, device: str = "auto", processes
     with BlenderRenderer(plan.preset, device, processes=processes or default_processes()) as renderer:
         _check_same(out / f"{plan.split}.plan.json", plan, renderer.key)
         with lines.open("a+b") as log:
-            done = _whole_lines(log)
-            _render_rest(out, plan, renderer, log, done)
+            _render_rest(out, plan, renderer, log, tell)
     return _finish(out, plan, lines)
 
 
@@ -109,25 +107,17 @@ def _whole_lines(log: BinaryIO) -> int:
     return data[:end].count(b"\n")
 
 
-def _render_rest(out: Path, plan: DatasetPlan, renderer: BlenderRenderer, log: BinaryIO, done: int) -> None:
-    columns = (
-        TextColumn("rendering"),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TimeElapsedColumn(),
-        TimeRemainingColumn(),
-    )
-    with Progress(*columns) as progress:
-        task = progress.add_task("", total=plan.n, completed=min(done, plan.n))
-        scenes = _scenes(plan, done)
-        index = done
-        while batch := list(islice(scenes, BATCH)):
-            for scene, picture in zip(batch, renderer.render(batch), strict=True):
-                _write_one(out, plan, index, scene, picture, log)
-                index += 1
-            log.flush()
-            os.fsync(log.fileno())
-            progress.update(task, completed=index)
+def _render_rest(out: Path, plan: DatasetPlan, renderer: BlenderRenderer, log: BinaryIO, tell: Tell) -> None:
+    index = _whole_lines(log)
+    scenes = _scenes(plan, index)
+    tell(min(index, plan.n), plan.n)
+    while batch := list(islice(scenes, BATCH)):
+        for scene, picture in zip(batch, renderer.render(batch), strict=True):
+            _write_one(out, plan, index, scene, picture, log)
+            index += 1
+        log.flush()
+        os.fsync(log.fileno())
+        tell(index, plan.n)
 
 
 def _scenes(plan: DatasetPlan, start: int) -> Iterator[Scene]:

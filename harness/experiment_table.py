@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import shlex
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 
 from harness.experiment import CellResult, Outcome
 from harness.experiment_file import cells
@@ -53,6 +53,20 @@ def markdown(outcome: Outcome) -> str:
         for row in rows(outcome)
     ]
     return f"{outcome.experiment.title}: {summary(outcome)}.\n\n{head}{line}" + "\n".join(lines) + "\n"
+
+
+def table_json(outcome: Outcome) -> dict[str, object]:
+    """The table for machines: every cell's words, and what it found."""
+    cells_found = zip(rows(outcome), outcome.results, strict=True)
+    return {
+        "experiment": outcome.name,
+        "folder": str(outcome.folder),
+        "found": outcome.found,
+        "cells": [
+            {**asdict(row), "is_found": result.is_found, "means": list(map(float, result.means))}
+            for row, result in cells_found
+        ],
+    }
 
 
 def command(outcome: Outcome, overrides: Sequence[str]) -> str:

@@ -21,6 +21,7 @@ from harness.progress import Progress
 from harness.query import ProgramStep
 from harness.query_file import parse_query, read_text
 from harness.records import Record
+from harness.render_speed import measured
 from harness.reopen import reopened
 from harness.report import write_report
 from harness.run_folder import DRAWS, FINISHED, RunFolder, check_out, create, is_run, open_run
@@ -81,7 +82,7 @@ def resume(path: Path, progress: Progress, tell: Tell) -> Done:
 def carry_out(engine: Engine, folder: RunFolder, progress: Progress) -> Done:
     """The search of an open run folder, by this engine, to its end: draws, findings, report."""
     with Journal(folder) as journal:
-        with session(folder.path, journal):
+        with session(folder.path, journal), measured(folder.manifest.query, journal):
             Search(folder, engine, journal, progress).run()
         folder.write(FINISHED, f"{len(journal.records)} draws\n")
         return conclude_run(folder, journal.records)

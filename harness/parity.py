@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import NamedTuple, cast
 
@@ -23,6 +24,7 @@ from render.cache import CachedRenderer
 
 PRESETS = ("clevr", "reference", "fast")
 MODELS = ("relation-network:original", "relation-network:ir", "shipped")
+Tell = Callable[[str, int, int, str], None]  # (step, done, total, of the last one)
 TIMEOUT_S = 3600.0  # a picture; nobody waits for this, and the machine may be busy
 
 Pixels = NDArray[np.uint8]
@@ -45,6 +47,8 @@ def write_parity_page(
     models: Sequence[str] = MODELS,
     presets: Sequence[str] = PRESETS,
     table: Path | None = None,
+    *,
+    tell: Tell = lambda step, done, total, last: None,
 ) -> Path:
     """The page of pairs (out/index.html) and the table (out/table.md, and `table` if given).
 
@@ -54,8 +58,12 @@ def write_parity_page(
     loaded = {spec: load_model(spec) for spec in models}  # before anything is rendered
     pictures = read_official(data)
     questions = read_questions(data, pictures)
-    pairs = {name: render_pairs(pictures, name, out / "pictures") for name in presets}
-    rows = [row for name, model in loaded.items() for row in judge(name, model, pictures, questions, pairs)]
+    pairs = {name: render_pairs(pictures, name, out / "pictures", tell) for name in presets}
+    rows = [
+        row
+        for named in loaded.items()
+        for row in judge(named, pictures, questions, pairs, partial(tell, f"questioned, {named[0]}"))
+    ]
     out.mkdir(parents=True, exist_ok=True)
     for path in filter(None, (out / "table.md", table)):
         write_table(path, pictures, pairs, rows)
@@ -64,7 +72,7 @@ def write_parity_page(
     return page
 
 
-def render_pairs(pictures: Sequence[OfficialPicture], preset: str, kept: Path) -> list[Pair]:
+def render_pairs(pictures: Sequence[OfficialPicture], preset: str, kept: Path, tell: Tell) -> list[Pair]:
     """Every scene at a preset, beside its official picture; pictures in the folder `kept` are taken from there."""
     pairs = []
     with BlenderRenderer(preset, timeout_s=TIMEOUT_S) as renderer:
@@ -72,9 +80,8 @@ def render_pairs(pictures: Sequence[OfficialPicture], preset: str, kept: Path) -
         for number, picture in enumerate(pictures, start=1):
             pixels = cache.render([picture.scene])[0].pixels
             pairs.append(make_pair(picture.pixels, pixels))
-            done = f"{preset}: {number} of {len(pictures)} rendered"
             alike = f"SSIM {pairs[-1].ssim:.3f}, pixel error {pairs[-1].error:.2f} of 255"
-            print(f"{done}, {picture.name}, {alike}", flush=True)
+            tell(f"rendered at {preset}", number, len(pictures), f"{picture.name}, {alike}")
     return pairs
 
 
@@ -96,13 +103,14 @@ def shrink(official: Pixels, like: Pixels) -> Pixels:
 
 
 def judge(
-    name: str,
-    model: ClevrModel,
+    named: tuple[str, ClevrModel],
     pictures: Sequence[OfficialPicture],
     questions: Sequence[Asked],
     pairs: dict[str, list[Pair]],
+    tell: Callable[[int, int, str], None],
 ) -> list[PresetParity]:
     """How a model answers the same questions on official and re-rendered pictures, by preset and source of question."""
+    name, model = named
     answers: dict[str, list[PictureAnswers]] = {preset: [] for preset in pairs}
     for at, picture in enumerate(pictures):
         asked = [question for question in questions if question.picture == picture.name]
@@ -110,7 +118,7 @@ def judge(
         for preset, rendered in pairs.items():
             found = given(model, rendered[at].pixels, asked)
             answers[preset].append(PictureAnswers(tuple(asked), official, found))
-        print(f"{name}: {at + 1} of {len(pictures)} pictures questioned", flush=True)
+        tell(at + 1, len(pictures), picture.name)
     return [row for preset in pairs for row in compare_answers(name, preset, answers[preset])]
 
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import ctypes
 import importlib.util
+import os
 import platform
 import sys
 
@@ -40,6 +41,11 @@ def _loads(library: str) -> bool:
     return True
 
 
+def become_root() -> str:
+    """What an administrator's command begins with: nothing in a root shell."""
+    return "" if os.geteuid() == 0 else "sudo "
+
+
 def problems() -> list[str]:
     """What stands in the way, each with what to do."""
     found = []
@@ -55,7 +61,7 @@ def problems() -> list[str]:
         if packages:
             found.append(
                 "Blender's Python module needs system libraries that are missing; install them with\n"
-                f"    sudo apt-get install -y {' '.join(packages)}"
+                f"    {become_root()}apt-get install -y {' '.join(packages)}"
             )
     return found
 

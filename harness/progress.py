@@ -1,17 +1,15 @@
-"""How a search tells where it stands: a live line on a terminal, plain lines elsewhere, or nothing."""
+"""Where a search stands, and how it is told on the one display."""
 
 from __future__ import annotations
 
-import sys
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
-from rich.console import Console
-from rich.live import Live
-from rich.text import Text
+if TYPE_CHECKING:
+    from harness.display import Display
 
-QUIET_S = 15.0  # between two lines where there is no terminal
 PHASES = {"prior": "prior draws", "chain": "chains", "control": "positive control"}
 
 
@@ -45,58 +43,24 @@ class Silent:
         """Ignored."""
 
 
-class Watch:
-    """One line on standard error: draw, acceptance, best confidence, renders per second, time left."""
+class SearchProgress:
+    """A search on the display: draws, acceptance, best confidence, renders a second; `name` says which search."""
 
-    def __init__(self) -> None:
-        self._console = Console(file=sys.stderr)
-        self._began = time.monotonic()
-        self._phase = ""
-        self._first = (0, self._began)  # done and time when the phase began
-        self._last_line = 0.0
-        self._live: Live | None = None
-
-    def __enter__(self) -> Watch:
-        if self._console.is_terminal:
-            self._live = Live(console=self._console, refresh_per_second=4, transient=False)
-            self._live.__enter__()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        if self._live is not None:
-            self._live.__exit__(None, None, None)
-            self._live = None
+    def __init__(self, display: Display, name: str = "", clock: Callable[[], float] = time.monotonic) -> None:
+        self._display, self._name, self._clock = display, name, clock
+        self._began = clock()
 
     def update(self, status: Status) -> None:
-        """Show the status, at most every few seconds where there is no terminal."""
-        now = time.monotonic()
-        is_new = status.phase != self._phase
-        if is_new:
-            self._phase, self._first = status.phase, (status.done, now)
-        line = self._line(status, now)
-        if self._live is not None:
-            self._live.update(Text(line))
-        elif is_new or status.done >= status.total or now - self._last_line > QUIET_S:
-            self._last_line = now
-            self._console.print(line, highlight=False, soft_wrap=True)
+        """Show it."""
+        what = f"{self._name}: {PHASES[status.phase]}" if self._name else PHASES[status.phase]
+        self._display.show(what, status.done, status.total, *self._facts(status))
 
-    def _line(self, status: Status, now: float) -> str:
-        done, since = self._first
-        rate = (status.done - done) / (now - since) if now > since and status.done > done else 0.0
-        parts = [f"{PHASES[status.phase]} {status.done}/{status.total}"]
-        if status.steps:
-            parts.append(f"accepted {status.accepted / status.steps:.0%}")
-        parts.append(f"best confidence {status.best:.3f}")
-        parts.append(f"found {status.found}" + (f"/{status.wanted}" if status.wanted else ""))
-        parts.append(f"{status.renders / max(now - self._began, 1e-9):.2f} renders/s")
-        parts.append(f"{span((status.total - status.done) / rate)} left at most" if rate else "")
-        return ", ".join(part for part in parts if part)
-
-
-def span(seconds: float) -> str:
-    """A time in words: "3 h 05 min", "2 min 10 s", "40 s"."""
-    minutes, rest = divmod(round(seconds), 60)
-    hours, minutes = divmod(minutes, 60)
-    if hours:
-        return f"{hours} h {minutes:02} min"
-    return f"{minutes} min {rest:02} s" if minutes else f"{rest} s"
+    def _facts(self, status: Status) -> tuple[str, ...]:
+        seconds = self._clock() - self._began
+        wanted = f"/{status.wanted}" if status.wanted else ""
+        return (
+            f"accepted {status.accepted / status.steps:.0%}" if status.steps else "",
+            f"best confidence {status.best:.3f}" if status.done or status.renders else "",
+            f"found {status.found}{wanted}",
+            f"{status.renders / seconds:.2f} renders/s" if status.renders and seconds > 0 else "",
+        )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import cast
@@ -84,10 +84,9 @@ def _one(data: object, vocabulary: Vocabulary, path: Path) -> Scene:
 
 
 def render_files(
-    source: Source, out: Path, preset: str, device: str, processes: int | None
+    named: Sequence[tuple[str, Scene]], out: Path, preset: str, device: str, processes: int | None
 ) -> Iterator[Path]:
     """Writes NAME.png, NAME.mask.png and NAME.json for each scene, and gives the path of each picture."""
-    named = source.scenes()
     with BlenderRenderer(preset, device, everything(), processes or default_processes()) as renderer:
         for first in range(0, len(named), BATCH):
             part = named[first : first + BATCH]

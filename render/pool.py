@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from foundation.errors import RenderError
+from foundation.words import counted
 from render.picture import Picture
 from render.protocol import ChannelError, TimedOut
 from render.settings import Settings
@@ -94,6 +95,8 @@ class Pool:
         if not self.workers:
             sweep_folders()
         for _ in range(self.limits.attempts):
+            if missing > 0:
+                log.info("starting Blender (%s)", counted(missing, "process", "processes"))
             fresh = [Worker(self.settings) for _ in range(missing)]
             self.workers += fresh
             missing -= sum([self._is_ready(worker, failures) for worker in fresh])

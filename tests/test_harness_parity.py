@@ -100,7 +100,7 @@ def folder(tmp_path: Path) -> Path:
 
 
 def test_the_page_and_table_are_written_and_a_second_run_renders_nothing(
-    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     rendered = []
 
@@ -121,15 +121,18 @@ def test_the_page_and_table_are_written_and_a_second_run_renders_nothing(
     monkeypatch.setattr(parity, "BlenderRenderer", fake)
     monkeypatch.setattr(parity, "given", lambda model, pixels, asked: tuple(q.answer for q in asked))
     monkeypatch.setattr(parity, "load_model", lambda spec: type("Named", (), {"name": spec})())
+    told: list[tuple[str, int, int, str]] = []
     for _ in range(2):
         page = write_parity_page(
-            folder, tmp_path / "out", ["some-model"], ["reference", "fast"], tmp_path / "PARITY.md"
-        )
+            folder, tmp_path / "out", ["some-model"], ["reference", "fast"], tmp_path / "PARITY.md",
+            tell=lambda *step: told.append(step),
+        )  # fmt: skip
     assert len(rendered) == 4  # two scenes, two presets
     text, table = page.read_text(), (tmp_path / "PARITY.md").read_text()
     assert text.count("data:image/png;base64,") == 6 and "some-model" in text
     assert "| some-model | fast | all |" in table and "+0.0" in table and "base64" not in table
-    assert "fast: 2 of 2 rendered" in capsys.readouterr().out
+    assert ("rendered at fast", 2, 2) in [step[:3] for step in told]
+    assert ("questioned, some-model", 2, 2) in [step[:3] for step in told]
 
 
 def test_a_folder_without_pictures_is_refused(tmp_path: Path) -> None:

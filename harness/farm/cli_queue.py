@@ -12,6 +12,7 @@ import typer
 
 from foundation.errors import InputError, RunError, unknown
 from harness.cli_options import refuse
+from harness.cli_result import AsJson
 from harness.farm.queue_entry import Entry
 from harness.farm.queue_words import HEADER, details, fields, line, tally
 
@@ -21,7 +22,6 @@ Runs = Annotated[Path, typer.Option("--runs", help="The folder of the queue and 
 Ids = Annotated[
     list[str] | None, typer.Argument(metavar="ID...", help="As `trex queue list` shows; a beginning will do.")
 ]
-AsJson = Annotated[bool, typer.Option("--json", help="Print JSON, for machines.")]
 Priority = Annotated[int, typer.Option(help="Higher goes first.", min=-1_000_000, max=1_000_000)]
 OpenOnes = Annotated[bool, typer.Option("--all", help="All that wait or run.")]
 RUNS = Path("runs")

@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 from foundation.errors import InputError
+from harness.cli_result import AsJson, tell_result
 from harness.farm.cli_queue import RUNS, Runs
 
 
@@ -16,10 +17,18 @@ def top(
         int, typer.Option("--rows", help="How many waiting and how many ended ones.", min=0)
     ] = 10,
     runs: Runs = RUNS,
+    as_json: AsJson = False,
 ) -> None:
     """Watch the queue: what runs, how sure, how fast, how long yet. Ctrl-C ends the watching alone."""
     from harness.farm.top import run_top
 
+    if as_json:
+        import time
+
+        from harness.farm.overview import overview, overview_json
+
+        tell_result(overview_json(overview(runs, time.time(), shown)), "", as_json)
+        return
     run_top(runs, shown, once=once)
 
 

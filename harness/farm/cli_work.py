@@ -9,7 +9,8 @@ from typing import Annotated
 import typer
 
 from harness.cli_options import refuse
-from harness.farm.cli_queue import RUNS, AsJson, Runs
+from harness.cli_result import AsJson
+from harness.farm.cli_queue import RUNS, Runs
 from harness.trust_option import Trust, trust_queue
 
 

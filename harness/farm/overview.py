@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from functools import lru_cache
 from pathlib import Path
 
@@ -65,6 +65,11 @@ def overview(runs: Path, now: float, shown: int) -> Overview:
         ended=rows(runs, queue.entries(runs, ended, shown, order=queue.LATEST)),
         farms=tuple(farm for farm in read_farm_statuses(runs) if now - farm.updated < SILENT_S),
     )
+
+
+def overview_json(seen: Overview) -> dict[str, object]:
+    """The overview for machines."""
+    return {**asdict(seen), "workers": seen.workers, "renders_per_s": seen.renders_per_s}
 
 
 def rows(runs: Path, entries: Sequence[Entry]) -> tuple[Row, ...]:

@@ -10,10 +10,11 @@ from rich.live import Live
 from rich.table import Table
 from rich.text import Text
 
+from foundation.words import counted, span
 from harness.farm.overview import Overview, Row, live, overview
 from harness.farm.queue_words import SHORT, printable, tally
 from harness.farm.status import FarmStatus
-from harness.progress import PHASES, span
+from harness.progress import PHASES
 
 REFRESH_S = 1.0
 COLUMNS = ("id", "state", "question", "where", "best", "accepted", "found", "renders/s", "workers", "left")
@@ -53,8 +54,7 @@ def view(seen: Overview) -> Group:
 
 def headline(seen: Overview) -> str:
     """One line: how much of what, how many workers, how fast."""
-    workers = f"{seen.workers} worker{'' if seen.workers == 1 else 's'}"
-    return f"{tally(seen.counts)}; {workers}, {seen.renders_per_s:.2f} renders/s"
+    return f"{tally(seen.counts)}; {counted(seen.workers, 'worker')}, {seen.renders_per_s:.2f} renders/s"
 
 
 def cells(row: Row, now: float) -> tuple[str, ...]:
