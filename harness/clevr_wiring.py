@@ -73,7 +73,7 @@ def make_vocabulary(query: Query, beside: Path) -> Vocabulary:
 def open_scenes(plan: Plan) -> World:
     """The plan with its renderer; Blender is started, to see that it and the device are there."""
     query, prior = plan.query, plan.scenes
-    renderer = cast(OpenRenderer, open_renderer(query.render, prior.vocabulary))
+    renderer = cast(OpenRenderer, open_renderer(query.render, prior.vocabulary, plan.processes))
     proposal: Proposal[Scene] = (
         block_moves(prior) if query.search.kernel == "block" else RandomWalk(prior.vocabulary)
     )

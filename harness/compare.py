@@ -15,9 +15,9 @@ from harness.draw_log import read_draws
 from harness.findings import NO_ANSWER, Findings, FoundScene, find_out
 from harness.latents import Latent, kept, live
 from harness.manifest import Manifest
-from harness.pages import page
+from harness.pages import link_below, page
 from harness.report import goal, model_words, picture_url
-from harness.run_folder import RunFolder, open_run
+from harness.run_folder import REPORT, RunFolder, open_run
 from inference.paired import Paired, paired
 from inference.types import Draw
 
@@ -27,9 +27,10 @@ FALSE_ALARMS = 0.05  # of all tests of a page together
 
 @dataclass(frozen=True)
 class Compared:
-    """One run: its manifest, what it found, and the first pictures (data URL, words)."""
+    """One run: its folder and manifest, what it found, and the first pictures (data URL, words)."""
 
     name: str
+    folder: Path
     manifest: Manifest
     findings: Findings
     pictures: tuple[tuple[str, str], ...]
@@ -117,8 +118,9 @@ def comparison_json(comparison: Comparison) -> dict[str, object]:
 
 
 def write_comparison(comparison: Comparison, path: Path) -> None:
-    """The page; one self-contained file."""
-    html = page("compare.html", {"comparison": comparison, "runs": comparison.runs})
+    """The page; one self-contained file, with links to the reports of runs that lie below its folder."""
+    links = {run.name: link_below(path, run.folder / REPORT) for run in comparison.runs}
+    html = page("compare.html", {"comparison": comparison, "runs": comparison.runs, "links": links})
     write_atomic(path, html.encode())
 
 
@@ -134,7 +136,7 @@ def _read(path: Path, name: str) -> Compared:
         if not any(record.phase == "prior" for record in records):
             raise RunError(f"{path} has no draws yet; go on with it first: trex resume {path}")
         findings = find_out(folder.manifest, records)
-        return Compared(name, folder.manifest, findings, tuple(_pictures(folder, findings)))
+        return Compared(name, path, folder.manifest, findings, tuple(_pictures(folder, findings)))
 
 
 def _pictures(folder: RunFolder, findings: Findings) -> list[tuple[str, str]]:

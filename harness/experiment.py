@@ -50,6 +50,7 @@ class CellResult:
     probs: Floats
     is_weighted: bool
     pictures: tuple[str, ...]  # data URLs, the most confident first
+    place: Path  # the run's folder
     test_set: Baseline | None = None  # the same query put to labelled pictures
 
     @property
@@ -175,7 +176,15 @@ def read_cell(cell: Cell, place: Path) -> CellResult:
         draws, log_weights, is_weighted = _level_set(findings)
         probs = _probs(manifest, draws)
         return CellResult(
-            cell, manifest, findings, draws, log_weights, probs, is_weighted, _pictures(folder, findings)
+            cell,
+            manifest,
+            findings,
+            draws,
+            log_weights,
+            probs,
+            is_weighted,
+            _pictures(folder, findings),
+            place,
         )
 
 

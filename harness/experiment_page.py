@@ -9,7 +9,8 @@ from foundation.files import write_atomic
 from harness.experiment import CellResult, Outcome
 from harness.experiment_figures import latent_plane, violins
 from harness.experiment_table import Row, command, markdown, rows, summary
-from harness.pages import page
+from harness.pages import link_below, page
+from harness.run_folder import REPORT
 
 PAGE = "experiment.html"
 TABLE = "experiment.md"
@@ -17,12 +18,13 @@ TABLE = "experiment.md"
 
 @dataclass(frozen=True)
 class Shown:
-    """A cell with its row and figures."""
+    """A cell with its row and figures, and the link to its run's report ("" if there is none below the page)."""
 
     result: CellResult
     row: Row
     violins: str
     plane: str
+    link: str
 
 
 def write_page(outcome: Outcome, overrides: Sequence[str]) -> None:
@@ -39,6 +41,7 @@ def page_html(outcome: Outcome, overrides: Sequence[str]) -> str:
             row,
             violins(result),
             latent_plane(result) if row.name in outcome.experiment.latents else "",
+            link_below(outcome.folder / PAGE, result.place / REPORT),
         )
         for result, row in zip(outcome.results, rows(outcome), strict=True)
     ]

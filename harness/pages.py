@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import cache
 from pathlib import Path
+from urllib.parse import quote
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
@@ -16,6 +17,14 @@ TEMPLATES = Path(__file__).parent / "templates"
 def page(template: str, values: dict[str, object], **filters: Callable[..., str]) -> str:
     """A template filled with values; it may use `percent` and the filters given."""
     return _environment(tuple(filters.items())).get_template(template).render(values)
+
+
+def link_below(page: Path, target: Path) -> str:
+    """The relative link from a page to a file in or below its folder; "" if it lies elsewhere or is not there."""
+    here, there = page.absolute().parent.resolve(), target.resolve()
+    if not target.is_file() or not there.is_relative_to(here):
+        return ""
+    return quote(there.relative_to(here).as_posix())
 
 
 @cache

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 
 from foundation.errors import RunError
@@ -19,12 +20,9 @@ def reopened(folder: RunFolder, processes: int | None = None) -> Iterator[World]
 
     `processes` that render replace the run's own: no picture depends on their number.
     """
-    manifest, query = folder.manifest, folder.manifest.query
-    check_made_here(folder.path, query)
-    if processes is not None:
-        render = query.render.model_copy(update={"processes": processes})
-        query = query.model_copy(update={"render": render})
-    world = open_world(make_plan(query, Path(manifest.folder)))
+    manifest = folder.manifest
+    check_made_here(folder.path, manifest.query)
+    world = open_world(replace(make_plan(manifest.query, Path(manifest.folder)), processes=processes))
     try:
         changed = differences(manifest.made, world.made)
         if changed:

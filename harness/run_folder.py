@@ -33,6 +33,10 @@ FINISHED = "finished"
 FREE_BYTES = 32 << 20  # what a run of usual size needs, pictures included
 
 
+class RunInUse(RunError):
+    """Another process holds the lock of the run folder."""
+
+
 class RunFolder:
     """An open run folder; at most one process may write into it."""
 
@@ -111,10 +115,16 @@ def create(path: Path, query_text: str, manifest: Manifest) -> RunFolder:
 
 
 def begin(path: Path, query_text: str, manifest: Manifest) -> RunFolder:
-    """A run of a folder that is there already, in the queue; after a kill it is a run, or can be begun again."""
+    """A run of a folder that is there already, in the queue; after a kill it is a run, or can be begun again.
+
+    If somebody else has begun it meanwhile, it is opened as it is: its manifest is what its draws were made with.
+    """
     check_free(path)
     refuse_links(path)
     lock = _take_lock(path, path)
+    if is_run(path):
+        os.close(lock)
+        return open_run(path, for_writing=True)
     try:
         _fill(path, query_text, manifest)
     except OSError as error:
@@ -215,7 +225,7 @@ def _take_lock(folder: Path, name: Path) -> int:
         fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except OSError as error:
         os.close(lock)
-        raise RunError(f"another process is writing into {name}; wait for it or stop it") from error
+        raise RunInUse(f"another process is writing into {name}; wait for it or stop it") from error
     return lock
 
 

@@ -36,7 +36,8 @@ class SceneScores:
     @property
     def batch(self) -> int:
         """How many scenes are rendered between two looks at the clock."""
-        return max(8, 4 * (self.world.plan.query.render.processes or 0))
+        plan = self.world.plan
+        return max(8, 4 * (plan.processes or plan.query.render.processes or 0))
 
     def fresh(self, scene: Scene) -> Score:
         """The score of a scene, rendered past the cache."""

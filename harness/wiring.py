@@ -57,7 +57,9 @@ class Sampler(Protocol):
 class Plan:
     """A query whose every word has been checked and resolved; nothing is rendered yet.
 
-    `cards` are the shapes that scenes may hold, `trained_on` the classes that a decoder has seen.
+    `cards` are the shapes that scenes may hold, `trained_on` the classes that a decoder has seen. `processes` render,
+    in a world that renders by processes; None: as many as the query or the machine says. No picture depends on it, so
+    it is no part of the query.
     """
 
     kind: WorldKind
@@ -70,6 +72,7 @@ class Plan:
     cards: tuple[ShapeCard, ...] = ()
     trained_on: tuple[str, ...] = ()
     parts: object = None  # what the kind of world has loaded already
+    processes: int | None = None
 
     @property
     def scenes(self) -> ScenePrior:
@@ -154,17 +157,18 @@ def open_model(name: str) -> ClevrModel:
     return load_model(name)
 
 
-def open_renderer(section: RenderSection, vocabulary: Vocabulary) -> SceneRenderer:
-    """The renderer that a query asks for."""
+def open_renderer(
+    section: RenderSection, vocabulary: Vocabulary, processes: int | None = None
+) -> SceneRenderer:
+    """The renderer that a query asks for; `processes` of Blender, the query's own number if None."""
     if section.preset == FAKE:
         from render.fake import FakeRenderer
 
         return FakeRenderer(*FAKE_SIZE, vocabulary=vocabulary)
     from render.blender import BlenderRenderer, default_processes
 
-    return BlenderRenderer(
-        section.preset, section.device, vocabulary, section.processes or default_processes()
-    )
+    count = processes or section.processes or default_processes()
+    return BlenderRenderer(section.preset, section.device, vocabulary, count)
 
 
 def picture_size(section: RenderSection) -> tuple[int, int]:

@@ -23,6 +23,7 @@ from harness.farm.queue_wanted import wanted
 from harness.farm.work import Ended, Farm
 from harness.farm.worker import Worker
 from harness.farm.worker_log import worker_log
+from harness.progress import Silent
 
 # Each ends in another phase, as in test_harness_kill.py: chains to the end, an early stop, a common target, a control.
 SEARCHES = {
@@ -45,6 +46,12 @@ def undisturbed(folder: Path, queries: Queries) -> list[bytes]:
     for number, overrides in enumerate(queries):
         run(folder, overrides, f"whole-{number}")
     return [draws(folder / f"whole-{number}") for number in range(len(queries))]
+
+
+def undisturbed_text(folder: Path, text: str, name: str) -> bytes:
+    """The draws of one query of any world, found by `trex find` in this process."""
+    finding.find(write_query(folder, text), (), folder / f"whole-{name}", Silent(), lambda _: None)
+    return draws(folder / f"whole-{name}")
 
 
 @contextmanager

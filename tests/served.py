@@ -12,8 +12,9 @@ from pathlib import Path
 
 import uvicorn
 
-from harness.farm.serve import access_to, listen
+from harness.farm.serve import access_to, listen, server_config
 from harness.farm.serve_app import make_app
+from harness.farm.serve_attempts import Attempts
 
 
 @dataclass(frozen=True)
@@ -55,16 +56,11 @@ class Site:
 
 
 @contextmanager
-def served(runs: Path, token: str | None = None) -> Iterator[Site]:
+def served(runs: Path, token: str | None = None, attempts: Attempts | None = None) -> Iterator[Site]:
     """The pages of a runs folder."""
     with listen("127.0.0.1", 0) as listening:
-        config = uvicorn.Config(
-            make_app(runs, access_to(token, "127.0.0.1")),
-            access_log=False,
-            log_level="error",
-            timeout_graceful_shutdown=1,
-        )
-        server = uvicorn.Server(config)
+        app = make_app(runs, access_to(token, "127.0.0.1"), attempts=attempts)
+        server = uvicorn.Server(server_config(app))
         thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]})
         thread.start()
         try:

@@ -59,8 +59,8 @@ def add(
         typer.echo(json.dumps([{**fields(runs, one.entry), "is_new": one.is_new} for one in done]))
         return
     new, known = [[one.entry for one in done if one.is_new is flag] for flag in (True, False)]
-    _tell([f"queued {line(one)}" for one in new])
-    _tell([f"known  {line(one)}" for one in known])
+    _tell([f"queued {line(runs, one)}" for one in new])
+    _tell([f"known  {line(runs, one)}" for one in known])
     ignored = len(each) - len(done)
     twice = f", {ignored} named twice" if ignored else ""
     typer.echo(
@@ -86,7 +86,11 @@ def list_entries(
     if as_json:
         typer.echo(json.dumps([fields(runs, one) for one in entries]))
         return
-    typer.echo("\n".join([HEADER, *map(line, entries)]) if entries else f"nothing to show in {runs}")
+    typer.echo(
+        "\n".join([HEADER, *(line(runs, one) for one in entries)])
+        if entries
+        else f"nothing to show in {runs}"
+    )
     typer.echo(f"in all: {tally(queue.counts(runs))}")
 
 
@@ -219,7 +223,7 @@ def _changed(what: str, runs: Path, entries: Sequence[Entry], as_json: bool) -> 
     if as_json:
         typer.echo(json.dumps([fields(runs, one) for one in entries]))
         return
-    _tell([line(one) for one in entries])
+    _tell([line(runs, one) for one in entries])
     typer.echo(f"{len(entries)} {what}")
 
 

@@ -8,6 +8,7 @@ from typing import Annotated
 
 import typer
 
+from harness.cli_errors import OURS
 from harness.cli_options import refuse
 from harness.cli_result import AsJson
 from harness.farm.cli_queue import RUNS, Runs
@@ -42,7 +43,10 @@ def work(
     trust: Trust = False,
     as_json: AsJson = False,
 ) -> None:
-    """Carry out the queue. Ctrl-C keeps every draw and gives the queries back; a kill loses nothing either."""
+    """Carry out the queue. Ctrl-C keeps every draw and gives the queries back; a kill loses nothing either.
+
+    The exit code is 0 only if no query failed.
+    """
     from harness.farm.run_work import Workforce, run_work
 
     if workers is None:
@@ -56,3 +60,5 @@ def work(
         typer.echo(json.dumps({"done": ended.done, "failed": ended.failed}))
     else:
         typer.echo(f"{ended.done} done, {ended.failed} failed; see them: trex queue list --runs {runs}")
+    if ended.failed:
+        raise typer.Exit(OURS)

@@ -13,6 +13,7 @@ from foundation.json_fields import finite, mapping
 from foundation.parse import parse_json
 from harness.farm import queue
 from harness.farm.queue_entry import Entry, State, run_path
+from harness.farm.queue_folder import settings_of
 from harness.farm.status import FarmStatus, RunStatus, read_farm_statuses, read_run_status
 from harness.run_folder import REPORT
 
@@ -22,9 +23,10 @@ FINDINGS = "findings.json"
 
 @dataclass(frozen=True)
 class Row:
-    """An entry with where its run stands, how it ended ("" where it has not), and whether it has a report."""
+    """An entry with what was set in its query, where its run stands, how it ended ("" if it has not)."""
 
     entry: Entry
+    settings: str
     status: RunStatus | None
     ending: str
     best: float | None  # confidence
@@ -86,15 +88,16 @@ def _row(runs: Path, entry: Entry) -> Row:
     try:
         path = run_path(runs, entry)
     except RunError:  # the queue names a place that is no run folder: nothing of it is read
-        return Row(entry, None, "", None, has_report=False)
+        return Row(entry, "", None, "", None, has_report=False)
     status = read_run_status(path)
-    ending, best = _findings(path)
+    ending, best = ending_of(path)
     if best is None and status is not None:
         best = status.search.best
-    return Row(entry, status, ending, best, (path / REPORT).is_file())
+    return Row(entry, settings_of(runs, entry), status, ending, best, (path / REPORT).is_file())
 
 
-def _findings(path: Path) -> tuple[str, float | None]:
+def ending_of(path: Path) -> tuple[str, float | None]:
+    """How the run of a folder ended ("" if it has not) and its best confidence."""
     file = path / FINDINGS
     try:
         stat = file.stat()

@@ -6,13 +6,13 @@ Time is an argument (Unix seconds). The durable truth is in the run folders: see
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from pathlib import Path
 from typing import cast
 
 from foundation.errors import InputError, RunError
 from harness.farm.queue_entry import ENDED, OPEN, Entry, State, check_states, run_path
-from harness.farm.queue_file import has_queue, reading, transaction
+from harness.farm.queue_file import change, has_queue, reading
 from harness.farm.queue_folder import mark_cancelled, mark_failed, mark_priority, read_queued, unmark
 
 TURN = "priority DESC, added, place, id"
@@ -23,24 +23,25 @@ class LeaseLost(RunError):
     """Someone else holds the entry now, or nobody: it was cancelled, or its lease ran out and was taken over."""
 
 
-def claim(runs: Path, owner: str, now: float, lease_s: float) -> Entry | None:
+def claim(runs: Path, owner: str, now: float, lease_s: float, *, but: Collection[str] = ()) -> Entry | None:
     """Take the entry whose turn it is until `now + lease_s`: queued, or left by an owner that went silent.
 
-    The highest priority goes first, then the oldest. None where nothing waits.
+    The highest priority goes first, then the oldest; the ids in `but` are passed over. None if nothing waits.
     """
-    with transaction(runs) as db:
+    passed = ", ".join("?" * len(but))
+    with change(runs) as db:
         row = db.execute(
             "UPDATE entries SET state = 'running', owner = ?, expires = ?, attempts = attempts + 1, "
-            "began = coalesce(began, ?) WHERE id = (SELECT id FROM entries WHERE state = 'queued' "
-            f"OR (state = 'running' AND expires <= ?) ORDER BY {TURN} LIMIT 1) RETURNING *",
-            (owner, now + lease_s, now, now),
+            "began = coalesce(began, ?) WHERE id = (SELECT id FROM entries WHERE (state = 'queued' "
+            f"OR (state = 'running' AND expires <= ?)) AND id NOT IN ({passed}) ORDER BY {TURN} LIMIT 1) RETURNING *",
+            (owner, now + lease_s, now, now, *but),
         ).fetchone()
     return _entry(row) if row else None
 
 
 def heartbeat(runs: Path, ids: Sequence[str], owner: str, now: float, lease_s: float) -> frozenset[str]:
     """Hold these entries until `now + lease_s`; gives those that the owner still has (others: cancelled, taken)."""
-    with transaction(runs) as db:
+    with change(runs) as db:
         held = [
             entry_id
             for entry_id in ids
@@ -54,7 +55,7 @@ def heartbeat(runs: Path, ids: Sequence[str], owner: str, now: float, lease_s: f
 
 def release(runs: Path, entry_id: str, owner: str) -> Entry:
     """Hand an entry back: it waits again, and this claim does not count as an attempt."""
-    with transaction(runs) as db:
+    with change(runs) as db:
         _held(db, entry_id, owner)
         return _set(
             db, entry_id, "state = 'queued', owner = NULL, expires = NULL, attempts = max(attempts - 1, 0)"
@@ -63,14 +64,14 @@ def release(runs: Path, entry_id: str, owner: str) -> Entry:
 
 def finish(runs: Path, entry_id: str, owner: str, now: float) -> Entry:
     """The run has its report."""
-    with transaction(runs) as db:
+    with change(runs) as db:
         _held(db, entry_id, owner)
         return _set(db, entry_id, "state = 'done', owner = NULL, expires = NULL, ended = ?", now)
 
 
 def fail(runs: Path, entry_id: str, owner: str, now: float, why: str) -> Entry:
     """The run cannot go on; `why` is kept, in the run folder too."""
-    with transaction(runs) as db:
+    with change(runs) as db:
         mark_failed(run_path(runs, _held(db, entry_id, owner)), why)
         fields = "state = 'failed', owner = NULL, expires = NULL, ended = ?, why = ?"
         return _set(db, entry_id, fields, now, why)
@@ -78,7 +79,7 @@ def fail(runs: Path, entry_id: str, owner: str, now: float, why: str) -> Entry:
 
 def cancel(runs: Path, ids: Sequence[str], now: float) -> list[Entry]:
     """None of these is to be carried out; what runs, ends with its present segment. All of them or none."""
-    with transaction(runs) as db:
+    with change(runs) as db:
         entries = [_found(db, runs, part) for part in ids]
         check_states(entries, "cancelled", OPEN, "trex queue clean takes ended ones out of the list")
         for one in entries:
@@ -89,7 +90,7 @@ def cancel(runs: Path, ids: Sequence[str], now: float) -> list[Entry]:
 
 def retry(runs: Path, ids: Sequence[str]) -> list[Entry]:
     """Failed and cancelled entries wait again, with their draws kept. All of them or none."""
-    with transaction(runs) as db:
+    with change(runs) as db:
         entries = [_found(db, runs, part) for part in ids]
         check_states(entries, "tried again", ENDED, "nothing is to be done")
         for one in entries:
@@ -100,7 +101,7 @@ def retry(runs: Path, ids: Sequence[str]) -> list[Entry]:
 
 def prioritize(runs: Path, ids: Sequence[str], priority: int) -> list[Entry]:
     """These go earlier or later; for what runs it counts from the next segment on. All of them or none."""
-    with transaction(runs) as db:
+    with change(runs) as db:
         entries = [_found(db, runs, part) for part in ids]
         check_states(
             entries, "put earlier or later", OPEN, "trex queue retry lets failed or cancelled ones wait"
@@ -113,7 +114,7 @@ def prioritize(runs: Path, ids: Sequence[str], priority: int) -> list[Entry]:
 
 def remove(runs: Path, ids: Sequence[str]) -> None:
     """Take entries out of the queue; their run folders stay."""
-    with transaction(runs) as db:
+    with change(runs) as db:
         db.executemany("DELETE FROM entries WHERE id = ?", [(entry_id,) for entry_id in ids])
 
 

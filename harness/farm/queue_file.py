@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import errno
+import fcntl
+import os
 import shutil
 import sqlite3
+import stat
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
+from urllib.parse import quote
 
 from foundation.errors import RunError
 from foundation.files import DiskFullError
@@ -47,6 +51,10 @@ class QueueDamaged(RunError):
     """The file is no queue, or no longer one; the run folders are untouched."""
 
 
+class QueueMissing(RunError):
+    """There is no file; the run folders are untouched."""
+
+
 def queue_file(runs: Path) -> Path:
     """Where the queue of a runs folder lies."""
     return runs / FILE
@@ -57,36 +65,97 @@ def has_queue(runs: Path) -> bool:
     return queue_file(runs).exists()
 
 
+def check_queue(runs: Path) -> None:
+    """QueueMissing or QueueDamaged unless there is a file that can be a queue."""
+    path = queue_file(runs)
+    with _explained(path):
+        _check_file(path)
+
+
 @contextmanager
 def transaction(runs: Path) -> Iterator[sqlite3.Connection]:
-    """All changes made inside, or none; other processes wait. The file is made where it is missing."""
+    """As `change`; the file is made if it is missing."""
     path = queue_file(runs)
     with _explained(path):
         runs.mkdir(parents=True, exist_ok=True)
-        with closing(_connect(path)) as db:
-            _check_format(db, path)
-            db.execute("BEGIN IMMEDIATE")
-            try:
-                yield db
-                db.execute("COMMIT")
-            except BaseException:
-                if db.in_transaction:
-                    db.execute("ROLLBACK")
-                raise
+        if not path.exists():
+            _make(path)
+    with change(runs) as db:
+        yield db
+
+
+@contextmanager
+def change(runs: Path) -> Iterator[sqlite3.Connection]:
+    """All changes made inside, or none; other processes wait. QueueMissing if there is no file."""
+    path = queue_file(runs)
+    with _explained(path), closing(_open(path)) as db:
+        db.execute("BEGIN IMMEDIATE")
+        try:
+            yield db
+            db.execute("COMMIT")
+        except BaseException:
+            if db.in_transaction:
+                db.execute("ROLLBACK")
+            raise
 
 
 @contextmanager
 def reading(runs: Path) -> Iterator[sqlite3.Connection]:
-    """The queue at one moment, for looking only; there must be one, see `has_queue`."""
+    """The queue at one moment, for looking only; QueueMissing if there is no file."""
     path = queue_file(runs)
-    with _explained(path), closing(_connect(path)) as db:
-        _check_format(db, path)
+    with _explained(path), closing(_open(path)) as db:
         db.execute("PRAGMA query_only = ON")
         yield db
 
 
+def _open(path: Path) -> sqlite3.Connection:
+    _check_file(path)
+    db = _connect(path)
+    try:
+        _check_format(db, path)
+    except BaseException:
+        db.close()
+        raise
+    return db
+
+
+def _check_file(path: Path) -> None:
+    """An empty file is no new queue: whatever was in it is lost, and only the run folders have it."""
+    try:
+        found = path.stat()
+    except FileNotFoundError:
+        raise _missing(path) from None
+    if not stat.S_ISREG(found.st_mode):
+        raise _damaged(path, "it is not a regular file")
+    if not found.st_size:
+        with _alone(path.parent):  # whoever makes the file is done
+            if path.exists() and not path.stat().st_size:
+                raise _damaged(path, "it is empty")
+
+
+def _make(path: Path) -> None:
+    with _alone(path.parent):
+        if not path.exists():
+            path.touch()
+            with closing(_connect(path)) as db:
+                db.executescript(f"BEGIN IMMEDIATE; {SCHEMA} COMMIT;")
+
+
+@contextmanager
+def _alone(folder: Path) -> Iterator[None]:
+    """While a file is made, nobody takes it for an empty one."""
+    handle = os.open(folder, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(handle)
+
+
 def _connect(path: Path) -> sqlite3.Connection:
-    db = sqlite3.connect(path, timeout=BUSY_S, isolation_level=None)
+    """`mode=rw`: a file that was deleted is not made anew, empty."""
+    address = f"file:{quote(str(path.absolute()))}?mode=rw"
+    db = sqlite3.connect(address, timeout=BUSY_S, isolation_level=None, uri=True)
     try:
         db.row_factory = sqlite3.Row
         db.execute("PRAGMA journal_mode = WAL")
@@ -100,18 +169,18 @@ def _connect(path: Path) -> sqlite3.Connection:
 
 
 def _check_format(db: sqlite3.Connection, path: Path) -> None:
-    """The tables of this version, made where the file is new."""
+    """RunError unless the tables are those of this version."""
     found, tables = db.execute(
         "SELECT user_version, (SELECT count(*) FROM sqlite_master) FROM pragma_user_version"
     ).fetchone()
     if found == FORMAT:
         return
-    if found or tables:
-        raise RunError(
-            f"{path} is of queue format {found}, this version reads format {FORMAT}; use the version that made it, "
-            f"or move the file away and run: trex queue rebuild --runs {path.parent}"
-        )
-    db.executescript(f"BEGIN IMMEDIATE; {SCHEMA} COMMIT;")
+    if not found and not tables:
+        raise _damaged(path, "it has no tables")
+    raise RunError(
+        f"{path} is of queue format {found}, this version reads format {FORMAT}; use the version that made it, "
+        f"or move the file away and run: trex queue rebuild --runs {path.parent}"
+    )
 
 
 @contextmanager
@@ -147,10 +216,23 @@ def _explain(error: sqlite3.Error, path: Path) -> RunError:
         return _full(path.parent)
     if code == sqlite3.SQLITE_BUSY:
         return RunError(f"{path} is in use by another process since {BUSY_S:g} s; wait for it or stop it")
+    if code == sqlite3.SQLITE_CANTOPEN and not path.exists():
+        return _missing(path)
     if code in READ_ONLY:
         return RunError(
             f"{path} cannot be written to ({error}); make {path.parent} writable or give another --runs"
         )
+    return _damaged(path, str(error))
+
+
+def _damaged(path: Path, why: str) -> QueueDamaged:
     return QueueDamaged(
-        f"{path} is damaged ({error}); the run folders hold all that matters: trex queue rebuild --runs {path.parent}"
+        f"{path} is damaged ({why}); the run folders hold all that matters: trex queue rebuild --runs {path.parent}"
+    )
+
+
+def _missing(path: Path) -> QueueMissing:
+    return QueueMissing(
+        f"{path} is missing or was deleted; the run folders hold all that matters: "
+        f"trex queue rebuild --runs {path.parent}"
     )

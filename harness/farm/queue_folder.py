@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import re
 from contextlib import suppress
+from functools import lru_cache
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -17,7 +18,7 @@ from pydantic import Field, ValidationError
 from foundation.errors import RunError
 from foundation.files import MIB, read_bytes, write_atomic
 from foundation.parse import parse_json
-from harness.farm.queue_entry import Entry, State
+from harness.farm.queue_entry import Entry, State, run_path
 from harness.query import Query, Section
 from harness.query_file import parse_query
 from harness.run_folder import FINISHED
@@ -66,6 +67,20 @@ def read_queued(path: Path) -> Queued:
         raise RunError(
             f"{path / QUEUED} is damaged: {where}: {first['msg']}; move the folder away and add the query again"
         ) from error
+
+
+def settings_of(runs: Path, entry: Entry) -> str:
+    """What tells members of a sweep apart: the overrides of a query, swept ones first; "" if nobody can say."""
+    try:
+        return _settings(run_path(runs, entry))
+    except RunError:
+        return ""
+
+
+@lru_cache(maxsize=1 << 17)
+def _settings(path: Path) -> str:
+    """Read once: the folder's name holds the content key of the query that it was made for."""
+    return " ".join(reversed(read_queued(path).overrides))
 
 
 def queued_folders(runs: Path) -> dict[str, Path]:

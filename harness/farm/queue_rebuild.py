@@ -75,11 +75,15 @@ def _is_sound(runs: Path) -> bool:
         return False
 
 
-def _set_aside(runs: Path) -> Path:
-    """The damaged file keeps another name; what SQLite had beside it is of no use without it."""
+def _set_aside(runs: Path) -> Path | None:
+    """The damaged file keeps another name, an empty one goes; what SQLite had beside it is of no use without it."""
     path = queue_file(runs)
-    aside = path.with_name(path.name + ASIDE)
-    path.replace(aside)
+    is_empty = path.is_file() and not path.stat().st_size
+    aside = None if is_empty else path.with_name(path.name + ASIDE)
+    if aside is None:
+        path.unlink()
+    else:
+        path.replace(aside)
     for ending in BESIDE:
         path.with_name(path.name + ending).unlink(missing_ok=True)
     return aside

@@ -8,18 +8,20 @@ from datetime import datetime
 from pathlib import Path
 
 from harness.farm.queue_entry import STATES, Entry
+from harness.farm.queue_folder import settings_of
 
 SHORT = 10  # digits of an id that are shown; any beginning that is the only one will do
-HEADER = f"{'id':{SHORT}}  {'state':9} {'prio':>4} {'tries':>5}  {'added':16}  run folder"
+HEADER = f"{'id':{SHORT}}  {'state':9} {'prio':>4} {'tries':>5}  {'added':16}  run folder  settings"
 
 
-def line(entry: Entry) -> str:
+def line(runs: Path, entry: Entry) -> str:
     """One entry in a row of the list."""
     row = (
         f"{entry.id[:SHORT]}  {entry.state:9} {entry.priority:4} {entry.attempts:5}  {moment(entry.added)}  "
         f"{entry.folder}"
     )
-    return f"{row}  {printable(entry.why)}" if entry.why else row
+    more = [settings_of(runs, entry), entry.why]
+    return "  ".join([row, *(printable(text) for text in more if text)])
 
 
 def printable(text: str) -> str:
@@ -38,10 +40,11 @@ def tally(counts: Mapping[str, int]) -> str:
 
 
 def fields(runs: Path, entry: Entry) -> dict[str, object]:
-    """An entry for machines, with the path of its run folder and of its report where there is one."""
+    """An entry for machines, with what was set in its query, and the paths of its run folder and of its report."""
     report = _report(runs, entry)
     return {
         **asdict(entry),
+        "settings": settings_of(runs, entry),
         "run": str(runs / entry.folder),
         "report": str(report) if report.exists() else None,
     }

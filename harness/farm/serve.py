@@ -11,6 +11,9 @@ from typing import TYPE_CHECKING
 from foundation.errors import InputError, RunError
 
 if TYPE_CHECKING:
+    import uvicorn
+    from starlette.types import ASGIApp
+
     from harness.farm.serve_guard import Access
 
 LOOPBACK = ("localhost", "127.0.0.1", "[::1]")
@@ -74,15 +77,25 @@ def serve(runs: Path, listening: socket.socket, token: str | None) -> None:
     from harness.farm.serve_app import make_app
 
     allow_many_connections()
-    config = uvicorn.Config(
-        make_app(runs, access_to(token, listening.getsockname()[0])),
+    app = make_app(runs, access_to(token, listening.getsockname()[0]))
+    uvicorn.Server(server_config(app)).run(sockets=[listening])
+
+
+def server_config(app: ASGIApp) -> uvicorn.Config:
+    """How the pages are served: no log of requests, and none that may stay unfinished."""
+    import uvicorn
+
+    from harness.farm.serve_protocol import ImpatientProtocol
+
+    return uvicorn.Config(
+        app,
+        http=ImpatientProtocol,
         access_log=False,
-        log_level="warning",
+        log_level="error",  # a warning for each request that makes no sense is of no use
         server_header=False,
         timeout_graceful_shutdown=1,
         timeout_keep_alive=5,
     )
-    uvicorn.Server(config).run(sockets=[listening])
 
 
 def access_to(token: str | None, address: str) -> Access:

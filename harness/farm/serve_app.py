@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import math
 import time
 from collections.abc import AsyncIterator, Callable
 from contextlib import suppress
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Generic, TypeVar
 from urllib.parse import parse_qs
 
 from fastapi import FastAPI, Query, Request, Response
@@ -19,103 +20,131 @@ from starlette.exceptions import HTTPException
 from foundation.errors import TrexError
 from harness.farm.metrics import CONTENT_TYPE, metrics
 from harness.farm.overview import Overview, overview
-from harness.farm.serve_files import PICTURE_NAME, RUN_NAME, chunks, open_below
-from harness.farm.serve_guard import COOKIE, LOGIN, REPORT_CSP, Access, Guard
-from harness.farm.serve_views import live_json, queue_page, run_page
+from harness.farm.serve_attempts import Attempts
+from harness.farm.serve_files import PICTURE_NAME, chunks, is_plain, open_below
+from harness.farm.serve_guard import COOKIE, LOGIN, REPORT_CSP, TOO_MANY, Access, Guard, client_address
+from harness.farm.serve_views import live_json, queue_page, run_page, shelf_page
+from harness.farm.shelf import HTML, Item, shelf
 from harness.pages import TEMPLATES, page
 from harness.picture_files import DamagedPicture, read_kept
 from harness.run_folder import REPORT
 
+READ = ["GET", "HEAD"]
 STATIC = {"serve.css": "text/css", "serve.js": "text/javascript"}
 RENEW_S = 1.0  # between two looks at the runs folder, however many are watching
 QUIET = 15  # looks without any change, after which the line is shown to be alive
 FORM_BYTES = 4096  # of a login
 SESSION_S = 12 * 3600
 Clock = Callable[[], float]
+Seen = TypeVar("Seen")
 
 
-class Watched:
-    """The newest overview, made at most once a second for all who ask."""
+class Watched(Generic[Seen]):
+    """The newest look at the runs folder, made at most once a second for all who ask."""
 
-    def __init__(self, runs: Path, clock: Clock) -> None:
-        self._runs, self._clock = runs, clock
+    def __init__(self, make: Callable[[], Seen]) -> None:
+        self._make = make
         self._lock = asyncio.Lock()
         self._made_at = float("-inf")
-        self._seen: Overview | None = None
+        self._seen: Seen | None = None
 
-    async def look(self) -> Overview:
+    async def look(self) -> Seen:
         """What the runs folder shows now."""
         async with self._lock:
             if self._seen is None or time.monotonic() - self._made_at >= RENEW_S:
-                self._seen = await run_in_threadpool(overview, self._runs, self._clock(), 0)
+                self._seen = await run_in_threadpool(self._make)
                 self._made_at = time.monotonic()
             return self._seen
 
 
-def make_app(runs: Path, access: Access, clock: Clock = time.time) -> Guard:
+def make_app(runs: Path, access: Access, clock: Clock = time.time, attempts: Attempts | None = None) -> Guard:
     """All pages of a runs folder, behind the guard."""
+    attempts = attempts or Attempts()
     app = FastAPI(openapi_url=None, docs_url=None, redoc_url=None, redirect_slashes=False)
     for kind in (HTTPException, RequestValidationError):
         app.add_exception_handler(kind, _not_found)
     app.add_exception_handler(TrexError, _trouble)
-    _add_pages(app, runs, Watched(runs, clock), clock)
+    _add_pages(app, runs, Watched(lambda: overview(runs, clock(), 0)), clock)
+    _add_shelf(app, runs, Watched(lambda: shelf(runs)))
     _add_files(app, runs)
-    _add_login(app, access)
-    return Guard(app, access)
+    _add_login(app, access, attempts)
+    return Guard(app, access, attempts)
 
 
-def _add_pages(app: FastAPI, runs: Path, watched: Watched, clock: Clock) -> None:
-    @app.get("/")
+def _add_pages(app: FastAPI, runs: Path, watched: Watched[Overview], clock: Clock) -> None:
+    @app.api_route("/", methods=READ)
     async def index(state: str = "", number: Annotated[int, Query(alias="page")] = 1) -> Response:
         seen = await watched.look()
         return _html(await run_in_threadpool(queue_page, runs, seen, state, number))
 
-    @app.get("/runs/{name}")
+    @app.api_route("/runs/{name}", methods=READ)
     def run(name: str) -> Response:
         return _html(run_page(runs, name, clock()))
 
-    @app.get("/events")
-    async def events() -> Response:
+    @app.api_route("/events", methods=READ)
+    async def events(request: Request) -> Response:
+        if request.method == "HEAD":  # the events themselves have no end
+            return Response(media_type="text/event-stream")
         return StreamingResponse(_events(watched), media_type="text/event-stream")
 
-    @app.get("/metrics")
+    @app.api_route("/metrics", methods=READ)
     async def counters() -> Response:
         return Response(metrics(await watched.look()), media_type=CONTENT_TYPE)
 
 
+def _add_shelf(app: FastAPI, runs: Path, watched: Watched[tuple[Item, ...]]) -> None:
+    @app.api_route("/all", methods=READ)
+    async def everything(number: Annotated[int, Query(alias="page")] = 1) -> Response:
+        items = await watched.look()
+        return _html(await run_in_threadpool(shelf_page, runs, items, number))
+
+    @app.api_route("/files/{path:path}", methods=READ)
+    def file(path: str) -> Response:
+        """A page where its file lies, so that relative links between pages hold here too."""
+        if not path.endswith(HTML):
+            raise HTTPException(404)
+        headers = {"content-security-policy": REPORT_CSP}
+        return _file(runs, "text/html; charset=utf-8", headers, *path.split("/"))
+
+
 def _add_files(app: FastAPI, runs: Path) -> None:
-    @app.get("/runs/{name}/report")
+    @app.api_route("/runs/{name}/report", methods=READ)
     def report(name: str) -> Response:
         headers = {"content-security-policy": REPORT_CSP}
         return _file(runs, "text/html; charset=utf-8", headers, name, REPORT)
 
-    @app.get("/runs/{name}/pictures/{picture}")
+    @app.api_route("/runs/{name}/pictures/{picture}", methods=READ)
     def picture(name: str, picture: str) -> Response:
         if not PICTURE_NAME.fullmatch(picture):
             raise HTTPException(404)
-        if not RUN_NAME.fullmatch(name) or (runs / name).is_symlink():
+        if not is_plain(name) or (runs / name).is_symlink():
             raise HTTPException(404)
         try:
             return Response(read_kept(runs / name, picture.removesuffix(".png")).png, media_type="image/png")
         except DamagedPicture as error:
             raise HTTPException(404) from error
 
-    @app.get("/static/{name}")
+    @app.api_route("/static/{name}", methods=READ)
     def static(name: str) -> Response:
         if name not in STATIC:
             raise HTTPException(404)
         return Response((TEMPLATES / name).read_bytes(), media_type=STATIC[name])
 
 
-def _add_login(app: FastAPI, access: Access) -> None:
-    @app.get(LOGIN)
+def _add_login(app: FastAPI, access: Access, attempts: Attempts) -> None:
+    @app.api_route(LOGIN, methods=READ)
     def ask() -> Response:
         return HTMLResponse(page("serve_login.html", {"is_wrong": False}))
 
     @app.post(LOGIN)
     async def take(request: Request) -> Response:
         given = parse_qs(await _body(request)).get("token", [""])[0]
+        address = client_address(request.scope)
+        wait_s = attempts.wait_s(address)
+        if wait_s:
+            return PlainTextResponse(TOO_MANY, 429, {"retry-after": str(math.ceil(wait_s))})
         if not access.is_token(given):
+            attempts.wrong(address)
             return HTMLResponse(page("serve_login.html", {"is_wrong": True}), status_code=401)
         answer = RedirectResponse("/", status_code=303)
         secure = request.headers.get("x-forwarded-proto") == "https"
@@ -134,7 +163,7 @@ async def _body(request: Request) -> str:
     return body.decode("utf-8", "replace")
 
 
-async def _events(watched: Watched) -> AsyncIterator[str]:
+async def _events(watched: Watched[Overview]) -> AsyncIterator[str]:
     """Server-sent events: the live part of the page when it changes, and a comment now and then."""
     before, quiet = "", 0
     while True:

@@ -11,24 +11,29 @@ from typing import BinaryIO
 
 from foundation.files import open_inside
 
-RUN_NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,200}")
+NAME = re.compile(r"[^./\x00-\x1f\x7f][^/\x00-\x1f\x7f]{0,200}")  # nothing hidden, no folder above
 PICTURE_NAME = re.compile(r"[0-9a-f]{32}\.png")
 PIECE = 1 << 16
 
 
 def open_below(runs: Path, *names: str) -> BinaryIO | None:
     """The plain file at runs/name/.../name; None where there is none, or where any part of the way is a link."""
-    if not all(RUN_NAME.fullmatch(name) for name in names):
+    if not all(map(is_plain, names)):
         return None
     try:
         number = open_inside(runs, names)
-    except OSError:
+    except (OSError, ValueError):  # ValueError: a name that no file system has
         return None
     file = os.fdopen(number, "rb")
     if stat.S_ISREG(os.fstat(number).st_mode):
         return file
     file.close()
     return None
+
+
+def is_plain(name: str) -> bool:
+    """Whether a file or folder of this name may be shown."""
+    return NAME.fullmatch(name) is not None
 
 
 def latest_pictures(path: Path, most: int) -> list[str]:

@@ -4,17 +4,23 @@ from __future__ import annotations
 
 import hashlib
 import hmac
+import math
 import secrets
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from http.cookies import CookieError, SimpleCookie
 from typing import TYPE_CHECKING
 
+from harness.farm.serve_attempts import Attempts
+
 if TYPE_CHECKING:  # fastapi is an extra
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 COOKIE = "trex_session"
 LOGIN = "/login"
+TOO_MANY = "too many wrong tokens; wait\n"
+# A page in its sandbox has no origin, so no strict cookie goes with its links: this asks once more, from here.
+AGAIN = '<!doctype html><meta http-equiv="refresh" content="0"><title>bayes-trex</title>'
 OPEN = (LOGIN, "/static/serve.css")  # without a token
 CSP = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; "
@@ -53,10 +59,7 @@ class Access:
 
     def admits(self, authorization: str, cookies: str) -> bool:
         """Whether a request with these headers may be answered."""
-        if self.token is None:
-            return True
-        kind, _, given = authorization.partition(" ")
-        if kind.lower() == "bearer" and self.is_token(given.strip()):
+        if self.token is None or self.is_token(bearer(authorization)):
             return True
         return hmac.compare_digest(_digest(_cookie(cookies)), _digest(self.session))
 
@@ -69,8 +72,8 @@ class Access:
 class Guard:
     """Sits before the pages; an answer that a page has not given headers itself gets ours."""
 
-    def __init__(self, app: ASGIApp, access: Access) -> None:
-        self._app, self._access = app, access
+    def __init__(self, app: ASGIApp, access: Access, attempts: Attempts) -> None:
+        self._app, self._access, self._attempts = app, access, attempts
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """One request."""
@@ -79,16 +82,37 @@ class Guard:
             return
         answer = _with_headers(send)
         headers = {name.decode("latin-1"): value.decode("latin-1") for name, value in scope["headers"]}
+        given, address = bearer(headers.get("authorization", "")), client_address(scope)
+        wait_s = self._attempts.wait_s(address) if given and self._access.token is not None else 0.0
         if not self._access.knows_host(headers.get("host", "")):
             await _say(answer, 421, "this address is not served under that host name\n")
+        elif wait_s:
+            await _say(answer, 429, TOO_MANY, [(b"retry-after", str(math.ceil(wait_s)).encode())])
         elif scope["path"] in OPEN or self._access.admits(
             headers.get("authorization", ""), headers.get("cookie", "")
         ):
             await self._app(scope, receive, answer)
+        elif given:
+            self._attempts.wrong(address)
+            await _say(answer, 401, "a token is needed\n", [(b"www-authenticate", b"Bearer")])
+        elif headers.get("sec-fetch-site") == "cross-site" and headers.get("sec-fetch-mode") == "navigate":
+            await _say(answer, 200, AGAIN, [], "text/html; charset=utf-8")
         elif "text/html" in headers.get("accept", ""):
             await _say(answer, 303, "", [(b"location", LOGIN.encode())])
         else:
             await _say(answer, 401, "a token is needed\n", [(b"www-authenticate", b"Bearer")])
+
+
+def bearer(authorization: str) -> str:
+    """The token of an Authorization header; "" if it holds none."""
+    kind, _, given = authorization.partition(" ")
+    return given.strip() if kind.lower() == "bearer" else ""
+
+
+def client_address(scope: Scope) -> str:
+    """Who sent a request; behind a proxy that is the proxy."""
+    client = scope.get("client")
+    return str(client[0]) if client else ""
 
 
 def _with_headers(send: Send) -> Send:
@@ -106,9 +130,15 @@ def _with_headers(send: Send) -> Send:
     return answer
 
 
-async def _say(send: Send, status: int, text: str, headers: Sequence[tuple[bytes, bytes]] = ()) -> None:
+async def _say(
+    send: Send,
+    status: int,
+    text: str,
+    headers: Sequence[tuple[bytes, bytes]] = (),
+    kind: str = "text/plain; charset=utf-8",
+) -> None:
     body = text.encode()
-    own = [(b"content-type", b"text/plain; charset=utf-8"), (b"content-length", str(len(body)).encode())]
+    own = [(b"content-type", kind.encode()), (b"content-length", str(len(body)).encode())]
     await send({"type": "http.response.start", "status": status, "headers": [*own, *headers]})
     await send({"type": "http.response.body", "body": body})
 

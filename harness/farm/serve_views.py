@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from pathlib import Path
+from urllib.parse import quote
 
 from foundation.errors import InputError, RunError
 from harness.farm import queue
@@ -12,6 +13,7 @@ from harness.farm.overview import Overview, Row, rows
 from harness.farm.queue_entry import STATES, Entry, State, run_path
 from harness.farm.queue_words import facts
 from harness.farm.serve_files import latest_pictures
+from harness.farm.shelf import Item, told
 from harness.farm.top import COLUMNS, TEXTS, cells, headline
 from harness.pages import page
 
@@ -57,11 +59,33 @@ def run_page(runs: Path, name: str, now: float) -> str | None:
         "serve_run.html",
         {
             "entry": entry,
+            "settings": row.settings,
             "facts": facts(entry, ()),
             "cells": list(zip(COLUMNS, cells(row, now), strict=True))[3:],
             "has_report": row.has_report,
             "pictures": latest_pictures(run_path(runs, entry), PICTURES),
         },
+    )
+
+
+def shelf_page(runs: Path, items: Sequence[Item], number: int) -> str | None:
+    """What lies beside the queue, `number` counted from 1; None if there is no such page."""
+    pages = max(-(-len(items) // PER_PAGE), 1)
+    if not 1 <= number <= pages:
+        return None
+    shown = told(runs, items[(number - 1) * PER_PAGE : number * PER_PAGE])
+    rows = [
+        {
+            "item": one.item,
+            "question": one.question,
+            "ending": one.ending,
+            "best": "" if one.best is None else f"{one.best:.3f}",
+            "href": f"/files/{quote(one.item.page)}" if one.item.page else "",
+        }
+        for one in shown
+    ]
+    return page(
+        "serve_all.html", {"rows": rows, "total": len(items) or "nothing", "number": number, "pages": pages}
     )
 
 

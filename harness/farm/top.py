@@ -17,9 +17,21 @@ from harness.farm.status import FarmStatus
 from harness.progress import PHASES
 
 REFRESH_S = 1.0
-COLUMNS = ("id", "state", "question", "where", "best", "accepted", "found", "renders/s", "workers", "left")
-LEAST = {"question": 12, "where": 10}  # letters that a narrow terminal leaves them
-TEXTS = {"id": SHORT, "state": 9, "question": 40, "where": 32}  # with their width in letters
+COLUMNS = (
+    "id",
+    "state",
+    "question",
+    "settings",
+    "where",
+    "best",
+    "accepted",
+    "found",
+    "renders/s",
+    "workers",
+    "left",
+)
+LEAST = {"question": 12, "settings": 12, "where": 10}  # letters that a narrow terminal leaves them
+TEXTS = {"id": SHORT, "state": 9, "question": 40, "settings": 32, "where": 32}  # with their width in letters
 
 
 def run_top(runs: Path, shown: int, *, once: bool) -> None:
@@ -66,6 +78,7 @@ def cells(row: Row, now: float) -> tuple[str, ...]:
         entry.id[:SHORT],
         entry.state,
         entry.question,
+        row.settings,
         where(row),
         "" if row.best is None else f"{row.best:.3f}",
         f"{search.accepted / search.steps:.0%}" if search and search.steps else "",

@@ -18,9 +18,11 @@ from harness.farm.engine import FarmEngine
 from harness.farm.jobs import Dropped, Job, begin_job
 from harness.farm.pool import Inbox, Pool, Woken
 from harness.farm.queue_entry import OPEN, Entry, run_path
+from harness.farm.queue_file import check_queue, has_queue, transaction
+from harness.farm.queue_folder import queued_folders, settings_of
 from harness.farm.scheduler import Scheduler
 from harness.farm.telling import Telling
-from harness.run_folder import RunFolder
+from harness.run_folder import RunFolder, RunInUse
 from harness.stopping import undivided
 
 LEASE_S = 30.0  # after so long without a sign of life another `trex work` takes over
@@ -29,6 +31,7 @@ BEAT_S = 0.5  # between two looks at the queue
 BEATS = 5  # heartbeats within a lease
 log = logging.getLogger(__name__)
 Say = Callable[[str], None]
+Clock = Callable[[], float]  # Unix seconds
 
 
 @dataclass(frozen=True)
@@ -42,26 +45,34 @@ class Ended:
 class Farm:
     """One `trex work`: as many queries at once as its workers need, each leased from the queue."""
 
-    def __init__(self, runs: Path, pool: Pool, say: Say, lease_s: float = LEASE_S) -> None:
-        self._runs, self._pool, self._say, self._lease_s = runs, pool, say, lease_s
+    def __init__(
+        self, runs: Path, pool: Pool, say: Say, lease_s: float = LEASE_S, now: Clock = time.time
+    ) -> None:
+        self._runs, self._pool, self._say, self._lease_s, self._now = runs, pool, say, lease_s, now
         self.owner = f"{platform.node()}-{os.getpid()}-{uuid.uuid4().hex[:6]}"
         self._inbox = Inbox()
         self._desk = Desk(lambda: self._inbox.put(Woken()))
         self._scheduler = Scheduler(self._desk, pool, self._inbox)
         self._jobs: dict[str, Job] = {}
+        self._later: dict[str, float] = {}  # entries whose run another process holds, and when to ask again
         self._done = self._failed = 0
-        self._is_empty = False
+        self._is_empty = self._is_stopping = False
         self._next_beat = self._next_lease = 0.0
         self._telling = Telling(runs, self.owner)
 
     def run(self, *, until_empty: bool) -> Ended:
-        """Work until nothing is queued and nothing runs, or for ever; KeyboardInterrupt stops it in order."""
+        """Work until nothing is queued and nothing runs, or for ever; KeyboardInterrupt stops it in order.
+
+        QueueMissing or QueueDamaged if the queue's file goes meanwhile.
+        """
+        begin_queue(self._runs)
         try:
             self._pool.start(self._inbox)
             while not (until_empty and self._is_empty):
                 self._scheduler.turn(TURN_S)
                 self._reap()
                 self._beat()
+            check_queue(self._runs)  # one that is gone looks as if nothing waited
             return Ended(self._done, self._failed)
         finally:
             self._stop()
@@ -72,6 +83,7 @@ class Farm:
         if now < self._next_beat:
             return
         self._next_beat = now + BEAT_S
+        check_queue(self._runs)
         if now >= self._next_lease:
             self._next_lease = now + self._lease_s / BEATS
             self._renew()
@@ -87,7 +99,7 @@ class Farm:
         return max(2, self._pool.size)
 
     def _renew(self) -> None:
-        held = queue.heartbeat(self._runs, list(self._jobs), self.owner, time.time(), self._lease_s)
+        held = queue.heartbeat(self._runs, list(self._jobs), self.owner, self._now(), self._lease_s)
         for name in self._jobs.keys() - held:
             self._desk.end(name, Dropped())
 
@@ -103,7 +115,9 @@ class Farm:
 
     @undivided()  # the queue and this process have to agree on what is whose
     def _claim(self) -> bool:
-        entry = queue.claim(self._runs, self.owner, time.time(), self._lease_s)
+        now = self._now()
+        self._later = {name: at for name, at in self._later.items() if at > now}
+        entry = queue.claim(self._runs, self.owner, now, self._lease_s, but=self._later)
         if entry is None:
             return False
         if entry.id in self._jobs:  # its lease ran out while this process slept, and it is claimed again
@@ -113,7 +127,7 @@ class Farm:
         except RunError as error:
             self._fail(entry.id, str(error))
             return True
-        self._say(f"{run}: {_words(entry)}")
+        self._say(f"{run}: {_words(entry, settings_of(self._runs, entry))}")
         self._jobs[entry.id] = begin_job(
             self._desk, entry.id, run, entry.priority, lambda folder: self._engine(entry.id, folder)
         )
@@ -128,40 +142,76 @@ class Farm:
         for name in [name for name, job in self._jobs.items() if job.has_ended]:
             job = self._jobs.pop(name)
             self._telling.forget(job)
-            if job.error is None:
-                self._end(lambda name=name: queue.finish(self._runs, name, self.owner, time.time()))  # type: ignore[misc]
-                self._done += 1
-                self._say(f"{job.run}: done")
-            elif not isinstance(job.error, Dropped):
-                ours = isinstance(job.error, TrexError)
-                self._fail(name, str(job.error) if ours else f"{type(job.error).__name__}: {job.error}")
+            self._account(name, job)
+
+    def _account(self, name: str, job: Job) -> None:
+        match job.error:
+            case None:
+                self._finish(name, job.run)
+            case Dropped():
+                self._give_back(name)
+            case RunInUse() as error:
+                self._put_off(name, error)
+            case TrexError() as error:
+                self._fail(name, str(error))
+            case error:
+                self._fail(name, f"{type(error).__name__}: {error}")
+
+    def _finish(self, name: str, run: Path) -> None:
+        if self._end(lambda: queue.finish(self._runs, name, self.owner, self._now())):
+            self._done += 1
+            self._say(f"{run}: done")
 
     def _fail(self, name: str, why: str) -> None:
-        self._failed += 1
-        self._say(f"{name}: failed: {why}")
-        self._end(lambda: queue.fail(self._runs, name, self.owner, time.time(), why))
+        if self._end(lambda: queue.fail(self._runs, name, self.owner, self._now(), why)):
+            self._failed += 1
+            self._say(f"{name}: failed: {why}")
 
-    def _end(self, change: Callable[[], Entry]) -> None:
+    def _put_off(self, name: str, error: RunInUse) -> None:
+        """A `trex work` that was stopped longer than its lease still holds the run's lock: not this run's fault."""
+        seconds = self._lease_s / BEATS
+        self._later[name] = self._now() + seconds
+        self._say(f"{name}: given back, tried again in {seconds:.0f} s: {error}")
+        self._give_back(name)
+
+    def _give_back(self, name: str) -> None:
+        self._end(lambda: queue.release(self._runs, name, self.owner))
+
+    def _end(self, change: Callable[[], Entry]) -> bool:
+        """Whether the queue took it: it does not if the entry was cancelled or taken over in this very moment."""
         try:
             change()
-        except queue.LeaseLost as error:  # cancelled or taken over in this very moment
+        except RunError as error:
+            if not self._is_stopping and not isinstance(error, queue.LeaseLost):
+                raise
             log.warning("%s", error)
+            return False
+        return True
 
     def _stop(self) -> None:
         """Drop what is out, end the searches where they are, give the leases back."""
+        self._is_stopping = True
         self._scheduler.is_open = False
         for name in self._jobs:
             self._desk.end(name, Dropped())
         self._pool.close()
-        for name, job in self._jobs.items():
+        for job in self._jobs.values():
             if job.thread is not None:
                 job.thread.join()
-            if isinstance(job.error, Dropped):
-                self._end(lambda name=name: queue.release(self._runs, name, self.owner))  # type: ignore[misc]
         self._reap()
         self._telling.close()
 
 
-def _words(entry: Entry) -> str:
+def begin_queue(runs: Path) -> None:
+    """A queue to wait at, made if nothing was ever queued; QueueMissing if run folders say that something was."""
+    if has_queue(runs) or queued_folders(runs):
+        check_queue(runs)
+        return
+    with transaction(runs):
+        log.debug("nothing is queued in %s yet", runs)
+
+
+def _words(entry: Entry, settings: str) -> str:
+    what = " ".join(word for word in (entry.question or entry.source, settings) if word)
     again = f", attempt {entry.attempts}" if entry.attempts > 1 else ""
-    return f"{entry.question or entry.source} (priority {entry.priority}{again})"
+    return f"{what} (priority {entry.priority}{again})"

@@ -80,12 +80,6 @@ class Worlds:
         if key not in self._open:
             while len(self._open) >= self._most:
                 self._open.popitem(last=False)[1].renderer.close()
-            self._open[key] = open_world(make_plan(self._here(query), beside))
+            self._open[key] = open_world(replace(make_plan(query, beside), processes=self._processes))
         self._open.move_to_end(key)
         return self._open[key]
-
-    def _here(self, query: Query) -> Query:
-        if self._processes is None:
-            return query
-        render = query.render.model_copy(update={"processes": self._processes})
-        return query.model_copy(update={"render": render})

@@ -1,6 +1,6 @@
 "use strict";
 // Renews what is live on the page of the queue: every text is set as text, never as HTML.
-const TEXTS = 4; // the first columns of a query are words, the others numbers; of a worker the first three
+const TEXTS = 5; // the first columns of a query are words, the others numbers; of a worker the first three
 
 function cell(text, isNumber, href) {
   const td = document.createElement("td");

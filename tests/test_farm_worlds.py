@@ -1,0 +1,60 @@
+"""Ray's workers carry out queries of every kind of world, to the draws that one process makes."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+import toy_disk
+from farm_pools import add, farmed, undisturbed_text, work
+from farm_processes import below
+from harness_runs import QUERY
+
+from harness.farm import queue
+
+ray = pytest.importorskip("ray", reason="ray is not installed: pip install 'bayes-trex[farm]'")
+
+SMALL = "[search]\nprior_scenes = 16\ncommon_rate = 1.0\nchains = 2\nsteps = 6\n"
+LONGER = SMALL.replace("steps = 6", "steps = 32")
+MIDDLE = '[target]\nkind = "threshold"\nthreshold = 0.5\nwidth = 0.1\n'
+WORLDS = {
+    "clevr": QUERY,
+    "digits of a VAE": f'answer = "2"\n[generator]\nname = "mnist-vae"\n{MIDDLE}{SMALL}',
+    "digits of a GAN": f'answer = "2"\n[generator]\nname = "mnist-gan"\n{MIDDLE}{SMALL}',
+    "garments of a VAE": f'answer = "Trouser"\n[generator]\nname = "fashion-vae"\n{MIDDLE}{SMALL}',
+    "garments of a GAN": f'answer = "Trouser"\n[generator]\nname = "fashion-gan"\n{MIDDLE}{SMALL}',
+    "a user's own": f'answer = "far"\n[generator]\nname = "own_disk:disk"\n{MIDDLE}{SMALL}',
+    "a user's own, by NUTS": (
+        f'answer = "far"\n[generator]\nname = "own_disk:disk"\n{MIDDLE}{LONGER}kernel = "nuts"\nwarmup = 28\n'
+    ),
+}
+
+
+@pytest.fixture
+def no_ray_left() -> Iterator[None]:
+    """Whatever happened, Ray's processes end with the test."""
+    yield
+    ray.shutdown()
+    assert not below(os.getpid(), "raylet")
+
+
+@pytest.mark.usefixtures("no_ray_left")
+def test_rays_workers_carry_out_queries_of_every_kind_of_world(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from harness.farm.pool_ray import RayPool
+    from harness.farm.ray_cluster import Cluster
+
+    monkeypatch.setenv("RAY_worker_niceness", "0")  # Ray's workers give way to everything else
+    monkeypatch.chdir(tmp_path)  # the user's module lies where trex is called
+    shutil.copy(toy_disk.__file__, tmp_path / "own_disk.py")
+    whole = {name: undisturbed_text(tmp_path, text, name) for name, text in WORLDS.items()}
+    entries = {name: add(tmp_path, [()], text=text)[0] for name, text in WORLDS.items()}
+    ended = work(tmp_path, RayPool(tmp_path / "runs", 2, Cluster(None, 2, None)), 60.0)
+    reasons = {name: queue.entry(tmp_path / "runs", entry.id).why for name, entry in entries.items()}
+    assert reasons == dict.fromkeys(WORLDS, "")
+    assert (ended.done, ended.failed) == (len(WORLDS), 0)
+    assert {name: farmed(tmp_path, [entry])[0] for name, entry in entries.items()} == whole
