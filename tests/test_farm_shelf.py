@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from urllib.parse import urljoin
 
 import pytest
 from browser import chromium, console
@@ -42,7 +43,8 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
     runs = queued(folder, "search.seed=1,2")
     run(folder, [], "runs/demo")
     run(folder, ["search.seed=5"], "runs/half")
-    (runs / "half" / "report.html").unlink()
+    for name in ("report.html", "findings.json", "finished"):
+        (runs / "half" / name).unlink()
     write_query(folder, QUERY)
     (folder / "pair.toml").write_text(EXPERIMENT, encoding="utf-8")
     trex("experiment", folder / "pair.toml", "--out", runs / "experiments" / "pair")
@@ -95,11 +97,17 @@ def test_links_of_experiments_and_comparisons_hold_as_files_and_served(site: Sit
         for link in found:
             assert ".." not in link and ":" not in link and not link.startswith("/")
             assert ((runs / name).parent / link.replace("%20", " ")).is_file()
-            assert site.get(f"/files/{Path(name).parent.as_posix()}/{link}").status == 200
+            assert site.get(urljoin(f"/files/{name}", link)).status == 200
 
 
 def test_a_page_elsewhere_gets_no_link_to_what_lies_outside_its_folder(runs: Path, tmp_path: Path) -> None:
-    trex("report", runs / "demo", runs / "half", "--out", tmp_path / "comparison.html")
+    trex(
+        "report",
+        runs / "demo",
+        runs / "experiments" / "pair" / "seed 1",
+        "--out",
+        tmp_path / "comparison.html",
+    )
     assert not [link for link in links((tmp_path / "comparison.html").read_text()) if "report" in link]
     assert link_below(runs / "comparison.html", runs / "half" / "report.html") == "", "it has no report"
     assert link_below(runs / "demo" / "page.html", runs / "comparison.html") == ""
