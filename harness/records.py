@@ -6,6 +6,7 @@ import json
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import cast
 
 from foundation.errors import InputError, RunError
 from foundation.json_fields import finite, listed, mapping, short, text, whole
@@ -101,7 +102,7 @@ def from_line(line: str) -> Record:
             picture=text(fields["picture"], "picture"),
             rng=mapping(fields["rng"], "rng"),
             figures={
-                name: finite(value, name)
+                name: _figure(value, name)
                 for name, value in mapping(fields.get("figures", {}), "figures").items()
             },
         )
@@ -122,6 +123,11 @@ def _in(value: object, where: str) -> float:
     if value is None:
         return -math.inf
     return math.inf if value == "inf" else finite(value, where)
+
+
+def _figure(value: object, name: str) -> float:
+    """A finite number or a flag, as it was written: the line has to come back byte for byte."""
+    return cast(float, value) if isinstance(value, bool | int) else finite(value, name)
 
 
 def _flag(value: object) -> bool:

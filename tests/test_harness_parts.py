@@ -54,6 +54,16 @@ def test_a_record_keeps_every_bit(z: Scene, weight: float, ratio: float, log_pro
     assert "Infinity" not in to_line(one)
 
 
+def test_what_nuts_says_of_a_step_comes_back_byte_for_byte() -> None:
+    """Flags and counts among its numbers: a farm writes the lines of its workers anew."""
+    figures = {"accept_prob": 0.5, "is_divergent": False, "depth": 3, "n_gradients": 7}
+    line = to_line(dataclasses.replace(record(scene(item()), -0.1), figures=figures))
+    assert to_line(from_line(line)) == line
+    for wrong in ('"accept_prob":null', '"accept_prob":"half"'):
+        with pytest.raises(RunError, match="accept_prob"):
+            from_line(line.replace('"accept_prob":0.5', wrong))
+
+
 @pytest.mark.parametrize("line", ["", "{}", "[]", "null", '{"phase": "prior"}', "\x00\x00"])
 def test_what_is_no_draw_is_refused(line: str) -> None:
     with pytest.raises(RunError, match="not a draw"):

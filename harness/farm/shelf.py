@@ -14,7 +14,8 @@ from foundation.parse import parse_json
 from harness.farm.overview import ending_of
 from harness.farm.queue_folder import QUEUED
 from harness.farm.serve_files import is_plain
-from harness.run_folder import MANIFEST, PICTURES, REPORT
+from harness.picture_files import PICTURES
+from harness.run_folder import MANIFEST, REPORT
 
 DEEPEST = 4  # folders below the runs folder: runs/experiments/NAME/CELL is three
 MOST = 20_000  # folders that are looked into
