@@ -20,6 +20,7 @@ import sys
 import tempfile
 from collections import Counter
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -126,10 +127,20 @@ class Bench:
 def results(place: Path) -> dict[str, bytes]:
     """Every result below a folder: all files but pages and what holds times."""
     return {
-        str(path.relative_to(place)): path.read_bytes()
+        str(path.relative_to(place)): drawn(path) if path.parent.name == "drawn" else path.read_bytes()
         for path in sorted(place.rglob("*"))
         if path.is_file() and path.name not in CHANGING and path.suffix != ".html"
     }
+
+
+def drawn(path: Path) -> bytes:
+    """The whole lines of a log that several programs may append to: each ends a line that a kill may have cut."""
+    whole = []
+    for line in path.read_bytes().split(b"\n"):
+        with suppress(ValueError, IndexError):
+            json.loads(line.split(b" ", 2)[2])
+            whole.append(line)
+    return b"\n".join(whole)
 
 
 def tasks(folder: Path, found: Path) -> list[Task]:

@@ -41,3 +41,14 @@ def test_an_exit_code_that_nothing_explains_is_told(tmp_path: Path) -> None:
     bench, _ = tried(tmp_path)
     trial(bench, Task("nonsense", lambda place, _: ["find", str(tmp_path / "nothing.toml")]), {}, 10)
     assert "exit code 2 at the end" in bench.problems[0] and "nothing.toml" in bench.problems[0]
+
+
+def test_of_a_log_that_is_appended_to_the_whole_lines_count(tmp_path: Path) -> None:
+    path = tmp_path / "drawn" / "x.jsonl"
+    path.parent.mkdir()
+    path.write_bytes(b'\n0 abc {"a":1}\n1 abd {"a":')
+    before = results(tmp_path)
+    path.write_bytes(b'\n0 abc {"a":1}\n')
+    assert results(tmp_path) == before
+    path.write_bytes(b'\n0 abc {"a":2}\n')
+    assert results(tmp_path) != before
