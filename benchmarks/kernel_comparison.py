@@ -21,8 +21,9 @@ from statistics import median
 from scipy.stats import fisher_exact
 
 from clevr_models.fake import ColorArea
-from inference.importance import Interval, clopper_pearson, no_hit_bound, prior_draws
+from inference.importance import prior_draws
 from inference.kernel import Metropolis
+from inference.rate import Interval, clopper_pearson, no_hit_bound
 from inference.rng import stream
 from inference.scoring import Scorer
 from inference.targets import GaussianTarget, ambiguous_pair, high_confidence, threshold

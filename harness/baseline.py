@@ -8,30 +8,7 @@ from dataclasses import dataclass
 
 from harness.findings import NO_ANSWER, Findings
 from harness.manifest import Manifest
-from inference.importance import Interval, clopper_pearson
-
-
-@dataclass(frozen=True)
-class Rate:
-    """`count` of `of`, with Clopper and Pearson's exact 95 % interval."""
-
-    count: int
-    of: int
-
-    @property
-    def value(self) -> float:
-        """The share, 0 of none."""
-        return self.count / self.of if self.of else 0.0
-
-    @property
-    def interval(self) -> Interval:
-        """Where the true share lies, if the pictures are independent."""
-        return clopper_pearson(self.count, self.of)
-
-    @property
-    def bound(self) -> float:
-        """After zero of n: above it (1 - .05^(1/n), about 3/n) one would have come up with 95 %."""
-        return clopper_pearson(self.count, self.of, level=0.9).high
+from inference.rate import Rate
 
 
 @dataclass(frozen=True)

@@ -11,8 +11,9 @@ from foundation.errors import InputError
 from foundation.files import MIB, read_text
 from foundation.json_fields import Json, field, finite, listed, mapping, short, text, whole
 from foundation.parse import parse_json
-from harness.baseline import Baseline, BesideRun, Rate, Seen
+from harness.baseline import Baseline, BesideRun, Seen
 from harness.baseline_examples import Problem
+from inference.rate import Rate
 
 FILE = "baseline.json"
 FORMAT = 1

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from harness.baseline import Baseline, BesideRun, Rate
+from harness.baseline import Baseline, BesideRun
 from harness.wording import percent
+from inference.rate import Rate
 
 WORLD_RULE = (
     "In the query's world means: each object may occur there; how many objects there are is not asked."

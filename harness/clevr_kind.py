@@ -24,8 +24,7 @@ from harness.query import Query, RenderSection, SceneSection
 from harness.records import Record
 from harness.render_files import everything
 from harness.run_folder import RunFolder
-from harness.scene_words import scene_words
-from harness.strips import object_words
+from harness.scene_words import object_words, scene_words
 from harness.truth import true_answer
 from harness.wiring import Plan, World
 from harness.world_kind import Chains, Judgment, Noun, Outline, Summary, Table, Variable

@@ -201,6 +201,7 @@ def _json(done: Explained) -> dict[str, object]:
     scenes = [
         {
             "culprit": asdict(explanation.culprit),
+            "blame": asdict(explanation.blame),
             "control_is_exact": explanation.control.is_exact,
             "is_stable": explanation.is_stable,
             **json.loads(to_text(explanation)),
@@ -221,13 +222,15 @@ def _text(done: Explained) -> str:
 
 
 def _scene(number: int, made: Explanation) -> list[str]:
+    from harness.blame_words import sentence
+
     score = made.control.score
     lines = [
         f"Scene {number} ({made.picture}): model says {score.answer}, true answer {made.truth}, "
         f"confidence {made.control.recorded:.3f}",
         f"  {made.control.sentence()}",
         *(_row(effect) for effect in made.removals),
-        f"  {made.culprit.sentence()}",
+        f"  {sentence(made)}",
     ]
     if made.edits is not None:
         strongest = sorted(made.edits, key=lambda effect: effect.change)[:SHOWN_EDITS]
@@ -272,7 +275,8 @@ def _saliency(made: Explanation) -> Sequence[str]:
     for found in made.saliency.maps:
         row = scene_agreement(made, found)
         place = "the background" if found.peak_object is None else f"object {found.peak_object}"
-        agrees = {True: ", the culprit", False: ", not the culprit", None: ""}[row.top_is_culprit]
+        blamed = made.blame.parts
+        agrees = (", to blame" if found.ranking[0] in blamed else ", not to blame") if blamed else ""
         rank = "" if row.rank_correlation is None else f", rank correlation {row.rank_correlation:+.2f}"
         lines.append(
             f"  {found.method}: most salient object {found.ranking[0]}{agrees}; largest pixel on {place}{rank}"

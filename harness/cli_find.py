@@ -14,9 +14,10 @@ from harness.beside import keep_baseline
 from harness.cli_result import tell_result
 from harness.draw_log import read_draws, repair
 from harness.find import FINDINGS, Done, check, conclude_run, find, resume
+from harness.headline import headline
 from harness.progress import Progress, SearchProgress
 from harness.render_speed import estimate
-from harness.report import goal, headline, model_words
+from harness.report import goal, model_words
 from harness.run_folder import open_run
 from harness.stopping import say, stoppable
 

@@ -12,7 +12,7 @@ from harness.explanation import Explanation
 from harness.findings import Findings
 from harness.latents import scene_of
 from inference.clustered import clustered_interval
-from inference.importance import Interval
+from inference.rate import Interval
 from scenes.filters import FILTER_ORDER, Description
 from scenes.scene import Scene, SceneObject
 from scenes.vocabulary import Vocabulary
@@ -91,6 +91,31 @@ class Commonalities:
     rows: tuple[Commonality, ...]
     considered: int
     clusters: int
+    scenes: int
+
+    def clear(self, kind: Kind, n: int) -> tuple[Commonality, ...]:
+        """Of the first rows of a kind, those that are surely more frequent here than under the prior."""
+        return tuple(row for row in self.rows if row.kind == kind and row.is_clear)[:n]
+
+    @property
+    def is_clear(self) -> bool:
+        """Whether anything can be said."""
+        return any(row.is_clear for row in self.rows)
+
+    def sentence(self) -> str:
+        """How much the scenes are worth as evidence, and whether that is enough."""
+        groups = f"{self.clusters} independent group{'' if self.clusters == 1 else 's'}"
+        counted = f"{self.scenes} scene{'' if self.scenes == 1 else 's'} in {groups}"
+        counted += " (scenes of one chain or kind are one group)"
+        if self.is_clear:
+            return (
+                f"Descriptions that surely fit here more often than under the prior: of {self.considered} considered "
+                f"the intervals hold together (95 %, Bonferroni), for {counted}."
+            )
+        return (
+            f"Nothing can be said yet: {counted} are too few to tell any of {self.considered} descriptions from what "
+            "the prior shows anyway."
+        )
 
     def top(self, kind: Kind, n: int) -> tuple[Commonality, ...]:
         """The first n rows of a kind; of rows that say the same of these scenes, the one rarest under the prior."""
@@ -112,17 +137,16 @@ def commonalities(
     held = [row for row in rows if row.hits]
     held.sort(key=lambda row: (-row.lift_interval.low, row.prior_share, row.words))
     clusters = len({example.cluster for example in found})
-    return Commonalities(tuple(_without_echoes(held, samples)), considered, clusters)
+    return Commonalities(tuple(_without_echoes(held, samples)), considered, clusters, len(found))
 
 
 def of_run(
     findings: Findings, explanations: Mapping[str, Explanation], vocabulary: Vocabulary
 ) -> Commonalities | None:
-    """Of a run's found scenes, beside the prior draws it began with; a chain is a cluster, each prior draw its own."""
+    """Of a run's found scenes, beside the prior draws it began with; relatives are one cluster (`harness.families`)."""
     examples = []
-    for scene in findings.found:
+    for scene, cluster in zip(findings.found, findings.families.clusters, strict=True):
         record = scene.record
-        cluster = (record.phase, record.chain, record.index if record.phase == "prior" else -1)
         explained = explanations.get(record.picture)
         examples.append(Example(record.scene, cluster, explained.culprit.index if explained else None))
     return commonalities(examples, [scene_of(draw.z) for draw in findings.prior], vocabulary)

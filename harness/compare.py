@@ -11,7 +11,9 @@ import numpy as np
 
 from foundation.errors import InputError, RunError
 from foundation.files import write_atomic
+from harness.blame_words import blamed_looks
 from harness.draw_log import read_draws
+from harness.explanation import read_explanations
 from harness.findings import NO_ANSWER, Findings, FoundScene, find_out
 from harness.latents import Latent, kept, live
 from harness.manifest import Manifest
@@ -109,6 +111,7 @@ def comparison_json(comparison: Comparison) -> dict[str, object]:
     return {
         "compared": [
             {"name": run.name, "model": run.model, "ending": run.findings.ending, "found": len(run.findings.found),
+             "families": run.findings.families.count, "says_how_often": run.findings.how_often.said.figure,
              "wrong": run.wrong, "renders": run.findings.renders}
             for run in comparison.runs
         ],
@@ -135,7 +138,7 @@ def _read(path: Path, name: str) -> Compared:
         records = read_draws(folder.draws, folder.manifest)
         if not any(record.phase == "prior" for record in records):
             raise RunError(f"{path} has no draws yet; go on with it first: trex resume {path}")
-        findings = find_out(folder.manifest, records)
+        findings = find_out(folder.manifest, records, blamed_looks(read_explanations(folder)))
         return Compared(name, path, folder.manifest, findings, tuple(_pictures(folder, findings)))
 
 

@@ -12,11 +12,11 @@ from pydantic import TypeAdapter, ValidationError
 from foundation.errors import RunError
 from foundation.files import is_missing, read_text
 from foundation.parse import parse_json
-from harness.baseline import Rate
 from harness.explanation import Hash, LogProb, Number
 from harness.findings import NO_ANSWER
 from harness.run_folder import RunFolder
 from harness.wording import percent
+from inference.rate import Rate
 
 FOLDER = "confirmations"
 STAYS, WRONG, RIGHT = "stays in the level set", "leaves it, still wrong", "leaves it, right now"

@@ -24,11 +24,13 @@ def are_distinct(one: Scene, other: Scene) -> bool:
     needed = min(DIFFERENT, most)
     if most - (_categories(one) & _categories(other)).total() >= needed:  # even if all positions agreed
         return True
-    return most - _in_common(one, other) >= needed
+    return most - in_common(one, other) >= needed
 
 
-def _in_common(one: Scene, other: Scene) -> int:
+def in_common(one: Scene, other: Scene) -> int:
     """How many objects two scenes share, matched as well as they can be."""
+    if not _categories(one) & _categories(other):
+        return 0
     alike = np.array([[_are_alike(a, b) for b in other.objects] for a in one.objects], dtype=float)
     rows, columns = linear_sum_assignment(alike, maximize=True)
     return int(alike[rows, columns].sum())

@@ -22,7 +22,8 @@ from harness.progress import Progress
 from harness.query import Query
 from harness.report import picture_url
 from harness.run_folder import RunFolder, is_run, open_run
-from inference.importance import Interval, normalized_weights, resample
+from inference.importance import normalized_weights, resample
+from inference.rate import Interval
 from inference.rng import stream
 from inference.types import Draw, Floats
 
@@ -86,11 +87,6 @@ class CellResult:
     def is_found(self) -> bool:
         """Whether anything in the level set was seen."""
         return bool(self.findings.found)
-
-    @property
-    def bound(self) -> float:
-        """With 95 %, the level set happens less often than this in draws of the prior."""
-        return self.findings.how_often.rate_interval[1]
 
     @property
     def interval(self) -> Interval:

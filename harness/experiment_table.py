@@ -92,7 +92,7 @@ def _row(result: CellResult) -> Row:
         else _extremes(result),
         prior=f"{how.hits:,} of {how.n:,} ({percent(low)} to {percent(high)})"
         if how.hits
-        else f"0 of {how.n:,} (less than {percent(high)})",
+        else f"0 of {how.n:,} (less than {how.said.ceiling})",
         ending=_ending(result),
         test_set=_counts(result),
         how=f"{how.n:,} prior draws by their weights"

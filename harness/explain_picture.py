@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -14,16 +14,19 @@ from clevr_models.question import ProgramStep, Question
 from foundation.errors import InputError
 from foundation.files import write_atomic
 from harness.baseline_pictures import jpeg_url
+from harness.blame_words import Removed, blame_sentence
 from harness.pages import page
 from harness.parity import shrink
 from harness.parity_scenes import OfficialPicture, read_official
 from harness.query import RenderSection
 from harness.run_folder import check_out
+from harness.scene_words import object_words
 from harness.ssim import mean_ssim
-from harness.strips import Shot, object_words, outlined
+from harness.strips import Shot, outlined
 from harness.truth import true_answer
 from harness.wiring import open_model, open_renderer
 from inference.ablation import Culprit, find_culprit
+from inference.blame import Blame, find_blame
 from inference.scoring import Scorer
 from inference.types import Floats
 from render.cache import CachedRenderer
@@ -82,9 +85,19 @@ class PictureExplained:
         return tuple(removal.probability - self.again.probability for removal in self.removals)
 
     @property
+    def blame(self) -> Blame:
+        """The objects to blame."""
+        flips = [removal.answer != self.again.answer for removal in self.removals]
+        return find_blame(self.effects, flips)
+
+    @property
     def culprit(self) -> Culprit:
         """The object whose removal lowers the probability most."""
         return find_culprit(self.effects)
+
+    def _removed(self) -> list[Removed]:
+        pairs = zip(self.removals, self.effects, strict=True)
+        return [Removed(one.words.removeprefix("without "), effect, one.answer) for one, effect in pairs]
 
     def sentences(self) -> tuple[str, ...]:
         """For the terminal and the page."""
@@ -100,8 +113,30 @@ class PictureExplained:
             f"On our render of its scene it gives {same} answer, {again.answer}; "
             f"P({says.answer}) is {again.probability:.3f} ({fits}).",
             f"Rendered twice, every probability is {exact}.",
-            self.culprit.sentence(),
+            blame_sentence(self.blame, self._removed()),
         )
+
+
+@dataclass(frozen=True)
+class Control:
+    """Whether the scene, rendered twice, gets every probability twice; there is none that was not measured."""
+
+    first: Floats
+    second: Floats
+
+    @property
+    def difference(self) -> float:
+        """The largest of any probability: exactly 0 of a deterministic renderer and model."""
+        return float(np.abs(np.exp(self.first) - np.exp(self.second)).max())
+
+
+@dataclass(frozen=True)
+class Rendered:
+    """The scene, and it without each object, with their pictures and the control."""
+
+    scenes: tuple[Scene, ...]
+    pictures: tuple[Picture, ...]
+    control: Control
 
 
 def explain_picture(wanted: Wanted, out: Path) -> PictureExplained:
@@ -122,12 +157,11 @@ def explain_picture(wanted: Wanted, out: Path) -> PictureExplained:
         pictures = cached.render(scenes)
         (control,) = Scorer(renderer, bound).score([picture.scene])
         (first,) = Scorer(cached, bound).score([picture.scene])
+        measured = Control(first.log_probs, control.log_probs)
     finally:
         renderer.close()
-    made = _explained(wanted, picture, program, bound, scenes, pictures)
-    made = replace(
-        made, model=_model_words(wanted), control_difference=_difference(control.log_probs, first.log_probs)
-    )
+    rendered = Rendered(tuple(scenes), tuple(pictures), measured)
+    made = _explained(wanted, picture, program, bound, rendered)
     write_atomic(out / FILE, (json.dumps(_json(made), indent=1) + "\n").encode())
     write_atomic(out / PAGE, _page(made, picture, pictures).encode())
     return made
@@ -159,9 +193,9 @@ def _explained(
     picture: OfficialPicture,
     program: Program,
     bound: BoundModel,
-    scenes: Sequence[Scene],
-    pictures: Sequence[Picture],
+    rendered: Rendered,
 ) -> PictureExplained:
+    pictures = rendered.pictures
     rows = bound.log_probs(np.stack([_unit(one.pixels) for one in pictures]))
     official = bound.log_probs(_unit(picture.pixels)[None])[0]
     explained = int(official.argmax())
@@ -171,7 +205,7 @@ def _explained(
         Answer(
             words, bound.labels[int(row.argmax())], float(np.exp(row[explained])), true_answer(program, scene)
         )
-        for words, row, scene in zip(names, rows, scenes, strict=True)
+        for words, row, scene in zip(names, rows, rendered.scenes, strict=True)
     ]
     says = Answer(
         "the official picture",
@@ -182,13 +216,13 @@ def _explained(
     return PictureExplained(
         picture=picture.name,
         question=wanted.question,
-        model=wanted.model,
+        model=_model_words(wanted),
         preset=wanted.preset,
         official=says,
         again=answers[0],
         camera_px=picture.fit.error_px,
         ssim=mean_ssim(shrink(picture.pixels, pictures[0].pixels), pictures[0].pixels),
-        control_difference=0.0,
+        control_difference=rendered.control.difference,
         removals=tuple(answers[1:]),
     )
 
@@ -199,29 +233,26 @@ def _unit(
     return pixels.astype(np.float32) / np.float32(255.0)  # as inference.scoring
 
 
-def _difference(first: Floats, second: Floats) -> float:
-    return float(np.abs(np.exp(first) - np.exp(second)).max())
-
-
 def _json(made: PictureExplained) -> dict[str, object]:
-    culprit = made.culprit
     return {
         **asdict(made),
         "effects": list(made.effects),
-        "culprit": culprit.index,
-        "says": culprit.sentence(),
+        "culprit": made.culprit.index,
+        "blame": asdict(made.blame),
+        "says": made.sentences()[-1],
     }
 
 
 def _page(made: PictureExplained, picture: OfficialPicture, pictures: Sequence[Picture]) -> str:
-    index = made.culprit.index
-    first = pictures[0]
-    marked = first.pixels if index is None else outlined(first.pixels, first.mask == index + 1)
+    first, blamed = pictures[0], made.blame.parts
+    marked = first.pixels
+    for index in blamed:
+        marked = outlined(marked, first.mask == index + 1)
     shots = [
         _shot(jpeg_url(picture.pixels), made.official),
         _shot(jpeg_url(marked), made.again),
         *(
-            _shot(jpeg_url(one.pixels), removal, is_culprit=i == index)
+            _shot(jpeg_url(one.pixels), removal, is_culprit=i in blamed)
             for i, (one, removal) in enumerate(zip(pictures[1:], made.removals, strict=True))
         ),
     ]

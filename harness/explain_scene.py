@@ -22,7 +22,7 @@ from scenes.validity import is_valid
 from scenes.vocabulary import Vocabulary
 
 MOST_TRIES = 100  # draws of the nuisances for each that is wanted
-REPLICATED = 2  # objects left out under other nuisances: the two that matter most
+REPLICATED = 2  # objects left out under other nuisances: the two that matter most, and all that are to blame
 
 
 @dataclass(frozen=True)
@@ -74,9 +74,11 @@ def needs_flip(made: Explanation, options: Options) -> bool:
 def needs_nuisances(made: Explanation, options: Options) -> bool:
     """Whether the scene has to be looked at under other nuisances."""
     asked = (options.nuisances, options.every_object)
-    return options.nuisances > 0 and (
-        made.nuisances is None or (made.nuisances.draws, made.nuisances.every_object) != asked
-    )
+    if options.nuisances < 1:
+        return False
+    if made.nuisances is None or (made.nuisances.draws, made.nuisances.every_object) != asked:
+        return True
+    return bool(made.nuisances.baseline) and any(made.nuisances.of(i) is None for i in made.blame.parts)
 
 
 def _begun(scores: SceneScores, found: FoundScene) -> Explanation:
@@ -136,7 +138,7 @@ def _fit(scene: Scene, edits: Sequence[Edit], vocabulary: Vocabulary) -> bool:
 def _replicates(scores: SceneScores, made: Explanation, options: Options) -> Replicates:
     """Scene and removals under the same fresh draws of the nuisances, which depend on the picture's hash alone."""
     ranked = sorted(range(len(made.removals)), key=lambda i: made.removals[i].change)
-    chosen = sorted(ranked if options.every_object else ranked[:REPLICATED])
+    chosen = sorted(ranked if options.every_object else {*ranked[:REPLICATED], *made.blame.parts})
     scenes, skipped = _under_others(scores, made, options.nuisances)
     every = [[scene, *(apply_all(scene, [Edit(i)]) for i in chosen)] for scene in scenes]
     flat = scores.confidences([scene for row in every for scene in row])

@@ -21,6 +21,7 @@ from foundation.files import is_missing, read_text
 from foundation.parse import parse_json
 from harness.run_folder import RunFolder
 from inference.ablation import Culprit, MeanEffect, find_culprit
+from inference.blame import Blame, find_blame
 from scenes.edits import Edit
 from scenes.scene import Scene, scene_from_dict, scene_to_dict
 
@@ -214,6 +215,19 @@ class Explanation:
     def culprit(self) -> Culprit:
         """The object whose removal lowers the confidence most."""
         return find_culprit([effect.change for effect in self.removals])
+
+    @property
+    def blame(self) -> Blame:
+        """All objects to blame: those whose removal changes the answer, else the culprit."""
+        together = [tuple(edit.index for edit in effect.edits) for effect in self.joint_removals]
+        effects = [effect.change for effect in self.removals]
+        return find_blame(effects, [effect.is_flip for effect in self.removals], together)
+
+    @property
+    def joint_removals(self) -> tuple[Effect, ...]:
+        """Sets of objects without which the answer changes, though each alone changes nothing; strongest first."""
+        found = self.flip.found if self.flip else ()
+        return tuple(e for e in found if len(e.edits) > 1 and not any(edit.attribute for edit in e.edits))
 
     @property
     def is_stable(self) -> bool | None:

@@ -9,8 +9,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from foundation.errors import InputError
+from harness.blame_words import blamed_looks
 from harness.draw_log import check_draws
 from harness.engine import Engine, InProcess
+from harness.explanation import read_explanations
 from harness.findings import Findings, find_out, to_json
 from harness.fingerprint import weights_fingerprint
 from harness.journal import Journal
@@ -90,7 +92,7 @@ def carry_out(engine: Engine, folder: RunFolder, progress: Progress) -> Done:
 
 def conclude_run(folder: RunFolder, records: Sequence[Record]) -> Done:
     """Write the findings and the report of the draws so far."""
-    findings = find_out(folder.manifest, records)
+    findings = find_out(folder.manifest, records, blamed_looks(read_explanations(folder)))
     folder.write(FINDINGS, to_json(findings))
     files = folder.manifest.kind.write_files(folder, findings.found)
     return Done(folder.path, folder.manifest, findings, write_report(folder, findings, files))

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 
+from harness.families import Families, Member, group
 from harness.found import FoundLatents
-from harness.latents import Latent, live, to_fields
+from harness.latents import Kept, Latent, kept, live, to_fields
 from harness.manifest import Manifest
 from harness.query import SearchSection
-from harness.records import CHAIN, CONTROL, Record
+from harness.records import CHAIN, CONTROL, PRIOR, Record
 from harness.replay import chain_draws, prior_draws
 from harness.search import CONTROL_SEED, chain_starts, control_of, decide
 from harness.trajectories import trajectory_sentences
@@ -22,6 +23,7 @@ from inference.importance import HowOften
 from inference.sampler import starts
 from inference.types import Draw
 
+Blamed = Mapping[str, frozenset[Hashable]]
 NO_ANSWER = "no answer"
 NO_CONTROL = "No positive control could be run: the model scores nearly all prior draws alike."
 
@@ -67,6 +69,7 @@ class Findings:
     proposals: int
     invalid: int
     accepted: int
+    families: Families  # of `found`, in its order
 
     @property
     def ending(self) -> str:
@@ -74,8 +77,11 @@ class Findings:
         return self.conclusion.ending.value
 
 
-def find_out(manifest: Manifest, records: Sequence[Record]) -> Findings:
-    """The findings of a run; at least one prior draw must have been made."""
+def find_out(manifest: Manifest, records: Sequence[Record], blamed: Blamed | None = None) -> Findings:
+    """The findings of a run; at least one prior draw must have been made.
+
+    `blamed` are looks of the objects to blame by the found scene's picture, as far as the run is explained.
+    """
     target, options = manifest.target, manifest.query.search
     prior = prior_draws(records)
     how = decide(prior, target, options)
@@ -87,10 +93,11 @@ def find_out(manifest: Manifest, records: Sequence[Record]) -> Findings:
     with np.errstate(divide="ignore", invalid="ignore"):  # of a summary that never changes
         conclusion = conclude([*prior, *chains], target, summaries, how, renders)
     steps = [record for record in records if record.phase == CHAIN]
+    scenes = _sorted(manifest, found.records)
     return Findings(
         how_often=how,
         conclusion=_honest(conclusion, found, chains, how, options),
-        found=_sorted(manifest, found.records),
+        found=scenes,
         control="" if found.hits else _control(manifest, records, prior),
         remarks=manifest.kind.remarks(manifest),
         checks=(
@@ -103,7 +110,36 @@ def find_out(manifest: Manifest, records: Sequence[Record]) -> Findings:
         proposals=len(steps),
         invalid=sum(not record.is_rendered for record in steps),
         accepted=sum(record.is_accepted for record in steps),
+        families=group(_members(manifest, scenes, prior, blamed or {})),
     )
+
+
+def _members(
+    manifest: Manifest, scenes: Sequence[FoundScene], prior: Sequence[Draw[Latent]], blamed: Blamed
+) -> list[Member]:
+    """The found latents with what each came from."""
+    index = {kept(draw.z): draw.index for draw in prior}
+    begun = {phase: _starts(manifest, phase, prior) for phase in {one.record.phase for one in scenes}}
+    members = []
+    for one in scenes:
+        record = one.record
+        is_prior = record.phase == PRIOR
+        source: Hashable = (record.phase, record.index if is_prior else record.chain)
+        origin = record.index if is_prior else index[begun[record.phase][record.chain]]
+        members.append(Member(live(record.z), source, origin, blamed.get(record.picture, frozenset())))
+    return members
+
+
+def _starts(manifest: Manifest, phase: str, prior: Sequence[Draw[Latent]]) -> tuple[Kept, ...]:
+    """Where the chains of a phase began; none in the prior batch."""
+    options = manifest.query.search
+    if phase == CHAIN:
+        return tuple(kept(state.z) for state in chain_starts(prior, options))
+    easier = control_of(prior, manifest.target, options) if phase == CONTROL else None
+    if easier is None:
+        return ()
+    first = starts(options.seed + CONTROL_SEED, easier.outside, options.chains)
+    return tuple(kept(state.z) for state in first)
 
 
 def _chains(manifest: Manifest, records: Sequence[Record], prior: list[Draw[Latent]]) -> list[Draw[Latent]]:
@@ -187,22 +223,26 @@ def to_json(findings: Findings) -> str:
         "ending": findings.ending,
         "sentences": [*findings.conclusion.sentences, *filter(None, [findings.control]), *findings.remarks],
         "how_often": {
-            "prior_draws": how.n, "hits": how.hits, "rate": how.rate, "interval_95": list(how.rate_interval),
-            "mass": how.mass, "is_common": how.is_common,
+            "prior_draws": how.n, "hits": how.hits, "rate": how.said.point, "interval_95": list(how.rate_interval),
+            "says": how.said.figure, "mass": how.mass if how.says_mass else None, "is_common": how.is_common,
         },
         "renders": findings.renders,
         "best_confidence": findings.conclusion.best,
         "proposals": findings.proposals,
         "invalid": findings.invalid,
         "accepted": findings.accepted,
-        "found": [_scene_json(scene) for scene in findings.found],
+        "families": findings.families.count,
+        "sources": findings.families.source_count,
+        "found": [_scene_json(findings, place) for place in range(len(findings.found))],
     }  # fmt: skip
     return json.dumps(data, indent=1) + "\n"
 
 
-def _scene_json(found: FoundScene) -> Mapping[str, object]:
+def _scene_json(findings: Findings, place: int) -> Mapping[str, object]:
+    found = findings.found[place]
     record = found.record
     return {
+        "family": findings.families.numbers[place], "source": findings.families.sources[place],
         "phase": record.phase, "chain": record.chain, "index": record.index,
         "true_answer": found.truth, "model_answer": found.answer, "confidence": found.confidence,
         "probabilities": {answer: p for answer, p in found.answers if p >= 1e-4},

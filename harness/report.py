@@ -15,8 +15,10 @@ from harness.baseline_words import sentences as baseline_sentences
 from harness.beside import kept_baselines
 from harness.confirmation_page import confirmations
 from harness.explanation import read_explanations
+from harness.families import family_rule
 from harness.findings import Findings, FoundScene
 from harness.gate import gate_words
+from harness.headline import headline
 from harness.latents import live
 from harness.manifest import Manifest
 from harness.pages import TEMPLATES, page
@@ -42,7 +44,6 @@ KIND_WORDS = {
     "chain": "of chains",
     "control": "of the control",
 }
-SURE = ("high_confidence", "threshold")  # kinds for which the answer is right or wrong
 
 
 @dataclass(frozen=True)
@@ -102,6 +103,7 @@ def report_html(folder: RunFolder, findings: Findings, files: Mapping[str, str])
         "target_answers": _target_answers(manifest),
         "plots": _plots(manifest, findings),
         "rule": kind.rule,
+        "family_rule": family_rule(kind.noun),
         "is_finished": folder.is_finished,
         "seconds": sum(done.seconds for done in sessions),
         "session_renders": sum(done.renders for done in sessions),
@@ -111,23 +113,6 @@ def report_html(folder: RunFolder, findings: Findings, files: Mapping[str, str])
         "small_px": SMALL_PX,
     }
     return page("report.html", values, span=span)
-
-
-def headline(manifest: Manifest, findings: Findings) -> str:
-    """The outcome in one sentence."""
-    n, noun = len(findings.found), manifest.kind.noun
-    if not n:
-        return f"No such {noun.one} among {findings.renders} rendered."
-    scenes = noun.distinct(n)
-    wrong = sum(bool(found.is_wrong) for found in findings.found)
-    is_known = all(found.is_wrong is not None for found in findings.found)
-    if manifest.query.target.kind not in SURE or not is_known:
-        return f"{scenes} found."
-    if wrong == n:
-        return f"{scenes} found, and in {'it' if n == 1 else 'every one'} the answer is wrong."
-    if wrong:
-        return f"{scenes} found; in {wrong} of them the answer is wrong."
-    return f"{scenes} found; the answer is right in {'it' if n == 1 else 'all of them'}."
 
 
 def goal(manifest: Manifest) -> tuple[str, tuple[str, ...]]:

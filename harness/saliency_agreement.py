@@ -9,7 +9,7 @@ import numpy as np
 from scipy.stats import spearmanr
 
 from harness.explanation import Explanation, Method, SaliencyMap
-from inference.importance import Interval, clopper_pearson
+from inference.rate import Interval, clopper_pearson
 
 FEWEST = 3  # objects for a rank correlation
 

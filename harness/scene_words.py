@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
-from harness.strips import object_words
 from scenes.scene import Scene
+
+
+def object_words(scene: Scene, index: int) -> str:
+    """An object in words: "small red metal cylinder"."""
+    item = scene.objects[index]
+    return f"{item.size} {item.color} {item.material} {item.shape}"
 
 
 def scene_words(scene: Scene) -> str:

@@ -9,13 +9,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from harness.baseline_pictures import jpeg_url
+from harness.blame_words import sentence, stability_sentences
 from harness.explanation import Effect, Explanation
 from harness.kept_pictures import read_picture
 from harness.run_folder import RunFolder
 from harness.saliency_agreement import scene_agreement
 from harness.saliency_masks import Map, read_map
+from harness.scene_words import object_words
+from inference.blame import Blame
 from render.picture import Bytes
-from scenes.scene import Scene
 
 RED = np.array([215, 38, 30], dtype=np.float64)
 METHOD_NAMES = {"smoothgrad": "SmoothGrad", "integrated_gradients": "Integrated gradients"}
@@ -56,12 +58,12 @@ class Strip:
     removals: tuple[Row, ...]
     edits: tuple[Row, ...]
     is_exact: bool
-    effect: float  # of the object to blame, 0 where there is none
+    effect: float  # the strongest of an object to blame, 0 if there is none
 
 
 def make_strip(folder: RunFolder, explanation: Explanation) -> Strip:
     """The strip of an explained scene; RunError where one of its pictures is missing or damaged."""
-    culprit = explanation.culprit
+    changes = [explanation.removals[i].change for i in explanation.blame.parts]
     return Strip(
         sentences=tuple(_sentences(explanation)),
         shots=(_original(folder, explanation), *_removal_shots(folder, explanation)),
@@ -71,31 +73,12 @@ def make_strip(folder: RunFolder, explanation: Explanation) -> Strip:
             _row(explanation, effect) for effect in sorted(explanation.edits or (), key=lambda e: e.change)
         ),
         is_exact=explanation.control.is_exact,
-        effect=culprit.effect if culprit.index is not None else 0.0,
+        effect=min(changes, default=0.0),
     )
 
 
-def object_words(scene: Scene, index: int) -> str:
-    """An object in words: "small red metal cylinder"."""
-    item = scene.objects[index]
-    return f"{item.size} {item.color} {item.material} {item.shape}"
-
-
 def _sentences(explanation: Explanation) -> list[str]:
-    culprit = explanation.culprit
-    sentences = [culprit.sentence()]
-    if culprit.index is not None:
-        name = object_words(explanation.scene, culprit.index)
-        sentences = [
-            f"The {name} (object {culprit.index}) is to blame: without it the confidence changes by "
-            f"{culprit.effect:+.3f}."
-        ]
-    if explanation.is_stable is not None and explanation.nuisances:
-        counted = len(explanation.nuisances.baseline)
-        holds = "It stays so" if explanation.is_stable else "It does not surely stay so"
-        sentences.append(
-            f"{holds} under {counted} other cameras and lights (95 % interval of the mean effect)."
-        )
+    sentences = [sentence(explanation), *stability_sentences(explanation)]
     if explanation.flip:
         sentences.append(explanation.flip.sentence())
     if explanation.saliency and explanation.saliency.why_none:
@@ -106,14 +89,15 @@ def _sentences(explanation: Explanation) -> list[str]:
 def _original(folder: RunFolder, explanation: Explanation) -> Shot:
     score = explanation.control.score
     pixels, mask = read_picture(folder, score.picture)
-    if explanation.culprit.index is not None:
-        pixels = outlined(pixels, mask == explanation.culprit.index + 1)
+    blamed = explanation.blame.parts
+    for index in blamed:
+        pixels = outlined(pixels, mask == index + 1)
     return Shot(
         jpeg_url(pixels),
         "nothing left out",
         f"{score.answer} · {score.confidence:.3f}",
         f"The found scene; confidence {score.confidence:.3f}"
-        + ("; the object to blame has a red outline" if explanation.culprit.index is not None else ""),
+        + ("; each object to blame has a red outline" if blamed else ""),
     )
 
 
@@ -127,7 +111,7 @@ def _removal_shots(folder: RunFolder, explanation: Explanation) -> list[Shot]:
                 f"without {name}",
                 f"{score.answer} · {score.confidence:.3f} ({effect.change:+.3f})",
                 f"Without the {name}: answer {score.answer}, confidence {score.confidence:.3f}",
-                index == explanation.culprit.index,
+                index in explanation.blame.parts,
             )
         )
     return shots
@@ -140,9 +124,10 @@ def _map_shots(folder: RunFolder, explanation: Explanation) -> list[Shot]:
         saliency = read_map(folder, explanation.picture, found.method)
         agreement = scene_agreement(explanation, found)
         top = object_words(explanation.scene, found.ranking[0])
-        says = {True: "as ablation says", False: "not the object to blame", None: "no one object is to blame"}
         rank = agreement.rank_correlation
-        verdict = says[agreement.top_is_culprit] + ("" if rank is None else f"; rank correlation {rank:+.2f}")
+        verdict = _agrees(explanation.blame, found.ranking[0]) + (
+            "" if rank is None else f"; rank correlation {rank:+.2f}"
+        )
         title = METHOD_NAMES[found.method]
         shots.append(
             Shot(
@@ -153,6 +138,12 @@ def _map_shots(folder: RunFolder, explanation: Explanation) -> list[Shot]:
             )
         )
     return shots
+
+
+def _agrees(blame: Blame, top: int) -> str:
+    if not blame.parts:
+        return "no object is to blame"
+    return "as ablation says" if top in blame.parts else "not an object to blame"
 
 
 def _row(explanation: Explanation, effect: Effect) -> Row:

@@ -8,7 +8,7 @@ import numpy as np
 from scipy.stats import beta, t
 
 from foundation.errors import InputError
-from inference.importance import Interval
+from inference.rate import Interval
 
 
 def clustered_interval(hits: Sequence[float], sizes: Sequence[int], level: float = 0.95) -> Interval:

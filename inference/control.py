@@ -12,7 +12,8 @@ from typing import Generic
 import numpy as np
 
 from foundation.errors import InputError
-from inference.importance import Interval, clopper_pearson, reweigh
+from inference.importance import reweigh
+from inference.rate import Interval, clopper_pearson
 from inference.targets.gaussian import GaussianTarget
 from inference.targets.within import distance, within
 from inference.types import Draw, Z

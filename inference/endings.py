@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from inference.diagnostics import Diagnosis, by_chain, diagnose_all
-from inference.importance import HowOften, no_hit_bound
+from inference.importance import HowOften
 from inference.types import Draw, Target, Z
 
 MAX_R_HAT = 1.05
@@ -104,6 +104,6 @@ def _found(n_hits: int, reasons: Sequence[str]) -> tuple[str, ...]:
 def _not_found(prior: HowOften, renders: int, best: float) -> tuple[str, ...]:
     return (
         f"NOT FOUND: no draw is in the level set after {renders} renders; the best confidence was {best:.3g}.",
-        f"None of {prior.n} independent prior draws hit, so it happens in less than {no_hit_bound(prior.n):.2g} of all "
+        f"None of {prior.n} independent prior draws hit, so it happens in less than {prior.said.ceiling} of all "
         "prior draws (95 %; the chain's draws say nothing about this).",
     )

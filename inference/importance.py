@@ -5,25 +5,17 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
 
 import numpy as np
-from scipy.stats import beta
 
 from foundation.errors import InputError
+from foundation.percent import percent
+from inference.rate import MAX_RELATIVE_ERROR, Interval, Rate, clopper_pearson
 from inference.rng import PRIOR_STREAM, stream
 from inference.scoring import Scorer
 from inference.types import PRIOR_CHAIN, Draw, Evaluation, Floats, Prior, Target, Z
 
 NORMAL_95 = 1.959963984540054  # the .975 quantile of the standard normal
-MAX_RELATIVE_ERROR = 0.5  # above it there is no point value
-
-
-class Interval(NamedTuple):
-    """A 95 % interval unless said otherwise."""
-
-    low: float
-    high: float
 
 
 def prior_draw(seed: int, index: int, prior: Prior[Z]) -> tuple[Z, float]:
@@ -71,21 +63,6 @@ def reweigh(draws: Sequence[Draw[Z]], target: Target) -> list[Draw[Z]]:
     ]
 
 
-def clopper_pearson(hits: int, n: int, level: float = 0.95) -> Interval:
-    """The exact interval of a rate after `hits` of n (Clopper and Pearson 1934); (0, 1) for n = 0."""
-    if not 0 <= hits <= n:
-        raise InputError(f"{hits} hits of {n} draws is impossible")
-    tail = (1.0 - level) / 2.0
-    low = float(beta.ppf(tail, hits, n - hits + 1)) if hits > 0 else 0.0
-    high = float(beta.ppf(1.0 - tail, hits + 1, n - hits)) if hits < n else 1.0
-    return Interval(low, high)
-
-
-def no_hit_bound(n: int) -> float:
-    """3/n: a rate above it would have shown itself in n independent prior draws with 95 % (rule of three)."""
-    return min(1.0, 3.0 / n) if n > 0 else 1.0
-
-
 def normalized_weights(log_weights: Floats) -> Floats:
     """(n,) -> (n,) weights that sum to 1."""
     if log_weights.size == 0 or not np.max(log_weights) > -math.inf:
@@ -126,7 +103,7 @@ class HowOften:
     """What n independent prior draws say of the level set.
 
     `hits` counts draws within the target's tolerance; `mass` is the mean weight relative to its peak, the prior mass of
-    the relaxed level set; its interval is None where its relative standard error exceeds .5: no point value then.
+    the relaxed level set; its interval is None if its relative standard error exceeds .5, and then it is not told.
     """
 
     n: int
@@ -140,25 +117,42 @@ class HowOften:
     best: float  # best confidence
     is_common: bool
 
+    @property
+    def said(self) -> Rate:
+        """What may be said of the rate; whatever tells it takes its words from here."""
+        return Rate(self.hits, self.n)
+
+    @property
+    def says_mass(self) -> bool:
+        """Whether the mass may be said: only beside a point value of the rate, so that no number denies another."""
+        return self.said.point is not None and self.mass_interval is not None
+
     def sentences(self) -> tuple[str, ...]:
         """For the report."""
         return tuple(part for part in (self._rate_words(), self._mass_words(), self._verdict()) if part)
 
     def _rate_words(self) -> str:
-        if self.hits == 0:
+        said = self.said
+        if said.point is not None:
             return (
-                f"None of {self.n} prior draws hit the level set: it happens in less than {no_hit_bound(self.n):.2g} "
-                f"of all prior draws (95 %). Best confidence among them: {self.best:.3g}."
+                f"{self.hits} of {self.n} prior draws hit the level set: {said.figure} (95 %: {said.range})."
             )
-        low, high = self.rate_interval
-        share = f"{self.rate:.2g} (95 %: {low:.2g} to {high:.2g})"
-        return f"{self.hits} of {self.n} prior draws hit the level set: {share}."
+        if self.hits:
+            return f"{self.hits} of {self.n} prior draws hit the level set: {said.range} (95 %)."
+        return (
+            f"None of {self.n} prior draws hit the level set: it happens in less than {said.ceiling} "
+            f"of all prior draws (95 %). Best confidence among them: {self.best:.3g}."
+        )
 
     def _mass_words(self) -> str:
-        if self.mass_interval is None:
-            return f"The weights vary too much for a point value (relative standard error {self.mass_error:.2g} > .5)."
-        low, high = self.mass_interval
-        return f"Prior mass of the relaxed level set: {self.mass:.2g} (95 %: {low:.2g} to {high:.2g})."
+        if self.said.point is None:
+            return (
+                f"{self.hits or 'No'} {'hit' if self.hits == 1 else 'hits'} of {self.n} give no point value."
+            )
+        if self.mass_interval is None or not self.says_mass:
+            return ""
+        low, high = (percent(end) for end in self.mass_interval)
+        return f"Prior mass of the relaxed level set: {percent(self.mass)} (95 %: {low} to {high})."
 
     def _verdict(self) -> str:
         if self.is_common:

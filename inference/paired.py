@@ -9,7 +9,8 @@ from dataclasses import dataclass
 from scipy.stats import binomtest
 
 from foundation.errors import InputError
-from inference.importance import NORMAL_95, Interval
+from inference.importance import NORMAL_95
+from inference.rate import Interval
 
 
 @dataclass(frozen=True)

@@ -13,11 +13,11 @@ from scipy.stats import binom
 
 from harness import baseline as counted
 from harness import baseline_count
-from harness.baseline import Baseline, Rate, Seen, is_mistake
+from harness.baseline import Baseline, Seen, is_mistake
 from harness.baseline_json import read_baselines
 from harness.baseline_run import Wanted, make_baseline
 from harness.query_file import read_query
-from inference.importance import Interval
+from inference.rate import Interval, Rate
 
 # (red things that the model sees, scene or None): what the query asks is P(2) >= .85
 PICTURES = [

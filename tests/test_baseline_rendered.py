@@ -15,13 +15,14 @@ from test_harness_report import Page
 from typer.testing import CliRunner, Result
 
 from harness import baseline_rendered
-from harness.baseline import Baseline, Rate
+from harness.baseline import Baseline
 from harness.baseline_json import read_baselines
 from harness.baseline_rendered import RenderedScenes
 from harness.baseline_run import Wanted, make_baseline
 from harness.cli import app
 from harness.query import RenderSection
 from inference.importance import prior_draw
+from inference.rate import Rate
 from render.fake import FakeRenderer
 from render.picture import Picture
 from scenes.prior import ScenePrior

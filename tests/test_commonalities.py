@@ -9,9 +9,10 @@ import numpy as np
 import pytest
 
 from foundation.errors import InputError
-from harness.commonalities import Example, commonalities, descriptions, fits
+from harness.commonalities import KINDS, Commonalities, Example, commonalities, descriptions, fits
+from harness.pages import page
 from inference.clustered import clustered_interval
-from inference.importance import clopper_pearson
+from inference.rate import clopper_pearson
 from scenes.prior import ScenePrior
 from scenes.scene import Scene
 from scenes.vocabulary import CLEVR
@@ -153,3 +154,28 @@ def test_echoes_are_told_once(prior: list[Scene]) -> None:
     assert found is not None
     certain = [row for row in found.rows if row.kind == "to blame" and row.share == 1.0]
     assert [row.said for row in certain] == [BLAMED]  # not also "metal cylinder", "small thing", ...
+
+
+def shown(common: Commonalities) -> str:
+    """The section of a report."""
+    return page("commonalities.html", {"common": common, "most_rows": 8})
+
+
+def test_what_cannot_be_told_from_the_prior_is_one_sentence_and_no_table(prior: list[Scene]) -> None:
+    examples = [Example(s, i // 4, i % 4) for i, s in enumerate(prior_scenes(8, SEED + 7))]
+    found = commonalities(examples, prior, CLEVR)
+    assert found is not None and found.rows and not found.is_clear
+    html = shown(found)
+    assert "<table" not in html and "<h3>" not in html
+    assert "Nothing can be said yet: 8 scenes in 2 independent groups" in html
+
+
+def test_only_rows_that_are_surely_more_frequent_are_shown(prior: list[Scene]) -> None:
+    found = commonalities(planted(prior_scenes(60, SEED + 1)), prior, CLEVR)
+    assert found is not None
+    rows = [row for kind in KINDS for row in found.clear(kind, 8)]
+    assert rows and all(row.lift_interval.low > 1 for row in rows)
+    html = shown(found)
+    assert html.count("<tr>") == len(rows) + html.count("<thead>")
+    unclear = {row.words for row in found.rows if not row.is_clear} - {row.words for row in rows}
+    assert unclear and not any(f'scope="row">{words}<' in html for words in unclear)

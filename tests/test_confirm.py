@@ -17,7 +17,7 @@ from harness.draw_log import read_draws
 from harness.findings import find_out
 from harness.run_folder import open_run
 from harness.wiring import make_plan
-from inference.importance import clopper_pearson
+from inference.rate import clopper_pearson
 from render.fake import FakeRenderer
 from render.picture import Picture
 from scenes.scene import Scene

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import json
+from dataclasses import MISSING, fields
 from pathlib import Path
 
+import numpy as np
 import pytest
 from harness_runs import run
 from typer.testing import CliRunner
 
 from foundation.errors import InputError
 from harness.cli import app
-from harness.explain_picture import PictureExplained, Wanted, explain_picture
+from harness.explain_picture import Control, PictureExplained, Rendered, Wanted, explain_picture
 from harness.export import export
 from scenes.clevr_json import read_scenes
 
@@ -107,3 +109,12 @@ def test_run_and_picture_are_not_mixed() -> None:
     done = CliRunner().invoke(app, ["explain"])
     assert done.exit_code == 2
     assert "give a RUN" in done.output + (done.stderr or "")
+
+
+def test_a_control_is_measured_or_there_is_none() -> None:
+    """No default passes: neither the control nor what is told of it can be made without both measurements."""
+    for kind in (Control, Rendered, PictureExplained):
+        assert all(f.default is MISSING and f.default_factory is MISSING for f in fields(kind))
+    same = np.log(np.array([0.25, 0.75]))
+    assert Control(same, same.copy()).difference == 0.0
+    assert Control(same, np.log(np.array([0.5, 0.5]))).difference == pytest.approx(0.25)

@@ -33,7 +33,7 @@ from harness.gate import (
 )
 from harness.gate_questions import Options, read_folder
 from harness.parity import program_steps
-from inference.importance import clopper_pearson
+from inference.rate import clopper_pearson
 from render.fake import FakeRenderer
 from scenes.clevr_json import to_clevr
 from scenes.english import parse

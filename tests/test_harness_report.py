@@ -138,7 +138,7 @@ def test_nothing_found_is_said_with_its_bound_and_control(tmp_path: Path) -> Non
     done = run(tmp_path, ["answer=3"])
     page = read_page(done)
     assert done.findings.ending == "NOT FOUND"
-    assert "less than 0.25 of all prior draws" in page.text  # 3 / 12
+    assert "less than 25.0\u00a0% of all prior draws" in page.text  # 3 / 12
     assert "Positive control" in page.text
     assert not page.images
 

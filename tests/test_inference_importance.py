@@ -12,18 +12,17 @@ from tiny_world import VALID, TinyPrior, TinyRenderer, kernel, states
 from foundation.errors import InputError
 from inference.importance import (
     Rule,
-    clopper_pearson,
     effective_size,
     how_often,
     mass_interval,
     mean_weight,
-    no_hit_bound,
     normalized_weights,
     prior_batches,
     prior_draws,
     resample,
     reweigh,
 )
+from inference.rate import clopper_pearson, no_hit_bound
 from inference.scoring import Scorer
 from inference.targets import high_confidence
 from inference.toy import PixelClassifier, PixelRenderer, SquarePrior
@@ -127,7 +126,7 @@ def test_no_hit_gives_a_bound_and_no_point_value() -> None:
     draws = reweigh(square_draws(60), target)
     result = how_often(draws, target)
     assert (result.hits, result.mass_interval, result.is_common) == (0, None, False)
-    assert "less than 0.05" in result.sentences()[0]
+    assert "less than 5.0\u00a0% of all prior draws" in result.sentences()[0]
     assert "point value" in result.sentences()[1]
 
 

@@ -22,7 +22,7 @@ from harness.findings import Findings
 from harness.progress import Silent
 from harness.search import MIN_HITS, next_look
 from inference.endings import MIN_ESS
-from inference.importance import clopper_pearson
+from inference.rate import clopper_pearson
 from inference.scoring import images
 
 ALPHA = 1e-5
