@@ -8,7 +8,6 @@ from datetime import datetime
 from pathlib import Path
 
 from harness.farm.queue_entry import STATES, Entry
-from harness.farm.queue_folder import settings_of
 
 SHORT = 10  # digits of an id that are shown; any beginning that is the only one will do
 HEADER = f"{'id':{SHORT}}  {'state':9} {'prio':>4} {'tries':>5}  {'added':16}  run folder  settings"
@@ -16,6 +15,10 @@ HEADER = f"{'id':{SHORT}}  {'state':9} {'prio':>4} {'tries':>5}  {'added':16}  r
 
 def line(runs: Path, entry: Entry) -> str:
     """One entry in a row of the list."""
+    from harness.farm.queue_folder import (
+        settings_of,
+    )  # it imports numpy, and this file is imported for every --help
+
     row = (
         f"{entry.id[:SHORT]}  {entry.state:9} {entry.priority:4} {entry.attempts:5}  {moment(entry.added)}  "
         f"{entry.folder}"
@@ -41,6 +44,8 @@ def tally(counts: Mapping[str, int]) -> str:
 
 def fields(runs: Path, entry: Entry) -> dict[str, object]:
     """An entry for machines, with what was set in its query, and the paths of its run folder and of its report."""
+    from harness.farm.queue_folder import settings_of
+
     report = _report(runs, entry)
     return {
         **asdict(entry),
