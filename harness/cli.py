@@ -48,6 +48,13 @@ ModelName = Annotated[
     ),
 ]
 MODEL_KEY = "model.name"
+Large = Annotated[
+    bool,
+    typer.Option(
+        "--large/--no-large",
+        help="Render the 8 most confident scenes once more, large, for the page: about 5 seconds of CPU time each.",
+    ),
+]
 
 
 def _version(is_asked: bool) -> None:
@@ -76,12 +83,13 @@ def find(
     ] = None,
     model: ModelName = None,
     settings: Settings = None,
+    large: Large = True,
     as_json: AsJson = False,
 ) -> None:
     """Search for the scenes that a query asks for. Ctrl-C keeps everything; `trex resume` goes on."""
     from harness.cli_find import run_find
 
-    run_find(query, overrides(model, settings), out, as_json)
+    run_find(query, overrides(model, settings), out, as_json, large)
 
 
 @app.command(rich_help_panel=SEARCH)
@@ -94,6 +102,7 @@ def resume(
         ),
     ] = False,
     trust: Trust = False,
+    large: Large = True,
     as_json: AsJson = False,
 ) -> None:
     """Go on with a run that was stopped or killed, to the same draws as if it never had been."""
@@ -101,7 +110,7 @@ def resume(
 
     if trust:
         trust_runs([run])
-    run_resume(run, as_json, is_repaired=repair)
+    run_resume(run, as_json, large, is_repaired=repair)
 
 
 @app.command(rich_help_panel=SEARCH)

@@ -27,6 +27,7 @@ OF_PICTURES = ("image", "question", "model", "preset", "out")
 OF_RUNS = (
     "run", "top", "edits", "flip_depth", "flip_renders", "nuisances", "every_object", "saliency", "processes",
     "trust",
+    "large",
 )  # fmt: skip
 SHOWN_EDITS = 5  # with the greatest effects
 
@@ -83,6 +84,13 @@ def explain(
     ] = "reference",
     out: Annotated[Path | None, typer.Option(help="With --dataset: the folder to write to.")] = None,
     trust: Trust = False,
+    large: Annotated[
+        bool,
+        typer.Option(
+            "--large/--no-large",
+            help="Render the explained scenes once more, large, for the page: 5 s of CPU each.",
+        ),
+    ] = True,
     as_json: AsJson = False,
 ) -> None:
     """Say which object is to blame in each found scene: each is left out in turn and the scene rendered again.
@@ -111,6 +119,8 @@ def explain(
     try:
         with Display() as display:
             done = explain_run(run, options, ExplainProgress(display), processes)
+            if large:
+                _enlarge(run, top, display)
     except KeyboardInterrupt:
         sys.stderr.write(
             "stopped; the scenes that were done and all renders are kept. The same command goes on.\n"
@@ -132,6 +142,15 @@ def _refuse_ignored(ctx: typer.Context, flip_depth: int, nuisances: int) -> None
         refuse(ctx, ["flip_renders"], why)
     if nuisances == 0:
         refuse(ctx, ["every_object"], "--nuisances 0 repeats nothing; drop one of the two")
+
+
+def _enlarge(run: Path, top: int, display: Display) -> None:
+    from harness.cli_large import LargeProgress
+    from harness.page_pictures import enlarge_explained
+
+    why_not = enlarge_explained(run, top, LargeProgress(display))
+    if why_not:
+        sys.stderr.write(f"{why_not}\n")
 
 
 def renew_report(run: Path) -> Path:

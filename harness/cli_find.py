@@ -11,10 +11,12 @@ import typer
 from foundation.errors import InputError, RunError, unknown
 from foundation.files import write_atomic
 from harness.beside import keep_baseline
+from harness.cli_large import LargeProgress
 from harness.cli_result import tell_result
 from harness.draw_log import read_draws, repair
 from harness.find import FINDINGS, Done, check, conclude_run, find, resume
 from harness.headline import headline
+from harness.page_pictures import add_pictures
 from harness.progress import Progress, SearchProgress
 from harness.render_speed import estimate
 from harness.report import goal, model_words
@@ -26,7 +28,9 @@ NETCDF = "draws.nc"
 COMPARISON = "comparison.html"
 
 
-def run_find(query: Path, overrides: Sequence[str], out: Path | None, as_json: bool) -> None:
+def run_find(
+    query: Path, overrides: Sequence[str], out: Path | None, as_json: bool, large: bool = True
+) -> None:
     """`trex find`."""
     place: list[Path] = []
 
@@ -36,10 +40,10 @@ def run_find(query: Path, overrides: Sequence[str], out: Path | None, as_json: b
 
     with stoppable(lambda: _last_words(place)):
         done = _watched(lambda progress: find(query, overrides, out, progress, tell))
-    _show(done, as_json)
+    _show(_with_pictures(done, large), as_json)
 
 
-def run_resume(run: Path, as_json: bool, *, is_repaired: bool) -> None:
+def run_resume(run: Path, as_json: bool, large: bool = True, *, is_repaired: bool) -> None:
     """`trex resume`."""
     if is_repaired:
         with open_run(run, for_writing=True) as folder:
@@ -50,7 +54,7 @@ def run_resume(run: Path, as_json: bool, *, is_repaired: bool) -> None:
             say(f"{repaired[1]} draws are sound and kept; the damaged file is now {repaired[0]}")
     with stoppable(lambda: _last_words([run])):
         done = _watched(lambda progress: resume(run, progress, lambda folder: say(f"writing to {folder}")))
-    _show(done, as_json)
+    _show(_with_pictures(done, large), as_json)
 
 
 def run_check(query: Path, overrides: Sequence[str], as_json: bool) -> None:
@@ -117,6 +121,20 @@ def _report_one(run: Path, form: str, out: Path | None, baseline: Path | None) -
         if out is not None:
             write_atomic(out, done.report.read_bytes())
         return out or done.report
+
+
+def _with_pictures(done: Done, large: bool) -> Done:
+    """The run with the pictures that are made when its search is over."""
+    words = (
+        f"stopped; the search is over and its report is {done.report}. Pictures that it lacks: trex resume"
+    )
+    from harness.display import Display
+
+    with stoppable(lambda: [f"{words} {done.folder}"]), Display() as display:
+        done, why_not = add_pictures(done, LargeProgress(display), large=large)
+    if why_not:
+        say(why_not)
+    return done
 
 
 def _watched(work: Callable[[Progress], Done]) -> Done:

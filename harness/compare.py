@@ -15,10 +15,11 @@ from harness.blame_words import blamed_looks
 from harness.draw_log import read_draws
 from harness.explanation import read_explanations
 from harness.findings import NO_ANSWER, Findings, FoundScene, find_out
+from harness.gallery import picture_url
 from harness.latents import Latent, kept, live
 from harness.manifest import Manifest
 from harness.pages import link_below, page
-from harness.report import goal, model_words, picture_url
+from harness.report import goal, model_words
 from harness.run_folder import REPORT, RunFolder, open_run
 from inference.paired import Paired, paired
 from inference.types import Draw

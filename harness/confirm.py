@@ -95,7 +95,7 @@ def confirm(
         tasks = []
         for folder, plan, found in ready:
             renderer = open_renderer(
-                RenderSection(preset=preset.name, device=options.device), plan.vocabulary
+                RenderSection(preset=preset.name, device=options.device, processes=1), plan.vocabulary
             )
             stack.callback(renderer.close)
             tasks.append(Task(folder, plan, found, renderer))

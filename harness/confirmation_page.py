@@ -18,6 +18,11 @@ class Row:
     image: str
     words: str
 
+    @property
+    def id(self) -> str:
+        """Of the picture on the page, where the enlarged view finds it."""
+        return look_id(self.scene)
+
 
 @dataclass(frozen=True)
 class Section:
@@ -27,6 +32,11 @@ class Section:
     size: tuple[int, int]
     sentences: tuple[str, ...]
     rows: tuple[Row, ...]
+
+
+def look_id(scene: Confirmed) -> str:
+    """Of a scene's picture on the page, at the preset that it was confirmed at."""
+    return f"look-{scene.after.picture}"
 
 
 def confirmations(folder: RunFolder) -> list[Section]:

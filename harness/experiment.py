@@ -16,11 +16,11 @@ from harness.draw_log import read_draws
 from harness.experiment_file import Cell, Experiment, cells, experiment_path, read_experiment
 from harness.find import RUNS, check, find
 from harness.findings import Findings, find_out
+from harness.gallery import picture_url
 from harness.latents import Latent
 from harness.manifest import Manifest
 from harness.progress import Progress
 from harness.query import Query
-from harness.report import picture_url
 from harness.run_folder import RunFolder, is_run, open_run
 from inference.importance import normalized_weights, resample
 from inference.rate import Interval

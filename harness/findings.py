@@ -25,6 +25,8 @@ from inference.types import Draw
 
 Blamed = Mapping[str, frozenset[Hashable]]
 NO_ANSWER = "no answer"
+MOST_MISSES = 6
+MISSES_LOOKED_AT = 1000  # most confident first; a chain may dwell at one scene
 NO_CONTROL = "No positive control could be run: the model scores nearly all prior draws alike."
 
 
@@ -70,6 +72,7 @@ class Findings:
     invalid: int
     accepted: int
     families: Families  # of `found`, in its order
+    nearest: tuple[FoundScene, ...] = ()  # misses with the most confidence, of a run that has found nothing
 
     @property
     def ending(self) -> str:
@@ -111,6 +114,7 @@ def find_out(manifest: Manifest, records: Sequence[Record], blamed: Blamed | Non
         invalid=sum(not record.is_rendered for record in steps),
         accepted=sum(record.is_accepted for record in steps),
         families=group(_members(manifest, scenes, prior, blamed or {})),
+        nearest=() if found.hits else _nearest(manifest, records),
     )
 
 
@@ -201,6 +205,20 @@ def _no_chain(found: FoundLatents, how: HowOften, options: SearchSection) -> str
 def _sorted(manifest: Manifest, records: Sequence[Record]) -> tuple[FoundScene, ...]:
     scenes = [_found(manifest, record) for record in records]
     return tuple(sorted(scenes, key=lambda scene: -scene.confidence))
+
+
+def _nearest(manifest: Manifest, records: Sequence[Record]) -> tuple[FoundScene, ...]:
+    """The distinct rendered latents that come nearest to the level set."""
+    target = manifest.target
+    scored = [(target.confidence(np.array(one.log_probs)), one) for one in records if one.is_rendered]
+    kept: list[FoundScene] = []
+    for _, record in sorted(scored, key=lambda pair: -pair[0])[:MISSES_LOOKED_AT]:
+        z = live(record.z)
+        if all(manifest.kind.are_distinct(z, live(other.record.z)) for other in kept):
+            kept.append(_found(manifest, record))
+        if len(kept) == MOST_MISSES:
+            break
+    return tuple(kept)
 
 
 def _found(manifest: Manifest, record: Record) -> FoundScene:

@@ -9,13 +9,14 @@ from urllib.parse import quote
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
-from harness.wording import percent
+from harness.glossary import gloss
+from harness.wording import percent, percent_interval, points
 
 TEMPLATES = Path(__file__).parent / "templates"
 
 
 def page(template: str, values: dict[str, object], **filters: Callable[..., str]) -> str:
-    """A template filled with values; it may use `percent` and the filters given."""
+    """A template filled with values; it may use the filters of wording and glossary, and those given."""
     return _environment(tuple(filters.items())).get_template(template).render(values)
 
 
@@ -37,5 +38,6 @@ def _environment(filters: tuple[tuple[str, Callable[..., str]], ...]) -> Environ
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters |= {"percent": percent, **dict(filters)}
+    environment.filters |= {"percent": percent, "points": points, "gloss": gloss, **dict(filters)}
+    environment.globals["interval"] = percent_interval
     return environment

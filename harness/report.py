@@ -5,9 +5,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
-import os
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 
 from harness import figures
@@ -16,24 +14,23 @@ from harness.beside import kept_baselines
 from harness.confirmation_page import confirmations
 from harness.explanation import read_explanations
 from harness.families import family_rule
-from harness.findings import Findings, FoundScene
+from harness.findings import Findings
+from harness.first_screen import summary, tone
+from harness.gallery import PER_PAGE, SMALL_PX, make_cards, make_misses
 from harness.gate import gate_words
+from harness.glossary import WORDS
 from harness.headline import headline
-from harness.latents import live
+from harness.larger import larger_looks
 from harness.manifest import Manifest
 from harness.pages import TEMPLATES, page
-from harness.picture_files import read_kept
 from harness.run_folder import REPORT, RunFolder
 from harness.saliency_agreement import agreements
 from harness.sessions import read_sessions
-from harness.strips import Strip, strips
+from harness.strips import strips
 from harness.wording import percent
-from harness.world_kind import Noun, Table
 from inference.diagnostics import by_chain
 
-MOST_SCENES = 24  # on the page; all of them are in findings.json
 TOP_ANSWERS = 3
-SMALL_PX = 64  # narrower pictures are scaled up without blurring
 SHOWN_REASONS = 3  # the others fold away
 MOST_ROWS = 8  # of what the scenes have in common, of each kind
 KIND_WORDS = {
@@ -46,23 +43,6 @@ KIND_WORDS = {
 }
 
 
-@dataclass(frozen=True)
-class Card:
-    """One found latent of the gallery."""
-
-    number: int
-    scene: FoundScene
-    image: str  # data URI, "" where the picture is not kept
-    words: str
-    origin: str
-    parts: tuple[str, ...]
-    table: Table
-    step: int  # place in the order in which they were found
-    truth_rank: int  # place of the true answer among those there are
-    kinds: tuple[str, ...]
-    strip: Strip | None = None
-
-
 def write_report(folder: RunFolder, findings: Findings, files: Mapping[str, str]) -> Path:
     """Write the report of a run; its path. `files` beside it hold the found latents, in the words given."""
     return folder.write(REPORT, report_html(folder, findings, files))
@@ -73,7 +53,10 @@ def report_html(folder: RunFolder, findings: Findings, files: Mapping[str, str])
     manifest, kind = folder.manifest, folder.manifest.kind
     sessions = read_sessions(folder.path)
     explanations = read_explanations(folder)
-    cards = _cards(folder, findings, strips(folder, list(explanations.values())))
+    sections = confirmations(folder)
+    looks = larger_looks(sections, manifest.facts.size)
+    made = strips(folder, list(explanations.values()), looks)
+    cards = make_cards(folder, findings.found, made, looks)
     script = (TEMPLATES / "report.js").read_text(encoding="utf-8")
     values: dict[str, object] = {
         "manifest": manifest,
@@ -86,7 +69,12 @@ def report_html(folder: RunFolder, findings: Findings, files: Mapping[str, str])
         "agreements": agreements(list(explanations.values())),
         "common": kind.common(manifest, findings, explanations),
         "most_rows": MOST_ROWS,
-        "confirmations": confirmations(folder),
+        "confirmations": sections,
+        "misses": make_misses(folder, findings.nearest),
+        "tone": tone(findings),
+        "summary": summary(manifest, findings, explanations, sections),
+        "glossary": WORDS,
+        "per_page": PER_PAGE,
         "gate": gate_words(manifest.facts.weights, manifest.facts.model),
         "baselines": kept_baselines(folder),
         "baseline_sentences": baseline_sentences,
@@ -146,55 +134,6 @@ def span(seconds: float) -> str:
     return f"{hours} h {minutes} min" if hours else f"{minutes} min {rest} s" if minutes else f"{rest} s"
 
 
-def _cards(folder: RunFolder, findings: Findings, made: Mapping[str, Strip]) -> list[Card]:
-    shown = findings.found[:MOST_SCENES]
-    kind = folder.manifest.kind
-    truths = sorted({found.truth or "" for found in shown}, key=lambda truth: (truth.zfill(2), truth))
-    by_step = sorted(shown, key=_step)
-    return [
-        Card(
-            number=number,
-            scene=found,
-            image=picture_url(folder, found),
-            words=kind.words(live(found.record.z)),
-            origin=_origin(found, kind.noun),
-            parts=kind.parts(live(found.record.z)),
-            table=kind.table(found.record),
-            step=by_step.index(found),
-            truth_rank=truths.index(found.truth or ""),
-            kinds=_kinds(found, found.record.picture in made),
-            strip=made.get(found.record.picture),
-        )
-        for number, found in enumerate(shown, start=1)
-    ]
-
-
-def _step(found: FoundScene) -> tuple[bool, int, int]:
-    """The order of the search: the prior batch first, then the chains side by side."""
-    return (found.record.phase != "prior", found.record.index, found.record.chain)
-
-
-def _kinds(found: FoundScene, is_explained: bool) -> tuple[str, ...]:
-    judged = () if found.is_wrong is None else ("wrong" if found.is_wrong else "right",)
-    return (*judged, found.record.phase, *(("explained",) if is_explained else ()))
-
-
-def picture_url(folder: RunFolder, found: FoundScene) -> str:
-    """The picture of a found scene as a data URL, "" if it is not kept; RunError if it is not the one that was."""
-    name = found.record.picture
-    if not name or not os.path.lexists(folder.picture_path(name)):
-        return ""
-    return "data:image/png;base64," + base64.b64encode(read_kept(folder.path, name).png).decode()
-
-
-def _origin(found: FoundScene, noun: Noun) -> str:
-    record = found.record
-    if record.phase == "prior":
-        return f"prior {noun.one} {record.index}"
-    name = "chain" if record.phase == "chain" else "control chain"
-    return f"{name} {record.chain}, step {record.index}" + ("" if record.is_accepted else ", proposed only")
-
-
 def _target_answers(manifest: Manifest) -> tuple[str, ...]:
     return manifest.query.answer or tuple(manifest.query.target.probabilities)
 
@@ -203,7 +142,7 @@ def _plots(manifest: Manifest, findings: Findings) -> list[tuple[str, str, str]]
     """(title, what is to be seen in words, SVG)."""
     how, target, noun = findings.how_often, manifest.target, manifest.kind.noun
     words = (
-        f"{how.n} {noun.many} from the prior, by the confidence they get; the best has {how.best:.3f}, "
+        f"{how.n} {noun.many} from the prior, by the confidence they get; the best has {percent(how.best)}, "
         f"{how.hits} are in the level set. The count is on a log scale."
     )
     plots = [("Before the search", words, figures.prior_histogram(findings.prior, target, noun.many))]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -12,10 +12,12 @@ from harness.baseline_pictures import jpeg_url
 from harness.blame_words import sentence, stability_sentences
 from harness.explanation import Effect, Explanation
 from harness.kept_pictures import read_picture
+from harness.larger import Look
 from harness.run_folder import RunFolder
 from harness.saliency_agreement import scene_agreement
 from harness.saliency_masks import Map, read_map
 from harness.scene_words import object_words
+from harness.wording import percent, points
 from inference.blame import Blame
 from render.picture import Bytes
 
@@ -32,6 +34,8 @@ class Shot:
     caption: str
     words: str
     is_culprit: bool = False
+    large: str = ""  # data URI of the same at another look, "" if there is none
+    note: str = ""  # what the model says there
 
 
 @dataclass(frozen=True)
@@ -61,12 +65,12 @@ class Strip:
     effect: float  # the strongest of an object to blame, 0 if there is none
 
 
-def make_strip(folder: RunFolder, explanation: Explanation) -> Strip:
+def make_strip(folder: RunFolder, explanation: Explanation, look: Look | None = None) -> Strip:
     """The strip of an explained scene; RunError where one of its pictures is missing or damaged."""
     changes = [explanation.removals[i].change for i in explanation.blame.parts]
     return Strip(
         sentences=tuple(_sentences(explanation)),
-        shots=(_original(folder, explanation), *_removal_shots(folder, explanation)),
+        shots=(_original(folder, explanation, look), *_removal_shots(folder, explanation)),
         maps=tuple(_map_shots(folder, explanation)),
         removals=tuple(_row(explanation, effect) for effect in explanation.removals),
         edits=tuple(
@@ -86,19 +90,25 @@ def _sentences(explanation: Explanation) -> list[str]:
     return [*sentences, explanation.control.sentence()]
 
 
-def _original(folder: RunFolder, explanation: Explanation) -> Shot:
+def _original(folder: RunFolder, explanation: Explanation, look: Look | None) -> Shot:
     score = explanation.control.score
-    pixels, mask = read_picture(folder, score.picture)
-    blamed = explanation.blame.parts
-    for index in blamed:
-        pixels = outlined(pixels, mask == index + 1)
     return Shot(
-        jpeg_url(pixels),
+        jpeg_url(_outlined(explanation, read_picture(folder, score.picture))),
         "nothing left out",
-        f"{score.answer} · {score.confidence:.3f}",
-        f"The found scene; confidence {score.confidence:.3f}"
-        + ("; each object to blame has a red outline" if blamed else ""),
+        f"{score.answer} · {percent(score.confidence)}",
+        f"The found scene; confidence {percent(score.confidence)}"
+        + ("; each object to blame has a red outline" if explanation.blame.parts else ""),
+        large="" if look is None else jpeg_url(_outlined(explanation, look.read(folder))),
+        note="" if look is None else look.words,
     )
+
+
+def _outlined(explanation: Explanation, picture: tuple[Bytes, Bytes]) -> Bytes:
+    """The picture with each object to blame outlined."""
+    pixels, mask = picture
+    for index in explanation.blame.parts:
+        pixels = outlined(pixels, mask == index + 1)
+    return pixels
 
 
 def _removal_shots(folder: RunFolder, explanation: Explanation) -> list[Shot]:
@@ -109,8 +119,8 @@ def _removal_shots(folder: RunFolder, explanation: Explanation) -> list[Shot]:
             Shot(
                 jpeg_url(read_picture(folder, score.picture)[0]),
                 f"without {name}",
-                f"{score.answer} · {score.confidence:.3f} ({effect.change:+.3f})",
-                f"Without the {name}: answer {score.answer}, confidence {score.confidence:.3f}",
+                f"{score.answer} · {percent(score.confidence)} ({points(effect.change)})",
+                f"Without the {name}: answer {score.answer}, confidence {percent(score.confidence)}",
                 index in explanation.blame.parts,
             )
         )
@@ -151,7 +161,9 @@ def _row(explanation: Explanation, effect: Effect) -> Row:
     if len(effect.edits) == 1 and not effect.edits[0].attribute and explanation.nuisances:
         found = explanation.nuisances.of(effect.edits[0].index)
         if found is not None and found.effect.low is not None and found.effect.high is not None:
-            interval = f"{found.effect.mean:+.3f} ({found.effect.low:+.3f} to {found.effect.high:+.3f})"
+            interval = (
+                f"{points(found.effect.mean)} ({points(found.effect.low)} to {points(found.effect.high)})"
+            )
     return Row(
         words=effect.words,
         confidence=effect.score.confidence,
@@ -186,6 +198,8 @@ def overlay(pixels: Bytes, saliency: Map) -> Bytes:
     return mixed
 
 
-def strips(folder: RunFolder, explanations: Sequence[Explanation]) -> dict[str, Strip]:
-    """The strip of each explained scene by its picture."""
-    return {explanation.picture: make_strip(folder, explanation) for explanation in explanations}
+def strips(
+    folder: RunFolder, explanations: Sequence[Explanation], looks: Mapping[str, Look]
+) -> dict[str, Strip]:
+    """The strip of each explained scene by its picture; `looks` are larger ones of the same scenes."""
+    return {one.picture: make_strip(folder, one, looks.get(one.picture)) for one in explanations}

@@ -140,7 +140,10 @@ def test_nothing_found_is_said_with_its_bound_and_control(tmp_path: Path) -> Non
     assert done.findings.ending == "NOT FOUND"
     assert "less than 25.0\u00a0% of all prior draws" in page.text  # 3 / 12
     assert "Positive control" in page.text
-    assert not page.images
+    html = done.report.read_text(encoding="utf-8")
+    below = html[html.index("Nearest misses") :]
+    assert below.count("<img src=") == len(page.images)  # nothing else has a picture
+    assert below.count(">miss</span>") == len(done.findings.nearest) == 6
 
 
 def test_findings_for_machines(done: Done) -> None:

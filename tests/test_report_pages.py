@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 from browser import chromium, console
 from harness_runs import run
+from large_looks import add_looks
 from selenium.webdriver import Chrome
 from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
@@ -21,6 +23,7 @@ from harness.draw_log import read_draws
 from harness.explain import explain
 from harness.explain_scene import Options
 from harness.find import Done, conclude_run
+from harness.first_screen import headline, tone
 from harness.run_folder import open_run
 
 
@@ -197,3 +200,137 @@ def test_other_questions_are_not_tested(done: Done, tmp_path: Path) -> None:
 def test_other_scenes_are_not_tested(done: Done, tmp_path: Path) -> None:
     other = run(tmp_path, ["search.seed=9", "search.steps=0"], "other")
     assert "no prior scene is in both" in compare([done.folder, other.folder]).unpaired[0]
+
+
+@pytest.fixture(scope="module")
+def enlarged(done: Done, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The page of a run, two of whose scenes were rendered large."""
+    made = run(tmp_path_factory.mktemp("large"), ["search.steps=40"])
+    add_looks(made.folder, 2)
+    with open_run(made.folder, for_writing=False) as folder:
+        return conclude_run(folder, read_draws(folder.draws)).report
+
+
+@contextmanager
+def phone(browser: Chrome) -> Iterator[None]:
+    """A screen of 390 by 844 that is touched."""
+    metrics = {"width": 390, "height": 844, "deviceScaleFactor": 1, "mobile": False}
+    browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", metrics)
+    browser.execute_cdp_cmd("Emulation.setTouchEmulationEnabled", {"enabled": True})
+    try:
+        yield
+    finally:
+        browser.execute_cdp_cmd("Emulation.setTouchEmulationEnabled", {"enabled": False})
+        browser.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
+
+
+def swipe(browser: Chrome, begin: int, end: int) -> None:
+    for kind, x in (("touchStart", begin), ("touchMove", end), ("touchEnd", None)):
+        points = [] if x is None else [{"x": x, "y": 300}]
+        browser.execute_cdp_cmd("Input.dispatchTouchEvent", {"type": kind, "touchPoints": points})
+
+
+def natural_width(browser: Chrome) -> int:
+    browser.execute_async_script("document.querySelector('#enlarged img').decode().then(arguments[0])")
+    return int(browser.execute_script("return document.querySelector('#enlarged img').naturalWidth"))
+
+
+def test_enlarging_shows_the_larger_look_and_says_that_it_is_one(browser: Chrome, enlarged: Path) -> None:
+    browser.get(enlarged.as_uri())
+    dialog = browser.find_element(By.ID, "enlarged")
+    browser.find_elements(By.CSS_SELECTOR, ".scene button.zoom")[0].click()
+    assert natural_width(browser) == 480
+    said = dialog.find_element(By.CSS_SELECTOR, ".note").text
+    assert said.startswith("The same scene at another look, preset reference, 480×320. There the model says ")
+    dialog.find_element(By.CSS_SELECTOR, "button.on").click()
+    dialog.find_element(By.CSS_SELECTOR, "button.on").click()
+    assert natural_width(browser) == 120
+    assert (
+        dialog.find_element(By.CSS_SELECTOR, ".note").text == "As the model saw it, 120×80 pixels, scaled up."
+    )
+    assert dialog.find_element(By.CSS_SELECTOR, ".place").text.startswith("3 of ")
+    dialog.find_element(By.CSS_SELECTOR, "button.back").click()
+    assert natural_width(browser) == 480
+    dialog.find_element(By.CSS_SELECTOR, "button.close").click()
+    assert not dialog.is_displayed()
+    assert console(browser) == []
+
+
+def test_on_a_phone_the_enlarged_picture_fills_the_screen_and_is_swiped(
+    browser: Chrome, enlarged: Path
+) -> None:
+    with phone(browser):
+        browser.get(enlarged.as_uri())
+        card = browser.find_elements(By.CSS_SELECTOR, ".scene button.zoom")[0]
+        small = card.size["width"]
+        card.click()
+        dialog = browser.find_element(By.ID, "enlarged")
+        across = browser.execute_script("return document.documentElement.clientWidth")
+        assert (dialog.size["width"], dialog.size["height"]) == (across, 844)
+        assert dialog.find_element(By.TAG_NAME, "img").size["width"] == across > small
+        swipe(browser, 300, 100)
+        assert dialog.find_element(By.CSS_SELECTOR, ".place").text.startswith("2 of ")
+        swipe(browser, 100, 300)
+        assert dialog.find_element(By.CSS_SELECTOR, ".place").text.startswith("1 of ")
+        close = dialog.find_element(By.CSS_SELECTOR, "button.close")
+        assert min(close.size.values()) >= 44
+        close.click()
+        assert not dialog.is_displayed()
+
+
+def test_the_result_comes_first_and_a_found_failure_is_not_green(page: Chrome, done: Done) -> None:
+    headings = page.find_elements(By.CSS_SELECTOR, "h1, h2")
+    assert headings[0].text == headline(done.manifest, done.findings)
+    said = page.find_element(By.CSS_SELECTOR, ".summary").text
+    assert said.startswith("The model is ") and "without a search it happens in " in said
+    assert "to blame in" in said or "no one object is to blame" in said
+    assert any(found.is_wrong for found in done.findings.found) == ("bad" in ending(page))
+    color = page.execute_script("return getComputedStyle(document.querySelector('.ending')).color")
+    red, green, _ = (int(part) for part in re.findall(r"\d+", color)[:3])
+    assert red > green or tone(done.findings) == "good"
+
+
+def ending(page: Chrome) -> str:
+    return page.find_element(By.CSS_SELECTOR, ".ending").get_attribute("class") or ""
+
+
+def test_more_hits_than_a_page_holds_are_reached_by_turning_it(browser: Chrome, tmp_path: Path) -> None:
+    made = run(tmp_path, ["answer=0", "search.prior_scenes=160", "search.steps=0"])
+    n = len(made.findings.found)
+    assert 24 < n <= 240
+    browser.get(made.report.as_uri())
+    assert numbers(browser) == list(range(1, 25))
+    browser.find_element(By.ID, "later").click()
+    assert numbers(browser) == list(range(25, min(n, 48) + 1))
+    browser.find_element(By.ID, "every").click()
+    assert numbers(browser) == list(range(1, n + 1))
+    is_broken = "i => i.closest('.scene') && !i.complete"
+    assert browser.execute_script(f"return [...document.images].filter({is_broken}).length") == 0
+    assert console(browser) == []
+
+
+def test_on_paper_the_bars_stay_and_the_filters_go(page: Chrome) -> None:
+    page.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": "print"})
+    try:
+        assert not page.find_element(By.ID, "controls").is_displayed()
+        style = "const s = getComputedStyle(document.querySelector('.bars .target .bar span')); "
+        adjust, color = page.execute_script(f"{style} return [s.printColorAdjust, s.backgroundColor]")
+        assert adjust == "exact"
+        assert color == "rgb(15, 118, 110)"
+    finally:
+        page.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": ""})
+
+
+def test_every_share_on_the_page_is_in_percent(page: Chrome) -> None:
+    for region in ("header", ".facts", ".gallery .bars", ".why .strip", ".why table"):
+        for found in page.find_elements(By.CSS_SELECTOR, region):
+            assert not re.search(r"\b[01]\.\d{3}\b", found.get_attribute("textContent") or ""), region
+
+
+def test_jargon_is_explained_on_hover_and_in_a_list(page: Chrome) -> None:
+    terms = {e.text: e.get_attribute("title") for e in page.find_elements(By.CSS_SELECTOR, "main abbr")}
+    assert "level set" in terms and "prior draws" in terms
+    listed = page.execute_script(
+        "return [...document.querySelectorAll('.glossary dt')].map(e => e.textContent)"
+    )
+    assert {"R-hat", "ESS", "level set", "prior", "positive control"} <= set(listed)

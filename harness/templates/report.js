@@ -1,49 +1,93 @@
 "use strict";
 (() => {
-  const gallery = document.querySelector(".gallery");
-  const dialog = document.getElementById("enlarged");
+  const gallery = document.getElementById("gallery");
   const controls = document.getElementById("controls");
-  if (!gallery || !dialog || !controls) return;
+  if (!gallery || !controls) return;
   const cards = [...gallery.children];
   const kind = document.getElementById("kind");
   const words = document.getElementById("words");
   const order = document.getElementById("order");
   const count = document.getElementById("count");
+  const pages = document.getElementById("pages");
+  const place = document.getElementById("place");
+  const perPage = Number(gallery.dataset.perPage);
+  let page = 0;
+  let isWhole = false;
 
   const hasObject = (card, wanted) =>
     card.dataset.objects.split("|").some((object) => wanted.every((word) => object.includes(word)));
 
+  const show = (fitting) => {
+    const last = Math.max(0, Math.ceil(fitting.length / perPage) - 1);
+    page = Math.min(page, last);
+    const from = isWhole ? 0 : page * perPage;
+    const shown = new Set(isWhole ? fitting : fitting.slice(from, from + perPage));
+    for (const card of cards) card.hidden = !shown.has(card);
+    count.textContent = `${shown.size} of ${cards.length} ${count.dataset.many} shown`;
+    pages.hidden = last === 0;
+    place.textContent = `${from + 1} to ${from + shown.size} of ${fitting.length}`;
+    document.getElementById("earlier").disabled = isWhole || page === 0;
+    document.getElementById("later").disabled = isWhole || page === last;
+    document.getElementById("every").textContent = isWhole ? `Show ${perPage} at once` : "Show all";
+  };
+
   const arrange = () => {
     const wanted = words.value.toLowerCase().split(/\s+/).filter(Boolean);
-    let shown = 0;
-    for (const card of cards) {
-      const fits = (kind.value === "all" || card.dataset.kinds.split(" ").includes(kind.value))
-        && (wanted.length === 0 || hasObject(card, wanted));
-      card.hidden = !fits;
-      shown += Number(fits);
-    }
     const key = (card) => Number(card.dataset[order.value]);
     cards.sort((a, b) => key(a) - key(b) || Number(a.dataset.number) - Number(b.dataset.number));
     gallery.append(...cards);
-    count.textContent = `${shown} of ${cards.length} ${count.dataset.many} shown`;
+    show(cards.filter((card) =>
+      (kind.value === "all" || card.dataset.kinds.split(" ").includes(kind.value))
+      && (wanted.length === 0 || hasObject(card, wanted))));
   };
 
+  const turn = (by) => {
+    page = by ? page + by : 0;
+    arrange();
+    if (by) document.getElementById("scenes").scrollIntoView();
+  };
+
+  for (const control of [kind, order]) control.addEventListener("change", () => turn(0));
+  words.addEventListener("input", () => turn(0));
+  document.getElementById("earlier").addEventListener("click", () => turn(-1));
+  document.getElementById("later").addEventListener("click", () => turn(1));
+  document.getElementById("every").addEventListener("click", () => { isWhole = !isWhole; turn(0); });
+  controls.hidden = false;
+  arrange();
+})();
+
+(() => {
+  const SWIPE_PX = 40;
+  const dialog = document.getElementById("enlarged");
   const image = dialog.querySelector("img");
-  const caption = dialog.querySelector("p");
+  const back = dialog.querySelector(".back");
+  const on = dialog.querySelector(".on");
   let current = null;
+  let touch = null;
+
+  const reachable = () =>
+    [...document.querySelectorAll("button.zoom")].filter((button) => button.offsetParent !== null);
 
   const enlarge = (button) => {
     current = button;
     const small = button.querySelector("img");
-    image.src = small.src;
+    const other = document.getElementById(button.dataset.largeId);
+    const large = button.dataset.large ?? other?.src;
+    image.src = large ?? small.src;
     image.alt = small.alt;
-    image.className = small.className;
-    caption.textContent = button.dataset.caption;
+    image.className = large ? "" : small.className;
+    dialog.querySelector(".caption").textContent = button.dataset.caption;
+    dialog.querySelector(".note").textContent = button.dataset.note ?? "";
+    const buttons = reachable();
+    const at = buttons.indexOf(button);
+    dialog.querySelector(".place").textContent = `${at + 1} of ${buttons.length}`;
+    back.setAttribute("aria-disabled", String(at === 0));
+    on.setAttribute("aria-disabled", String(at === buttons.length - 1));
     if (!dialog.open) dialog.showModal();
   };
 
   const step = (by) => {
-    const buttons = [...document.querySelectorAll("button.zoom")].filter((button) => button.offsetParent !== null);
+    const buttons = reachable();
     const next = buttons[buttons.indexOf(current) + by];
     if (next) enlarge(next);
   };
@@ -57,10 +101,17 @@
     if (event.key === "ArrowRight") step(1);
     if (event.key === "ArrowLeft") step(-1);
   });
+  dialog.addEventListener("touchstart", (event) => {
+    touch = event.touches.length === 1 ? event.touches[0] : null;
+  }, { passive: true });
+  dialog.addEventListener("touchend", (event) => {
+    const end = event.changedTouches[0];
+    const x = touch ? end.clientX - touch.clientX : 0;
+    if (Math.abs(x) > SWIPE_PX && Math.abs(x) > Math.abs(end.clientY - touch.clientY)) step(x < 0 ? 1 : -1);
+    touch = null;
+  });
+  back.addEventListener("click", () => step(-1));
+  on.addEventListener("click", () => step(1));
+  dialog.querySelector(".close").addEventListener("click", () => dialog.close());
   dialog.addEventListener("close", () => current?.focus());
-  dialog.querySelector("button").addEventListener("click", () => dialog.close());
-  for (const control of [kind, order]) control.addEventListener("change", arrange);
-  words.addEventListener("input", arrange);
-  controls.hidden = false;
-  arrange();
 })();
