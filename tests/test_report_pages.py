@@ -329,7 +329,7 @@ def test_every_share_on_the_page_is_in_percent(page: Chrome) -> None:
 
 def test_jargon_is_explained_on_hover_and_in_a_list(page: Chrome) -> None:
     terms = {e.text: e.get_attribute("title") for e in page.find_elements(By.CSS_SELECTOR, "main abbr")}
-    assert "level set" in terms and "prior draws" in terms
+    assert {"level set", "confidence"} <= set(terms) and all(terms.values())
     listed = page.execute_script(
         "return [...document.querySelectorAll('.glossary dt')].map(e => e.textContent)"
     )
