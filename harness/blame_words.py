@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 from harness.explanation import Explanation
 from harness.scene_words import object_words
+from harness.wording import percent, points
 from inference.ablation import NOTICEABLE
 from inference.blame import Blame
 
@@ -22,7 +23,7 @@ class Removed(NamedTuple):
 def blame_sentence(blame: Blame, removed: Sequence[Removed], answer_without: str = "") -> str:
     """Who is to blame and why; `answer_without` is the answer without all of them, for those to blame together."""
     named = [f"the {removed[i].name} (object {i})" for i in blame.parts]
-    told = [f"{removed[i].change:+.3f}" for i in blame.parts]
+    told = [points(removed[i].change) for i in blame.parts]
     match blame.how:
         case "alone":
             (only,) = blame.parts
@@ -52,7 +53,7 @@ def blame_sentence(blame: Blame, removed: Sequence[Removed], answer_without: str
                 f"{_capital(_listed(named))} are equally to blame: without any one of them the confidence "
                 f"changes by about {told[0]}."
             )
-    return f"No object matters: no removal lowers the confidence by {NOTICEABLE:g} or more."
+    return f"No object matters: no removal lowers the confidence by {percent(NOTICEABLE)} or more."
 
 
 def sentence(made: Explanation) -> str:

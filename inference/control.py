@@ -12,6 +12,7 @@ from typing import Generic
 import numpy as np
 
 from foundation.errors import InputError
+from foundation.percent import percent
 from inference.importance import reweigh
 from inference.rate import Interval, clopper_pearson
 from inference.targets.gaussian import GaussianTarget
@@ -67,10 +68,10 @@ def run_control(search: Search[Z], easier: Control[Z]) -> ControlResult:
     hit = {
         draw.chain for draw in found if draw.chain >= 0 and easier.target.is_hit(draw.evaluation.log_probs)
     }
-    low, high = easier.mass_interval
+    mass, low, high = (percent(share) for share in (easier.mass, *easier.mass_interval))
     verdict = "so it finds what is there" if hit else "so that it found nothing before says nothing"
     sentence = (
-        f"Positive control: on a level set of prior mass {easier.mass:.2g} (95 %: {low:.2g} to {high:.2g}) the same "
-        f"search with the same budget, started outside it, hit with {len(hit)} of {len(chains)} chains, {verdict}."
+        f"Positive control: on a level set of prior mass {mass} (95 %: {low} to {high}) the same search "
+        f"with the same budget, started outside it, hit with {len(hit)} of {len(chains)} chains, {verdict}."
     )
     return ControlResult(bool(hit), len(hit), len(chains), sentence)

@@ -6,6 +6,7 @@ import enum
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
+from foundation.percent import percent
 from inference.diagnostics import Diagnosis, by_chain, diagnose_all
 from inference.importance import HowOften
 from inference.types import Draw, Target, Z
@@ -103,7 +104,7 @@ def _found(n_hits: int, reasons: Sequence[str]) -> tuple[str, ...]:
 
 def _not_found(prior: HowOften, renders: int, best: float) -> tuple[str, ...]:
     return (
-        f"NOT FOUND: no draw is in the level set after {renders} renders; the best confidence was {best:.3g}.",
+        f"NOT FOUND: no draw is in the level set after {renders} renders; the best confidence was {percent(best)}.",
         f"None of {prior.n} independent prior draws hit, so it happens in less than {prior.said.ceiling} of all "
         "prior draws (95 %; the chain's draws say nothing about this).",
     )

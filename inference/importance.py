@@ -141,7 +141,7 @@ class HowOften:
             return f"{self.hits} of {self.n} prior draws hit the level set: {said.range} (95 %)."
         return (
             f"None of {self.n} prior draws hit the level set: it happens in less than {said.ceiling} "
-            f"of all prior draws (95 %). Best confidence among them: {self.best:.3g}."
+            f"of all prior draws (95 %). Best confidence among them: {percent(self.best)}."
         )
 
     def _mass_words(self) -> str:

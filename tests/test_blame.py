@@ -79,7 +79,7 @@ def test_two_objects_that_each_change_the_answer_are_both_named(tmp_path: Path) 
     assert [effect.is_flip for effect in made.removals].count(True) == 2
     assert (made.blame.how, tuple(sorted(made.blame.parts))) == ("either", causes)
     says = sentence(made)
-    assert "are to blame: leaving out either one changes the answer (confidence -0." in says
+    assert "are to blame: leaving out either one changes the answer (confidence −" in says
     for index in causes:
         assert f"the {object_words(scene, index)} (object {index})" in says[0].lower() + says[1:]
     assert len(stability_sentences(made)) == 2
