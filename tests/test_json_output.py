@@ -97,6 +97,12 @@ def test_progress_goes_to_standard_error_with_json_too(place: Path) -> None:
     assert "prior draws" not in result.stdout
 
 
+def test_work_tells_on_standard_error_which_query_is_carried_out(place: Path) -> None:
+    result = CliRunner().invoke(app, ["work", "--until-empty", "--json"])
+    assert "queries carried out: 0, query-" in result.stderr
+    assert json.loads(result.stdout)["done"] == 1
+
+
 def test_an_entry_is_shown_in_json(place: Path) -> None:
     (entry,) = json.loads(CliRunner().invoke(app, ["queue", "list", "--json"]).stdout)
     shown = json.loads(CliRunner().invoke(app, ["queue", "show", entry["id"], "--json"]).stdout)

@@ -6,13 +6,15 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from foundation.errors import InputError
+from harness.display import Display
 from harness.farm.pool import Pool
 from harness.farm.pool_here import PoolHere
 from harness.farm.work import Ended, Farm
+from harness.farm.work_progress import WorkProgress
 from harness.farm.worker import Worker
 from harness.farm.worker_log import worker_log
 from harness.run_folder import check_free
-from harness.stopping import say, stoppable
+from harness.stopping import stoppable
 
 
 @dataclass(frozen=True)
@@ -30,8 +32,9 @@ def run_work(runs: Path, workforce: Workforce, lease_s: float, *, until_empty: b
     check_free(runs)
     pool = make_pool(runs, workforce)
     stopped = f"stopped; every draw is kept, and the queries wait again. Go on: trex work --runs {runs}"
-    with stoppable(lambda: [stopped]):
-        return Farm(runs, pool, say, lease_s).run(until_empty=until_empty)
+    with stoppable(lambda: [stopped]), Display() as display:
+        farm = Farm(runs, pool, display.say, lease_s)
+        return farm.run(until_empty=until_empty, show=WorkProgress(display))
 
 
 def make_pool(runs: Path, workforce: Workforce) -> Pool:

@@ -7,7 +7,7 @@ import os
 import platform
 import time
 import uuid
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -32,6 +32,7 @@ BEATS = 5  # heartbeats within a lease
 log = logging.getLogger(__name__)
 Say = Callable[[str], None]
 Clock = Callable[[], float]  # Unix seconds
+Show = Callable[[Collection[Job], int, int], None]  # the searches at work, how many are done, how many failed
 
 
 @dataclass(frozen=True)
@@ -59,13 +60,15 @@ class Farm:
         self._is_empty = self._is_stopping = False
         self._next_beat = self._next_lease = 0.0
         self._telling = Telling(runs, self.owner)
+        self._show: Show = lambda *_: None
 
-    def run(self, *, until_empty: bool) -> Ended:
+    def run(self, *, until_empty: bool, show: Show | None = None) -> Ended:
         """Work until nothing is queued and nothing runs, or for ever; KeyboardInterrupt stops it in order.
 
         QueueMissing or QueueDamaged if the queue's file goes meanwhile.
         """
         begin_queue(self._runs)
+        self._show = show or self._show
         try:
             self._pool.start(self._inbox)
             while not (until_empty and self._is_empty):
@@ -93,6 +96,7 @@ class Farm:
         self._is_empty = not self._jobs and not queue.entries(self._runs, OPEN, limit=1)
         self._pool.check()
         self._telling.tell(self._scheduler, self._jobs)
+        self._show(self._jobs.values(), self._done, self._failed)
 
     def _most(self) -> int:
         """So many queries at once keep every worker busy, also where each has but one chain."""
