@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import time
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Protocol, cast
@@ -67,6 +68,9 @@ def train(
     Killed at any moment, it goes on from its last checkpoint in OUT. `start` names weights to begin with.
     Every 25th scene is kept out, to calibrate. InputError on bad data, RunError on another run's folder.
     """
+    _check_numbers(
+        {"seed": (seed, 0), "epochs": (epochs, 1), "batch-size": (batch_size, 1), "limit": (limit or 1, 1)}
+    )
     target = _device(device)
     scenes = load_scenes(dataset, "train", limit)
     fresh = str(read_card(start)["sha256"]) if start else ""
@@ -83,6 +87,13 @@ def train(
     weights = out / "percept.safetensors"
     write_safetensors(weights, compact(percept), {"model": "percept", "training": _history(start, settings)})
     return weights
+
+
+def _check_numbers(given: Mapping[str, tuple[int, int]]) -> None:
+    """InputError for an option (its value, the least that is allowed) that nothing can be trained with."""
+    for name, (value, least) in given.items():
+        if not least <= value < 1 << 31:
+            raise InputError(f"--{name} {value} is not possible; give {least} or more, below 2^31")
 
 
 def _history(start: Path | None, settings: Settings) -> list[object]:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import difflib
 from collections.abc import Iterable
 
+LONGEST_VALUE = 100  # characters of a value that an error repeats
+
 
 class TrexError(Exception):
     """Anything this project reports to its user."""
@@ -29,7 +31,8 @@ class RunError(TrexError):
 def unknown(kind: str, value: str, allowed: Iterable[str], fix: str = "") -> InputError:
     """An InputError that names the value, the nearest allowed one and all that is allowed."""
     choices = tuple(allowed)
-    near = difflib.get_close_matches(value, choices, n=1)
+    near = difflib.get_close_matches(value[:LONGEST_VALUE], choices, n=1)
+    told = repr(value) if len(value) <= LONGEST_VALUE else repr(value[:LONGEST_VALUE]) + "..."
     hint = f"; did you mean {near[0]!r}?" if near else ""
     ending = f" {fix}" if fix else ""
-    return InputError(f"{kind} {value!r} is not known ({', '.join(choices)}){hint}{ending}")
+    return InputError(f"{kind} {told} is not known ({', '.join(choices)}){hint}{ending}")

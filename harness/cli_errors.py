@@ -13,6 +13,7 @@ from foundation.files import shown
 from harness.cli_streams import drop_result, flush_result, hold_streams, is_unwritable, unwritten
 
 USER, OURS, STOPPED = 2, 1, 130
+LONGEST = 2000  # characters of an error
 
 
 class Guarded(TyperGroup):
@@ -34,7 +35,7 @@ class Guarded(TyperGroup):
         try:
             return super().invoke(ctx)
         except TrexError as error:
-            sys.stderr.write(f"error: {error}\n")
+            sys.stderr.write(f"error: {one_line(str(error))}\n")
             raise typer.Exit(exit_code(error)) from error
         except KeyboardInterrupt:
             sys.stderr.write("stopped\n")
@@ -47,6 +48,12 @@ class Guarded(TyperGroup):
         except MemoryError as error:
             sys.stderr.write("error: there is not enough memory for this; ask for less at a time\n")
             raise typer.Exit(OURS) from error
+
+
+def one_line(text: str) -> str:
+    """The text on one line that can be printed, cut in the middle if it is very long."""
+    line = "".join(c if c.isprintable() else repr(c)[1:-1] for c in " ".join(text.splitlines()))
+    return line if len(line) <= LONGEST else f"{line[: LONGEST // 2]} ... {line[-LONGEST // 4 :]}"
 
 
 def foreign(error: OSError) -> str:

@@ -26,6 +26,7 @@ from scenes.prior import ScenePrior
 from scenes.program_json import program_to_json
 from scenes.scene import Scene
 
+MOST = 10_000_000  # scenes of a split
 BATCH = 16  # scenes rendered between two writes
 Tell = Callable[[int, int], None]  # scenes done, scenes in all
 
@@ -42,9 +43,13 @@ class DatasetPlan:
     questions_per_scene: int = 10
 
     def __post_init__(self) -> None:
-        if self.n < 1 or self.questions_per_scene < 0 or self.seed < 0:
+        if (
+            not 1 <= self.n <= MOST
+            or not 0 <= self.questions_per_scene <= 1000
+            or not 0 <= self.seed < 1 << 63
+        ):
             raise InputError(f"{self.n} scenes, {self.questions_per_scene} questions each, seed {self.seed}: "
-                             "ask for at least one scene, and for no negative number")  # fmt: skip
+                             f"ask for 1 to {MOST:,} scenes, 0 to 1000 questions, a seed below 2^63")  # fmt: skip
         if not self.split.isidentifier():
             raise InputError(
                 f"split {self.split!r} must be one word of letters, digits and _, such as train or val"
@@ -78,7 +83,9 @@ def render_dataset(
     for folder in ("images", "masks"):
         (out / folder / plan.split).mkdir(parents=True, exist_ok=True)
     lines.parent.mkdir(parents=True, exist_ok=True)
-    with BlenderRenderer(plan.preset, device, processes=processes or default_processes()) as renderer:
+    with BlenderRenderer(
+        plan.preset, device, processes=default_processes() if processes is None else processes
+    ) as renderer:
         _check_same(out / f"{plan.split}.plan.json", plan, renderer.key)
         with lines.open("a+b") as log:
             _render_rest(out, plan, renderer, log, tell)

@@ -21,6 +21,7 @@ from scenes.prior import ScenePrior
 from scenes.scene import Scene, scene_from_dict, scene_to_dict
 from scenes.vocabulary import CLEVR, Vocabulary
 
+MOST_SCENES = 100_000  # of one command; they are all drawn first
 SCENES_LIMIT = 1024 * MIB  # the largest scenes file of CLEVR v1.0 has 330 MB
 
 BATCH = 8
@@ -47,6 +48,11 @@ class Source:
     def _drawn(self) -> list[tuple[str, Scene]]:
         if self.prior < 1:
             raise InputError("nothing to render; give a scenes file, or --prior N for N scenes of the prior")
+        if self.prior > MOST_SCENES or not 0 <= self.seed < 1 << 63:
+            raise InputError(
+                f"--prior {self.prior} with --seed {self.seed} is not possible; give at most "
+                f"{MOST_SCENES:,} scenes and a seed from 0 to 2^63 - 1"
+            )
         prior = ScenePrior(n_objects=self.objects)
         rngs = (np.random.default_rng([self.seed, index]) for index in range(self.prior))
         return [(f"scene_{index:06d}", prior.sample(rng)) for index, rng in enumerate(rngs)]
@@ -87,7 +93,9 @@ def render_files(
     named: Sequence[tuple[str, Scene]], out: Path, preset: str, device: str, processes: int | None
 ) -> Iterator[Path]:
     """Writes NAME.png, NAME.mask.png and NAME.json for each scene, and gives the path of each picture."""
-    with BlenderRenderer(preset, device, everything(), processes or default_processes()) as renderer:
+    with BlenderRenderer(
+        preset, device, everything(), default_processes() if processes is None else processes
+    ) as renderer:
         for first in range(0, len(named), BATCH):
             part = named[first : first + BATCH]
             pictures = renderer.render([scene for _, scene in part])

@@ -27,6 +27,7 @@ from scenes.vocabulary import CLEVR, Vocabulary
 PIXELS_VERSION = 1  # raise whenever this package's code makes other pixels of the same scene
 log = logging.getLogger(__name__)
 MOST_PROCESSES = 4  # unless more are asked for: each holds some 400 MB
+LARGEST_FARM, MOST_THREADS = 256, 1024  # processes, and threads of each, that one renderer may be asked for
 
 
 class BlenderRenderer:
@@ -49,8 +50,11 @@ class BlenderRenderer:
         memory_limit_mb: int = 3072,
         assets: Path = FOLDER,
     ) -> None:
-        if processes < 1 or (threads is not None and threads < 1):
-            raise InputError(f"processes {processes} and threads {threads} are not possible; 1 or more are")
+        if not 1 <= processes <= LARGEST_FARM or not 1 <= (threads or 1) <= MOST_THREADS or threads == 0:
+            raise InputError(
+                f"{processes} processes with {threads or 'as many as fit'} threads each are not possible; give 1 to "
+                f"{LARGEST_FARM} processes and 1 to {MOST_THREADS} threads"
+            )
         self.preset = preset_named(preset)
         self.vocabulary = vocabulary
         if assets == FOLDER:
