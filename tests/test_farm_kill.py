@@ -22,10 +22,9 @@ from harness.farm.answers import Trouble
 from harness.farm.desk import Ticket
 from harness.farm.pool import Answered
 from harness.farm.pool_here import PoolHere
-from harness.farm.queue_entry import run_path
+from harness.farm.queue_entry import Entry, run_path
 from harness.farm.queue_file import QueueMissing, queue_file
 from harness.farm.queue_rebuild import rebuild
-from harness.farm.segments import Opening
 from harness.farm.work import Farm
 from harness.farm.worlds import Refused, Worlds
 from harness.run_folder import MANIFEST
@@ -214,25 +213,23 @@ def test_what_another_process_has_begun_meanwhile_is_not_begun_anew(tmp_path: Pa
     assert (path / MANIFEST).read_text() == changed != before
 
 
-def test_an_entry_that_is_no_longer_held_counts_neither_as_done_nor_as_failed(tmp_path: Path) -> None:
-    """Another has taken it over in the moment in which its search ends."""
+def test_an_entry_that_is_no_longer_held_counts_neither_as_done_nor_as_failed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Another has taken it over, and finished it, in the moment in which this one wants to say so."""
     (entry,) = add(tmp_path, [["search.steps=0"]])
-    runs, taken = tmp_path / "runs", list[str]()
+    finish = queue.finish
 
-    class TakenOver(PoolHere):
-        """The entry goes to another owner with the last piece of work, which finishes it."""
+    def late(runs: Path, name: str, owner: str, now: float) -> Entry:
+        other = queue.claim(runs, "other", now + 1e6, 60.0)
+        assert other is not None and other.id == entry.id
+        finish(runs, name, "other", now)
+        return finish(runs, name, owner, now)
 
-        def submit(self, worker: str, ticket: Ticket) -> None:
-            if not taken and not isinstance(ticket.work, Opening):
-                other = queue.claim(runs, "other", time.time() + 1e6, 60.0)
-                assert other is not None and other.id == entry.id
-                taken.append(other.id)
-                queue.finish(runs, entry.id, "other", time.time())
-            super().submit(worker, ticket)
-
-    ended = work(tmp_path, TakenOver(new_worker(tmp_path)), lease_s=1e5)
-    assert taken and (ended.done, ended.failed) == (0, 0)
-    assert queue.counts(runs) == {"done": 1}
+    monkeypatch.setattr(queue, "finish", late)
+    ended = work(tmp_path, PoolHere(new_worker(tmp_path)), lease_s=1e5)
+    assert (ended.done, ended.failed) == (0, 0)
+    assert queue.counts(tmp_path / "runs") == {"done": 1}
 
 
 def trex_work(folder: Path) -> Result:

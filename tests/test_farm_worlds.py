@@ -14,6 +14,14 @@ from farm_processes import below
 from harness_runs import QUERY
 
 from harness.farm import queue
+from harness.farm.answers import Made
+from harness.farm.queue_entry import run_path
+from harness.farm.segments import Opening
+from harness.farm.worker import Worker
+from harness.farm.worker_log import worker_log
+from harness.query import RenderSection
+from harness.wiring import open_renderer
+from scenes.vocabulary import CLEVR
 
 ray = pytest.importorskip("ray", reason="ray is not installed: pip install 'bayes-trex[farm]'")
 
@@ -58,3 +66,27 @@ def test_rays_workers_carry_out_queries_of_every_kind_of_world(
     assert reasons == dict.fromkeys(WORLDS, "")
     assert (ended.done, ended.failed) == (len(WORLDS), 0)
     assert {name: farmed(tmp_path, [entry])[0] for name, entry in entries.items()} == whole
+
+
+@pytest.mark.parametrize("name", list(WORLDS))
+def test_a_worker_of_one_process_opens_every_kind_of_world(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    shutil.copy(toy_disk.__file__, tmp_path / "own_disk.py")
+    (entry,) = add(tmp_path, [()], text=WORLDS[name])
+    worker = Worker(worker_log(tmp_path / "runs", "one"), processes=1)
+    answer = worker.do(Opening(run_path(tmp_path / "runs", entry)))
+    worker.close()
+    assert isinstance(answer, Made), answer
+
+
+def test_blender_gets_as_many_processes_as_the_plan_or_else_the_query_says(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    counts: list[int] = []
+    monkeypatch.setattr("render.blender.BlenderRenderer", lambda *given: counts.append(given[-1]))
+    section = RenderSection(preset="draft", processes=3)
+    for processes in (None, 1):
+        open_renderer(section, CLEVR, processes)
+    assert counts == [3, 1]
