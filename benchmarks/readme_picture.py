@@ -17,7 +17,7 @@ from PIL import Image
 from selenium.webdriver import Chrome, ChromeOptions
 from selenium.webdriver.chrome.service import Service
 
-WIDTH, HEIGHT = 1200, 1345
+WIDTH, HEIGHT = 1200, 1460
 MOST_BYTES = 400_000
 LEAST_COLORS = 5_000  # a palette would turn a small object black
 
