@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from foundation.errors import ModelError
+from foundation.files import read_text
 
 TIMEOUT_S = 60.0
 CHUNK = 2**20
@@ -59,7 +60,7 @@ def download_to(url: str, path: Path, by_hand: str, progress: Progress = no_prog
 def _begun(part: Path, mark: Path) -> _Begun:
     if not part.is_file() or not mark.is_file():
         return _Begun(0, "")
-    return _Begun(part.stat().st_size, mark.read_text())
+    return _Begun(part.stat().st_size, read_text(mark, limit=1 << 16, error=ModelError))
 
 
 def _request(url: str, begun: _Begun) -> urllib.request.Request:

@@ -16,6 +16,8 @@ import numpy as np
 from PIL import Image
 
 from foundation.errors import InputError
+from foundation.files import open_regular, read_text
+from foundation.parse import parse_json
 from render.blender import BlenderRenderer, default_processes
 from render.picture import Bytes, Picture
 from scenes.clevr_json import from_clevr, to_clevr
@@ -98,8 +100,9 @@ def _check_same(path: Path, plan: DatasetPlan, renderer_key: str) -> None:
         "renderer": renderer_key
     }
     text = json.dumps(asked, indent=1) + "\n"
-    if path.exists() and path.read_text() != text:
-        raise InputError(f"{path} says that this split was made otherwise:\n{path.read_text()}not as asked:\n{text}"
+    before = read_text(path) if path.exists() else text
+    if before != text:
+        raise InputError(f"{path} says that this split was made otherwise:\n{before}not as asked:\n{text}"
                          "Choose another folder or split.")  # fmt: skip
     path.write_text(text)
 
@@ -148,8 +151,8 @@ def _write_png(path: Path, pixels: Bytes) -> None:
 
 def _finish(out: Path, plan: DatasetPlan, lines: Path) -> Path:
     """The scenes and questions files of the first n scenes."""
-    with lines.open(encoding="utf-8") as stream:
-        records = [json.loads(line) for line in islice(stream, plan.n)]
+    with open_regular(lines) as stream:
+        records = [parse_json(line, str(lines)) for line in islice(stream, plan.n)]
     info = {"split": plan.split, "version": "1.0", "license": "Apache-2.0", "made_by": "trex dataset render"}
     scenes = out / "scenes" / f"CLEVR_{plan.split}_scenes.json"
     write_items(scenes, "scenes", records, info)

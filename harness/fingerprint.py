@@ -7,6 +7,8 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from foundation.files import read_bytes
+
 if TYPE_CHECKING:  # importing torch takes seconds
     from torch import Tensor
 
@@ -52,4 +54,4 @@ def _digest(tensors: dict[str, Tensor]) -> str:
 
 def file_fingerprint(path: Path) -> str:
     """sha256 (16 characters) of a file."""
-    return hashlib.sha256(path.read_bytes()).hexdigest()[:16]
+    return hashlib.sha256(read_bytes(path)).hexdigest()[:16]

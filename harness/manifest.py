@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import shlex
 import sys
 from dataclasses import replace
@@ -12,9 +11,10 @@ from typing import Literal
 import numpy as np
 from pydantic import Field, ValidationError
 
-from foundation.errors import RunError
+from foundation.errors import InputError, RunError
+from foundation.parse import parse_json
 from harness.aim import make_target
-from harness.asked import Asked
+from harness.asked import Asked, check_answers
 from harness.kinds import KINDS, LOADED, kind_named
 from harness.query import ProgramStep, Query, Section
 from harness.world_kind import WorldKind
@@ -126,9 +126,9 @@ def versions() -> dict[str, str]:
 def parse_manifest(text: str, where: str) -> Manifest:
     """The manifest in the text of a `run.json`; RunError where it is of another version or broken."""
     try:
-        data = json.loads(text)
-    except ValueError as error:
-        raise RunError(f"{where} is not JSON ({error}); it is no run of this program") from error
+        data = parse_json(text, where, error=RunError)
+    except RunError as error:
+        raise RunError(f"{error}; it is no run of this program") from error
     found = data.get("format") if isinstance(data, dict) else None
     if found != FORMAT:
         raise RunError(
@@ -136,7 +136,12 @@ def parse_manifest(text: str, where: str) -> Manifest:
             "read it with the version that made it, or start a new run"
         )
     try:
-        return Manifest.model_validate(data)
+        manifest = Manifest.model_validate(data)
+        check_answers(manifest.query, manifest.facts.question, manifest.facts.possible)
+        make_target(manifest.query.target, manifest.asked, manifest.facts.labels)
+        return manifest
+    except InputError as error:
+        raise RunError(f"{where} is damaged: query: {error}; start a new run") from error
     except ValidationError as error:
         first = error.errors(include_url=False)[0]
         key = ".".join(map(str, first["loc"]))

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from blender_assets.load import FOLDER
 from foundation.errors import InputError
+from foundation.files import read_bytes
 from scenes.vocabulary import Vocabulary
 
 
@@ -38,5 +39,5 @@ def assets_hash(meshes: tuple[tuple[str, str], ...], scene: str) -> str:
     """sha256 (hex, 16 characters) of the base scene and of each shape's name and mesh."""
     digest = hashlib.sha256()
     for name, path in (("base scene", scene), *sorted(meshes)):
-        digest.update(name.encode() + b"\0" + hashlib.sha256(Path(path).read_bytes()).digest())
+        digest.update(name.encode() + b"\0" + hashlib.sha256(read_bytes(Path(path))).digest())
     return digest.hexdigest()[:16]

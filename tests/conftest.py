@@ -1,4 +1,4 @@
-"""Where tests keep records of runs, and how hypothesis looks for examples: the same ones in every run."""
+"""Which tests run by hand, where tests keep records of runs, and how hypothesis looks for examples: the same ones in every run."""
 
 from collections.abc import Iterator
 
@@ -9,6 +9,16 @@ SLOW = (HealthCheck.too_slow,)  # says how busy the machine is, not whether the 
 settings.register_profile("same", deadline=None, derandomize=True, suppress_health_check=SLOW)
 settings.register_profile("new", deadline=None, suppress_health_check=SLOW)  # --hypothesis-profile new
 settings.load_profile("same")
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Nightly tests run only if a -m expression asks for them."""
+    if config.getoption("-m"):
+        return
+    skip = pytest.mark.skip(reason="takes minutes; run by hand: pytest -m nightly")
+    for item in items:
+        if "nightly" in item.keywords:
+            item.add_marker(skip)
 
 
 @pytest.fixture(autouse=True, scope="session")

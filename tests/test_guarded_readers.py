@@ -10,7 +10,8 @@ from pathlib import Path
 
 import pytest
 import torch
-from harness_runs import QUERY
+from harness_runs import QUERY, run
+from typer.testing import CliRunner
 
 from artifacts.weights import read_checkpoint
 from blender_assets.mesh import read_obj
@@ -20,6 +21,8 @@ from foundation.errors import InputError
 from foundation.files import read_bytes, replacing
 from foundation.images import read_png
 from foundation.parse import parse_json, parse_toml
+from harness.cli import app
+from harness.cli_errors import one_line
 from harness.experiment_file import read_experiment
 from harness.farm.queue_folder import QUEUED, read_queued
 from harness.query_file import parse_query, read_query
@@ -207,3 +210,36 @@ def test_what_is_written_halfway_leaves_the_old_file(tmp_path: Path) -> None:
         stream.write(b"new")
     assert path.read_bytes() == b"new"
     assert os.listdir(tmp_path) == ["a.json"]
+
+
+def test_a_manifest_that_is_nested_or_asks_for_no_answer_is_refused(tmp_path: Path) -> None:
+    from foundation.errors import RunError
+    from harness.manifest import parse_manifest
+
+    text = (run(tmp_path).folder / "run.json").read_text()
+    assert parse_manifest(text, "run.json").query.answer == ("2",)
+    for query in ({}, {"answer": "purple"}, {"answer": ["1", "2"]}):
+        changed = json.dumps({**json.loads(text), "query": query})
+        with pytest.raises(RunError, match=r"run\.json is damaged: query"):
+            parse_manifest(changed, "run.json")
+    with pytest.raises(RunError, match="nested too deep"):
+        parse_manifest("[" * 100_000, "run.json")
+
+
+def test_an_error_is_one_line_whatever_it_repeats(tmp_path: Path) -> None:
+    scene = to_clevr(Scene((OBJECT,), Nuisances()))
+    (item,) = scene["objects"]  # type: ignore[misc]
+    for word in ("c" * 100_000, "a\nb\x07"):
+        path = tmp_path / "scene.json"
+        path.write_text(json.dumps({**scene, "objects": [item | {"shape": word}]}))
+        result = CliRunner().invoke(app, ["render", str(path)])
+        (line,) = result.stderr.rstrip("\n").split("\n")
+        assert line.startswith("error: ") and line.isprintable() and len(line) < 2500
+    assert one_line("a\nb\x07" + "x" * 10_000).startswith("a b\\x07xx")
+
+
+@pytest.mark.parametrize("words", ["--seed=-1", "--processes=0", "--processes=99999", "--prior=1000000"])
+def test_a_number_that_nothing_can_be_rendered_with_is_refused(words: str, tmp_path: Path) -> None:
+    result = CliRunner().invoke(app, ["render", "--prior", "1", "--out", str(tmp_path / "out"), words])
+    assert result.exit_code == 2
+    assert "not possible" in result.stderr

@@ -51,7 +51,7 @@ CHANGES: dict[str, tuple[object, ...]] = {
 }
 MANIFEST: dict[str, tuple[object, ...]] = {
     "format": (99, "1", None),
-    "query": (3, {}, {"answer": 3}),
+    "query": (3, {}, {"answer": "purple"}),
     "facts": (3, {}, None),
     "made": (3, None),
 }
