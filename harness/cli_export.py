@@ -26,12 +26,9 @@ def export(
     as_json: AsJson = False,
 ) -> None:
     """Write the found scenes of a run, and the edited ones where it is explained, as a data set."""
-    from harness.display import Display
     from harness.export import export as export_run
 
-    with Display() as display:
-        display.say(f"exporting {run} as {form}")
-        done = export_run(run, form, out, edits)
+    done = export_run(run, form, out, edits)
     if done.unanswered:
         typer.echo(f"note: the question has no true answer on {done.unanswered} of the scenes", err=True)
     scenes = ", ".join(counted(n, f"{split} scene") for split, n in done.scenes.items())
