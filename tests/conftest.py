@@ -1,4 +1,4 @@
-"""Which tests run by hand, where tests keep records of runs, and how hypothesis looks for examples: alike in every run."""
+"""Which tests run by hand, where tests keep records of runs, and how hypothesis looks for examples: always alike."""
 
 from collections.abc import Iterator
 
