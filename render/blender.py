@@ -50,11 +50,9 @@ class BlenderRenderer:
         memory_limit_mb: int = 3072,
         assets: Path = FOLDER,
     ) -> None:
-        if not 1 <= processes <= LARGEST_FARM or not 1 <= (threads or 1) <= MOST_THREADS or threads == 0:
-            raise InputError(
-                f"{processes} processes with {threads or 'as many as fit'} threads each are not possible; give 1 to "
-                f"{LARGEST_FARM} processes and 1 to {MOST_THREADS} threads"
-            )
+        _check_count("processes", processes, LARGEST_FARM)
+        if threads is not None:
+            _check_count("threads", threads, MOST_THREADS)
         self.preset = preset_named(preset)
         self.vocabulary = vocabulary
         if assets == FOLDER:
@@ -129,3 +127,8 @@ def usable_cores() -> int:
 def default_timeout_s(preset: Preset) -> float:
     """Ten times what one busy core needs (1.3 us a sample, measured), and a minute for everything else."""
     return 60.0 + 1.3e-5 * preset.width * preset.height * preset.samples
+
+
+def _check_count(what: str, count: int, most: int) -> None:
+    if not 1 <= count <= most:
+        raise InputError(f"{count} {what} are not possible; give 1 or more, at most {most}")
