@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from foundation.errors import InputError
+from foundation.percent import percent
 from inference.control import control, run_control
 from inference.diagnostics import basic_summaries, by_chain, collect, diagnose
 from inference.endings import Ending, conclude
@@ -120,7 +121,7 @@ def test_a_stray_chain_is_named() -> None:
 def test_not_found_says_what_it_cost_and_bounds_by_prior_draws_only() -> None:
     result = conclude(chains(confidences(4) - 0.5), TARGET, basic_summaries(TARGET), prior(n=60), renders=860)
     assert result.ending is Ending.NOT_FOUND
-    assert "860 renders" in result.sentences[0] and f"{result.best:.3g}" in result.sentences[0]
+    assert "860 renders" in result.sentences[0] and percent(result.best) in result.sentences[0]
     assert "less than 5.0\u00a0% of all" in result.sentences[1]  # 3/60, however many chain draws there are
 
 

@@ -124,6 +124,12 @@ def _add_files(app: FastAPI, runs: Path) -> None:
         except DamagedPicture as error:
             raise HTTPException(404) from error
 
+    @app.api_route("/favicon.ico", methods=READ)
+    def icon() -> Response:
+        return Response(
+            status_code=204
+        )  # a page without an icon of its own: the browser asks here, and is content
+
     @app.api_route("/static/{name}", methods=READ)
     def static(name: str) -> Response:
         if name not in STATIC:
