@@ -35,7 +35,7 @@ def test_train_writes_weights_and_says_what_they_are_worth(folder: Path, tmp_pat
     out = ["--out", str(tmp_path / "out")]
     made = RUNNER.invoke(app, ["train", "classifier", *small, *out, "--network", "lenet"])
     assert made.exit_code == 0, made.output
-    assert "writing to" in made.stderr and "step 3/3, epoch 1/1, loss" in made.stderr
+    assert "writing to" in made.stderr and "steps 3/3, epoch 1/1, loss" in made.stderr
     weights = tmp_path / "out" / "fashion-lenet.safetensors"
     assert made.stdout.splitlines()[-1] == f"weights: {weights}" and weights.is_file()
     judged = RUNNER.invoke(
