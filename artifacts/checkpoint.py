@@ -12,10 +12,10 @@ from safetensors import SafetensorError
 from safetensors.torch import load, save
 from torch import Tensor, nn
 
-from artifacts.weights import DAMAGE, load_into, write_whole
-from foundation.errors import RunError
-from foundation.files import read_bytes
-from foundation.parse import parse_json
+from trex.artifacts.weights import DAMAGE, load_into, write_whole
+from trex.foundation.errors import RunError
+from trex.foundation.files import read_bytes
+from trex.foundation.parse import parse_json
 
 Settings = Mapping[str, object]
 Modules = Mapping[str, nn.Module]

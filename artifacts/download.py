@@ -7,8 +7,8 @@ import urllib.error
 import urllib.request
 from pathlib import Path
 
-from artifacts.weights import check_sha256
-from foundation.errors import ModelError
+from trex.artifacts.weights import check_sha256
+from trex.foundation.errors import ModelError
 
 TIMEOUT_S = 60.0
 LARGEST_BYTES = 64 * 2**20

@@ -5,10 +5,10 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from artifacts.weights import write_whole
-from foundation.errors import InputError
-from foundation.files import is_missing, read_text
-from foundation.parse import parse_json
+from trex.artifacts.weights import write_whole
+from trex.foundation.errors import InputError
+from trex.foundation.files import is_missing, read_text
+from trex.foundation.parse import parse_json
 
 FILE = "sha256.json"
 

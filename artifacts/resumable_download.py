@@ -11,8 +11,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple
 
-from foundation.errors import ModelError
-from foundation.files import read_text
+from trex.foundation.errors import ModelError
+from trex.foundation.files import read_text
 
 TIMEOUT_S = 60.0
 CHUNK = 2**20

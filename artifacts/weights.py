@@ -18,10 +18,10 @@ from safetensors import SafetensorError
 from safetensors.torch import load, save
 from torch import Tensor, nn
 
-from foundation.archives import check_inflation
-from foundation.errors import InputError, RunError
-from foundation.files import DATA_LIMIT, MIB, is_missing, read_bytes, replacing
-from foundation.parse import parse_json
+from trex.foundation.archives import check_inflation
+from trex.foundation.errors import InputError, RunError
+from trex.foundation.files import DATA_LIMIT, MIB, is_missing, read_bytes, replacing
+from trex.foundation.parse import parse_json
 
 State = Mapping[str, Tensor]
 Card = Mapping[str, object]

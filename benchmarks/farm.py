@@ -18,14 +18,15 @@ from pathlib import Path
 from statistics import fmean, median
 
 from benchmarks.figure import note, show
-from harness.farm import queue, queue_add
-from harness.farm.queue_wanted import wanted
-from harness.farm.segments import STEPS
-from harness.farm.simulate import Load, simulate
-from harness.farm.status import read_farm_statuses
-from harness.find import manifest_of
-from harness.query_file import parse_query
-from harness.wiring import make_plan, open_world
+from tools.farm_simulation import Load, simulate
+from trex.api.find import manifest_of
+from trex.monitor.status import read_farm_statuses
+from trex.query.toml_file import parse_query
+from trex.queue import add as queue_add
+from trex.queue import queue
+from trex.queue.requests import wanted
+from trex.workers.tasks import STEPS
+from trex.worlds.plan import make_plan, open_world
 
 PRESET = os.environ.get("TREX_BENCH_PRESET", "fast")
 CHAINS, ROUNDS = 2, 6 * STEPS
@@ -137,7 +138,7 @@ def _warm_farm(place: Path, workers: int) -> Iterator[Path]:
     query = QUERY.format(preset=PRESET, chains=CHAINS, steps=ROUNDS)
     (place / "query.toml").write_text(query, encoding="utf-8")
     runs = place / "runs"
-    words = [sys.executable, "-m", "harness.cli", "work", "--runs", str(runs), "--workers", str(workers)]
+    words = [sys.executable, "-m", "trex.cli.app", "work", "--runs", str(runs), "--workers", str(workers)]
     environment = {**os.environ, "RAY_worker_niceness": "0"}
     with subprocess.Popen(words, stderr=subprocess.DEVNULL, env=environment) as process:
         try:

@@ -20,19 +20,19 @@ from statistics import median
 
 from scipy.stats import fisher_exact
 
-from clevr_models.fake import ColorArea
-from inference.importance import prior_draws
-from inference.kernel import Metropolis
-from inference.rate import Interval, clopper_pearson, no_hit_bound
-from inference.rng import stream
-from inference.scoring import Scorer
-from inference.targets import GaussianTarget, ambiguous_pair, high_confidence, threshold
-from render.fake import FakeRenderer
-from scenes.prior import ScenePrior
-from scenes.proposals import SceneMove, block_moves
-from scenes.random_walk import RandomWalk
-from scenes.scene import Scene
-from scenes.vocabulary import CLEVR
+from trex.clevr_models.fake import ColorArea
+from trex.inference.metropolis import Metropolis
+from trex.inference.rng import stream
+from trex.inference.scoring import Scorer
+from trex.inference.statistics.importance import prior_draws
+from trex.inference.statistics.proportion import Interval, clopper_pearson, no_hit_bound
+from trex.inference.targets import GaussianTarget, ambiguous_pair, high_confidence, threshold
+from trex.render.fake import FakeRenderer
+from trex.scenes.moves.block_moves import SceneMove, block_moves
+from trex.scenes.moves.random_walk import RandomWalk
+from trex.scenes.prior import ScenePrior
+from trex.scenes.scene import Scene
+from trex.scenes.vocabulary import CLEVR
 
 SEED = 2_021
 KERNELS = ("random walk", "block")

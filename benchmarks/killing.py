@@ -20,7 +20,7 @@ HUNG_S = 900.0  # on a machine that others use too
 
 def start(words: list[str], log: Path) -> int:
     """The process id of a fork that carries out the command, its words in the log."""
-    from harness.cli import app
+    from trex.cli.app import app
 
     pid = os.fork()
     if pid:

@@ -60,11 +60,11 @@ SEED, LEAST = 12, 71  # kills
 FULL = "full disk"
 HEAVY = (  # imported once, not by each of the forks
     "clevr_models.load",
-    "harness.baseline_run",
-    "harness.cli_find",
-    "harness.confirm",
-    "harness.experiment",
-    "harness.explain",
+    "trex.baseline.run",
+    "trex.cli.commands.find",
+    "trex.crosscheck.confirm",
+    "trex.experiments.experiment",
+    "trex.explain.explain_run",
     "render.blender",
 )
 KINDS = (*["kill"] * 6, *["double kill"] * 2, "Blender", "Blender", "SIGTERM", "SIGINT")

@@ -15,14 +15,14 @@ import torch
 from torch import Tensor
 
 from benchmarks.figure import note, show, show_spread
-from foundation.errors import InputError
-from inference.nuts import Density, NutsCheckpoint, NutsOptions, nuts_rounds, start_nuts
-from inference.nuts_density import Point
-from inference.targets import high_confidence
-from inference.types import Evaluation, State
-from mnist_models.load import load_classifier, load_decoder
-from mnist_models.networks import Classifier
-from mnist_models.vae import LATENT, VaeDecoder
+from trex.foundation.errors import InputError
+from trex.inference.nuts.density import Point
+from trex.inference.nuts.sampler import Density, NutsCheckpoint, NutsOptions, nuts_rounds, start_nuts
+from trex.inference.targets import high_confidence
+from trex.inference.types import Evaluation, State
+from trex.mnist_models.load import load_classifier, load_decoder
+from trex.mnist_models.networks.classifiers import Classifier
+from trex.mnist_models.networks.vae import LATENT, VaeDecoder
 
 PAPER_S = {"mnist": 1.18, "fashion": 1.96}  # a sample on one GTX 1080 (Booth et al. 2021)
 LABELS = tuple("0123456789")

@@ -9,16 +9,16 @@ from dataclasses import replace
 from pathlib import Path
 
 from benchmarks.figure import note, show
-from harness.engine import InProcess
-from harness.find import manifest_of
-from harness.journal import Journal
-from harness.progress import Silent
-from harness.query_file import parse_query
-from harness.run_folder import create
-from harness.search import Search
-from harness.wiring import make_plan, open_world
-from inference.scoring import Scored, Scorer
-from scenes.scene import Scene
+from trex.api.find import manifest_of
+from trex.inference.scoring import Scored, Scorer
+from trex.query.toml_file import parse_query
+from trex.runs.folder import create
+from trex.runs.journal import Journal
+from trex.scenes.scene import Scene
+from trex.search.engine import InProcess
+from trex.search.progress import Silent
+from trex.search.search import Search
+from trex.worlds.plan import make_plan, open_world
 
 CHAINS, STEPS, PRIOR = 4, 100, 20
 QUERY = f"""

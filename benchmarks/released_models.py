@@ -10,12 +10,12 @@ import time
 import torch
 
 from benchmarks.figure import note, show
-from clevr_models.iep_checkpoint import build
-from clevr_models.iep_model import AskedEngine, answer_order
-from clevr_models.iep_programs import calls_of
-from clevr_models.iep_vocabulary import IepVocabulary
-from clevr_models.module_network import EngineSizes, ExecutionEngine
-from clevr_models.resnet_features import ResNet
+from trex.clevr_models.iep.checkpoint import build
+from trex.clevr_models.iep.model import AskedEngine, answer_order
+from trex.clevr_models.iep.module_network import EngineSizes, ExecutionEngine
+from trex.clevr_models.iep.programs import calls_of
+from trex.clevr_models.iep.resnet_features import ResNet
+from trex.clevr_models.iep.vocabulary import IepVocabulary
 
 # "Does the small sphere have the same color as the cube left of the gray cube?"
 PROGRAM = (

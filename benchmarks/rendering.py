@@ -9,16 +9,16 @@ from collections.abc import Sequence
 import numpy as np
 
 from benchmarks.figure import note, show
-from clevr_models.load import load_model
-from clevr_models.question import ProgramStep, Question
-from harness.parity import shrink
-from harness.ssim import mean_ssim
-from render.blender import BlenderRenderer
-from render.picture import Picture
-from render.presets import PRESETS, PUBLISHED, Preset
-from scenes.english import parse
-from scenes.prior import ScenePrior
-from scenes.scene import Scene
+from trex.clevr_models.catalog import load_model
+from trex.clevr_models.interface.question import ProgramStep, Question
+from trex.parity.parity import shrink
+from trex.render.blender.blender_renderer import BlenderRenderer
+from trex.render.picture import Picture
+from trex.render.presets import PRESETS, PUBLISHED, Preset
+from trex.render.similarity import mean_ssim
+from trex.scenes.prior import ScenePrior
+from trex.scenes.questions.english import parse
+from trex.scenes.scene import Scene
 
 QUESTIONS = (
     "How many cubes are there?",

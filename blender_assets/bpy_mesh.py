@@ -8,8 +8,8 @@ from pathlib import Path
 import bpy
 import numpy as np
 
-from blender_assets.mesh import Mesh, read_obj
-from foundation.errors import InputError
+from trex.blender_assets.mesh import Mesh, read_obj
+from trex.foundation.errors import InputError
 
 SHARP_DEG = 30.0  # edges between faces that differ by more stay sharp where the file gives no normals
 

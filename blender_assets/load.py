@@ -5,15 +5,15 @@ from __future__ import annotations
 import hashlib
 from pathlib import Path
 
-from foundation.errors import InputError
-from foundation.files import is_missing, read_bytes, read_text
-from foundation.json_fields import field, mapping
-from foundation.parse import parse_json
+from trex.foundation.errors import InputError
+from trex.foundation.files import is_missing, read_bytes, read_text
+from trex.foundation.json_fields import field, mapping
+from trex.foundation.parse import parse_json
 
 FOLDER = Path(__file__).resolve().parent
 MANIFEST = FOLDER / "manifest.json"
 BASE_SCENE = FOLDER / "base_scene.blend"
-REPAIR = "check it out again, or make it with `python -m blender_assets.make_assets`"
+REPAIR = "check it out again, or make it with `python -m trex.blender_assets.make_assets`"
 
 
 def shape_path(mesh: str) -> Path:

@@ -1,4 +1,4 @@
-"""Makes every asset of this folder and its manifest: `python -m blender_assets.make_assets`."""
+"""Makes every asset of this folder and its manifest: `python -m trex.blender_assets.make_assets`."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ import os
 import tempfile
 from pathlib import Path
 
-from blender_assets.load import FOLDER, MANIFEST, sha256
-from blender_assets.make_shapes import shapes, write_obj
+from trex.blender_assets.load import FOLDER, MANIFEST, sha256
+from trex.blender_assets.make_shapes import shapes, write_obj
 
 LICENCE = "Apache-2.0"
-MADE_BY = "python -m blender_assets.make_assets"
+MADE_BY = "python -m trex.blender_assets.make_assets"
 NOUNS = {"cube": ["cube", "block"], "sphere": ["sphere", "ball"], "cylinder": ["cylinder"], "cone": ["cone"]}
 
 
@@ -49,7 +49,7 @@ def _make_blend(folder: Path) -> Path:
         os.environ["BLENDER_USER_RESOURCES"] = (
             empty  # read when bpy is imported: no add-ons of the user's home
         )
-        from blender_assets.make_base_scene import make_base_scene
+        from trex.blender_assets.make_base_scene import make_base_scene
 
         make_base_scene(path)
     return path

@@ -13,8 +13,8 @@ import bpy
 import numpy as np
 from numpy.typing import NDArray
 
-from blender_assets.materials import make_metal, make_rubber
-from scenes.camera import FOCAL_MM, HEIGHT_PX, POSITION, SENSOR_MM, WIDTH_PX
+from trex.blender_assets.materials import make_metal, make_rubber
+from trex.scenes.camera import FOCAL_MM, HEIGHT_PX, POSITION, SENSOR_MM, WIDTH_PX
 
 Vec3 = tuple[float, float, float]
 

@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from blender_assets.mesh import Mesh
+from trex.blender_assets.mesh import Mesh
 
 Floats = NDArray[np.float64]
 

@@ -13,8 +13,8 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from foundation.errors import InputError
-from foundation.files import read_bytes
+from trex.foundation.errors import InputError
+from trex.foundation.files import read_bytes
 
 MAX_BYTES = 32 * 1024 * 1024
 MAX_VERTICES = 200_000

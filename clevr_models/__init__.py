@@ -1,1 +1,5 @@
-"""Who is questioned about scenes: the shipped model, released ones, the user's own; their training."""
+"""CLEVR models by name, their published accuracy, saliency, and a fake that can be understood at a glance.
+
+One room for each family of models, `interface` for what they share, `adapters` for models of the user's own. Nothing
+here renders or samples.
+"""

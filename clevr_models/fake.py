@@ -11,9 +11,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from clevr_models.answers import ANSWERS, COLORS, COUNTS
-from clevr_models.pictures import check_pictures
-from clevr_models.question import Question
+from trex.clevr_models.interface.answers import ANSWERS, COLORS, COUNTS
+from trex.clevr_models.interface.inputs import check_pictures
+from trex.clevr_models.interface.question import Question
 
 # CLEVR's colors, 0-255 (clevr-dataset-gen, properties.json).
 COLOR_RGB = {

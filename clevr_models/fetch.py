@@ -7,10 +7,10 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import NamedTuple
 
-from artifacts.cache import cache_root
-from artifacts.download import LARGEST_BYTES, download
-from artifacts.resumable_download import Progress, no_progress
-from artifacts.weights import (
+from trex.artifacts.cache import cache_root
+from trex.artifacts.download import LARGEST_BYTES, download
+from trex.artifacts.resumable_download import Progress, no_progress
+from trex.artifacts.weights import (
     card_path,
     load_into,
     read_card,
@@ -19,10 +19,10 @@ from artifacts.weights import (
     sha256_of,
     write_safetensors,
 )
-from clevr_models.relation_network import RelationNetwork
-from clevr_models.relation_vocabulary import how_found
-from foundation.errors import InputError, unknown
-from foundation.files import read_bytes
+from trex.clevr_models.relation_network.network import RelationNetwork
+from trex.clevr_models.relation_network.vocabulary import how_found
+from trex.foundation.errors import InputError, unknown
+from trex.foundation.files import read_bytes
 
 REPOSITORY = "https://github.com/mesnico/RelationNetworks-CLEVR"
 RAW = "https://raw.githubusercontent.com/mesnico/RelationNetworks-CLEVR"

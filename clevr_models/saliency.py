@@ -16,7 +16,7 @@ from captum.attr import Saliency as Gradient
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
-from foundation.errors import ModelError
+from trex.foundation.errors import ModelError
 
 Floats = NDArray[np.float32]
 Answers = Callable[[Tensor], Tensor]

@@ -11,8 +11,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import BinaryIO
 
-from foundation.errors import InputError, TrexError
-from foundation.files import DATA_LIMIT, MIB, open_regular, shown
+from trex.foundation.errors import InputError, TrexError
+from trex.foundation.files import DATA_LIMIT, MIB, open_regular, shown
 
 MOST_MEMBERS = 100_000
 ENCRYPTED = 0x1  # bit of a member's flags

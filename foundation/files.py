@@ -15,7 +15,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import BinaryIO, cast
 
-from foundation.errors import InputError, RunError, TrexError
+from trex.foundation.errors import InputError, RunError, TrexError
 
 MIB = 1 << 20
 TEXT_LIMIT = 16 * MIB  # queries, cards, manifests, plans: files a person could have written

@@ -10,8 +10,8 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from foundation.errors import InputError, TrexError
-from foundation.files import MIB, read_bytes, shown
+from trex.foundation.errors import InputError, TrexError
+from trex.foundation.files import MIB, read_bytes, shown
 
 FILE_LIMIT = 64 * MIB
 MOST_PIXELS = 4096 * 4096  # a small file can unfold to many more

@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping
 from typing import cast
 
-from foundation.errors import InputError
+from trex.foundation.errors import InputError
 
 Json = dict[str, object]
 

@@ -9,7 +9,7 @@ import tomllib
 from collections.abc import Mapping
 from typing import cast
 
-from foundation.errors import InputError, TrexError
+from trex.foundation.errors import InputError, TrexError
 
 DEPTH = 100  # levels of nesting; nothing that the project reads has more than ten
 DIGITS = 300  # of a whole number; a float holds 308, and nothing that the project reads has more than 20

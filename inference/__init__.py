@@ -1,1 +1,4 @@
-"""How level sets of a classifier are searched: targets, kernels, samplers, importance sampling, diagnostics."""
+"""How level sets of a classifier are sampled: Metropolis-Hastings, chains, SMC, a Pyro kernel, and their random streams.
+
+Knows a latent only by its prior and proposal. Targets, NUTS, attribution and statistics have rooms of their own.
+"""

@@ -10,8 +10,8 @@ from typing import ClassVar, Generic
 import torch
 from pyro.infer.mcmc.mcmc_kernel import MCMCKernel
 
-from inference.rng import CHAIN_STREAM, stream
-from inference.types import Kernel, State, Z
+from trex.inference.rng import CHAIN_STREAM, stream
+from trex.inference.types import Kernel, State, Z
 
 MAX_SEED = 2**32 - 1  # Pyro seeds the process of chain c with (its own seed + c) modulo this
 Params = dict[str, torch.Tensor]

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from foundation.errors import RunError
+from trex.foundation.errors import RunError
 
 RngState = Mapping[str, object]
 PRIOR_STREAM, CHAIN_STREAM, START_STREAM, PARTICLE_STREAM = range(4)

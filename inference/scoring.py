@@ -9,8 +9,8 @@ from typing import Generic, NamedTuple, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from foundation.errors import ModelError, RenderError
-from inference.types import Classifier, Floats, Picture, Pixels, Renderer, Z
+from trex.foundation.errors import ModelError, RenderError
+from trex.inference.types import Classifier, Floats, Picture, Pixels, Renderer, Z
 
 
 class Scored(NamedTuple):

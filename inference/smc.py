@@ -13,12 +13,12 @@ from typing import Generic, NamedTuple
 
 import numpy as np
 
-from foundation.errors import InputError
-from inference.importance import mean_weight, resample
-from inference.kernel import Metropolis
-from inference.rng import PARTICLE_STREAM, RngState, load_rng, save_rng, stream
-from inference.sampler import tempering_power
-from inference.types import Draw, Floats, State, Z
+from trex.foundation.errors import InputError
+from trex.inference.chains import tempering_power
+from trex.inference.metropolis import Metropolis
+from trex.inference.rng import PARTICLE_STREAM, RngState, load_rng, save_rng, stream
+from trex.inference.statistics.importance import mean_weight, resample
+from trex.inference.types import Draw, Floats, State, Z
 
 ESS_SHARE = 0.5  # of the particles, kept at every rise of the power
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from inference.types import Floats, Pixels
+from trex.inference.types import Floats, Pixels
 
 
 @dataclass(frozen=True)

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import cast
 
-from artifacts.weights import Card, card_path
-from foundation.errors import InputError
-from mnist_models.datasets import SOURCES
+from trex.artifacts.weights import Card, card_path
+from trex.foundation.errors import InputError
+from trex.mnist_models.data.datasets import SOURCES
 
 CLASSIFIERS = ("classifier", "lenet", "ambiguous")
 DECODERS = ("vae", "gan")

@@ -10,9 +10,9 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from foundation.errors import ModelError
-from mnist_models.data import SIDE_PX
-from mnist_models.networks import Classifier, LeNet
+from trex.foundation.errors import ModelError
+from trex.mnist_models.data.labelled import SIDE_PX
+from trex.mnist_models.networks.classifiers import Classifier, LeNet
 
 
 @dataclass(frozen=True, eq=False)

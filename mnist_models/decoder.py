@@ -11,7 +11,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
-from foundation.errors import InputError
+from trex.foundation.errors import InputError
 
 
 @dataclass(frozen=True, eq=False)

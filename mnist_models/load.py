@@ -7,15 +7,15 @@ from pathlib import Path
 import torch
 from torch import nn
 
-from artifacts.cache import cache_root
-from artifacts.weights import expand, load_into, read_card, read_safetensors
-from foundation.errors import InputError
-from mnist_models.card import CLASSIFIERS, DECODERS, DigitCard, parse_card
-from mnist_models.classify import DigitClassifier
-from mnist_models.decoder import DecoderRenderer
-from mnist_models.gan import Generator
-from mnist_models.networks import Classifier, LeNet
-from mnist_models.vae import LATENT, Vae
+from trex.artifacts.cache import cache_root
+from trex.artifacts.weights import expand, load_into, read_card, read_safetensors
+from trex.foundation.errors import InputError
+from trex.mnist_models.card import CLASSIFIERS, DECODERS, DigitCard, parse_card
+from trex.mnist_models.classify import DigitClassifier
+from trex.mnist_models.decoder import DecoderRenderer
+from trex.mnist_models.networks.classifiers import Classifier, LeNet
+from trex.mnist_models.networks.gan import Generator
+from trex.mnist_models.networks.vae import LATENT, Vae
 
 SHIPPED = Path(__file__).parent / "weights"
 SUFFIX = ".safetensors"

@@ -1,1 +1,4 @@
-"""How a scene becomes a picture: presets, Blender, cache, fake."""
+"""How a scene becomes a picture: presets, the cache, similarity of pictures, and a fake without Blender.
+
+Blender's parent side is in `blender`, its child side in `blender_child`. No model is known here.
+"""

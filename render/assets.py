@@ -5,10 +5,10 @@ from __future__ import annotations
 import hashlib
 from pathlib import Path
 
-from blender_assets.load import FOLDER
-from foundation.errors import InputError
-from foundation.files import read_bytes
-from scenes.vocabulary import Vocabulary
+from trex.blender_assets.load import FOLDER
+from trex.foundation.errors import InputError
+from trex.foundation.files import read_bytes
+from trex.scenes.vocabulary import Vocabulary
 
 
 def mesh_paths(vocabulary: Vocabulary, folder: Path = FOLDER) -> tuple[tuple[str, str], ...]:
@@ -31,7 +31,7 @@ def base_scene(folder: Path = FOLDER) -> str:
     """The path of the base scene; raises InputError if it is not there."""
     path = folder / "base_scene.blend"
     if not path.is_file():
-        raise InputError(f"no base scene at {path}; make it with `python -m blender_assets.make_assets`")
+        raise InputError(f"no base scene at {path}; make it with `python -m trex.blender_assets.make_assets`")
     return str(path.resolve())
 
 

@@ -14,13 +14,13 @@ from pathlib import Path
 
 import numpy as np
 
-from foundation.errors import InputError, RenderError
-from foundation.files import is_missing, read_bytes
-from render.cache_bound import Bound
-from render.cache_folder import SCRATCH, SUFFIX, lock_scratch, mark_used
-from render.picture import Picture
-from render.renderer import SceneRenderer
-from scenes.scene import Scene, scene_id
+from trex.foundation.errors import InputError, RenderError
+from trex.foundation.files import is_missing, read_bytes
+from trex.render.cache_bound import Bound
+from trex.render.cache_folder import SCRATCH, SUFFIX, lock_scratch, mark_used
+from trex.render.picture import Picture
+from trex.render.renderer import SceneRenderer
+from trex.scenes.scene import Scene, scene_id
 
 log = logging.getLogger(__name__)
 MAGIC = b"TREXPIC1"

@@ -7,8 +7,8 @@ import os
 import re
 from pathlib import Path
 
-from foundation.errors import InputError
-from render.cache_folder import prune
+from trex.foundation.errors import InputError
+from trex.render.cache_folder import prune
 
 log = logging.getLogger(__name__)
 VARIABLE = "TREX_CACHE_MAX"

@@ -6,9 +6,9 @@ import math
 from collections.abc import Sequence
 from dataclasses import astuple
 
-from foundation.errors import InputError, unknown
-from scenes.scene import ATTRIBUTES, Scene, SceneObject
-from scenes.vocabulary import RADIUS, RGB, Vocabulary
+from trex.foundation.errors import InputError, unknown
+from trex.scenes.scene import ATTRIBUTES, Scene, SceneObject
+from trex.scenes.vocabulary import RADIUS, RGB, Vocabulary
 
 MAX_OBJECTS = 255  # a mask holds one byte a pixel
 

@@ -9,12 +9,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from foundation.errors import InputError
-from render.checks import check_scenes
-from render.picture import Bytes, Picture
-from scenes.idmap import id_map
-from scenes.scene import Nuisances, Scene, SceneObject, scene_id
-from scenes.vocabulary import CLEVR, RGB, Vocabulary
+from trex.foundation.errors import InputError
+from trex.render.checks import check_scenes
+from trex.render.picture import Bytes, Picture
+from trex.scenes.scene import Nuisances, Scene, SceneObject, scene_id
+from trex.scenes.visibility import id_map
+from trex.scenes.vocabulary import CLEVR, RGB, Vocabulary
 
 FAKE_VERSION = 1
 GROUND = 120.0  # gray, 0-255

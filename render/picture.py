@@ -16,7 +16,7 @@ class Picture:
 
     pixels: Bytes  # (H, W, 3), row 0 at the top
     mask: Bytes  # (H, W), 0 background, i + 1 object i
-    scene: str  # scenes.scene.scene_id
+    scene: str  # trex.scenes.scene.scene_id
 
     def __post_init__(self) -> None:
         """Make both arrays read-only, so that a picture may be shared."""

@@ -2,7 +2,7 @@
 
 Only a scratch folder is written. The conversion keeps lights, ground, materials and meshes as Blender reads
 them: objects get our names, materials take the color from the object, meshes become OBJ with the
-normals that they are shaded with. Run as `python -P -m render.published_assets PUBLISHED OUT`, in a process
+normals that they are shaded with. Run as `python -P -m trex.render.published_assets PUBLISHED OUT`, in a process
 of its own.
 """
 
@@ -14,7 +14,8 @@ import sys
 import tempfile
 from pathlib import Path
 
-from foundation.errors import InputError, RenderError
+import trex
+from trex.foundation.errors import InputError, RenderError
 
 OBJECTS = {
     "Camera": "Camera",
@@ -28,7 +29,7 @@ OBJECTS = {
 SHAPES = {"cube": "SmoothCube_v2", "sphere": "Sphere", "cylinder": "SmoothCylinder"}
 MATERIALS = {"rubber": "Rubber", "metal": "MyMetal"}
 TIMEOUT_S = 180.0
-SOURCE = str(Path(__file__).resolve().parent.parent)
+SOURCE = str(Path(trex.__file__).resolve().parent.parent)
 
 
 def convert_published(published: Path, out: Path) -> None:
@@ -42,7 +43,7 @@ def convert_published(published: Path, out: Path) -> None:
     (out / "shapes").mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory() as empty:
         paths = os.pathsep.join([SOURCE, *filter(None, [os.environ.get("PYTHONPATH")])])
-        command = [sys.executable, "-P", "-m", "render.published_assets", str(published), str(out)]
+        command = [sys.executable, "-P", "-m", "trex.render.published_assets", str(published), str(out)]
         environment = os.environ | {"PYTHONPATH": paths, "BLENDER_USER_RESOURCES": empty}
         try:
             done = subprocess.run(command, env=environment, capture_output=True, timeout=TIMEOUT_S, text=True)

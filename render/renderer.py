@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Protocol
 
-from render.picture import Picture
-from scenes.scene import Scene
+from trex.render.picture import Picture
+from trex.scenes.scene import Scene
 
 
 class SceneRenderer(Protocol):

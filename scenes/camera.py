@@ -7,7 +7,7 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from scenes.scene import ZERO, Vec3
+from trex.scenes.scene import ZERO, Vec3
 
 Floats = NDArray[np.float64]
 

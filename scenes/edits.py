@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
-from foundation.errors import InputError, unknown
-from scenes.scene import ATTRIBUTES, Scene, with_attribute
-from scenes.vocabulary import Vocabulary
+from trex.foundation.errors import InputError, unknown
+from trex.scenes.scene import ATTRIBUTES, Scene, with_attribute
+from trex.scenes.vocabulary import Vocabulary
 
 
 @dataclass(frozen=True, slots=True)

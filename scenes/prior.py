@@ -8,11 +8,11 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from foundation.errors import InputError
-from scenes.camera import Floats
-from scenes.scene import TAU, Nuisances, Scene, SceneObject, Vec3
-from scenes.validity import BEHIND, HALF_WIDTH, MIN_GAP, MIN_MARGIN, REACH, RIGHT, is_valid
-from scenes.vocabulary import CLEVR, RADIUS, Category, Vocabulary
+from trex.foundation.errors import InputError
+from trex.scenes.camera import Floats
+from trex.scenes.scene import TAU, Nuisances, Scene, SceneObject, Vec3
+from trex.scenes.validity import BEHIND, HALF_WIDTH, MIN_GAP, MIN_MARGIN, REACH, RIGHT, is_valid
+from trex.scenes.vocabulary import CLEVR, RADIUS, Category, Vocabulary
 
 # Half the width of the turned square along CLEVR's ground directions.
 SPAN = HALF_WIDTH * (abs(RIGHT[0]) + abs(RIGHT[1]))

@@ -6,8 +6,8 @@ from collections.abc import Iterable
 
 import networkx as nx
 
-from scenes.scene import ATTRIBUTES, Scene, Vec3
-from scenes.validity import BEHIND, RIGHT
+from trex.scenes.scene import ATTRIBUTES, Scene, Vec3
+from trex.scenes.validity import BEHIND, RIGHT
 
 _RIGHT: Vec3 = (*RIGHT, 0.0)
 _BEHIND: Vec3 = (*BEHIND, 0.0)

@@ -8,7 +8,7 @@ import math
 from dataclasses import dataclass, fields
 from typing import cast
 
-from foundation.errors import InputError
+from trex.foundation.errors import InputError
 
 Vec3 = tuple[float, float, float]
 Json = dict[str, object]

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from scenes.camera import Floats
-from scenes.idmap import visible_pixels
-from scenes.scene import TAU, Nuisances, Scene
-from scenes.vocabulary import RADIUS, Vocabulary
+from trex.scenes.camera import Floats
+from trex.scenes.scene import TAU, Nuisances, Scene
+from trex.scenes.visibility import visible_pixels
+from trex.scenes.vocabulary import RADIUS, Vocabulary
 
 # clevr-dataset-gen: positions within 3, gap .25 between the footprints, margin .4 along the camera's ground
 # directions, at least 200 visible pixels; the jitters are its --camera_jitter and --*_light_jitter defaults.

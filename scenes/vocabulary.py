@@ -6,8 +6,8 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import product
 
-from foundation.errors import InputError, unknown
-from scenes.scene import ATTRIBUTES, SceneObject
+from trex.foundation.errors import InputError, unknown
+from trex.scenes.scene import ATTRIBUTES, SceneObject
 
 # CLEVR's own values (clevr-dataset-gen, properties.json): radius in Blender units, colors as RGB in 0-255.
 RADIUS = {"large": 0.7, "small": 0.35}

@@ -43,7 +43,7 @@ def carry_out(words: tuple[str, ...], folder: Path) -> Ending:
 def _import_all() -> None:
     import torch
 
-    import mnist_models.train  # noqa: F401
+    import trex.mnist_models.training.train  # noqa: F401
 
     torch.set_num_threads(1)
 
@@ -66,7 +66,7 @@ def _child(words: tuple[str, ...], folder: Path, out: Path, err: Path) -> None:
 
 
 def _run(words: tuple[str, ...]) -> int:
-    from harness.cli import app
+    from trex.cli.app import app
 
     sys.stdout = open(1, "w", encoding="utf-8", errors="replace", closefd=False)  # noqa: SIM115
     sys.stderr = open(2, "w", encoding="utf-8", errors="replace", closefd=False)  # noqa: SIM115

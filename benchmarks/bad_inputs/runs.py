@@ -77,8 +77,8 @@ EXPERIMENTS: dict[str, str | bytes] = {
 @cache
 def good_run() -> Path:
     """A finished run on the fake world, made once."""
-    from harness import find
-    from harness.progress import Silent
+    from trex.api import find
+    from trex.search.progress import Silent
 
     place = Path(tempfile.mkdtemp(prefix="trex-bad-inputs-"))
     query = place / "query.toml"

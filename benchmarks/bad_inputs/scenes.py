@@ -11,8 +11,8 @@ from pathlib import Path
 
 from benchmarks.bad_inputs.cases import Case, not_files, writing
 from benchmarks.bad_inputs.queries import QUERY
-from scenes.clevr_json import to_clevr
-from scenes.scene import Nuisances, Scene, SceneObject, scene_to_dict
+from trex.scenes.clevr_format.scene_json import to_clevr
+from trex.scenes.scene import Nuisances, Scene, SceneObject, scene_to_dict
 
 GOOD = Scene((SceneObject("cube", "small", "red", "rubber", 0.0, 1.0, 0.0),), Nuisances())
 IMAGE = "images/val/CLEVR_val_000000.png"

@@ -8,9 +8,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from inference.targets.arrays import Array, smallest, stack
-from inference.targets.gaussian import WIDTH, GaussianTarget, gaussian_target, label_indices, largest_other
-from inference.types import Floats
+from trex.inference.targets.arrays import Array, smallest, stack
+from trex.inference.targets.gaussian import (
+    WIDTH,
+    GaussianTarget,
+    gaussian_target,
+    label_indices,
+    largest_other,
+)
+from trex.inference.types import Floats
 
 
 @dataclass(frozen=True)

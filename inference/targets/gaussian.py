@@ -11,9 +11,9 @@ from typing import Protocol
 
 import numpy as np
 
-from foundation.errors import InputError, unknown
-from inference.targets.arrays import Array, exp, largest, numbers
-from inference.types import Floats
+from trex.foundation.errors import InputError, unknown
+from trex.inference.targets.arrays import Array, exp, largest, numbers
+from trex.inference.types import Floats
 
 WIDTH = 0.05  # the paper's, in every experiment
 HIT_WIDTHS = 2.0  # a hit lies within two widths of what was observed, unless a target says otherwise

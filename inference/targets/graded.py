@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from foundation.errors import InputError
-from inference.targets.gaussian import WIDTH, GaussianTarget, label_indices
-from inference.targets.probability_vector import probability_vector
+from trex.foundation.errors import InputError
+from trex.inference.targets.gaussian import WIDTH, GaussianTarget, label_indices
+from trex.inference.targets.probability_vector import probability_vector
 
 
 def graded(

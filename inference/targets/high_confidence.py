@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from inference.targets.arrays import Array
-from inference.targets.gaussian import WIDTH, GaussianTarget, gaussian_target, label_index
-from inference.types import Floats
+from trex.inference.targets.arrays import Array
+from trex.inference.targets.gaussian import WIDTH, GaussianTarget, gaussian_target, label_index
+from trex.inference.types import Floats
 
 
 @dataclass(frozen=True)

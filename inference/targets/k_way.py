@@ -4,10 +4,16 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from foundation.errors import InputError
-from inference.targets.arrays import Array, largest, smallest, stack
-from inference.targets.gaussian import WIDTH, GaussianTarget, gaussian_target, label_indices, largest_other
-from inference.types import Floats
+from trex.foundation.errors import InputError
+from trex.inference.targets.arrays import Array, largest, smallest, stack
+from trex.inference.targets.gaussian import (
+    WIDTH,
+    GaussianTarget,
+    gaussian_target,
+    label_indices,
+    largest_other,
+)
+from trex.inference.types import Floats
 
 
 @dataclass(frozen=True)

@@ -8,10 +8,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from foundation.errors import InputError
-from inference.targets.arrays import Array
-from inference.targets.gaussian import WIDTH, GaussianTarget, gaussian_target, label_index
-from inference.types import Floats
+from trex.foundation.errors import InputError
+from trex.inference.targets.arrays import Array
+from trex.inference.targets.gaussian import WIDTH, GaussianTarget, gaussian_target, label_index
+from trex.inference.types import Floats
 
 
 @dataclass(frozen=True)

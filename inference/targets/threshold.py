@@ -9,10 +9,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from foundation.errors import InputError
-from inference.targets.arrays import Array, at_most
-from inference.targets.gaussian import WIDTH, GaussianTarget, gaussian_target, label_index
-from inference.types import Floats
+from trex.foundation.errors import InputError
+from trex.inference.targets.arrays import Array, at_most
+from trex.inference.targets.gaussian import WIDTH, GaussianTarget, gaussian_target, label_index
+from trex.inference.types import Floats
 
 
 @dataclass(frozen=True)

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from foundation.errors import InputError
-from inference.targets.arrays import Array, largest, smallest, stack
-from inference.targets.gaussian import WIDTH, GaussianTarget, gaussian_target
-from inference.types import Floats
+from trex.foundation.errors import InputError
+from trex.inference.targets.arrays import Array, largest, smallest, stack
+from trex.inference.targets.gaussian import WIDTH, GaussianTarget, gaussian_target
+from trex.inference.types import Floats
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,170 @@
+"""Any VQA model behind one small protocol: a callable from pictures and a question to a probability per answer."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Protocol, cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from trex.clevr_models.interface.answers import ANSWERS
+from trex.clevr_models.interface.inputs import check_pictures
+from trex.clevr_models.interface.question import Question
+from trex.foundation.errors import InputError, ModelError, TrexError
+from trex.foundation.json_fields import short
+
+FLOOR = 1e-12  # least probability of an answer, so that its logarithm is finite
+TOLERANCE = 1e-3  # how far probabilities may be from adding up to 1
+LONGEST = 200  # characters of an answer's name
+LONGEST_WORDS = 300  # of what a model's own error says
+RAISED = (Exception, SystemExit)  # another's code may raise anything, or end the program
+BATCH = 32
+TRIED_PX = (80, 120)  # height, width of the pictures that a model is tried on: the smallest preset
+Floats = NDArray[np.float64]
+
+
+class Answerer(Protocol):
+    """A model of any kind.
+
+    It may have an attribute `labels`, its K answers; without one they are the 28 of `trex.clevr_models.interface.answers.ANSWERS`.
+    """
+
+    def __call__(self, pictures: NDArray[np.float32], question: Question) -> Floats:
+        """Pictures (B, H, W, 3) in [0, 1] and one question for all -> probabilities (B, K)."""
+        ...
+
+
+@dataclass(frozen=True)
+class AdaptedModel:
+    """An answerer as a CLEVR model; `identity` says which one it is (a hash, an address), for fingerprints."""
+
+    name: str
+    answerer: Answerer
+    identity: str = ""
+    batch: int = BATCH
+    input_size: tuple[int, int] | None = None
+
+    def bind(self, question: Question) -> AskedAnswerer:
+        """The answerer with its question, tried on two pictures; InputError where it does not fit."""
+        tried = tried_pictures()
+        try:
+            rows = np.asarray(self.answerer(tried, question))
+        except TrexError:
+            raise
+        except RAISED as error:
+            raise InputError(
+                f"model {self.name!r} fails on a picture that it was tried on: {said(error)}"
+            ) from error
+        labels = checked_labels(self.name, getattr(self.answerer, "labels", ANSWERS))
+        try:
+            answers = checked(self.name, rows, len(tried), labels)
+        except ModelError as error:
+            raise InputError(str(error)) from error
+        return AskedAnswerer(
+            self.name,
+            self.identity,
+            question.text,
+            labels,
+            self.answerer,
+            question,
+            tuple(answers.ravel().tolist()),
+            self.batch,
+        )
+
+
+@dataclass(frozen=True, repr=False)
+class AskedAnswerer:
+    """An answerer that has been asked its question."""
+
+    name: str
+    identity: str
+    text: str
+    labels: tuple[str, ...]
+    answerer: Answerer
+    question: Question
+    tried: tuple[float, ...]  # its answers to `tried_pictures`, row by row, as its weights are not seen
+    batch: int = BATCH
+
+    def __repr__(self) -> str:
+        """All that tells it from another one; nothing of the answerer itself, which may hold a secret."""
+        return f"{type(self).__name__}({self.name!r}, {self.identity!r}, {self.text!r}, {self.labels!r})"
+
+    def log_probs(self, images: NDArray[np.float32]) -> Floats:
+        """(B, H, W, 3) in [0, 1] -> (B, K), natural log; ModelError where the answerer fails or does not fit."""
+        check_pictures(images)
+        rows = [self._rows(images[begin : begin + self.batch]) for begin in range(0, len(images), self.batch)]
+        return np.concatenate(rows) if rows else np.zeros((0, len(self.labels)))
+
+    def _rows(self, images: NDArray[np.float32]) -> Floats:
+        try:
+            found = np.asarray(self.answerer(images.copy(), self.question))  # it may write into what it gets
+        except TrexError:
+            raise
+        except RAISED as error:
+            raise ModelError(f"model {self.name!r} fails: {said(error)}") from error
+        return np.log(checked(self.name, found, len(images), self.labels))
+
+
+def tried_pictures() -> NDArray[np.float32]:
+    """(2, 80, 120, 3): an empty one, and red from left to right, green from top to bottom, blue in squares.
+
+    The three differ on average too, so that a model of mean colors is seen to change.
+    """
+    high, wide = TRIED_PX
+    y, x = np.mgrid[:high, :wide]
+    found = np.zeros((2, high, wide, 3), np.float32)
+    found[1] = np.stack([(x / (wide - 1)) ** 3, y / (high - 1), 0.75 * ((x // 10 + y // 10) % 2)], axis=2)
+    return found
+
+
+def checked(name: str, found: NDArray[np.generic], pictures: int, labels: Sequence[str]) -> Floats:
+    """Probabilities (B, K), floored and adding up to 1; ModelError where they are none."""
+    shape = (pictures, len(labels))
+    if found.shape != shape or found.dtype.kind not in "fiu":
+        raise ModelError(
+            f"model {name!r} gives {found.dtype} {found.shape}; for {pictures} pictures and {len(labels)} answers it "
+            f"must give numbers {shape}, or name its answers in `labels`"
+        )
+    rows = found.astype(np.float64)
+    is_good = (rows >= 0).all(axis=1) & (np.abs(rows.sum(axis=1) - 1) <= TOLERANCE)  # not of NaN
+    if not is_good.all():
+        example = rows[~is_good][0]
+        raise ModelError(
+            f"model {name!r} gives rows that are no probabilities (one has least {example.min():g} and adds up to "
+            f"{example.sum():g}); give softmax of the logits"
+        )
+    rows = np.maximum(rows, FLOOR)
+    return cast(Floats, rows / rows.sum(axis=1, keepdims=True))
+
+
+def checked_labels(name: str, labels: object) -> tuple[str, ...]:
+    """The names of a model's answers; InputError if they are none."""
+    if (
+        isinstance(labels, str)
+        or not isinstance(labels, Sequence)
+        or not all(isinstance(item, str) for item in labels)
+    ):
+        raise InputError(
+            f"model {name!r}: its labels are {type(labels).__name__}; they must be a list of names"
+        )
+    if not labels or len(set(labels)) < len(labels):
+        raise InputError(f"model {name!r}: its labels are empty, or name an answer twice")
+    strange = next((item for item in labels if not item.isprintable() or not 0 < len(item) <= LONGEST), None)
+    if strange is not None:
+        raise InputError(
+            f"model {name!r} names the answer {short(strange)}; an answer has 1 to {LONGEST} printable characters"
+        )
+    return tuple(labels)
+
+
+def said(error: BaseException) -> str:
+    """What another's code has raised, in one line."""
+    try:
+        words = " ".join(str(error).split())
+    except Exception:
+        words = "it cannot say what"
+    words = words if words.isprintable() else ascii(words)
+    words = words if len(words) <= LONGEST_WORDS else words[:LONGEST_WORDS] + "..."
+    return f"{type(error).__name__}: {words}"

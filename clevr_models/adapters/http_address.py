@@ -1,0 +1,79 @@
+"""The address of a model behind a web service: checked before anything is rendered, and whether it is this machine."""
+
+from __future__ import annotations
+
+import ipaddress
+import re
+from urllib.parse import SplitResult, urlsplit
+
+from trex.foundation.errors import InputError, unknown
+from trex.foundation.json_fields import short
+
+URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://")  # what begins so is an address, of whatever scheme
+SCHEMES = ("http", "https")
+SIGNS = re.compile(r"[A-Za-z0-9._~:/\[\]!$&'()*+,;=%-]+")  # RFC 3986, without those that could begin a secret
+LABEL = re.compile(r"(?!-)[a-z0-9_-]{1,63}(?<!-)")
+LONGEST_URL, LONGEST_HOST = 2000, 253
+GIVE = "give http(s)://HOST[:PORT]/PATH"
+
+
+def split_address(url: str) -> SplitResult:
+    """The parts of an address that a request can go to; InputError if none can, or if it could show a secret."""
+    if set("@?#") & set(url):
+        raise InputError(  # the URL itself is not shown: this is where a secret may stand
+            "the address of a model is http(s)://HOST/PATH alone, without user, password or ?query: it is kept with "
+            "every run. Put a secret into the environment variable TREX_MODEL_TOKEN"
+        )
+    if len(url) > LONGEST_URL:
+        raise InputError(
+            f"the address of the model has {len(url)} characters; at most {LONGEST_URL} are possible"
+        )
+    strange = next((sign for sign in url if not SIGNS.fullmatch(sign)), None)
+    if strange is not None:
+        raise InputError(
+            f"the address of the model holds {strange!r}, which no address can; write it as %XX in the path, and a "
+            "host name in ASCII (xn--...)"
+        )
+    scheme = url.partition(":")[0].lower()
+    if scheme not in SCHEMES:
+        raise unknown("the scheme of a model's address", scheme, SCHEMES)
+    return _split(url)
+
+
+def _split(url: str) -> SplitResult:
+    try:
+        parts = urlsplit(url)
+        host, port = parts.hostname, parts.port
+    except ValueError as error:
+        raise InputError(
+            f"the address of the model is not possible ({error}); {GIVE} with a port from 1 to 65535"
+        ) from error
+    if port == 0:
+        raise InputError(
+            f"the address of the model, {short(url)}, has port 0; ports from 1 to 65535 are possible"
+        )
+    if not host or not _is_possible(host, is_bracketed="[" in parts.netloc):
+        raise InputError(
+            f"the address of the model has the host {short(host or '')}, which no machine can have; {GIVE}"
+        )
+    return parts
+
+
+def _is_possible(host: str, *, is_bracketed: bool) -> bool:
+    labels = host.removesuffix(".").split(".")
+    if is_bracketed or labels[-1].isdigit():  # no top-level domain is a number
+        try:
+            number = ipaddress.ip_address(host)
+        except ValueError:
+            return False
+        return not (number.is_unspecified or number.is_multicast or host == "255.255.255.255")
+    return len(host) <= LONGEST_HOST and all(map(LABEL.fullmatch, labels))
+
+
+def is_loopback(url: str) -> bool:
+    """Whether what is sent to this address does not leave the machine: localhost, 127.0.0.0/8 and ::1."""
+    host = urlsplit(url).hostname or ""
+    try:
+        return host == "localhost" or ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False

@@ -1,0 +1,199 @@
+"""One POST and its reply within a total time and size, past any proxy if it stays on this machine; no redirects."""
+
+from __future__ import annotations
+
+import http.client
+import io
+import socket
+import ssl
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, cast
+
+from trex.clevr_models.adapters.http_address import is_loopback
+from trex.foundation.errors import ModelError
+
+LARGEST_REPLY = 16 * 2**20
+PIECE = 2**16
+PASSING = (408, 425, 429, 500, 502, 503, 504)  # statuses that another try may find gone
+
+
+class PassingError(Exception):
+    """What another try may find gone."""
+
+
+@dataclass(frozen=True)
+class Deadline:
+    """The moment by which an exchange must be over, however slowly its bytes drip."""
+
+    at: float
+    clock: Callable[[], float]
+
+    def left(self) -> float:
+        """Seconds that are left; TimeoutError if none are."""
+        left = self.at - self.clock()
+        if left <= 0:
+            raise TimeoutError
+        return left
+
+
+def post(
+    url: str,
+    body: bytes,
+    headers: Mapping[str, str],
+    timeout_s: float,
+    clock: Callable[[], float] = time.monotonic,
+) -> bytes:
+    """The body of the reply; PassingError if another try may help, ModelError if none will."""
+    deadline = Deadline(clock() + timeout_s, clock)
+    request = urllib.request.Request(url, body, dict(headers))
+    try:
+        with _opener(url, deadline).open(request, timeout=timeout_s) as response:
+            return _read(url, response)
+    except urllib.error.HTTPError as error:  # its body is not shown: it may repeat what was sent
+        error.close()
+        if error.code in PASSING:
+            raise PassingError(f"status {error.code}") from None
+        raise ModelError(f"{url} refuses with status {error.code}{_advice(error.code)}") from None
+    except (OSError, http.client.HTTPException) as error:
+        raise _mapped(url, error, timeout_s) from None
+
+
+def _read(url: str, response: http.client.HTTPResponse) -> bytes:
+    stated = response.length
+    data = b""
+    while piece := response.read(PIECE):
+        data += piece
+        if len(data) > LARGEST_REPLY:
+            raise ModelError(f"{url} replies with more than {LARGEST_REPLY} bytes; that is no answer")
+    if stated is not None and len(data) < stated:
+        raise PassingError(f"the reply was cut after {len(data)} of {stated} bytes")
+    return data
+
+
+def _mapped(url: str, error: Exception, timeout_s: float) -> Exception:
+    reason = getattr(error, "reason", error)
+    if isinstance(reason, ssl.SSLCertVerificationError):
+        return ModelError(
+            f"{url} shows a certificate that is not valid here ({reason.verify_message}); mend it, or name the "
+            "authority's file in SSL_CERT_FILE"
+        )
+    if isinstance(reason, TimeoutError):
+        return PassingError(f"TimeoutError, no whole reply within {timeout_s:g} s")
+    if isinstance(reason, http.client.IncompleteRead):
+        return PassingError("the reply was cut")
+    return PassingError(type(reason).__name__ if isinstance(reason, Exception) else "no connection")
+
+
+def _advice(status: int) -> str:
+    if status in (401, 403):
+        return "; set TREX_MODEL_TOKEN to a secret that it accepts"
+    if status == 407:
+        return "; the proxy wants a password, which belongs into https_proxy"
+    return "; redirects are not followed, name the address itself" if 300 <= status < 400 else ""
+
+
+def _opener(url: str, deadline: Deadline) -> urllib.request.OpenerDirector:
+    handlers: list[urllib.request.BaseHandler] = [_NoRedirects(), _Http(deadline), _Https(deadline)]
+    if is_loopback(url):  # a proxy would be given the request, and the secret in it, in the clear
+        handlers.append(urllib.request.ProxyHandler({}))
+    return urllib.request.build_opener(*handlers)
+
+
+class _NoRedirects(urllib.request.HTTPRedirectHandler):
+    """A redirect would carry the secret to another address."""
+
+    def redirect_request(self, *args: object) -> None:
+        return None
+
+
+class _Http(urllib.request.HTTPHandler):
+    """Opens http:// by a connection that keeps to the deadline."""
+
+    def __init__(self, deadline: Deadline) -> None:
+        super().__init__()
+        self.deadline = deadline
+
+    def http_open(self, request: urllib.request.Request) -> http.client.HTTPResponse:
+        """The reply's head, its body still to be read."""
+        return self.do_open(partial(_kept_to, self.deadline, _Connection), request)
+
+
+class _Https(urllib.request.HTTPSHandler):
+    """Opens https:// by a connection that keeps to the deadline; certificates are checked."""
+
+    def __init__(self, deadline: Deadline) -> None:
+        super().__init__()
+        self.deadline = deadline
+
+    def https_open(self, request: urllib.request.Request) -> http.client.HTTPResponse:
+        """The reply's head, its body still to be read."""
+        return self.do_open(partial(_kept_to, self.deadline, _TlsConnection), request)
+
+
+class _Connection(http.client.HTTPConnection):
+    """Every wait, for a connection, while sending or reading, is at most as long as what is left in total."""
+
+    deadline: Deadline
+
+    def connect(self) -> None:
+        """A connection, a proxy's tunnel included."""
+        self.timeout = self.deadline.left()
+        super().connect()
+        self.sock.settimeout(self.deadline.left())  # a TLS handshake comes next
+
+    def send(self, data: Any) -> None:
+        """All of these bytes."""
+        if self.sock is None:
+            self.connect()
+        rest = memoryview(data)
+        while rest:
+            self.sock.settimeout(self.deadline.left())
+            rest = rest[self.sock.send(rest) :]
+
+
+class _TlsConnection(http.client.HTTPSConnection, _Connection):
+    """The same over TLS, which `HTTPSConnection.connect` adds to what `_Connection.connect` has made."""
+
+
+def _kept_to(deadline: Deadline, kind: type[_Connection], host: str, **options: Any) -> _Connection:
+    """A connection of this kind, still to be made, that ends at the deadline."""
+    connection = kind(host, **options)
+    connection.deadline = deadline
+    connection.response_class = cast(Any, partial(_Response, deadline))
+    return connection
+
+
+class _Response(http.client.HTTPResponse):
+    """A reply whose every byte, of its head too, is read within the deadline."""
+
+    def __init__(self, deadline: Deadline, sock: socket.socket, *args: Any, **options: Any) -> None:
+        super().__init__(sock, *args, **options)
+        self.fp.close()
+        self.fp = io.BufferedReader(_Timed(sock, deadline))
+
+
+class _Timed(io.RawIOBase):
+    """The bytes of a socket; TimeoutError at the deadline, also if one comes now and then."""
+
+    def __init__(self, sock: socket.socket, deadline: Deadline) -> None:
+        self._sock, self._deadline = sock, deadline
+        self._raw = sock.makefile("rb", buffering=0)  # keeps the socket open as long as it is read
+
+    def readable(self) -> bool:
+        """True."""
+        return True
+
+    def readinto(self, buffer: Any) -> int | None:
+        """The number of bytes that came, 0 at the end."""
+        self._sock.settimeout(self._deadline.left())
+        return cast(int, self._raw.readinto(buffer))
+
+    def close(self) -> None:
+        """Let go of the socket."""
+        self._raw.close()
+        super().close()

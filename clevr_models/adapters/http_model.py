@@ -1,0 +1,114 @@
+"""A VQA model behind a web service: batches, timeouts, bounded retries, and a secret that no message shows.
+
+A request is POST application/json {"question", "program", "pictures": [PNG in base64, ...]}, the reply
+{"labels": [K names], "probabilities": [[K numbers] for each picture]}. The secret, where there is one, is in the
+environment variable TREX_MODEL_TOKEN and goes out as `Authorization: Bearer ...`.
+"""
+
+from __future__ import annotations
+
+import base64
+import io
+import json
+import os
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from trex.clevr_models.adapters.callable_model import AdaptedModel, Floats
+from trex.clevr_models.adapters.http_address import is_loopback, split_address
+from trex.clevr_models.adapters.http_exchange import PassingError, post
+from trex.clevr_models.interface.question import Question
+from trex.foundation.errors import InputError, ModelError
+from trex.foundation.parse import parse_json
+
+TOKEN = "TREX_MODEL_TOKEN"
+TIMEOUT_S = 60.0  # of one try, from its first byte to the last of the reply
+WAITS_S = (1.0, 4.0, 16.0)  # between tries; no further try after the last
+
+
+@dataclass
+class HttpAnswerer:
+    """Asks the service; `labels` are those of its last reply."""
+
+    url: str
+    token: str = field(default="", repr=False)
+    timeout_s: float = TIMEOUT_S
+    waits_s: tuple[float, ...] = WAITS_S
+    sleep: Callable[[float], None] = field(default=time.sleep, repr=False)
+    clock: Callable[[], float] = field(default=time.monotonic, repr=False)
+    labels: tuple[str, ...] = ()
+
+    def __call__(self, pictures: NDArray[np.float32], question: Question) -> Floats:
+        """(B, H, W, 3) in [0, 1] -> (B, K); ModelError if the service gives no answer after all tries."""
+        body = json.dumps(
+            {
+                "question": question.text,
+                "program": [step._asdict() for step in question.program],
+                "pictures": [png_base64(picture) for picture in pictures],
+            }
+        ).encode()
+        reply = self._parsed(self._asked(body))
+        if self.labels and reply[0] != self.labels:
+            raise ModelError(f"{self.url} names other answers than before; another model runs there now")
+        self.labels = reply[0]
+        return reply[1]
+
+    def _asked(self, body: bytes) -> bytes:
+        problem = ""
+        for wait in (0.0, *self.waits_s):
+            if wait:
+                self.sleep(wait)
+            try:
+                return self._once(body)
+            except PassingError as error:
+                problem = str(error)
+        raise ModelError(
+            f"{self.url} gave no answer in {1 + len(self.waits_s)} tries; the last time: {problem}"
+        )
+
+    def _once(self, body: bytes) -> bytes:
+        headers = {"Content-Type": "application/json", "Accept": "application/json"}
+        if self.token:
+            headers["Authorization"] = f"Bearer {self.token}"
+        data = post(self.url, body, headers, self.timeout_s, self.clock).strip()
+        if not data or (data.startswith(b"{") and not data.endswith(b"}")):  # its length was not stated
+            raise PassingError(f"the reply was cut after {len(data)} bytes")
+        return data
+
+    def _parsed(self, data: bytes) -> tuple[tuple[str, ...], Floats]:
+        wanted = '{"labels": [names], "probabilities": [[numbers] for each picture]}'
+        try:
+            reply = parse_json(data, "the reply", error=ModelError)
+            labels, rows = reply["labels"], np.array(reply["probabilities"])  # type: ignore[index]
+        except (ModelError, ValueError, TypeError, LookupError) as error:
+            why = f": {error}" if isinstance(error, ModelError) else ""
+            raise ModelError(f"{self.url} replies with something else than {wanted}{why}") from None
+        if not isinstance(labels, list) or not labels or not all(isinstance(label, str) for label in labels):
+            raise ModelError(f"{self.url} names no answers; it must reply with {wanted}")
+        if rows.dtype.kind not in "fiu":
+            raise ModelError(f"{self.url} replies with something else than {wanted}: no numbers")
+        return tuple(labels), rows.astype(np.float64)
+
+
+def png_base64(picture: NDArray[np.float32]) -> str:
+    """A picture (H, W, 3) in [0, 1] as PNG, 8 bits a channel: what a renderer gave comes out unchanged."""
+    from PIL import Image
+
+    buffer = io.BytesIO()
+    Image.fromarray(np.rint(picture * 255).astype(np.uint8)).save(buffer, "PNG")
+    return base64.b64encode(buffer.getvalue()).decode("ascii")
+
+
+def load_http(url: str) -> AdaptedModel:
+    """The model behind a URL; InputError if the URL is not possible, shows a secret or sends one in the clear."""
+    scheme = split_address(url).scheme
+    token = os.environ.get(TOKEN, "")
+    if token and scheme != "https" and not is_loopback(url):
+        raise InputError(f"{url} would be sent the secret in {TOKEN} in the clear; use https, or unset it")
+    if not token.isprintable() or not token.isascii():
+        raise InputError(f"{TOKEN} holds characters that no header can carry; put it right")
+    return AdaptedModel(url, HttpAnswerer(url, token), url)

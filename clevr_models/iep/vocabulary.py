@@ -1,0 +1,98 @@
+"""Words, functions and answers by number, as the models of Johnson et al. (2017, arXiv:1705.03633) were trained on."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import cast
+
+from trex.clevr_models.interface.answers import ANSWERS
+from trex.clevr_models.interface.program_kinds import SIGNATURES
+from trex.foundation.errors import InputError
+
+NULL, START, END, UNKNOWN = SPECIALS = ("<NULL>", "<START>", "<END>", "<UNK>")
+# All tokens of CLEVR v1.0's questions in their order by number, the specials left out; the first is the empty word
+# that a double space leaves.
+QUESTION_WORDS = (
+    "", ";", "Are", "Do", "Does", "How", "Is", "The", "There", "What", "a", "an", "and", "another", "any", "anything",
+    "are", "as", "ball", "balls", "behind", "big", "block", "blocks", "blue", "both", "brown", "color", "cube", "cubes",
+    "cyan", "cylinder", "cylinders", "does", "either", "else", "equal", "fewer", "front", "gray", "greater", "green",
+    "has", "have", "how", "in", "is", "it", "its", "large", "left", "less", "made", "many", "material", "matte",
+    "metal", "metallic", "more", "number", "object", "objects", "of", "on", "or", "other", "purple", "red", "right",
+    "rubber", "same", "shape", "shiny", "side", "size", "small", "sphere", "spheres", "than", "that", "the", "there",
+    "thing", "things", "tiny", "to", "visible", "what", "yellow",
+)  # fmt: skip
+PROGRAM_TOKENS = tuple(
+    sorted(
+        f"{name}[{value}]" if value else name
+        for name, signature in SIGNATURES.items()
+        for value in signature.values or ("",)
+    )
+)
+LARGEST = 20_000  # words; CLEVR-Humans needs some thousand
+
+
+@dataclass(frozen=True)
+class IepVocabulary:
+    """Three lists of tokens, each in the order of its numbers."""
+
+    questions: tuple[str, ...] = (*SPECIALS, *QUESTION_WORDS)
+    programs: tuple[str, ...] = (*SPECIALS, *PROGRAM_TOKENS)
+    answers: tuple[str, ...] = (*SPECIALS, *sorted(ANSWERS))
+
+    def encode_question(self, text: str) -> tuple[int, ...]:
+        """Numbers of a question's words between <START> and <END>; InputError names a word never trained on."""
+        numbers = {word: number for number, word in enumerate(self.questions)}
+        words = tokenize(text)
+        unseen = [word for word in words if word not in numbers]
+        if unseen:
+            raise InputError(
+                f"question {text!r} holds {unseen[0]!r}, which the model never saw; it is case-sensitive and knows "
+                f"{len(self.questions) - len(SPECIALS)} words: {', '.join(self.questions[6:12])}, ..."
+            )
+        return tuple(numbers[word] for word in (START, *words, END))
+
+    def as_json(self) -> dict[str, dict[str, int]]:
+        """As `vocab.json` holds it."""
+        return {
+            key: {token: number for number, token in enumerate(tokens)}
+            for key, tokens in zip(KEYS, (self.questions, self.programs, self.answers), strict=True)
+        }
+
+
+KEYS = ("question_token_to_idx", "program_token_to_idx", "answer_token_to_idx")
+
+
+def tokenize(text: str) -> tuple[str, ...]:
+    """The words of a question: `;` and `,` stand alone, `?` and `.` go, single spaces part (a double one: "")."""
+    for mark in ";,":
+        text = text.replace(mark, f" {mark}")
+    for mark in "?.":
+        text = text.replace(mark, "")
+    return tuple(text.split(" "))
+
+
+def read_iep_vocabulary(data: object, source: str) -> IepVocabulary:
+    """The vocabulary of a checkpoint or card; InputError where it is none, or its programs are not CLEVR's."""
+    if not isinstance(data, Mapping):
+        raise InputError(
+            f"{source} holds no vocabulary: it is a {type(data).__name__}, not {', '.join(KEYS)}"
+        )
+    questions, programs, answers = (_tokens(data.get(key), f"{source}, vocab {key}") for key in KEYS)
+    unknown = sorted(set(programs) ^ {*SPECIALS, *PROGRAM_TOKENS})
+    if unknown:
+        raise InputError(
+            f"{source}: program tokens are not CLEVR's: {', '.join(map(repr, unknown[:3]))} too many or missing"
+        )
+    return IepVocabulary(questions, programs, answers)
+
+
+def _tokens(data: object, where: str) -> tuple[str, ...]:
+    if not isinstance(data, Mapping) or not 0 < len(data) <= LARGEST:
+        raise InputError(f"{where} is no mapping of 1 to {LARGEST} tokens to numbers")
+    if not all(type(token) is str and type(number) is int for token, number in data.items()):
+        raise InputError(f"{where} maps other things than text to whole numbers")
+    tokens = tuple(sorted(cast(Mapping[str, int], data), key=lambda token: cast(int, data[token])))
+    if [data[token] for token in tokens] != list(range(len(tokens))) or tokens[: len(SPECIALS)] != SPECIALS:
+        raise InputError(f"{where} must number its tokens 0, 1, 2, ... and begin with {' '.join(SPECIALS)}")
+    return tokens

@@ -1,0 +1,66 @@
+"""A torch module, bound to its question, as the search sees a classifier; and what any CLEVR model must offer."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import nn
+
+from trex.clevr_models.interface.inputs import check_pictures
+from trex.clevr_models.interface.question import Question
+
+
+class BoundModel(Protocol):
+    """A model that has been asked its question."""
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """Names of the K answers, in the order of the probabilities."""
+        ...
+
+    def log_probs(self, images: NDArray[np.float32]) -> NDArray[np.float64]:
+        """Pictures (B, H, W, 3) in [0, 1] -> (B, K), natural log."""
+        ...
+
+
+class ClevrModel(Protocol):
+    """A model that answers questions about CLEVR pictures."""
+
+    @property
+    def name(self) -> str:
+        """What was loaded, for reports."""
+        ...
+
+    @property
+    def input_size(self) -> tuple[int, int] | None:
+        """(height, width) in pixels that the model sees, None where it takes any."""
+        ...
+
+    def bind(self, question: Question) -> BoundModel:
+        """The model with its question; raises InputError where it cannot read it."""
+        ...
+
+
+class BoundModule:
+    """A module from (B, 3, H, W) in [0, 1] to logits (B, K), differentiable, with the names of its K answers."""
+
+    def __init__(self, module: nn.Module, labels: tuple[str, ...]) -> None:
+        self.module = module.eval()
+        self.labels = labels
+        self._device = next((p.device for p in module.parameters()), torch.device("cpu"))
+
+    def log_probs(self, images: NDArray[np.float32]) -> NDArray[np.float64]:
+        """Pictures (B, H, W, 3) in [0, 1] -> (B, K), natural log; one at a time, so that no row depends on another."""
+        check_pictures(images)
+        rows = [self._row(image) for image in images]
+        return np.stack(rows) if rows else np.zeros((0, len(self.labels)))
+
+    def _row(self, image: NDArray[np.float32]) -> NDArray[np.float64]:
+        pixels = torch.from_numpy(np.ascontiguousarray(image.transpose(2, 0, 1))[None])
+        with torch.inference_mode():
+            logits = self.module(pixels.to(self._device))[0]
+        row: NDArray[np.float64] = logits.double().log_softmax(dim=-1).cpu().numpy()
+        return row

@@ -1,0 +1,33 @@
+"""What every CLEVR model may expect of a picture."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from trex.foundation.errors import ModelError
+
+ASPECT = (3, 2)  # CLEVR's pictures are 480x320
+
+
+def check_pictures(images: NDArray[np.float32], size: tuple[int, int] | None = None) -> None:
+    """ModelError unless images are float32 (B, H, W, 3) in [0, 1], 3 wide to 2 high, of `size` (H, W) where given.
+
+    A model resizes whatever it is given. A picture of another aspect (320x240, as the published inspection code
+    rendered) is then squashed, shows another field of view, and no number measured on it holds for CLEVR.
+    """
+    if images.ndim != 4 or images.shape[3] != 3 or images.dtype != np.float32:
+        raise ModelError(
+            f"pictures are {images.dtype} {images.shape}; a model takes float32 (B, H, W, 3) in [0, 1]"
+        )
+    height, width = images.shape[1:3]
+    if width * ASPECT[1] != height * ASPECT[0]:
+        raise ModelError(
+            f"pictures are {width}x{height}; CLEVR's are 3 wide to 2 high: render 480x320, 240x160, ..."
+        )
+    if size is not None and (height, width) != size:
+        raise ModelError(
+            f"pictures are {width}x{height}; this model takes {size[1]}x{size[0]}: choose that preset"
+        )
+    if images.size and not (float(images.min()) >= 0.0 and float(images.max()) <= 1.0):
+        raise ModelError(f"pixels reach from {images.min():g} to {images.max():g}; they must lie in [0, 1]")

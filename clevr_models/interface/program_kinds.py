@@ -1,0 +1,87 @@
+"""CLEVR's functions: what each takes and gives, and a check that a program fits together."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from trex.clevr_models.interface.question import ProgramStep
+from trex.foundation.errors import InputError, unknown
+
+# CLEVR's values (clevr-dataset-gen, metadata.json), in its own order.
+ATTRIBUTE_VALUES: dict[str, tuple[str, ...]] = {
+    "shape": ("cube", "sphere", "cylinder"),
+    "size": ("large", "small"),
+    "color": ("gray", "red", "blue", "green", "brown", "purple", "cyan", "yellow"),
+    "material": ("rubber", "metal"),
+}
+DIRECTIONS = ("left", "right", "front", "behind")
+SET, OBJECT, COUNT, TRUTH = "set", "object", "count", "truth"
+
+
+class Signature(NamedTuple):
+    """What a function takes (kinds of its inputs), gives, and which words it may carry as its value."""
+
+    takes: tuple[str, ...]
+    gives: str
+    values: tuple[str, ...] = ()
+
+
+def _signatures() -> Iterator[tuple[str, Signature]]:
+    yield "scene", Signature((), SET)
+    yield "unique", Signature((SET,), OBJECT)
+    yield "relate", Signature((OBJECT,), SET, DIRECTIONS)
+    yield "union", Signature((SET, SET), SET)
+    yield "intersect", Signature((SET, SET), SET)
+    yield "count", Signature((SET,), COUNT)
+    yield "exist", Signature((SET,), TRUTH)
+    for name in ("equal_integer", "less_than", "greater_than"):
+        yield name, Signature((COUNT, COUNT), TRUTH)
+    for attribute, values in ATTRIBUTE_VALUES.items():
+        yield f"filter_{attribute}", Signature((SET,), SET, values)
+        yield f"query_{attribute}", Signature((OBJECT,), attribute)
+        yield f"same_{attribute}", Signature((OBJECT,), SET)
+        yield f"equal_{attribute}", Signature((attribute, attribute), TRUTH)
+
+
+SIGNATURES: dict[str, Signature] = dict(_signatures())
+Program = tuple[ProgramStep, ...]
+
+
+def check_program(program: Program) -> None:
+    """Raise InputError unless every step is known and fits its inputs, and the last gives an answer."""
+    kinds: list[str] = []
+    for index, step in enumerate(program):
+        if step.function not in SIGNATURES:
+            raise unknown(f"function of step {index}", step.function, SIGNATURES)
+        signature = SIGNATURES[step.function]
+        _check_inputs(index, step, signature, kinds)
+        _check_value(index, step, signature)
+        kinds.append(signature.gives)
+    if not kinds or kinds[-1] in (SET, OBJECT):
+        ending = f"a program that ends with {program[-1].function!r}" if kinds else "an empty program"
+        raise InputError(
+            f"{ending} has no answer; end with count, exist, query_*, equal_*, less_than or greater_than"
+        )
+
+
+def _check_inputs(index: int, step: ProgramStep, signature: Signature, kinds: list[str]) -> None:
+    for source in step.inputs:
+        if not 0 <= source < index:
+            raise InputError(
+                f"step {index} ({step.function}) takes step {source}; it may take steps 0 to {index - 1}"
+            )
+    given = tuple(kinds[source] for source in step.inputs)
+    if given != signature.takes:
+        wanted = ", ".join(signature.takes) or "nothing"
+        raise InputError(
+            f"step {index} ({step.function}) is given {', '.join(given) or 'nothing'}; it takes {wanted}"
+        )
+
+
+def _check_value(index: int, step: ProgramStep, signature: Signature) -> None:
+    if len(step.value_inputs) != (1 if signature.values else 0):
+        wanted = f"one of {', '.join(signature.values)}" if signature.values else "no value"
+        raise InputError(f"step {index} ({step.function}) carries {step.value_inputs!r}; it takes {wanted}")
+    if signature.values and step.value_inputs[0] not in signature.values:
+        raise unknown(f"value of step {index} ({step.function})", step.value_inputs[0], signature.values)

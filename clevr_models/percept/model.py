@@ -1,0 +1,105 @@
+"""The CLEVR model shipped here: a small network finds the objects, the question's program runs on them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import cast
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor, nn
+from torch.nn import functional
+
+from trex.artifacts.weights import expand, load_into, read_safetensors
+from trex.clevr_models.interface.answers import ANSWERS
+from trex.clevr_models.interface.bound import BoundModule
+from trex.clevr_models.interface.program_kinds import Program, check_program
+from trex.clevr_models.interface.question import Question
+from trex.clevr_models.percept.network import INPUT_SIZE, PerceptNetwork
+from trex.clevr_models.percept.object_table import Calibration, ObjectTable, find_peaks
+from trex.clevr_models.percept.soft_program import answer_log_probs
+from trex.foundation.errors import InputError
+
+SHIPPED = Path(__file__).parent.parent / "weights" / "percept.safetensors"
+
+
+class Percept(nn.Module):
+    """Pictures to object tables: the network and its calibration."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.network = PerceptNetwork()
+        self.calibration = Calibration()
+
+    def forward(self, images: Tensor) -> ObjectTable:
+        """The object table of images (B, 3, H, W) in [0, 1]; other sizes than 240x160 are resized."""
+        if images.shape[2:] != INPUT_SIZE:
+            images = functional.interpolate(
+                images, INPUT_SIZE, mode="bilinear", antialias=True, align_corners=False
+            )
+        maps = self.network(images.contiguous(memory_format=torch.channels_last))
+        return cast(ObjectTable, self.calibration(find_peaks(maps)))
+
+
+class PerceptAnswers(nn.Module):
+    """Images (B, 3, H, W) in [0, 1] to natural logs (B, 28), float64, differentiable: one question."""
+
+    def __init__(self, percept: Percept, program: Program) -> None:
+        super().__init__()
+        self.percept = percept
+        self.program = program
+
+    def forward(self, images: Tensor) -> Tensor:
+        """(B, 28) log probabilities of ANSWERS."""
+        return answer_log_probs(self.percept(images).double(), self.program)
+
+
+@dataclass(frozen=True)
+class PerceptModel:
+    """The shipped model, not yet asked anything."""
+
+    percept: Percept
+    name: str = "percept"
+    input_size: tuple[int, int] | None = INPUT_SIZE
+
+    def bind(self, question: Question) -> BoundModule:
+        """The model with a question; raises InputError where its program makes no sense."""
+        check_program(question.program)
+        return BoundModule(PerceptAnswers(self.percept, question.program), ANSWERS)
+
+    def perceive(self, images: NDArray[np.float32]) -> ObjectTable:
+        """The object table (float64) of images (B, H, W, 3) in [0, 1]: one for any number of questions."""
+        if images.ndim != 4 or images.shape[3] != 3 or not len(images):
+            raise InputError(f"pictures are {images.shape}; the model takes at least one, (B, H, W, 3)")
+        pixels = torch.from_numpy(np.ascontiguousarray(images, np.float32)).permute(0, 3, 1, 2)
+        with torch.no_grad():  # one at a time, so that no table depends on another picture
+            tables = [cast(ObjectTable, self.percept(pixels[i : i + 1])).double() for i in range(len(pixels))]
+        return ObjectTable(*(torch.cat(fields) for fields in zip(*tables, strict=True)))
+
+    def answer(self, table: ObjectTable, program: Program) -> NDArray[np.float64]:
+        """(B, 28) natural logs for a table of `perceive`; InputError where the program makes no sense."""
+        check_program(program)
+        with torch.no_grad():
+            return cast(NDArray[np.float64], answer_log_probs(table, program).numpy())
+
+
+def load_shipped() -> PerceptModel:
+    """The model in this package; raises InputError where its weights are missing or not those of the card."""
+    return load_percept(SHIPPED)
+
+
+def load_percept(weights: Path) -> PerceptModel:
+    """The model of a safetensors file with its card (.json) beside it; InputError where they do not agree."""
+    percept = Percept()
+    load_into(percept, expand(read_safetensors(weights)), weights)
+    channels_last(percept)
+    return PerceptModel(percept.eval().requires_grad_(False))
+
+
+def channels_last(module: nn.Module) -> None:
+    """Lay out the convolutions' weights as the CPU's fast kernels want them."""
+    for parameter in module.parameters():
+        if parameter.ndim == 4:
+            parameter.data = parameter.data.contiguous(memory_format=torch.channels_last)

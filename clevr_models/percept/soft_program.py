@@ -1,0 +1,162 @@
+"""CLEVR's programs run on an uncertain object table: the probability of each of the 28 answers.
+
+After NS-VQA (Yi et al. 2018) and Transparency by Design (Mascharka et al. 2018): the program is given, each
+function works on probabilities instead of sets. A set is held as each row's probability to belong to it *if
+present*; presence itself enters where objects are counted or singled out, so that no step counts it twice.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import torch
+from torch import Tensor
+from torch.nn import functional
+
+from trex.clevr_models.interface.answers import ANSWERS
+from trex.clevr_models.interface.program_kinds import ATTRIBUTE_VALUES, COUNT, SIGNATURES, TRUTH, Program
+from trex.clevr_models.percept.object_table import ObjectTable
+
+MAX_COUNT = 10  # CLEVR's largest answer: more than ten count as ten
+FLOOR = 1e-12  # least probability of an answer
+EDGE = 1e-9  # probabilities are kept this far from 0 and 1 where odds are taken
+Operation = Callable[[ObjectTable, list[Tensor], Tensor], Tensor]
+
+
+def value_indices(program: Program) -> Tensor:
+    """(steps,) the index of each step's value among those its function may carry; 0 where it has none."""
+    found = [SIGNATURES[s.function].values.index(s.value_inputs[0]) if s.value_inputs else 0 for s in program]
+    return torch.tensor(found, dtype=torch.long)
+
+
+def answer_probs(table: ObjectTable, program: Program, values: Tensor | None = None) -> Tensor:
+    """(B, 28): probabilities of ANSWERS. `values` (B, steps) replaces the program's own, row by row."""
+    chosen = (value_indices(program)[None] if values is None else values).to(table.presence.device)
+    results: list[Tensor] = []
+    for index, step in enumerate(program):
+        arguments = [results[source] for source in step.inputs]
+        results.append(OPERATIONS[step.function](table, arguments, chosen[:, index]))
+    return _spread(results[-1], SIGNATURES[program[-1].function].gives)
+
+
+def answer_log_probs(table: ObjectTable, program: Program, values: Tensor | None = None) -> Tensor:
+    """(B, 28) natural logs, each at least log(1e-12), summing to 1 as probabilities."""
+    probs = answer_probs(table, program, values).clamp_min(0.0)
+    probs = probs / probs.sum(dim=1, keepdim=True)
+    return torch.log(probs * (1.0 - len(ANSWERS) * FLOOR) + FLOOR)
+
+
+def count_distribution(chances: Tensor) -> Tensor:
+    """(B, 11): the chance that 0, 1, ..., 9, at least 10 of K independent events (B, K) happen."""
+    counts = functional.pad(torch.ones_like(chances[:, :1]), (0, MAX_COUNT))  # none so far
+    for chance in chances.unbind(dim=1):
+        happens = counts * chance[:, None]  # (B, 11)
+        moved = functional.pad(happens[:, :-1], (1, 0))
+        full = functional.pad(happens[:, -1:], (MAX_COUNT, 0))  # ten stay ten
+        counts = counts - happens + moved + full
+    return counts
+
+
+def _spread(result: Tensor, kind: str) -> Tensor:
+    """The last step's result (B, ...) laid out over the 28 answers; zero for answers of other kinds."""
+    if kind == TRUTH:
+        words: tuple[str, ...] = ("yes", "no")
+        result = torch.stack((result, 1.0 - result), dim=1)
+    elif kind == COUNT:
+        words = tuple(str(n) for n in range(MAX_COUNT + 1))
+    else:
+        words = ATTRIBUTE_VALUES[kind]
+    columns = torch.tensor([ANSWERS.index(word) for word in words], device=result.device)
+    return result.new_zeros(result.shape[0], len(ANSWERS)).index_add(1, columns, result)
+
+
+def _pick(probs: Tensor, value: Tensor) -> Tensor:
+    """(B, K, V) at the values (B,) or (1,): (B, K)."""
+    chosen = functional.one_hot(value, probs.shape[2]).to(probs.dtype)  # (B or 1, V)
+    return (probs * chosen[:, None]).sum(dim=2)
+
+
+def _scene(table: ObjectTable, _: list[Tensor], __: Tensor) -> Tensor:
+    return torch.ones_like(table.presence)
+
+
+def _unique(table: ObjectTable, arguments: list[Tensor], _: Tensor) -> Tensor:
+    """Which row it is, if exactly one is in the set: proportional to the odds of each."""
+    chances = (arguments[0] * table.presence).clamp(EDGE, 1.0 - EDGE)
+    return torch.softmax(torch.logit(chances), dim=1)
+
+
+def _relate(table: ObjectTable, arguments: list[Tensor], value: Tensor) -> Tensor:
+    directions = functional.one_hot(value, table.related.shape[1]).to(table.presence.dtype)  # (B or 1, 4)
+    matrix = (table.related * directions[:, :, None, None]).sum(dim=1)  # (B, i, j)
+    return torch.einsum("bi,bij->bj", arguments[0], matrix)
+
+
+def _union(_: ObjectTable, arguments: list[Tensor], __: Tensor) -> Tensor:
+    return 1.0 - (1.0 - arguments[0]) * (1.0 - arguments[1])
+
+
+def _intersect(_: ObjectTable, arguments: list[Tensor], __: Tensor) -> Tensor:
+    return arguments[0] * arguments[1]
+
+
+def _count(table: ObjectTable, arguments: list[Tensor], _: Tensor) -> Tensor:
+    return count_distribution(arguments[0] * table.presence)
+
+
+def _exist(table: ObjectTable, arguments: list[Tensor], _: Tensor) -> Tensor:
+    return 1.0 - (1.0 - arguments[0] * table.presence).prod(dim=1)
+
+
+def _equal(_: ObjectTable, arguments: list[Tensor], __: Tensor) -> Tensor:
+    return (arguments[0] * arguments[1]).sum(dim=1)
+
+
+def _less_than(_: ObjectTable, arguments: list[Tensor], __: Tensor) -> Tensor:
+    fewer, more = arguments
+    above = more.flip(1).cumsum(dim=1).flip(1) - more  # (B, 11): the chance that `more` exceeds n
+    return (fewer * above).sum(dim=1)
+
+
+def _greater_than(table: ObjectTable, arguments: list[Tensor], value: Tensor) -> Tensor:
+    return _less_than(table, arguments[::-1], value)
+
+
+def _filter(attribute: str) -> Operation:
+    return lambda table, arguments, value: arguments[0] * _pick(table.attribute(attribute), value)
+
+
+def _query(attribute: str) -> Operation:
+    return lambda table, arguments, _: torch.einsum("bk,bkv->bv", arguments[0], table.attribute(attribute))
+
+
+def _same(attribute: str) -> Operation:
+    def same(table: ObjectTable, arguments: list[Tensor], _: Tensor) -> Tensor:
+        probs = table.attribute(attribute)  # (B, K, V)
+        others = 1.0 - torch.eye(probs.shape[1], dtype=probs.dtype, device=probs.device)
+        alike = torch.einsum("biv,bjv->bij", probs, probs) * others
+        return torch.einsum("bi,bij->bj", arguments[0], alike)
+
+    return same
+
+
+def _operations() -> dict[str, Operation]:
+    fixed: dict[str, Operation] = {
+        "scene": _scene,
+        "unique": _unique,
+        "relate": _relate,
+        "union": _union,
+        "intersect": _intersect,
+        "count": _count,
+        "exist": _exist,
+        "equal_integer": _equal,
+        "less_than": _less_than,
+        "greater_than": _greater_than,
+    }
+    for attribute in ATTRIBUTE_VALUES:
+        fixed |= {f"filter_{attribute}": _filter(attribute), f"query_{attribute}": _query(attribute)}
+        fixed |= {f"same_{attribute}": _same(attribute), f"equal_{attribute}": _equal}
+    return fixed
+
+
+OPERATIONS: dict[str, Operation] = _operations()

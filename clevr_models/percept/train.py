@@ -1,0 +1,189 @@
+"""Train the shipped model: pictures, objects, calibration (`trex train clevr`)."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Protocol, cast
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from trex.artifacts.checkpoint import load_checkpoint, save_checkpoint
+from trex.artifacts.weights import compact, expand, load_into, read_card, read_safetensors, write_safetensors
+from trex.clevr_models.percept.augment import disturb, mirror
+from trex.clevr_models.percept.calibrate import calibrate
+from trex.clevr_models.percept.loss import Labels, Loss, grid_loss
+from trex.clevr_models.percept.model import Percept, channels_last
+from trex.clevr_models.percept.training_data import Scenes, kept_out, load_scenes, to_pixels
+from trex.foundation.errors import InputError
+
+LEARNING_RATE = (
+    3e-3  # at its highest: rises over the first 5 % of the steps, then falls to zero along a cosine
+)
+WARMUP = 0.05
+WEIGHT_DECAY = 1e-3
+CHECKPOINT_S = 120.0
+EVERY = 20  # steps between two words on the losses
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What decides the weights, the data aside. A checkpoint of other settings is refused."""
+
+    seed: int
+    epochs: int
+    batch_size: int
+    limit: int | None
+    scenes: int
+    start: str  # sha256 of the weights that training began with, or ""
+
+
+class Tell(Protocol):
+    """Whoever watches a training."""
+
+    def __call__(self, done: int, total: int, /, *facts: str) -> None:
+        """So many steps of all are done."""
+        ...
+
+
+def train(
+    dataset: Path,
+    out: Path,
+    *,
+    seed: int,
+    epochs: int,
+    device: str = "auto",
+    batch_size: int = 32,
+    limit: int | None = None,
+    start: Path | None = None,
+    tell: Tell = lambda done, total, *facts: None,
+) -> Path:
+    """Train on the first `limit` scenes of split "train" and give the weights' path, OUT/percept.safetensors.
+
+    Killed at any moment, it goes on from its last checkpoint in OUT. `start` names weights to begin with.
+    Every 25th scene is kept out, to calibrate. InputError on bad data, RunError on another run's folder.
+    """
+    _check_numbers(
+        {"seed": (seed, 0), "epochs": (epochs, 1), "batch-size": (batch_size, 1), "limit": (limit or 1, 1)}
+    )
+    target = _device(device)
+    scenes = load_scenes(dataset, "train", limit)
+    fresh = str(read_card(start)["sha256"]) if start else ""
+    settings = Settings(seed, epochs, batch_size, limit, len(scenes.numbers), fresh)
+    torch.manual_seed(seed)
+    percept = Percept()
+    if start:
+        load_into(percept, expand(read_safetensors(start)), start)
+    channels_last(percept.to(target))
+    held = kept_out(len(scenes.numbers))
+    _fit(percept, (scenes, np.flatnonzero(~held)), settings, out, tell)
+    percept.eval()
+    calibrate(percept, scenes.take(np.flatnonzero(held)))
+    weights = out / "percept.safetensors"
+    write_safetensors(weights, compact(percept), {"model": "percept", "training": _history(start, settings)})
+    return weights
+
+
+def _check_numbers(given: Mapping[str, tuple[int, int]]) -> None:
+    """InputError for an option (its value, the least that is allowed) that nothing can be trained with."""
+    for name, (value, least) in given.items():
+        if not least <= value < 1 << 31:
+            raise InputError(f"--{name} {value} is not possible; give {least} or more, below 2^31")
+
+
+def _history(start: Path | None, settings: Settings) -> list[object]:
+    """How the weights came about: every training in order, each with its command."""
+    before = cast(list[object], read_card(start).get("training", [])) if start else []
+    words = {"seed": settings.seed, "epochs": settings.epochs, "batch-size": settings.batch_size}
+    options = [f"--{name} {value}" for name, value in words.items()]
+    if settings.limit is not None:
+        options.append(f"--limit {settings.limit}")
+    if settings.start:
+        options.append("--start WEIGHTS_BEFORE")
+    command = " ".join(("trex train clevr --dataset DATASET --out OUT", *options))
+    return [*before, {"command": command, **asdict(settings)}]
+
+
+def _device(name: str) -> torch.device:
+    if name == "auto":
+        return torch.device("cuda" if torch.cuda.is_available() else "cpu")
+    if name == "cuda" and not torch.cuda.is_available():
+        raise InputError("device 'cuda' is not there; use --device cpu or auto")
+    if name not in ("cpu", "cuda"):
+        raise InputError(f"device {name!r} is not known (auto, cpu, cuda)")
+    return torch.device(name)
+
+
+def _fit(
+    percept: Percept, data: tuple[Scenes, NDArray[np.int64]], settings: Settings, out: Path, tell: Tell
+) -> None:
+    scenes, rows = data
+    percept.train()
+    weights = list(percept.network.parameters())
+    optimizer = torch.optim.AdamW(weights, lr=LEARNING_RATE, weight_decay=WEIGHT_DECAY)
+    batch_size = min(settings.batch_size, len(rows))
+    steps_an_epoch = max(len(rows) // max(batch_size, 1), 1)
+    total = steps_an_epoch * settings.epochs
+    checkpoint, parts = out / "checkpoint.safetensors", ({"model": percept}, {"optimizer": optimizer})
+    first = load_checkpoint(checkpoint, *parts, asdict(settings))
+    losses = _Losses(first, total, tell)
+    saved = time.monotonic()
+    for step in range(first, total):
+        epoch, place = divmod(step, steps_an_epoch)
+        order = np.random.default_rng((settings.seed, epoch)).permutation(rows)
+        rng = np.random.default_rng((settings.seed, epoch, place))
+        batch = mirror(scenes.take(order[place * batch_size : (place + 1) * batch_size]), rng)
+        for group in optimizer.param_groups:
+            group["lr"] = LEARNING_RATE * _schedule(step / total)
+        losses.add(step, _step(percept, optimizer, batch, rng))
+        if time.monotonic() - saved > CHECKPOINT_S or step == total - 1:
+            save_checkpoint(checkpoint, *parts, step + 1, asdict(settings))
+            saved = time.monotonic()
+
+
+def _schedule(done: float) -> float:
+    if done < WARMUP:
+        return 0.02 + 0.98 * done / WARMUP
+    return 0.5 * (1.0 + math.cos(math.pi * (done - WARMUP) / (1.0 - WARMUP)))
+
+
+def _step(
+    percept: Percept, optimizer: torch.optim.Optimizer, batch: Scenes, rng: np.random.Generator
+) -> Loss:
+    device = next(percept.parameters()).device
+    generator = torch.Generator().manual_seed(int(rng.integers(2**62)))
+    pixels = disturb(to_pixels(batch.pictures), generator).to(device)
+    arrays = (batch.numbers, batch.cells, batch.attributes, batch.positions)
+    labels = Labels(*(torch.from_numpy(array).to(device) for array in arrays))
+    with torch.autocast(device.type, dtype=torch.bfloat16):
+        features = percept.network.features(pixels)
+    loss = grid_loss(percept.network.evidence(features), labels)
+    optimizer.zero_grad(set_to_none=True)
+    loss.total.backward()  # type: ignore[no-untyped-call]
+    torch.nn.utils.clip_grad_norm_(percept.network.parameters(), 5.0)
+    optimizer.step()
+    return Loss(*(part.detach() for part in loss))
+
+
+class _Losses:
+    """The mean losses since they were last told, every EVERY steps: a loss that is read stops the device."""
+
+    def __init__(self, first: int, total: int, tell: Tell) -> None:
+        self._tell, self._total = tell, total
+        self._losses: list[Loss] = []
+        tell(first, total)
+
+    def add(self, step: int, loss: Loss) -> None:
+        """The losses of one more step."""
+        self._losses.append(loss)
+        if len(self._losses) < EVERY and step + 1 < self._total:
+            return
+        mean = [float(torch.stack(parts).mean()) for parts in zip(*self._losses, strict=True)]
+        self._losses = []
+        text = "loss {:.3f} (presence {:.3f}, attributes {:.3f}, position {:.4f})".format(*mean)
+        self._tell(step + 1, self._total, text)

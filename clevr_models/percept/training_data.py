@@ -1,0 +1,194 @@
+"""Pictures, objects and questions of a data set in CLEVR's folder layout, as arrays."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from pathlib import Path
+from typing import NamedTuple, cast
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from PIL import Image
+from torch import Tensor
+
+from trex.clevr_models.interface.program_kinds import ATTRIBUTE_VALUES, Program
+from trex.clevr_models.interface.question import ProgramStep
+from trex.clevr_models.percept.network import GRID, INPUT_SIZE, STRIDE
+from trex.foundation.errors import InputError
+from trex.foundation.files import MIB, open_regular, read_bytes, read_text
+from trex.foundation.images import read_png
+from trex.foundation.json_fields import field, listed, mapping, whole
+from trex.foundation.parse import parse_json
+
+MOST_OBJECTS = 10
+LARGEST = 2048 * MIB  # the questions of CLEVR v1.0 train have 1.3 GB
+SCENE_WIDTH = 480  # pixels that pixel_coords refer to
+RIGHT = (0.6563112735748291, 0.7544902563095093)  # CLEVR's fixed directions on the ground (its scene files)
+BEHIND = (-0.7544902563095093, 0.6563112735748291)
+Record = dict[str, object]
+
+
+class Scenes(NamedTuple):
+    """N scenes: pictures (N, 160, 240, 3) uint8, and what is in them, padded to 10 objects."""
+
+    indices: NDArray[np.int64]  # (N,) CLEVR's image_index
+    pictures: NDArray[np.uint8]  # (N, 160, 240, 3)
+    numbers: NDArray[np.int64]  # (N,) objects in each
+    cells: NDArray[np.int64]  # (N, 10, 2) row, column of each object's center in the network's grid
+    attributes: NDArray[np.int64]  # (N, 10, 4) shape, size, color, material
+    positions: NDArray[np.float32]  # (N, 10, 2) along right and behind
+
+    def take(self, rows: NDArray[np.int64]) -> Scenes:
+        """The scenes `rows`."""
+        indices, pictures, numbers, cells, attributes, positions = self
+        return Scenes(
+            indices[rows], pictures[rows], numbers[rows], cells[rows], attributes[rows], positions[rows]
+        )
+
+
+class Asked(NamedTuple):
+    """A question about one picture, with its true answer."""
+
+    image_index: int
+    program: Program
+    answer: str
+
+
+def load_scenes(dataset: Path, split: str, limit: int | None = None) -> Scenes:
+    """The first `limit` scenes of a split with their pictures, in index order; more may still be rendered."""
+    records = _scene_records(dataset, split)[:limit]
+    if not records:
+        raise InputError(f"{dataset} has no scenes of split {split!r}; render some: trex dataset render")
+    folder = dataset / "images" / split
+    with _explained(f"{dataset}: a scene of split {split!r}"):
+        indices = [whole(record["image_index"], "image_index") for record in records]
+        labels = _labels(records)
+    with ThreadPoolExecutor(2) as pool:
+        paths = [folder / f"CLEVR_{split}_{index:06d}.png" for index in indices]
+        pictures = np.empty((len(paths), *INPUT_SIZE, 3), np.uint8)
+        for row, picture in enumerate(pool.map(_read_picture, paths)):
+            pictures[row] = picture
+    return Scenes(np.array(indices), pictures, *labels)
+
+
+def _scene_records(dataset: Path, split: str) -> list[Record]:
+    whole, growing = dataset / "scenes" / f"CLEVR_{split}_scenes.json", dataset / "scenes" / f"{split}.jsonl"
+    if whole.exists():
+        return _records(whole, "scenes")
+    if not growing.exists():
+        raise InputError(f"neither {whole} nor {growing} is there; give the folder of a CLEVR data set")
+    lines = read_bytes(growing).split(b"\n")[:-1]  # what follows the last newline is still being written
+    where = f"{growing}, line"
+    return [
+        cast(Record, mapping(parse_json(line, f"{where} {n}"), f"{where} {n}"))
+        for n, line in enumerate(lines, start=1)
+        if line
+    ]
+
+
+def _records(path: Path, key: str) -> list[Record]:
+    data = mapping(parse_json(read_text(path, limit=LARGEST), str(path)), str(path))
+    items = listed(field(data, key, str(path)), f"{path}, {key}")
+    return [cast(Record, mapping(item, f"{path}, {key} {n}")) for n, item in enumerate(items)]
+
+
+def _read_picture(path: Path) -> NDArray[np.uint8]:
+    rgb = Image.fromarray(read_png(path))
+    height, width = INPUT_SIZE
+    if rgb.size != (width, height):
+        rgb = rgb.resize((width, height), Image.Resampling.BILINEAR)
+    return np.asarray(rgb)
+
+
+def _labels(
+    records: list[Record],
+) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64], NDArray[np.float32]]:
+    count = np.zeros(len(records), np.int64)
+    cells = np.full((len(records), MOST_OBJECTS, 2), -1000, np.int64)
+    attributes = np.zeros((len(records), MOST_OBJECTS, len(ATTRIBUTE_VALUES)), np.int64)
+    positions = np.zeros((len(records), MOST_OBJECTS, 2), np.float32)
+    for row, record in enumerate(records):
+        objects = cast(list[Record], record["objects"])
+        count[row] = len(objects)
+        for slot, item in enumerate(objects[:MOST_OBJECTS]):
+            cells[row, slot] = _cell(item)
+            attributes[row, slot] = [v.index(cast(str, item[a])) for a, v in ATTRIBUTE_VALUES.items()]
+            place = np.array(cast(list[float], item["3d_coords"])[:2])
+            positions[row, slot] = (place @ RIGHT, place @ BEHIND)
+    return count, cells, attributes, positions
+
+
+def _cell(item: Record) -> tuple[int, int]:
+    across, down = cast(list[float], item["pixel_coords"])[:2]
+    pixels_a_cell = SCENE_WIDTH / INPUT_SIZE[1] * STRIDE
+    row, column = int(down / pixels_a_cell), int(across / pixels_a_cell)
+    return min(max(row, 0), GRID[0] - 1), min(max(column, 0), GRID[1] - 1)
+
+
+def to_pixels(pictures: NDArray[np.uint8]) -> Tensor:
+    """(B, 160, 240, 3) uint8 as (B, 3, 160, 240) float32 in [0, 1], channels last in memory."""
+    return torch.from_numpy(pictures).permute(0, 3, 1, 2).float() / 255.0
+
+
+def load_questions(dataset: Path, split: str) -> tuple[Asked, ...]:
+    """All questions of a split."""
+    path = dataset / "questions" / f"CLEVR_{split}_questions.json"
+    if not path.exists():
+        raise InputError(f"{path} is not there; write the questions first: trex dataset render")
+    with _explained(f"{path}: a question"):
+        return tuple(_asked(q) for q in _records(path, "questions"))
+
+
+@contextmanager
+def _explained(where: str) -> Iterator[None]:
+    """What a record of another form raises, in our words."""
+    try:
+        yield
+    except (KeyError, TypeError, ValueError, LookupError, AttributeError, OverflowError) as error:
+        raise InputError(
+            f"{where} is not as CLEVR's are ({type(error).__name__}: {error}); render it again"
+        ) from error
+
+
+def _asked(record: Record) -> Asked:
+    steps = cast(list[Record], record["program"])
+    program = tuple(
+        ProgramStep(
+            cast(str, step["function"] if "function" in step else step["type"]),
+            tuple(cast(list[int], step["inputs"])),
+            tuple(cast(list[str], step.get("value_inputs", step.get("side_inputs", [])))),
+        )
+        for step in steps
+    )
+    return Asked(cast(int, record["image_index"]), program, str(record["answer"]))
+
+
+def kept_out(count: int) -> NDArray[np.bool_]:
+    """(N,) which training scenes are kept for calibration: every 25th."""
+    return np.equal(np.arange(count) % 25, 24)
+
+
+def data_hash(dataset: Path) -> str:
+    """sha256 over the names and contents of all scenes, questions and pictures, in order of name."""
+    digest = hashlib.sha256()
+    for path in _files(dataset):
+        digest.update(path.relative_to(dataset).as_posix().encode() + b"\0")
+        digest.update(_digest(path))
+    return digest.hexdigest()
+
+
+def _digest(path: Path) -> bytes:
+    digest = hashlib.sha256()
+    with open_regular(path) as stream:
+        while chunk := stream.read(MIB):
+            digest.update(chunk)
+    return digest.digest()
+
+
+def _files(dataset: Path) -> Iterator[Path]:
+    for folder, pattern in (("images", "*/*.png"), ("questions", "*.json"), ("scenes", "*_scenes.json")):
+        yield from sorted((dataset / folder).glob(pattern))

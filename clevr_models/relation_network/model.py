@@ -1,0 +1,83 @@
+"""The released Relation Networks as CLEVR models: weights, vocabulary and answers put together."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import cast
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor, nn
+
+from trex.artifacts.weights import load_into, read_safetensors
+from trex.clevr_models.interface.answers import ANSWERS
+from trex.clevr_models.interface.bound import BoundModule
+from trex.clevr_models.interface.inputs import check_pictures
+from trex.clevr_models.interface.question import Question
+from trex.clevr_models.relation_network.network import SIDE_PX, RelationNetwork
+from trex.clevr_models.relation_network.vocabulary import RelationVocabulary, relation_vocabulary
+
+
+class RelationModel:
+    """A Relation Network that reads the question's text; its 28 answers come in the order of ANSWERS."""
+
+    input_size = (SIDE_PX, SIDE_PX)
+
+    def __init__(self, name: str, network: RelationNetwork, vocabulary: RelationVocabulary) -> None:
+        self.name = name
+        self.network = network.eval().requires_grad_(False)
+        self.vocabulary = vocabulary
+        self.order = torch.tensor([vocabulary.answers.index(answer) for answer in ANSWERS])
+
+    def bind(self, question: Question) -> BoundModule:
+        """The network with its question; InputError names a word that it never saw."""
+        tokens = self.vocabulary.encode(question.text)
+        with torch.no_grad():  # inference tensors would bar gradients with respect to the picture
+            added = self.network.questions([tokens])[0]
+        return BoundModule(AskedNetwork(self.network, added, self.order), ANSWERS)
+
+    def log_probs(self, images: NDArray[np.float32], texts: Sequence[str]) -> NDArray[np.float64]:
+        """Pictures (B, H, W, 3) in [0, 1] and Q questions -> (B, Q, 28), natural log, answers in the order of ANSWERS.
+
+        The picture half is computed once a picture, the question half once a question.
+        """
+        check_pictures(images)
+        with torch.inference_mode():
+            questions = self.network.questions([self.vocabulary.encode(text) for text in texts])
+            rows = [self._picture_rows(image, questions) for image in images]
+        return cast(NDArray[np.float64], np.stack(rows))
+
+    def _picture_rows(self, image: NDArray[np.float32], questions: Tensor) -> NDArray[np.float64]:
+        pixels = torch.from_numpy(np.ascontiguousarray(image.transpose(2, 0, 1))[None])
+        picture = self.network.pictures(pixels)
+        logits = torch.cat([self.network.combine(picture, question) for question in questions])
+        rows: NDArray[np.float64] = logits[:, self.order].double().log_softmax(dim=-1).numpy()
+        return rows
+
+
+class AskedNetwork(nn.Module):
+    """(B, 3, H, W) in [0, 1] -> logits (B, 28) in the order of ANSWERS, for one question; about 8 MB a picture."""
+
+    question_tensors = ("added",)  # the others are the same whatever is asked
+    added: Tensor
+    order: Tensor
+
+    def __init__(self, network: RelationNetwork, added: Tensor, order: Tensor) -> None:
+        super().__init__()
+        self.network = network
+        self.register_buffer("added", added)
+        self.register_buffer("order", order)
+
+    def forward(self, images: Tensor) -> Tensor:
+        """Logits, differentiable with respect to the pictures."""
+        logits = self.network.combine(self.network.pictures(images), self.added)
+        return logits[:, self.order]
+
+
+def load_relation_model(path: Path, variant: str) -> RelationModel:
+    """The model in a safetensors file written by `fetch_relation_network`; InputError where the file is not good."""
+    network = RelationNetwork(variant)
+    load_into(network, read_safetensors(path), path)
+    return RelationModel(f"relation-network:{variant}", network, relation_vocabulary())

@@ -1,0 +1,92 @@
+"""What changes of a latent do to a classifier's answer: their effects, the part to blame, and the mean over repeats."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.stats import t as student
+
+from trex.foundation.errors import InputError
+from trex.inference.types import Floats
+
+NOTICEABLE = 0.01  # of confidence: a smaller effect is none, and two that differ by less are alike
+LOWEST_LOG = -745.0  # about the log of the smallest double: stands for log 0
+
+
+@dataclass(frozen=True)
+class Culprit:
+    """The part whose removal lowers the confidence most: `index` is None where no part does, or where several tie."""
+
+    index: int | None
+    effect: float  # the lowest effect, that of the culprit where there is one
+    tied: tuple[int, ...] = ()  # the parts that share the lowest effect
+
+    def sentence(self) -> str:
+        """For a report."""
+        if self.index is not None:
+            return (
+                f"Object {self.index} is to blame: without it the confidence changes by {self.effect:+.3f}."
+            )
+        if self.tied:
+            names = ", ".join(map(str, self.tied))
+            return (
+                f"Objects {names} are equally to blame: without any one of them the confidence changes by about "
+                f"{self.effect:+.3f}."
+            )
+        return f"No object matters: no removal lowers the confidence by {NOTICEABLE:g} or more."
+
+
+def find_culprit(effects: Sequence[float]) -> Culprit:
+    """Who is to blame, from the effect of leaving out each part in turn.
+
+    Effects that are less than NOTICEABLE above the lowest one tie with it.
+    """
+    lowest = min(effects, default=0.0)
+    if lowest > -NOTICEABLE:
+        return Culprit(None, lowest)
+    alike = tuple(i for i, effect in enumerate(effects) if effect - lowest < NOTICEABLE)
+    return Culprit(alike[0], lowest) if len(alike) == 1 else Culprit(None, lowest, alike)
+
+
+def margin(log_probs: Floats, top: int) -> float:
+    """Log odds of label `top` over the best other label, (K,) -> number; below 0 the answer is another one."""
+    others = np.delete(log_probs, top)
+    if not others.size:
+        raise InputError("a classifier with one answer cannot change it")
+    return max(float(log_probs[top]), LOWEST_LOG) - max(float(others.max()), LOWEST_LOG)
+
+
+@dataclass(frozen=True)
+class MeanEffect:
+    """A mean over n repeats with Student's 95 % interval, which is None for a single repeat."""
+
+    mean: float
+    low: float | None
+    high: float | None
+    n: int
+
+    @property
+    def is_negative(self) -> bool:
+        """Whether the whole interval is below 0."""
+        return self.high is not None and self.high < 0.0
+
+
+def paired_effect(
+    before: Sequence[float], after: Sequence[float], reach: float = math.inf, level: float = 0.95
+) -> MeanEffect:
+    """The mean of after - before over pairs that share everything else, with Student's t interval (Gosset 1908).
+
+    Exact for normal differences; an approximation for differences that cannot leave [-reach, reach], to which the
+    interval is then cut.
+    """
+    if len(before) != len(after) or not before:
+        raise InputError(f"{len(before)} and {len(after)} repeats do not make pairs")
+    changes = np.asarray(after, dtype=np.float64) - np.asarray(before, dtype=np.float64)
+    mean, n = float(changes.mean()), len(changes)
+    if n == 1:
+        return MeanEffect(mean, None, None, 1)
+    half = float(student.ppf(0.5 + level / 2.0, n - 1)) * float(changes.std(ddof=1)) / math.sqrt(n)
+    return MeanEffect(mean, max(mean - half, -reach), min(mean + half, reach), n)

@@ -1,0 +1,104 @@
+"""Several chains, one round at a time: stopped after any round they resume to the same draws, bit for bit."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Generic, NamedTuple
+
+import numpy as np
+
+from trex.foundation.errors import InputError, RunError
+from trex.inference.metropolis import Metropolis
+from trex.inference.rng import CHAIN_STREAM, START_STREAM, RngState, load_rng, save_rng, stream
+from trex.inference.statistics.importance import effective_size
+from trex.inference.types import Draw, Floats, Info, State, Z
+
+TEMPERING_STEPS = 30  # halvings of the bracket
+
+
+@dataclass(frozen=True)
+class Checkpoint(Generic[Z]):
+    """All that the next round needs: each chain's state and random state, and the index of its next draw."""
+
+    states: tuple[State[Z], ...]
+    rng_states: tuple[RngState, ...]
+    next_index: int = 0
+
+    def __post_init__(self) -> None:
+        if not self.states or len(self.states) != len(self.rng_states):
+            raise RunError(
+                f"{len(self.states)} states and {len(self.rng_states)} random states make no checkpoint"
+            )
+
+
+class Round(NamedTuple, Generic[Z]):
+    """One step of every chain, and where to go on from."""
+
+    draws: tuple[Draw[Z], ...]
+    infos: tuple[Info[Z], ...]
+    checkpoint: Checkpoint[Z]
+
+    @property
+    def renders(self) -> int:
+        """How many pictures this round cost."""
+        return sum(info.was_rendered for info in self.infos)
+
+
+def start(seed: int, states: Sequence[State[Z]]) -> Checkpoint[Z]:
+    """Chains at these states; chain c draws from stream (seed, chain, c), so more chains leave the first ones alone."""
+    return Checkpoint(
+        tuple(states), tuple(save_rng(stream(seed, CHAIN_STREAM, c)) for c in range(len(states)))
+    )
+
+
+def rounds(
+    kernel: Metropolis[Z], checkpoint: Checkpoint[Z], n_rounds: int, n_warmup: int = 0
+) -> Iterator[Round[Z]]:
+    """Rounds up to index n_rounds - 1, from the checkpoint on; the first n_warmup are marked as warmup."""
+    states = checkpoint.states
+    rngs = [load_rng(state) for state in checkpoint.rng_states]
+    for index in range(checkpoint.next_index, n_rounds):
+        steps = kernel.step_many(rngs, states)
+        states = tuple(state for state, _ in steps)
+        draws = tuple(
+            Draw(chain, index, state.z, state.evaluation, info.is_accepted, index < n_warmup)
+            for chain, (state, info) in enumerate(steps)
+        )
+        after = Checkpoint(states, tuple(save_rng(rng) for rng in rngs), index + 1)
+        yield Round(draws, tuple(info for _, info in steps), after)
+
+
+def resume(states: Sequence[State[Z]], rng_states: Sequence[RngState], next_index: int) -> Checkpoint[Z]:
+    """The checkpoint of a run that was stopped; its states may be rebuilt from the last draw of each chain."""
+    return Checkpoint(tuple(states), tuple(rng_states), next_index)
+
+
+def starts(seed: int, draws: Sequence[Draw[Z]], n_chains: int) -> tuple[State[Z], ...]:
+    """Distinct prior draws to start from, near the level set, yet dispersed; nothing is rendered anew.
+
+    Drawn without replacement by their weights, which are tempered until at least 2 * n_chains draws matter: with the
+    plain weights of a rare target all chains would start beside one draw, and R-hat could not tell a stuck sampler.
+    """
+    if len(draws) < n_chains:
+        raise InputError(f"{n_chains} chains need as many prior draws, not {len(draws)}; raise prior_draws")
+    log_weights = np.array([draw.evaluation.log_weight for draw in draws])
+    power = tempering_power(log_weights, min(2.0 * n_chains, 0.9 * len(draws)))
+    gumbel = stream(seed, START_STREAM).gumbel(size=len(draws))
+    picked = np.argsort(-(power * log_weights + gumbel), kind="stable")[:n_chains]  # Gumbel top-k
+    return tuple(State(draws[i].z, draws[i].evaluation) for i in picked)
+
+
+def tempering_power(log_weights: Floats, ess: float) -> float:
+    """The largest power in [0, 1] for which the weights' effective size is at least `ess`."""
+    finite = np.where(
+        np.isneginf(log_weights), np.min(log_weights[~np.isneginf(log_weights)], initial=0.0), log_weights
+    )
+    if effective_size(finite) >= ess:
+        return 1.0
+    low, high = 0.0, 1.0
+    for _ in range(TEMPERING_STEPS):
+        middle = math.sqrt(low * high) if low > 0.0 else high / 8.0
+        low, high = (middle, high) if effective_size(middle * finite) >= ess else (low, middle)
+    return low

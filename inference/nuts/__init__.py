@@ -1,0 +1,1 @@
+"""Pyro's NUTS for latents that are float arrays: several chains, resumable after any round."""

@@ -1,0 +1,121 @@
+"""What one chain does: along the log-space path into the level set, Pyro's warmup there, then draws.
+
+Where softmax saturates, a target on probabilities is flat: its gradient is 0, and a chain that starts there drifts in
+the prior. On the path the target is asked of softmax(logits / T) instead, which has a gradient wherever the logits have
+one; T falls from a value at which the start is not saturated to 1, the paper's target. That anneals the start and does
+nothing else: path and warmup are both marked as warmup, warmup runs at T = 1, and the draws come from a kernel of their
+own that adapts nothing and has never seen another T.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+import numpy as np
+import torch
+
+from trex.inference.coroutines import Ask
+from trex.inference.nuts.checkpoint import ChainPoint
+from trex.inference.nuts.density import PAPER, Evaluated, Point
+from trex.inference.nuts.kernel import Evaluate, Kernel, Tree, adapting, tuned
+from trex.inference.nuts.options import NutsOptions
+from trex.inference.rng import load_rng, save_rng
+from trex.inference.types import Floats
+
+SPREAD = 4.0  # nats between the largest and the smallest log probability at the top of the path
+
+
+class ChainDraw(NamedTuple):
+    """One draw, and where the chain would go on from it."""
+
+    index: int  # type: ignore[assignment]  # shadows tuple.index, as in Draw
+    z: Floats
+    evaluated: Evaluated
+    tree: Tree
+    is_accepted: bool
+    after: ChainPoint
+
+
+def run_chain(
+    ask: Ask[Point | ChainDraw, Evaluated | None], at: ChainPoint, span: range, options: NutsOptions
+) -> None:
+    """The draws of these indices, each handed to `ask`, which also answers for the density."""
+
+    def evaluate(point: Point) -> Evaluated:
+        found = ask(point)
+        assert found is not None
+        return found
+
+    if at.tuning is None:
+        for draw in _warmup(at, options, evaluate):
+            if draw.index in span:
+                ask(draw)
+            if draw.index >= span.stop - 1:
+                return
+            at = draw.after
+    for draw in _draws(at, range(max(span.start, options.warmup), span.stop), options, evaluate):
+        ask(draw)
+
+
+def _warmup(at: ChainPoint, options: NutsOptions, evaluate: Evaluate) -> Iterator[ChainDraw]:
+    rng = load_rng(at.rng)
+    z = at.z
+    for draw in _path(at, rng, options, evaluate):
+        z = draw.z
+        yield draw
+    _seed_torch(rng)
+    kernel = adapting(z, evaluate, options.warmup - options.path, options)
+    for index in range(options.path, options.warmup):
+        draw = _step(kernel, rng, index, at)
+        is_last = index == options.warmup - 1
+        yield draw._replace(after=ChainPoint(draw.z, save_rng(rng), kernel.tuning)) if is_last else draw
+
+
+def _path(
+    at: ChainPoint, rng: np.random.Generator, options: NutsOptions, evaluate: Evaluate
+) -> Iterator[ChainDraw]:
+    if not options.path:
+        return
+    top = top_temperature(evaluate(Point(at.z)).evaluation.log_probs)
+    _seed_torch(rng)
+    kernel = adapting(at.z, evaluate, options.path, options, top)
+    for index in range(options.path):
+        kernel.heat(temperature(top, index, options.path))
+        yield _step(kernel, rng, index, at)
+
+
+def _draws(at: ChainPoint, span: range, options: NutsOptions, evaluate: Evaluate) -> Iterator[ChainDraw]:
+    assert at.tuning is not None
+    rng = load_rng(at.rng)
+    kernel = tuned(at.tuning, at.z, evaluate, options)
+    for index in span:
+        draw = _step(kernel, rng, index, at)
+        yield draw._replace(after=ChainPoint(draw.z, save_rng(rng), at.tuning))
+
+
+def top_temperature(log_probs: Floats) -> float:
+    """At which the log odds of these answers (K,) span `SPREAD`; 1 at least."""
+    finite = log_probs[np.isfinite(log_probs)]
+    return max(PAPER, float(np.ptp(finite)) / SPREAD)
+
+
+def temperature(top: float, index: int, n: int) -> float:
+    """Of step `index` of n: falls geometrically, and is exactly the paper's at the last."""
+    return float(top ** (1.0 - (index + 1) / n))
+
+
+def _step(kernel: Kernel, rng: np.random.Generator, index: int, after: ChainPoint) -> ChainDraw:
+    before = kernel.z
+    _seed_torch(rng)
+    tree = kernel.step()
+    z = kernel.z
+    return ChainDraw(index, z, kernel.current, tree, not np.array_equal(z, before), after)
+
+
+def _seed_torch(rng: np.random.Generator) -> None:
+    """Each draw has its own seed, so that the chain's small numpy state is all that a checkpoint has to keep.
+
+    torch uses 32 bits of a seed.
+    """
+    torch.default_generator.manual_seed(int(rng.integers(1 << 32)))

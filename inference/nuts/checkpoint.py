@@ -1,0 +1,96 @@
+"""Where chains of NUTS go on, as plain data: z, random state, and once warmup is over its step size and mass matrix.
+
+Inside warmup a checkpoint holds the start, not the adaptation's inner state: resumed there, warmup is run again, to the
+same draws bit for bit, and goes on. After warmup nothing is run again.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import NamedTuple, cast
+
+import numpy as np
+
+from trex.foundation.errors import RunError
+from trex.inference.rng import CHAIN_STREAM, RngState, load_rng, save_rng, stream
+from trex.inference.types import Floats, State
+
+
+class Tuning(NamedTuple):
+    """What warmup found: the leapfrog step size, and the diagonal of the inverse mass matrix."""
+
+    step_size: float
+    inverse_mass: tuple[float, ...]
+
+
+class ChainPoint(NamedTuple):
+    """All that a chain goes on from; without `tuning` z and rng are those of its start."""
+
+    z: Floats
+    rng: RngState
+    tuning: Tuning | None = None
+
+
+@dataclass(frozen=True)
+class NutsCheckpoint:
+    """Every chain's point, and the index of its next draw."""
+
+    points: tuple[ChainPoint, ...]
+    next_index: int = 0
+
+    def __post_init__(self) -> None:
+        if not self.points or len({point.z.shape for point in self.points}) != 1:
+            raise RunError(
+                f"{[point.z.shape for point in self.points]} are no starts of chains; one shape (d,) is due"
+            )
+        if self.next_index < 0:
+            raise RunError(f"next index {self.next_index} is negative; start the run anew")
+
+
+def start_nuts(seed: int, states: Sequence[State[Floats]]) -> NutsCheckpoint:
+    """Chains at these states; chain c draws from stream (seed, chain, c), so more chains leave the first ones alone."""
+    return NutsCheckpoint(
+        tuple(
+            ChainPoint(np.array(state.z, np.float64), save_rng(stream(seed, CHAIN_STREAM, c)))
+            for c, state in enumerate(states)
+        )
+    )
+
+
+def plain_checkpoint(checkpoint: NutsCheckpoint) -> dict[str, object]:
+    """Numbers, words, lists and dicts, from which JSON restores it exactly."""
+    return {"next_index": checkpoint.next_index, "chains": [_plain_point(p) for p in checkpoint.points]}
+
+
+def read_checkpoint(plain: object) -> NutsCheckpoint:
+    """The inverse; RunError for anything else."""
+    try:
+        found = cast("dict[str, list[dict[str, object]]]", plain)
+        points = tuple(_read_point(point) for point in found["chains"])
+        return NutsCheckpoint(points, int(cast(int, found["next_index"])))
+    except (TypeError, KeyError, ValueError, AttributeError) as error:
+        raise RunError(
+            f"not a checkpoint of NUTS ({error!r}): {str(plain)[:200]}; start the run anew"
+        ) from error
+
+
+def _plain_point(point: ChainPoint) -> dict[str, object]:
+    tuning = None if point.tuning is None else [point.tuning.step_size, *point.tuning.inverse_mass]
+    return {"z": point.z.tolist(), "rng": dict(point.rng), "tuning": tuning}
+
+
+def _read_point(plain: dict[str, object]) -> ChainPoint:
+    z = np.array(plain["z"], np.float64)
+    rng = save_rng(load_rng(cast(RngState, plain["rng"])))
+    if z.ndim != 1 or not np.isfinite(z).all():
+        raise ValueError(f"z is {plain['z']}")
+    if plain["tuning"] is None:
+        return ChainPoint(z, rng)
+    step_size, *inverse_mass = (float(value) for value in cast("list[float]", plain["tuning"]))
+    if len(inverse_mass) != z.size or not all(
+        v > 0.0 and math.isfinite(v) for v in (step_size, *inverse_mass)
+    ):
+        raise ValueError(f"tuning is {plain['tuning']}")
+    return ChainPoint(z, rng, Tuning(step_size, tuple(inverse_mass)))

@@ -1,0 +1,185 @@
+"""Pyro's NUTS (Hoffman and Gelman 2014, multinomial as in Betancourt 2017) at one point of one chain, with its figures.
+
+Pyro 1.9.2 keeps what happened in a trajectory to itself; the figures are read off the trees that it builds.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any, NamedTuple, cast
+
+import numpy as np
+import torch
+from pyro.infer.mcmc.nuts import NUTS
+from torch import Tensor
+
+from trex.inference.nuts.checkpoint import Tuning
+from trex.inference.nuts.density import PAPER, Evaluated, Point
+from trex.inference.nuts.options import NutsOptions
+from trex.inference.types import Floats
+
+SITE = "z"
+PATH_DEPTH = 6  # doublings at most on the path, where no trajectory has to be long
+Evaluate = Callable[[Point], Evaluated]
+
+
+class Tree(NamedTuple):
+    """What one trajectory was: mean acceptance, whether it diverged, doublings done, gradients asked, its energy."""
+
+    accept_prob: float
+    is_divergent: bool
+    depth: int
+    n_gradients: int
+    energy: float
+
+
+class Doubling(NamedTuple):
+    """One doubling of a trajectory: the sum of its points' acceptances, how many points, and why it ended there."""
+
+    sum_accept_probs: float
+    n_points: int
+    is_divergent: bool
+    is_turning: bool
+
+
+class WatchedNuts(NUTS):
+    """Pyro's, which notes the doublings of the last trajectory, and the energy that it started with."""
+
+    def __init__(self, **options: object) -> None:
+        super().__init__(**options)  # type: ignore[no-untyped-call]
+        self.doublings: list[Doubling] = []
+        self.energy = math.nan
+        self._is_inside = False
+
+    def _build_tree(self, *args: Any) -> Any:
+        if self._is_inside:  # Pyro builds a tree of its halves
+            return super()._build_tree(*args)  # type: ignore[no-untyped-call]
+        self._is_inside, self.energy = True, float(args[-1])
+        try:
+            tree = super()._build_tree(*args)  # type: ignore[no-untyped-call]
+        finally:
+            self._is_inside = False
+        self.doublings.append(
+            Doubling(
+                float(tree.sum_accept_probs), tree.num_proposals, bool(tree.diverging), bool(tree.turning)
+            )
+        )
+        return tree
+
+
+class Kernel:
+    """A chain's kernel: Pyro keeps point and adaptation, `evaluate` answers for the density.
+
+    `temperature` is that of the paper, but on the way to the level set (see `nuts_chain`).
+    """
+
+    def __init__(
+        self, nuts: WatchedNuts, z: Floats, evaluate: Evaluate, n_warmup: int = 0, temperature: float = PAPER
+    ) -> None:
+        self._nuts, self._evaluate = nuts, evaluate
+        self._temperature = temperature
+        self._known: dict[bytes, Evaluated] = {}
+        self._n_gradients = 0
+        nuts.potential_fn = self._potential
+        nuts.initial_params = {SITE: torch.from_numpy(z.astype(np.float64))}  # a copy
+        nuts.setup(n_warmup)  # type: ignore[no-untyped-call]
+        self._params: dict[str, Tensor] = nuts.initial_params
+
+    @property
+    def z(self) -> Floats:
+        """(d,), a copy."""
+        return _array(self._params[SITE]).copy()
+
+    @property
+    def current(self) -> Evaluated:
+        """What the density gave at z."""
+        return self._known[_array(self._params[SITE]).tobytes()]
+
+    @property
+    def tuning(self) -> Tuning:
+        """What it steps with now."""
+        (inverse_mass,) = self._nuts.inverse_mass_matrix.values()
+        return Tuning(float(self._nuts.step_size), tuple(inverse_mass.tolist()))
+
+    def heat(self, temperature: float) -> None:
+        """Goes on at this temperature; the point is weighed anew."""
+        self._temperature = temperature
+        self._nuts.clear_cache()  # type: ignore[no-untyped-call]
+
+    def step(self) -> Tree:
+        """One draw."""
+        self._n_gradients, self._nuts.doublings = 0, []
+        self._params = self._nuts.sample(self._params)  # type: ignore[no-untyped-call]
+        kept = _array(self._params[SITE]).tobytes()
+        self._known = {kept: self._known[kept]}
+        return _summary(self._nuts, self._n_gradients)
+
+    def _potential(self, params: dict[str, Tensor]) -> Tensor:
+        z = _array(params[SITE])
+        found = self._evaluate(Point(z.copy(), self._temperature))
+        self._known[z.tobytes()] = found
+        self._n_gradients += 1
+        return cast(Tensor, _Potential.apply(params[SITE], found))  # type: ignore[no-untyped-call]
+
+
+class _Potential(torch.autograd.Function):
+    """A potential energy whose value and gradient were found elsewhere."""
+
+    @staticmethod
+    def forward(ctx, z: Tensor, found: Evaluated) -> Tensor:  # type: ignore[no-untyped-def]
+        ctx.gradient = torch.from_numpy(-found.gradient)
+        return torch.tensor(-found.log_density, dtype=torch.float64)
+
+    @staticmethod
+    def backward(ctx, upstream: Tensor) -> tuple[Tensor, None]:  # type: ignore[no-untyped-def]
+        return upstream * ctx.gradient, None
+
+
+def tuned(tuning: Tuning, z: Floats, evaluate: Evaluate, options: NutsOptions) -> Kernel:
+    """A kernel that adapts nothing: the draws after warmup come from it alone, unbroken or resumed."""
+    nuts = WatchedNuts(
+        potential_fn=_unset,
+        step_size=tuning.step_size,
+        adapt_step_size=False,
+        adapt_mass_matrix=False,
+        max_tree_depth=options.max_depth,
+    )
+    kernel = Kernel(nuts, z, evaluate)
+    nuts.mass_matrix_adapter.inverse_mass_matrix = {
+        (SITE,): torch.tensor(tuning.inverse_mass, dtype=torch.float64)
+    }
+    return kernel
+
+
+def adapting(
+    z: Floats, evaluate: Evaluate, n_warmup: int, options: NutsOptions, temperature: float | None = None
+) -> Kernel:
+    """A kernel that tunes itself in n_warmup steps: step size and mass matrix; on the path (a temperature) no mass."""
+    is_path = temperature is not None
+    nuts = WatchedNuts(
+        potential_fn=_unset,
+        adapt_mass_matrix=not is_path,
+        target_accept_prob=options.accept,
+        max_tree_depth=min(PATH_DEPTH, options.max_depth) if is_path else options.max_depth,
+    )
+    return Kernel(nuts, z, evaluate, n_warmup, PAPER if temperature is None else temperature)
+
+
+def _unset(params: dict[str, Tensor]) -> Tensor:
+    raise AssertionError("the kernel sets its own potential")
+
+
+def _summary(nuts: WatchedNuts, n_gradients: int) -> Tree:
+    doublings = nuts.doublings
+    return Tree(
+        accept_prob=sum(d.sum_accept_probs for d in doublings) / sum(d.n_points for d in doublings),
+        is_divergent=any(d.is_divergent for d in doublings),
+        depth=sum(not (d.is_divergent or d.is_turning) for d in doublings),
+        n_gradients=n_gradients,
+        energy=nuts.energy,
+    )
+
+
+def _array(tensor: Tensor) -> Floats:
+    return cast(Floats, tensor.detach().numpy())

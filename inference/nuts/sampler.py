@@ -1,0 +1,144 @@
+"""Pyro's NUTS for latents that are float arrays, several chains at once.
+
+Pyro steps one chain a process, one gradient at a time. Here every chain is Pyro's own kernel, unchanged, in a thread
+that runs only in its turn; the gradients that the chains wait for are taken in one batch. Chains are independent: each
+adapts alone, has its own random numbers, and draws the same, bit for bit, whatever other chains run beside it.
+
+How to call it, `decoder` and `classifier` from `mnist_models.load`:
+
+    density = Density(lambda z: classifier.differentiable_log_probs(decoder.pixels(z.float())), target)
+    checkpoint = start_nuts(seed, starts(seed, prior_draws, n_chains))       # of inference.sampler
+    for done in nuts_rounds(density, NutsOptions(warmup=300, path=60), checkpoint, n_rounds=800):
+        done.draws, done.trees, plain_checkpoint(done.checkpoint)            # keep the last to resume from it
+
+`n_rounds` counts warmup. A draw's evaluation is the density's own: of pictures before they are rounded to bytes, and
+without the picture. `done.renders` is what the round cost, in gradients (each one forward and one backward pass).
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import partial
+from typing import NamedTuple
+
+import pyro
+import torch
+
+from trex.inference.coroutines import Turns
+from trex.inference.nuts.chain import ChainDraw, run_chain
+from trex.inference.nuts.checkpoint import NutsCheckpoint, plain_checkpoint, read_checkpoint, start_nuts
+from trex.inference.nuts.density import Density, Evaluated, Point, standard_normal
+from trex.inference.nuts.kernel import Tree
+from trex.inference.nuts.options import NutsOptions
+from trex.inference.types import Draw, Floats
+
+__all__ = [
+    "Density",
+    "NutsCheckpoint",
+    "NutsOptions",
+    "NutsRound",
+    "Tree",
+    "nuts_rounds",
+    "plain_checkpoint",
+    "read_checkpoint",
+    "standard_normal",
+    "start_nuts",
+]
+AHEAD = 4  # draws that a chain of short trajectories may be ahead of the others, so that fewer lanes run half empty
+
+
+class NutsRound(NamedTuple):
+    """One draw of every chain, the trajectory that led to each, and where to go on from."""
+
+    draws: tuple[Draw[Floats], ...]
+    trees: tuple[Tree, ...]
+    checkpoint: NutsCheckpoint
+
+    @property
+    def renders(self) -> int:
+        """How many gradients this round cost."""
+        return sum(tree.n_gradients for tree in self.trees)
+
+
+def nuts_rounds(
+    density: Density, options: NutsOptions, checkpoint: NutsCheckpoint, n_rounds: int
+) -> Iterator[NutsRound]:
+    """Rounds up to index n_rounds - 1, from the checkpoint on; torch and Pyro are left as they were between rounds."""
+    span = range(checkpoint.next_index, n_rounds)
+    chains = [
+        _Chain(Turns(partial(run_chain, at=point, span=span, options=options))) for point in checkpoint.points
+    ]
+    try:
+        for index in span:
+            with undisturbed():
+                found = _next_draws(density, chains)
+            yield _round(found, index, options.warmup)
+    finally:
+        for chain in chains:
+            chain.close()
+
+
+def _round(found: list[ChainDraw], index: int, n_warmup: int) -> NutsRound:
+    draws = tuple(
+        Draw(chain, index, d.z, d.evaluated.evaluation, d.is_accepted, index < n_warmup)
+        for chain, d in enumerate(found)
+    )
+    after = NutsCheckpoint(tuple(d.after for d in found), index + 1)
+    return NutsRound(draws, tuple(d.tree for d in found), after)
+
+
+def _next_draws(density: Density, chains: list[_Chain]) -> list[ChainDraw]:
+    while not all(chain.draws for chain in chains):
+        for chain in chains:
+            chain.collect()
+        points = {c: chain.waiting for c, chain in enumerate(chains) if isinstance(chain.waiting, Point)}
+        for c, answer in density.evaluate(points).items():
+            chains[c].resume(answer)
+    return [chain.draws.popleft() for chain in chains]
+
+
+class _Chain:
+    """A chain in its thread, with torch's random state as it left it, and the draws that nobody has taken yet."""
+
+    def __init__(self, turns: Turns[Point | ChainDraw, Evaluated | None]) -> None:
+        self._turns = turns
+        self._torch_state: torch.Tensor | None = None
+        self.draws: deque[ChainDraw] = deque()
+        self.waiting: Point | ChainDraw | None = None
+
+    def collect(self) -> None:
+        """Takes the draw that it waits with, if any, and lets it go on unless it is far ahead."""
+        if self._torch_state is None:
+            self._run(self._turns.start)
+        while isinstance(self.waiting, ChainDraw) and len(self.draws) < AHEAD:
+            self.draws.append(self.waiting)
+            self.resume(None)
+
+    def resume(self, answer: Evaluated | None) -> None:
+        """Gives it its turn."""
+        self._run(partial(self._turns.resume, answer))
+
+    def close(self) -> None:
+        """Ends its thread."""
+        self._turns.close()
+
+    def _run(self, turn: Callable[[], Point | ChainDraw | None]) -> None:
+        if self._torch_state is not None:
+            torch.set_rng_state(self._torch_state)
+        self.waiting = turn()
+        self._torch_state = torch.get_rng_state()
+
+
+@contextmanager
+def undisturbed() -> Iterator[None]:
+    """Inside: gradients on, Pyro's checks off (it switches them for all threads at once). After: all as it was."""
+    torch_state = torch.get_rng_state()
+    checks = torch.distributions.Distribution._validate_args
+    try:
+        with torch.inference_mode(False), torch.enable_grad(), pyro.validation_enabled(False):
+            yield
+    finally:
+        torch.distributions.Distribution.set_default_validate_args(checks)
+        torch.set_rng_state(torch_state)

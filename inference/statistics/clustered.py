@@ -1,0 +1,44 @@
+"""The interval of a share whose examples come in clusters that resemble each other, such as the scenes of one chain."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from scipy.stats import beta, t
+
+from trex.foundation.errors import InputError
+from trex.inference.statistics.proportion import Interval
+
+
+def clustered_interval(hits: Sequence[float], sizes: Sequence[int], level: float = 0.95) -> Interval:
+    """The interval of sum(hits) / sum(sizes), where cluster c has hits[c] among its sizes[c] examples.
+
+    Clopper and Pearson's with the effective number of examples in place of their number (Korn and Graubard 1998,
+    Survey Methodology 24, 193-201): the variance between clusters says how much fewer they are. Where the share is 0
+    or 1 no variance can be seen, and a cluster counts as one example.
+    """
+    x, n = np.asarray(hits, dtype=float), np.asarray(sizes, dtype=float)
+    if x.shape != n.shape or np.any(n <= 0) or np.any(x < 0) or np.any(x > n):
+        raise InputError(f"hits {list(hits)} of {list(sizes)} are no counts of clusters")
+    if n.size == 0:
+        return Interval(0.0, 1.0)
+    share = float(x.sum() / n.sum())
+    tail = (1.0 - level) / 2.0
+    effective = _effective(x, n, share, tail)
+    found = share * effective
+    low = float(beta.ppf(tail, found, effective - found + 1)) if share > 0 else 0.0
+    high = float(beta.ppf(1.0 - tail, found + 1, effective - found)) if share < 1 else 1.0
+    return Interval(low, high)
+
+
+def _effective(x: np.ndarray, n: np.ndarray, share: float, tail: float) -> float:  # type: ignore[type-arg]
+    """How many independent examples the clusters are worth, the degrees of freedom of the variance included."""
+    clusters, total = n.size, float(n.sum())
+    if clusters == 1:
+        return 1.0
+    variance = clusters / (clusters - 1) * float(np.sum((x - share * n) ** 2)) / total**2
+    if share in (0.0, 1.0) or variance == 0.0:
+        return float(clusters)
+    narrowed = float(t.ppf(1 - tail, total - 1) / t.ppf(1 - tail, clusters - 1)) ** 2
+    return min(total, share * (1 - share) / variance * narrowed)

@@ -1,0 +1,60 @@
+"""Two classifiers on the same scenes: is one of them right, or in a level set, more often?"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from scipy.stats import binomtest
+
+from trex.foundation.errors import InputError
+from trex.inference.statistics.importance import NORMAL_95
+from trex.inference.statistics.proportion import Interval
+
+
+@dataclass(frozen=True)
+class Paired:
+    """Counts of n scenes on which something holds for both, for one alone, or for neither."""
+
+    both: int
+    only_first: int
+    only_second: int
+    neither: int
+
+    @property
+    def n(self) -> int:
+        """All scenes."""
+        return self.both + self.only_first + self.only_second + self.neither
+
+    @property
+    def p_value(self) -> float:
+        """The exact test of McNemar (1947): are the two discordant counts alike? 1 where there are none."""
+        discordant = self.only_first + self.only_second
+        return float(binomtest(self.only_first, discordant).pvalue) if discordant else 1.0
+
+    @property
+    def difference(self) -> float:
+        """The first's share less the second's."""
+        return (self.only_first - self.only_second) / self.n if self.n else 0.0
+
+    @property
+    def interval(self) -> Interval:
+        """95 % interval of the difference (Bonett and Price 2012, doi:10.3102/1076998611411915)."""
+        n = self.n + 2
+        first, second = (self.only_first + 1) / n, (self.only_second + 1) / n
+        half = NORMAL_95 * math.sqrt((first + second - (first - second) ** 2) / n)
+        return Interval(max(-1.0, first - second - half), min(1.0, first - second + half))
+
+
+def paired(first: Sequence[bool], second: Sequence[bool]) -> Paired:
+    """Counts of what holds for both, one or neither, scene by scene."""
+    if len(first) != len(second):
+        raise InputError(f"{len(first)} and {len(second)} outcomes are not of the same scenes")
+    pairs = list(zip(first, second, strict=True))
+    return Paired(
+        sum(a and b for a, b in pairs),
+        sum(a and not b for a, b in pairs),
+        sum(b and not a for a, b in pairs),
+        sum(not a and not b for a, b in pairs),
+    )

@@ -1,0 +1,90 @@
+"""A share that was counted, and what may be said of it: the one source of every tile, sentence and table of a rate."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from scipy.stats import beta
+
+from trex.foundation.errors import InputError
+from trex.foundation.percent import percent
+
+MAX_RELATIVE_ERROR = 0.5  # of a standard error to its value: above it there is no point value
+
+
+class Interval(NamedTuple):
+    """A 95 % interval unless said otherwise."""
+
+    low: float
+    high: float
+
+
+def clopper_pearson(hits: int, n: int, level: float = 0.95) -> Interval:
+    """The exact interval of a rate after `hits` of n (Clopper and Pearson 1934); (0, 1) for n = 0."""
+    if not 0 <= hits <= n:
+        raise InputError(f"{hits} hits of {n} draws is impossible")
+    tail = (1.0 - level) / 2.0
+    low = float(beta.ppf(tail, hits, n - hits + 1)) if hits > 0 else 0.0
+    high = float(beta.ppf(1.0 - tail, hits + 1, n - hits)) if hits < n else 1.0
+    return Interval(low, high)
+
+
+def no_hit_bound(n: int) -> float:
+    """3/n: a rate above it would have shown itself in n independent prior draws with 95 % (rule of three)."""
+    return min(1.0, 3.0 / n) if n > 0 else 1.0
+
+
+@dataclass(frozen=True)
+class Rate:
+    """`count` of `of`, with Clopper and Pearson's exact 95 % interval."""
+
+    count: int
+    of: int
+
+    @property
+    def value(self) -> float:
+        """The share, 0 of none."""
+        return self.count / self.of if self.of else 0.0
+
+    @property
+    def interval(self) -> Interval:
+        """Where the true share lies, if the examples are independent."""
+        return clopper_pearson(self.count, self.of)
+
+    @property
+    def bound(self) -> float:
+        """After zero of n: above it (1 - .05^(1/n), about 3/n) one would have come up with 95 %."""
+        return clopper_pearson(self.count, self.of, level=0.9).high
+
+    @property
+    def point(self) -> float | None:
+        """The share if it may be said as a number: its relative standard error is at most .5, which takes 4 hits."""
+        if not self.count:
+            return None
+        error = math.sqrt((1.0 - self.value) / self.count)
+        return self.value if error <= MAX_RELATIVE_ERROR else None
+
+    @property
+    def figure(self) -> str:
+        """The rate in a few characters: "12.3 %", "0.025 % to 5.4 %" if no number may be said, "< 3.0 %" after none."""
+        if not self.count:
+            return f"< {self.ceiling}"
+        return percent(self.point) if self.point is not None else self.range
+
+    @property
+    def ceiling(self) -> str:
+        """After zero of n: what the rate is below, 3/n."""
+        return percent(no_hit_bound(self.of))
+
+    @property
+    def range(self) -> str:
+        """The interval: "0.025 % to 5.4 %"."""
+        return f"{percent(self.interval.low)} to {percent(self.interval.high)}"
+
+    @property
+    def detail(self) -> str:
+        """What stands below the figure: "12 of 100; 95 %: 6.4 % to 20.0 %", "1 of 100; 95 %", "none of 100; 95 %"."""
+        counted = f"{self.count or 'none'} of {self.of}; 95\u00a0%"
+        return f"{counted}: {self.range}" if self.point is not None else counted

@@ -1,0 +1,110 @@
+"""The three honest endings of a search, by fixed rules, in words."""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+from trex.foundation.percent import percent
+from trex.inference.statistics.diagnostics import Diagnosis, by_chain, diagnose_all
+from trex.inference.statistics.importance import HowOften
+from trex.inference.types import Draw, Target, Z
+
+MAX_R_HAT = 1.05
+MIN_ESS = 25.0
+MIN_CHAINS_HIT = 4
+
+
+class Ending(enum.Enum):
+    """What may be said of the draws."""
+
+    CONVERGED = "CONVERGED"
+    FOUND = "FOUND"
+    NOT_FOUND = "NOT FOUND"
+
+
+@dataclass(frozen=True)
+class Conclusion:
+    """The ending and all it rests on; `best` is the best confidence of any draw, prior draws included."""
+
+    ending: Ending
+    sentences: tuple[str, ...]
+    diagnoses: tuple[Diagnosis, ...]
+    n_chains_hit: int
+    n_hits: int
+    best: float
+    renders: int
+
+
+def conclude(
+    draws: Sequence[Draw[Z]],
+    target: Target,
+    summaries: Mapping[str, Callable[[Draw[Z]], float]],
+    prior: HowOften,
+    renders: int,
+) -> Conclusion:
+    """The ending of a search: chain draws, the prior batch's summary, and how many pictures both cost."""
+    chain_draws = [draw for draw in draws if draw.chain >= 0]
+    hits = sum(target.is_hit(draw.evaluation.log_probs) for draw in chain_draws)
+    best = max([prior.best, *(target.confidence(draw.evaluation.log_probs) for draw in chain_draws)])
+    n_chains_hit = sum(any(target.is_hit(d.evaluation.log_probs) for d in chain) for chain in by_chain(draws))
+    diagnoses = diagnose_all(draws, summaries)
+    if hits + prior.hits == 0:
+        ending, words = Ending.NOT_FOUND, _not_found(prior, renders, best)
+    elif prior.is_common and prior.ess >= MIN_ESS:
+        ending, words = Ending.CONVERGED, _common(prior)
+    elif reasons := _reasons(diagnoses, n_chains_hit):
+        ending, words = Ending.FOUND, _found(hits + prior.hits, reasons)
+    else:
+        ending, words = Ending.CONVERGED, _converged(diagnoses, n_chains_hit)
+    return Conclusion(ending, words, diagnoses, n_chains_hit, hits + prior.hits, best, renders)
+
+
+def _reasons(diagnoses: Sequence[Diagnosis], n_chains_hit: int) -> list[str]:
+    """Why the draws are not a sample of the level set; empty where nothing speaks against it."""
+    reasons = []
+    if n_chains_hit < MIN_CHAINS_HIT:
+        reasons.append(f"{n_chains_hit} chains hit the level set after warmup ({MIN_CHAINS_HIT} are needed)")
+    informative = [d for d in diagnoses if d.is_informative]
+    if not informative:
+        reasons.append("no summary ever changed, so nothing tells whether the chains have mixed")
+    for d in informative:
+        if not (d.r_hat <= MAX_R_HAT and d.ess >= MIN_ESS):  # NaN fails
+            reasons.append(
+                f"{d.words} (R-hat of at most {MAX_R_HAT} and ESS of at least {MIN_ESS:.0f} are needed)"
+            )
+    return reasons
+
+
+def _converged(diagnoses: Sequence[Diagnosis], n_chains_hit: int) -> tuple[str, ...]:
+    informative = [d for d in diagnoses if d.is_informative]
+    worst_r_hat = max(informative, key=lambda d: d.r_hat)
+    worst_ess = min(informative, key=lambda d: d.ess)
+    return (
+        f"CONVERGED: {n_chains_hit} chains hit the level set and agree, so the draws stand for all of it.",
+        f"Worst R-hat {worst_r_hat.r_hat:.3f} ({worst_r_hat.name}), worst ESS {worst_ess.ess:.0f} ({worst_ess.name}).",
+    )
+
+
+def _common(prior: HowOften) -> tuple[str, ...]:
+    return (
+        f"CONVERGED: the target is common; {prior.n} independent prior draws, weighted, stand for all of the level set "
+        f"(effective size {prior.ess:.0f}).",
+    )
+
+
+def _found(n_hits: int, reasons: Sequence[str]) -> tuple[str, ...]:
+    return (
+        f"FOUND: {n_hits} {'draw is' if n_hits == 1 else 'draws are'} in the level set. Valid as examples, not as a "
+        "distribution.",
+        *(f"Not converged: {reason}." for reason in reasons),
+    )
+
+
+def _not_found(prior: HowOften, renders: int, best: float) -> tuple[str, ...]:
+    return (
+        f"NOT FOUND: no draw is in the level set after {renders} renders; the best confidence was {percent(best)}.",
+        f"None of {prior.n} independent prior draws hit, so it happens in less than {prior.said.ceiling} of all "
+        "prior draws (95 %; the chain's draws say nothing about this).",
+    )

@@ -1,0 +1,88 @@
+"""The two published data sets: names of their classes, where their files are published, what they must be."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import NamedTuple
+
+from trex.foundation.errors import unknown
+
+SPLITS = ("train", "test")
+
+
+class File(NamedTuple):
+    """One published file: its name and its sha256, compressed."""
+
+    name: str
+    sha256: str
+
+
+class Source(NamedTuple):
+    """A data set: the folder that it usually lies in, its address, its classes, and (images, labels) of each split."""
+
+    folder: str
+    url: str
+    labels: tuple[str, ...]
+    files: Mapping[str, tuple[File, File]]
+
+
+def _files(
+    train_images: str, train_labels: str, test_images: str, test_labels: str
+) -> dict[str, tuple[File, File]]:
+    """Both data sets name their files alike; these are the sha256."""
+    return {
+        "train": (
+            File("train-images-idx3-ubyte.gz", train_images),
+            File("train-labels-idx1-ubyte.gz", train_labels),
+        ),
+        "test": (
+            File("t10k-images-idx3-ubyte.gz", test_images),
+            File("t10k-labels-idx1-ubyte.gz", test_labels),
+        ),
+    }
+
+
+SOURCES: Mapping[str, Source] = {
+    "mnist": Source(
+        folder="MNIST",
+        # the copy of the original files that torchvision takes: yann.lecun.com itself answers 403
+        url="https://ossci-datasets.s3.amazonaws.com/mnist",
+        labels=("0", "1", "2", "3", "4", "5", "6", "7", "8", "9"),
+        files=_files(
+            "440fcabf73cc546fa21475e81ea370265605f56be210a4024d2ca8f203523609",
+            "3552534a0a558bbed6aed32b30c495cca23d567ec52cac8be1a0730e8010255c",
+            "8d422c7b0a1c1c79245a5bcf07fe86e33eeafee792b84584aec276f5a2dbc4e6",
+            "f7ae60f92e00ec6debd23a6088c31dbd2371eca3ffa0defaefb259924204aec6",
+        ),
+    ),
+    "fashion": Source(
+        folder="FashionMNIST",
+        url="http://fashion-mnist.s3-website.eu-central-1.amazonaws.com",  # its owner names no https address
+        # as the paper's tables have them; Zalando's own names of the first and last are T-shirt/top and Ankle boot
+        labels=(
+            "T-shirt",
+            "Trouser",
+            "Pullover",
+            "Dress",
+            "Coat",
+            "Sandal",
+            "Shirt",
+            "Sneaker",
+            "Bag",
+            "Boot",
+        ),
+        files=_files(
+            "3aede38d61863908ad78613f6a32ed271626dd12800ba2636569512369268a84",
+            "a04f17134ac03560a47e3764e11b92fc97de4d1bfaf8ba1a3aa29af54cc90845",
+            "346e55b948d973a97e58d2351dde16a484bd415d4595297633bb08f03db6a073",
+            "67da17c76eaffca5446c3361aaab5c3cd6d1c2608764d35dfb1850b086bf8dd5",
+        ),
+    ),
+}
+
+
+def source(name: str) -> Source:
+    """The data set of this name; InputError names those that there are."""
+    if name not in SOURCES:
+        raise unknown("data set", name, SOURCES)
+    return SOURCES[name]

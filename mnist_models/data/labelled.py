@@ -1,0 +1,112 @@
+"""Labeled pictures of a data set, from a folder, the user's cache, or their published address."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from dataclasses import dataclass
+from pathlib import Path
+
+from trex.artifacts.cache import cache_root
+from trex.artifacts.download import download
+from trex.artifacts.weights import write_whole
+from trex.foundation.errors import InputError, unknown
+from trex.mnist_models.data.datasets import SPLITS, File, Source, source
+from trex.mnist_models.data.idx import Bytes, read_idx
+
+SIDE_PX = 28
+DATA_VARIABLE = "TREX_DIGITS"
+
+
+@dataclass(frozen=True, eq=False)
+class DataSet:
+    """One split: images (N, 28, 28), labels (N,) that count into `names`, and the sha256 of what the files hold."""
+
+    name: str
+    split: str
+    images: Bytes
+    labels: Bytes
+    names: tuple[str, ...]
+    sha256: str
+
+
+def load_data(name: str, split: str, folder: Path | None = None) -> DataSet:
+    """A split ("train" or "test") of a data set ("mnist" or "fashion").
+
+    It is taken from `folder`, or else from the folder that $TREX_DIGITS names, or else from the user's cache, which
+    is filled from the published address, checked by sha256. The files are the published idx files, compressed or not,
+    in the folder, in its `raw`, or in `MNIST/raw` and `FashionMNIST/raw`. InputError says what is wrong with them.
+    """
+    published = source(name)
+    if split not in SPLITS:
+        raise unknown("split", split, SPLITS)
+    place = folder or _named_folder()
+    files = published.files[split]
+    paths = _fetched(published, files) if place is None else _found(place, published, files)
+    images, labels = read_idx(paths[0], 3), read_idx(paths[1], 1)
+    _check(images, labels, paths, len(published.labels))
+    return DataSet(name, split, images, labels, published.labels, data_hash(images, labels))
+
+
+def data_hash(images: Bytes, labels: Bytes) -> str:
+    """sha256 of shape, pixels and labels: the same for a compressed file and an uncompressed one."""
+    digest = hashlib.sha256(repr(images.shape).encode())
+    digest.update(images.tobytes())
+    digest.update(labels.tobytes())
+    return digest.hexdigest()
+
+
+def _named_folder() -> Path | None:
+    named = os.environ.get(DATA_VARIABLE)
+    return Path(named) if named else None
+
+
+def _found(folder: Path, published: Source, files: tuple[File, File]) -> tuple[Path, Path]:
+    if not folder.is_dir():
+        raise InputError(
+            f"data folder {folder} is not there; name one with --data or {DATA_VARIABLE}, or neither"
+        )
+    below = (folder / published.folder / "raw", folder / published.folder)
+    places = below if any(place.is_dir() for place in below) else (folder / "raw", folder)
+    return _find(folder, places, files[0]), _find(folder, places, files[1])
+
+
+def _find(folder: Path, places: tuple[Path, ...], file: File) -> Path:
+    names = (file.name, file.name.removesuffix(".gz"))
+    candidates = [place / name for place in places for name in names]
+    for candidate in candidates:
+        if candidate.is_file():
+            return candidate
+    where = " or ".join(str(place.relative_to(folder)) for place in places)
+    raise InputError(
+        f"data folder {folder} has no {names[0]} or {names[1]} in {where}; name the right folder"
+    )
+
+
+def _fetched(published: Source, files: tuple[File, File]) -> tuple[Path, Path]:
+    cache = cache_root() / "digits" / "data" / published.folder
+    return _fetch(published, files[0], cache), _fetch(published, files[1], cache)
+
+
+def _fetch(published: Source, file: File, cache: Path) -> Path:
+    path = cache / file.name
+    if not path.is_file():
+        url = f"{published.url}/{file.name}"
+        by_hand = f"download {url} elsewhere and name its folder with --data or {DATA_VARIABLE}"
+        write_whole(path, download(url, file.sha256, by_hand))
+    return path
+
+
+def _check(images: Bytes, labels: Bytes, paths: tuple[Path, Path], n_classes: int) -> None:
+    if images.shape[1:] != (SIDE_PX, SIDE_PX):
+        raise InputError(
+            f"{paths[0]} holds pictures of {images.shape[1:]} pixels; they must be {SIDE_PX}x{SIDE_PX}"
+        )
+    if len(images) != len(labels):
+        raise InputError(
+            f"{paths[0]} holds {len(images)} images, {paths[1]} {len(labels)} labels; both must be of one split"
+        )
+    if not len(images):
+        raise InputError(f"{paths[0]} holds no image")
+    if int(labels.max()) >= n_classes:
+        raise InputError(f"{paths[1]} holds label {int(labels.max())}; labels are 0 to {n_classes - 1}")

@@ -1,0 +1,1 @@
+"""The networks themselves: classifiers, VAE, GAN, and the Inception network that published FIDs use."""

@@ -1,0 +1,1 @@
+"""Training of decoders and classifiers, resumable to the same bits, and how good the result is (accuracy, FID)."""

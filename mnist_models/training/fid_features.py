@@ -1,0 +1,61 @@
+"""Networks whose features a FID is taken by: a classifier of the data set, or Inception with weights at hand."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import cast
+
+from torch import nn
+
+from trex.mnist_models.classify import DigitClassifier
+from trex.mnist_models.load import load_classifier
+from trex.mnist_models.networks.inception import SHA256_BEGINS, load_inception
+
+INCEPTION_SUFFIX = ".pth"
+FID_PICTURES = 10_000
+INCEPTION_PICTURES = 1_000  # as many as the paper drew for its table 7
+
+
+@dataclass(frozen=True, eq=False)
+class Judge:
+    """Features (B, d) of pictures (B, 1, 28, 28) in [0, 1], and how the FID by them is called on a card."""
+
+    key: str  # of the figure, and the beginning of the others': fid, or fid_inception
+    network: str  # in words, with what it may be compared with
+    sha256: str
+    features: nn.Module
+    dataset: str | None  # the only one it can judge; None, any
+    pictures: int  # drawn, and at most as many real ones
+    batch: int
+
+
+def load_judge(spec: str, threads: int = 1) -> Judge:
+    """A classifier by name or path, as `load_classifier` takes it, or Inception's weights, a path that ends in .pth.
+
+    InputError says what is wrong with the name or the file.
+    """
+    if spec.endswith(INCEPTION_SUFFIX):
+        return _inception(Path(spec))
+    return classifier_judge(load_classifier(spec, threads))
+
+
+def classifier_judge(classifier: DigitClassifier) -> Judge:
+    """By the last hidden layer of a classifier: to compare decoders of its data set with each other."""
+    network = f"last hidden layer of {classifier.name}, not Inception: compare with no published value"
+    features = cast(nn.Module, classifier.module.features)
+    return Judge("fid", network, classifier.sha256, features, classifier.dataset, FID_PICTURES, batch=500)
+
+
+def _inception(path: Path) -> Judge:
+    features, sha256 = load_inception(path)
+    if sha256.startswith(SHA256_BEGINS):
+        network = (
+            "Inception of 2015-12-05, sized and scaled as by pytorch-fid, of "
+            f"{INCEPTION_PICTURES:,} pictures: compare with published values of as many"
+        )
+    else:
+        network = (
+            f"Inception with weights of {path.name}, not the published ones: compare with no published value"
+        )
+    return Judge("fid_inception", network, sha256, features, None, INCEPTION_PICTURES, batch=50)

@@ -1,0 +1,186 @@
+"""The training loop that all models here share: seeded, killed at any moment and gone on with, to the same bits.
+
+All that is random in a step is a function of the seed and the number of the step, so no random state is kept.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from trex.artifacts.checkpoint import load_checkpoint, save_checkpoint
+from trex.foundation.errors import InputError
+from trex.mnist_models.data.labelled import DataSet
+
+CHECKPOINT_S = 60.0
+Losses = Mapping[str, float]
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What decides the weights. A checkpoint of other settings is refused.
+
+    `threads` counts on the CPU alone: with another number, sums are taken in another order.
+    """
+
+    model: str
+    dataset: str
+    data: str  # sha256 of the training split
+    classes: tuple[str, ...]
+    seed: int
+    epochs: int
+    batch_size: int
+    device: str
+    threads: int
+
+
+class Status(NamedTuple):
+    """Where a training stands, and the losses of its last step."""
+
+    step: int
+    total: int
+    epoch: int
+    epochs: int
+    losses: Losses
+
+
+Progress = Callable[[Status], None]
+
+
+class Batch(NamedTuple):
+    """Pictures (B, 1, 28, 28) in [0, 1], their labels (B,), and which share of the training is done, in [0, 1)."""
+
+    images: Tensor
+    labels: Tensor
+    done: float
+
+
+class Job(NamedTuple):
+    """What is trained: modules, their optimizers (by names of their own), and one step that changes them."""
+
+    modules: Mapping[str, nn.Module]
+    optimizers: Mapping[str, torch.optim.Optimizer]
+    step: Callable[[Batch], dict[str, Tensor]]
+
+
+def silent(status: Status) -> None:
+    """Watches nothing."""
+
+
+def device_of(name: str) -> torch.device:
+    """The device of this name (auto, cpu, cuda); InputError where it is not there."""
+    if name == "auto":
+        return torch.device("cuda" if torch.cuda.is_available() else "cpu")
+    if name not in ("cpu", "cuda"):
+        raise InputError(f"device {name!r} is not known (auto, cpu, cuda)")
+    if name == "cuda" and not torch.cuda.is_available():
+        raise InputError("device 'cuda' is not there; use --device cpu or auto")
+    return torch.device(name)
+
+
+def check_settings(settings: Settings, n_images: int) -> None:
+    """InputError where nothing could be trained so."""
+    if settings.epochs < 1 or settings.batch_size < 2 or settings.threads < 1:
+        raise InputError(
+            f"epochs {settings.epochs}, batch size {settings.batch_size} and threads {settings.threads} "
+            "must be at least 1, 2 and 1"
+        )
+    if n_images < settings.batch_size:
+        raise InputError(
+            f"{n_images} pictures are fewer than one batch of {settings.batch_size}; take a smaller batch"
+        )
+
+
+def fit(
+    make: Callable[[], Job], data: DataSet, settings: Settings, checkpoint: Path, progress: Progress = silent
+) -> Job:
+    """The job, trained, in evaluation mode; it goes on from `checkpoint` where there is one.
+
+    `make` builds modules on the device of the settings. On the CPU the same settings give the same bits; on a GPU,
+    convolutions do not promise it.
+    """
+    check_settings(settings, len(data.images))
+    with _own_torch(settings):
+        torch.manual_seed(settings.seed)
+        job = make()
+        for module in job.modules.values():
+            module.train()
+        parts = (job.modules, job.optimizers)
+        first = load_checkpoint(checkpoint, *parts, asdict(settings))
+        saved = time.monotonic()
+        for step, epoch, batch in _batches(data, settings, first):
+            losses = job.step(batch)
+            is_last = batch.done >= 1.0 - 1.0 / _total(data, settings)
+            if is_last or time.monotonic() - saved > CHECKPOINT_S:
+                save_checkpoint(checkpoint, *parts, step + 1, asdict(settings))
+                saved = time.monotonic()
+            values = {name: float(value.detach()) for name, value in losses.items()}
+            progress(Status(step + 1, _total(data, settings), epoch + 1, settings.epochs, values))
+    for module in job.modules.values():
+        module.eval().requires_grad_(False)
+    return job
+
+
+def set_rate(optimizer: torch.optim.Optimizer, rate: float, done: float) -> None:
+    """The step size at this share of the training: from `rate` to 0 along half a cosine."""
+    for group in optimizer.param_groups:
+        group["lr"] = rate * float(0.5 * (1.0 + np.cos(np.pi * done)))
+
+
+def placed(network: nn.Module, device: str) -> nn.Module:
+    """On the device, in the layout in which convolutions are fastest."""
+    return network.to(device=device, memory_format=torch.channels_last)  # type: ignore[call-overload, no-any-return]
+
+
+def half_precision(images: Tensor) -> torch.autocast:
+    """Networks in bfloat16, in about half of the time; weights and losses stay in float32."""
+    return torch.autocast(images.device.type, dtype=torch.bfloat16)
+
+
+def to_images(pictures: np.ndarray[tuple[int, ...], np.dtype[np.uint8]], device: torch.device) -> Tensor:
+    """(B, 28, 28) bytes -> (B, 1, 28, 28) in [0, 1]."""
+    return torch.from_numpy(pictures[:, None].copy()).to(device).float() / 255.0
+
+
+def _total(data: DataSet, settings: Settings) -> int:
+    return len(data.images) // settings.batch_size * settings.epochs
+
+
+def _batches(data: DataSet, settings: Settings, first: int) -> Iterator[tuple[int, int, Batch]]:
+    """(step, epoch, batch) from step `first` on; an epoch's last pictures that fill no batch are left out of it."""
+    size, device = settings.batch_size, torch.device(settings.device)
+    per_epoch, total = len(data.images) // size, _total(data, settings)
+    order = np.zeros(0, np.int64)
+    for step in range(first, total):
+        epoch, place = divmod(step, per_epoch)
+        if place == 0 or step == first:
+            order = np.random.default_rng((settings.seed, epoch)).permutation(len(data.images))
+        rows = order[place * size : (place + 1) * size]
+        labels = torch.from_numpy(data.labels[rows].astype(np.int64)).to(device)
+        torch.manual_seed(_step_seed(settings.seed, step))
+        yield step, epoch, Batch(to_images(data.images[rows], device), labels, step / total)
+
+
+def _step_seed(seed: int, step: int) -> int:
+    return int(np.random.SeedSequence((seed, step)).generate_state(1, np.uint64)[0]) >> 1
+
+
+@contextmanager
+def _own_torch(settings: Settings) -> Iterator[None]:
+    """Torch's random state and threads as the settings have them; the caller's come back."""
+    threads = torch.get_num_threads()
+    devices = [torch.cuda.current_device()] if settings.device == "cuda" else []
+    with torch.random.fork_rng(devices=devices):
+        torch.set_num_threads(settings.threads)
+        try:
+            yield
+        finally:
+            torch.set_num_threads(threads)

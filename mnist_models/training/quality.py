@@ -1,0 +1,70 @@
+"""How good a trained model is: accuracy of a classifier, FID and evidence bound of a decoder."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import cast
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor, nn
+
+from trex.mnist_models.data.labelled import DataSet
+from trex.mnist_models.networks.vae import LATENT, Vae
+from trex.mnist_models.training.fid import frechet_distance, moments
+from trex.mnist_models.training.fid_features import Judge
+from trex.mnist_models.training.loop import to_images
+
+BATCH = 500
+Figures = dict[str, object]
+
+
+def classifier_figures(module: nn.Module, data: DataSet, device: torch.device) -> Figures:
+    """How many pictures of a split it names rightly."""
+    right = 0
+    with torch.inference_mode():
+        for rows in _rows(len(data.images)):
+            answers = module(to_images(data.images[rows], device)).argmax(dim=1).cpu().numpy()
+            right += int((answers == data.labels[rows]).sum())
+    n = len(data.images)
+    return {"split": data.split, "n": n, "right": right, "accuracy": right / n}
+
+
+def vae_figures(vae: Vae, data: DataSet, device: torch.device) -> Figures:
+    """The negative evidence bound of a split, in nats a picture, with one seeded draw each."""
+    total = 0.0
+    with torch.random.fork_rng(devices=[]), torch.inference_mode():
+        torch.manual_seed(0)
+        for rows in _rows(len(data.images)):
+            total += float(vae.loss(to_images(data.images[rows], device)))
+    return {"split": data.split, "n": len(data.images), "loss": total / len(data.images)}
+
+
+def decoder_fid(decoder: nn.Module, judge: Judge, data: DataSet, device: torch.device) -> Figures:
+    """FID of decoded prior draws to a split, pictures at even distances where it is larger, by the judge's features."""
+    features = judge.features.to(device)
+    z = np.random.default_rng(0).standard_normal((judge.pictures, LATENT)).astype(np.float32)
+    images = data.images[:: max(1, len(data.images) // judge.pictures)][: judge.pictures]
+    with torch.inference_mode():
+        drawn = [
+            features(decoder(torch.from_numpy(z[rows]).to(device))) for rows in _rows(len(z), judge.batch)
+        ]
+        real = [features(to_images(images[rows], device)) for rows in _rows(len(images), judge.batch)]
+    return {
+        judge.key: frechet_distance(moments(_stack(drawn)), moments(_stack(real))),
+        f"{judge.key}_features": judge.network,
+        f"{judge.key}_sha256": judge.sha256,
+        f"{judge.key}_draws": len(z),
+        f"{judge.key}_split": data.split,
+        f"{judge.key}_pictures": len(images),
+    }
+
+
+def _stack(parts: list[Tensor]) -> NDArray[np.float32]:
+    return cast(NDArray[np.float32], torch.cat(parts).cpu().numpy())
+
+
+def _rows(n: int, batch: int = BATCH) -> Iterator[slice]:
+    for start in range(0, n, batch):
+        yield slice(start, start + batch)

@@ -1,0 +1,204 @@
+"""Train a model of this world and keep its weights with a card (`trex train vae | gan | classifier`)."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import cast
+
+import torch
+from torch import nn
+
+from trex.artifacts.weights import (
+    Card,
+    card_path,
+    compact,
+    expand,
+    load_into,
+    read_card,
+    read_safetensors,
+    write_safetensors,
+)
+from trex.foundation.errors import InputError, RunError, unknown
+from trex.mnist_models.card import ARCHITECTURES, CLASSIFIERS, KINDS
+from trex.mnist_models.data.classes import chosen_classes, with_classes
+from trex.mnist_models.data.labelled import DataSet, load_data
+from trex.mnist_models.load import SUFFIX
+from trex.mnist_models.networks.vae import Vae
+from trex.mnist_models.training.fid_features import Judge
+from trex.mnist_models.training.loop import Job, Progress, Settings, check_settings, device_of, fit, silent
+from trex.mnist_models.training.quality import Figures, classifier_figures, decoder_fid, vae_figures
+from trex.mnist_models.training.train_classifier import classifier_job
+from trex.mnist_models.training.train_gan import gan_job
+from trex.mnist_models.training.train_vae import vae_job
+
+# the paper trains VAEs for 100 and classifiers for up to 100; the others are ours
+EPOCHS = {"classifier": 12, "lenet": 12, "ambiguous": 12, "vae": 100, "gan": 8}
+BATCH_SIZE = 128
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What to train. Classes are named by their names or numbers; `data` is a folder, None the usual places."""
+
+    kind: str
+    dataset: str
+    classes: Sequence[str] = ()
+    without: Sequence[str] = ()
+    seed: int = 1
+    epochs: int | None = None  # EPOCHS of the kind
+    batch_size: int = BATCH_SIZE
+    device: str = "auto"
+    threads: int = 1
+    data: Path | None = None
+
+
+def train(plan: Plan, out: Path, judge: Judge | None = None, progress: Progress = silent) -> Path:
+    """The path of the trained weights, OUT/NAME.safetensors, with a card beside them.
+
+    Killed at any moment, it goes on from its checkpoint in OUT; finished, it gives what is there. By the features of
+    `judge` a decoder's FID is taken, also of weights that were finished before. InputError on bad data or classes,
+    RunError where OUT holds another training of that name; both before anything is trained.
+    """
+    if plan.kind not in KINDS:
+        raise unknown("kind of model", plan.kind, KINDS)
+    device = device_of(plan.device)
+    data, test, name = _data(plan)
+    settings = _settings(plan, data, device)
+    check_settings(settings, len(data.images))
+    if judge is not None and judge.dataset not in (None, plan.dataset):
+        raise InputError(
+            f"the judge is a classifier of {judge.dataset}; a FID of {plan.dataset} needs one of that"
+        )
+    _check_out(out)
+    weights = out / f"{name}{SUFFIX}"
+    if _is_done(weights, settings):
+        if judge is not None:
+            _judge_kept(weights, settings, judge, test, device)
+        return weights
+    checkpoint = out / f"{name}.checkpoint{SUFFIX}"
+    job = fit(lambda: _job(settings), data, settings, checkpoint, progress)
+    _keep(job.modules["model"], weights, settings, plan, _judged(settings, job, test, judge, device))
+    checkpoint.unlink(missing_ok=True)
+    return weights
+
+
+def model_name(kind: str, dataset: str, kept: tuple[int, ...], n_classes: int) -> str:
+    """E.g. mnist-vae, mnist-gan-without-3, fashion-classifier-only-2-3-5-6-9."""
+    left_out = [k for k in range(n_classes) if k not in kept]
+    if not left_out:
+        return f"{dataset}-{kind}"
+    word, numbers = ("without", left_out) if len(left_out) < len(kept) else ("only", list(kept))
+    return "-".join((dataset, kind, word, *map(str, numbers)))
+
+
+def _data(plan: Plan) -> tuple[DataSet, DataSet, str]:
+    data, test = (load_data(plan.dataset, split, plan.data) for split in ("train", "test"))
+    kept = chosen_classes(data.names, plan.classes, plan.without)
+    if plan.kind in CLASSIFIERS and len(kept) < 2:
+        raise InputError(f"a classifier needs at least 2 classes; {len(kept)} is left")
+    name = model_name(plan.kind, plan.dataset, kept, len(data.names))
+    return with_classes(data, kept), with_classes(test, kept), name
+
+
+def _settings(plan: Plan, data: DataSet, device: torch.device) -> Settings:
+    return Settings(
+        model=plan.kind,
+        dataset=plan.dataset,
+        data=data.sha256,
+        classes=data.names,
+        seed=plan.seed,
+        epochs=EPOCHS[plan.kind] if plan.epochs is None else plan.epochs,
+        batch_size=plan.batch_size,
+        device=device.type,
+        threads=plan.threads,
+    )
+
+
+def _check_out(out: Path) -> None:
+    try:
+        out.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise InputError(f"{out} cannot be made: {error.strerror}; give another folder with --out") from error
+    if not os.access(out, os.W_OK):
+        raise InputError(f"{out} cannot be written to; give another folder with --out")
+
+
+def _job(settings: Settings) -> Job:
+    if settings.model in CLASSIFIERS:
+        return classifier_job(settings)
+    return vae_job(settings) if settings.model == "vae" else gan_job(settings)
+
+
+def _is_done(weights: Path, settings: Settings) -> bool:
+    if not (weights.exists() and card_path(weights).exists()):  # killed between the two: written again
+        return False
+    found = read_card(weights).get("settings")
+    if found != _plain(settings):
+        raise RunError(
+            f"{weights} was trained with other settings ({found}); choose another folder with --out"
+        )
+    return True
+
+
+def _plain(settings: Settings) -> dict[str, object]:
+    return asdict(settings) | {"classes": list(settings.classes)}
+
+
+def _judged(
+    settings: Settings, job: Job, test: DataSet, judge: Judge | None, device: torch.device
+) -> Figures:
+    """Figures of the weights as they are kept, in half precision."""
+    model = job.modules["model"]
+    load_into(model, expand(compact(model)), Path(settings.model))
+    if settings.model in CLASSIFIERS:
+        return classifier_figures(model, test, device)
+    figures = vae_figures(model, test, device) if isinstance(model, Vae) else {}
+    return figures if judge is None else figures | _fid(model, judge, test, device)
+
+
+def _judge_kept(weights: Path, settings: Settings, judge: Judge, test: DataSet, device: torch.device) -> None:
+    """Add the FID to the card of weights that were finished before."""
+    card = read_card(weights)
+    figures = cast(Figures, card["figures"])
+    if settings.model in CLASSIFIERS or figures.get(f"{judge.key}_sha256") == judge.sha256:
+        return
+    model = _job(settings).modules["model"].eval()
+    load_into(model, expand(read_safetensors(weights)), weights)
+    found = figures | _fid(model, judge, test, device)
+    write_safetensors(weights, compact(model), {**card, "figures": found})
+
+
+def _fid(model: nn.Module, judge: Judge, test: DataSet, device: torch.device) -> Figures:
+    return decoder_fid(model.decoder if isinstance(model, Vae) else model, judge, test, device)
+
+
+def _keep(model: nn.Module, weights: Path, settings: Settings, plan: Plan, figures: Figures) -> None:
+    card: Card = {
+        "kind": settings.model,
+        "dataset": settings.dataset,
+        "labels": list(settings.classes),
+        "architecture": ARCHITECTURES[settings.model],
+        "parameters": sum(parameter.numel() for parameter in model.parameters()),
+        "licence": "Apache-2.0",
+        "command": _command(settings, plan),
+        "settings": _plain(settings),
+        "figures": figures,
+    }
+    write_safetensors(weights, compact(model), card)
+
+
+def _command(settings: Settings, plan: Plan) -> str:
+    kind = "classifier" if settings.model in CLASSIFIERS else settings.model
+    words = ["trex train", kind, f"--dataset {settings.dataset}"]
+    if kind != settings.model:
+        words.append(f"--network {settings.model}")
+    words += [f"--{name} {','.join(given)}" for name, given in _named(plan) if given]
+    words += [f"--seed {settings.seed}", f"--epochs {settings.epochs}", f"--batch-size {settings.batch_size}"]
+    return " ".join((*words, f"--device {settings.device}", f"--threads {settings.threads}"))
+
+
+def _named(plan: Plan) -> tuple[tuple[str, Sequence[str]], ...]:
+    return ("classes", plan.classes), ("without", plan.without)

@@ -1,0 +1,49 @@
+"""Train a classifier: the paper's, LeNet, or the paper's trained to be torn (`trex train classifier`).
+
+Adam at its defaults and batches of 128, as the paper has them; its up to 100 epochs are fewer here, because the step
+size falls to zero along a cosine.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import torch
+from torch import Tensor, nn
+
+from trex.mnist_models.networks.classifiers import Classifier, LeNet
+from trex.mnist_models.training.classifier_loss import ambiguous_loss, nll_loss
+from trex.mnist_models.training.loop import Batch, Job, Settings, half_precision, placed, set_rate
+
+LEARNING_RATE = 1e-3
+Loss = Callable[[Tensor, Tensor], Tensor]
+NETWORKS: dict[str, tuple[type[Classifier] | type[LeNet], Loss]] = {
+    "classifier": (Classifier, nll_loss),
+    "lenet": (LeNet, nll_loss),
+    "ambiguous": (Classifier, ambiguous_loss),
+}
+
+
+def classifier_job(settings: Settings) -> Job:
+    """The network that `settings.model` names, and its step."""
+    make, loss = NETWORKS[settings.model]
+    network = placed(make(len(settings.classes)), settings.device)
+    optimizer = torch.optim.Adam(network.parameters(), lr=LEARNING_RATE)
+    return Job({"model": network}, {"optimizer": optimizer}, _step(network, optimizer, loss))
+
+
+def _step(
+    network: nn.Module, optimizer: torch.optim.Optimizer, loss: Loss
+) -> Callable[[Batch], dict[str, Tensor]]:
+    def step(batch: Batch) -> dict[str, Tensor]:
+        set_rate(optimizer, LEARNING_RATE, batch.done)
+        images = batch.images.contiguous(memory_format=torch.channels_last)
+        with half_precision(images):
+            logits = network(images)
+        value = loss(logits.float(), batch.labels)
+        optimizer.zero_grad(set_to_none=True)
+        value.backward()  # type: ignore[no-untyped-call]
+        optimizer.step()
+        return {"loss": value}
+
+    return step

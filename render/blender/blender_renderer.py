@@ -1,0 +1,134 @@
+"""Pictures of scenes by Blender, in processes that are kept, watched and replaced."""
+
+from __future__ import annotations
+
+import logging
+import os
+import threading
+from collections.abc import Sequence
+from importlib.metadata import version
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+from trex.blender_assets.load import FOLDER, verify_manifest
+from trex.foundation.errors import InputError
+from trex.render.assets import assets_hash, base_scene, mesh_paths
+from trex.render.blender.pool import Limits, Pool
+from trex.render.blender.process import RenderStats
+from trex.render.blender.settings import Settings
+from trex.render.blender_child.device import check_device
+from trex.render.checks import check_scenes
+from trex.render.picture import Picture
+from trex.render.presets import Preset, preset_named
+from trex.scenes.scene import Scene
+from trex.scenes.vocabulary import CLEVR, Vocabulary
+
+PIXELS_VERSION = 1  # raise whenever this package's code makes other pixels of the same scene
+log = logging.getLogger(__name__)
+MOST_PROCESSES = 4  # unless more are asked for: each holds some 400 MB
+LARGEST_FARM, MOST_THREADS = 256, 1024  # processes, and threads of each, that one renderer may be asked for
+
+
+class BlenderRenderer:
+    """Renders scenes by Blender 4.5 in `processes` processes of `threads` threads each, started when first needed.
+
+    The same scene gives the same bytes whatever was rendered before, in any process, with any number of threads.
+    Raises InputError for settings or scenes that cannot be rendered, before anything is; RenderError where a scene
+    could not be rendered in `limits.attempts` attempts.
+    """
+
+    def __init__(
+        self,
+        preset: str | Preset = "fast",
+        device: str = "auto",
+        vocabulary: Vocabulary = CLEVR,
+        processes: int = 1,
+        *,
+        threads: int | None = None,
+        timeout_s: float | None = None,
+        memory_limit_mb: int = 3072,
+        assets: Path = FOLDER,
+    ) -> None:
+        _check_count("processes", processes, LARGEST_FARM)
+        if threads is not None:
+            _check_count("threads", threads, MOST_THREADS)
+        self.preset = preset_named(preset)
+        self.vocabulary = vocabulary
+        if assets == FOLDER:
+            verify_manifest()
+        meshes, scene = mesh_paths(vocabulary, assets), base_scene(assets)
+        self._assets = assets_hash(meshes, scene)
+        each = threads or max(1, usable_cores() // processes)
+        self._settings = Settings(self.preset, check_device(device), scene, meshes, each)
+        self._limits = Limits(timeout_s or default_timeout_s(self.preset), memory_limit_mb << 20)
+        self._pool = Pool(self._settings, self._limits, processes)
+        self._lock = threading.Lock()
+
+    @property
+    def device(self) -> str:
+        """The device taken: the one asked for, or what `auto` found (Blender is started to find it)."""
+        wanted = self._settings.device
+        if wanted != "auto":
+            return wanted
+        with self._lock:
+            return self._pool.device()
+
+    @property
+    def key(self) -> str:
+        """All that determines the pixels besides the scene."""
+        p = self.preset
+        finish = f"denoise={p.denoise}" if p.denoise else "sampling=published"
+        look = f"{p.width}x{p.height}x{p.samples} {finish} bounces={p.max_bounces}"
+        return f"blender {version('bpy')} v{PIXELS_VERSION} {look} assets={self._assets} device={self.device}"
+
+    def render(self, zs: Sequence[Scene]) -> list[Picture]:
+        """One picture a scene, in the same order."""
+        return [picture for picture, _ in self.render_timed(zs)]
+
+    def render_timed(self, zs: Sequence[Scene]) -> list[tuple[Picture, RenderStats]]:
+        """One picture a scene, in the same order, and what each cost."""
+        check_scenes(zs, self.vocabulary)
+        with self._lock:
+            return self._pool.render(zs)
+
+    def process_ids(self) -> list[int]:
+        """The ids of the Blender processes that run now."""
+        return self._pool.process_ids()
+
+    def close(self) -> None:
+        """End all processes; a later render starts new ones."""
+        with self._lock:
+            self._pool.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+
+def default_processes() -> int:
+    """One process a core, which is faster than one process with a thread a core; at most MOST_PROCESSES."""
+    return min(MOST_PROCESSES, usable_cores())
+
+
+def usable_cores() -> int:
+    """The cores that this process may use: what TREX_CORES says, if that is set, else what the system says."""
+    if os.environ.get("TREX_CORES", "").isdigit():
+        return max(1, int(os.environ["TREX_CORES"]))
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
+def default_timeout_s(preset: Preset) -> float:
+    """Ten times what one busy core needs (1.3 us a sample, measured), and a minute for everything else."""
+    return 60.0 + 1.3e-5 * preset.width * preset.height * preset.samples
+
+
+def _check_count(what: str, count: int, most: int) -> None:
+    if not 1 <= count <= most:
+        raise InputError(f"{count} {what} are not possible; give 1 or more, at most {most}")

@@ -1,0 +1,232 @@
+"""Several Blender processes that share a list of scenes; a process that fails is replaced and its scene repeated."""
+
+from __future__ import annotations
+
+import logging
+import os
+import select
+import time
+import weakref
+from collections import deque
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from trex.foundation.errors import RenderError
+from trex.foundation.words import counted
+from trex.render.blender.process import RenderStats, Worker, sweep_folders
+from trex.render.blender.settings import Settings
+from trex.render.blender.wire import ChannelError, TimedOut
+from trex.render.picture import Picture
+from trex.scenes.scene import Scene, scene_id
+
+log = logging.getLogger(__name__)
+MIN_SHARE = 0.02  # of one core: a process that gets less hangs
+GPU_FIRST_RENDER_S = 900.0  # the first render on a GPU may compile kernels
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """Seconds a render may take, resident bytes a process may have, how often a scene or a start is tried.
+
+    On a busy machine a render that goes on may take longer, until it has had those seconds of CPU time.
+    """
+
+    timeout_s: float
+    memory_bytes: int
+    attempts: int = 3
+
+
+@dataclass(slots=True)
+class Task:
+    """A scene on its way, and what has gone wrong with it so far."""
+
+    index: int
+    scene: Scene
+    failures: list[str]
+    patience_s: float = 0.0
+    deadline: float = 0.0
+    first_cpu_s: float = 0.0  # of the process when it was given the scene
+    last_cpu_s: float = 0.0  # of the process when it was last looked at
+
+
+class Pool:
+    """The processes. Not thread-safe; state between two renders is only which processes run."""
+
+    def __init__(self, settings: Settings, limits: Limits, size: int) -> None:
+        self.settings, self.limits, self.size = settings, limits, size
+        self.workers: list[Worker] = []
+        self.owner = os.getpid()
+        self._end = weakref.finalize(self, _stop_all, self.workers, self.owner)
+
+    def device(self) -> str:
+        """The device that the processes render on; starts one if none runs."""
+        self._forget_after_fork()
+        if not self.workers:
+            self._start(1)
+        return self.workers[0].device
+
+    def process_ids(self) -> list[int]:
+        """Ids of the running processes."""
+        return [worker.process.pid for worker in self.workers]
+
+    def close(self) -> None:
+        """End all processes."""
+        _stop_all(self.workers, self.owner)
+
+    def render(self, scenes: Sequence[Scene]) -> list[tuple[Picture, RenderStats]]:
+        """Pictures and costs in the order of the scenes."""
+        self._forget_after_fork()
+        return Run(self, scenes).finish()
+
+    def start_missing(self, wanted: int) -> None:
+        """Bring the number of processes up to `wanted`, at most the pool's size."""
+        self._start(min(wanted, self.size) - len(self.workers))
+
+    def drop(self, worker: Worker) -> None:
+        """End one process and forget it."""
+        if worker in self.workers:
+            self.workers.remove(worker)
+            worker.stop()
+
+    def _start(self, count: int) -> None:
+        """Start processes side by side; those that fail are started again a bounded number of times."""
+        failures: list[str] = []
+        missing = count
+        if not self.workers:
+            sweep_folders()
+        for _ in range(self.limits.attempts):
+            if missing > 0:
+                log.info("starting Blender (%s)", counted(missing, "process", "processes"))
+            fresh = [Worker(self.settings) for _ in range(missing)]
+            self.workers += fresh
+            missing -= sum([self._is_ready(worker, failures) for worker in fresh])
+            if missing <= 0:
+                return
+        raise RenderError(
+            "Blender could not be started: " + "; then ".join(failures[-self.limits.attempts :])
+        )
+
+    def _is_ready(self, worker: Worker, failures: list[str]) -> bool:
+        try:
+            worker.wait_ready()
+        except ChannelError as error:
+            failures.append(worker.describe(error))
+            log.warning("starting Blender again: %s", failures[-1])
+            self.drop(worker)
+            return False
+        except BaseException:
+            self.close()
+            raise
+        if self.settings.device == "auto":
+            log.info("device auto: rendering on %s", worker.device)
+        return True
+
+    def _forget_after_fork(self) -> None:
+        """In a forked copy of this program, leave the processes to the original and start others."""
+        if os.getpid() != self.owner:
+            self.workers.clear()
+            self.owner = os.getpid()
+            self._end.detach()
+            self._end = weakref.finalize(self, _stop_all, self.workers, self.owner)
+
+
+class Run:
+    """One list of scenes on its way through a pool."""
+
+    def __init__(self, pool: Pool, scenes: Sequence[Scene]) -> None:
+        self.pool = pool
+        self.waiting = deque(Task(index, scene, []) for index, scene in enumerate(scenes))
+        self.busy: dict[int, tuple[Worker, Task]] = {}  # by the descriptor that the answer comes from
+        self.done: list[tuple[Picture, RenderStats] | None] = [None] * len(scenes)
+
+    def finish(self) -> list[tuple[Picture, RenderStats]]:
+        """Work until all is done. Whatever ends it early, no process is left with an answer nobody waits for."""
+        try:
+            while self.waiting or self.busy:
+                self._hand_out()
+                self._collect()
+        except BaseException:
+            for worker, _ in self.busy.values():
+                self.pool.drop(worker)
+            raise
+        return [result for result in self.done if result is not None]
+
+    def _hand_out(self) -> None:
+        self.pool.start_missing(len(self.waiting) + len(self.busy))
+        for worker in list(self.pool.workers):
+            if self.waiting and worker.answer_fd not in self.busy:
+                self._give(worker, self.waiting.popleft())
+
+    def _give(self, worker: Worker, task: Task) -> None:
+        is_first_on_gpu = worker.requests == 0 and worker.device != "cpu"
+        task.patience_s = self.pool.limits.timeout_s + (GPU_FIRST_RENDER_S if is_first_on_gpu else 0.0)
+        task.deadline = time.monotonic() + task.patience_s
+        task.first_cpu_s = task.last_cpu_s = worker.cpu_s()
+        try:
+            worker.ask(task.scene)
+        except ChannelError as error:
+            self._failed(worker, task, error)
+        else:
+            self.busy[worker.answer_fd] = (worker, task)
+
+    def _collect(self) -> None:
+        """Wait for the next answer, end or deadline, and deal with all that are there."""
+        if not self.busy:
+            return
+        poll = select.poll()
+        for fd in self.busy:
+            poll.register(fd, select.POLLIN)
+        nearest = min(task.deadline for _, task in self.busy.values())
+        poll_ms = max(0.0, nearest - time.monotonic()) * 1000.0 + 1.0
+        for fd, _ in poll.poll(poll_ms):
+            self._read(*self.busy.pop(fd))
+        for fd, (worker, task) in list(self.busy.items()):
+            if time.monotonic() >= task.deadline and not is_only_slow(worker, task):
+                del self.busy[fd]
+                self._failed(worker, task, TimedOut(f"no answer within {task.patience_s:g} s"))
+
+    def _read(self, worker: Worker, task: Task) -> None:
+        try:
+            result = worker.take(task.scene, task.deadline, len(task.failures) + 1)
+        except ChannelError as error:
+            self._failed(worker, task, error)
+            return
+        self.done[task.index] = result
+        worker.trim_log()
+        rss_bytes = result[1].rss_bytes
+        if rss_bytes > self.pool.limits.memory_bytes or worker.has_grown_to(rss_bytes):
+            settled = worker.settled_bytes >> 20
+            log.info("a Blender process has %d MB (%d at first); replacing it", rss_bytes >> 20, settled)
+            self.pool.drop(worker)
+
+    def _failed(self, worker: Worker, task: Task, error: ChannelError) -> None:
+        """Replace the process; give the scene back to the front of the line, or give up."""
+        task.failures.append(worker.describe(error))
+        self.pool.drop(worker)
+        if len(task.failures) >= self.pool.limits.attempts:
+            told = "; then ".join(task.failures)
+            raise RenderError(
+                f"scene {scene_id(task.scene)} could not be rendered in {len(task.failures)} attempts: {told}. "
+                "Render it alone at preset 'draft', or give more time with timeout_s."
+            )
+        log.warning("rendering scene %s again: %s", scene_id(task.scene)[:12], task.failures[-1])
+        self.waiting.appendleft(task)
+
+
+def is_only_slow(worker: Worker, task: Task) -> bool:
+    """Whether a late render goes on and was merely given little CPU time; it then gets as long again."""
+    now = worker.cpu_s()
+    got, total = now - task.last_cpu_s, now - task.first_cpu_s
+    if got < MIN_SHARE * task.patience_s or total > task.patience_s:
+        return False
+    log.info("this machine is busy: a render has had %.0f s of CPU time; waiting on", total)
+    task.last_cpu_s = now
+    task.deadline = time.monotonic() + task.patience_s
+    return True
+
+
+def _stop_all(workers: list[Worker], owner: int) -> None:
+    if os.getpid() != owner:  # a forked copy of the program: the processes are not its own
+        return
+    while workers:
+        workers.pop().stop()

@@ -1,0 +1,183 @@
+"""One Blender process as its parent sees it: start, ask, notice that it died or hangs, end."""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from typing import cast
+
+import numpy as np
+
+import trex
+from trex.foundation.errors import InputError, RenderError
+from trex.foundation.owned_folder import make_owned, sweep
+from trex.render.blender.settings import TEMPORARY, Settings
+from trex.render.blender.wire import Closed, Garbled, Header, TimedOut, read_frame, write_frame
+from trex.render.picture import Picture
+from trex.scenes.scene import Scene, scene_id, scene_to_dict
+
+log = logging.getLogger(__name__)
+START_S = 180.0
+CHILD = "trex.render.blender_child.main"
+SOURCE = str(Path(trex.__file__).resolve().parent.parent)
+MAX_LOG_BYTES = 1 << 20
+SETTLED_AFTER = 50  # pictures, after which a process has nearly the size that it keeps (docs/PERFORMANCE.md)
+MOST_GROWTH = 0.5  # of the size that it had then
+
+
+@dataclass(frozen=True, slots=True)
+class RenderStats:
+    """What a picture cost: CPU seconds over all threads for it, and of its process so far, resident bytes, attempts."""
+
+    cpu_s: float
+    process_cpu_s: float
+    rss_bytes: int
+    attempts: int
+
+
+class Worker:
+    """A running Blender process. All methods raise a ChannelError where the process does not do its part."""
+
+    def __init__(self, settings: Settings) -> None:
+        """Start the process; it builds its stage while the caller goes on (see `wait_ready`)."""
+        self.settings = settings
+        # No add-ons of the user's are read from it, and Blender's temporary files go with it.
+        self.folder = make_owned(TEMPORARY, Path(tempfile.gettempdir()))
+        self.log = tempfile.TemporaryFile()  # noqa: SIM115  lives as long as the process
+        request_read, self.request_fd = os.pipe()
+        self.answer_fd, answer_write = os.pipe()
+        try:
+            self.process = self._launch(request_read, answer_write)
+        finally:
+            os.close(request_read)
+            os.close(answer_write)
+        self.requests = 0
+        self.settled_bytes = 0  # the most that it had in its first SETTLED_AFTER pictures
+        self.device = ""
+        with contextlib.suppress(Closed):  # seen when the answer is read
+            write_frame(self.request_fd, settings.header())
+
+    def _launch(self, request_read: int, answer_write: int) -> subprocess.Popen[bytes]:
+        paths = [SOURCE, *filter(None, [os.environ.get("PYTHONPATH")])]
+        own = {
+            "PYTHONPATH": os.pathsep.join(paths),
+            "BLENDER_USER_RESOURCES": str(self.folder.path),
+            "TMPDIR": str(self.folder.path),
+        }
+        command = [sys.executable, "-P", "-m", CHILD, str(request_read), str(answer_write)]
+        return subprocess.Popen(
+            command,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=self.log,
+            pass_fds=(request_read, answer_write, self.folder.lock_fd),  # it owns the folder too
+            env=os.environ | own,
+            start_new_session=True,  # Ctrl-C is for the parent, which then ends this process itself
+        )
+
+    def wait_ready(self) -> None:
+        """Wait until the stage is built; raises InputError or RenderError where it cannot be built."""
+        header, _ = read_frame(self.answer_fd, time.monotonic() + START_S)
+        if "refused" in header:
+            raise InputError(str(header["refused"]))
+        if "broken" in header:
+            raise RenderError(f"Blender could not build the base scene: {header['broken']}")
+        self.device = str(header["device"])
+
+    def ask(self, scene: Scene) -> None:
+        """Send a scene; its picture is to be read by `take`."""
+        self.requests += 1
+        write_frame(self.request_fd, {"request": self.requests, "scene": scene_to_dict(scene)})
+
+    def take(self, scene: Scene, deadline: float, attempts: int) -> tuple[Picture, RenderStats]:
+        """The picture of the scene asked for last; raises a ChannelError with the process's own words if it failed."""
+        header, payload = read_frame(self.answer_fd, deadline)
+        if "failed" in header:
+            raise Garbled(str(header["failed"]))
+        height, width = self.settings.preset.height, self.settings.preset.width
+        expected = (self.requests, [height, width], height * width * 4)
+        if (header.get("request"), header.get("size"), len(payload)) != expected:
+            raise Garbled(
+                f"the answer is for another request or of another size: {header!r}, {len(payload)} bytes"
+            )
+        flat = np.frombuffer(payload, dtype=np.uint8)
+        pixels = flat[: height * width * 3].reshape(height, width, 3)
+        mask = flat[height * width * 3 :].reshape(height, width)
+        stats = _stats(header, attempts)
+        if self.requests <= SETTLED_AFTER:
+            self.settled_bytes = max(self.settled_bytes, stats.rss_bytes)
+        return Picture(pixels, mask, scene_id(scene)), stats
+
+    def has_grown_to(self, rss_bytes: int) -> bool:
+        """Whether so many resident bytes are too many for what it had once it had settled."""
+        is_settled = self.requests > SETTLED_AFTER
+        return is_settled and rss_bytes > (1.0 + MOST_GROWTH) * self.settled_bytes
+
+    def stop(self) -> None:
+        """End the process at once and free all that belongs to it."""
+        for fd in (self.request_fd, self.answer_fd):
+            with contextlib.suppress(OSError):
+                os.close(fd)
+        if self.process.poll() is None:
+            self.process.kill()
+        self.process.wait()
+        self.log.close()
+        self.folder.remove()
+
+    def cpu_s(self) -> float:
+        """CPU seconds of all threads so far; 0 where the system does not tell."""
+        try:
+            stat = Path(f"/proc/{self.process.pid}/stat").read_text(encoding="ascii")
+        except OSError:
+            return 0.0
+        user, system = stat.rpartition(")")[2].split()[11:13]  # proc(5): utime and stime
+        return (int(user) + int(system)) / os.sysconf("SC_CLK_TCK")
+
+    def describe(self, error: Exception) -> str:
+        """What happened, in words: how the process ended, or that it hangs, and the last lines it wrote."""
+        if isinstance(error, TimedOut):
+            what = "did not answer in time"
+        elif isinstance(error, Closed):
+            what = f"ended ({self._ending()})"
+        else:
+            what = f"failed: {error}"
+        tail = self.log_tail()
+        return f"Blender {what}" + (f"; it wrote: {tail}" if tail else "")
+
+    def log_tail(self, size: int = 1500) -> str:
+        """The last characters of the process's standard error."""
+        end = os.fstat(self.log.fileno()).st_size
+        return os.pread(self.log.fileno(), size, max(0, end - size)).decode(errors="replace").strip()
+
+    def trim_log(self) -> None:
+        """Keep what the process writes over a long life from filling the disk."""
+        if os.fstat(self.log.fileno()).st_size > MAX_LOG_BYTES:
+            os.ftruncate(self.log.fileno(), 0)
+            os.lseek(self.log.fileno(), 0, os.SEEK_SET)  # the offset is shared with the process
+
+    def _ending(self) -> str:
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            self.process.wait(timeout=5.0)
+        code = self.process.returncode
+        if code is None:
+            return "closed its pipe but still runs"
+        return f"signal {signal.Signals(-code).name}" if code < 0 else f"exit code {code}"
+
+
+def _stats(header: Header, attempts: int) -> RenderStats:
+    cpu_s, process_cpu_s = cast(float, header["cpu_s"]), cast(float, header["process_cpu_s"])
+    return RenderStats(cpu_s, process_cpu_s, cast(int, header["rss"]), attempts)
+
+
+def sweep_folders() -> None:
+    """Delete the folders of Blender processes that were killed together with the program that had started them."""
+    for path in sweep(TEMPORARY, Path(tempfile.gettempdir())):
+        log.info("deleted %s, which a killed Blender process had left", path)

@@ -1,0 +1,36 @@
+"""Which processor Cycles uses: asked for by name, never silently another one."""
+
+from __future__ import annotations
+
+from trex.foundation.errors import InputError, unknown
+
+DEVICES = ("auto", "cpu", "cuda", "optix", "hip", "oneapi", "metal")
+GPU_ORDER = (
+    "optix",
+    "cuda",
+    "hip",
+    "metal",
+    "oneapi",
+)  # auto takes the first that is there, else the processor
+
+
+def check_device(name: str) -> str:
+    """The name, if it is one of DEVICES; raises InputError otherwise."""
+    if name not in DEVICES:
+        raise unknown("device", name, DEVICES)
+    return name
+
+
+def choose_device(wanted: str, there: dict[str, list[str]]) -> str:
+    """The device to take, given the names of the devices of each kind that is there.
+
+    Raises InputError, listing what is there, where the wanted one is not.
+    """
+    if wanted == "auto":
+        return next((kind for kind in GPU_ORDER if there.get(kind)), "cpu")
+    if wanted != "cpu" and not there.get(wanted):
+        listed = "; ".join(f"{kind} ({', '.join(names)})" for kind, names in there.items() if names)
+        raise InputError(
+            f"device {wanted!r} is not on this machine; there is: {listed}. Choose one of these, or device 'auto'."
+        )
+    return wanted

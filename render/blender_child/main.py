@@ -1,0 +1,97 @@
+"""The Blender process: reads scenes from one pipe, writes pictures to another, and ends with its parent.
+
+Run as `python -P -m trex.render.blender_child.main READ_FD WRITE_FD`. Nothing but frames goes through the pipes; whatever Blender
+prints goes elsewhere.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+import threading
+import time
+import traceback
+from itertools import count
+from typing import cast
+
+from trex.render.blender.settings import TEMPORARY
+from trex.render.blender.wire import Closed, Header, read_frame, write_frame
+from trex.render.blender_child.cores import seeing_cores
+from trex.render.blender_child.heap import EVERY, give_back_free_memory
+
+
+def main() -> None:
+    """Serve until the parent closes the pipe or dies; always ends through os._exit, as Blender's exit may hang."""
+    read_fd, write_fd = int(sys.argv[1]), int(sys.argv[2])
+    threading.Thread(target=_end_with_parent, args=(os.getppid(),), daemon=True).start()
+    try:
+        serve(read_fd, write_fd)
+    except Closed:
+        pass
+    except BaseException:
+        traceback.print_exc()
+        sys.stderr.flush()
+        os._exit(1)
+    _end()
+
+
+def serve(read_fd: int, write_fd: int) -> None:
+    """Answer the settings with what was built, then each scene with its picture."""
+    from trex.foundation.errors import TrexError
+
+    settings, _ = read_frame(read_fd)
+    try:
+        with seeing_cores(cast(int, settings["threads"])):
+            from trex.render.blender_child.session import Session  # imports bpy
+
+            session = Session(settings)
+    except TrexError as error:
+        write_frame(write_fd, {"refused": str(error)})
+        return
+    except Exception:
+        write_frame(write_fd, {"broken": traceback.format_exc(limit=-3)})
+        return
+    write_frame(write_fd, session.greeting())
+    for number in count(1):
+        request, _ = read_frame(read_fd)
+        try:
+            header, parts = session.answer(request)
+        except Exception:
+            header, parts = {"failed": traceback.format_exc(limit=-4)}, ()
+        if number % EVERY == 0:
+            give_back_free_memory()
+        write_frame(write_fd, header | _usage(), *parts)
+
+
+def _usage() -> Header:
+    """CPU seconds of all threads since the process began, and resident bytes now."""
+    return {"process_cpu_s": time.process_time(), "rss": _resident_bytes()}
+
+
+def _resident_bytes() -> int:
+    try:
+        with open("/proc/self/statm", encoding="ascii") as file:
+            return int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+    except OSError:  # no /proc: the highest value so far, which is in bytes on macOS
+        import resource
+
+        return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+
+
+def _end_with_parent(parent: int) -> None:
+    while os.getppid() == parent:
+        time.sleep(1.0)
+    _end()
+
+
+def _end() -> None:
+    """End at once, and take this process's own temporary folder along, which a killed parent cannot."""
+    folder = os.environ.get("BLENDER_USER_RESOURCES", "")
+    if os.path.basename(folder).startswith(TEMPORARY):
+        shutil.rmtree(folder, ignore_errors=True)
+    os._exit(0)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,76 @@
+"""One Blender process's work: take a device, build the stage, turn scenes into bytes."""
+
+from __future__ import annotations
+
+import time
+
+import bpy
+import numpy as np
+
+from trex.render.blender.settings import Settings
+from trex.render.blender.wire import Header
+from trex.render.blender_child.colors import to_srgb
+from trex.render.blender_child.device import GPU_ORDER, choose_device
+from trex.render.blender_child.stage import Stage
+from trex.scenes.scene import scene_from_dict
+
+CPU_TYPE = "CPU"
+
+
+class Session:
+    """What lives as long as the process."""
+
+    def __init__(self, header: Header) -> None:
+        settings = Settings.from_header(header)
+        there = devices_there()
+        self.device = choose_device(settings.device, there)
+        self.device_names = there[self.device]
+        self.stage = Stage(settings)
+        take_device(self.stage.scene, self.device)
+
+    def greeting(self) -> Header:
+        """What the parent is told once all is built."""
+        return {"ready": bpy.app.version_string, "device": self.device, "device_names": self.device_names}
+
+    def answer(self, request: Header) -> tuple[Header, tuple[bytes, ...]]:
+        """One scene's pixels and mask, and the CPU seconds that all threads spent on them."""
+        start = time.process_time()
+        linear, index = self.stage.render(scene_from_dict(request["scene"]))
+        pixels = to_srgb(linear[..., :3])
+        mask = np.rint(index).astype(np.uint8)
+        header: Header = {"request": request["request"], "size": list(mask.shape)}
+        header["cpu_s"] = time.process_time() - start
+        return header, (pixels.tobytes(), mask.tobytes())
+
+
+def devices_there() -> dict[str, list[str]]:
+    """The names of the devices of each kind that Cycles finds on this machine, "cpu" always among them."""
+    preferences = bpy.context.preferences.addons["cycles"].preferences
+    there = {"cpu": ["CPU"]}
+    for kind in GPU_ORDER:
+        try:
+            preferences.compute_device_type = kind.upper()
+        except TypeError:  # this build of Blender does not know the kind
+            continue
+        preferences.refresh_devices()
+        found = [device for device in preferences.devices if device.type == kind.upper()]
+        there[kind] = [device.name for device in found]
+        there["cpu"] = [device.name for device in preferences.devices if device.type == CPU_TYPE][:1] or [
+            "CPU"
+        ]
+    preferences.compute_device_type = "NONE"
+    return there
+
+
+def take_device(scene: bpy.types.Scene, kind: str) -> None:
+    """Make Cycles render on all devices of this kind and no other."""
+    preferences = bpy.context.preferences.addons["cycles"].preferences
+    if kind == "cpu":
+        preferences.compute_device_type = "NONE"
+        scene.cycles.device = "CPU"
+        return
+    preferences.compute_device_type = kind.upper()
+    preferences.refresh_devices()
+    for device in preferences.devices:
+        device.use = device.type == kind.upper()
+    scene.cycles.device = "GPU"

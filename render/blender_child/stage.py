@@ -1,0 +1,172 @@
+"""CLEVR's world inside Blender: built once, then edited for each scene. Runs in the Blender process only."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import bpy
+import numpy as np
+from numpy.typing import NDArray
+
+from trex.blender_assets.bpy_mesh import mesh_from_obj
+from trex.render.blender.settings import Settings
+from trex.render.presets import Preset
+from trex.scenes.scene import Nuisances, Scene, SceneObject, Vec3
+from trex.scenes.vocabulary import CLEVR, RADIUS, RGB
+
+POOL = 10  # of each kind, as many objects as CLEVR has; more are added when a scene has more
+Kind = tuple[str, str]  # shape, material
+JITTERED = {"camera": "Camera", "key": "Key", "fill": "Fill", "back": "Back"}
+FloatPass = NDArray[np.float32]
+
+
+class Stage:
+    """The base scene and a pool of objects of each shape and material: they are moved and hidden, never made anew.
+
+    An object keeps its mesh and the mesh its material, so that Cycles keeps their acceleration structures between
+    scenes (a material linked to the object instead costs 10 CPU-ms a render).
+    """
+
+    def __init__(self, settings: Settings) -> None:
+        bpy.ops.wm.open_mainfile(filepath=settings.base_scene, load_ui=False, use_scripts=False)
+        self.scene = bpy.context.scene
+        self.base = {field: self.scene.objects[name].location.copy() for field, name in JITTERED.items()}
+        self.meshes: dict[Kind, bpy.types.Mesh] = {}
+        for shape, path in settings.meshes:
+            self._add_meshes(shape, mesh_from_obj(Path(path), shape))
+        self.pool: dict[Kind, list[bpy.types.Object]] = {kind: [] for kind in self.meshes}
+        for kind in self.pool:
+            self._grow(kind, POOL)
+        set_up_cycles(self.scene, settings.preset, settings.threads)
+        self.size = (settings.preset.height, settings.preset.width)
+        self.passes: dict[str, FloatPass] = {}
+        self._read_passes_after_render()
+
+    def render(self, scene: Scene) -> tuple[FloatPass, FloatPass]:
+        """Linear RGBA (H, W, 4) and object index (H, W), row 0 at the top."""
+        self._edit(scene)
+        self.passes.clear()
+        bpy.ops.render.render(write_still=False)
+        return self.passes["Combined"], self.passes["IndexOB"][..., 0]
+
+    def _edit(self, scene: Scene) -> None:
+        used = dict.fromkeys(self.pool, 0)
+        for index, item in enumerate(scene.objects):
+            kind = (item.shape, item.material)
+            self._grow(kind, used[kind] + 1)
+            place(self.pool[kind][used[kind]], item, index + 1)
+            used[kind] += 1
+        for kind, things in self.pool.items():
+            for thing in things[used[kind] :]:
+                thing.hide_render = True
+        self._shift(scene.nuisances)
+
+    def _shift(self, nuisances: Nuisances) -> None:
+        for field, name in JITTERED.items():
+            offset: Vec3 = getattr(nuisances, field)
+            base = self.base[field]
+            self.scene.objects[name].location = [b + o for b, o in zip(base, offset, strict=True)]
+
+    def _add_meshes(self, shape: str, mesh: bpy.types.Mesh) -> None:
+        for material in CLEVR.materials:
+            copy = mesh.copy()
+            copy.materials.clear()
+            copy.materials.append(bpy.data.materials[material])
+            self.meshes[shape, material] = copy
+
+    def _grow(self, kind: Kind, size: int) -> None:
+        for index in range(len(self.pool[kind]), size):
+            thing = bpy.data.objects.new(f"{kind} {index}", self.meshes[kind])
+            thing.hide_render = True
+            self.scene.collection.objects.link(thing)
+            self.pool[kind].append(thing)
+
+    def _read_passes_after_render(self) -> None:
+        """Copy the passes out of Cycles before Blender throws them away: no file, no compositor."""
+        engine = cycles_engine()
+        original = engine.render
+
+        def render(engine_self: bpy.types.RenderEngine, depsgraph: bpy.types.Depsgraph) -> None:
+            original(engine_self, depsgraph)
+            for name, channels in (("Combined", 4), ("IndexOB", 1)):
+                flat = np.empty(self.size[0] * self.size[1] * channels, dtype=np.float32)
+                engine_self.get_result().layers[0].passes[name].rect.foreach_get(flat)
+                self.passes[name] = flat.reshape(*self.size, channels)[
+                    ::-1
+                ]  # Blender's row 0 is at the bottom
+
+        engine.render = render
+
+
+def place(thing: bpy.types.Object, item: SceneObject, pass_index: int) -> None:
+    """Put one object of the pool where the scene has it, and show it."""
+    radius = RADIUS[item.size]
+    thing.location = (item.x, item.y, radius)
+    thing.scale = (radius, radius, radius)
+    thing.rotation_euler = (0.0, 0.0, item.rotation)
+    # As published: the palette's values are taken as linear light.
+    thing.color = (*(value / 255.0 for value in RGB[item.color]), 1.0)
+    thing.pass_index = pass_index
+    thing.hide_render = False
+
+
+def cycles_engine() -> type[bpy.types.RenderEngine]:
+    """The class through which Blender calls Cycles (bpy.types has no such name in a bare bpy)."""
+    engines: dict[str, type[bpy.types.RenderEngine]] = {}
+    for engine in bpy.types.RenderEngine.__subclasses__():
+        engines[engine.__name__] = engine
+    return engines["CyclesRender"]
+
+
+def set_up_cycles(scene: bpy.types.Scene, preset: Preset, threads: int) -> None:
+    """Every setting that has an influence on the pixels, whatever the base scene says."""
+    cycles = scene.cycles
+    cycles.samples = preset.samples
+    cycles.seed = 0
+    cycles.use_animated_seed = False
+    cycles.use_adaptive_sampling = False
+    cycles.use_light_tree = False
+    cycles.max_bounces = preset.max_bounces
+    cycles.diffuse_bounces = min(4, preset.max_bounces)
+    cycles.glossy_bounces = min(4, preset.max_bounces)
+    cycles.transparent_max_bounces = 8
+    cycles.blur_glossy = 2.0
+    cycles.pixel_filter_type = "BLACKMAN_HARRIS"
+    set_up_sampling(cycles, preset)
+    set_up_output(scene.render, preset, threads)
+    layer = scene.view_layers[0]
+    layer.use_pass_object_index = True
+    layer.use_pass_combined = True
+    scene.update_tag()
+
+
+def set_up_sampling(cycles: bpy.types.CyclesRenderSettings, preset: Preset) -> None:
+    """As in CLEVR's base scene where nothing is denoised, else what suits few samples and the denoiser."""
+    is_published = preset.denoise is None
+    cycles.sampling_pattern = "TABULATED_SOBOL" if is_published else "AUTOMATIC"
+    cycles.sample_clamp_indirect = 0.0 if is_published else 10.0
+    cycles.light_sampling_threshold = 0.0 if is_published else 0.01
+    cycles.use_denoising = preset.denoise is not None
+    if preset.denoise is not None:
+        cycles.denoiser = "OPENIMAGEDENOISE"
+        cycles.denoising_input_passes = "RGB_ALBEDO_NORMAL"
+        cycles.denoising_prefilter = "FAST"
+        cycles.denoising_quality = preset.denoise.upper()
+        cycles.denoising_use_gpu = False
+
+
+def set_up_output(render: bpy.types.RenderSettings, preset: Preset, threads: int) -> None:
+    """Size, threads, and none of Blender's own post-processing."""
+    render.engine = "CYCLES"
+    render.resolution_x, render.resolution_y = preset.width, preset.height
+    render.resolution_percentage = 100
+    render.use_persistent_data = preset.persistent
+    render.dither_intensity = 0.0
+    render.film_transparent = False
+    render.use_border = False
+    render.use_motion_blur = False
+    render.use_compositing = False
+    render.use_sequencer = False
+    render.threads_mode = "FIXED" if threads else "AUTO"
+    if threads:
+        render.threads = threads

@@ -1,0 +1,134 @@
+"""CLEVR's scene JSON in and out: CLEVR tools can read a found scene, and we can read a CLEVR scene."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, fields
+from pathlib import Path
+
+import numpy as np
+
+from trex.foundation.errors import InputError, unknown
+from trex.foundation.json_fields import Json, field, finite, listed, mapping, text, triple, whole
+from trex.scenes.camera import HEIGHT_PX, WIDTH_PX, project
+from trex.scenes.clevr_format.json_files import read_items, write_items
+from trex.scenes.relations import DIRECTIONS, related
+from trex.scenes.scene import ATTRIBUTES, FARTHEST, MOST_OBJECTS, TAU, Nuisances, Scene, SceneObject, Vec3
+from trex.scenes.vocabulary import CLEVR, RADIUS, Vocabulary
+
+# Our one extra key; CLEVR itself did not keep the offsets of its camera and lights.
+NUISANCES = "nuisances"
+
+
+@dataclass(frozen=True, slots=True)
+class SceneRecord:
+    """A scene and the picture it belongs to, as CLEVR files name it."""
+
+    scene: Scene
+    image_filename: str
+    image_index: int
+    split: str
+
+
+def from_clevr(data: object, vocabulary: Vocabulary = CLEVR, where: str = "the scene") -> Scene:
+    """The scene of one CLEVR scene record; InputError says which part of it is wrong.
+
+    x and y are read from 3d_coords (z follows from the size); relations follow from them. `rotation`, which
+    CLEVR draws from 0 to 360, is read as radians, modulo 2 pi: so it was rendered (clevr-dataset-gen,
+    utils.py). Nuisances are zero where the record has none.
+    """
+    record = mapping(data, where)
+    items = listed(field(record, "objects", where), f"{where}, objects")
+    if len(items) > MOST_OBJECTS:
+        raise InputError(f"{where} has {len(items):,} objects; a scene may have {MOST_OBJECTS} at most")
+    objects = tuple(_object(item, vocabulary, f"{where}, object {i}") for i, item in enumerate(items))
+    return Scene(objects, _nuisances(record, where))
+
+
+def _object(data: object, vocabulary: Vocabulary, where: str) -> SceneObject:
+    record = mapping(data, where)
+    shape, size, color, material = (_word(record, name, vocabulary, where) for name in ATTRIBUTES)
+    x, y, _ = _near(field(record, "3d_coords", where), f"{where}, 3d_coords")
+    rotation = finite(field(record, "rotation", where), f"{where}, rotation") % TAU
+    return SceneObject(shape, size, color, material, x, y, rotation if rotation < TAU else 0.0)
+
+
+def _near(value: object, where: str) -> Vec3:
+    """A place in Blender units."""
+    place = triple(value, where)
+    if max(map(abs, place)) > FARTHEST:
+        raise InputError(f"{where} is {place}; its numbers must lie between {-FARTHEST:g} and {FARTHEST:g}")
+    return place
+
+
+def _word(record: Mapping[str, object], attribute: str, vocabulary: Vocabulary, where: str) -> str:
+    word = text(field(record, attribute, where), f"{where}, {attribute}")
+    if word not in vocabulary.values(attribute):
+        raise unknown(f"{where}: {attribute}", word, vocabulary.values(attribute))
+    return word
+
+
+def _nuisances(record: Mapping[str, object], where: str) -> Nuisances:
+    if NUISANCES not in record:
+        return Nuisances()
+    where = f"{where}, {NUISANCES}"
+    shifts = mapping(record[NUISANCES], where)
+    names = [f.name for f in fields(Nuisances)]
+    return Nuisances(**{name: _near(field(shifts, name, where), f"{where}, {name}") for name in names})
+
+
+def to_clevr(scene: Scene, image_filename: str = "", image_index: int = 0, split: str = "new") -> Json:
+    """The scene as a CLEVR scene record, pixel_coords at 480x320; `from_clevr` gives it back bit for bit."""
+    directions = {name: list(vector) for name, vector in DIRECTIONS.items()}
+    shifts = {f.name: list(getattr(scene.nuisances, f.name)) for f in fields(Nuisances)}
+    return {
+        "split": split,
+        "image_index": image_index,
+        "image_filename": image_filename,
+        "objects": _objects(scene),
+        "relationships": related(scene),
+        "directions": directions | {"above": [0.0, 0.0, 1.0], "below": [0.0, 0.0, -1.0]},
+        NUISANCES: shifts,
+    }
+
+
+def _objects(scene: Scene) -> list[Json]:
+    centers = [center(item) for item in scene.objects]
+    if not centers:
+        return []
+    columns, rows, depths = project(np.asarray(centers), scene.nuisances.camera, WIDTH_PX, HEIGHT_PX)
+    return [
+        {name: getattr(item, name) for name in ATTRIBUTES}
+        | {
+            "3d_coords": list(at),
+            "rotation": item.rotation,
+            "pixel_coords": [round(float(column)), round(float(row)), float(depth)],
+        }
+        for item, at, column, row, depth in zip(scene.objects, centers, columns, rows, depths, strict=True)
+    ]
+
+
+def center(item: SceneObject) -> Vec3:
+    """The center of an object that stands on the ground: CLEVR's 3d_coords, in Blender units."""
+    if item.size not in RADIUS:
+        raise unknown("size", item.size, RADIUS)
+    return (item.x, item.y, RADIUS[item.size])
+
+
+def read_scenes(path: Path, vocabulary: Vocabulary = CLEVR) -> Iterator[SceneRecord]:
+    """The scenes of a CLEVR scenes file, one at a time; InputError names the file and the scene."""
+    for index, data in enumerate(read_items(path, "scenes")):
+        where = f"{path.name}: scene {index}"
+        record = mapping(data, where)
+        yield SceneRecord(
+            from_clevr(record, vocabulary, where),
+            text(field(record, "image_filename", where), f"{where}, image_filename"),
+            whole(record.get("image_index", index), f"{where}, image_index"),
+            text(record.get("split", ""), f"{where}, split"),
+        )
+
+
+def write_scenes(path: Path, records: Iterable[SceneRecord], info: Mapping[str, object]) -> int:
+    """Writes a CLEVR scenes file, whole or not at all, and gives the number of scenes; `info` heads it."""
+    items = (to_clevr(r.scene, r.image_filename, r.image_index, r.split) for r in records)
+    return write_items(path, "scenes", items, info)

@@ -1,0 +1,44 @@
+"""When two scenes count as distinct."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import numpy as np
+from scipy.optimize import linear_sum_assignment
+
+from trex.scenes.scene import Scene, SceneObject
+
+APART = 0.5  # Blender units; a small object is .7 wide
+DIFFERENT = 2  # objects that must differ
+RULE = (
+    f"Two scenes count as distinct where at least {DIFFERENT} objects differ: another shape, size, color or material, "
+    f"or more than {APART:g} units away. Rotation, camera and lights do not count."
+)
+Categories = Counter[tuple[str, str, str, str]]
+
+
+def are_distinct(one: Scene, other: Scene) -> bool:
+    """Whether two scenes count as distinct, see RULE."""
+    most = max(len(one.objects), len(other.objects))
+    needed = min(DIFFERENT, most)
+    if most - (_categories(one) & _categories(other)).total() >= needed:  # even if all positions agreed
+        return True
+    return most - in_common(one, other) >= needed
+
+
+def in_common(one: Scene, other: Scene) -> int:
+    """How many objects two scenes share, matched as well as they can be."""
+    if not _categories(one) & _categories(other):
+        return 0
+    alike = np.array([[_are_alike(a, b) for b in other.objects] for a in one.objects], dtype=float)
+    rows, columns = linear_sum_assignment(alike, maximize=True)
+    return int(alike[rows, columns].sum())
+
+
+def _are_alike(a: SceneObject, b: SceneObject) -> bool:
+    return a.category == b.category and float(np.hypot(a.x - b.x, a.y - b.y)) <= APART
+
+
+def _categories(scene: Scene) -> Categories:
+    return Counter(item.category for item in scene.objects)

@@ -1,0 +1,6 @@
+"""Questions in English: `parse` reads one as a program, `phrase` puts a program into words."""
+
+from trex.scenes.questions.english_parse import parse
+from trex.scenes.questions.english_phrase import phrase
+
+__all__ = ["parse", "phrase"]

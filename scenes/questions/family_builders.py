@@ -1,0 +1,161 @@
+"""How a question of each kind of family is put together from random descriptions and relations."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import product
+
+from trex.scenes.questions.bitsets import Bits
+from trex.scenes.questions.filters import Option, attribute_bits, pick
+from trex.scenes.questions.program_builder import DeadEndError, Draft, Objects, Single
+from trex.scenes.relations import RELATIONS
+from trex.scenes.scene import ATTRIBUTES
+
+COUNT_EMPTY = 0.25  # share of descriptions that fit nothing, where they are counted
+EXIST_EMPTY = 0.5  # the same, where it is asked whether there are any
+
+
+def _finish(draft: Draft, asked: str, among: Objects | Single) -> None:
+    """Ends in count, exist, or the query of an attribute."""
+    draft.add(asked if asked in ("count", "exist") else f"query_{asked}", among.step)
+
+
+def _silent(asked: str) -> int:
+    return attribute_bits(asked) if asked in ATTRIBUTES else 0
+
+
+def zero_hop(asked: str, draft: Draft) -> None:
+    """How many, whether any, or what value: of objects described alone."""
+    everything = draft.everything()
+    if asked == "count":
+        wordless = pick(draft.rng, 20) == 0
+        found = everything if wordless else draft.some(everything, COUNT_EMPTY)
+        return _finish(draft, asked, found)
+    if asked == "exist":
+        return _finish(draft, asked, draft.some(everything, EXIST_EMPTY))
+    return _finish(draft, asked, draft.the(everything, _silent(asked)))
+
+
+def hops(hops: int, asked: str, draft: Draft) -> None:
+    """The same of objects related to one that may be related to another (one to three relations)."""
+    anchor = draft.the(draft.everything())
+    for _ in range(hops - 1):
+        anchor = draft.the_related(anchor)
+    if asked in ATTRIBUTES:
+        return _finish(draft, asked, draft.the_related(anchor, _silent(asked)))
+    share = EXIST_EMPTY if asked == "exist" else COUNT_EMPTY
+    return _finish(draft, asked, draft.some_related(anchor, share))
+
+
+def single_and(asked: str, draft: Draft) -> None:
+    """The same of objects that are related to two others at once."""
+    anchors = [draft.draw(draft.fitting_one(draft.world.sets.everything)) for _ in range(2)]
+    pairs = list(product(RELATIONS, repeat=2))
+    is_empty_wanted = asked == "count" and draft.rng.random() < COUNT_EMPTY
+    for at in draft.rng.permutation(len(pairs)):
+        one, other = (
+            draft.world.sets.beyond[relation][anchor.fits.bit_length() - 1]
+            for relation, anchor in zip(pairs[at], anchors, strict=True)
+        )
+        options = [o for o in draft.world.options if _needs_both(asked, o, one, other)]
+        options = [o for o in options if is_empty_wanted == (o.fits & one & other == 0)]
+        if options:
+            return _intersection(
+                asked, draft, tuple(zip(anchors, pairs[at], strict=True)), draft.draw(options)
+            )
+    raise DeadEndError
+
+
+def _needs_both(asked: str, option: Option, one: Bits, other: Bits) -> bool:
+    """Whether there is an answer, and another one or none with either of the two relations left out."""
+    left = (option.fits & one & other).bit_count()
+    if left in ((option.fits & one).bit_count(), (option.fits & other).bit_count()):
+        return False
+    return asked == "count" or (left == 1 and not option.names & _silent(asked))
+
+
+def _intersection(asked: str, draft: Draft, sides: Sequence[tuple[Option, str]], target: Option) -> None:
+    related = []
+    for anchor, relation in sides:
+        single = draft.unique(draft.describe(draft.everything(), anchor.said))
+        related.append(draft.relate(single, relation))
+    one, other = related
+    both = Objects(draft.add("intersect", one.step, other.step), one.bits & other.bits)
+    found = draft.describe(both, target.said)
+    _finish(draft, asked, found if asked == "count" else draft.unique(found))
+
+
+def same(attribute: str, asked: str, is_described: bool, draft: Draft) -> None:
+    """The same of the other objects that share an attribute with one."""
+    silent = attribute_bits(attribute)
+    others = draft.same(draft.the(draft.everything(), silent), attribute)
+    if asked in ATTRIBUTES:
+        return _finish(draft, asked, draft.the(others, silent | _silent(asked)))
+    share = EXIST_EMPTY if asked == "exist" else COUNT_EMPTY
+    return _finish(draft, asked, draft.some(others, share, silent) if is_described else others)
+
+
+def single_or(filtered: str, first_related: bool, second_related: bool, draft: Draft) -> None:
+    """How many fit one of two descriptions; `filtered` names an attribute said before both of them."""
+    silent = _silent(filtered)
+    wholes = [draft.everything(), draft.everything()] if filtered == "shape" else []  # CLEVR's order of steps
+    sides = [
+        _side(draft, wholes.pop(0) if wholes else draft.everything(), is_related, silent)
+        for is_related in (first_related, second_related)
+    ]
+    _refuse_equal(draft, sides[0], sides[1])
+    either = draft.add("union", sides[0].step, sides[1].step)
+    if filtered:
+        values = draft.world.vocabulary.values(filtered)
+        either = draft.add(f"filter_{filtered}", either, word=values[pick(draft.rng, len(values))])
+    draft.add("count", either)
+
+
+def _side(draft: Draft, among: Objects, is_related: bool, silent: int) -> Objects:
+    return draft.some_related(draft.the(among), 0.0) if is_related else draft.some(among, COUNT_EMPTY, silent)
+
+
+def _refuse_equal(draft: Draft, one: Objects, other: Objects) -> None:
+    """A dead end where both sides are the same objects; both may be nothing if that is said differently."""
+    if one.bits == other.bits and (one.bits or _said(draft, one.step) == _said(draft, other.step)):
+        raise DeadEndError
+
+
+def _said(draft: Draft, at: int) -> list[tuple[str, tuple[str, ...]]]:
+    """The calls that led to a step, backwards."""
+    step = draft.steps[at]
+    before = _said(draft, step.inputs[0]) if step.inputs else []
+    return [(step.function, step.value_inputs), *before]
+
+
+def compare(attribute: str, first_related: bool, second_related: bool, draft: Draft) -> None:
+    """Whether two objects agree; without relations CLEVR asks for size and color after both are found."""
+    silent = attribute_bits(attribute)
+    is_late = attribute in ("size", "color") and not (first_related or second_related)
+    singles: list[Single] = []
+    queries: list[int] = []
+    for is_related in (first_related, second_related):
+        anchor = draft.the(draft.everything(), 0 if is_related else silent)
+        singles.append(draft.the_related(anchor, silent) if is_related else anchor)
+        if not is_late:
+            queries.append(draft.add(f"query_{attribute}", singles[-1].step))
+    if singles[0].which == singles[1].which:
+        raise DeadEndError
+    if is_late:
+        queries = [draft.add(f"query_{attribute}", single.step) for single in singles]
+    draft.add(f"equal_{attribute}", *queries)
+
+
+def compare_integer(function: str, first_related: bool, second_related: bool, draft: Draft) -> None:
+    """Whether one count equals, exceeds or falls short of another."""
+    sides: list[Objects] = []
+    counts: list[int] = []
+    for is_related in (first_related, second_related):
+        everything = draft.everything()
+        if is_related:
+            sides.append(draft.some_related(draft.the(everything), COUNT_EMPTY))
+        else:
+            sides.append(draft.some(everything, COUNT_EMPTY))
+        counts.append(draft.add("count", sides[-1].step))
+    _refuse_equal(draft, *sides)
+    draft.add(function, *counts)

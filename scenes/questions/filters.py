@@ -1,0 +1,102 @@
+"""Descriptions of objects ("large red things", "the metal ball"): which fit a scene, and which to say."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import lru_cache
+from itertools import product
+
+import numpy as np
+
+from trex.scenes.questions.bitsets import Bits, SceneSets, scene_sets
+from trex.scenes.scene import Scene
+from trex.scenes.vocabulary import Vocabulary
+
+# The order in which CLEVR's programs filter and its sentences say the words.
+FILTER_ORDER = ("size", "color", "material", "shape")
+Description = tuple[str | None, str | None, str | None, str | None]  # in FILTER_ORDER, None: not said
+ANYTHING: Description = (None, None, None, None)
+_SUBSETS: tuple[tuple[bool, ...], ...] = tuple(product((False, True), repeat=4))
+_ABSENT_TRIES = 8
+
+
+@dataclass(frozen=True, slots=True)
+class Option:
+    """A description that fits something: what it fits, the attributes it names as bits, how many."""
+
+    said: Description
+    fits: Bits
+    names: int
+    length: int
+
+
+@dataclass(frozen=True, slots=True)
+class World:
+    """A scene as question families see it: its sets, and every description that fits something."""
+
+    sets: SceneSets
+    options: tuple[Option, ...]
+    vocabulary: Vocabulary
+
+
+@lru_cache(maxsize=16)
+def world_of(scene: Scene, vocabulary: Vocabulary) -> World:
+    """The world of a scene; the last few are kept, since a scene is asked many questions."""
+    sets = scene_sets(scene)
+    fits: dict[Description, Bits] = {}
+    for index, values in enumerate(sets.values):
+        size, color, material, shape = (values[name] for name in FILTER_ORDER)
+        for a, b, c, d in _SUBSETS:
+            said = (size if a else None, color if b else None, material if c else None, shape if d else None)
+            fits[said] = fits.get(said, 0) | 1 << index
+    options = tuple(Option(said, bits, names(said), 4 - said.count(None)) for said, bits in fits.items())
+    return World(sets, options, vocabulary)
+
+
+def names(said: Description) -> int:
+    """The attributes that a description names, as bits in FILTER_ORDER."""
+    return sum(1 << place for place, word in enumerate(said) if word is not None)
+
+
+def attribute_bits(*attributes: str) -> int:
+    """These attributes as bits in FILTER_ORDER."""
+    return sum(1 << FILTER_ORDER.index(attribute) for attribute in attributes)
+
+
+def pick(rng: np.random.Generator, count: int) -> int:
+    """An index below `count`, each equally probable."""
+    return int(rng.random() * count)
+
+
+def pick_option(rng: np.random.Generator, options: list[Option]) -> Option:
+    """One of the options: first how many words it has, each number equally probable, then which.
+
+    The public generator takes all options with equal probability, and most have two or three words; questions
+    of one word ("How many cubes are there?") are the ones most asked here. A wordless one ("the thing") comes
+    one time in twenty, or where there is no other.
+    """
+    lengths = sorted({option.length for option in options})
+    if lengths[0] == 0 and len(lengths) > 1 and pick(rng, 20):
+        lengths = lengths[1:]
+    elif lengths[0] == 0:
+        lengths = [0]
+    length = lengths[pick(rng, len(lengths))]
+    chosen = [option for option in options if option.length == length]
+    return chosen[pick(rng, len(chosen))]
+
+
+def absent(rng: np.random.Generator, world: World, silent: int) -> Description | None:
+    """A description that fits nothing in the scene and names nothing of `silent`; None if none was found."""
+    present = {option.said for option in world.options}
+    free = [place for place in range(4) if not silent >> place & 1]
+    for _ in range(_ABSENT_TRIES):
+        length = 1 + pick(rng, len(free))
+        chosen = rng.permutation(len(free))[:length]
+        words: list[str | None] = [None] * 4
+        for place in (free[i] for i in chosen):
+            values = world.vocabulary.values(FILTER_ORDER[place])
+            words[place] = values[pick(rng, len(values))]
+        said = (words[0], words[1], words[2], words[3])
+        if said not in present:
+            return said
+    return None

@@ -1,0 +1,128 @@
+"""A question in the making: a program that grows together with what its steps give on the scene at hand."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+import numpy as np
+
+from trex.scenes.questions.bitsets import Bits
+from trex.scenes.questions.filters import FILTER_ORDER, Description, Option, World, absent, pick, pick_option
+from trex.scenes.questions.programs import Program, Step
+from trex.scenes.relations import RELATIONS
+
+
+class DeadEndError(Exception):
+    """The choices so far leave no question of this family; another try makes others."""
+
+
+class Objects(NamedTuple):
+    """A step that gives a set of objects, and the set."""
+
+    step: int
+    bits: Bits
+
+
+class Single(NamedTuple):
+    """A step that gives one object, and its index."""
+
+    step: int
+    which: int
+
+
+class Draft:
+    """One try at a question. Every method adds steps; it raises DeadEndError where nothing fits."""
+
+    def __init__(self, rng: np.random.Generator, world: World) -> None:
+        self.rng = rng
+        self.world = world
+        self.steps: list[Step] = []
+
+    def program(self) -> Program:
+        """The steps so far."""
+        return tuple(self.steps)
+
+    def add(self, function: str, *inputs: int, word: str | None = None) -> int:
+        """Adds one step and gives its index."""
+        self.steps.append(Step(function, inputs, () if word is None else (word,)))
+        return len(self.steps) - 1
+
+    def everything(self) -> Objects:
+        """The scene."""
+        return Objects(self.add("scene"), self.world.sets.everything)
+
+    def describe(self, among: Objects, said: Description) -> Objects:
+        """Those of a set that fit a description."""
+        step, bits = among
+        for attribute, word in zip(FILTER_ORDER, said, strict=True):
+            if word is not None:
+                step = self.add(f"filter_{attribute}", step, word=word)
+                bits &= self.world.sets.having[attribute].get(word, 0)
+        return Objects(step, bits)
+
+    def some(self, among: Objects, empty_share: float, silent: int = 0) -> Objects:
+        """Those of a set that fit a random description of a word or more; with this chance none do."""
+        options = [o for o in self.world.options if o.length and not o.names & silent]
+        empty = [o for o in options if not o.fits & among.bits]
+        fitting = [o for o in options if o.fits & among.bits]
+        if fitting and self.rng.random() >= empty_share:
+            return self.describe(among, self.draw(fitting).said)
+        said = absent(self.rng, self.world, silent) if not empty or pick(self.rng, 2) else None
+        return self.describe(among, said or self.draw(empty).said)
+
+    def fitting_one(self, among: Bits, silent: int = 0) -> list[Option]:
+        """The descriptions that fit exactly one of a set and name no attribute of `silent`."""
+        options = [option for option in self.world.options if not option.names & silent]
+        return [option for option in options if (option.fits & among).bit_count() == 1]
+
+    def the(self, among: Objects, silent: int = 0) -> Single:
+        """The one of a set that fits a random description."""
+        return self.unique(self.describe(among, self.draw(self.fitting_one(among.bits, silent)).said))
+
+    def unique(self, among: Objects) -> Single:
+        """The only one of a set."""
+        if among.bits.bit_count() != 1:
+            raise DeadEndError
+        return Single(self.add("unique", among.step), among.bits.bit_length() - 1)
+
+    def relate(self, anchor: Single, relation: str) -> Objects:
+        """All that is left of, right of, in front of or behind an object."""
+        step = self.add("relate", anchor.step, word=relation)
+        return Objects(step, self.world.sets.beyond[relation][anchor.which])
+
+    def same(self, anchor: Single, attribute: str) -> Objects:
+        """All others that share an attribute with an object."""
+        step = self.add(f"same_{attribute}", anchor.step)
+        return Objects(step, self.world.sets.same(attribute, anchor.which))
+
+    def the_related(self, anchor: Single, silent: int = 0) -> Single:
+        """The one related to an object that fits a random description; without the relation several would."""
+        return self.unique(
+            self._related(anchor, lambda fits, left: left.bit_count() == 1 and fits != left, silent)
+        )
+
+    def some_related(self, anchor: Single, empty_share: float) -> Objects:
+        """Those related to an object that fit a random description, with this chance none.
+
+        Without the relation more would: so something fits the description, if not in that place.
+        """
+        if self.rng.random() < empty_share:
+            return self._related(anchor, lambda fits, left: left == 0)
+        return self._related(anchor, lambda fits, left: left not in (0, fits))
+
+    def _related(self, anchor: Single, fitting: Callable[[Bits, Bits], bool], silent: int = 0) -> Objects:
+        for at in self.rng.permutation(len(RELATIONS)):
+            bits = self.world.sets.beyond[RELATIONS[at]][anchor.which]
+            options = [
+                o for o in self.world.options if fitting(o.fits, o.fits & bits) and not o.names & silent
+            ]
+            if options:
+                return self.describe(self.relate(anchor, RELATIONS[at]), self.draw(options).said)
+        raise DeadEndError
+
+    def draw(self, options: list[Option]) -> Option:
+        """One of these descriptions."""
+        if not options:
+            raise DeadEndError
+        return pick_option(self.rng, options)

@@ -1,0 +1,15 @@
+"""The true answer of a question about a scene."""
+
+from __future__ import annotations
+
+from trex.scenes.questions.programs import InvalidProgram, Program, execute
+from trex.scenes.scene import Scene
+from trex.search.results import NO_ANSWER
+
+
+def true_answer(program: Program, scene: Scene) -> str:
+    """The answer by the question's program; "no answer" where CLEVR has none."""
+    try:
+        return execute(program, scene)
+    except InvalidProgram:
+        return NO_ANSWER

@@ -1,0 +1,338 @@
+"""A model behind a web service when the network, the service or the address is bad."""
+
+from __future__ import annotations
+
+import json
+import queue
+import shutil
+import socket
+import ssl
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+from tests.worlds.http_scripts import ANSWER, answer, read_request, sends, serving
+from trex.clevr_models.adapters import http_exchange
+from trex.clevr_models.adapters.http_address import is_loopback
+from trex.clevr_models.adapters.http_model import TOKEN, HttpAnswerer, load_http
+from trex.clevr_models.catalog import load_model
+from trex.clevr_models.interface.question import Question
+from trex.cli.app import app
+from trex.foundation.errors import InputError, ModelError
+
+CUBES = Question("How many cubes are there?", ())
+PICTURE = np.zeros((1, 4, 6, 3), np.float32)
+SECRET = "s3cret-of-the-service"
+PROXIES = ("http_proxy", "HTTP_PROXY", "https_proxy", "all_proxy", "no_proxy", "NO_PROXY", "REQUEST_METHOD")
+HEAD = b"HTTP/1.1 200 OK\r\n"
+LINES = b"HTTP/1.1 100 Continue\r\n\r\n"
+
+
+@pytest.fixture(autouse=True)
+def no_proxy(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in (*PROXIES, TOKEN):
+        monkeypatch.delenv(name, raising=False)
+
+
+def ask(url: str, **options: object) -> list[list[float]]:
+    return HttpAnswerer(url, **options)(PICTURE, CUBES).tolist()  # type: ignore[arg-type]
+
+
+class Waits(list[float]):
+    def __call__(self, seconds: float) -> None:
+        self.append(seconds)
+
+
+@pytest.mark.parametrize(
+    ("host", "name"),
+    [("127.0.0.1", "127.0.0.1"), ("127.0.0.1", "localhost"), ("127.8.9.1", "127.8.9.1"), ("::1", "[::1]")],
+)
+def test_the_secret_of_a_model_on_this_machine_goes_past_any_proxy(
+    host: str, name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if host == "::1":
+        try:
+            socket.create_server((host, 0), family=socket.AF_INET6).close()
+        except OSError as error:
+            pytest.skip(f"this machine has no IPv6 ({error})")
+    with serving(sends(answer())) as proxy, serving(sends(answer()), host=host) as service:
+        for variable in ("http_proxy", "HTTP_PROXY", "all_proxy"):
+            monkeypatch.setenv(variable, f"http://127.0.0.1:{proxy.port}")
+        monkeypatch.setenv(TOKEN, SECRET)
+        model = load_http(f"http://{name}:{service.port}/vqa")
+        assert model.answerer(PICTURE, CUBES).tolist() == [[0.25, 0.75]]
+        assert not proxy and SECRET.encode() in service[0]
+
+
+def test_a_model_elsewhere_still_goes_through_the_proxy(monkeypatch: pytest.MonkeyPatch) -> None:
+    with serving(sends(answer())) as proxy:
+        monkeypatch.setenv("http_proxy", f"http://127.0.0.1:{proxy.port}")
+        assert ask("http://models.example/vqa") == [[0.25, 0.75]]
+        assert proxy[0].startswith(b"POST http://models.example/vqa HTTP/1.1\r\n")
+
+
+@pytest.mark.parametrize(
+    "host", ["10.0.0.1", "models.example", "localhost.example", "127.0.0.1.example", "[::2]", "128.0.0.1"]
+)
+def test_a_secret_is_not_sent_in_the_clear_to_what_is_not_this_machine(
+    host: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(TOKEN, SECRET)
+    assert not is_loopback(f"http://{host}/")
+    with pytest.raises(InputError, match="in the clear; use https"):
+        load_http(f"http://{host}/vqa")
+    assert load_http(f"https://{host}/vqa").name == f"https://{host}/vqa"
+
+
+class Dripping:
+    """A service that sends one piece each time the client looks at the clock, and a clock that is 10 s on each time."""
+
+    def __init__(self, head: bytes, drop: bytes) -> None:
+        self.head, self.drop, self.now, self.looks = head, drop, 0.0, queue.Queue[bool]()
+
+    def clock(self) -> float:
+        self.looks.put(True)
+        self.now += 10.0
+        return self.now
+
+    def turn(self, connection: socket.socket) -> None:
+        connection.sendall(self.head)
+        while self.looks.get():
+            connection.sendall(self.drop)
+
+
+@pytest.mark.parametrize(
+    ("head", "drop"),
+    [
+        (HEAD + b"Content-Length: 100000\r\n\r\n", b"x"),
+        (HEAD + b"Transfer-Encoding: chunked\r\n\r\n", b"1\r\nx\r\n"),
+        (HEAD + b"\r\n", b"x"),
+        (HEAD + b"X-Long: ", b"x"),
+        (b"", LINES),
+    ],
+    ids=["a body", "chunks", "a body without length", "a header", "lines that say continue"],
+)
+def test_a_reply_that_drips_ends_at_the_timeout_in_total(head: bytes, drop: bytes) -> None:
+    drip = Dripping(head, drop)
+    with serving(drip.turn) as service:
+        try:
+            with pytest.raises(ModelError, match="TimeoutError, no whole reply within 200 s"):
+                ask(service.url, timeout_s=200.0, waits_s=(), clock=drip.clock)
+        finally:
+            drip.looks.put(False)
+    assert 200.0 <= drip.now <= 230.0
+
+
+def test_each_try_has_its_own_time() -> None:
+    drip, waits = Dripping(HEAD + b"Content-Length: 100000\r\n\r\n", b"x"), Waits()
+    with serving(drip.turn, sends(answer())) as service:
+        try:
+            rows = ask(service.url, timeout_s=200.0, waits_s=(1.0,), sleep=waits, clock=drip.clock)
+        finally:
+            drip.looks.put(False)
+    assert rows == [[0.25, 0.75]] and waits == [1.0]
+
+
+BODY = json.dumps(ANSWER).encode()
+
+
+@pytest.mark.parametrize(
+    "cut",
+    [
+        sends(answer()[:-5]),
+        sends(answer()[:-5], is_reset=True),
+        sends(HEAD, b"Content-Length: 70\r\n\r\n"),
+        sends(HEAD, b"Transfer-Encoding: chunked\r\n\r\n10\r\n", BODY[:8]),
+        sends(HEAD, b"Transfer-Encoding: chunked\r\n\r\n8\r\n", BODY[:8], b"\r\n"),
+        sends(HEAD, b"\r\n", BODY[:-5]),
+        sends(HEAD, b"\r\n"),
+        sends(HEAD),
+        sends(b""),
+        sends(b"", is_reset=True),
+    ],
+    ids=["length", "reset", "empty", "chunk", "chunks", "no length", "nothing", "head", "silent", "reset at once"],
+)  # fmt: skip
+def test_a_reply_that_is_cut_is_asked_for_again(cut: Callable[[socket.socket], None]) -> None:
+    waits = Waits()
+    with serving(cut, sends(answer())) as service:
+        assert ask(service.url, sleep=waits) == [[0.25, 0.75]]
+        assert len(service) == 2 and service[0] == service[1] and waits == [1.0]
+
+
+def test_a_reply_that_is_always_cut_is_given_up_with_its_size() -> None:
+    with (
+        serving(*[sends(answer()[:-5])] * 4) as service,
+        pytest.raises(ModelError, match=rf"4 tries.*cut after {len(BODY) - 5} of {len(BODY)} bytes"),
+    ):
+        ask(service.url, sleep=Waits())
+
+
+@pytest.mark.parametrize("head", [b"Content-Length: 9000\r\n", b""])
+def test_a_reply_without_end_is_refused(head: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(http_exchange, "LARGEST_REPLY", 1000)
+    with (
+        serving(sends(HEAD, head, b"\r\n", b" " * 9000)) as service,
+        pytest.raises(ModelError, match="more than 1000 bytes"),
+    ):
+        ask(service.url, sleep=Waits())
+
+
+@pytest.mark.parametrize(
+    ("body", "message"),
+    [
+        (b'{"labels": ["no", "yes"], "probabilities": [[NaN, 1.0]]}', "NaN is not a finite number"),
+        (b'{"labels": ["no", "yes"], "probabilities": [[1e999, 1.0]]}', "not a finite number"),
+        (
+            b'{"labels": ["no", "yes"], "probabilities": [[' + b"9" * 400 + b", 1]]}",
+            "something else than .*400 digits; at most 300 are read",
+        ),
+        (
+            b'{"labels": ["no", "yes"], "probabilities": [[' + b"9" * 5000 + b", 1]]}",
+            "something else than .*5000 digits; at most 300 are read",
+        ),
+        (b'{"labels": ["no", "yes"], "probabilities": [["0.5", "0.5"]]}', "something else than .*no numbers"),
+        (b'{"labels": ["no", "yes"], "probabilities": [[0.5], [0.5, 0.5]]}', "something else than"),
+        (b'{"labels": ["no", "yes"], "probabilities": null}', "something else than"),
+        (b"\xff\xfe{}", "something else than"),
+        (b"[1, 2]", "something else than"),
+        (b"{" + b'"a":{' * 5000 + b"}" * 5001, "nested too deep"),
+    ],
+)
+def test_a_reply_with_impossible_numbers_is_refused_in_one_line(body: bytes, message: str) -> None:
+    whole = HEAD + b"Content-Length: %d\r\n\r\n%s" % (len(body), body)
+    with serving(sends(whole)) as service, pytest.raises(ModelError, match=message) as caught:
+        ask(service.url, sleep=Waits())
+    assert "\n" not in str(caught.value) and service.url in str(caught.value)
+
+
+@pytest.mark.parametrize("label", ["\x1b[2Jyes", "two\nlines", "\ud800", "", "y" * 201])
+def test_an_answer_that_no_terminal_can_show_is_refused(label: str) -> None:
+    reply = {"labels": ["no", label], "probabilities": [[0.5, 0.5]] * 2}
+    with (
+        serving(sends(answer(reply))) as service,
+        pytest.raises(InputError, match=r"printable characters") as caught,
+    ):
+        load_http(service.url).bind(CUBES)
+    assert "\x1b" not in str(caught.value) and "\n" not in str(caught.value)
+
+
+ADDRESSES = {
+    "http://localhost:0/vqa": "has port 0",
+    "http://localhost:65536/vqa": "from 1 to 65535",
+    "http://localhost:99999999999/vqa": "from 1 to 65535",
+    "http://localhost:abc/vqa": "from 1 to 65535",
+    "http://localhost:-1/vqa": "from 1 to 65535",
+    "http://localhost:80:80/vqa": "from 1 to 65535",
+    "http://:8000/vqa": "no machine can have",
+    "http:///vqa": "no machine can have",
+    "http://": "no machine can have",
+    "http://::1/vqa": "no machine can have|from 1 to 65535",
+    "http://[::1/vqa": "not possible",
+    "http://[nonsense]/vqa": "not possible|no machine can have",
+    "http://999.1.1.1/vqa": "no machine can have",
+    "http://127.1/vqa": "no machine can have",
+    "http://0.0.0.0:80/vqa": "no machine can have",
+    "http://255.255.255.255/vqa": "no machine can have",
+    "http://[::]/vqa": "no machine can have",
+    "http://a..b/vqa": "no machine can have",
+    "http://-a/vqa": "no machine can have",
+    "http://" + "a" * 64 + "/vqa": "no machine can have",
+    "http://" + "a." * 130 + "b/vqa": "no machine can have",
+    "http://host/" + "a" * 2000: "at most 2000",
+    "http://host/a b": "holds ' '",
+    "http://host/\x00": r"holds '\\x00'",
+    "http://host\n/vqa": r"holds '\\n'",
+    "http://host\\/vqa": "holds",
+    "http://h\u00f6st/vqa": "holds",
+    "ftp://host/vqa": "scheme .* 'ftp' is not known",
+    "file:///etc/passwd": "scheme .* 'file' is not known",
+    "unix://socket": "scheme .* 'unix' is not known",
+    "http://user@host/vqa": "without user",
+    "http://host@/vqa": "without user",
+    "http://host/?": "without user",
+}
+
+
+@pytest.mark.parametrize("url", ADDRESSES)
+def test_an_impossible_address_is_refused_before_any_request(url: str) -> None:
+    with pytest.raises(InputError, match=ADDRESSES[url]) as caught:
+        load_model(url)
+    assert str(caught.value).isprintable() and len(str(caught.value)) < 300
+
+
+@pytest.mark.parametrize(
+    "url", ["http://localhost:65535/a%20b", "https://xn--hst-sna.example./v1:ask", "HTTP://127.0.0.1", "http://[::1]:80"]
+)  # fmt: skip
+def test_a_possible_address_is_taken(url: str) -> None:
+    assert load_model(url).name == url
+
+
+@pytest.mark.parametrize(
+    "url", ["http://localhost:0/vqa", "http://localhost:abc", "ftp://host/x", "http://u:pw-x@h/"]
+)
+def test_check_refuses_an_impossible_address_in_one_line(url: str, tmp_path: Path) -> None:
+    query = tmp_path / "query.toml"
+    query.write_text('question = "How many cubes are there?"\nanswer = "1"\n', encoding="utf-8")
+    done = CliRunner().invoke(app, ["check", str(query), "--model", url])
+    assert done.exit_code == 2 and done.stderr.startswith("error: ") and done.stderr.count("\n") == 1
+    assert "pw-x" not in done.stderr
+
+
+def over_tls(turn: Callable[[socket.socket], None], folder: Path) -> Callable[[socket.socket], None]:
+    """The turn behind TLS, with a certificate for localhost that only the file cert.pem vouches for."""
+    if shutil.which("openssl") is None:
+        pytest.skip("openssl is not installed, so there is no certificate to show")
+    made = [
+        "openssl",
+        "req",
+        "-x509",
+        "-newkey",
+        "rsa:2048",
+        "-nodes",
+        "-days",
+        "2",
+        "-subj",
+        "/CN=localhost",
+    ]
+    names = ["-addext", "subjectAltName=DNS:localhost", "-keyout", "key.pem", "-out", "cert.pem"]
+    subprocess.run([*made, *names], cwd=folder, check=True, capture_output=True)
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(folder / "cert.pem", folder / "key.pem")
+
+    def wrapped(connection: socket.socket) -> None:
+        with context.wrap_socket(connection, server_side=True) as inner:
+            read_request(inner)
+            turn(inner)
+
+    return wrapped
+
+
+def test_a_service_over_tls_is_asked_and_kept_to_its_time(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    drip = Dripping(HEAD + b"Content-Length: 100000\r\n\r\n", b"x")
+    turns = iter([sends(answer()), drip.turn])
+    turn = over_tls(lambda connection: next(turns)(connection), tmp_path)
+    monkeypatch.setenv("SSL_CERT_FILE", str(tmp_path / "cert.pem"))
+    with serving(turn, turn, reads=False) as service:
+        url = f"https://localhost:{service.port}/vqa"
+        assert ask(url) == [[0.25, 0.75]]
+        try:
+            with pytest.raises(ModelError, match="TimeoutError, no whole reply within 200 s"):
+                ask(url, timeout_s=200.0, waits_s=(), clock=drip.clock)
+        finally:
+            drip.looks.put(False)
+
+
+def test_a_certificate_that_nobody_vouches_for_is_refused_at_once(tmp_path: Path) -> None:
+    waits = Waits()
+    with (
+        serving(over_tls(sends(answer()), tmp_path), reads=False) as service,
+        pytest.raises(ModelError, match=r"certificate that is not valid here .*SSL_CERT_FILE"),
+    ):
+        ask(f"https://localhost:{service.port}/vqa", token=SECRET, sleep=waits)
+    assert not waits

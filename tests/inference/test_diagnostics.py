@@ -1,0 +1,171 @@
+"""Diagnostics and the three endings: each rule, in numbers and in words."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from trex.foundation.errors import InputError
+from trex.foundation.percent import percent
+from trex.inference.chains import rounds, start, starts
+from trex.inference.gaussian_walk import GaussianWalk
+from trex.inference.metropolis import Metropolis
+from trex.inference.scoring import Scorer
+from trex.inference.statistics.control import control, run_control
+from trex.inference.statistics.diagnostics import basic_summaries, by_chain, collect, diagnose
+from trex.inference.statistics.importance import HowOften, how_often, prior_draws, reweigh
+from trex.inference.statistics.verdict import Ending, conclude
+from trex.inference.targets import GaussianTarget, high_confidence
+from trex.inference.toy import PixelClassifier, PixelRenderer, SquarePrior
+from trex.inference.types import PRIOR_CHAIN, Draw, Evaluation, Floats
+
+LABELS = ("a", "b")
+TARGET = high_confidence(LABELS, "a")
+RNG = np.random.default_rng(12)
+MIXED = RNG.normal(size=(4, 200))
+SHIFTED = MIXED + np.array([[0.0], [0.0], [0.0], [2.0]])
+
+
+def draw(chain: int, index: int, confidence: float, is_warmup: bool = False) -> Draw[float]:
+    log_probs = np.log([confidence, 1.0 - confidence])
+    evaluation = Evaluation(0.0, TARGET.log_weight(log_probs), log_probs, None)
+    return Draw(chain, index, confidence, evaluation, True, is_warmup)
+
+
+def chains(values: Floats) -> list[Draw[float]]:
+    return [draw(c, i, float(v)) for c, row in enumerate(values) for i, v in enumerate(row)]
+
+
+def prior(hits: int = 0, n: int = 100) -> HowOften:
+    draws = [draw(PRIOR_CHAIN, i, 0.95 if i < hits else 0.2) for i in range(n)]
+    return how_often(draws, TARGET)
+
+
+def test_mixed_chains_and_a_strayed_one() -> None:
+    good, bad = diagnose("x", MIXED), diagnose("x", SHIFTED)
+    assert good.r_hat < 1.01 and good.ess > 600
+    assert bad.r_hat > 1.05 and bad.ess < good.ess / 2
+    assert good.words == f"x: R-hat {good.r_hat:.3f}, ESS {good.ess:.0f}"
+
+
+def test_splitting_shows_a_trend() -> None:
+    trend = MIXED + np.linspace(-2, 2, 200)  # all chains drift alike: only the split halves disagree
+    assert diagnose("x", trend).r_hat > 1.05
+
+
+def test_ranks_show_a_wider_chain_that_means_hide() -> None:
+    wide = MIXED * np.array([[1.0], [1.0], [1.0], [20.0]])
+    assert diagnose("x", wide).r_hat > 1.05
+
+
+@pytest.mark.parametrize(
+    ("values", "words", "ess", "r_hat"),
+    [
+        (np.full((4, 50), 3.0), "3 in every draw", math.nan, math.nan),
+        (np.tile(np.arange(4.0)[:, None], (1, 50)), "stuck at its own value", 0.0, math.inf),
+        (MIXED[:1], "a single chain has no R-hat", None, math.nan),
+        (MIXED[:, :3], "too few", math.nan, math.nan),
+    ],
+)
+def test_what_has_no_number_is_said_in_words(
+    values: Floats, words: str, ess: float | None, r_hat: float
+) -> None:
+    found = diagnose("x", values)
+    assert words in found.words
+    assert found.r_hat == r_hat or (math.isnan(found.r_hat) and math.isnan(r_hat))
+    assert ess is None or found.ess == ess or (math.isnan(found.ess) and math.isnan(ess))
+
+
+def test_warmup_and_prior_draws_are_left_out_and_chains_cut_to_one_length() -> None:
+    draws = [draw(PRIOR_CHAIN, 0, 0.5), draw(0, 0, 0.5, True)]
+    draws += [draw(0, i, 0.6) for i in range(1, 4)] + [draw(2, i, 0.7) for i in range(1, 3)]
+    assert [[d.index for d in chain] for chain in by_chain(draws)] == [[1, 2], [1, 2]]
+    values = collect(draws, basic_summaries(TARGET))
+    assert values["confidence"] == pytest.approx(np.array([[0.6, 0.6], [0.7, 0.7]]))
+    with pytest.raises(InputError, match="shape"):
+        diagnose("x", np.zeros(3))
+
+
+def confidences(n_chains: int, n: int = 200, seed: int = 3) -> Floats:
+    values: Floats = np.random.default_rng(seed).uniform(0.85, 0.99, (n_chains, n))
+    return values
+
+
+def ending(draws: Sequence[Draw[float]], found: HowOften, target: GaussianTarget = TARGET) -> Ending:
+    return conclude(draws, target, basic_summaries(target), found, renders=1000).ending
+
+
+def test_converged_needs_agreement_size_and_four_chains() -> None:
+    assert ending(chains(confidences(4)), prior()) is Ending.CONVERGED
+    assert ending(chains(confidences(3)), prior()) is Ending.FOUND  # three chains
+    low = confidences(4)
+    low[3] -= 0.3  # the fourth never hits, and strays
+    assert ending(chains(low), prior()) is Ending.FOUND
+    assert ending(chains(confidences(4, n=5)), prior()) is Ending.FOUND  # ESS below 25
+    assert ending(chains(np.full((4, 50), 0.95)), prior()) is Ending.FOUND  # nothing ever changed
+
+
+def test_a_stray_chain_is_named() -> None:
+    strayed = confidences(4)
+    strayed[0] = np.clip(strayed[0] + 0.05, 0.0, 0.999)
+    result = conclude(chains(strayed), TARGET, basic_summaries(TARGET), prior(), renders=1000)
+    assert result.ending is Ending.FOUND
+    assert any("R-hat" in sentence for sentence in result.sentences)
+    assert "as examples, not as a distribution" in result.sentences[0]
+
+
+def test_not_found_says_what_it_cost_and_bounds_by_prior_draws_only() -> None:
+    result = conclude(chains(confidences(4) - 0.5), TARGET, basic_summaries(TARGET), prior(n=60), renders=860)
+    assert result.ending is Ending.NOT_FOUND
+    assert "860 renders" in result.sentences[0] and percent(result.best) in result.sentences[0]
+    assert "less than 5.0\u00a0% of all" in result.sentences[1]  # 3/60, however many chain draws there are
+
+
+def test_a_hit_in_the_prior_batch_or_in_warmup_is_found() -> None:
+    assert ending(chains(confidences(4) - 0.5), prior(hits=1)) is Ending.FOUND
+    assert ending([draw(0, 0, 0.95, is_warmup=True), draw(0, 1, 0.2)], prior()) is Ending.FOUND
+    assert ending([], prior()) is Ending.NOT_FOUND
+
+
+def test_a_common_target_ends_with_its_prior_draws() -> None:
+    common = prior(hits=40)
+    result = conclude([], TARGET, basic_summaries(TARGET), common, renders=100)
+    assert common.is_common and result.ending is Ending.CONVERGED
+    assert "independent prior draws" in result.sentences[0]
+    assert ending([], replace(common, ess=12.0)) is Ending.FOUND  # too few of them matter
+
+
+SQUARE = Scorer(PixelRenderer(), PixelClassifier())
+HARD = high_confidence(
+    PixelClassifier().labels, "blue", width=0.005
+)  # blue needs both colors below .1: not valid
+
+
+def search(scale: float, seed: int = 5) -> object:
+    def run(target: GaussianTarget, draws: Sequence[Draw[Floats]]) -> list[Draw[Floats]]:
+        kernel = Metropolis(SquarePrior(), GaussianWalk(scale), SQUARE, target)
+        begin = start(seed, starts(seed, draws, 4))
+        return [d for one in rounds(kernel, begin, 60) for d in one.draws]
+
+    return run
+
+
+def test_the_control_starts_outside_a_level_set_of_known_mass() -> None:
+    draws = prior_draws(5, range(200), SquarePrior(), SQUARE, HARD)
+    easier = control(draws, HARD, mass=0.05)
+    assert len(easier.outside) <= 190 and easier.mass >= 0.05
+    low, high = easier.mass_interval
+    many = reweigh(prior_draws(6, range(3_000), SquarePrior(), SQUARE, HARD), easier.target)
+    assert low <= np.mean([easier.target.is_hit(d.evaluation.log_probs) for d in many]) <= high
+    assert not any(easier.target.is_hit(d.evaluation.log_probs) for d in easier.outside)
+
+
+def test_the_control_passes_a_working_search_and_fails_a_stuck_one() -> None:
+    easier = control(prior_draws(5, range(200), SquarePrior(), SQUARE, HARD), HARD, mass=0.05)
+    good, stuck = run_control(search(0.2), easier), run_control(search(1e-9), easier)  # type: ignore[arg-type]
+    assert good.is_passed and "finds what is there" in good.sentence
+    assert not stuck.is_passed and "says nothing" in stuck.sentence

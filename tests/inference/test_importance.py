@@ -1,0 +1,152 @@
+"""How often: the exact interval of a rate, the mass of the relaxed level set against exact enumeration, the rule."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from tests.worlds.tiny_world import VALID, TinyPrior, TinyRenderer, kernel, states
+from trex.foundation.errors import InputError
+from trex.inference.scoring import Scorer
+from trex.inference.statistics.importance import (
+    Rule,
+    effective_size,
+    how_often,
+    mass_interval,
+    mean_weight,
+    normalized_weights,
+    prior_batches,
+    prior_draws,
+    resample,
+    reweigh,
+)
+from trex.inference.statistics.proportion import clopper_pearson, no_hit_bound
+from trex.inference.targets import high_confidence
+from trex.inference.toy import PixelClassifier, PixelRenderer, SquarePrior
+from trex.inference.types import Draw, Floats
+
+ALPHA = 1e-5
+LABELS = PixelClassifier().labels
+SQUARE = Scorer(PixelRenderer(), PixelClassifier())
+TINY = Scorer(TinyRenderer(), PixelClassifier())
+
+
+def square_draws(n: int, width: float = 0.05) -> list[Draw[Floats]]:
+    return prior_draws(5, range(n), SquarePrior(), SQUARE, high_confidence(LABELS, "red", width=width))
+
+
+def test_prior_draws_do_not_depend_on_the_batches() -> None:
+    target = high_confidence(LABELS, "red")
+    whole = prior_draws(5, range(9), SquarePrior(), SQUARE, target)
+    for batch in (1, 4, 9):
+        parts = [d for part in prior_batches(5, range(9), batch, SquarePrior(), SQUARE, target) for d in part]
+        assert [d.z.tolist() for d in parts] == [d.z.tolist() for d in whole]
+    resumed = prior_draws(5, range(6, 9), SquarePrior(), SQUARE, target)
+    assert [d.z.tolist() for d in resumed] == [d.z.tolist() for d in whole[6:]]
+    other = prior_draws(6, range(9), SquarePrior(), SQUARE, target)  # negative control
+    assert [d.z.tolist() for d in other] != [d.z.tolist() for d in whole]
+
+
+def test_clopper_pearson_inverts_the_binomial() -> None:
+    low, high = clopper_pearson(7, 50)
+    assert stats.binom.sf(6, 50, low) == pytest.approx(0.025)
+    assert stats.binom.cdf(7, 50, high) == pytest.approx(0.025)
+    assert clopper_pearson(0, 50).low == 0.0 and clopper_pearson(50, 50).high == 1.0
+    with pytest.raises(InputError):
+        clopper_pearson(51, 50)
+
+
+@pytest.mark.parametrize("n", [20, 300, 10_000])
+def test_the_no_hit_bound_is_at_least_the_exact_one(n: int) -> None:
+    exact = 1.0 - 0.05 ** (1.0 / n)
+    assert exact <= no_hit_bound(n) < 1.09 * exact
+
+
+def test_weights_survive_any_scale() -> None:
+    for shift in (0.0, -1e5, 1e5):
+        assert normalized_weights(np.array([0.0, math.log(3.0)]) + shift) == pytest.approx([0.25, 0.75])
+    assert effective_size(np.zeros(8)) == pytest.approx(8.0)
+    assert effective_size(np.array([0.0, -1e6])) == pytest.approx(1.0)
+    with pytest.raises(InputError, match="no draw has any weight"):
+        normalized_weights(np.full(3, -np.inf))
+
+
+def test_resampling_gives_each_index_its_share() -> None:
+    rng = np.random.default_rng(1)
+    log_weights = np.log([0.1, 0.2, 0.3, 0.4])
+    counts = np.bincount(resample(rng, log_weights, 1000), minlength=4)
+    assert np.all(np.abs(counts - 1000 * np.exp(log_weights)) <= 1.0)
+    assert set(resample(rng, np.array([-np.inf, 0.0]), 5)) == {1}
+
+
+def test_the_mass_interval_covers_the_exact_mass() -> None:
+    """On the tiny world the mass is a sum of 224 terms; the log of a mean of logs, planted, misses it."""
+    of = kernel(target=high_confidence(LABELS, "red", width=0.2))
+    relative = np.array([state.evaluation.log_weight for state in states(of)]) - of.target.log_peak
+    exact = float(np.exp(relative).mean())
+    rng = np.random.default_rng(8)
+    covered, planted, n, repeats = 0, 0, 300, 1_000
+    for _ in range(repeats):
+        sample = relative[rng.integers(len(VALID), size=n)]
+        mass, error = mean_weight(sample)
+        interval = mass_interval(mass, error)
+        assert interval is not None
+        covered += interval.low <= exact <= interval.high
+        planted += interval.low <= math.exp(float(sample.mean())) <= interval.high
+    assert (
+        stats.binom.cdf(covered, repeats, 0.93) > ALPHA
+    )  # 95 % holds asymptotically: no evidence of less than 93 %
+    assert stats.binom.cdf(planted, repeats, 0.93) < ALPHA
+
+
+def test_mean_weight_does_not_underflow() -> None:
+    mass, error = mean_weight(np.array([-2000.0, -2001.0, -2002.0]))
+    assert mass == 0.0 and 0.0 < error < 1.0  # the mass underflows, its relative error does not
+    assert mean_weight(np.array([-1.0])) == (pytest.approx(math.exp(-1.0)), math.inf)
+
+
+def test_how_often_counts_hits_and_draws_the_line() -> None:
+    target = high_confidence(LABELS, "red")
+    draws = square_draws(400)
+    result = how_often(draws, target)
+    assert result.hits == sum(d.evaluation.log_probs[0] >= math.log(0.9) for d in draws)
+    assert result.rate_interval == clopper_pearson(result.hits, 400)
+    assert result.is_common is (result.hits >= 10)
+    assert how_often(draws, target, Rule(min_rate=0.99)).is_common is False
+    assert how_often(draws, target, Rule(min_hits=401)).is_common is False
+    assert result.best == max(math.exp(d.evaluation.log_probs[0]) for d in draws)
+    assert "prior draws hit" in result.sentences()[0]
+
+
+def test_no_hit_gives_a_bound_and_no_point_value() -> None:
+    target = high_confidence(LABELS, "blue", width=0.001)
+    draws = reweigh(square_draws(60), target)
+    result = how_often(draws, target)
+    assert (result.hits, result.mass_interval, result.is_common) == (0, None, False)
+    assert "less than 5.0\u00a0% of all prior draws" in result.sentences()[0]
+    assert "point value" in result.sentences()[1]
+
+
+def test_chain_states_do_not_tell_how_often() -> None:
+    draws = square_draws(20)
+    with pytest.raises(InputError, match="only prior draws"):
+        how_often([*draws, draws[0]._replace(chain=0)], high_confidence(LABELS, "red"))
+    with pytest.raises(InputError, match="at least one"):
+        how_often([], high_confidence(LABELS, "red"))
+
+
+def test_reweighing_equals_scoring_anew() -> None:
+    target = high_confidence(LABELS, "green", width=0.01)
+    anew = prior_draws(5, range(10), SquarePrior(), SQUARE, target)
+    assert [d.evaluation.log_weight for d in reweigh(square_draws(10), target)] == [
+        d.evaluation.log_weight for d in anew
+    ]
+
+
+def test_the_tiny_prior_is_scored_like_any_other() -> None:
+    target = high_confidence(LABELS, "red", width=0.2)
+    draws = prior_draws(1, range(50), TinyPrior(), TINY, target)
+    assert all(d.evaluation.log_prior == -math.log(len(VALID)) for d in draws)

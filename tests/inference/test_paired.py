@@ -1,0 +1,70 @@
+"""Paired tests: exact, at their level where nothing differs, and better than tests that forget the pairs."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from trex.foundation.errors import InputError
+from trex.inference.statistics.paired import Paired, paired
+
+SEED = 20_262
+
+
+def outcomes(n: int, first: float, second: float, rng: np.random.Generator) -> Paired:
+    """Scenes are hard or easy for both; on a quarter of them the two may differ."""
+    hard, differs = rng.random(n) < 0.5, rng.random(n) < 0.25
+    a = np.where(differs, rng.random(n) < first, ~hard)
+    b = np.where(differs, rng.random(n) < second, ~hard)
+    return paired(a.tolist(), b.tolist())
+
+
+def test_counts() -> None:
+    counts = paired([True, True, False, False, True], [True, False, True, False, False])
+    assert counts == Paired(both=1, only_first=2, only_second=1, neither=1)
+    assert counts.n == 5
+    assert counts.difference == pytest.approx(0.2)
+    with pytest.raises(InputError, match="same scenes"):
+        paired([True], [])
+
+
+def test_the_p_value_is_the_binomial_one() -> None:
+    # 8 against 1 discordant: 2 * (C(9,0) + C(9,1)) / 2^9
+    assert Paired(20, 8, 1, 30).p_value == pytest.approx(2 * (1 + 9) / 2**9)
+    assert Paired(20, 0, 0, 30).p_value == 1.0
+
+
+def test_it_keeps_its_level_and_sees_more_than_a_test_without_pairs() -> None:
+    repeats, rng = 400, np.random.default_rng(SEED)
+    same = [outcomes(80, 0.5, 0.5, rng) for _ in range(repeats)]
+    # an exact test rejects at most 5 %: 41 of 400 has a chance under 1e-5
+    assert sum(counts.p_value < 0.05 for counts in same) <= 41
+    other = [outcomes(80, 0.9, 0.2, rng) for _ in range(repeats)]
+    seen = sum(counts.p_value < 0.05 for counts in other)
+    unpaired = sum(stats.fisher_exact(table(counts)).pvalue < 0.05 for counts in other)
+    assert seen > 0.85 * repeats
+    assert unpaired < 0.6 * seen  # planted bug: the pairs are forgotten
+
+
+def table(counts: Paired) -> list[list[int]]:
+    first, second = counts.both + counts.only_first, counts.both + counts.only_second
+    return [[first, counts.n - first], [second, counts.n - second]]
+
+
+def coverage(interval_of: str) -> float:
+    repeats, rng, covered = 500, np.random.default_rng(SEED + 1), 0
+    truth = 0.25 * (0.9 - 0.2)
+    for _ in range(repeats):
+        counts = outcomes(60, 0.9, 0.2, rng)
+        low, high = counts.interval
+        if interval_of == "other way round":  # planted bug: second less first
+            low, high = -high, -low
+        covered += low <= truth <= high
+    return covered / repeats
+
+
+def test_the_interval_covers() -> None:
+    # 500 repeats at 95 %: below .90 has a chance under 1e-5
+    assert coverage("as it is") >= 0.90
+    assert coverage("other way round") < 0.5

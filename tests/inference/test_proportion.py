@@ -1,0 +1,50 @@
+"""What may be said of a rate: one object decides, and no tile, sentence or file says another thing."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.worlds.runs import run
+from trex.inference.statistics.proportion import Rate
+from trex.report.compare import compare, write_comparison
+
+
+@pytest.mark.parametrize("n", [50, 100, 5000])
+def test_fewer_than_four_hits_give_no_point_value_and_four_do(n: int) -> None:
+    assert [Rate(hits, n).point is not None for hits in range(6)] == [False, False, False, False, True, True]
+    assert Rate(4, n).point == 4 / n
+
+
+def test_a_figure_is_a_value_an_interval_or_a_bound() -> None:
+    assert Rate(12, 100).figure == "12.0\u00a0%"
+    assert Rate(12, 100).detail == "12 of 100; 95\u00a0%: 6.4\u00a0% to 20.0\u00a0%"
+    assert Rate(1, 100).figure == "0.025\u00a0% to 5.4\u00a0%"
+    assert Rate(1, 100).detail == "1 of 100; 95\u00a0%"
+    assert (Rate(0, 100).figure, Rate(0, 100).detail) == ("< 3.0\u00a0%", "none of 100; 95\u00a0%")
+
+
+@pytest.mark.parametrize("answer", ["0", "1", "2", "3", "4", "5"])
+def test_the_tile_the_text_and_the_findings_say_the_same_of_the_rate(answer: str, tmp_path: Path) -> None:
+    done = run(tmp_path, [f"answer={answer}", "search.steps=2", "search.prior_scenes=40"])
+    how = done.findings.how_often
+    page = done.report.read_text(encoding="utf-8")
+    data = json.loads((done.folder / "findings.json").read_text())["how_often"]
+    other = run(
+        tmp_path, [f"answer={answer}", "search.steps=2", "search.prior_scenes=40", "search.seed=9"], "other"
+    )
+    write_comparison(compare([done.folder, other.folder]), tmp_path / "comparison.html")
+    shown = how.said.figure.replace("<", "&lt;")
+    assert f"<dd>{shown}</dd>" in page
+    assert shown in (tmp_path / "comparison.html").read_text(encoding="utf-8")
+    assert data["says"] == how.said.figure
+    has_point = how.said.point is not None
+    assert (data["rate"] is not None) == has_point
+    text = " ".join(how.sentences())
+    assert ("no point value" in text) == (not has_point)
+    assert not (data["mass"] is not None and not has_point)
+    assert "vary too much" not in page
+    if not has_point and how.hits:
+        assert f"<dd>{how.rate:.1%}".replace("%", "\u00a0%") not in page

@@ -1,0 +1,66 @@
+"""`trex train vae | gan | classifier` from the command line."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from tests.worlds.mnist_worlds import write_data
+from trex.cli.app import app
+
+RUNNER = CliRunner()
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    return write_data(tmp_path / "data", "FashionMNIST")
+
+
+def test_train_writes_weights_and_says_what_they_are_worth(folder: Path, tmp_path: Path) -> None:
+    small = [
+        "--dataset",
+        "fashion",
+        "--data",
+        str(folder),
+        "--epochs",
+        "1",
+        "--batch-size",
+        "20",
+        "--device",
+        "cpu",
+    ]
+    out = ["--out", str(tmp_path / "out")]
+    made = RUNNER.invoke(app, ["train", "classifier", *small, *out, "--network", "lenet"])
+    assert made.exit_code == 0, made.output
+    assert "writing to" in made.stderr and "steps 3/3, epoch 1/1, loss" in made.stderr
+    weights = tmp_path / "out" / "fashion-lenet.safetensors"
+    assert made.stdout.splitlines()[-1] == f"weights: {weights}" and weights.is_file()
+    judged = RUNNER.invoke(
+        app, ["train", "vae", *small, *out, "--without", "Trouser, 9", "--judge", str(weights)]
+    )
+    assert judged.exit_code == 0, judged.output
+    card = json.loads((tmp_path / "out" / "fashion-vae-without-1-9.json").read_text())
+    assert card["figures"]["fid"] > 0
+    assert card["command"].startswith("trex train vae --dataset fashion --without Trouser,9")
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["vae", "--dataset", "mnist"], "has no train-images-idx3-ubyte.gz"),
+        (["gan", "--dataset", "fashion", "--without", "0,1,2,3,4,5,6,7,8,9"], "all 10 classes are left out"),
+        (["vae", "--dataset", "fashion", "--classes", "12"], "class '12' is not known"),
+        (["classifier", "--dataset", "fashion", "--network", "resnet"], "network 'resnet' is not known"),
+        (["vae", "--dataset", "fashion", "--judge", "nobody"], "digit model 'nobody'"),
+    ],
+)
+def test_bad_input_ends_with_2_before_anything_is_written(
+    folder: Path, tmp_path: Path, words: list[str], message: str
+) -> None:
+    out = tmp_path / "out"
+    found = RUNNER.invoke(app, ["train", *words, "--data", str(folder), "--out", str(out)])
+    assert found.exit_code == 2 and message in found.stderr
+    assert not list(out.glob("*"))

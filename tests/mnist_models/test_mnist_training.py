@@ -1,0 +1,208 @@
+"""Training: the same bits after a kill, a card that tells the truth, and refusals before anything is trained."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+import torch
+
+from tests.worlds.mnist_worlds import N_TEST, write_data
+from trex.artifacts import checkpoint as checkpoint_module
+from trex.artifacts.weights import card_path, read_card
+from trex.foundation.errors import InputError, RunError
+from trex.mnist_models.data.labelled import load_data
+from trex.mnist_models.load import load_classifier, load_decoder
+from trex.mnist_models.training import loop as training
+from trex.mnist_models.training.fid_features import Judge, classifier_judge
+from trex.mnist_models.training.loop import Status
+from trex.mnist_models.training.quality import classifier_figures
+from trex.mnist_models.training.train import Plan, model_name, train
+
+BATCH = {"classifier": 20, "lenet": 20, "ambiguous": 20, "vae": 20, "gan": 6}
+
+
+@pytest.fixture(autouse=True)
+def _one_thread() -> Iterator[None]:
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(before)
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return write_data(tmp_path_factory.mktemp("digits"))
+
+
+def plan(folder: Path, kind: str, /, **changes: object) -> Plan:
+    given = Plan(kind, "mnist", epochs=2, batch_size=BATCH[kind], device="cpu", data=folder)
+    if kind == "gan":
+        given = replace(given, classes=("0", "1"))  # 12 pictures: 2 steps an epoch
+    return replace(given, **changes)  # type: ignore[arg-type]
+
+
+class _Killed(Exception):
+    pass
+
+
+def killed_after(monkeypatch: pytest.MonkeyPatch, given: Plan, out: Path, steps: int) -> None:
+    """Run, and die after so many steps, the checkpoint of the last whole one on the disk."""
+
+    def dies(status: Status) -> None:
+        if status.step == steps:
+            raise _Killed
+
+    with monkeypatch.context() as patch:
+        patch.setattr(training, "CHECKPOINT_S", -1.0)
+        with pytest.raises(_Killed):
+            train(given, out, progress=dies)
+    assert not list(out.glob("*.json"))
+
+
+@pytest.mark.parametrize("kind", ["classifier", "vae", "gan"])
+def test_a_killed_training_goes_on_to_the_same_weights(
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str
+) -> None:
+    given = plan(folder, kind)
+    unbroken = read_card(train(given, tmp_path / "unbroken"))
+    torch.manual_seed(99)  # whatever state the caller is in
+    killed_after(monkeypatch, given, tmp_path / "broken", 3)
+    steps: list[int] = []
+    resumed = train(given, tmp_path / "broken", progress=lambda status: steps.append(status.step))
+    assert steps[0] == 4  # it did go on, and did not begin anew
+    assert read_card(resumed)["sha256"] == unbroken["sha256"]
+    assert sorted(path.suffix for path in resumed.parent.iterdir()) == [".json", ".safetensors"]
+    with monkeypatch.context() as patch:  # planted: the optimizer's moments are forgotten
+        patch.setattr(checkpoint_module, "_fill", lambda *_: None)
+        killed_after(monkeypatch, given, tmp_path / "forgetful", 3)
+        forgetful = train(given, tmp_path / "forgetful")
+    assert read_card(forgetful)["sha256"] != unbroken["sha256"]
+
+
+def test_training_leaves_the_callers_random_state_and_threads_alone(folder: Path, tmp_path: Path) -> None:
+    torch.manual_seed(5)
+    state = torch.get_rng_state()
+    train(plan(folder, "vae", epochs=1, threads=2), tmp_path)
+    assert torch.equal(torch.get_rng_state(), state) and torch.get_num_threads() == 1
+
+
+def test_a_finished_training_is_not_repeated_nor_overwritten(folder: Path, tmp_path: Path) -> None:
+    given = plan(folder, "vae", epochs=1)
+    path = train(given, tmp_path)
+    before = path.read_bytes()
+
+    def never(status: Status) -> None:
+        raise AssertionError("trained again")
+
+    assert train(given, tmp_path, progress=never) == path
+    with pytest.raises(RunError, match="trained with other settings"):
+        train(replace(given, seed=2), tmp_path, progress=never)
+    assert path.read_bytes() == before
+    card_path(path).unlink()  # killed between weights and card
+    assert train(given, tmp_path).read_bytes() == before and card_path(path).exists()
+
+
+def test_a_checkpoint_of_other_settings_or_a_damaged_one_is_refused(
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    given = plan(folder, "vae")
+    killed_after(monkeypatch, given, tmp_path, 2)
+    with pytest.raises(RunError, match=r"other settings .seed 1, not 2.; choose another folder"):
+        train(replace(given, seed=2), tmp_path)
+    (path,) = tmp_path.glob("*.safetensors")
+    whole = path.read_bytes()
+    for kept in (0, 7, 100, len(whole) - 1):
+        path.write_bytes(whole[:kept])
+        with pytest.raises(RunError, match="damaged"):
+            train(given, tmp_path)
+    path.write_bytes(whole)
+    assert train(given, tmp_path).exists()
+
+
+def test_a_classifier_learns_the_bars_and_its_card_is_true(folder: Path, tmp_path: Path) -> None:
+    """Figures are those of the half-precision weights, as loading gives them."""
+    path = train(plan(folder, "classifier", epochs=20, batch_size=10), tmp_path)
+    card = json.loads(card_path(path).read_text())
+    loaded, test = load_classifier(str(path)), load_data("mnist", "test", folder)
+    figures = classifier_figures(loaded.module, test, torch.device("cpu"))
+    assert figures == card["figures"] and figures["n"] == N_TEST
+    assert float(str(figures["accuracy"])) > 0.9  # chance is 0.1
+    assert card["parameters"] == 1_199_882 and card["labels"] == list(test.names)
+    assert card["settings"]["data"] == load_data("mnist", "train", folder).sha256
+    assert card["command"] == (
+        "trex train classifier --dataset mnist --seed 1 --epochs 20 --batch-size 10 --device cpu --threads 1"
+    )
+
+
+def test_the_ambiguous_classifier_is_torn_between_neighbors(folder: Path, tmp_path: Path) -> None:
+    path = train(plan(folder, "ambiguous", epochs=25, batch_size=10), tmp_path)
+    data = load_data("mnist", "train", folder)
+    images = (data.images[:10, :, :, None] / 255.0).astype("float32")
+    probs = torch.from_numpy(load_classifier(str(path)).log_probs(images)).exp()
+    rows = torch.arange(10)
+    torn = probs[rows, rows] + probs[rows, (rows + 1) % 10]
+    assert float(torn.mean()) > 0.8 and float((probs[rows, rows] - 0.5).abs().mean()) < 0.15
+
+
+def judge_of_few(folder: Path, out: Path) -> Judge:
+    classifier = load_classifier(str(train(plan(folder, "lenet", epochs=1), out)))
+    return replace(classifier_judge(classifier), pictures=40)
+
+
+def test_a_decoder_of_some_classes_gets_its_fid(folder: Path, tmp_path: Path) -> None:
+    judge = judge_of_few(folder, tmp_path)
+    path = train(plan(folder, "vae", without=("3", "4")), tmp_path, judge)
+    card = json.loads(card_path(path).read_text())
+    assert path.name == "mnist-vae-without-3-4.safetensors"
+    assert card["labels"] == list("01256789") and "--without 3,4" in card["command"]
+    assert card["figures"]["fid"] > 0 and card["figures"]["fid_pictures"] == N_TEST * 8 // 10
+    assert "not Inception" in card["figures"]["fid_features"]
+    assert load_decoder(str(path)).labels == tuple("01256789")
+
+
+@pytest.mark.parametrize("kind", ["vae", "gan"])
+def test_finished_weights_get_their_fid_when_a_judge_is_asked_later(
+    folder: Path, tmp_path: Path, kind: str
+) -> None:
+    judge = judge_of_few(folder, tmp_path)
+    at_once = train(plan(folder, kind), tmp_path / "at once", judge)
+    later = train(plan(folder, kind), tmp_path / "later")
+    assert "fid" not in json.loads(card_path(later).read_text())["figures"]
+    assert train(plan(folder, kind), tmp_path / "later", judge) == later
+    assert card_path(later).read_bytes() == card_path(at_once).read_bytes()
+    assert later.read_bytes() == at_once.read_bytes()
+
+
+def test_names_tell_the_classes() -> None:
+    assert model_name("vae", "mnist", tuple(range(10)), 10) == "mnist-vae"
+    assert model_name("gan", "mnist", (0, 1, 2, 4, 5, 6, 7, 8, 9), 10) == "mnist-gan-without-3"
+    assert model_name("gan", "fashion", (2, 4, 5, 7, 8), 10) == "fashion-gan-only-2-4-5-7-8"
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"dataset": "emnist"}, "data set 'emnist'"),
+        ({"without": tuple("0123456789")}, "all 10 classes are left out"),
+        ({"without": ("ten",)}, "class 'ten'"),
+        ({"classes": ("3",)}, "at least 2 classes"),
+        ({"device": "tpu"}, "device 'tpu'"),
+        ({"epochs": 0}, "epochs 0"),
+        ({"batch_size": 61}, "60 pictures are fewer than one batch of 61"),
+        ({"kind": "diffusion"}, "kind of model 'diffusion'"),
+    ],
+)
+def test_what_cannot_be_trained_is_refused_first(
+    folder: Path, tmp_path: Path, changes: dict[str, object], message: str
+) -> None:
+    with pytest.raises(InputError, match=message):
+        train(plan(folder, "classifier", **changes), tmp_path / "out")
+    assert not list((tmp_path / "out").glob("*"))
+    blocked = tmp_path / "file"
+    blocked.write_text("")
+    with pytest.raises(InputError, match=r"cannot be made"):
+        train(plan(folder, "vae"), blocked / "below")

@@ -1,0 +1,298 @@
+"""The prior: its support is validity, its sampler is exact, and the analytic id map says what is seen."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import stats
+
+from trex.foundation.errors import InputError
+from trex.scenes.camera import POSITION, project
+from trex.scenes.edits import Edit, attribute_edits, leave_out, removals
+from trex.scenes.prior import ScenePrior, draw_nuisances, draw_object, draw_positions
+from trex.scenes.scene import Nuisances, Scene, SceneObject, scene_from_dict, scene_id, scene_to_dict
+from trex.scenes.validity import BEHIND, MIN_GAP, MIN_MARGIN, RIGHT, is_valid, pair_room, problems
+from trex.scenes.visibility import CUBE_PLANES, id_map, visible_pixels
+from trex.scenes.vocabulary import CLEVR, CONE, ShapeCard
+
+ALPHA = 1e-5
+SEEDS = st.integers(0, 2**32 - 1)
+
+
+def naive(rng: np.random.Generator, n: int) -> Scene:
+    """The definition: all drawn independently, all thrown away unless valid."""
+    while True:
+        scene = Scene(tuple(draw_object(rng, CLEVR) for _ in range(n)), draw_nuisances(rng))
+        if is_valid(scene, CLEVR):
+            return scene
+
+
+def summaries(scene: Scene) -> list[float]:
+    """Numbers in which a wrong sampler would differ: distances, margins, places by slot, sizes, light."""
+    gap, margin = pair_room(scene)
+    first = scene.objects[0]
+    upper = np.triu_indices(len(scene.objects), 1)
+    return [
+        float(gap[upper].min()),
+        float(margin[upper].min()),
+        first.x,
+        first.x * RIGHT[0] + first.y * RIGHT[1],
+        scene.objects[-1].y,
+        first.rotation,
+        float(sum(o.size == "large" for o in scene.objects)) + first.rotation / 100,
+        scene.nuisances.camera[0],
+        scene.nuisances.back[2],
+        float(visible_pixels(scene, CLEVR).min()),
+    ]
+
+
+def worst_p_value(one: list[Scene], two: list[Scene]) -> float:
+    a, b = (np.array([summaries(s) for s in scenes]) for scenes in (one, two))
+    return min(float(stats.ks_2samp(a[:, k], b[:, k]).pvalue) for k in range(a.shape[1]))
+
+
+NAIVE = [naive(np.random.default_rng([1, k]), 3) for k in range(400)]
+
+
+def test_the_sampler_is_exact() -> None:
+    rng = np.random.default_rng(2)
+    prior = ScenePrior(n_objects=(3, 3))
+    assert worst_p_value([prior.sample(rng) for _ in range(400)], NAIVE) > ALPHA / 10
+
+
+def test_a_sampler_that_sorts_its_objects_is_caught() -> None:
+    rng = np.random.default_rng(3)
+    prior = ScenePrior(n_objects=(3, 3))
+    drawn = [prior.sample(rng) for _ in range(400)]
+    ordered = [replace(s, objects=tuple(sorted(s.objects, key=lambda o: o.x))) for s in drawn]
+    assert worst_p_value(ordered, NAIVE) < ALPHA / 10
+
+
+def small_objects(scenes: list[Scene]) -> list[int]:
+    return [sum(o.size == "small" for o in scene.objects) for scene in scenes]
+
+
+def test_a_sampler_that_retries_object_by_object_is_caught() -> None:
+    """CLEVR's own generator places objects one after the other: fewer small ones than the stated law (no look at
+    visibility here, on either side)."""
+
+    def sequential(rng: np.random.Generator, n: int) -> Scene:
+        scene = Scene((draw_object(rng, CLEVR),), Nuisances())
+        while len(scene.objects) < n:
+            longer = replace(scene, objects=(*scene.objects, draw_object(rng, CLEVR)))
+            gap, margin = pair_room(longer)
+            if gap[-1, :-1].min() >= MIN_GAP and margin[-1, :-1].min() >= MIN_MARGIN:
+                scene = longer
+        return scene
+
+    def at_once(rng: np.random.Generator, n: int) -> Scene:
+        while True:
+            scene = Scene(tuple(draw_object(rng, CLEVR) for _ in range(n)), Nuisances())
+            gap, margin = pair_room(scene)
+            upper = np.triu_indices(n, 1)
+            if gap[upper].min() >= MIN_GAP and margin[upper].min() >= MIN_MARGIN:
+                return scene
+
+    rng = np.random.default_rng(4)
+    exact: list[Scene] = []
+    while len(exact) < 3000:
+        exact += ScenePrior()._candidates(rng, 6, 4096)
+    assert (
+        stats.ttest_ind(small_objects(exact), small_objects([sequential(rng, 6) for _ in range(1000)])).pvalue
+        < ALPHA
+    )
+    truth = [at_once(rng, 4) for _ in range(250)]
+    four = ScenePrior()._candidates(rng, 4, 4096)
+    assert stats.ttest_ind(small_objects(four), small_objects(truth)).pvalue > ALPHA
+
+
+def test_positions_keep_margins_and_ground() -> None:
+    rng = np.random.default_rng(5)
+    for n in (2, 6, 10):
+        where = draw_positions(rng, 1 << 16 if n == 10 else 4096, n)
+        assert len(where) or n == 10
+        assert np.all(np.abs(where) < 3)
+        for axis in (RIGHT, BEHIND):
+            along = np.sort(where @ np.asarray(axis), axis=1)
+            assert np.all(np.diff(along, axis=1) > MIN_MARGIN - 1e-5)
+
+
+@settings(max_examples=25)
+@given(SEEDS, st.integers(1, 7))
+def test_draws_are_valid_and_have_density(seed: int, n: int) -> None:
+    prior = ScenePrior(n_objects=(n, n))
+    scene = prior.sample(np.random.default_rng(seed))
+    assert problems(scene, CLEVR) == () and len(scene.objects) == n
+    categories, ground, turn, nuisances = 3 * 2 * 8 * 2, 36.0, 2 * math.pi, 1.0 * 8.0**3
+    assert prior.log_density(scene) == pytest.approx(
+        -n * math.log(categories * ground * turn) - math.log(nuisances)
+    )
+    assert scene_from_dict(scene_to_dict(scene)) == scene
+    assert scene_id(scene_from_dict(scene_to_dict(scene))) == scene_id(scene)
+
+
+@settings(max_examples=25)
+@given(SEEDS)
+def test_support_is_validity(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    scene = Scene(tuple(draw_object(rng, CLEVR) for _ in range(3)), draw_nuisances(rng))
+    prior = ScenePrior(n_objects=(3, 3))
+    assert (prior.log_density(scene) > -math.inf) == is_valid(scene, CLEVR) == (problems(scene, CLEVR) == ())
+    assert ScenePrior(n_objects=(4, 10)).log_density(scene) == -math.inf
+
+
+@settings(max_examples=15)
+@given(
+    SEEDS, st.sampled_from(["cube", "blue spheres", "small metal things", "rubber", "big shiny red block"])
+)
+def test_revoked_things_never_occur(seed: int, what: str) -> None:
+    vocabulary = CLEVR.revoke(what)
+    pairs = CLEVR.parse_combination(what)
+    scene = ScenePrior(vocabulary, (4, 4)).sample(np.random.default_rng(seed))
+    assert not any(all(getattr(o, a) == v for a, v in pairs) for o in scene.objects)
+    bad = replace(scene.objects[0], **dict(pairs))
+    assert not vocabulary.allows(bad)
+    assert problems(replace(scene, objects=(bad, *scene.objects[1:])), vocabulary) != ()
+
+
+def test_the_number_of_objects_is_uniform() -> None:
+    rng = np.random.default_rng(6)
+    prior = ScenePrior(n_objects=(1, 6))
+    counts = np.bincount([len(prior.sample(rng).objects) for _ in range(600)], minlength=7)[1:]
+    assert stats.chisquare(counts).pvalue > ALPHA
+
+
+@pytest.mark.parametrize("objects", [(0, 3), (5, 4), (5, 11), (11, 11)])
+def test_impossible_numbers_of_objects_are_told(objects: tuple[int, int]) -> None:
+    with pytest.raises(InputError, match="objects"):
+        ScenePrior(n_objects=objects)
+
+
+@pytest.mark.parametrize(
+    ("what", "message"),
+    [
+        ("cubs", "did you mean 'cubes'"),
+        ("red blue things", "two values of color"),
+        ("things", "names no value"),
+    ],
+)
+def test_revoking_nonsense_is_told(what: str, message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        CLEVR.revoke(what)
+
+
+def test_revoking_everything_is_told() -> None:
+    with pytest.raises(InputError, match="leaves no object"):
+        CLEVR.revoke("cube").revoke("sphere").revoke("cylinder")
+
+
+def test_a_cone_is_introduced() -> None:
+    with_cone = CLEVR.introduce(CONE)
+    assert len(with_cone.combinations()) == 128 and "cone" not in CLEVR.shapes
+    assert with_cone.words()["cones"] == ("shape", "cone")
+    with pytest.raises(InputError, match="already"):
+        with_cone.introduce(CONE)
+
+
+def alone(shape: str, size: str = "large", x: float = 0.0, y: float = 0.0, rotation: float = 0.0) -> Scene:
+    return Scene((SceneObject(shape, size, "red", "rubber", x, y, rotation),), Nuisances())
+
+
+def test_a_sphere_has_the_area_of_its_outline() -> None:
+    """A sphere is seen as an ellipse whose area is known in closed form."""
+    scene = alone("sphere")
+    distance = np.linalg.norm(np.asarray(POSITION) - (0.0, 0.0, 0.7))
+    sine = 0.7 / distance
+    half = math.asin(sine)
+    _, py, depth = project(np.array([(0.0, 0.0, 0.7)]))
+    off_axis = math.atan(abs(160 - py[0]) / (35 / 32 * 480))
+    focal = 35 / 32 * 480
+    minor_2 = (focal * sine) ** 2 / (math.cos(off_axis) ** 2 - sine**2)
+    major = focal * math.sin(half) * math.cos(half) / (math.cos(off_axis) ** 2 - sine**2)
+    assert visible_pixels(scene, CLEVR)[0] == pytest.approx(math.pi * major * math.sqrt(minor_2), rel=0.01)
+    assert depth[0] > 0
+
+
+def test_a_cube_is_the_hull_of_its_corners() -> None:
+    """The same body as a polytope given by a user's mesh: the same map; and it is its projected corners' hull."""
+    from scipy.spatial import ConvexHull
+
+    hull = tuple((float(a), float(b), float(c), float(d)) for a, b, c, d in CUBE_PLANES)
+    vocabulary = CLEVR.introduce(ShapeCard("box", "boxes", "mesh", "box.obj", ("box",), hull))
+    for turn in (0.0, 0.7):
+        cube, box = alone("cube", rotation=turn), alone("box", rotation=turn)
+        assert np.array_equal(id_map(cube, CLEVR), id_map(box, vocabulary))
+        corners = np.array([(x, y, z) for x in (-0.7, 0.7) for y in (-0.7, 0.7) for z in (0.0, 1.4)])
+        spin = np.array(
+            [(math.cos(turn), -math.sin(turn), 0), (math.sin(turn), math.cos(turn), 0), (0, 0, 1)]
+        )
+        px, py, _ = project(corners @ spin.T)
+        assert visible_pixels(cube, CLEVR)[0] == pytest.approx(
+            ConvexHull(np.stack([px, py], 1)).volume, rel=0.01
+        )
+
+
+def test_bodies_inside_one_another_are_seen_so() -> None:
+    """Cone within cylinder within cube, sphere within cylinder: fewer pixels in this order."""
+    with_cone = CLEVR.introduce(CONE)
+    maps = {shape: id_map(alone(shape, rotation=0.3), with_cone) > 0 for shape in with_cone.shapes}
+    for inner, outer in (("cone", "cylinder"), ("cylinder", "cube"), ("sphere", "cylinder")):
+        assert not np.any(maps[inner] & ~maps[outer]) and maps[inner].sum() < maps[outer].sum()
+
+
+def test_what_stands_in_front_hides() -> None:
+    front = SceneObject("cube", "large", "red", "rubber", 1.2, -1.0, 0.0)
+    back = SceneObject("sphere", "small", "blue", "metal", -0.1, 0.13, 0.0)
+    both, lone = Scene((front, back), Nuisances()), Scene((back,), Nuisances())
+    hidden = visible_pixels(both, CLEVR)[1]
+    assert hidden < visible_pixels(lone, CLEVR)[0]
+    assert "visible pixels" in " ".join(problems(both, CLEVR)) or hidden >= 200
+    swapped = Scene((back, front), Nuisances())
+    assert visible_pixels(swapped, CLEVR)[0] == hidden
+
+
+def test_the_camera_offset_moves_the_picture() -> None:
+    scene = alone("cube", x=1.0)
+    shifted = replace(scene, nuisances=Nuisances(camera=(0.4, -0.4, 0.3)))
+    assert not np.array_equal(id_map(scene, CLEVR), id_map(shifted, CLEVR))
+
+
+@settings(max_examples=15)
+@given(SEEDS, st.integers(0, 4))
+def test_leaving_one_out_keeps_the_rest(seed: int, index: int) -> None:
+    scene = ScenePrior(n_objects=(5, 5)).sample(np.random.default_rng(seed))
+    rest = leave_out(scene, index)
+    assert rest.nuisances == scene.nuisances and len(rest.objects) == 4
+    assert rest.objects == tuple(o for k, o in enumerate(scene.objects) if k != index)
+    before, after = id_map(scene, CLEVR), id_map(rest, CLEVR)
+    untouched = before != index + 1
+    renumbered = np.where(before > index + 1, before - 1, before)
+    assert np.array_equal(after[untouched], renumbered[untouched])
+
+
+def test_edits_are_all_single_changes() -> None:
+    scene = ScenePrior(n_objects=(5, 5)).sample(np.random.default_rng(8))
+    edits = list(attribute_edits(scene, CLEVR))
+    assert len(edits) == 5 * (2 + 1 + 7 + 1) and len(list(removals(scene))) == 5
+    for edit in edits:
+        changed = edit.apply(scene)
+        different = [k for k, (a, b) in enumerate(zip(changed.objects, scene.objects, strict=True)) if a != b]
+        assert different == [edit.index] and changed.nuisances == scene.nuisances
+    with pytest.raises(InputError, match="does not exist"):
+        Edit(7).apply(scene)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [{"objects": 3}, {"nuisances": {}}, {"objects": [{"shape": "cube"}]}, {"objects": [{**{}}]}],
+    ids=str,
+)
+def test_a_broken_scene_record_is_told(change: dict[str, object]) -> None:
+    record = scene_to_dict(alone("cube")) | change
+    with pytest.raises(InputError, match="not a scene"):
+        scene_from_dict(record)

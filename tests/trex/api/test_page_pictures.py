@@ -1,0 +1,120 @@
+"""Pictures that are made for people when a search is over: nearest misses, and found scenes once more, large."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+from PIL import Image
+from typer.testing import CliRunner
+
+from tests.worlds.large_looks import add_looks
+from tests.worlds.runs import QUERY, draws, run, write_query
+from trex.api.find import conclude_run
+from trex.cli.app import app
+from trex.crosscheck.confirmation import read_confirmation
+from trex.crosscheck.misses import FILE, has_misses, read_misses
+from trex.foundation.errors import RunError
+from trex.runs.draw_log import read_draws
+from trex.runs.folder import open_run
+
+
+def call(*words: object) -> str:
+    done = CliRunner().invoke(app, [str(word) for word in words])
+    assert done.exit_code == 0, done.output
+    return done.output
+
+
+def rewritten(path: Path) -> str:
+    with open_run(path, for_writing=True) as folder:
+        return conclude_run(folder, read_draws(folder.draws)).report.read_text(encoding="utf-8")
+
+
+def test_a_run_that_found_nothing_shows_the_pictures_of_its_nearest_misses(tmp_path: Path) -> None:
+    place = tmp_path / "run"
+    call("find", write_query(tmp_path), "--set", "answer=3", "--out", place)
+    html = (place / "report.html").read_text(encoding="utf-8")
+    below = html[html.index("Nearest misses") :]
+    assert below.count(">miss</span>") == below.count('class="scene miss"') == 6
+    assert below.count('<img src="data:') == 6  # of prior draws too, whose pictures the search does not keep
+    assert "picture not kept" not in below
+    with open_run(place, for_writing=False) as folder:
+        nearest = conclude_run(folder, read_draws(folder.draws)).findings.nearest
+    confidences = [one.confidence for one in nearest]
+    assert confidences == sorted(confidences, reverse=True)
+    assert confidences[0] == max(
+        folder.manifest.target.confidence(np.array(record.log_probs))
+        for record in read_draws(folder.draws)
+        if record.is_rendered
+    )
+
+
+def test_the_pictures_of_misses_change_no_draw_and_need_no_renderer_again(tmp_path: Path) -> None:
+    done = run(tmp_path, ["answer=3"])
+    before = draws(done.folder)
+    call("resume", done.folder)
+    assert draws(done.folder) == before
+    html = rewritten(done.folder)  # as trex report: from the folder alone
+    assert html[html.index("Nearest misses") :].count('<img src="data:') == 6
+    with open_run(done.folder, for_writing=False) as folder:
+        assert has_misses(folder, done.findings.nearest)
+
+
+def test_a_damaged_list_of_misses_is_named(tmp_path: Path) -> None:
+    done = run(tmp_path, ["answer=3"])
+    call("resume", done.folder)
+    path = done.folder / FILE
+    data = json.loads(path.read_text())
+    data["pictures"][0]["picture"] = "../../secret"
+    path.write_text(json.dumps(data))
+    with (
+        open_run(done.folder, for_writing=False) as folder,
+        pytest.raises(RunError, match=r"misses\.json is d"),
+    ):
+        read_misses(folder)
+
+
+def test_a_run_without_misses_says_nothing_of_them(tmp_path: Path) -> None:
+    done = run(tmp_path)
+    assert done.findings.found and done.findings.nearest == ()
+    call("resume", done.folder)
+    assert not (done.folder / FILE).exists()
+    assert "Nearest misses" not in done.report.read_text(encoding="utf-8")
+
+
+def test_a_larger_look_is_on_the_page_once_with_what_the_model_says_there(tmp_path: Path) -> None:
+    done = run(tmp_path, ["search.steps=40"])
+    look = add_looks(done.folder, 2)
+    html = rewritten(done.folder)
+    for scene in look.scenes:
+        assert html.count(f'<img id="look-{scene.after.picture}"') == 1
+        assert f'data-large-id="look-{scene.after.picture}"' in html
+    assert html.count("The same scene at another look, preset reference, 480×320.") == 2
+    assert html.count("As the model saw it, 120×80 pixels, scaled up.") == len(done.findings.found) - 2
+
+
+@pytest.mark.blender
+def test_a_found_scene_is_rendered_once_more_large_when_the_search_is_over(tmp_path: Path) -> None:
+    words = QUERY.replace('preset = "fake"', 'preset = "draft"\nprocesses = 1').replace(
+        'answer = "2"', 'answer = "0"'
+    )
+    query = write_query(tmp_path, words)
+    place = tmp_path / "run"
+    settings = ("stop_when_found=1", "prior_scenes=1", "chains=1", "steps=0")
+    asked = [word for setting in settings for word in ("--set", f"search.{setting}")]
+    call("find", query, *asked, "--out", place, "--no-large")
+    assert not (place / "confirmations").exists()
+    before = draws(place)
+    said = call("resume", place)
+    assert draws(place) == before
+    with open_run(place, for_writing=False) as folder:
+        found = conclude_run(folder, read_draws(folder.draws)).findings.found
+        look = read_confirmation(folder, "reference")
+        assert look is not None and look.size == (480, 320)
+        assert [scene.before.picture for scene in look.scenes] == [one.record.picture for one in found[:8]]
+        with Image.open(folder.picture_path(look.scenes[0].after.picture)) as image:
+            assert image.size == (480, 320)
+    assert "--no-large leaves this out" in said
+    assert "--no-large" not in call("resume", place)  # they are there: nothing is rendered again

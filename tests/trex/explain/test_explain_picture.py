@@ -1,0 +1,120 @@
+"""A model's answer on a picture of a data set, explained by rendering its scene again: on the fake world."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import MISSING, fields
+from pathlib import Path
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+from tests.worlds.runs import run
+from trex.cli.app import app
+from trex.explain.explain_picture import Control, PictureExplained, Rendered, Wanted, explain_picture
+from trex.export.export import export
+from trex.foundation.errors import InputError
+from trex.scenes.clevr_format.scene_json import read_scenes
+
+QUESTION = "How many red things are there?"
+
+
+@pytest.fixture(scope="module")
+def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Found scenes of a run in CLEVR's own layout."""
+    folder = tmp_path_factory.mktemp("pictures")
+    done = run(folder, ["search.steps=20", "scene.revoke=[]"])
+    return export(done.folder, "clevr", folder / "data", False).out
+
+
+def wanted(data: Path, image: str = "CLEVR_found_000000") -> Wanted:
+    return Wanted(data, image, QUESTION, "fake", "fake")
+
+
+@pytest.fixture(scope="module")
+def made(data: Path, tmp_path_factory: pytest.TempPathFactory) -> PictureExplained:
+    return explain_picture(wanted(data), tmp_path_factory.mktemp("made") / "out")
+
+
+def test_every_object_is_left_out_and_the_control_is_exact(made: PictureExplained, data: Path) -> None:
+    scene = next(read_scenes(data / "scenes" / "CLEVR_found_scenes.json")).scene
+    assert len(made.removals) == len(scene.objects)
+    assert made.control_difference == 0.0
+    assert made.camera_px < 0.5
+    assert made.official.answer == "2"
+    for removal, item in zip(made.removals, scene.objects, strict=True):
+        rest = sum(other.color == "red" for other in scene.objects) - (item.color == "red")
+        assert removal.truth == str(rest)
+        assert item.shape in removal.words
+
+
+def test_a_flickering_renderer_fails_the_control(
+    data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from trex.render import fake
+
+    plain = fake._brightness
+    calls = iter(range(10_000))
+    monkeypatch.setattr(fake, "_brightness", lambda nuisances: plain(nuisances) * (1 + 0.001 * next(calls)))
+    made = explain_picture(wanted(data), tmp_path / "out")
+    assert made.control_difference > 0
+    assert any("NOT the same" in sentence for sentence in made.sentences())
+
+
+def test_the_page_needs_no_network_and_the_command_prints_the_outcome(data: Path, tmp_path: Path) -> None:
+    place = tmp_path / "out"
+    words = ["explain", "--dataset", data, "--image", "CLEVR_found_000000.png", "--question", QUESTION]
+    words += ["--model", "fake", "--preset", "fake", "--out", place]
+    done = CliRunner().invoke(app, [str(word) for word in words])
+    assert done.exit_code == 0, done.output
+    assert f"report: {place / 'explanation.html'}" in done.output
+    html = (place / "explanation.html").read_text(encoding="utf-8")
+    assert (
+        "default-src 'none'" in html
+        and "<script" not in html
+        and "http:" not in html
+        and "https:" not in html
+    )
+    stored = json.loads((place / "explanation.json").read_text())
+    assert len(stored["effects"]) == len(stored["removals"])
+    assert CliRunner().invoke(app, [str(word) for word in words]).exit_code == 0  # again, from the cache
+
+
+BAD = [
+    ({"image": "CLEVR_found_999999"}, "no picture"),
+    ({"question": "How many zebras are there?"}, "zebras"),
+    ({"preset": "huge"}, "huge"),
+    ({"model": "nobody"}, "nobody"),
+]
+
+
+@pytest.mark.parametrize(("change", "words"), BAD, ids=[words for _, words in BAD])
+def test_bad_input_is_refused_before_anything_is_written(
+    change: dict[str, str], words: str, data: Path, tmp_path: Path
+) -> None:
+    fields = {"image": "CLEVR_found_000000", "question": QUESTION, "model": "fake", "preset": "fake"}
+    with pytest.raises(InputError, match=words):
+        explain_picture(Wanted(data, **(fields | change)), tmp_path / "out")
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_folder_with_other_things_in_it_is_left_alone(data: Path, tmp_path: Path) -> None:
+    (tmp_path / "mine.txt").write_text("mine")
+    with pytest.raises(InputError, match="not an empty folder"):
+        explain_picture(wanted(data), tmp_path)
+
+
+def test_run_and_picture_are_not_mixed() -> None:
+    done = CliRunner().invoke(app, ["explain"])
+    assert done.exit_code == 2
+    assert "give a RUN" in done.output + (done.stderr or "")
+
+
+def test_a_control_is_measured_or_there_is_none() -> None:
+    """No default passes: neither the control nor what is told of it can be made without both measurements."""
+    for kind in (Control, Rendered, PictureExplained):
+        assert all(f.default is MISSING and f.default_factory is MISSING for f in fields(kind))
+    same = np.log(np.array([0.25, 0.75]))
+    assert Control(same, same.copy()).difference == 0.0
+    assert Control(same, np.log(np.array([0.5, 0.5]))).difference == pytest.approx(0.25)

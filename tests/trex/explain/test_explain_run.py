@@ -1,0 +1,356 @@
+"""`trex explain` on whole runs of the fake world: killed, asked again, asked for more, damaged."""
+
+import hashlib
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner, Result
+
+from tests.worlds.runs import run
+from trex.cli.app import app
+from trex.explain.explanation import (
+    Explanation,
+    explanation_path,
+    from_text,
+    read_explanation,
+    read_explanations,
+    to_text,
+)
+from trex.foundation.errors import RunError
+from trex.render.fake import FakeRenderer
+from trex.render.picture import Picture
+from trex.runs.folder import open_run
+from trex.scenes.edits import attribute_edits, removals
+from trex.scenes.scene import Scene
+
+QUICK = ("--top", "2", "--nuisances", "2")
+
+
+def trex(*arguments: object) -> Result:
+    return CliRunner().invoke(app, [str(argument) for argument in arguments])
+
+
+def refused(result: Result, *parts: str) -> None:
+    assert result.exit_code == 2, (result.output, result.exception)
+    for part in parts:
+        assert part in result.stderr, result.stderr
+
+
+@pytest.fixture(autouse=True)
+def quick_disk(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Hundreds of pictures are kept here, and no power cut is feared."""
+    monkeypatch.setattr("os.fsync", lambda _: None)
+
+
+@pytest.fixture(scope="module")
+def searched(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A run with found scenes, not explained."""
+    return run(tmp_path_factory.mktemp("searched"), ["search.steps=30"]).folder
+
+
+@pytest.fixture(scope="module")
+def explained(searched: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A copy of it, explained."""
+    path = copied(searched, tmp_path_factory.mktemp("explained"))
+    result = trex("explain", path, *QUICK)
+    assert result.exit_code == 0, result.output
+    return path
+
+
+def copied(path: Path, folder: Path) -> Path:
+    return Path(shutil.copytree(path, folder / "run"))
+
+
+def explanations(path: Path) -> dict[str, Explanation]:
+    with open_run(path, for_writing=False) as folder:
+        return read_explanations(folder)
+
+
+def texts(path: Path) -> dict[str, str]:
+    """The explanations and pictures of a run, by name."""
+    found = {file.name: file.read_text() for file in sorted((path / "explanations").glob("*.json"))}
+    digests = {
+        file.name: hashlib.sha256(file.read_bytes()).hexdigest() for file in (path / "pictures").iterdir()
+    }
+    return found | digests
+
+
+@pytest.fixture
+def no_render(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    monkeypatch.setattr(FakeRenderer, "render", lambda *_: pytest.fail("rendered"))
+    return
+
+
+def test_every_part_is_there(explained: Path) -> None:
+    found = explanations(explained)
+    assert len(found) == 2
+    with open_run(explained, for_writing=False) as folder:
+        vocabulary = folder.manifest.vocabulary
+    for made in found.values():
+        assert made.control.is_exact
+        assert made.control.recorded == made.control.score.confidence
+        assert [effect.edits[0] for effect in made.removals] == list(removals(made.scene))
+        assert made.edits is not None
+        assert [effect.edits[0] for effect in made.edits] == list(attribute_edits(made.scene, vocabulary))
+        for effect in (*made.removals, *made.edits):
+            assert effect.change == effect.score.confidence - made.control.score.confidence
+            assert effect.is_flip == (effect.score.answer != made.control.score.answer)
+            assert (effect.margin < 0) == effect.is_flip
+            assert (explained / "pictures" / f"{effect.score.picture}.png").exists()
+            assert sum(np.exp(effect.score.log_probs)) == pytest.approx(1.0)
+        assert made.nuisances is not None
+        assert len(made.nuisances.baseline) == 2
+        assert made.saliency is not None
+        assert "no gradients" in made.saliency.why_none
+
+
+def test_an_edit_that_breaks_the_rules_is_said_to(explained: Path) -> None:
+    """Each small thing made large is judged by the prior's rules of distance and visibility."""
+    from trex.scenes.validity import problems
+
+    with open_run(explained, for_writing=False) as folder:
+        vocabulary = folder.manifest.vocabulary
+    for made in explanations(explained).values():
+        for effect in (*made.removals, *(made.edits or ())):
+            assert effect.is_valid == (problems(effect.edits[0].apply(made.scene), vocabulary) == ())
+
+
+@pytest.mark.usefixtures("no_render")
+def test_asked_again_it_renders_nothing_and_says_the_same(explained: Path) -> None:
+    before = texts(explained)
+    first, second = (trex("explain", explained, *QUICK) for _ in range(2))
+    assert first.exit_code == 0, first.output
+    assert first.stdout == second.stdout
+    assert texts(explained) == before
+    fewer = trex("explain", explained, "--top", 1, "--no-edits", "--nuisances", 0, "--no-saliency")
+    assert fewer.exit_code == 0
+    assert texts(explained) == before
+
+
+def test_more_is_added_and_nothing_made_twice(
+    searched: Path, explained: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = copied(searched, tmp_path)
+    rendered: list[Scene] = []
+    real = FakeRenderer.render
+    monkeypatch.setattr(FakeRenderer, "render", lambda self, zs: rendered.extend(zs) or real(self, zs))
+    few = ("--no-edits", "--flip-depth", 0, "--nuisances", 0, "--no-saliency")
+    assert trex("explain", path, "--top", 1, *few).exit_code == 0
+    assert len(rendered) == 1 + 5
+    (made,) = explanations(path).values()
+    assert (made.edits, made.flip, made.nuisances, made.saliency) == (None, None, None, None)
+    assert trex("explain", path, *QUICK).exit_code == 0
+    assert len(rendered) == len(set(rendered))
+    assert texts(path) == texts(explained)
+
+
+def test_kills_change_nothing(
+    searched: Path, explained: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Killed after every 30 scenes rendered, in another process, and begun again until it is through."""
+    path = copied(searched, tmp_path)
+    kills = 0
+    while True:
+        pid = os.fork()
+        if pid == 0:
+            left = iter(range(30))
+            real = FakeRenderer._picture
+
+            def picture(
+                self: FakeRenderer, scene: Scene, left: Iterator[int] = left, real: object = real
+            ) -> Picture:
+                if next(left, None) is None:
+                    os.kill(os.getpid(), signal.SIGKILL)
+                return real(self, scene)  # type: ignore[operator,no-any-return]
+
+            monkeypatch.setattr(FakeRenderer, "_picture", picture)
+            result = trex("explain", path, *QUICK)
+            os._exit(result.exit_code)
+        status = os.waitpid(pid, 0)[1]
+        if not os.WIFSIGNALED(status):
+            assert os.WEXITSTATUS(status) == 0
+            break
+        kills += 1
+        assert kills < 10
+    assert kills >= 3
+    assert texts(path) == texts(explained)
+    assert not list((path / "explanations").glob(".*"))
+
+
+def flicker(real: object) -> object:
+    """A renderer whose every picture differs from the last one in one bit."""
+    calls = iter(range(10**9))
+
+    def render(self: FakeRenderer, zs: Sequence[Scene]) -> list[Picture]:
+        pictures = []
+        for picture in real(self, zs):  # type: ignore[operator]
+            pixels = picture.pixels.copy()
+            pixels[0, 0, 0] ^= 1 + next(calls) % 2
+            pictures.append(replace(picture, pixels=pixels))
+        return pictures
+
+    return render
+
+
+def test_a_control_that_differs_is_said_loudly(
+    searched: Path, explained: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = copied(searched, tmp_path)
+    with monkeypatch.context() as patch:
+        patch.setattr(FakeRenderer, "render", flicker(FakeRenderer.render))
+        result = trex("explain", path, *QUICK)
+    assert result.exit_code == 1
+    assert "THE CONTROL FAILED" in result.stdout
+    assert "control is not exact" in result.stderr
+    assert not any(made.control.is_exact for made in explanations(path).values())
+    assert (
+        trex("explain", path, *QUICK).exit_code == 0
+    )  # a renderer that is sound again: all of it is made anew
+    kept = {name: text for name, text in texts(path).items() if name.endswith(".json")}
+    assert kept == {name: text for name, text in texts(explained).items() if name.endswith(".json")}
+
+
+def test_a_model_that_is_not_the_same_fails_the_control(
+    searched: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A score that differs while the picture does not is caught as well."""
+    from trex.clevr_models.fake import ColorArea
+
+    path, real = copied(searched, tmp_path), ColorArea.count
+    monkeypatch.setattr(ColorArea, "count", lambda self, images: real(self, images) + 1e-9)
+    result = trex("explain", path, "--top", 1, "--no-edits", "--nuisances", 0, "--flip-depth", 0, "--json")
+    assert result.exit_code == 1
+    (scene,) = json.loads(result.stdout)["scenes"]
+    assert scene["control"]["is_same_picture"]
+    assert 0 < abs(scene["control"]["log_probs_difference"]) < 1e-6
+    assert not scene["control_is_exact"]
+
+
+def test_for_machines(explained: Path) -> None:
+    result = trex("explain", explained, *QUICK, "--json")
+    data = json.loads(result.stdout)
+    assert data["is_exact"]
+    assert len(data["scenes"]) == 2
+    first = data["scenes"][0]
+    assert first["culprit"]["index"] == explanations(explained)[first["picture"]].culprit.index
+    assert data["agreement"] == []
+    assert result.stdout.count("\n") == 1
+
+
+def test_what_is_said(explained: Path) -> None:
+    words = trex("explain", explained, *QUICK).stdout
+    assert words.count("exactly the same") == 2
+    assert words.count("leave out object") >= 10
+    assert "is to blame" in words
+    assert "Smallest flip" in words
+    assert "Under 2 other cameras and lights" in words
+    *_, place, report = words.splitlines()
+    assert place == f"explanations: {explained / 'explanations'}"
+    assert report == f"report: {explained / 'report.html'}"
+    assert "Which object is to blame" in (explained / "report.html").read_text(encoding="utf-8")
+
+
+def test_an_unfinished_run_can_be_explained(searched: Path, tmp_path: Path) -> None:
+    path = copied(searched, tmp_path)
+    (path / "finished").unlink()
+    draws = (path / "draws.jsonl").read_bytes()
+    (path / "draws.jsonl").write_bytes(draws[: int(0.8 * len(draws))])
+    result = trex("explain", path, "--top", 1, "--no-edits", "--nuisances", 0, "--flip-depth", 0)
+    assert result.exit_code == 0
+    assert len(explanations(path)) == 1
+
+
+@pytest.mark.usefixtures("no_render")
+def test_bad_input_is_refused(searched: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    refused(trex("explain", tmp_path / "nowhere"), "no run folder")
+    path = copied(searched, tmp_path)
+    refused(trex("explain", path, "--top", 0), "--top 0", "give 1 or more")
+    refused(trex("explain", path, "--flip-renders", -1), "--flip-renders -1")
+    refused(trex("explain", path, "--processes", 0), "--processes 0")
+    with open_run(path, for_writing=True):
+        refused(trex("explain", path), "another process is writing")
+    with monkeypatch.context() as patch:
+        patch.setattr(FakeRenderer, "key", "another renderer")
+        refused(trex("explain", path), "the renderer was fake", "now it is another renderer")
+    (path / "draws.jsonl").write_bytes(b"")
+    refused(trex("explain", path), "no draws yet")
+    assert not list((path / "explanations").glob("*"))
+
+
+def test_ctrl_c_keeps_what_is_done(searched: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path, real, left = copied(searched, tmp_path), FakeRenderer._picture, iter(range(80))
+
+    def picture(self: FakeRenderer, scene: Scene) -> Picture:
+        if next(left, None) is None:
+            raise KeyboardInterrupt
+        return real(self, scene)
+
+    monkeypatch.setattr(FakeRenderer, "_picture", picture)
+    result = trex("explain", path, *QUICK)
+    assert result.exit_code == 130
+    assert "The same command goes on" in result.stderr
+    assert len(explanations(path)) == 1
+
+
+def test_a_run_that_found_nothing_is_refused(tmp_path: Path) -> None:
+    path = run(tmp_path, ["answer=9", "search.steps=2"]).folder
+    refused(trex("explain", path), "has found no scene")
+
+
+DAMAGE = {
+    "cut": lambda text: text[: len(text) // 2],
+    "format": lambda text: text.replace('"format": 1', '"format": 2'),
+    "object": lambda text: text.replace('"index": 4', '"index": 7'),
+    "not a number": lambda text: text.replace('"change": ', '"change": NaN, "old": ', 1),
+    "path": lambda text: text.replace('"picture": "', '"picture": "../', 1),
+    "word": lambda text: text.replace('"confidence": ', '"confidence": "much", "old": ', 1),
+    "list": lambda text: f"[{text}]",
+}
+
+
+@pytest.mark.usefixtures("no_render")
+@pytest.mark.parametrize("kind", DAMAGE)
+def test_a_damaged_explanation_is_named(kind: str, explained: Path, tmp_path: Path) -> None:
+    path = copied(explained, tmp_path)
+    file = sorted((path / "explanations").glob("*.json"))[0]
+    damaged = DAMAGE[kind](file.read_text())
+    assert damaged != file.read_text()
+    file.write_text(damaged)
+    refused(trex("explain", path, *QUICK), str(file), "damaged", "delete it")
+    with pytest.raises(RunError, match=file.name):
+        explanations(path)
+
+
+def test_a_file_under_another_name_is_noticed(explained: Path, tmp_path: Path) -> None:
+    path = copied(explained, tmp_path)
+    one, other = sorted((path / "explanations").glob("*.json"))
+    shutil.copy(one, other)
+    with pytest.raises(RunError, match=r"delete it"):
+        explanations(path)
+
+
+def test_every_bit_is_kept_as_text(explained: Path) -> None:
+    made = next(iter(explanations(explained).values()))
+    log_probs = (*made.control.score.log_probs[:-1], -np.inf)
+    odd = replace(made, control=replace(made.control, score=replace(made.control.score, log_probs=log_probs)))
+    for explanation in (made, odd):
+        assert from_text(to_text(explanation), "x/y.json") == explanation
+    with open_run(explained, for_writing=False) as folder:
+        assert read_explanation(folder, made.picture) == made
+        assert read_explanation(folder, "0" * 32) is None
+        assert explanation_path(folder, made.picture).exists()
+
+
+def test_starting_the_command_line_loads_no_torch() -> None:
+    code = "import sys, trex.cli.app, trex.explain.explain_run; print({'torch', 'captum', 'bpy'} & set(sys.modules))"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "set()"

@@ -1,0 +1,394 @@
+"""Exports of a run, read back: by our own readers, by pyarrow, by a COCO decoder written here from the definition."""
+
+import builtins
+import io
+import json
+import shutil
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from PIL import Image
+from typer.testing import CliRunner, Result
+
+from tests.worlds.runs import run
+from trex.cli.app import app
+from trex.datasets.clevr_folder import ClevrFolder
+from trex.datasets.official_scenes import read_official, read_questions
+from trex.explain.explanation import read_explanations
+from trex.export import coco as export_coco
+from trex.export.items import EDITED, FOUND, Exported, read_items
+from trex.runs.draw_log import read_draws
+from trex.runs.folder import open_run
+from trex.scenes.clevr_format.scene_json import from_clevr, read_scenes
+from trex.scenes.questions.program_json import program_from_json
+from trex.scenes.questions.programs import execute
+from trex.scenes.vocabulary import CLEVR
+from trex.search.results import find_out
+
+
+def trex(*arguments: object) -> Result:
+    return CliRunner().invoke(app, [str(argument) for argument in arguments])
+
+
+def refused(result: Result, *parts: str) -> None:
+    assert result.exit_code == 2, (result.output, result.exception)
+    for part in parts:
+        assert part in result.stderr, result.stderr
+
+
+@pytest.fixture(scope="module")
+def searched(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return run(tmp_path_factory.mktemp("searched"), ["search.steps=20"]).folder
+
+
+@pytest.fixture(scope="module")
+def explained(searched: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("explained") / "run"
+    shutil.copytree(searched, folder)
+    result = trex("explain", folder, "--top", "2", "--nuisances", "0", "--no-saliency")
+    assert result.exit_code == 0, result.stderr
+    return folder
+
+
+def items(folder: Path, edits: bool | None = None) -> Exported:
+    with open_run(folder, for_writing=False) as opened:
+        return read_items(opened, edits)
+
+
+def exported(folder: Path, form: str, out: Path, *options: str) -> Path:
+    result = trex("export", folder, "--format", form, "--out", out, *options)
+    assert result.exit_code == 0, result.stderr
+    assert result.stdout.splitlines()[-1] == f"{form}: {out}"
+    return out
+
+
+# --- what is exported
+
+
+def test_every_found_scene_and_every_edit_once(explained: Path) -> None:
+    got = items(explained)
+    with open_run(explained, for_writing=False) as folder:
+        found = find_out(folder.manifest, read_draws(folder.draws)).found
+        explanations = read_explanations(folder)
+    assert [item.scene for item in got.of(FOUND)] == [one.record.scene for one in found]
+    assert len(explanations) == 2
+    edited = got.of(EDITED)
+    assert {item.parent for item in edited} == {"CLEVR_found_000000.png", "CLEVR_found_000001.png"}
+    for number, parent in enumerate(got.of(FOUND)[:2]):
+        mine = [item for item in edited if item.parent == parent.name]
+        made = explanations[parent.picture]
+        single = len(made.removals) + len(made.edits or ())
+        double = sum(len(effect.edits) > 1 for effect in (made.flip.found if made.flip else ()))
+        assert len(mine) == single + double, number
+        assert sum(len(item.scene.objects) == len(parent.scene.objects) - 1 for item in mine) >= len(
+            parent.scene.objects
+        )
+        assert len({item.scene for item in mine}) == len(mine)
+        assert parent.scene not in {item.scene for item in mine}
+    assert len({item.name for item in got.items}) == len(got.items)
+
+
+def test_pictures_show_the_scenes(explained: Path) -> None:
+    """Each picture is the one that the renderer makes of the scene it is exported with, bit for bit."""
+    from trex.render.fake import FakeRenderer
+
+    got = items(explained)
+    renderer = FakeRenderer(120, 80)
+    for item in got.items:
+        (picture,) = renderer.render([item.scene])
+        image, mask = (np.asarray(Image.open(io.BytesIO(data))) for data in got.picture(item))
+        np.testing.assert_array_equal(image, picture.pixels)
+        np.testing.assert_array_equal(mask, picture.mask)
+
+
+# --- clevr
+
+
+def check_clevr(out: Path, wanted: Exported) -> None:
+    """Our own readers get back what was exported."""
+    for split in wanted.splits:
+        records = list(read_scenes(out / "scenes" / f"CLEVR_{split}_scenes.json"))
+        assert [record.scene for record in records] == [item.scene for item in wanted.of(split)]
+        assert [record.image_filename for record in records] == [item.name for item in wanted.of(split)]
+        data = json.loads((out / "questions" / f"CLEVR_{split}_questions.json").read_text())
+        for question in data["questions"]:
+            scene = records[question["image_index"]].scene
+            assert question["image_filename"] == records[question["image_index"]].image_filename
+            assert execute(program_from_json(question["program"]), scene) == question["answer"]
+            assert question["question"] == "How many red things are there?"
+        assert len(data["questions"]) == len(records)
+        names = sorted(path.name for path in (out / "images" / split).iterdir())
+        assert names == sorted(path.name for path in (out / "masks" / split).iterdir())
+        assert names == [record.image_filename for record in records]
+
+
+def test_clevr(explained: Path, tmp_path: Path) -> None:
+    out = exported(explained, "clevr", tmp_path / "out")
+    wanted = items(explained)
+    check_clevr(out, wanted)
+    assert sorted(path.name for path in out.iterdir()) == [
+        "images",
+        "masks",
+        "model_answers.json",
+        "questions",
+        "scenes",
+    ]
+    said = json.loads((out / "model_answers.json").read_text())
+    assert [row["image_filename"] for row in said] == [item.name for item in wanted.items]
+    assert [row["edit"] is None for row in said] == [item.split == FOUND for item in wanted.items]
+    for row in said:
+        assert max(row["probabilities"], key=row["probabilities"].get) == row["model_answer"]
+        assert sum(row["probabilities"].values()) == pytest.approx(1.0)
+
+
+def test_a_question_of_another_scene_is_caught(explained: Path, tmp_path: Path) -> None:
+    out = exported(explained, "clevr", tmp_path / "out")
+    path = out / "questions" / "CLEVR_edited_questions.json"
+    data = json.loads(path.read_text())
+    for question in data["questions"]:
+        question["answer"] = data["questions"][0]["answer"]
+    path.write_text(json.dumps(data))
+    with pytest.raises(AssertionError):
+        check_clevr(out, items(explained))
+
+
+def test_every_reader_of_clevr_folders_takes_it(explained: Path, tmp_path: Path) -> None:
+    from trex.clevr_models.percept.training_data import load_questions, load_scenes
+
+    out = exported(explained, "clevr", tmp_path / "out")
+    n, wanted = len(items(explained).items), items(explained)
+    folder = ClevrFolder(out, (), CLEVR)
+    assert len([example for example in folder if example.scene is not None]) == n
+    assert folder.problems == ()
+    pictures = read_official(out)
+    assert len(pictures) == n
+    published = [q for q in read_questions(out, pictures) if q.source == "CLEVR"]
+    assert len(published) == n
+    assert load_scenes(out, FOUND).numbers.tolist() == [len(i.scene.objects) for i in wanted.of(FOUND)]
+    assert len(load_questions(out, EDITED)) == len(wanted.of(EDITED))
+
+
+def test_clevrs_own_keys_and_no_others_but_the_nuisances(explained: Path, tmp_path: Path) -> None:
+    """The keys of CLEVR v1.0's val files (its images are 480x320; ours have the run's size)."""
+    out = exported(explained, "clevr", tmp_path / "out")
+    scene = json.loads((out / "scenes/CLEVR_found_scenes.json").read_text())["scenes"][0]
+    assert set(scene) == {
+        "split", "image_index", "image_filename", "objects", "relationships", "directions", "nuisances"
+    }  # fmt: skip
+    assert set(scene["objects"][0]) == {
+        "color", "size", "rotation", "shape", "3d_coords", "material", "pixel_coords"
+    }  # fmt: skip
+    question = json.loads((out / "questions/CLEVR_found_questions.json").read_text())["questions"][0]
+    assert set(question) == {
+        "image_index", "program", "question_index", "image_filename", "question_family_index", "split", "answer",
+        "question",
+    }  # fmt: skip
+    assert all(set(step) == {"inputs", "function", "value_inputs"} for step in question["program"])
+
+
+def test_a_question_without_an_answer_is_left_out(tmp_path: Path) -> None:
+    """ "The cube" is one only where there is one; a scene without an answer keeps its picture."""
+    text = 'question="What color is the red cylinder?"'
+    options = [text, 'answer="red"', "target.kind=threshold", "target.threshold=0.000001", "search.steps=0"]
+    folder = run(tmp_path, options).folder
+    got = items(folder)
+    unanswered = [item for item in got.items if item.truth is None]
+    assert 0 < len(unanswered) < len(got.items)
+    result = trex("export", folder, "--out", tmp_path / "out")
+    assert f"no true answer on {len(unanswered)} of the scenes" in result.stderr
+    questions = json.loads((tmp_path / "out/questions/CLEVR_found_questions.json").read_text())["questions"]
+    assert len(questions) == len(got.items) - len(unanswered)
+    assert {question["answer"] for question in questions} == {"red"}
+    assert len(list(read_scenes(tmp_path / "out/scenes/CLEVR_found_scenes.json"))) == len(got.items)
+
+
+# --- coco
+
+
+def decoded(segmentation: dict[str, list[int]]) -> np.ndarray[tuple[int, ...], np.dtype[np.bool_]]:
+    """COCO's uncompressed run lengths, pixel by pixel: zeros first, down each column, columns left to right."""
+    height, width = segmentation["size"]
+    mask = np.zeros((height, width), dtype=bool)
+    at, value = 0, False
+    for count in segmentation["counts"]:
+        for k in range(at, at + count):
+            mask[k % height, k // height] = value
+        at, value = at + count, not value
+    assert at == height * width
+    return mask
+
+
+def check_coco(out: Path, wanted: Exported) -> None:
+    data = json.loads((out / "annotations.json").read_text())
+    names = {category["id"]: category["name"] for category in data["categories"]}
+    images = {image["id"]: image for image in data["images"]}
+    assert len(images) == len(wanted.items)
+    assert len({row["id"] for row in data["annotations"]}) == len(data["annotations"])
+    by_image: dict[int, list[dict[str, object]]] = {number: [] for number in images}
+    for row in data["annotations"]:
+        by_image[row["image_id"]].append(row)
+    for (number, image), item in zip(images.items(), wanted.items, strict=True):
+        assert Image.open(out / "images" / image["file_name"]).size == (image["width"], image["height"])
+        mask = wanted.mask(item)
+        seen = np.unique(mask[mask > 0])
+        assert [row["attributes"]["object"] + 1 for row in by_image[number]] == seen.tolist()  # type: ignore[index]
+        for row in by_image[number]:
+            at = row["attributes"]["object"]  # type: ignore[index]
+            thing = item.scene.objects[at]
+            assert names[row["category_id"]] == thing.shape  # type: ignore[index]
+            assert row["attributes"]["color"] == thing.color  # type: ignore[index]
+            shown = decoded(row["segmentation"])  # type: ignore[arg-type]
+            np.testing.assert_array_equal(shown, mask == at + 1)
+            assert row["area"] == shown.sum()
+            rows, columns = np.nonzero(shown)
+            corner = [columns.min(), rows.min()]
+            size = [columns.max() - columns.min() + 1, rows.max() - rows.min() + 1]
+            assert row["bbox"] == [*corner, *size]
+
+
+def test_coco(searched: Path, tmp_path: Path) -> None:
+    check_coco(exported(searched, "coco", tmp_path / "out"), items(searched))
+
+
+@pytest.mark.parametrize("bug", ["row by row", "ones first", "object index"])
+def test_a_wrong_run_length_is_caught(
+    bug: str, searched: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    real = export_coco.rle_counts
+    wrong = {
+        "row by row": lambda seen: real(seen.T),
+        "ones first": lambda seen: real(~seen),
+        "object index": lambda seen: real(np.roll(seen, 1)),
+    }[bug]
+    monkeypatch.setattr(export_coco, "rle_counts", wrong)
+    with pytest.raises(AssertionError):
+        check_coco(exported(searched, "coco", tmp_path / "out"), items(searched))
+
+
+def test_run_lengths_of_masks_that_touch_the_edges() -> None:
+    rng = np.random.default_rng(1)
+    for mask in (
+        np.ones((3, 4), bool),
+        np.zeros((3, 4), bool),
+        *(rng.random((7, 5)) < 0.5 for _ in range(50)),
+    ):
+        counts = export_coco.rle_counts(mask)
+        np.testing.assert_array_equal(decoded({"size": list(mask.shape), "counts": counts}), mask)
+        assert all(count > 0 for count in counts[1:])
+
+
+# --- parquet
+
+
+def test_parquet(explained: Path, tmp_path: Path) -> None:
+    parquet = pytest.importorskip("pyarrow.parquet", reason="pyarrow is not installed")
+    out = exported(explained, "parquet", tmp_path / "out")
+    wanted = items(explained)
+    table = parquet.read_table(out / "scenes.parquet")
+    rows = table.to_pylist()
+    assert len(rows) == len(wanted.items)
+    for row, item in zip(rows, wanted.items, strict=True):
+        image, mask = wanted.picture(item)
+        assert (row["image"]["bytes"], row["mask"]["bytes"]) == (image, mask)
+        assert from_clevr(json.loads(row["scene"])) == item.scene
+        program = program_from_json(json.loads(row["program"]))
+        assert execute(program, item.scene) == row["true_answer"]
+        assert (row["model_answer"], row["confidence"]) == (item.answer, item.confidence)
+        given = {one["answer"]: one["probability"] for one in row["probabilities"]}
+        assert given[row["model_answer"]] == max(given.values())
+        assert (row["edited_from"], row["edit"]) == (item.parent or None, item.edit or None)
+    features = json.loads(table.schema.metadata[b"huggingface"])["info"]["features"]
+    assert list(features) == table.column_names
+    assert features["image"] == features["mask"] == {"_type": "Image"}
+
+
+def test_without_pyarrow_it_says_how_to_get_it(
+    searched: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    real = builtins.__import__
+
+    def absent(name: str, *rest: object) -> object:
+        if name.split(".")[0] == "pyarrow":
+            raise ImportError("No module named 'pyarrow'")
+        return real(name, *rest)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(builtins, "__import__", absent)
+    for name in [name for name in sys.modules if name.split(".")[0] == "pyarrow"]:
+        monkeypatch.delitem(sys.modules, name)
+    result = trex("export", searched, "--format", "parquet", "--out", tmp_path / "out")
+    refused(result, "needs pyarrow", "pip install 'bayes-trex[export]'")
+    assert not (tmp_path / "out").exists()
+
+
+# --- whole or not at all
+
+
+def test_bad_input(searched: Path, tmp_path: Path) -> None:
+    refused(trex("export", searched, "--format", "csv"), "'csv'", "clevr, parquet, coco")
+    refused(trex("export", tmp_path), "no run folder")
+    refused(trex("export", searched, "--edits"), "no edited scenes", "trex explain")
+    (tmp_path / "full").mkdir()
+    (tmp_path / "full" / "mine.txt").write_text("mine")
+    refused(trex("export", searched, "--out", tmp_path / "full"), "not an empty folder")
+    refused(trex("export", searched, "--out", searched), "already holds a run")
+    assert [path.name for path in (tmp_path / "full").iterdir()] == ["mine.txt"]
+
+
+def test_a_run_that_found_nothing(tmp_path: Path) -> None:
+    folder = run(tmp_path, ["answer=9", "search.steps=0", "search.prior_scenes=3"]).folder
+    refused(trex("export", folder), "has found no scene")
+    (folder / "draws.jsonl").write_bytes(b"")
+    refused(trex("export", folder), "no draws yet")
+
+
+@pytest.mark.parametrize("form", ["clevr", "coco", "parquet"])
+@pytest.mark.parametrize("damage", ["gone", "cut", "another", "mask"])
+def test_a_damaged_picture_leaves_nothing_behind(
+    form: str, damage: str, searched: Path, tmp_path: Path
+) -> None:
+    pytest.importorskip("pyarrow.parquet", reason="pyarrow is not installed")
+    folder = tmp_path / "run"
+    shutil.copytree(searched, folder)
+    last = items(folder).of(FOUND)[-1].picture
+    path = folder / "pictures" / f"{last}.png"
+    if damage == "gone":
+        path.unlink()
+    elif damage == "cut":
+        path.write_bytes(path.read_bytes()[:200])
+    elif damage == "another":
+        Image.fromarray(np.zeros((80, 120, 3), np.uint8)).save(path)
+    else:
+        Image.fromarray(np.zeros((80, 120), np.uint8)).save(folder / "pictures" / f"{last}.mask.png")
+    refused(trex("export", folder, "--format", form, "--out", tmp_path / "out"), last)
+    assert [path.name for path in tmp_path.iterdir()] == ["run"]
+
+
+def test_a_full_disk_leaves_nothing_behind(
+    searched: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    import errno
+
+    calls = iter(range(10**6))
+
+    def full(_: object) -> None:
+        if next(calls) > 5:
+            raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr("os.fsync", full)
+    refused(trex("export", searched, "--out", tmp_path / "out"), "space left")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_into_the_run_folder_and_not_twice(searched: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "run"
+    shutil.copytree(searched, folder)
+    result = trex("export", folder, "--json")
+    assert json.loads(result.stdout) == {
+        "out": str(folder / "export-clevr"),
+        "scenes": {"found": len(items(folder).items)},
+        "unanswered": 0,
+    }
+    refused(trex("export", folder), "not an empty folder")
+    assert trex("report", folder).exit_code == 0  # the run is a run as before

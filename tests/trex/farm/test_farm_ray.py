@@ -1,0 +1,197 @@
+"""Two real workers of Ray, one of which is killed; and what is said where Ray cannot be used."""
+
+from __future__ import annotations
+
+import os
+import signal
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from tests.worlds.farm_pools import SEARCHES, add, farmed, undisturbed
+from tests.worlds.farm_processes import below
+from trex.cli.app import app
+from trex.farm.work import Farm
+from trex.foundation.errors import InputError, RunError
+from trex.workers.pool import Answered, Event, Inbox, Joined, Lost, Unfit
+from trex.workers.scheduler import Scheduler
+from trex.workers.task_board import Desk, Ticket
+from trex.workers.task_result import differences, identity
+from trex.workers.tasks import PriorSegment
+
+ray = pytest.importorskip("ray", reason="ray is not installed: pip install 'bayes-trex[farm]'")
+
+
+class Noting(Inbox):  # type: ignore[misc]  # SimpleQueue has no type parameters at run time
+    """An inbox that keeps what was put into it."""
+
+    def __init__(self) -> None:
+        self.events: list[Event] = []
+
+    def put(self, event: Event, block: bool = True, timeout: float | None = None) -> None:
+        self.events.append(event)
+        super().put(event)
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory: pytest.TempPathFactory) -> list[bytes]:
+    return undisturbed(tmp_path_factory.mktemp("whole"), [SEARCHES["chains"], SEARCHES["stops when found"]])
+
+
+@pytest.fixture
+def no_ray_left() -> Iterator[None]:
+    """Whatever happened, Ray's processes end with the test."""
+    yield
+    ray.shutdown()
+    assert not below(os.getpid(), "raylet")
+
+
+@pytest.mark.usefixtures("no_ray_left")
+def test_two_workers_and_a_kill(tmp_path: Path, whole: list[bytes], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("RAY_worker_niceness", "0")  # Ray's workers give way to everything else
+    from trex.farm.ray_cluster import Cluster
+    from trex.farm.ray_pool import RayPool
+
+    class Killing(RayPool):
+        """Kills the first worker that is given work, at that moment."""
+
+        killed = ""
+
+        def submit(self, worker: str, ticket: Ticket) -> None:
+            super().submit(worker, ticket)
+            if not self.killed:
+                self.killed = worker
+                os.kill(farm._scheduler.hands[worker].pid, signal.SIGKILL)
+
+    entries = add(tmp_path, [SEARCHES["chains"], SEARCHES["stops when found"]])
+    pool = Killing(tmp_path / "runs", 2, Cluster(None, 2, None))
+    farm = Farm(tmp_path / "runs", pool, lambda _: None, 60.0)
+    farm._inbox = farm._scheduler._inbox = inbox = Noting()
+    assert farm.run(until_empty=True).done == 2
+    assert farmed(tmp_path, entries) == whole
+    assert [event.worker for event in inbox.events if isinstance(event, Lost)] == [pool.killed]
+    assert {event.worker for event in inbox.events if isinstance(event, Answered)} - {pool.killed}
+    logs = list((tmp_path / "runs" / "logs").glob("worker-*.jsonl"))
+    assert logs, "each worker logs its work"
+    assert not (tmp_path / "runs" / ".farm").exists() or not list((tmp_path / "runs" / ".farm").iterdir())
+
+
+def test_a_worker_of_another_version_is_told_apart() -> None:
+    here = identity()
+    assert differences(here, dict(here)) == ""
+    assert "assets is 0, here it is" in differences(here, {**here, "assets": "0"})
+    assert "numpy is None" in differences(here, {key: value for key, value in here.items() if key != "numpy"})
+
+
+def test_such_a_worker_is_not_used() -> None:
+    from concurrent.futures import Future
+
+    from trex.farm.ray_cluster import Cluster
+    from trex.farm.ray_pool import Place, RayPool
+    from trex.farm.ray_worker import Hello
+
+    pool = RayPool(Path("runs"), 2, Cluster(None, 2, None))
+    pool._inbox = inbox = Inbox()
+    place = pool._places["0-0"] = Place(0, None, 0)
+    future: Future[Hello] = Future()
+    future.set_result(Hello("far", 7, {**identity(), "assets": "0"}))
+    pool._greeted(place, future)
+    event = inbox.get_nowait()
+    assert isinstance(event, Unfit) and "on far, assets is 0" in event.why
+
+
+def test_workers_that_are_lost_while_the_pool_closes(monkeypatch: pytest.MonkeyPatch) -> None:
+    """To kill one brings a thread of Ray's to take it out."""
+    from trex.farm.ray_cluster import Cluster
+    from trex.farm.ray_pool import Place, RayPool
+
+    pool = RayPool(Path("runs"), 3, Cluster(None, 3, None))
+    pool._inbox = inbox = Inbox()
+    pool._places = {f"{number}-0": Place(number, None, 0) for number in range(3)}
+    killed: list[Place] = []
+
+    def kill(place: Place) -> None:
+        killed.append(place)
+        pool._lost(place, RuntimeError("killed"))
+
+    monkeypatch.setattr(pool, "_kill", kill)
+    monkeypatch.setattr(pool._cluster, "disconnect", lambda: None)
+    pool.close()
+    assert [place.number for place in killed] == [0, 1, 2]
+    assert inbox.empty(), "nobody is told of workers that were ended"
+
+
+def test_work_for_a_worker_that_went_with_the_head_is_done_by_another(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The head was found gone; before that is taken in, a worker that waited is given work."""
+    from trex.farm.ray_cluster import Cluster
+    from trex.farm.ray_pool import Place, RayPool
+
+    pool, inbox, desk = RayPool(tmp_path, 1, Cluster(None, 1, None)), Inbox(), Desk()
+    pool._inbox = inbox
+    pool._places = {"0-0": Place(0, None, 0)}
+    for name in ("connect", "disconnect"):
+        monkeypatch.setattr(pool._cluster, name, lambda: None)
+    monkeypatch.setattr(pool._cluster, "is_alive", lambda: False)
+    monkeypatch.setattr(pool, "_bring_up", lambda number, restarts: None)
+    scheduler = Scheduler(desk, pool, inbox)
+    scheduler.take_in(Joined("0-0", "here", 1))
+    pool.check()
+    desk.open("one", 0)
+    desk.put("one", [PriorSegment(tmp_path, range(1))])
+    scheduler.turn(0.0)
+    assert scheduler.hands == {}
+    ticket = desk.take()
+    assert ticket is not None and ticket.losses == 1
+
+
+@pytest.mark.parametrize(
+    ("options", "told"),
+    [
+        (["--workers", "1", "--address", "127.0.0.1:9"], "nothing answers at 127.0.0.1:9"),
+        (["--workers", "1", "--address", "ray://127.0.0.1:9"], "nothing answers at ray://127.0.0.1:9"),
+        (["--workers", "1", "--address", "nonsense"], "'nonsense' is no address"),
+        (["--workers", "1", "--address", "host:99999"], "is no address"),
+        (["--address", "auto"], "give --workers N too"),
+        (["--workers", "1", "--ray-temp", "/tmp/" + "x" * 50], "too long for sockets"),
+    ],
+)
+def test_what_cannot_be_is_said_before_anything_begins(options: list[str], told: str, tmp_path: Path) -> None:
+    result = CliRunner().invoke(app, ["work", "--until-empty", "--runs", str(tmp_path / "runs"), *options])
+    assert result.exit_code == 2, result.output
+    assert told in result.output
+
+
+def test_ray_that_is_not_installed_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
+    import sys
+
+    from trex.farm.ray_cluster import import_ray
+
+    monkeypatch.setitem(sys.modules, "ray", None)
+    with pytest.raises(InputError, match=r"pip install 'bayes-trex\[farm\]'"):
+        import_ray(is_local=True)
+
+
+@pytest.mark.parametrize(("mode", "is_hinted"), [(None, True), ("token", False)])
+def test_a_head_that_turns_a_client_away_may_want_a_token(
+    mode: str | None, is_hinted: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    import socket
+
+    from trex.farm.ray_cluster import Cluster
+
+    def times_out(**_: object) -> None:
+        raise ConnectionError("timed out")
+
+    monkeypatch.delenv("RAY_AUTH_MODE", raising=False)
+    if mode is not None:
+        monkeypatch.setenv("RAY_AUTH_MODE", mode)
+    monkeypatch.setattr(ray, "init", times_out)
+    with socket.create_server(("127.0.0.1", 0)) as head:
+        cluster = Cluster(f"ray://127.0.0.1:{head.getsockname()[1]}", 2, None)
+        with pytest.raises(RunError, match="timed out") as told:
+            cluster.connect()
+    assert ("RAY_AUTH_MODE=token here too" in str(told.value)) == is_hinted

@@ -1,0 +1,76 @@
+"""Whatever the workers do, how many there are and how often they are lost: the draws are those of one process."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+import torch
+
+from tests.worlds.farm_pools import (
+    SEARCHES,
+    ChaosPool,
+    add,
+    draws_alone,
+    farmed,
+    new_worker,
+    undisturbed,
+    work,
+)
+from tests.worlds.runs import draws, write_query
+from trex.api import find as finding
+from trex.search.progress import Silent
+from trex.workers.local_pool import PoolHere
+
+
+@pytest.fixture(autouse=True, scope="module")
+def quick() -> Iterator[None]:
+    with draws_alone():
+        yield
+
+
+@pytest.fixture(scope="module")
+def whole(quick: None, tmp_path_factory: pytest.TempPathFactory) -> list[bytes]:
+    """What `trex find` writes for each of the searches, one after the other."""
+    return undisturbed(tmp_path_factory.mktemp("whole"), list(SEARCHES.values()))
+
+
+def test_one_worker_in_this_process(tmp_path: Path, whole: list[bytes]) -> None:
+    entries = add(tmp_path, list(SEARCHES.values()))
+    assert work(tmp_path, PoolHere(new_worker(tmp_path))).done == len(entries)
+    assert farmed(tmp_path, entries) == whole
+
+
+@pytest.mark.parametrize("size", [2, 5])
+def test_workers_that_get_lost_answer_late_and_twice(size: int, tmp_path: Path, whole: list[bytes]) -> None:
+    entries = add(tmp_path, list(SEARCHES.values()))
+    pool = ChaosPool(new_worker(tmp_path), size, seed=size)
+    assert work(tmp_path, pool).done == len(entries)
+    assert farmed(tmp_path, entries) == whole
+    assert pool.losses and pool.doubles and pool.late
+
+
+DISK = """
+answer = "far"
+[generator]
+name = "tests.worlds.toy_disk:disk"
+[target]
+kind = "threshold"
+threshold = 0.9
+width = 0.02
+[search]
+kernel = "nuts"
+warmup = 28
+steps = 32
+chains = 2
+prior_scenes = 40
+common_rate = 1.0
+"""
+
+
+def test_nuts_too(tmp_path: Path) -> None:
+    """A gradient's last bits depend on a chain's place in the batch, and a warmup is made anew where it is cut."""
+    torch.set_num_threads(1)  # several on a busy machine wait for one another
+    entries = add(tmp_path, [()], text=DISK)
+    assert work(tmp_path, ChaosPool(new_worker(tmp_path), 2, seed=0)).done == 1
+    finding.find(write_query(tmp_path, DISK), (), tmp_path / "whole", Silent(), lambda _: None)
+    assert farmed(tmp_path, entries) == [draws(tmp_path / "whole")]

@@ -1,0 +1,182 @@
+"""Everything below a runs folder is listed, and pages lead to the runs that they are about."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from urllib.parse import urljoin
+
+import pytest
+from selenium.webdriver.common.by import By
+from selenium.webdriver.support.ui import WebDriverWait
+
+from tests.worlds.browser import chromium, console
+from tests.worlds.farm_runs import finished, line_of, queued, trex, working
+from tests.worlds.runs import QUERY, run, write_query
+from tests.worlds.served import Site, served
+from trex.pages.page import link_below
+from trex.queue import queue
+from trex.queue.entry import Entry
+from trex.runs.folder import MANIFEST
+
+TOKEN = "0123456789abcdef-the-token"
+EXPERIMENT = """
+title = "Two seeds"
+source = "nobody"
+query = "query.toml"
+
+[[cells]]
+name = "seed 1"
+set = { "search.seed" = 1 }
+
+[[cells]]
+name = "seed 2"
+set = { "search.seed" = 2 }
+"""
+
+
+@pytest.fixture(scope="module")
+def runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A queue, and beside it a demo, an experiment of two cells, a baseline, a comparison, a run without a report."""
+    folder = tmp_path_factory.mktemp("shelf")
+    runs = queued(folder, "search.seed=1,2")
+    run(folder, [], "runs/demo")
+    run(folder, ["search.seed=5"], "runs/half")
+    for name in ("report.html", "findings.json", "finished"):
+        (runs / "half" / name).unlink()
+    write_query(folder, QUERY)
+    (folder / "pair.toml").write_text(EXPERIMENT, encoding="utf-8")
+    trex("experiment", folder / "pair.toml", "--out", runs / "experiments" / "pair")
+    trex("baseline", folder / "query.toml", "--rendered", 20, "--out", runs / "baseline-query")
+    cells = [runs / "experiments" / "pair" / name for name in ("seed 1", "seed 2")]
+    trex("report", runs / "demo", *cells, "--out", runs / "comparison.html")
+    (runs / "linked").symlink_to(folder)
+    (folder / "secret.html").write_text("secret")
+    (runs / ".hidden").mkdir()
+    (runs / ".hidden" / "page.html").write_text("secret")
+    return runs
+
+
+@pytest.fixture(scope="module")
+def site(runs: Path) -> Iterator[Site]:
+    with served(runs) as site:
+        yield site
+
+
+def links(page: str) -> list[str]:
+    return [part.split('"')[0] for part in page.split('href="')[1:]]
+
+
+def test_every_run_and_page_below_the_folder_is_listed(site: Site) -> None:
+    page = site.get("/all")
+    assert page.status == 200
+    files = [link for link in links(page.text) if link.startswith("/files/")]
+    assert files == [
+        "/files/baseline-query/baseline.html",
+        "/files/comparison.html",
+        "/files/demo/report.html",
+        "/files/experiments/pair/experiment.html",
+        "/files/experiments/pair/seed%201/report.html",
+        "/files/experiments/pair/seed%202/report.html",
+    ]
+    for words in ("<td>baseline</td>", "<td>comparison</td>", "<td>experiment</td>", "no report yet"):
+        assert words in page.text
+    assert "How many red things are there?" in line_of(page.text, "/files/demo/")
+    assert "secret" not in page.text
+    assert 'href="/all"' in site.get("/").text and 'href="/"' in page.text
+    for path in files:
+        answer = site.get(path)
+        assert answer.status == 200 and "sandbox" in answer.headers["content-security-policy"], path
+
+
+def test_links_of_experiments_and_comparisons_hold_as_files_and_served(site: Site, runs: Path) -> None:
+    for name, count in (("experiments/pair/experiment.html", 4), ("comparison.html", 3)):
+        found = [link for link in links((runs / name).read_text()) if link.endswith("report.html")]
+        assert len(found) == count, name
+        for link in found:
+            assert ".." not in link and ":" not in link and not link.startswith("/")
+            assert ((runs / name).parent / link.replace("%20", " ")).is_file()
+            assert site.get(urljoin(f"/files/{name}", link)).status == 200
+
+
+def test_a_page_elsewhere_gets_no_link_to_what_lies_outside_its_folder(runs: Path, tmp_path: Path) -> None:
+    trex(
+        "report",
+        runs / "demo",
+        runs / "experiments" / "pair" / "seed 1",
+        "--out",
+        tmp_path / "comparison.html",
+    )
+    assert not [link for link in links((tmp_path / "comparison.html").read_text()) if "report" in link]
+    assert link_below(runs / "comparison.html", runs / "half" / "report.html") == "", "it has no report"
+    assert link_below(runs / "demo" / "page.html", runs / "comparison.html") == ""
+
+
+@pytest.mark.parametrize(
+    "path",
+    ["linked/secret.html", ".hidden/page.html", "../secret.html", "%2e%2e/secret.html", "demo/run.json", "", "/",
+     "demo//report.html", "demo/../demo/report.html", "demo/%00.html", "queue.sqlite", "%ff%fe.html"],
+)  # fmt: skip
+def test_no_file_but_pages_below_the_folder_is_served(path: str, site: Site) -> None:
+    assert site.get(f"/files/{path}").text == "not found\n"
+
+
+def test_a_manifest_that_names_a_module_is_read_without_importing_it(tmp_path: Path) -> None:
+    run(tmp_path, [], "runs/demo")
+    manifest = tmp_path / "runs" / "demo" / MANIFEST
+    manifest.write_text(manifest.read_text().replace('"name": "clevr"', '"name": "no_such_module:kind"'))
+    with served(tmp_path / "runs") as site:
+        assert "How many red things are there?" in site.get("/all").text
+
+
+def test_members_of_a_sweep_are_told_apart_everywhere(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    runs = tmp_path / "runs"
+    words = ["--sweep", "search.seed=1,2,3", "--set", "target.width=0.07", "--runs", runs]
+    added = trex("queue", "add", write_query(tmp_path), *words).stdout
+    first, second, third = queue.entries(runs)
+    finished(runs, first)
+    working(runs, time.time())
+    monkeypatch.setenv("COLUMNS", "220")
+    shown = {
+        "add": added,
+        "list": trex("queue", "list", "--runs", runs).stdout,
+        "top": trex("top", "--once", "--runs", runs).stdout,
+    }
+    for number, entry in enumerate((first, second, third), start=1):
+        for name, text in shown.items():
+            assert f"search.seed={number} target.width=0.07" in line_of(text, entry.id[:10] + "  "), name
+        assert f"search.seed={number}" in trex("queue", "show", entry.id, "--runs", runs).stdout
+    with served(runs) as site:
+        check_served(site, (first, second, third))
+
+
+def check_served(site: Site, entries: tuple[Entry, ...]) -> None:
+    page = site.get("/").text
+    for number, entry in enumerate(entries, start=1):
+        row = page.split(f'<a href="/runs/{entry.folder}">')[-1].split("</tr>")[0]
+        assert f"<td>search.seed={number} target.width=0.07</td>" in row
+        assert f"search.seed={number}" in site.get(f"/runs/{entry.folder}").text
+
+
+def test_a_link_from_one_page_to_another_works_in_a_browser_that_has_logged_in(runs: Path) -> None:
+    """A sandboxed page has no origin: a browser does not send the strict cookie along with its links."""
+    with served(runs, TOKEN) as site:
+        cross = {"Sec-Fetch-Site": "cross-site", "Sec-Fetch-Mode": "navigate", "Accept": "text/html"}
+        again = site.get("/files/comparison.html", **cross)
+        assert again.status == 200 and "refresh" in again.text and "demo" not in again.text
+        with chromium() as browser:
+            wait = WebDriverWait(browser, 60)
+            browser.get(f"{site.url}/all")
+            browser.find_element(By.NAME, "token").send_keys(TOKEN + "\n")
+            wait.until(lambda _: browser.find_elements(By.ID, "headline"))
+            browser.find_element(By.LINK_TEXT, "all runs and pages").click()
+            wait.until(lambda _: browser.find_elements(By.ID, "shelf"))
+            browser.find_element(By.LINK_TEXT, "experiments/pair").click()
+            wait.until(lambda _: "Two seeds" in browser.title)
+            browser.find_element(By.LINK_TEXT, "seed 1").click()
+            wait.until(lambda _: "red things" in browser.title)
+            assert "/files/experiments/pair/seed%201/report.html" in browser.current_url
+            assert console(browser) == []

@@ -1,0 +1,385 @@
+"""The parity gate on a folder made here in CLEVR's layout: what passes, what fails, what cannot be told."""
+
+import json
+from collections.abc import Callable, Sequence
+from functools import lru_cache
+from pathlib import Path
+
+import numpy as np
+import pytest
+from PIL import Image
+from scipy.stats import binom
+from typer.testing import CliRunner, Result
+
+from tests.worlds.runs import run
+from trex.clevr_models.fake import ColorArea, fake
+from trex.clevr_models.interface.question import Question
+from trex.clevr_models.published import PUBLISHED
+from trex.cli.app import app
+from trex.datasets.clevr_folder import read_pixels
+from trex.datasets.clevr_questions import Options, read_folder
+from trex.foundation.errors import InputError, RunError
+from trex.inference.statistics.proportion import clopper_pearson
+from trex.parity import accuracy_run as gate_run
+from trex.parity.accuracy_check import (
+    FAILED,
+    NO_GATE,
+    PASSED,
+    UNDECIDED,
+    gate_of,
+    gate_words,
+    gates_folder,
+    read_gates,
+    share,
+)
+from trex.parity.parity import program_steps
+from trex.render.fake import FakeRenderer
+from trex.scenes.clevr_format.scene_json import to_clevr
+from trex.scenes.prior import ScenePrior
+from trex.scenes.questions.english import parse
+from trex.scenes.questions.program_json import program_to_json
+from trex.scenes.scene import Scene
+from trex.worlds.fingerprint import model_fingerprint, weights_fingerprint
+
+COLORS = ("red", "blue", "green", "yellow")
+FALSE_ALARM = 1e-5
+
+
+@pytest.fixture(autouse=True)
+def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("TREX_CACHE", str(tmp_path / "cache"))
+    return tmp_path / "cache"
+
+
+def says(color: str, pixels: np.ndarray) -> str:  # type: ignore[type-arg]
+    """What the fake model answers to "How many COLOR things are there?"."""
+    bound = ColorArea(color)
+    return bound.labels[int(bound.log_probs(pixels[None].astype(np.float32) / np.float32(255.0))[0].argmax())]
+
+
+@lru_cache
+def drawn(n: int, seed: int) -> tuple[Scene, ...]:
+    rng = np.random.default_rng(seed)
+    return tuple(ScenePrior(n_objects=(3, 4)).sample(rng) for _ in range(n))
+
+
+def folder(
+    place: Path,
+    pictures: int = 30,
+    *,
+    split: str = "val",
+    wrong: int = 0,
+    source: str = "CLEVR",
+    seed: int = 0,
+) -> Path:
+    """Four questions a picture, to which the model's answer is true but for the first on the first `wrong` pictures."""
+    scenes = drawn(pictures, seed)
+    for part in (f"images/{split}", "scenes", "questions"):
+        (place / part).mkdir(parents=True, exist_ok=True)
+    records, questions = [], []
+    for index, picture in enumerate(FakeRenderer(120, 80).render(scenes)):
+        name = f"CLEVR_{split}_{index:06d}.png"
+        Image.fromarray(picture.pixels).save(place / "images" / split / name)
+        records.append(to_clevr(scenes[index], name, index, split))
+        for color in COLORS:
+            text = f"How many {color} things are there?"
+            said = says(color, picture.pixels)
+            is_wrong = index < wrong and color == COLORS[0]
+            answer = str((int(said) + 1) % 11) if is_wrong else said
+            questions.append({"image_filename": name, "split": split, "question": text, "answer": answer,
+                              "program": program_to_json(parse(text))})  # fmt: skip
+    (place / f"scenes/CLEVR_{split}_scenes.json").write_text(json.dumps({"scenes": records}))
+    (place / f"questions/{source}_{split}_questions.json").write_text(json.dumps({"questions": questions}))
+    return place
+
+
+def trex(*arguments: object) -> Result:
+    return CliRunner().invoke(app, ["models", "verify", *map(str, arguments)])
+
+
+def measured(*arguments: object) -> dict[str, object]:
+    result = trex("fake", *arguments, "--json")
+    found: dict[str, object] = json.loads(result.stdout)
+    assert result.exit_code == (1 if found["outcome"] == FAILED else 0), result.output
+    return found
+
+
+def refused(result: Result, *parts: str) -> None:
+    assert result.exit_code == 2, (result.output, result.exception)
+    for part in parts:
+        assert part in result.stderr, result.stderr
+
+
+def test_a_model_as_good_as_published_passes_and_is_remembered(tmp_path: Path) -> None:
+    data = folder(tmp_path / "data", wrong=5)
+    found = measured("--dataset", data, "--published", 0.95)
+    assert found["outcome"] == PASSED
+    official = found["official"]
+    assert isinstance(official, dict) and set(official) == {"all", "count"}
+    right = {"right": 115, "of": 120, "pictures": 30}
+    assert {key: official["all"][key] for key in right} == right
+    kept = gate_of("fake")
+    assert kept is not None and kept.outcome == PASSED and kept.splits == {"val": 120}
+    assert (
+        "Parity gate PASSED: fake is right in 115 of 120 official questions" in gate_words("fake", "fake")[0]
+    )
+
+
+def test_planted_colors_in_the_wrong_order_fail_the_gate(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The kind of mistake that the gate is for: everything runs, and the model sees another picture than it should."""
+    data = folder(tmp_path / "data")
+    assert measured("--dataset", data, "--published", 0.95)["outcome"] == PASSED
+    monkeypatch.setattr(
+        gate_run, "read_pixels", lambda path: np.ascontiguousarray(read_pixels(path)[:, :, ::-1])
+    )
+    assert measured("--dataset", data, "--published", 0.95)["outcome"] == FAILED
+
+
+def test_few_questions_decide_nothing(tmp_path: Path) -> None:
+    data = folder(tmp_path / "data")
+    found = measured("--dataset", data, "--limit", 3, "--published", 0.95)
+    assert found["outcome"] == UNDECIDED
+    kept = gate_of("fake")
+    assert kept is not None and "too few to tell" in kept.sentences()[1]
+    measured("--dataset", data, "--published", 0.95)
+    largest = gate_of("fake")
+    assert largest is not None and largest.official["all"].pictures == 30, "the measurement of more counts"
+
+
+def test_only_clevr_s_own_questions_are_compared(tmp_path: Path) -> None:
+    data = folder(tmp_path / "data")
+    folder(data, wrong=30, source="CLOSURE")
+    found = measured("--dataset", data, "--published", 0.95)
+    assert found["outcome"] == PASSED
+    others = found["others"]
+    assert isinstance(others, dict) and others["CLOSURE"]["all"]["right"] == 90
+    (data / "val.plan.json").write_text("{}")  # as `trex dataset render` leaves
+    found = measured("--dataset", data, "--published", 0.95)
+    assert (found["outcome"], found["official"]) == (NO_GATE, {})
+    assert len(read_gates()) == 1, "what compares nothing is not kept as a gate"
+
+
+def test_phrased_questions_are_counted_by_kind_and_their_truth_is_the_scene_s(tmp_path: Path) -> None:
+    data = folder(tmp_path / "data", pictures=4)
+    asked = read_folder(data, Options(phrased=True))
+    own = [q for picture in asked.pictures for q in picture.asked if q.source in ("zero_hop", "one_hop")]
+    assert {q.source for q in own} == {"zero_hop", "one_hop"}
+    assert all(
+        ("relate" in {step.function for step in program_steps(q)}) == (q.source == "one_hop") for q in own
+    )
+    others = measured("--dataset", data, "--phrased")["others"]
+    assert isinstance(others, dict) and sum(s["all"]["of"] for s in others.values()) == len(own)
+
+
+def test_training_questions_are_told(tmp_path: Path) -> None:
+    data = folder(tmp_path / "data", pictures=20, split="train")
+    folder(data, pictures=20, seed=1)
+    measured("--dataset", data, "--published", 0.95)
+    kept = gate_of("fake")
+    assert kept is not None
+    assert "80 of the questions are of the training split, which it has seen." in kept.sentences()
+    assert measured("--dataset", data, "--split", "val", "--published", 0.95)["splits"] == {"val": 80}
+
+
+def test_a_stopped_measurement_goes_on_and_asks_nothing_twice(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    data = folder(tmp_path / "data")
+    asked: list[int] = []
+    ask, most = gate_run.ask, [10]
+
+    def counted(model, pixels, questions):  # type: ignore[no-untyped-def]
+        if len(asked) == most[0]:
+            raise KeyboardInterrupt
+        asked.append(1)
+        return ask(model, pixels, questions)
+
+    monkeypatch.setattr(gate_run, "ask", counted)
+    assert trex("fake", "--dataset", data).exit_code == 130
+    (log,) = gates_folder().glob("*.jsonl")
+    log.write_bytes(log.read_bytes()[:-20])  # a kill may cut the last line
+    asked.clear()
+    most[0] = 30
+    assert measured("--dataset", data, "--published", 0.95)["outcome"] == PASSED
+    assert len(asked) == 21
+    assert not list(gates_folder().glob("*.jsonl")), "the next measurement asks anew"
+
+
+def test_a_changed_answer_of_a_stopped_measurement_is_asked_for_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    data = folder(tmp_path / "data")
+    whole = measured("--dataset", data, "--published", 0.95)
+    ask, asked, most = gate_run.ask, list[int](), [10]
+
+    def counted(model, pixels, questions):  # type: ignore[no-untyped-def]
+        if len(asked) == most[0]:
+            raise KeyboardInterrupt
+        asked.append(1)
+        return ask(model, pixels, questions)
+
+    monkeypatch.setattr(gate_run, "ask", counted)
+    assert trex("fake", "--dataset", data).exit_code == 130
+    (log,) = gates_folder().glob("*.jsonl")
+    rows = [json.loads(line) for line in log.read_bytes().splitlines() if line]
+    rows[3][1][0] = "9" if rows[3][1][0] != "9" else "8"
+    log.write_bytes(b"".join(json.dumps(row).encode() + b"\n" for row in rows))
+    asked.clear()
+    most[0] = 30
+    assert measured("--dataset", data, "--published", 0.95) == whole
+    assert len(asked) == 30 - 10 + 1
+
+
+def test_two_measurements_of_the_same_weights_do_not_take_each_other_s_answers(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One that ends forgets its own answers, not those of another that was stopped half-way."""
+    data, other = folder(tmp_path / "data", pictures=6), folder(tmp_path / "other", pictures=3, seed=1)
+    ask, asked = gate_run.ask, list[int]()
+
+    def stops(model, pixels, questions):  # type: ignore[no-untyped-def]
+        asked.append(1)
+        if len(asked) == 4:
+            raise KeyboardInterrupt
+        return ask(model, pixels, questions)
+
+    monkeypatch.setattr(gate_run, "ask", stops)
+    assert trex("fake", "--dataset", data).exit_code == 130
+    measured("--dataset", other)
+    asked[:] = [1] * 10
+    measured("--dataset", data)
+    assert len(asked) == 10 + 3
+
+
+def test_a_question_that_it_cannot_read_counts_as_wrong(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    data = folder(tmp_path / "data")
+    bind = type(fake()).bind
+
+    def refuses(self, question: Question):  # type: ignore[no-untyped-def]
+        if "blue" in question.text:
+            raise InputError("word 'blue' is not known")
+        return bind(self, question)
+
+    monkeypatch.setattr(type(fake()), "bind", refuses)
+    found = measured("--dataset", data, "--published", 0.95)
+    assert (found["unread"], found["outcome"]) == (30, FAILED)
+
+
+@pytest.mark.parametrize(
+    ("change", "arguments", "parts"),
+    [
+        (
+            lambda data: (data / "questions/CLEVR_val_questions.json").unlink(),
+            [],
+            ["holds no answered question"],
+        ),
+        (lambda data: None, ["--split", "test"], ["split 'test'", "val"]),
+        (lambda data: None, ["--limit", "0"], ["--limit 0 is not possible"]),
+        (lambda data: None, ["--published", "93.6"], ["--published 93.6 is no share", "0.936"]),
+        (
+            lambda data: edit(data, "CLEVR_val_000001.png", "../../secret.png"),
+            [],
+            ["image_filename", "no path"],
+        ),
+        (lambda data: edit(data, '"question"', '"asked"'), [], ["question 0 has no 'question'"]),
+        (lambda data: edit(data, "]}", ""), [], ["is no JSON file"]),
+    ],
+    ids=["none", "split", "limit", "published", "path", "field", "cut"],
+)
+def test_bad_input_is_refused(
+    tmp_path: Path, change: Callable[[Path], object], arguments: Sequence[str], parts: Sequence[str]
+) -> None:
+    data = folder(tmp_path / "data", pictures=2)
+    change(data)
+    refused(trex("fake", "--dataset", data, *arguments), *parts)
+    assert not list(gates_folder().glob("*.json"))
+
+
+def edit(data: Path, old: str, new: str) -> None:
+    path = data / "questions/CLEVR_val_questions.json"
+    path.write_text(path.read_text().replace(old, new))
+
+
+def test_options_of_the_gate_need_a_folder() -> None:
+    refused(trex("shipped", "--published", "0.9"), "belong to --dataset DIR")
+
+
+def test_a_damaged_measurement_is_named(tmp_path: Path) -> None:
+    data = folder(tmp_path / "data", pictures=2)
+    measured("--dataset", data)
+    (path,) = gates_folder().glob("*.json")
+    path.write_text(path.read_text().replace('"right": 8', '"right": "8"'))
+    with pytest.raises(RunError, match="is damaged"):
+        gate_of("fake")
+
+
+def test_weights_that_were_not_measured_are_told_so(tmp_path: Path) -> None:
+    measured("--dataset", folder(tmp_path / "data"), "--published", 0.95)
+    (words,) = gate_words("relation-network:ir 0123456789abcdef", "relation-network:ir")
+    assert "not run for these weights" in words and "trex models verify relation-network:ir" in words
+    (words,) = gate_words("", "relation-network:ir")
+    assert "did not record its weights" in words
+    assert gate_words("shipped 0123456789abcdef", "shipped") == ()
+
+
+def test_a_run_s_report_tells_the_gate_of_exactly_its_weights(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    steps = ["search.prior_scenes=4", "search.chains=2", "search.steps=0"]
+    before = run(tmp_path, steps, "before").report.read_text()
+    assert "Is the model what was published?" not in before  # of the fake model nothing was
+    measured("--dataset", folder(tmp_path / "data"), "--published", 0.95)
+    after = run(tmp_path, steps, "after")
+    assert after.manifest.facts.weights == "fake"
+    assert "Parity gate PASSED: fake is right in 120 of 120" in after.report.read_text()
+    monkeypatch.setattr("trex.api.find.weights_fingerprint", lambda name, bound: f"{name} changed")
+    monkeypatch.setitem(PUBLISHED, "fake", PUBLISHED["iep:lstm"])
+    changed = run(tmp_path, steps, "changed").report.read_text()
+    assert "Parity gate: not run for these weights." in changed and "PASSED" not in changed
+
+
+def test_weights_are_told_apart_from_questions() -> None:
+    """The question stands in some models' tensors; it must not make other weights of them, and weights must."""
+    import torch
+
+    from trex.clevr_models.relation_network.model import RelationModel
+    from trex.clevr_models.relation_network.network import RelationNetwork
+    from trex.clevr_models.relation_network.vocabulary import relation_vocabulary
+
+    torch.manual_seed(0)
+    model = RelationModel("relation-network:ir", RelationNetwork("ir"), relation_vocabulary())
+    cubes, spheres = (
+        model.bind(Question(text, ())) for text in ("How many cubes are there?", "Are there any spheres?")
+    )
+    assert model_fingerprint("m", cubes) != model_fingerprint("m", spheres)
+    assert weights_fingerprint("m", cubes) == weights_fingerprint("m", spheres)
+    before = weights_fingerprint("m", cubes)
+    with torch.no_grad():
+        next(model.network.parameters()).view(-1)[0] += 1e-3
+    assert weights_fingerprint("m", model.bind(Question("How many cubes are there?", ()))) != before
+
+
+def test_the_gate_seldom_fails_a_model_that_is_as_good_as_published() -> None:
+    """Questions on one picture stand or fall together here; counting each by itself (planted) fails far too many."""
+    rng = np.random.default_rng(20170214)
+    tries, pictures, questions, accuracy = 1000, 40, 10, 0.9
+    alarms = planted = 0
+    for _ in range(tries):
+        of_picture = rng.beta(accuracy * 2, (1 - accuracy) * 2, size=pictures)
+        right = rng.binomial(questions, of_picture)
+        alarms += share([(int(r), questions) for r in right]).high < accuracy
+        planted += clopper_pearson(int(right.sum()), pictures * questions).high < accuracy
+    most = int(
+        binom.isf(FALSE_ALARM, tries, 0.05)
+    )  # a one-sided error of 5 %: twice the nominal, for 40 clusters
+    assert alarms <= most, alarms
+    assert planted > most, planted
+
+
+def test_published_numbers_are_shares() -> None:
+    assert PUBLISHED["relation-network:original"].accuracy == 0.936
+    assert all(0 < number.accuracy < 1 and number.source for number in PUBLISHED.values())

@@ -1,0 +1,159 @@
+"""Renderer parity: what is read, how answers are compared, and the page and table, on a made-up CLEVR folder."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from tests.worlds.official_clevr import data_file
+from trex.datasets.official_scenes import Asked, read_official, read_questions, wrong_truths
+from trex.foundation.errors import InputError
+from trex.parity import parity
+from trex.parity.parity import make_pair, shrink, write_parity_page
+from trex.parity.scores import PictureAnswers, compare_answers
+from trex.render.fake import FakeRenderer
+from trex.render.presets import PRESETS
+from trex.scenes.clevr_format.scene_json import to_clevr
+from trex.scenes.prior import ScenePrior
+
+
+def asked(answer: str, source: str = "CLEVR") -> Asked:
+    return Asked("picture", source, "How many?", (), answer)
+
+
+def test_shares_are_of_questions_and_intervals_of_whole_pictures() -> None:
+    rng = np.random.default_rng(7)
+    pictures = []
+    for _ in range(200):
+        truths = [str(n) for n in rng.integers(0, 4, 5)]
+        wrong = rng.random() < 0.3  # a picture is misread as a whole
+        rendered = tuple("10" if wrong else truth for truth in truths)
+        pictures.append(PictureAnswers(tuple(asked(t) for t in truths), tuple(truths), rendered))
+    (row, same) = compare_answers("model", "fast", pictures)
+    assert (row.questions, row.pictures, row.official.value) == (1000, 200, 1.0)
+    assert same.source == "CLEVR" and same.equal == row.equal
+    assert row.difference.value == pytest.approx(row.rendered.value - 1.0)
+    assert row.equal.value == row.rendered.value
+    width = row.rendered.high - row.rendered.low
+    by_picture = 2 * 1.96 * (0.3 * 0.7 / 200) ** 0.5
+    assert 0.75 * by_picture < width < 1.3 * by_picture
+    assert (
+        width > 1.6 * 2 * 1.96 * (0.3 * 0.7 / 1000) ** 0.5
+    )  # planted: questions as if they were independent
+
+
+def test_rows_are_by_source_and_skip_pictures_without_such_questions() -> None:
+    pictures = [
+        PictureAnswers((asked("1"), asked("2", "phrased")), ("1", "1"), ("1", "2")),
+        PictureAnswers((asked("1"),), ("2",), ("2",)),
+    ]
+    rows = {row.source: row for row in compare_answers("model", "fast", pictures)}
+    assert set(rows) == {"all", "CLEVR", "phrased"}
+    assert (rows["phrased"].pictures, rows["phrased"].difference.value) == (1, 1.0)
+    assert rows["all"].equal.value == pytest.approx(2 / 3)
+    assert rows["CLEVR"].official.value == 0.5
+
+
+def test_an_official_picture_is_shrunk_by_means() -> None:
+    official = np.random.default_rng(1).integers(0, 256, (320, 480, 3), dtype=np.uint8)
+    small = shrink(official, np.zeros((160, 240, 3), dtype=np.uint8))
+    blocks = official.astype(float).reshape(160, 2, 240, 2, 3).mean(axis=(1, 3))
+    assert np.abs(small - blocks).max() <= 1.0  # rounded to bytes in both directions
+    assert shrink(official, official) is official
+
+
+def test_the_pixel_error_is_the_mean_difference_at_the_smaller_size() -> None:
+    official = np.full((320, 480, 3), 100, dtype=np.uint8)
+    ours = np.full((160, 240, 3), 97, dtype=np.uint8)
+    ours[:80] = 106
+    pair = make_pair(official, ours)
+    assert pair.error == pytest.approx(4.5) and pair.pixels is ours
+    assert make_pair(official, official).error == 0.0 and make_pair(official, official).ssim == 1.0
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """A folder in CLEVR's layout with two pictures of the fake renderer and one question on each."""
+    rng = np.random.default_rng(5)
+    scenes = [ScenePrior().sample(rng) for _ in range(2)]
+    for part in ("images/val", "scenes", "questions"):
+        (tmp_path / "data" / part).mkdir(parents=True)
+    records, questions = [], []
+    program = [
+        {"function": "scene", "inputs": [], "value_inputs": []},
+        {"function": "count", "inputs": [0], "value_inputs": []},
+    ]
+    for index, picture in enumerate(FakeRenderer(480, 320).render(scenes)):
+        name = f"CLEVR_val_{index:06d}.png"
+        Image.fromarray(picture.pixels).save(tmp_path / "data/images/val" / name)
+        records.append(to_clevr(scenes[index], name, index, "val"))
+        answer = str(len(scenes[index].objects))
+        questions.append({"image_filename": name, "split": "val", "question": "How many things are there?",
+                          "answer": answer, "program": program})  # fmt: skip
+    (tmp_path / "data/scenes/CLEVR_val_scenes.json").write_text(json.dumps({"scenes": records}))
+    (tmp_path / "data/questions/CLEVR_val_questions.json").write_text(json.dumps({"questions": questions}))
+    return tmp_path / "data"
+
+
+def test_the_page_and_table_are_written_and_a_second_run_renders_nothing(
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rendered = []
+
+    class Counting(FakeRenderer):
+        def render(self, zs):  # type: ignore[no-untyped-def]
+            rendered.extend(zs)
+            return super().render(zs)
+
+        def __enter__(self):  # type: ignore[no-untyped-def]
+            return self
+
+        def __exit__(self, *error: object) -> None:
+            return None
+
+    def fake(preset: str, timeout_s: float) -> Counting:
+        return Counting(PRESETS[preset].width, PRESETS[preset].height)
+
+    monkeypatch.setattr(parity, "BlenderRenderer", fake)
+    monkeypatch.setattr(parity, "given", lambda model, pixels, asked: tuple(q.answer for q in asked))
+    monkeypatch.setattr(parity, "load_model", lambda spec: type("Named", (), {"name": spec})())
+    told: list[tuple[str, int, int, str]] = []
+    for _ in range(2):
+        page = write_parity_page(
+            folder, tmp_path / "out", ["some-model"], ["reference", "fast"], tmp_path / "PARITY.md",
+            tell=lambda *step: told.append(step),
+        )  # fmt: skip
+    assert len(rendered) == 4  # two scenes, two presets
+    text, table = page.read_text(), (tmp_path / "PARITY.md").read_text()
+    assert text.count("data:image/png;base64,") == 6 and "some-model" in text
+    assert "| some-model | fast | all |" in table and "+0.0" in table and "base64" not in table
+    assert ("rendered at fast", 2, 2) in [step[:3] for step in told]
+    assert ("questioned, some-model", 2, 2) in [step[:3] for step in told]
+
+
+def test_a_folder_without_pictures_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="no picture with a scene"):
+        read_official(tmp_path)
+
+
+def test_the_phrased_questions_have_true_answers(folder: Path) -> None:
+    pictures = read_official(folder)
+    questions = read_questions(folder, pictures)
+    assert {q.source for q in questions} == {"CLEVR", "phrased"} and len(questions) > 20
+    assert wrong_truths(questions, pictures) == []
+    liar = questions[-1].__class__(**{**vars(questions[-1]), "answer": "wrong"})
+    assert wrong_truths([liar], pictures) == [liar]
+
+
+def test_the_official_pictures_are_28_and_every_recorded_answer_is_their_program_s() -> None:
+    root = data_file("CLEVR_v1.0")
+    pictures = read_official(root)
+    questions = read_questions(root, pictures)
+    counts = {source: sum(q.source == source for q in questions) for source in ("CLEVR", "CLOSURE")}
+    assert (len(pictures), counts) == (28, {"CLEVR": 47, "CLOSURE": 924})
+    assert max(picture.fit.error_px for picture in pictures) < 0.6  # pixel_coords are rounded
+    assert wrong_truths(questions, pictures) == []

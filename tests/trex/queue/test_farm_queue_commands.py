@@ -1,0 +1,460 @@
+"""`trex queue` as it is typed, and the queue that comes back from the run folders."""
+
+from __future__ import annotations
+
+import errno
+import json
+import os
+import shutil
+import sqlite3
+import subprocess
+import sys
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from types import SimpleNamespace as Namespace
+
+import pytest
+from typer.testing import CliRunner, Result
+
+from tests.worlds.runs import QUERY, write_query
+from trex.api import find
+from trex.api.find import manifest_of
+from trex.cli.app import app
+from trex.foundation.errors import InputError
+from trex.foundation.files import DiskFullError
+from trex.queue import add as queue_add
+from trex.queue import queue
+from trex.queue.entry import Entry
+from trex.queue.queue_file import QueueDamaged, queue_file, transaction
+from trex.queue.queued_folder import CANCELLED, FAILED, QUEUED, open_queued, read_queued
+from trex.queue.sweep import combinations
+from trex.runs.folder import FINISHED, RunFolder, begin, is_run, open_run
+from trex.search.progress import Silent
+from trex.worlds.plan import open_world
+
+SEEDS = "search.seed=0..3"
+
+
+def trex(runs: Path, command: str, *arguments: object, fails: str = "") -> Result:
+    """`trex queue COMMAND`; where it fails, with this in its one line."""
+    words = ["queue", command, *map(str, arguments), "--runs", str(runs)]
+    result = CliRunner().invoke(app, words)
+    assert result.exit_code == (2 if fails else 0), result.output
+    if fails:
+        assert fails in result.stderr and result.stderr.count("\n") == 1
+    return result
+
+
+def added(runs: Path, *arguments: object) -> list[dict[str, object]]:
+    found: list[dict[str, object]] = json.loads(trex(runs, "add", *arguments, "--json").stdout)
+    return found
+
+
+@pytest.fixture
+def runs(tmp_path: Path) -> Path:
+    """Four queries that wait."""
+    trex(tmp_path / "runs", "add", write_query(tmp_path), "--sweep", SEEDS)
+    return tmp_path / "runs"
+
+
+def states(runs: Path) -> dict[str, str]:
+    return {one.id: one.state for one in queue.entries(runs)}
+
+
+def worked_on(runs: Path, one: Entry, end: str = "") -> None:
+    """As a worker would: claimed, and ended so."""
+    while (got := queue.claim(runs, "worker", 10.0, 60.0)) and got.id != one.id:
+        pass
+    if end == "done":
+        (runs / one.folder / FINISHED).write_text("12 draws\n")
+        queue.finish(runs, one.id, "worker", 20.0)
+    if end == "failed":
+        queue.fail(runs, one.id, "worker", 20.0, "the model is gone")
+
+
+def test_adding_makes_run_folders_and_says_what_is_known(tmp_path: Path) -> None:
+    runs = tmp_path / "runs"
+    query = write_query(tmp_path)
+    result = trex(
+        runs, "add", query, "--sweep", "search.seed=1,2", "--sweep", "target.width=0.05,0.1", "--priority", 3
+    )
+    assert result.stdout.splitlines()[-1].startswith("4 queued, 0 known already and not queued again;")
+    every = queue.entries(runs)
+    assert [read_queued(runs / one.folder).overrides for one in every] == [
+        (f"search.seed={seed}", f"target.width={width}") for seed in (1, 2) for width in (0.05, 0.1)
+    ]
+    assert {one.priority for one in every} == {3}
+    assert all(one.folder == f"query-{one.id}" and not is_run(runs / one.folder) for one in every)
+    again = added(runs, query, "--sweep", "search.seed=2,3")
+    assert [one["is_new"] for one in again] == [False, True]
+    assert len(queue.entries(runs)) == 5
+    assert sorted(item.name for item in runs.iterdir() if item.is_dir()) == sorted(
+        one.folder for one in queue.entries(runs)
+    )
+
+
+def test_the_same_query_in_other_words_is_the_same(runs: Path, tmp_path: Path) -> None:
+    (tmp_path / "other.toml").write_text(QUERY + 'kernel = "block"  # as it is anyway\n')
+    (one,) = added(runs, tmp_path / "other.toml", "--set", "search.seed=2")
+    assert not one["is_new"]
+    (tmp_path / "other.toml").write_text(QUERY.replace("steps = 12", "steps = 13"))
+    assert added(runs, tmp_path / "other.toml")[0]["is_new"]
+
+
+def test_a_changed_shape_card_is_another_query(tmp_path: Path) -> None:
+    (tmp_path / "box.obj").write_text(OBJ)
+    card = 'name = "box"\nmesh = "box.obj"\noutline = "mesh"\n'
+    (tmp_path / "box.toml").write_text(card)
+    arguments = (write_query(tmp_path), "--set", 'scene.introduce=["box.toml"]')
+    first, again = added(tmp_path / "runs", *arguments), added(tmp_path / "runs", *arguments)
+    assert [first[0]["is_new"], again[0]["is_new"]] == [True, False]
+    (tmp_path / "box.obj").write_text(OBJ.replace("v 1 1 1", "v 1 1 0.5"))
+    assert added(tmp_path / "runs", *arguments)[0]["is_new"]
+
+
+OBJ = (
+    "\n".join(f"v {x} {y} {z}" for x in (-1, 1) for y in (-1, 1) for z in (-1, 1))
+    + "\nf 1 2 4 3\nf 5 7 8 6\nf 1 5 6 2\nf 3 4 8 7\nf 1 3 7 5\nf 2 6 8 4\n"
+)
+
+
+def test_a_queued_folder_becomes_the_run_that_find_would_make(runs: Path, tmp_path: Path) -> None:
+    one = queue.entries(runs)[1]
+    path, queued = runs / one.folder, read_queued(runs / one.folder)
+    world = open_world(open_queued(path))
+    begin(path, queued.text, manifest_of(world, Path(queued.source), queued.overrides)).close()
+    plain = find.find(
+        tmp_path / "query.toml", ["search.seed=1"], tmp_path / "plain", Silent(), lambda _: None
+    )
+    ours, theirs = (open_run(each, for_writing=False) for each in (path, plain.folder))
+    assert ours.query_text == theirs.query_text
+    assert ours.manifest == theirs.manifest.model_copy(update={"source": str(tmp_path / "query.toml")})
+    assert (path / "draws.jsonl").read_bytes() == b""
+
+
+def test_list_and_show(runs: Path) -> None:
+    every = queue.entries(runs)
+    worked_on(runs, every[0], "failed")
+    lines = trex(runs, "list").stdout.splitlines()
+    assert len(lines) == 1 + 4 + 1 and lines[-1] == "in all: 3 queued, 1 failed"
+    assert lines[1].startswith(every[0].id[:10]) and lines[1].endswith("the model is gone")
+    assert len(trex(runs, "list", "--state", "failed").stdout.splitlines()) == 3
+    assert len(json.loads(trex(runs, "list", "--limit", 2, "--json").stdout)) == 2
+    trex(runs, "list", "--state", "lost", fails="state 'lost' is not known (queued, running")
+    shown = trex(runs, "show", every[1].id[:6]).stdout
+    assert "set       search.seed=1" in shown and f"run       {runs / every[1].folder}" in shown
+    assert json.loads(trex(runs, "show", every[0].id, "--json").stdout)["why"] == "the model is gone"
+    trex(runs, "show", "nothing", fails="no entry 'nothing'")
+    trex(runs / "none", "show", "1", fails="nothing is queued")
+    assert "nothing to show" in trex(runs / "none", "list").stdout
+    assert not (runs / "none").exists()
+
+
+def test_cancel_retry_and_clean(runs: Path) -> None:
+    done, failed, cancelled, waiting = queue.entries(runs)
+    worked_on(runs, done, "done")
+    queue.claim(runs, "worker", 10.0, 60.0)
+    queue.fail(runs, failed.id, "worker", 20.0, "no reason")
+    trex(runs, "cancel", cancelled.id[:8])
+    trex(runs, "cancel", done.id, fails="is done, only queued or running entries can be cancelled")
+    trex(runs, "cancel", fails="no ID is given")
+    trex(runs, "retry", waiting.id, fails="only failed or cancelled entries can be tried again")
+    trex(runs, "retry", "--failed")
+    assert [states(runs)[one.id] for one in (done, failed, cancelled, waiting)] == [
+        "done", "queued", "cancelled", "queued",
+    ]  # fmt: skip
+    assert "2 taken out of the queue" in trex(runs, "clean").stdout
+    assert (runs / done.folder / QUEUED).exists() and (runs / cancelled.folder / CANCELLED).exists()
+    known = added(runs, runs.parent / "query.toml", "--sweep", SEEDS)
+    assert [one["is_new"] for one in known] == [False] * 4
+    assert [one["state"] for one in known] == ["done", "queued", "cancelled", "queued"]
+    trex(runs, "cancel", "--all")
+    assert "4 taken out" in trex(runs, "clean", "--delete-runs").stdout
+    assert [item.name for item in runs.iterdir() if item.is_dir()] == []
+
+
+def test_a_priority_is_changed_in_the_queue_and_in_the_folder(runs: Path) -> None:
+    first, second, third, done = queue.entries(runs)
+    finished = queue.claim(runs, "worker", 10.0, 60.0)
+    assert finished == replace(first, state="running", owner="worker", expires=70.0, attempts=1, began=10.0)
+    said = trex(runs, "priority", done.id[:8], third.id, "--to", 7).stdout
+    assert "2 with priority 7" in said
+    assert [one.id for one in queue.entries(runs)] == [third.id, done.id, first.id, second.id]
+    trex(runs, "priority", first.id, "--to", -3)  # what runs, keeps its lease
+    assert queue.entry(runs, first.id) == replace(finished, priority=-3)
+    before = read_queued(runs / done.folder)
+    assert before.priority == 7 and open_queued(runs / done.folder)
+    queue_file(runs).unlink()
+    trex(runs, "rebuild")
+    assert [one.priority for one in queue.entries(runs)] == [7, 7, 0, -3]
+    trex(runs, "priority", "--all", "--to", 1)
+    assert {one.priority for one in queue.entries(runs)} == {1}
+    worked_on(runs, queue.entry(runs, done.id), "done")
+    trex(
+        runs,
+        "priority",
+        done.id,
+        "--to",
+        2,
+        fails="is done, only queued or running entries can be put earlier",
+    )
+    trex(runs, "priority", "--to", 2, fails="no ID is given")
+    (runs / third.folder / QUEUED).write_text("{")
+    trex(runs, "priority", second.id, third.id, "--to", 2, fails="is damaged")
+    assert (
+        queue.entry(runs, second.id).priority == read_queued(runs / second.folder).priority == 1
+    )  # all or none
+
+
+def test_clean_deletes_nothing_but_run_folders_of_the_queue(runs: Path, tmp_path: Path) -> None:
+    used, strange, linked, _ = queue.entries(runs)
+    trex(runs, "cancel", "--all")
+    begun = begin_run(runs / used.folder)
+    (runs / strange.folder / QUEUED).unlink()
+    (runs / linked.folder).rename(tmp_path / "elsewhere")
+    (runs / linked.folder).symlink_to(tmp_path / "elsewhere")
+    result = trex(runs, "clean", "--delete-runs")
+    assert "1 taken out" in result.stdout
+    for reason in ("another process is writing", "no queued.json", "not a folder right below"):
+        assert reason in result.stderr
+    assert (tmp_path / "elsewhere" / QUEUED).exists() and (runs / strange.folder).exists()
+    begun.close()
+    assert "1 taken out" in trex(runs, "clean", "--delete-runs").stdout
+
+
+def begin_run(path: Path) -> RunFolder:
+    queued = read_queued(path)
+    world = open_world(open_queued(path))
+    return begin(path, queued.text, manifest_of(world, Path(queued.source), queued.overrides))
+
+
+@pytest.mark.parametrize("damage", ["deleted", "zeros", "cut", "another file", "page"])
+def test_the_queue_comes_back_from_the_run_folders(damage: str, runs: Path) -> None:
+    trex(runs, "add", write_query(runs.parent), "--set", "search.seed=9", "--priority", 5)
+    urgent, done, failed, cancelled, _ = queue.entries(runs)
+    worked_on(runs, done, "done")
+    queue.claim(runs, "worker", 10.0, 60.0)
+    queue.fail(runs, failed.id, "worker", 20.0, "the model is gone")
+    queue.cancel(runs, [cancelled.id], 30.0)
+    queue.release(runs, urgent.id, "worker")
+    before = [(one.id, one.state, one.priority, one.why, one.folder) for one in queue.entries(runs)]
+    spoil(queue_file(runs), damage)
+    if damage not in ("deleted", "cut"):
+        trex(runs, "list", fails="trex queue rebuild")
+    trex(runs, "rebuild")
+    assert [(one.id, one.state, one.priority, one.why, one.folder) for one in queue.entries(runs)] == before
+    assert (runs / "queue.sqlite.damaged").exists() == (damage not in ("deleted", "cut"))
+
+
+def spoil(path: Path, damage: str) -> None:
+    size = path.stat().st_size
+    if damage == "deleted":
+        path.unlink()
+    elif damage == "zeros":
+        path.write_bytes(bytes(size))
+    elif damage == "cut":
+        path.write_bytes(b"")
+    elif damage == "another file":
+        path.write_text("not a database, " * 400)
+    else:
+        path.write_bytes(path.read_bytes()[:4096] + b"\xff" * (size - 4096))
+
+
+def test_rebuild_keeps_the_leases_of_a_sound_file(runs: Path) -> None:
+    running = queue.claim(runs, "worker", 10.0, 60.0)
+    gone = queue.entries(runs)[2]
+    shutil.rmtree(runs / gone.folder)
+    trex(runs, "rebuild")
+    assert queue.entries(runs)[0] == running
+    assert gone.id not in states(runs) and len(states(runs)) == 3
+
+
+def test_rebuild_leaves_out_what_is_no_entry(runs: Path) -> None:
+    first, second, *_ = queue.entries(runs)
+    (runs / first.folder / QUEUED).write_text('{"format": 1, "id": "../../etc"}')
+    shutil.copytree(runs / second.folder, runs / f"copy-{'0' * 16}")
+    (runs / f"link-{'1' * 16}").symlink_to(runs / second.folder)
+    (runs / "from-trex-find").mkdir()
+    result = trex(runs, "rebuild")
+    assert "3 entries" in result.stdout
+    assert "is damaged: " in result.stderr and f"and says that it is {second.id}" in result.stderr
+
+
+def test_a_deleted_run_folder_is_queued_again(runs: Path) -> None:
+    one = queue.entries(runs)[0]
+    worked_on(runs, one, "done")
+    shutil.rmtree(runs / one.folder)
+    again = added(runs, runs.parent / "query.toml", "--set", "search.seed=0")
+    assert [(each["is_new"], each["state"]) for each in again] == [(True, "queued")]
+
+
+def test_an_add_that_was_killed_is_taken_in_by_the_next(runs: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    real = queue_add._put
+    put: list[str] = []
+
+    def killed(made: str, place: str) -> None:
+        if len(put) == 2:
+            raise KeyboardInterrupt
+        put.append(place)
+        real(made, place)
+
+    monkeypatch.setattr(queue_add, "_put", killed)
+    CliRunner().invoke(app, ["queue", "add", str(runs.parent / "query.toml"), "--sweep", "search.seed=5..8",
+                             "--runs", str(runs)])  # fmt: skip
+    monkeypatch.undo()
+    assert len(states(runs)) == 4 and len(put) == 2
+    found = added(runs, runs.parent / "query.toml", "--sweep", "search.seed=5..8")
+    assert [one["is_new"] for one in found] == [False, False, True, True]
+    assert len(states(runs)) == 8
+    assert not list(runs.glob(".adding-*"))
+
+
+KILLED_ADD = """
+import os, signal, sys
+from trex.cli.app import app
+from trex.farm import queue_add
+word = sys.argv.pop(1)
+def at_once() -> None:
+    if word == "kill":
+        os.kill(os.getpid(), signal.SIGKILL)
+    print("half made", flush=True)
+    sys.stdin.read()
+os.sync = at_once
+app()
+"""
+
+
+def test_what_a_killed_add_leaves_goes_at_the_next_add_and_what_a_living_one_makes_stays(runs: Path) -> None:
+    def other_add(word: str, seed: int) -> subprocess.Popen[str]:
+        command = [
+            "queue",
+            "add",
+            str(runs.parent / "query.toml"),
+            "--set",
+            f"search.seed={seed}",
+            "--runs",
+            str(runs),
+        ]
+        return subprocess.Popen(
+            [sys.executable, "-c", KILLED_ADD, word, *command], cwd=Path(__file__).resolve().parents[3],
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
+        )  # fmt: skip
+
+    other_add("kill", 70).communicate()
+    (left,) = runs.glob(".adding-*")
+    living = other_add("live", 71)
+    assert living.stdout is not None and living.stdout.readline() == "half made\n"
+    (making,) = set(runs.glob(".adding-*")) - {left}
+    added(runs, runs.parent / "query.toml", "--set", "search.seed=72")
+    assert list(runs.glob(".adding-*")) == [making]
+    said, _ = living.communicate()
+    assert living.returncode == 0 and "1 queued" in said
+    assert not list(runs.glob(".adding-*")) and len(states(runs)) == 6
+
+
+BAD: Sequence[tuple[Sequence[str], str]] = (
+    (["none.toml"], "cannot be read"),
+    (["none-*.toml"], "no file matches 'none-*.toml'"),
+    (["query.toml", "--sweep", "search.seed"], "is not key=a,b,c"),
+    (["query.toml", "--sweep", "search.seed=1,,2"], "is not key=a,b,c"),
+    (["query.toml", "--sweep", "search.seed=5..1"], "5..1 is empty or too long"),
+    (["query.toml", "--sweep", "search.sed=1,2"], "did you mean 'seed'"),
+    (["query.toml", "--sweep", "search.seed=1", "--set", "search.seed=2"], "the key is given twice"),
+    (["query.toml", "--sweep", "search.seed=0..999", "--sweep", "search.steps=0..999"], "1,000,000 combinations"),
+    (["query.toml", "--sweep", "answer=1,eleventy"], "answer=eleventy"),
+    (["query.toml", "--set", "search.chains=13"], "raise prior_scenes or lower chains"),
+)  # fmt: skip
+
+
+@pytest.mark.parametrize(("arguments", "told"), BAD)
+def test_a_bad_query_queues_nothing(
+    arguments: Sequence[str], told: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    write_query(tmp_path)
+    trex(tmp_path / "runs", "add", *arguments, fails=told)
+    assert not (tmp_path / "runs").exists()
+
+
+def test_sweeps_are_split_as_toml_is_read() -> None:
+    assert combinations(["scene.objects=[3, 5],4", 'answer="1,2",3']) == [
+        ("scene.objects=[3, 5]", 'answer="1,2"'),
+        ("scene.objects=[3, 5]", "answer=3"),
+        ("scene.objects=4", 'answer="1,2"'),
+        ("scene.objects=4", "answer=3"),
+    ]
+    assert combinations([]) == [()]
+    assert len(combinations(["a=0..99", "b=1,2"])) == 200
+    with pytest.raises(InputError, match="too long"):
+        combinations(["a=0..1000000"])
+
+
+def test_a_folder_that_is_in_the_way_stays(runs: Path) -> None:
+    one = queue.entries(runs)[0]
+    shutil.rmtree(runs / one.folder)
+    (runs / one.folder).write_text("mine")
+    trex(runs, "add", runs.parent / "query.toml", "--set", "search.seed=0", fails="is in the way")
+    assert (runs / one.folder).read_text() == "mine"
+
+
+@pytest.mark.parametrize(
+    ("number", "told"), [(errno.ENOSPC, "no space left"), (errno.EROFS, "make it writable")]
+)
+def test_a_full_or_read_only_disk_queues_nothing(
+    number: int, told: str, runs: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(*_: object) -> None:
+        raise OSError(number, os.strerror(number))
+
+    before = sorted(item.name for item in runs.iterdir())
+    monkeypatch.setattr(queue_add.os, "mkdir", refuse)
+    trex(runs, "add", runs.parent / "query.toml", "--set", "search.seed=7", fails=told)
+    monkeypatch.undo()
+    assert sorted(item.name for item in runs.iterdir()) == before
+
+
+def fill_up(runs: Path) -> None:
+    """SQLite's own limit of the file's size gives the error that a full disk gives."""
+    one = queue.entries(runs)[0]
+    with transaction(runs) as db:
+        db.execute("PRAGMA max_page_count = 1")
+        queue.insert(db, [replace(one, id=str(number), folder=str(number)) for number in range(1000)])
+
+
+def test_a_log_that_cannot_grow_on_a_full_disk_is_no_damage(
+    runs: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    error = sqlite3.OperationalError("disk I/O error")
+    error.sqlite_errorcode = sqlite3.SQLITE_IOERR
+    for free, kind in ((0, DiskFullError), (1 << 30, QueueDamaged)):
+        monkeypatch.setattr("trex.queue.queue_file.shutil.disk_usage", lambda _, n=free: Namespace(free=n))
+        with pytest.raises(kind), transaction(runs):
+            raise error
+
+
+def test_a_disk_that_is_full_for_sqlite_says_so(runs: Path) -> None:
+    with pytest.raises(DiskFullError, match="free some space"):
+        fill_up(runs)
+    assert len(queue.entries(runs)) == 4
+
+
+def test_a_queue_of_another_version_is_refused(runs: Path) -> None:
+    db = sqlite3.connect(queue_file(runs))
+    db.execute("PRAGMA user_version = 99")
+    db.close()
+    for command in (["list"], ["rebuild"]):
+        trex(runs, *command, fails="is of queue format 99, this version reads format 1")
+
+
+def test_some_hundred_entries(tmp_path: Path) -> None:
+    runs = tmp_path / "runs"
+    new = added(runs, write_query(tmp_path), "--sweep", "search.seed=0..299")
+    assert len({one["id"] for one in new}) == 300
+    assert [one.id for one in queue.entries(runs)] == [one["id"] for one in new]
+    assert "300 cancelled" in trex(runs, "cancel", "--all").stdout
+    queue_file(runs).unlink()
+    trex(runs, "rebuild")
+    assert [(one.id, one.state) for one in queue.entries(runs)] == [(one["id"], "cancelled") for one in new]
+    assert all((runs / one.folder / CANCELLED).exists() for one in queue.entries(runs))
+    assert not any((runs / one.folder / FAILED).exists() for one in queue.entries(runs))

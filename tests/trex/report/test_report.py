@@ -1,0 +1,264 @@
+"""The report: one file, no network, everything on it; and the same run for ArviZ."""
+
+import json
+import re
+import warnings
+from html.parser import HTMLParser
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from tests.worlds.runs import QUERY, run, write_query
+from trex.api.find import Done, conclude_run, find
+from trex.export.netcdf import write_netcdf
+from trex.pages import figures
+from trex.pages.wording import percent
+from trex.report.report import goal
+from trex.runs.draw_log import read_draws
+from trex.runs.folder import open_run
+from trex.scenes.clevr_format.scene_json import read_scenes
+from trex.scenes.questions.programs import Step, execute
+from trex.scenes.questions.truth import true_answer
+from trex.search.progress import Silent
+from trex.search.results import NO_ANSWER
+
+with warnings.catch_warnings():
+    warnings.simplefilter("ignore", FutureWarning)
+    import arviz
+
+VOID = {"meta", "link", "img", "br", "input"}
+
+
+class Page(HTMLParser):
+    """Collects what a page refers to, checks that its tags are closed, and keeps its text."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.references: list[str] = []
+        self.images: list[dict[str, str | None]] = []
+        self.open: list[str] = []
+        self.scripts = 0
+        self.text = ""
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        names = ("src", "href", "xlink:href", "action", "srcset", "data", "poster")
+        self.references += [value for name, value in attrs if name in names and value]
+        if tag == "img":
+            self.images += [dict(attrs)] if dict(attrs).get("src") else []
+        assert tag not in ("iframe", "object", "form")
+        self.scripts += tag == "script"
+        if tag not in VOID:
+            self.open.append(tag)
+
+    def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.handle_starttag(tag, attrs)
+        if tag not in VOID:
+            self.open.pop()
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self.open.pop() == tag
+
+    def handle_data(self, data: str) -> None:
+        self.text += data
+
+
+def read_page(done: Done) -> Page:
+    page = Page()
+    page.feed(done.report.read_text(encoding="utf-8"))
+    return page
+
+
+@pytest.fixture(scope="module")
+def done(tmp_path_factory: pytest.TempPathFactory) -> Done:
+    return run(tmp_path_factory.mktemp("report"), ["search.steps=40"])
+
+
+@pytest.fixture(scope="module")
+def page(done: Done) -> Page:
+    return read_page(done)
+
+
+def test_it_needs_nothing_but_itself(page: Page, done: Done) -> None:
+    assert page.references
+    assert all(reference.startswith(("data:", "#")) for reference in page.references)
+    html = done.report.read_text(encoding="utf-8")
+    assert not re.search(r"url\((?!#)", html)
+    assert "@import" not in html
+    assert "content=\"default-src 'none'" in html
+    assert page.open == []
+
+
+def test_it_shows_every_scene_with_its_true_answer(page: Page, done: Done) -> None:
+    found = done.findings.found
+    assert len(found) >= 5
+    shown = found[:24]
+    assert len(page.images) == len(shown)
+    assert all((image["alt"] or "").startswith("Rendered scene with 5 objects:") for image in page.images)
+    html = done.report.read_text(encoding="utf-8")
+    truths = re.findall(r'True answer: <span class="answer">([^<]*)', html)
+    assert truths == [execute(done.manifest.asked.program, scene.record.scene) for scene in shown]
+    says = re.findall(r'Model: <span class="answer">([^<]*)', html)
+    assert says == ["2"] * len(shown)
+    assert all(scene.confidence >= 0.9 for scene in shown)
+
+
+def test_it_says_how_often_how_sure_and_how_to_do_it_again(page: Page, done: Done) -> None:
+    for sentence in (*done.findings.conclusion.sentences, *done.findings.how_often.sentences()):
+        assert sentence in page.text
+    assert done.findings.checks[0].startswith("Visible pixels, id map")
+    assert done.findings.checks[0] in page.text
+    assert done.manifest.command in page.text
+    assert "--set search.steps=40" in page.text
+    for key in ("search.seed", "target.width", "scene.revoke", "render.preset"):
+        assert key in page.text
+    assert done.manifest.made.renderer in page.text
+    assert done.manifest.versions["bayes-trex"] in page.text
+    assert "prior_scenes = 12" in page.text  # the query as asked
+
+
+def test_all_28_answers_are_there(done: Done) -> None:
+    html = done.report.read_text(encoding="utf-8")
+    tables = re.findall(r"All answers for scene \d+</caption>(.*?)</table>", html, re.DOTALL)
+    assert len(tables) == len(done.findings.found[:24])
+    for table in tables:
+        answers = re.findall(r'<th scope="row">(.*?)</th>', table)
+        assert sorted(answers) == sorted(done.manifest.facts.labels)
+
+
+def test_what_a_user_writes_is_escaped(tmp_path: Path) -> None:
+    query = write_query(tmp_path, '# <script>alert("hi")</script>\n' + QUERY)
+    done = find(query, ["search.steps=0"], tmp_path / "run", Silent(), lambda _: None)
+    html = done.report.read_text(encoding="utf-8")
+    assert html.count("<script") == 1  # the page's own, whose hash the policy names
+    assert "&lt;script&gt;" in html
+
+
+def test_nothing_found_is_said_with_its_bound_and_control(tmp_path: Path) -> None:
+    done = run(tmp_path, ["answer=3"])
+    page = read_page(done)
+    assert done.findings.ending == "NOT FOUND"
+    assert "less than 25.0\u00a0% of all prior draws" in page.text  # 3 / 12
+    assert "Positive control" in page.text
+    html = done.report.read_text(encoding="utf-8")
+    below = html[html.index("Nearest misses") :]
+    assert below.count("<img src=") == len(page.images)  # nothing else has a picture
+    assert below.count(">miss</span>") == len(done.findings.nearest) == 6
+
+
+def test_findings_for_machines(done: Done) -> None:
+    data = json.loads((done.folder / "findings.json").read_text())
+    assert data["ending"] == done.findings.ending
+    assert len(data["found"]) == len(done.findings.found)
+    assert data["how_often"]["prior_draws"] == 12
+    first = data["found"][0]
+    assert (done.folder / first["picture"]).exists()
+    assert first["probabilities"]["2"] == pytest.approx(first["confidence"])
+
+
+def test_found_scenes_are_clevr_scenes(done: Done) -> None:
+    records = list(read_scenes(done.folder / "found_scenes.json"))
+    assert [record.scene for record in records] == [found.record.scene for found in done.findings.found]
+
+
+def test_netcdf(done: Done, tmp_path: Path) -> None:
+    with open_run(done.folder, for_writing=False) as folder:
+        write_netcdf(folder.manifest, read_draws(folder.draws), tmp_path / "draws.nc")
+    data = arviz.from_netcdf(str(tmp_path / "draws.nc"))
+    assert (data.posterior.sizes["chain"], data.posterior.sizes["draw"]) == (3, 40)
+    assert data.prior.sizes["draw"] == 12
+    assert data.posterior["shape"].shape == (3, 40, 5)
+    assert not (data.posterior["shape"] == "cube").any()
+    answer = data.posterior["log_probs"].sel(answer="2")
+    np.testing.assert_allclose(np.exp(answer), data.posterior["confidence"])
+    chain = [draw.evaluation.log_weight for draw in done.findings.chains if draw.chain == 1]
+    np.testing.assert_array_equal(data.posterior["log_weight"][1], chain)
+    assert data.sample_stats["is_accepted"].sum() == done.findings.accepted
+    assert data.attrs["question"] == "How many red things are there?"
+
+
+KINDS = {
+    "threshold": (["target.kind=threshold"], "is at least 90.0\u00a0% sure of 2"),
+    "ambiguous": (["target.kind=ambiguous", "answer=[2, 3]"], "is torn between 2 and 3"),
+    "k_way": (["target.kind=k_way", "answer=[2, 3, 4]"], "is torn between 2 and 3 and 4"),
+    "uniform": (["target.kind=uniform", "answer=[]"], "is torn between all answers and "),
+    "graded": (
+        ["target.kind=graded", "answer=[2, 3]", "target.share=0.3"],
+        "gives 2: 30.0\u00a0% and 3: 70.0\u00a0%",
+    ),
+    "probabilities": (
+        ["target.kind=probabilities", "answer=[]", "target.probabilities={3 = 1.0}"],
+        "gives 3: 100.0\u00a0%",
+    ),
+}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_every_kind_of_target_runs_and_is_put_into_words(kind: str, tmp_path: Path) -> None:
+    overrides, words = KINDS[kind]
+    done = run(tmp_path, [*overrides, "search.steps=0"])
+    verb, answers = goal(done.manifest)
+    assert f"{verb} {' and '.join(answers)}".strip() == words.removesuffix(" and ")
+    assert verb in done.report.read_text(encoding="utf-8")
+
+
+NO_CHAIN = {
+    "enough": (["search.stop_when_found=1"], "already held what was asked for"),
+    "none asked for": (["search.steps=0"], "the query asks for none"),
+    "too few": (
+        ["search.steps=0", "search.prior_scenes=240"],
+        "the target is common, but the effective size of 240",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", NO_CHAIN)
+def test_why_no_chain_was_run_is_said(name: str, tmp_path: Path) -> None:
+    overrides, words = NO_CHAIN[name]
+    done = run(tmp_path, overrides)
+    assert done.findings.ending == "FOUND" and not done.findings.chains
+    assert words in read_page(done).text
+    assert [kind for kind, (_, part) in NO_CHAIN.items() if part in read_page(done).text] == [name]
+
+
+def test_a_run_that_was_stopped_before_its_chains_does_not_say_that_none_was_asked_for(
+    tmp_path: Path,
+) -> None:
+    done = run(tmp_path, [])
+    path = done.folder / "draws.jsonl"
+    path.write_bytes(b"".join(path.read_bytes().splitlines(keepends=True)[:12]))  # the prior draws
+    with open_run(done.folder, for_writing=False) as folder:
+        assert conclude_run(folder, read_draws(folder.draws)).findings.ending == "FOUND"
+    assert "No chain has been run yet." in read_page(done).text
+
+
+@pytest.mark.parametrize(("answer", "share"), [("2", 0.1), ("2", 0.55), ("3", 0.9)])
+def test_a_run_that_is_not_finished_has_a_report_too(answer: str, share: float, tmp_path: Path) -> None:
+    done = run(tmp_path, [f"answer={answer}"])
+    assert "not finished" not in read_page(done).text
+    path = done.folder / "draws.jsonl"
+    whole = path.read_bytes()
+    path.write_bytes(whole[: int(share * len(whole))])
+    (done.folder / "finished").unlink()
+    with open_run(done.folder, for_writing=False) as folder:
+        part = conclude_run(folder, read_draws(folder.draws))
+    page = read_page(part)
+    assert "This run is not finished" in page.text
+    assert f"{part.findings.how_often.n} prior draws" in page.text
+
+
+def test_percent_keeps_what_matters() -> None:
+    shown = [percent(value).replace("\u00a0", " ") for value in (0, 1, 0.1234, 0.00144, 0.0004, 1e-9)]
+    assert shown == ["0.0 %", "100.0 %", "12.3 %", "0.14 %", "0.04 %", "< 0.01 %"]
+
+
+def test_rolling_mean_matches_the_plain_sum() -> None:
+    values = np.random.default_rng(0).random(40)
+    plain = [values[max(0, k - 24) : k + 1].mean() for k in range(40)]
+    np.testing.assert_allclose(figures.rolling(values, 25), plain)
+
+
+def test_a_question_without_an_answer_says_so(done: Done) -> None:
+    scene = done.findings.found[0].record.scene
+    program = (Step("scene"), Step("unique", (0,)), Step("query_color", (1,)))
+    assert true_answer(program, scene) == NO_ANSWER

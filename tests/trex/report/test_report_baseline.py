@@ -1,0 +1,100 @@
+"""A baseline beside a run's report, and what `trex report` refuses."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner, Result
+
+from tests.worlds.runs import run, write_query
+from trex.api.find import Done
+from trex.baseline.run import Wanted, make_baseline
+from trex.cli.app import app
+
+
+def trex(*words: object) -> Result:
+    return CliRunner().invoke(app, [str(word) for word in words])
+
+
+@pytest.fixture(scope="module")
+def done(tmp_path_factory: pytest.TempPathFactory) -> Done:
+    return run(tmp_path_factory.mktemp("beside"), ["search.steps=4"])
+
+
+def baseline(folder: Path, overrides: list[str], n: int = 12, seed: int = 0) -> Path:
+    folder.mkdir(parents=True, exist_ok=True)
+    wanted = Wanted(rendered=n, cache=folder / "cache", seed=seed)
+    return make_baseline([write_query(folder)], overrides, wanted, folder / "out", lambda *_: None).out
+
+
+def test_the_report_shows_the_baseline_beside_the_run(done: Done, tmp_path: Path) -> None:
+    place = baseline(tmp_path, ["search.steps=4"])
+    assert trex("report", done.folder, "--baseline", place).exit_code == 0
+    html = done.report.read_text(encoding="utf-8")
+    assert "Without a search" in html
+    assert "of 12" in html
+    assert trex("report", done.folder).exit_code == 0  # it stays
+    assert "Without a search" in done.report.read_text(encoding="utf-8")
+
+
+def test_a_baseline_of_the_same_source_is_replaced_and_others_stay(done: Done, tmp_path: Path) -> None:
+    first, other = baseline(tmp_path / "a", []), baseline(tmp_path / "b", [], n=7, seed=3)
+    for place in (first, other, other):
+        assert trex("report", done.folder, "--baseline", place).exit_code == 0
+    html = done.report.read_text(encoding="utf-8")
+    assert html.count("<h2>Without a search</h2>") == 2
+
+
+@pytest.mark.parametrize(
+    ("override", "what"),
+    [
+        ("answer=3", "target"),
+        ("scene.objects=4", "world"),
+        ('question="How many blue things are there?"', "question"),
+    ],
+)
+def test_another_query_cannot_stand_beside_it(override: str, what: str, done: Done, tmp_path: Path) -> None:
+    before = done.report.read_bytes()
+    result = trex("report", done.folder, "--baseline", baseline(tmp_path, [override]))
+    assert result.exit_code == 2
+    assert f"its {what} is" in result.stderr
+    assert done.report.read_bytes() == before
+
+
+def test_what_is_no_baseline_or_no_run_is_refused(done: Done, tmp_path: Path) -> None:
+    (tmp_path / "cut.json").write_text('{"format": 1, "base')
+    for words, said in (
+        (("report", done.folder, "--baseline", tmp_path / "cut.json"), "is no baseline"),
+        (("report", done.folder, "--baseline", tmp_path / "nothing"), "cannot read"),
+        (("report", done.folder, tmp_path), "is no run folder"),
+        (("report", tmp_path), "is no run folder"),
+        (("report", done.folder, done.folder), "given twice"),
+        (("report", done.folder, tmp_path, "--format", "netcdf"), "drop --format"),
+        (("report", done.folder, "--format", "pdf"), "pdf"),
+    ):
+        result = trex(*words)
+        assert result.exit_code == 2, result.output
+        assert said in result.stderr
+
+
+def test_a_damaged_explanation_or_baseline_in_the_folder_is_named(tmp_path: Path) -> None:
+    made = run(tmp_path, ["search.steps=0"])
+    (made.folder / "baseline.json").write_text("[]")
+    assert "baseline.json" in trex("report", made.folder).stderr
+    (made.folder / "baseline.json").unlink()
+    (made.folder / "explanations").mkdir()
+    (made.folder / "explanations" / f"{'0' * 32}.json").write_text("{}")
+    result = trex("report", made.folder)
+    assert result.exit_code == 2
+    assert f"{'0' * 32}.json is damaged" in result.stderr
+
+
+def test_comparing_writes_where_it_is_told(done: Done, tmp_path: Path) -> None:
+    other = run(tmp_path, ["search.steps=0"], "other")
+    result = trex("report", done.folder, other.folder, "--out", tmp_path / "page.html")
+    assert result.exit_code == 0
+    assert "runs side by side" in (tmp_path / "page.html").read_text(encoding="utf-8")
+    result = trex("report", done.folder, other.folder, "--out", tmp_path / "no" / "page.html")
+    assert result.exit_code == 2
+    assert "page.html" in result.stderr

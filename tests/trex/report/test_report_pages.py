@@ -1,0 +1,341 @@
+"""The pages of explained and compared runs, as a person uses them: in headless Chromium."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+from selenium.webdriver import Chrome
+from selenium.webdriver.common.by import By
+from selenium.webdriver.common.keys import Keys
+from selenium.webdriver.remote.webelement import WebElement
+from selenium.webdriver.support.select import Select
+
+from tests.worlds.browser import chromium, console
+from tests.worlds.large_looks import add_looks
+from tests.worlds.runs import run
+from trex.api.find import Done, conclude_run
+from trex.explain.explain_run import explain
+from trex.explain.explain_scene import Options
+from trex.foundation.errors import InputError
+from trex.report.compare import compare, write_comparison
+from trex.report.first_screen import tone
+from trex.runs.draw_log import read_draws
+from trex.runs.folder import open_run
+from trex.search.headline import headline
+
+
+class Quiet:
+    """Watches nothing."""
+
+    def begin(self, number: int, total: int) -> None: ...
+
+    def pictures(self, count: int) -> None: ...
+
+    def done(self) -> None: ...
+
+
+EXPLAINED = 2
+
+
+@pytest.fixture(scope="module")
+def done(tmp_path_factory: pytest.TempPathFactory) -> Done:
+    made = run(tmp_path_factory.mktemp("pages"), ["search.steps=40"])
+    explain(made.folder, Options(top=EXPLAINED, nuisances=0, flip_renders=4), Quiet())
+    with open_run(made.folder, for_writing=False) as folder:
+        return conclude_run(folder, read_draws(folder.draws))
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Chrome]:
+    with chromium() as started:
+        yield started
+
+
+@pytest.fixture
+def page(browser: Chrome, done: Done) -> Chrome:
+    browser.get(done.report.as_uri())
+    return browser
+
+
+def shown(page: Chrome) -> list[WebElement]:
+    return [card for card in page.find_elements(By.CSS_SELECTOR, ".scene") if card.is_displayed()]
+
+
+def choose(page: Chrome, control: str, value: str) -> None:
+    Select(page.find_element(By.ID, control)).select_by_value(value)
+
+
+def numbers(page: Chrome) -> list[int]:
+    return [int(card.get_attribute("data-number") or 0) for card in shown(page)]
+
+
+def test_it_loads_without_a_complaint(page: Chrome, done: Done) -> None:
+    assert len(shown(page)) == len(done.findings.found[:24])
+    assert page.find_element(By.ID, "count").text == f"{len(shown(page))} of {len(shown(page))} scenes shown"
+    is_broken = "i => i.getAttribute('src') && i.loading !== 'lazy' && !i.naturalWidth"
+    assert page.execute_script(f"return [...document.images].filter({is_broken}).length") == 0
+    assert console(page) == []
+
+
+def test_a_script_that_is_not_the_page_s_own_is_refused(page: Chrome) -> None:
+    page.execute_script(
+        "const s = document.createElement('script'); s.textContent = 'window.evil = 1'; document.body.append(s)"
+    )
+    assert page.execute_script("return window.evil") is None
+    assert any("Content Security Policy" in line for line in console(page))
+
+
+def test_filter_by_kind(page: Chrome, done: Done) -> None:
+    choose(page, "kind", "wrong")
+    wrong = [k for k, found in enumerate(done.findings.found[:24], start=1) if found.is_wrong]
+    assert numbers(page) == wrong
+    choose(page, "kind", "explained")
+    assert numbers(page) == list(range(1, EXPLAINED + 1))
+    choose(page, "kind", "all")
+    assert len(numbers(page)) == len(done.findings.found[:24])
+
+
+def test_filter_by_an_object(page: Chrome, done: Done) -> None:
+    page.find_element(By.ID, "words").send_keys("metal brown")
+    fitting = [
+        k for k, found in enumerate(done.findings.found[:24], start=1)
+        if any((o.material, o.color) == ("metal", "brown") for o in found.record.scene.objects)
+    ]  # fmt: skip
+    assert numbers(page) == fitting
+    assert page.find_element(By.ID, "count").text.startswith(f"{len(fitting)} of ")
+    page.find_element(By.ID, "words").send_keys(" zebra")
+    assert numbers(page) == []
+
+
+def test_sort(page: Chrome, done: Done) -> None:
+    truths = [found.truth for found in done.findings.found[:24]]
+    choose(page, "order", "truth")
+    assert [truths[k - 1] for k in numbers(page)] == sorted(truths)
+    choose(page, "order", "effect")
+    effects = [float(card.get_attribute("data-effect") or 0) for card in shown(page)]
+    assert effects == sorted(effects)
+    assert effects[0] < 0
+    choose(page, "order", "step")
+    steps = [int(card.get_attribute("data-step") or 0) for card in shown(page)]
+    assert steps == list(range(len(steps)))
+    choose(page, "order", "number")
+    assert numbers(page) == list(range(1, len(truths) + 1))
+
+
+def test_enlarge_with_the_keyboard_alone(page: Chrome) -> None:
+    buttons = page.find_elements(By.CSS_SELECTOR, "button.zoom")
+    buttons[0].send_keys(Keys.ENTER)
+    dialog = page.find_element(By.ID, "enlarged")
+    assert dialog.is_displayed()
+    image = dialog.find_element(By.TAG_NAME, "img")
+    first = image.get_attribute("src")
+    assert first == buttons[0].find_element(By.TAG_NAME, "img").get_attribute("src")
+    assert (image.get_attribute("alt") or "").startswith("Rendered scene")
+    assert "true answer" in dialog.find_element(By.TAG_NAME, "p").text
+    page.switch_to.active_element.send_keys(Keys.ARROW_RIGHT)
+    assert image.get_attribute("src") != first
+    page.switch_to.active_element.send_keys(Keys.ARROW_LEFT)
+    assert image.get_attribute("src") == first
+    page.switch_to.active_element.send_keys(Keys.ESCAPE)
+    assert not dialog.is_displayed()
+    assert page.switch_to.active_element == buttons[0]
+    assert console(page) == []
+
+
+def test_the_strip_shows_every_removal_and_marks_the_culprit(page: Chrome, done: Done) -> None:
+    for card in shown(page)[:EXPLAINED]:
+        shots = card.find_elements(By.CSS_SELECTOR, ".shot")
+        assert len(shots) == 6  # nothing left out, and each of five objects
+        blamed = [k for k, shot in enumerate(shots) if "culprit" in (shot.get_attribute("class") or "")]
+        says = card.find_element(By.CSS_SELECTOR, ".why").text
+        match = re.search(r"^.*to blame.*$", says.partition("\n")[2], re.MULTILINE)
+        named = re.findall(r"\(object (\d)\)", match[0].partition("to blame")[0]) if match else []
+        assert blamed == sorted(int(index) + 1 for index in named)
+        assert "every probability are exactly the same" in says
+
+
+def test_every_picture_and_control_has_a_name(page: Chrome) -> None:
+    nameless = page.execute_script(
+        "return [...document.querySelectorAll('button, select, input, img, [role=region], section, article')]"
+        ".filter(e => !e.closest('dialog') && !(e.alt || e.textContent.trim() || e.getAttribute('aria-label')"
+        " || e.labels?.length || e.querySelector('img[alt]'))).length"
+    )
+    assert nameless == 0
+
+
+def test_a_phone_does_not_scroll_sideways(page: Chrome) -> None:
+    page.set_window_size(500, 800)
+    try:
+        assert page.execute_script("return document.documentElement.scrollWidth <= window.innerWidth")
+    finally:
+        page.set_window_size(1200, 1000)
+
+
+def test_the_comparison_page(browser: Chrome, done: Done, tmp_path: Path) -> None:
+    other = run(tmp_path, ["target.kind=threshold", "search.steps=0"], "other")
+    path = tmp_path / "comparison.html"
+    write_comparison(compare([done.folder, other.folder]), path)
+    browser.get(path.as_uri())
+    assert console(browser) == []
+    table = browser.find_element(By.CSS_SELECTOR, "[aria-label='Paired tests']").text
+    assert "right answers" in table
+    assert browser.find_element(By.CSS_SELECTOR, "[aria-label='Runs']").text.count("FOUND") == 2
+
+
+def test_a_run_is_not_compared_with_itself(done: Done) -> None:
+    with pytest.raises(InputError, match="twice"):
+        compare([done.folder, done.folder])
+
+
+def test_other_questions_are_not_tested(done: Done, tmp_path: Path) -> None:
+    other = run(tmp_path, ['question="How many blue things are there?"', "search.steps=0"], "other")
+    found = compare([done.folder, other.folder])
+    assert found.tests == ()
+    assert "different questions" in found.unpaired[0]
+
+
+def test_other_scenes_are_not_tested(done: Done, tmp_path: Path) -> None:
+    other = run(tmp_path, ["search.seed=9", "search.steps=0"], "other")
+    assert "no prior scene is in both" in compare([done.folder, other.folder]).unpaired[0]
+
+
+@pytest.fixture(scope="module")
+def enlarged(done: Done, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The page of a run, two of whose scenes were rendered large."""
+    made = run(tmp_path_factory.mktemp("large"), ["search.steps=40"])
+    add_looks(made.folder, 2)
+    with open_run(made.folder, for_writing=False) as folder:
+        return conclude_run(folder, read_draws(folder.draws)).report
+
+
+@contextmanager
+def phone(browser: Chrome) -> Iterator[None]:
+    """A screen of 390 by 844 that is touched."""
+    metrics = {"width": 390, "height": 844, "deviceScaleFactor": 1, "mobile": False}
+    browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", metrics)
+    browser.execute_cdp_cmd("Emulation.setTouchEmulationEnabled", {"enabled": True})
+    try:
+        yield
+    finally:
+        browser.execute_cdp_cmd("Emulation.setTouchEmulationEnabled", {"enabled": False})
+        browser.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
+
+
+def swipe(browser: Chrome, begin: int, end: int) -> None:
+    for kind, x in (("touchStart", begin), ("touchMove", end), ("touchEnd", None)):
+        points = [] if x is None else [{"x": x, "y": 300}]
+        browser.execute_cdp_cmd("Input.dispatchTouchEvent", {"type": kind, "touchPoints": points})
+
+
+def natural_width(browser: Chrome) -> int:
+    browser.execute_async_script("document.querySelector('#enlarged img').decode().then(arguments[0])")
+    return int(browser.execute_script("return document.querySelector('#enlarged img').naturalWidth"))
+
+
+def test_enlarging_shows_the_larger_look_and_says_that_it_is_one(browser: Chrome, enlarged: Path) -> None:
+    browser.get(enlarged.as_uri())
+    dialog = browser.find_element(By.ID, "enlarged")
+    browser.find_elements(By.CSS_SELECTOR, ".scene button.zoom")[0].click()
+    assert natural_width(browser) == 480
+    said = dialog.find_element(By.CSS_SELECTOR, ".note").text
+    assert said.startswith("The same scene at another look, preset reference, 480×320. There the model says ")
+    dialog.find_element(By.CSS_SELECTOR, "button.on").click()
+    dialog.find_element(By.CSS_SELECTOR, "button.on").click()
+    assert natural_width(browser) == 120
+    assert (
+        dialog.find_element(By.CSS_SELECTOR, ".note").text == "As the model saw it, 120×80 pixels, scaled up."
+    )
+    assert dialog.find_element(By.CSS_SELECTOR, ".place").text.startswith("3 of ")
+    dialog.find_element(By.CSS_SELECTOR, "button.back").click()
+    assert natural_width(browser) == 480
+    dialog.find_element(By.CSS_SELECTOR, "button.close").click()
+    assert not dialog.is_displayed()
+    assert console(browser) == []
+
+
+def test_on_a_phone_the_enlarged_picture_fills_the_screen_and_is_swiped(
+    browser: Chrome, enlarged: Path
+) -> None:
+    with phone(browser):
+        browser.get(enlarged.as_uri())
+        card = browser.find_elements(By.CSS_SELECTOR, ".scene button.zoom")[0]
+        small = card.size["width"]
+        card.click()
+        dialog = browser.find_element(By.ID, "enlarged")
+        across = browser.execute_script("return document.documentElement.clientWidth")
+        assert (dialog.size["width"], dialog.size["height"]) == (across, 844)
+        assert dialog.find_element(By.TAG_NAME, "img").size["width"] == across > small
+        swipe(browser, 300, 100)
+        assert dialog.find_element(By.CSS_SELECTOR, ".place").text.startswith("2 of ")
+        swipe(browser, 100, 300)
+        assert dialog.find_element(By.CSS_SELECTOR, ".place").text.startswith("1 of ")
+        close = dialog.find_element(By.CSS_SELECTOR, "button.close")
+        assert min(close.size.values()) >= 44
+        close.click()
+        assert not dialog.is_displayed()
+
+
+def test_the_result_comes_first_and_a_found_failure_is_not_green(page: Chrome, done: Done) -> None:
+    headings = page.find_elements(By.CSS_SELECTOR, "h1, h2")
+    assert headings[0].text == headline(done.manifest, done.findings)
+    said = page.find_element(By.CSS_SELECTOR, ".summary").text
+    assert said.startswith("The model is ") and "without a search it happens in " in said
+    assert (
+        "to blame in" in said
+        or "objects to blame are known in" in said
+        or "no one object is to blame" in said
+    )
+    assert any(found.is_wrong for found in done.findings.found) == ("bad" in ending(page))
+    color = page.execute_script("return getComputedStyle(document.querySelector('.ending')).color")
+    red, green, _ = (int(part) for part in re.findall(r"\d+", color)[:3])
+    assert red > green or tone(done.findings) == "good"
+
+
+def ending(page: Chrome) -> str:
+    return page.find_element(By.CSS_SELECTOR, ".ending").get_attribute("class") or ""
+
+
+def test_more_hits_than_a_page_holds_are_reached_by_turning_it(browser: Chrome, tmp_path: Path) -> None:
+    made = run(tmp_path, ["answer=0", "search.prior_scenes=160", "search.steps=0"])
+    n = len(made.findings.found)
+    assert 24 < n <= 240
+    browser.get(made.report.as_uri())
+    assert numbers(browser) == list(range(1, 25))
+    browser.find_element(By.ID, "later").click()
+    assert numbers(browser) == list(range(25, min(n, 48) + 1))
+    browser.find_element(By.ID, "every").click()
+    assert numbers(browser) == list(range(1, n + 1))
+    is_broken = "i => i.closest('.scene') && !i.complete"
+    assert browser.execute_script(f"return [...document.images].filter({is_broken}).length") == 0
+    assert console(browser) == []
+
+
+def test_on_paper_the_bars_stay_and_the_filters_go(page: Chrome) -> None:
+    page.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": "print"})
+    try:
+        assert not page.find_element(By.ID, "controls").is_displayed()
+        style = "const s = getComputedStyle(document.querySelector('.bars .target .bar span')); "
+        adjust, color = page.execute_script(f"{style} return [s.printColorAdjust, s.backgroundColor]")
+        assert adjust == "exact"
+        assert color == "rgb(15, 118, 110)"
+    finally:
+        page.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": ""})
+
+
+def test_every_share_on_the_page_is_in_percent(page: Chrome) -> None:
+    for region in ("header", ".facts", ".gallery .bars", ".why .strip", ".why table"):
+        for found in page.find_elements(By.CSS_SELECTOR, region):
+            assert not re.search(r"\b[01]\.\d{3}\b", found.get_attribute("textContent") or ""), region
+
+
+def test_jargon_is_explained_on_hover_and_in_a_list(page: Chrome) -> None:
+    terms = {e.text: e.get_attribute("title") for e in page.find_elements(By.CSS_SELECTOR, "main abbr")}
+    assert {"level set", "confidence"} <= set(terms) and all(terms.values())
+    listed = page.execute_script(
+        "return [...document.querySelectorAll('.glossary dt')].map(e => e.textContent)"
+    )
+    assert {"R-hat", "ESS", "level set", "prior", "positive control"} <= set(listed)

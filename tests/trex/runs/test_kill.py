@@ -1,0 +1,196 @@
+"""A run that is killed at any moment and resumed has the draws of an unbroken run, byte for byte."""
+
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Sequence
+from functools import partial
+from pathlib import Path
+
+import pytest
+
+from tests.worlds.kills import ended, in_child, kill_midway, n_bytes
+from tests.worlds.runs import QUERY, draws, go_on, run, write_query
+from trex.api import find as finding
+from trex.search.progress import Silent
+
+SEED = 20260
+# Each ends in another phase: chains to the end, chains that stop early, a common target, a positive control.
+SEARCHES = {
+    "chains": [],
+    "random walk": ["search.kernel=random_walk"],
+    "stops when found": ["search.stop_when_found=4", "search.steps=40"],
+    "common": [
+        "search.prior_scenes=60",
+        "search.common_rate=0.001",
+        "target.kind=threshold",
+        "target.threshold=0.01",
+        "answer=0",
+    ],
+    "control": ["answer=3"],
+}
+
+
+@pytest.mark.parametrize("moment", range(10))
+def test_a_kill_at_a_random_moment_changes_no_draw(moment: int, tmp_path: Path) -> None:
+    overrides = [*SEARCHES["chains"], f"search.seed={moment % 2}"]
+    whole, out = draws(run(tmp_path, overrides, "whole").folder), tmp_path / "run"
+    size = random.Random(f"{SEED} {moment}").randrange(1, len(whole))
+    kill_midway(lambda: find_in_child(out, overrides), out, size, len(whole))
+    assert whole.startswith(draws(out).rpartition(b"\n")[0])
+    assert draws(go_on(out).folder) == whole
+
+
+def find_in_child(out: Path, overrides: Sequence[str]) -> int:
+    query = write_query(out.parent)
+    return in_child(lambda: finding.find(query, overrides, out, Silent(), lambda _: None))
+
+
+def kill_in_a_call(name: str, at: int, keep: int) -> None:
+    """From now on, call `at` of an os function writes at most `keep` bytes, and then the process is killed."""
+    real, count = getattr(os, name), iter(range(10**9))
+
+    def call(fd: int, *rest: object) -> object:
+        if next(count) == at:
+            if rest and isinstance(rest[0], bytes):
+                real(fd, rest[0][:keep], *rest[1:])
+            os.kill(os.getpid(), signal.SIGKILL)
+        return real(fd, *rest)
+
+    setattr(os, name, call)
+
+
+@pytest.mark.parametrize("search", SEARCHES)
+def test_a_kill_in_the_middle_of_a_write_changes_no_draw(search: str, tmp_path: Path) -> None:
+    overrides = SEARCHES[search]
+    whole = draws(run(tmp_path, overrides, "whole").folder)
+    rng = random.Random(f"{SEED} {search}")
+    query, out = write_query(tmp_path), tmp_path / "run"
+
+    def work(name: str, at: int, keep: int) -> None:
+        kill_in_a_call(name, at, keep)
+        if finding.is_run(out):
+            go_on(out)
+        else:
+            finding.find(query, overrides, out, Silent(), lambda _: None)
+
+    kills = 0
+    for name in (
+        "pwrite",
+        "fsync",
+        "pwrite",
+        "fsync",
+        "pwrite",
+    ):  # killed again and again, also while it resumes
+        at, keep = rng.randrange(1, 6), rng.randrange(4000)
+        kills += ended(in_child(lambda name=name, at=at, keep=keep: work(name, at, keep)))  # type: ignore[misc]
+        if finding.is_run(out):
+            lines = draws(out).rpartition(b"\n")[0]
+            assert whole.startswith(lines)
+    assert kills >= 3
+    assert draws(go_on(out).folder) == whole
+
+
+def test_the_searches_end_in_the_phases_they_are_meant_to(tmp_path: Path) -> None:
+    phases = {}
+    for name, overrides in SEARCHES.items():
+        done = run(tmp_path, overrides, name.replace(" ", "-"))
+        text = draws(done.folder).decode()
+        phases[name] = {word for word in ("prior", "chain", "control") if f'"phase":"{word}"' in text}
+    assert phases["chains"] == phases["stops when found"] == {"prior", "chain"}
+    assert phases["common"] == {"prior"}
+    assert phases["control"] == {"prior", "chain", "control"}
+
+
+@pytest.mark.parametrize("cut", range(6))
+def test_a_cut_file_keeps_its_whole_lines(cut: int, tmp_path: Path) -> None:
+    done = run(tmp_path)
+    whole = draws(done.folder)
+    at = random.Random(f"{SEED} cut {cut}").randrange(1, len(whole))
+    (done.folder / "draws.jsonl").write_bytes(whole[:at])
+    kept = whole[:at].rpartition(b"\n")[0]
+    assert draws(go_on(done.folder).folder) == whole
+    assert whole.startswith(kept)
+
+
+def test_a_planted_bug_is_caught(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A resume that does not restore the random state gives other draws."""
+    from trex.inference.chains import start
+    from trex.runs import replay
+
+    whole = draws(run(tmp_path, name="whole").folder)
+    done = run(tmp_path)
+    lines = whole.splitlines(keepends=True)
+    (done.folder / "draws.jsonl").write_bytes(b"".join(lines[: 12 + 3 * 6]))
+    real = replay.resume
+    monkeypatch.setattr(
+        replay, "resume", lambda states, rngs, at: real(states, start(1, states).rng_states, at)
+    )
+    assert draws(go_on(done.folder).folder) != whole
+
+
+def test_a_step_that_comes_out_differently_is_noticed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of a round that was cut in the middle, the part that is there must come out the same again."""
+    from trex.clevr_models.fake import ColorArea
+    from trex.foundation.errors import RunError
+
+    done = run(tmp_path)
+    lines = draws(done.folder).splitlines(keepends=True)
+    rows = range(12, len(lines), 3)
+    at = next(row for row in rows if b'"log_probs":[]' not in lines[row] + lines[row + 1])
+    (done.folder / "draws.jsonl").write_bytes(b"".join(lines[: at + 2]))
+    real = ColorArea.count
+    monkeypatch.setattr(ColorArea, "count", lambda self, images: real(self, images) + 1e-6)
+    with pytest.raises(RunError, match="came out differently"):
+        go_on(done.folder)
+
+
+def test_the_command_itself_survives_a_kill(tmp_path: Path) -> None:
+    """`trex find` as a process of its own, killed, then `trex resume`."""
+    whole = draws(run(tmp_path, name="whole").folder)
+    query, out = write_query(tmp_path), tmp_path / "run"
+    trex = [sys.executable, "-m", "trex.cli.app"]
+    command = [*trex, "find", str(query), "--out", str(out)]
+    kill_midway(
+        lambda: subprocess.Popen(command, stderr=subprocess.DEVNULL).pid, out, len(whole) // 2, len(whole)
+    )
+    resumed = subprocess.run([*trex, "resume", str(out)], capture_output=True, text=True, check=False)
+    assert resumed.returncode == 0, resumed.stderr
+    assert resumed.stdout.splitlines()[-1] == f"report: {out}/report.html"
+    assert draws(out) == whole
+
+
+def test_ctrl_c_keeps_everything_and_says_how_to_go_on(tmp_path: Path) -> None:
+    query, out = write_query(tmp_path, QUERY.replace("steps = 12", "steps = 4000")), tmp_path / "run"
+    trex = [sys.executable, "-m", "trex.cli.app", "find", str(query), "--out", str(out)]
+    listen = partial(signal.signal, signal.SIGINT, signal.SIG_DFL)  # a background shell has it ignored
+    process = subprocess.Popen(trex, stderr=subprocess.PIPE, text=True, preexec_fn=listen)
+    while n_bytes(out) < 20_000:
+        assert process.poll() is None
+        time.sleep(0.001)
+    process.send_signal(signal.SIGINT)
+    _, told = process.communicate()
+    assert process.returncode == 130
+    assert f"trex resume {out}" in told
+    assert "Traceback" not in told
+    assert draws(out).endswith(b"\n")
+
+
+@pytest.mark.blender
+def test_with_blender_too(tmp_path: Path) -> None:
+    """Two kills of a real run at preset draft."""
+    overrides = ["render.preset=draft", "render.device=cpu", "search.prior_scenes=4", "search.steps=3"]
+    whole = draws(run(tmp_path, overrides, "whole").folder)
+    out = tmp_path / "run"
+    kill_midway(lambda: find_in_child(out, overrides), out, len(whole) // 4, len(whole))
+    pid = in_child(lambda: go_on(out))
+    while n_bytes(out) < len(whole) // 2:
+        time.sleep(0.001)
+    os.kill(pid, signal.SIGKILL)
+    assert ended(pid)
+    assert draws(go_on(out).folder) == whole

@@ -1,0 +1,296 @@
+"""A damaged line of a run's draws is noticed and named, and a link or a swapped picture in a run folder is refused."""
+
+from __future__ import annotations
+
+import json
+import logging
+import os
+import random
+import resource
+import shutil
+import signal
+from pathlib import Path
+
+import numpy as np
+import pytest
+from PIL import Image
+from typer.testing import CliRunner, Result
+
+from tests.worlds.runs import draws, go_on, run
+from trex.cli.app import app
+from trex.foundation.errors import RunError
+from trex.runs.checked_lines import chained
+from trex.runs.draw_log import read_draws
+from trex.runs.record import from_line
+
+SEED = 20261122
+FLIPS = 120
+Lines = list[bytes]
+
+
+@pytest.fixture(scope="module")
+def searched(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return run(tmp_path_factory.mktemp("integrity")).folder
+
+
+@pytest.fixture
+def folder(searched: Path, tmp_path: Path) -> Path:
+    return Path(shutil.copytree(searched, tmp_path / "run"))
+
+
+def trex(*words: object) -> Result:
+    return CliRunner().invoke(app, [str(word) for word in words])
+
+
+def refused(result: Result, *parts: str) -> None:
+    assert result.exit_code == 2, result.output
+    assert len(result.stderr.splitlines()) == 1 and "Traceback" not in result.output
+    for part in parts:
+        assert part in result.stderr, result.stderr
+
+
+def lines_of(folder: Path) -> Lines:
+    return draws(folder).splitlines(keepends=True)
+
+
+def write_lines(folder: Path, lines: Lines) -> None:
+    (folder / "draws.jsonl").write_bytes(b"".join(lines))
+
+
+def make_old(folder: Path) -> None:
+    """As a version without checksums left it."""
+    (folder / "draws.check").unlink()
+
+
+def changed(line: bytes, **fields: object) -> bytes:
+    return json.dumps(json.loads(line) | fields, separators=(",", ":")).encode() + b"\n"
+
+
+def test_every_one_of_120_changed_digits_is_noticed_by_resume_and_its_line_named(folder: Path) -> None:
+    whole = draws(folder)
+    places = [at for at, byte in enumerate(whole) if chr(byte).isdigit()]
+    rng = random.Random(SEED)
+    for at in rng.sample(places, FLIPS):
+        digit = rng.choice([d for d in b"0123456789" if d != whole[at]])
+        (folder / "draws.jsonl").write_bytes(whole[:at] + bytes([digit]) + whole[at + 1 :])
+        number = whole[:at].count(b"\n") + 1
+        with pytest.raises(RunError, match=rf"draws\.jsonl, line {number}: "):
+            go_on(folder)
+    (folder / "draws.jsonl").write_bytes(whole)
+    assert draws(go_on(folder).folder) == whole
+
+
+@pytest.mark.parametrize("is_old", [False, True])
+@pytest.mark.parametrize("damage", ["lost", "doubled", "swapped"])
+@pytest.mark.parametrize("at", [3, 20])  # a prior draw, a step
+def test_a_line_that_is_lost_doubled_or_swapped_is_noticed(
+    at: int, damage: str, is_old: bool, folder: Path
+) -> None:
+    lines = lines_of(folder)
+    if is_old:
+        make_old(folder)
+    if damage == "lost":
+        del lines[at]
+    elif damage == "doubled":
+        lines.insert(at, lines[at])
+    else:
+        lines[at], lines[at + 3] = lines[at + 3], lines[at]
+    write_lines(folder, lines)
+    for command in ("resume", "report"):
+        refused(trex(command, folder), "draws.jsonl, line ", "--repair")
+
+
+BAD_FIELDS: dict[str, dict[str, object]] = {
+    "a log probability above 0": {"log_probs": [700.0, -1.0]},
+    "probabilities that do not sum to 1": {"log_probs": [-0.1, -0.1]},
+    "no answer distribution": {"log_probs": []},
+    "another number of answers": {"log_probs": [0.0]},
+    "a chain that is not there": {"chain": 7},
+    "a phase that is not there": {"phase": "warm"},
+    "an index out of order": {"index": 9},
+    "a prior draw that is not accepted": {"accepted": False},
+    "an acceptance that is a number": {"accepted": 1},
+    "a number as text": {"log_weight": "-1.5"},
+    "an infinite weight": {"log_weight": "inf"},
+    "no prior": {"log_prior": None},
+    "negative pixels": {"visible": [-1, 2, 3, 4, 5]},
+    "pixels of another number of objects": {"visible": [1]},
+    "a picture outside the folder": {"picture": "../../secret"},
+    "a vector in place of a scene": {"z": [0.0, 1.0]},
+}
+
+
+@pytest.mark.parametrize("name", BAD_FIELDS)
+def test_an_impossible_draw_is_refused_in_a_folder_without_checksums_too(name: str, folder: Path) -> None:
+    lines = lines_of(folder)
+    lines[4] = changed(lines[4], **BAD_FIELDS[name])
+    write_lines(folder, lines)
+    make_old(folder)
+    refused(trex("resume", folder), "draws.jsonl, line 5: ")
+    refused(trex("report", folder), "draws.jsonl, line 5: ")
+
+
+@pytest.mark.parametrize("word", ["NaN", "Infinity", "1e999", "9" * 5000, "[" * 5000])
+def test_a_number_that_json_does_not_know_is_refused(word: str, folder: Path) -> None:
+    lines = lines_of(folder)
+    head, key, tail = lines[4].partition(b'"log_weight":')
+    lines[4] = head + key + word.encode() + b"," + tail.partition(b",")[2]
+    write_lines(folder, lines)
+    make_old(folder)
+    refused(trex("report", folder), "draws.jsonl, line 5: ")
+
+
+def test_repair_keeps_what_is_before_the_damage_and_ends_with_the_same_bytes(folder: Path) -> None:
+    whole, lines = draws(folder), lines_of(folder)
+    damaged = lines[:17] + [lines[17].replace(b"chain", b"chaim", 1)] + lines[18:]
+    write_lines(folder, damaged)
+    refused(trex("resume", folder), "line 18", f"trex resume {folder} --repair")
+    assert draws(folder) == b"".join(damaged)  # nothing is cut unasked
+    result = trex("resume", folder, "--repair")
+    assert result.exit_code == 0, result.output
+    assert "17 draws are sound and kept" in result.stderr
+    assert draws(folder) == whole
+    assert (folder / "draws.damaged-1.jsonl").read_bytes() == b"".join(damaged)
+    again = trex("resume", folder, "--repair")
+    assert again.exit_code == 0 and "nothing to repair" in again.stderr
+
+
+def test_an_old_folder_opens_with_a_note_and_has_checksums_after_resume(
+    folder: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    make_old(folder)
+    whole = draws(folder)
+    with caplog.at_level(logging.WARNING):
+        assert trex("report", folder).exit_code == 0
+    assert "has no checksums beside it" in caplog.text
+    assert draws(go_on(folder).folder) == whole
+    caplog.clear()
+    with caplog.at_level(logging.WARNING):
+        read_draws(folder / "draws.jsonl")
+    assert not caplog.text
+    assert (folder / "draws.check").read_text().split() == list(chained(lines_of(folder)))
+
+
+@pytest.mark.parametrize(("kept", "checks"), [(0, 5), (7, 9), (13, 13), (20, 23.4)])
+def test_checksums_ahead_of_the_draws_are_what_a_kill_leaves(kept: int, checks: float, folder: Path) -> None:
+    whole, lines = draws(folder), lines_of(folder)
+    write_lines(folder, lines[:kept])
+    path = folder / "draws.check"
+    path.write_bytes(path.read_bytes()[: int(33 * checks)])
+    assert draws(go_on(folder).folder) == whole
+    assert path.read_text().split() == list(chained(lines))
+
+
+def test_a_line_without_checksum_is_noticed(folder: Path) -> None:
+    path = folder / "draws.check"
+    path.write_bytes(path.read_bytes()[: 33 * 20])
+    refused(trex("resume", folder), "line 21")
+
+
+def test_a_damaged_checksum_costs_no_draw_if_a_later_one_holds(folder: Path) -> None:
+    whole, path = draws(folder), folder / "draws.check"
+    sums = path.read_text()
+    path.write_text(sums[:70] + ("0" if sums[70] != "0" else "1") + sums[71:])
+    assert draws(go_on(folder).folder) == whole
+    assert path.read_text() == sums
+
+
+LINKED = [
+    "draws.jsonl",
+    "draws.check",
+    "run.json",
+    "query.toml",
+    "lock",
+    "report.html",
+    "pictures",
+    "sessions.jsonl",
+]
+
+
+@pytest.mark.parametrize("name", LINKED)
+@pytest.mark.parametrize("command", ["resume", "report"])
+def test_a_link_in_a_run_folder_is_refused_and_what_it_points_to_stays(
+    name: str, command: str, folder: Path, tmp_path: Path
+) -> None:
+    outside = tmp_path / "outside"
+    shutil.move(folder / name, outside) if (folder / name).exists() else outside.touch()
+    if outside.is_file():
+        outside.write_bytes(outside.read_bytes() + b"half a line")
+    before = outside.read_bytes() if outside.is_file() else sorted(os.listdir(outside))
+    (folder / name).symlink_to(outside)
+    refused(trex(command, folder), name, "symbolic link")
+    assert (outside.read_bytes() if outside.is_file() else sorted(os.listdir(outside))) == before
+
+
+def shown_pictures(folder: Path) -> list[str]:
+    """Of all found scenes, as the findings name them."""
+    found = json.loads((folder / "findings.json").read_text())["found"]
+    return [one["picture"].removeprefix("pictures/") for one in found if one["picture"]]
+
+
+@pytest.mark.parametrize("damage", ["swapped", "linked", "cut", "a pipe"])
+@pytest.mark.parametrize("command", ["report", "export"])
+def test_a_picture_that_is_not_what_its_name_says_is_not_shown(
+    command: str, damage: str, folder: Path, tmp_path: Path
+) -> None:
+    name = shown_pictures(folder)[0]
+    path = folder / "pictures" / name
+    secret = tmp_path / "secret.png"
+    Image.fromarray(np.full((80, 120, 3), 7, np.uint8)).save(secret)
+    cut = path.read_bytes()[:100]
+    path.unlink()
+    if damage == "swapped":
+        shutil.copy(secret, path)
+    elif damage == "linked":
+        path.symlink_to(secret)
+    elif damage == "cut":
+        path.write_bytes(cut)
+    else:
+        os.mkfifo(path)
+    refused(trex(command, folder), name.removesuffix(".png"))
+
+
+def test_a_run_that_has_lost_its_query_says_so_before_it_searches(folder: Path) -> None:
+    (folder / "query.toml").unlink()
+    write_lines(folder, lines_of(folder)[:12])
+    kept = draws(folder)
+    refused(trex("resume", folder), "query.toml")
+    assert draws(folder) == kept
+
+
+def test_a_run_that_has_lost_its_pictures_can_be_resumed(folder: Path) -> None:
+    whole = draws(folder)
+    shutil.rmtree(folder / "pictures")
+    write_lines(folder, lines_of(folder)[:12])
+    (folder / "finished").unlink()
+    result = trex("resume", folder)
+    assert result.exit_code == 0, result.output
+    assert draws(folder) == whole
+    assert list((folder / "pictures").iterdir())
+
+
+def test_what_cannot_be_written_in_a_run_names_no_option_that_resume_lacks(folder: Path) -> None:
+    shutil.rmtree(folder / "pictures")
+    (folder / "pictures").write_text("in the way")
+    result = trex("resume", folder)
+    assert result.exit_code == 2 and "--out" not in result.stderr and str(folder) in result.stderr
+
+
+def test_a_line_keeps_its_meaning(folder: Path) -> None:
+    """The draws are as they were before there were checksums: no field is new."""
+    for line in lines_of(folder):
+        assert "check" not in json.loads(line)
+        from_line(line.decode())
+
+
+def test_a_netcdf_file_that_does_not_fit_leaves_nothing_and_keeps_the_one_before(folder: Path) -> None:
+    place = folder / "draws.nc"
+    place.write_bytes(b"the one before")
+    pid = os.fork()
+    if pid == 0:  # so that the limit on what a file may hold ends with the child
+        signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+        resource.setrlimit(resource.RLIMIT_FSIZE, (20_000, 20_000))
+        os._exit(trex("report", folder, "--format", "netcdf").exit_code)
+    assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 2
+    assert place.read_bytes() == b"the one before"
+    assert not [path for path in folder.iterdir() if ".tmp" in path.name]

@@ -1,0 +1,133 @@
+"""Families of found latents: relatives are joined, independent latents are not, whatever the order."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Hashable, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from tests.worlds.runs import run
+from trex.scenes.prior import ScenePrior
+from trex.scenes.scene import Scene
+from trex.scenes.vocabulary import CLEVR
+from trex.search.families import Families, Member, group
+from trex.search.headline import headline
+
+SEED = 20_262
+NO_CUBES = ScenePrior(CLEVR.revoke("cube"), (5, 5))
+
+
+def drawn(n: int, seed: int = SEED) -> list[Scene]:
+    rng = np.random.default_rng(seed)
+    return [NO_CUBES.sample(rng) for _ in range(n)]
+
+
+def with_first(scene: Scene, other: Scene) -> Scene:
+    """The scene with its first object replaced by the other's, and listed last."""
+    return replace(scene, objects=(*scene.objects[1:], other.objects[0]))
+
+
+def member(scene: Scene, chain: int, origin: int, *blamed: Hashable) -> Member:
+    return Member(scene, ("chain", chain), origin, frozenset(blamed))
+
+
+def partition(members: Sequence[Member], families: Families) -> set[frozenset[int]]:
+    """Families as sets of members, however they are numbered."""
+    found: dict[int, set[int]] = {}
+    for one, number in zip(members, families.numbers, strict=True):
+        found.setdefault(number, set()).add(id(one))
+    return {frozenset(part) for part in found.values()}
+
+
+def test_a_chain_that_keeps_one_object_while_the_others_move_is_one_family() -> None:
+    first, *others = drawn(6)
+    members = [member(with_first(scene, first), 0, 7) for scene in others]
+    found = group([member(first, 0, 7), *members])
+    assert found.numbers == (1,) * 6
+    assert (found.count, found.source_count, found.size(1)) == (1, 1, 6)
+
+
+def test_a_chain_and_the_prior_draw_it_began_at_are_one_origin() -> None:
+    first, other = drawn(2)
+    prior = Member(first, ("prior", 7), 7)
+    found = group([prior, member(with_first(other, first), 0, 7)])
+    assert (found.count, found.source_count) == (1, 2)
+
+
+def test_one_shared_object_joins_no_scenes_of_different_origins() -> None:
+    first, other = drawn(2)
+    found = group([member(first, 0, 7), member(with_first(other, first), 1, 8)])
+    assert (found.count, found.cluster_count) == (2, 2)
+
+
+def test_half_of_the_objects_join_scenes_whatever_their_origin() -> None:
+    first, other = drawn(2)
+    alike = replace(other, objects=(*other.objects[:2], *first.objects[2:]))
+    assert group([member(first, 0, 7), member(alike, 1, 8)]).count == 1
+
+
+def test_an_object_to_blame_that_looks_the_same_joins_chains() -> None:
+    one, other, third = drawn(3)
+    look = ("cylinder", "small", "green", "metal")
+    members = [member(one, 0, 7, look), member(other, 1, 8, look, "more"), member(third, 2, 9, "another")]
+    assert group(members).numbers == (1, 1, 2)
+
+
+def test_independent_scenes_are_not_joined_and_would_be_by_one_object_in_common() -> None:
+    scenes = drawn(60)
+    apart = group([member(scene, k, k) for k, scene in enumerate(scenes)])
+    assert apart.count == 60
+    planted_bug = group([member(scene, k, 0) for k, scene in enumerate(scenes)])  # as if of one chain
+    assert planted_bug.count < 60
+
+
+def test_scenes_of_one_chain_without_a_common_object_are_two_families_of_one_cluster() -> None:
+    one, other = drawn(2)
+    found = group([member(one, 0, 7), member(other, 0, 7)])
+    assert (found.count, found.cluster_count) == (2, 1)
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_families_do_not_depend_on_the_order_of_scenes_or_objects(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    scenes = drawn(4, seed)
+    members = [
+        member(with_first(s, scenes[k % 2]), k % 3, k % 3)
+        for k, s in enumerate([*scenes, *drawn(6, seed + 100)])
+    ]
+    before = partition(members, group(members))
+    shuffled = [members[k] for k in rng.permutation(len(members))]
+    assert partition(shuffled, group(shuffled)) == before
+    turned = [
+        replace(one, z=replace(one.z, objects=tuple(one.z.objects[k] for k in rng.permutation(5))))
+        for one in members
+        if isinstance(one.z, Scene)
+    ]
+    assert group(turned) == group(members)
+
+
+def test_vectors_of_one_chain_are_joined_step_by_step_and_others_are_not() -> None:
+    steps = [np.array([0.8 * k, 0.0]) for k in range(5)]
+    far = np.array([0.0, 0.9])
+    members = [Member(z, ("chain", 0), 3) for z in steps] + [Member(far, ("chain", 1), 4)]
+    assert group(members).numbers == (1, 1, 1, 1, 1, 2)
+
+
+def test_no_latents_are_no_families() -> None:
+    assert (group([]).count, group([]).source_count) == (0, 0)
+
+
+def test_the_headline_the_findings_and_the_page_count_the_same_families(tmp_path: Path) -> None:
+    done = run(tmp_path, ["search.steps=60"])
+    families = done.findings.families
+    assert len(done.findings.found) > families.count >= 1
+    says = headline(done.manifest, done.findings)
+    assert f"{len(done.findings.found)} distinct scenes of about {families.count} kind" in says
+    data = json.loads((done.folder / "findings.json").read_text())
+    assert (data["families"], data["sources"]) == (families.count, families.source_count)
+    assert [scene["family"] for scene in data["found"]] == list(families.numbers)
+    assert says in done.report.read_text(encoding="utf-8")

@@ -1,0 +1,47 @@
+"""The draws of a search do not depend on who carries them out: here against the samplers, called by hand."""
+
+from pathlib import Path
+
+from tests.worlds.runs import draws, run
+from trex.inference.chains import rounds, start
+from trex.inference.statistics.importance import prior_draws
+from trex.render.picture import Picture
+from trex.runs.folder import open_run
+from trex.runs.manifest import Manifest
+from trex.runs.open_world import reopened
+from trex.runs.record import CHAIN, to_line
+from trex.runs.replay import prior_record, round_records
+from trex.search.search import chain_starts
+
+OVERRIDES = ["search.stop_when_found=0", "search.control=false"]
+
+
+def by_hand(path: Path, seed: int) -> bytes:
+    """What a run should have written: the prior batch in one go, then all rounds, by `inference` alone."""
+    names: dict[bytes, str] = {}
+    folder = open_run(path, for_writing=False)
+
+    def keep(picture: Picture) -> str:
+        return names.setdefault(picture.pixels.tobytes(), folder.save_picture(picture.pixels, picture.mask))
+
+    with reopened(folder) as world:
+        manifest: Manifest = folder.manifest
+        options, target = manifest.query.search, manifest.target
+        prior = prior_draws(
+            seed, range(options.prior_scenes), world.generator.prior, world.scorer, manifest.target
+        )
+        lines = [to_line(prior_record(draw, target, keep)) for draw in prior]
+        begin = start(seed, chain_starts(prior, options))
+        for done in rounds(world.kernel(target), begin, options.steps):
+            lines += [to_line(record) for record in round_records(CHAIN, done, target, keep)]
+    return "".join(lines).encode()
+
+
+def test_a_run_writes_what_the_samplers_give(tmp_path: Path) -> None:
+    path = run(tmp_path, OVERRIDES).folder
+    assert draws(path) == by_hand(path, seed=0)
+
+
+def test_another_seed_is_noticed(tmp_path: Path) -> None:
+    path = run(tmp_path, OVERRIDES).folder
+    assert draws(path) != by_hand(path, seed=1)

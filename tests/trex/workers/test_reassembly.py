@@ -1,0 +1,162 @@
+"""Segments that come late, twice and in any order make whole rounds in their order, each record once."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from trex.foundation.errors import RunError
+from trex.inference.chains import Checkpoint
+from trex.inference.targets import high_confidence
+from trex.inference.types import Evaluation, State
+from trex.runs.record import Key, Record
+from trex.workers.reassembly import AHEAD, ChainBook, PriorBook
+from trex.workers.tasks import ChainSegment, PriorSegment, Segment
+
+RUN, TARGET = Path("run"), high_confidence(("no", "yes"), "yes")
+STEPS = 4
+
+
+def begin(chains: int, at: int = 0) -> Checkpoint[np.ndarray]:
+    """Chain c stands at (c, at); its random state says so too."""
+    evaluation = Evaluation(0.0, 0.0, np.log([0.5, 0.5]), None)
+    states = tuple(State(np.array([float(c), float(at)]), evaluation) for c in range(chains))
+    return Checkpoint(states, tuple({"chain": c, "at": at} for c in range(chains)), at)
+
+
+def made(segment: Segment) -> list[Record]:
+    """What a worker would answer; it finds out whether the chain goes on from where it was."""
+    if isinstance(segment, ChainSegment):
+        for place, chain in enumerate(segment.chains):
+            at = segment.begin.next_index
+            assert segment.begin.rng_states[place] == {"chain": chain, "at": at}
+            assert list(segment.begin.states[place].z) == [float(chain), float(at)]
+    return [record(key) for key in segment.keys]
+
+
+def record(key: Key) -> Record:
+    phase, chain, index = key
+    z = (float(chain), float(index + 1))
+    rng = {"chain": chain, "at": index + 1}
+    return Record(phase, chain, index, z, True, 0.0, 0.0, 0.0, (-0.7, -0.7), (), rng=rng)
+
+
+def played(book: ChainBook, rng: random.Random, doubles: float = 0.4) -> list[Key]:
+    """The keys that the book gives out, where answers come in any order, some of them twice, some very late."""
+    out: list[Segment] = []
+    old: list[Segment] = []
+    given_out: list[Key] = []
+    for _ in range(10_000):
+        out += book.due()
+        if book.is_whole:
+            return given_out
+        segment = out.pop(rng.randrange(len(out)))
+        book.accept(segment, made(segment))
+        old.append(segment)
+        if rng.random() < doubles:
+            again = rng.choice(old)
+            book.accept(again, [record(key) for key in again.keys])
+        for records in book.whole():
+            given_out += [one.key for one in records]
+    raise AssertionError("it never ends")
+
+
+def in_order(chains: int, first: int, end: int) -> list[Key]:
+    return [("chain", chain, index) for index in range(first, end) for chain in range(chains)]
+
+
+@settings(max_examples=60)
+@given(
+    seed=st.integers(0, 10**6),
+    chains=st.integers(1, 5),
+    together=st.integers(1, 6),
+    first=st.integers(0, 3),
+    end=st.integers(0, 21),
+)
+def test_rounds_come_whole_and_in_order(seed: int, chains: int, together: int, first: int, end: int) -> None:
+    book = ChainBook(RUN, "chain", TARGET, begin(chains, first), end, steps=STEPS, together=together)
+    assert played(book, random.Random(seed)) == in_order(chains, first, end)
+
+
+def test_taking_a_segment_twice_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The planted bug: what is known already is taken in again."""
+    real = ChainBook.accept
+
+    def accept(self: ChainBook, segment: Segment, records: Sequence[Record]) -> None:
+        assert isinstance(segment, ChainSegment)
+        group = next(group for group in self._groups if group.chains == segment.chains)
+        group.at = segment.begin.next_index
+        real(self, segment, records)
+
+    monkeypatch.setattr(ChainBook, "accept", accept)
+    book = ChainBook(RUN, "chain", TARGET, begin(3), 20, steps=STEPS, together=1)
+    assert played(book, random.Random(1)) != in_order(3, 0, 20)
+
+
+def test_giving_rounds_out_early_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The planted bug: a round goes out as soon as any chain has taken it."""
+
+    def whole(self: ChainBook) -> object:
+        for group in self._groups:
+            while group.made:
+                self._done = max(self._done, group.made[0][0].index + 1)
+                yield group.made.pop(0)
+
+    monkeypatch.setattr(ChainBook, "whole", whole)
+    book = ChainBook(RUN, "chain", TARGET, begin(3), 20, steps=STEPS, together=1)
+    assert played(book, random.Random(1)) != in_order(3, 0, 20)
+
+
+def test_no_chain_runs_far_ahead() -> None:
+    """What lies beyond the point where a search stops was in vain, so it is bounded."""
+    book = ChainBook(RUN, "chain", TARGET, begin(2), 1000, steps=STEPS, together=1)
+    slow, fast = book.due()
+    steps = 0
+    while True:
+        book.accept(fast, made(fast))
+        steps += fast.end - fast.begin.next_index
+        due = book.due()
+        if not due:
+            break
+        (fast,) = due
+    assert steps == AHEAD * STEPS
+    assert not list(book.whole())
+    book.accept(slow, made(slow))
+    assert len(list(book.whole())) == STEPS
+
+
+def test_an_answer_to_another_question_is_refused() -> None:
+    book = ChainBook(RUN, "chain", TARGET, begin(2), 20, steps=STEPS, together=1)
+    one, other = book.due()
+    with pytest.raises(RunError, match="another version"):
+        book.accept(one, made(other))
+    with pytest.raises(RunError, match="gave nothing"):
+        book.accept(one, [])
+
+
+@settings(max_examples=60)
+@given(
+    seed=st.integers(0, 10**6),
+    first=st.integers(0, 5),
+    stops=st.lists(st.integers(1, 9), min_size=1, max_size=5),
+)
+def test_prior_draws_come_in_order(seed: int, first: int, stops: list[int]) -> None:
+    """Asked for a few at a time, with segments out beyond, as for a common target."""
+    rng, book, out, found = random.Random(seed), PriorBook(RUN, first, 4), [], []
+    stop = first
+    for more in stops:
+        stop += more
+        while not book.is_whole(stop):
+            out += book.due(stop + 8)
+            segment: PriorSegment = out.pop(rng.randrange(len(out)))
+            book.accept(segment, made(segment))
+            if rng.random() < 0.4:
+                out.append(segment)  # twice
+            found += [one.index for one in book.whole(stop)]
+    assert found == list(range(first, stop))

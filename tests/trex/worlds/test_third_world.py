@@ -1,0 +1,241 @@
+"""A world of one file goes through find, resume and report, and its rate is the closed form's."""
+
+import json
+from functools import partial
+from pathlib import Path
+
+import numpy as np
+import pytest
+from scipy.stats import binom
+from typer.testing import CliRunner, Result
+
+from tests.trex.report.test_report import Page
+from tests.worlds import toy_disk
+from tests.worlds.kills import in_child, kill_midway
+from tests.worlds.runs import draws, go_on, write_query
+from tests.worlds.toy_disk import DiskClassifier, DiskRenderer
+from trex.api import find as finding
+from trex.api.find import Done
+from trex.cli.app import app
+from trex.inference.scoring import images
+from trex.inference.statistics.proportion import clopper_pearson
+from trex.inference.statistics.verdict import MIN_ESS
+from trex.search.engine import BATCH
+from trex.search.progress import Silent
+from trex.search.results import Findings
+from trex.search.search import MIN_HITS, next_look
+
+ALPHA = 1e-5
+QUERY = """
+answer = "far"
+[generator]
+name = "tests.worlds.toy_disk:disk"
+[target]
+kind = "threshold"
+threshold = 0.9
+width = 0.02
+[search]
+prior_scenes = 3000
+common_rate = 1.0
+chains = 4
+steps = 150
+scale = 0.5
+"""
+
+
+def trex(*words: object) -> Result:
+    return CliRunner().invoke(app, [str(word) for word in words])
+
+
+def search(folder: Path, *overrides: str, name: str = "run") -> Done:
+    return finding.find(write_query(folder, QUERY), overrides, folder / name, Silent(), lambda _: None)
+
+
+@pytest.fixture(scope="module")
+def done(tmp_path_factory: pytest.TempPathFactory) -> Done:
+    return search(tmp_path_factory.mktemp("disk"))
+
+
+def p_value(findings: Findings, share: float) -> float:
+    """Two-sided, of so many hits where each draw hits with this chance."""
+    how = findings.how_often
+    tail = min(binom.cdf(how.hits, how.n, share), binom.sf(how.hits - 1, how.n, share))
+    return min(1.0, 2.0 * float(tail))
+
+
+def edge(findings: Findings, done: Done) -> float:
+    """The probability of "far" from which on a draw counts as a hit: the threshold, less the target's tolerance."""
+    hits = [d for d in findings.prior if done.manifest.target.is_hit(d.evaluation.log_probs)]
+    return min(done.manifest.target.confidence(d.evaluation.log_probs) for d in hits)
+
+
+def test_the_reported_rate_is_the_closed_form(done: Done) -> None:
+    findings = done.findings
+    assert findings.how_often.n == 3000 and findings.how_often.hits > 10
+    tolerance = 2.0 * 0.02  # inference.targets: a hit is within two widths
+    assert edge(findings, done) >= 0.9 - tolerance - 1e-9
+    exact = toy_disk.mass(0.9 - tolerance)
+    assert p_value(findings, exact) > ALPHA
+    low, high = findings.how_often.rate_interval
+    assert low <= exact <= high
+    assert p_value(findings, 2.5 * exact) < ALPHA  # planted: a closed form that is wrong is noticed
+    assert f"{findings.how_often.hits} of 3000 prior draws hit" in done.report.read_text()
+
+
+def test_its_chains_stay_in_the_level_set_and_its_page_says_nothing_of_truth(done: Done) -> None:
+    found = done.findings.found
+    assert found and all(one.truth is None and one.is_wrong is None for one in found)
+    assert len({one.record.z for one in found}) == len(found)
+    html = done.report.read_text()
+    page = Page()
+    page.feed(html)
+    assert "How far out is it?" in page.text and "dots that tests.worlds.toy_disk:disk draws" in page.text
+    said = page.text.split("Distinct pictures")[1].split("Do it again")[0]
+    for word in ("true answer", "wrong answers", "scene", "right answers"):
+        assert word not in said.lower(), word
+    assert "the answer is" not in page.text
+    assert 'class="small-picture"' in html
+
+
+def test_a_killed_run_goes_on_to_the_same_bytes(done: Done, tmp_path: Path) -> None:
+    whole, out = draws(done.folder), tmp_path / "run"
+    query = write_query(tmp_path, QUERY)
+    start = partial(in_child, lambda: finding.find(query, (), out, Silent(), lambda _: None))
+    kill_midway(start, out, int(0.9 * len(whole)), len(whole))
+    assert draws(go_on(out).folder) == whole
+
+
+def test_every_command_takes_it_or_says_why_not(done: Done, tmp_path: Path) -> None:
+    run, query = done.folder, write_query(tmp_path, QUERY)
+    assert trex("report", run).exit_code == 0
+    assert trex("check", query).exit_code == 0
+    netcdf = trex("report", run, "--format", "netcdf", "--out", tmp_path / "draws.nc")
+    assert netcdf.exit_code == 0, netcdf.output
+    other = search(tmp_path, "answer=near", "search.steps=0", name="near").folder
+    assert trex("report", run, other, "--out", tmp_path / "both.html").exit_code == 0
+    for command in (["explain", run], ["export", run], ["export", run, "--format", "coco"], ["confirm", run]):
+        refused = trex(*command)
+        assert refused.exit_code == 2, (command, refused.output)
+        assert str(run) in refused.stderr and "tests.worlds.toy_disk:disk" in refused.stderr, refused.stderr
+    refused = trex("baseline", query, "--rendered", "3", "--out", tmp_path / "base")
+    assert refused.exit_code == 2 and "tests.worlds.toy_disk:disk" in refused.stderr
+
+
+def test_the_vectors_reach_arviz(done: Done, tmp_path: Path) -> None:
+    import warnings
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", FutureWarning)
+        import arviz
+    assert trex("report", done.folder, "--format", "netcdf", "--out", tmp_path / "draws.nc").exit_code == 0
+    data = arviz.from_netcdf(str(tmp_path / "draws.nc"))
+    assert data.posterior["z"].shape == (4, 150, 2) and data.prior["z"].shape == (1, 3000, 2)
+
+
+BAD = {
+    "no such module": ('name = "tests.worlds.toy_disk:disk"', 'name = "no_such_disk:disk"', "no_such_disk"),
+    "no such function": (
+        'name = "tests.worlds.toy_disk:disk"',
+        'name = "tests.worlds.toy_disk:plate"',
+        "plate",
+    ),
+    "no kind": (
+        'name = "tests.worlds.toy_disk:disk"',
+        'name = "tests.worlds.toy_disk:mass"',
+        "tests.worlds.toy_disk:mass",
+    ),
+    "no such world": ('name = "tests.worlds.toy_disk:disk"', 'name = "cifar-vae"', "mnist-vae"),
+    "a question": ("answer", 'question = "How far?"\nanswer', "drop question"),
+    "objects": ("[search]", "[scene]\nobjects = 3\n[search]", "[scene] belongs to"),
+    "a preset": ("[search]", '[render]\npreset = "clevr"\n[search]', "[render] belongs to"),
+    "CLEVR's kernel": ("[search]", '[search]\nkernel = "block"', "search.kernel = 'block'"),
+    "no such answer": ('answer = "far"', 'answer = "distant"', "near, far"),
+}
+
+
+@pytest.mark.parametrize("name", BAD)
+def test_a_bad_query_is_refused_before_anything_is_written(name: str, tmp_path: Path) -> None:
+    old, new, part = BAD[name]
+    refused = trex("find", write_query(tmp_path, QUERY.replace(old, new)), "--out", tmp_path / "run")
+    assert refused.exit_code == 2, refused.output
+    assert part in refused.stderr and "Traceback" not in refused.stderr, refused.stderr
+    assert not (tmp_path / "run").exists()
+
+
+NUTS = ["search.kernel=nuts", "search.warmup=28", "search.steps=34", "search.chains=2", "search.prior_scenes=40",
+        "target.width=0.2"]  # fmt: skip
+
+
+def test_nuts_runs_in_it_and_a_cut_run_goes_on_to_the_same_bytes(tmp_path: Path) -> None:
+    done = search(tmp_path, *NUTS)
+    whole = draws(done.folder)
+    assert any(sentence.startswith("NUTS: 12 draws of 2 chains") for sentence in done.findings.checks)
+    assert done.findings.checks[0] in done.report.read_text()
+    pictures = [picture for draw in done.findings.chains for picture in DiskRenderer().render([draw.z])]
+    scored = DiskClassifier().log_probs(images(pictures))
+    for draw, row in zip(done.findings.chains, scored, strict=True):  # it weighs what the scorer scores
+        assert draw.evaluation.log_weight == pytest.approx(done.manifest.target.log_weight(row), abs=1e-3)
+    lines = whole.splitlines(keepends=True)
+    (done.folder / "draws.jsonl").write_bytes(
+        b"".join(lines[: 40 + 2 * 31 + 1])
+    )  # in a round after the warmup
+    assert draws(go_on(done.folder).folder) == whole
+
+
+def test_the_depth_of_its_trajectories_is_bounded(tmp_path: Path) -> None:
+    deepest = {}
+    for bound in (2, 10):
+        folder = search(tmp_path, *NUTS, f"search.max_depth={bound}", name=str(bound)).folder
+        records = [json.loads(line) for line in draws(folder).splitlines()]
+        deepest[bound] = max(row["figures"]["depth"] for row in records if row["phase"] == "chain")
+    assert deepest[2] == 2 < deepest[10]
+
+
+def test_nuts_needs_a_warmup_and_gradients(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    query = write_query(tmp_path, QUERY)
+    refused = trex("check", query, "--set", "search.kernel=nuts")
+    assert refused.exit_code == 2 and "warmup 0" in refused.stderr
+    monkeypatch.setattr(toy_disk, "differentiable", None)
+    refused = trex("check", query, "--set", "search.kernel=nuts", "--set", "search.warmup=50")
+    assert refused.exit_code == 2 and "needs gradients" in refused.stderr
+
+
+def test_a_common_target_is_drawn_until_its_effective_size_is_enough(tmp_path: Path) -> None:
+    """With a twentieth more draws a look; a run cut between two looks goes on to the same bytes."""
+    done = search(tmp_path, "search.common_rate=0.001", "search.steps=2000")
+    how = done.findings.how_often
+    weights = np.exp([draw.evaluation.log_weight for draw in done.findings.prior])
+
+    def size(n: int) -> float:
+        return float(weights[:n].sum() ** 2 / (weights[:n] ** 2).sum())
+
+    looks = [3000]
+    while size(looks[-1]) < MIN_ESS:
+        looks.append(next_look(looks[-1], BATCH))
+    assert len(looks) > 3 and how.n == looks[-1] and how.ess == pytest.approx(size(how.n))
+    assert done.findings.ending == "CONVERGED" and not done.findings.chains
+    path = done.folder / "draws.jsonl"
+    whole = path.read_bytes()
+    path.write_bytes(b"".join(whole.splitlines(keepends=True)[: looks[-2] + 37]))
+    (done.folder / "finished").unlink()
+    assert draws(go_on(done.folder).folder) == whole
+
+
+@pytest.mark.parametrize(("rate", "first"), [(5e-4, 40_000), (3e-4, 40_000), (0.02, 600)])
+def test_drawing_until_it_is_enough_leaves_the_interval_right(rate: float, first: int) -> None:
+    """Of hits of weight one, as they nearly are; the point is a few per cent too high. Planted: half the interval."""
+    rng, covered, halved, points = np.random.default_rng(0), 0, 0, []
+    for _ in range(2000):
+        n, hits = first, int(rng.binomial(first, rate))
+        if hits < MIN_HITS:
+            continue  # rare: chains search for it
+        while hits < MIN_ESS:
+            more = next_look(n, BATCH) - n
+            n, hits = n + more, hits + int(rng.binomial(more, rate))
+        low, high = clopper_pearson(hits, n)
+        middle, quarter = (low + high) / 2.0, (high - low) / 4.0
+        covered += low <= rate <= high
+        halved += middle - quarter <= rate <= middle + quarter
+        points.append(hits / n)
+    assert binom.cdf(covered, len(points), 0.95) > ALPHA > binom.cdf(halved, len(points), 0.95)
+    assert abs(np.mean(points) / rate - 1.0) < 0.12

@@ -1,0 +1,1 @@
+"""Small worlds, stand-ins and helpers that tests of several rooms share."""

@@ -1,0 +1,76 @@
+"""Runs folders with a queue in them, for the tests of what looks at it."""
+
+from __future__ import annotations
+
+import json
+import time
+from pathlib import Path
+
+from typer.testing import CliRunner, Result
+
+from tests.worlds.runs import go_on, write_query
+from trex.api.find import manifest_of
+from trex.cli.app import app
+from trex.monitor.status import FarmStatus, RunStatus, WorkerStatus, write_farm_status, write_run_status
+from trex.queue import queue
+from trex.queue.entry import Entry
+from trex.queue.queued_folder import open_queued, read_queued
+from trex.runs.folder import RunFolder, begin
+from trex.search.progress import Status
+from trex.worlds.plan import open_world
+
+OWNER = "farm<b>1"  # a name that a page must not take for HTML
+
+
+def trex(*words: object) -> Result:
+    """The command, which has to do well."""
+    result = CliRunner().invoke(app, [str(word) for word in words])
+    assert result.exit_code == 0, result.output
+    return result
+
+
+def queued(folder: Path, sweep: str = "search.seed=0..4") -> Path:
+    """A runs folder with these queries waiting."""
+    trex("queue", "add", write_query(folder), "--sweep", sweep, "--runs", folder / "runs")
+    return folder / "runs"
+
+
+def begun(path: Path) -> RunFolder:
+    """The run of a folder that waited, as a worker begins it."""
+    waiting = read_queued(path)
+    world = open_world(open_queued(path))
+    return begin(path, waiting.text, manifest_of(world, Path(waiting.source), waiting.overrides))
+
+
+def finished(runs: Path, entry: Entry) -> None:
+    """Carried out to its report."""
+    begun(runs / entry.folder).close()
+    go_on(runs / entry.folder)
+    now = time.time()
+    with_lease = queue.claim(runs, OWNER, now, 60.0)
+    assert with_lease is not None and with_lease.id == entry.id
+    queue.finish(runs, entry.id, OWNER, now)
+
+
+def working(runs: Path, now: float) -> Entry:
+    """The next entry, claimed, half done, with one worker on it."""
+    entry = queue.claim(runs, OWNER, now, 60.0)
+    assert entry is not None
+    status = Status("chain", 6, 12, 30, 18, 9, 0.875, 1, 0)
+    write_run_status(runs / entry.folder, RunStatus(status, 2.5, 1, 125.0, now))
+    worker = WorkerStatus("worker-0", "here", entry.id, 7, 30, 1, 512.0, now)
+    write_farm_status(runs, FarmStatus(OWNER, "here", 1, now, now, 2, (worker,)))
+    return entry
+
+
+def line_of(text: str, part: str) -> str:
+    """The one line that holds this."""
+    (line,) = (line for line in text.splitlines() if part in line)
+    return line
+
+
+def as_object(text: str) -> dict[str, object]:
+    """JSON that is an object."""
+    found = json.loads(text)
+    assert isinstance(found, dict)
+    return found

@@ -1,0 +1,51 @@
+"""Found scenes of a fake run at preset reference, as `trex find` keeps them of a run with Blender."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+
+from trex.crosscheck.confirmation import FOLDER, Confirmation, Confirmed, Look, confirmation_path, to_text
+from trex.foundation.files import write_atomic
+from trex.inference.scoring import Scorer
+from trex.inference.types import Floats
+from trex.render.fake import FakeRenderer
+from trex.runs.draw_log import read_draws
+from trex.runs.folder import RunFolder, open_run
+from trex.search.results import FoundScene, find_out
+from trex.worlds.plan import Plan, make_plan
+
+SIZE = (480, 320)
+
+
+def add_looks(run: Path, top: int) -> Confirmation:
+    """Renders the most confident scenes at 480×320 by the fake renderer and records what the model says there."""
+    with open_run(run, for_writing=True) as folder:
+        manifest = folder.manifest
+        plan = make_plan(manifest.query, run)
+        renderer = FakeRenderer(*SIZE, vocabulary=plan.vocabulary)
+        found = find_out(manifest, read_draws(folder.draws)).found[:top]
+        scenes = tuple(_confirmed(folder, plan, renderer, one) for one in found)
+        made = Confirmation("reference", SIZE, renderer.key, manifest.made.model, len(found), scenes)
+        (folder.path / FOLDER).mkdir(exist_ok=True)
+        write_atomic(confirmation_path(folder, "reference"), to_text(made).encode())
+        return made
+
+
+def _confirmed(folder: RunFolder, plan: Plan, renderer: FakeRenderer, found: FoundScene) -> Confirmed:
+    (scored,) = Scorer(renderer, plan.bound).score([found.record.scene])
+    (picture,) = renderer.render([found.record.scene])
+    kept = folder.save_picture(picture.pixels, picture.mask)
+    before = np.array(found.record.log_probs)
+    return Confirmed(
+        found.known_truth,
+        _look(plan, before, found.record.picture),
+        _look(plan, np.array(scored.log_probs), kept),
+    )
+
+
+def _look(plan: Plan, log_probs: Floats, picture: str) -> Look:
+    answer = plan.bound.labels[int(log_probs.argmax())]
+    hit = bool(plan.target.is_hit(log_probs))
+    return Look(picture, answer, plan.target.confidence(log_probs), hit, tuple(map(float, log_probs)))

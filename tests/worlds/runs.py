@@ -1,0 +1,51 @@
+"""Small queries on the fake world, for the tests of the harness: a whole run takes a fraction of a second."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from trex.api import find as finding
+from trex.api.find import Done
+from trex.search.progress import Silent
+
+QUERY = """
+question = "How many red things are there?"
+answer = "2"
+
+[scene]
+revoke = ["cube"]
+
+[model]
+name = "fake"
+
+[render]
+preset = "fake"
+
+[search]
+prior_scenes = 12
+chains = 3
+steps = 12
+"""
+
+
+def write_query(folder: Path, text: str = QUERY) -> Path:
+    """The query as a file."""
+    path = folder / "query.toml"
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+def run(folder: Path, overrides: Sequence[str] = (), name: str = "run") -> Done:
+    """A whole run of the query, in this process."""
+    return finding.find(write_query(folder), overrides, folder / name, Silent(), lambda _: None)
+
+
+def go_on(path: Path) -> Done:
+    """Resume a run, in this process."""
+    return finding.resume(path, Silent(), lambda _: None)
+
+
+def draws(path: Path) -> bytes:
+    """The draws of a run, byte for byte."""
+    return (path / "draws.jsonl").read_bytes()

@@ -1,0 +1,1 @@
+"""Programs that made something once or simulate something; not shipped with the package."""

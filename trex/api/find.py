@@ -1,0 +1,152 @@
+"""`trex find`, `check` and `resume`: from a query file to a run folder with its report."""
+
+from __future__ import annotations
+
+import shutil
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from trex.explain.blame_words import blamed_looks
+from trex.explain.explanation import read_explanations
+from trex.foundation.errors import InputError
+from trex.query.schema import ProgramStep
+from trex.query.toml_file import parse_query, read_text
+from trex.report.report import write_report
+from trex.runs.draw_log import check_draws
+from trex.runs.folder import DRAWS, FINISHED, RunFolder, check_out, create, is_run, open_run
+from trex.runs.journal import Journal
+from trex.runs.manifest import Facts, Manifest, WorldFacts, versions
+from trex.runs.open_world import reopened
+from trex.runs.record import Record
+from trex.runs.sessions import session
+from trex.runs.trust import keep_record
+from trex.search.engine import Engine, InProcess
+from trex.search.progress import Progress
+from trex.search.render_speed import measured
+from trex.search.results import Findings, find_out, to_json
+from trex.search.search import Search
+from trex.worlds.fingerprint import weights_fingerprint
+from trex.worlds.plan import Plan, World, make_plan, open_world
+from trex.worlds.registry import KINDS
+
+FINDINGS = "findings.json"
+RUNS = Path("runs")
+Tell = Callable[[Path], None]
+
+
+@dataclass(frozen=True)
+class Done:
+    """A run that has come to its end."""
+
+    folder: Path
+    manifest: Manifest
+    findings: Findings
+    report: Path
+
+
+def check(path: Path, overrides: Sequence[str] = ()) -> Plan:
+    """The query of a file with every word checked; nothing is rendered or written."""
+    return make_plan(parse_query(read_text(path), str(path), overrides), path.parent)
+
+
+def find(path: Path, overrides: Sequence[str], out: Path | None, progress: Progress, tell: Tell) -> Done:
+    """Carry out a query; `tell` is given the place that it writes to before anything is rendered.
+
+    Where the place holds a run of the same query already, that run is gone on with.
+    """
+    text = read_text(path)
+    plan = make_plan(parse_query(text, str(path), overrides), path.parent)
+    place = out or default_out(path)
+    if is_run(place) and open_run(place, for_writing=False).manifest.query == plan.query:
+        return resume(place, progress, tell)
+    check_out(place)
+    world = open_world(plan)
+    try:
+        with create(place, text, manifest_of(world, path, overrides)) as folder:
+            keep_record(place, plan.query)
+            tell(place)
+            return _begin(world, folder, progress)
+    finally:
+        world.renderer.close()
+
+
+def resume(path: Path, progress: Progress, tell: Tell) -> Done:
+    """Continue a run from its last draw; RunError if a draw is damaged, or if model or renderer have changed."""
+    with open_run(path, for_writing=True) as folder:
+        check_draws(folder.draws, folder.manifest)
+        with reopened(folder) as world:
+            tell(path)
+            return carry_out(InProcess(world, folder), folder, progress)
+
+
+def carry_out(engine: Engine, folder: RunFolder, progress: Progress) -> Done:
+    """The search of an open run folder, by this engine, to its end: draws, findings, report."""
+    with Journal(folder) as journal:
+        with session(folder.path, journal), measured(folder.manifest.query, journal):
+            Search(folder, engine, journal, progress).run()
+        folder.write(FINISHED, f"{len(journal.records)} draws\n")
+        return conclude_run(folder, journal.records)
+
+
+def conclude_run(folder: RunFolder, records: Sequence[Record]) -> Done:
+    """Write the findings and the report of the draws so far."""
+    findings = find_out(folder.manifest, records, blamed_looks(read_explanations(folder)))
+    folder.write(FINDINGS, to_json(findings))
+    files = folder.manifest.kind.write_files(folder, findings.found)
+    return Done(folder.path, folder.manifest, findings, write_report(folder, findings, files))
+
+
+def default_out(path: Path) -> Path:
+    """A new folder below runs/, named after the query and the time."""
+    return RUNS / f"{path.stem}-{time.strftime('%Y%m%d-%H%M%S')}"
+
+
+def manifest_of(world: World, path: Path, overrides: Sequence[str]) -> Manifest:
+    """What is written into a new run folder."""
+    plan = world.plan
+    facts = Facts(
+        question=plan.asked.text,
+        program=tuple(
+            ProgramStep(function=step.function, inputs=step.inputs, value_inputs=step.value_inputs)
+            for step in plan.asked.program
+        ),
+        possible=plan.asked.possible,
+        model=plan.model_name,
+        labels=plan.bound.labels,
+        cards=plan.cards,
+        size=world.size,
+        trained_on=plan.trained_on,
+        world=_world_facts(plan),
+        weights=weights_fingerprint(plan.model_name, plan.bound),
+    )
+    return Manifest(
+        source=str(path),
+        folder=str(path.parent.resolve()),
+        overrides=tuple(overrides),
+        query=plan.query,
+        facts=facts,
+        made=world.made,
+        versions=versions(),
+    )
+
+
+def _world_facts(plan: Plan) -> WorldFacts | None:
+    """What reading needs of a world of somebody's own."""
+    kind = plan.kind
+    if plan.query.generator.name in KINDS:
+        return None
+    return WorldFacts(
+        one=kind.noun.one, many=kind.noun.many, scope=kind.scope(plan.query), has_scenes=kind.has_scenes
+    )
+
+
+def _begin(world: World, folder: RunFolder, progress: Progress) -> Done:
+    """The first session: where the renderer refuses the query before any draw, the folder goes again."""
+    try:
+        return carry_out(InProcess(world, folder), folder, progress)
+    except InputError:
+        if (folder.path / DRAWS).stat().st_size == 0:
+            shutil.rmtree(folder.path, ignore_errors=True)
+        raise

@@ -1,0 +1,71 @@
+"""Pictures for people, made when the search is over: found scenes once more, large; or the nearest misses.
+
+They are kept in the run folder, so that `trex report` needs no renderer. No draw depends on them.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from trex.api.find import Done, conclude_run
+from trex.crosscheck.confirm import Options, Watcher, confirm
+from trex.crosscheck.misses import has_misses, keep_misses
+from trex.foundation.errors import TrexError
+from trex.render.presets import preset_named
+from trex.runs.draw_log import read_draws
+from trex.runs.folder import open_run
+from trex.runs.manifest import Manifest
+from trex.worlds.plan import FAKE
+
+LARGE = "reference"  # looks like CLEVR's own at a twentieth of the time
+MOST_LARGE = 8  # most confident first; each costs about 5 seconds of CPU time
+
+
+def add_pictures(done: Done, watcher: Watcher, *, large: bool) -> tuple[Done, str]:
+    """The run with its pictures, its report written again; and why some could not be made, "" if all could.
+
+    What is there already is not rendered again, so after a kill the same call goes on.
+    """
+    try:
+        is_new = _add(done, watcher, large)
+    except TrexError as error:
+        return done, f"no more pictures for the page: {error}"
+    if not is_new:
+        return done, ""
+    with open_run(done.folder, for_writing=True) as folder:
+        return conclude_run(folder, read_draws(folder.draws)), ""
+
+
+def add_large(run: Path, manifest: Manifest, top: int, watcher: Watcher) -> bool:
+    """Render the most confident scenes of a run that has found some at preset LARGE; whether it is of such a world."""
+    if not may_be_larger(manifest):
+        return False
+    confirm([run], Options(LARGE, top, manifest.query.render.device), watcher)
+    return True
+
+
+def enlarge_explained(run: Path, top: int, watcher: Watcher) -> str:
+    """Render the explained scenes of a run large too; why that could not be, "" if it could or none is larger."""
+    try:
+        with open_run(run, for_writing=False) as folder:
+            manifest = folder.manifest
+        add_large(run, manifest, top, watcher)
+    except TrexError as error:
+        return f"no larger pictures for the page: {error}"
+    return ""
+
+
+def may_be_larger(manifest: Manifest) -> bool:
+    """Whether the scenes of a run can be rendered larger than the search saw them."""
+    is_rendered = manifest.kind.has_scenes and manifest.query.render.preset != FAKE
+    return is_rendered and manifest.facts.size[0] < preset_named(LARGE).width
+
+
+def _add(done: Done, watcher: Watcher, large: bool) -> bool:
+    if done.findings.found:
+        return large and add_large(done.folder, done.manifest, MOST_LARGE, watcher)
+    with open_run(done.folder, for_writing=True) as folder:
+        if has_misses(folder, done.findings.nearest):
+            return False
+        keep_misses(folder, done.findings.nearest)
+    return True

@@ -1,0 +1,36 @@
+"""Runs beside a baseline: what a search found of the same query, and what it spent."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from trex.baseline.baseline import Baseline, BesideRun, beside_run
+from trex.foundation.errors import InputError, RunError
+from trex.runs.draw_log import read_draws
+from trex.runs.folder import open_run
+from trex.runs.record import PRIOR
+from trex.search.results import find_out
+
+
+def put_beside(asked: Sequence[Baseline], runs: Sequence[Path]) -> list[Baseline]:
+    """Each run beside the queries that ask the same; InputError for one that asks something else."""
+    rows = [_row(path, asked) for path in dict.fromkeys(runs)]
+    return [replace(one, beside=tuple(row for fits, row in rows if k in fits)) for k, one in enumerate(asked)]
+
+
+def _row(path: Path, asked: Sequence[Baseline]) -> tuple[list[int], BesideRun]:
+    """Which queries a run fits, and its figures."""
+    with open_run(path, for_writing=False) as folder:
+        records, manifest = read_draws(folder.draws, folder.manifest), folder.manifest
+    fits = [k for k, one in enumerate(asked) if not one.differences(manifest)]
+    if not fits:
+        nearest = min((one.differences(manifest) for one in asked), key=len)
+        why = "; ".join(nearest)
+        raise InputError(f"run {path} cannot stand beside this baseline: {why}; give a run of the same query")
+    if not any(record.phase == PRIOR for record in records):
+        raise RunError(f"{path} has no draws yet; go on with it first: trex resume {path}")
+    return fits, beside_run(
+        path.resolve().name, manifest, find_out(manifest, records), asked[fits[0]].answers
+    )

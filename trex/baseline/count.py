@@ -1,0 +1,123 @@
+"""Every picture of a source put to every query, each as if it were the only one."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from trex.baseline.baseline import Baseline, Seen, is_mistake
+from trex.datasets.examples import Example, Examples, Problem
+from trex.foundation.errors import InputError
+from trex.inference.scoring import check_log_probs, images
+from trex.inference.types import Floats
+from trex.pages.thumbnails import Shown, jpeg_url
+from trex.query.question import Asked
+from trex.query.schema import Query
+from trex.scenes.describe import scene_words
+from trex.scenes.questions.truth import true_answer
+from trex.worlds.plan import Plan
+
+Tell = Callable[[str, int, int], None]  # (source, done, total)
+Key = tuple[str, str, object]
+
+
+@dataclass(frozen=True)
+class AskedQuery:
+    """A checked query, and its baseline before anything is looked at: what is asked, and the runs beside it."""
+
+    plan: Plan
+    empty: Baseline
+
+
+@dataclass(frozen=True)
+class Looked:
+    """A source looked at: a baseline for each query, the pictures to show, and what was left out."""
+
+    source: str
+    baselines: tuple[Baseline, ...]
+    shown: tuple[Shown, ...]
+    problems: tuple[Problem, ...]
+
+
+def look(examples: Examples, asked: Sequence[AskedQuery], all_pictures: bool, tell: Tell) -> Looked:
+    """Every query on every example; InputError where not one could be used.
+
+    A picture goes through a model once for each question, however many queries ask it. Pictures of hits are kept to be
+    shown, or all of them.
+    """
+    seen: list[list[Seen]] = [[] for _ in asked]
+    shown = []
+    for number, example in enumerate(examples, start=1):
+        rows = _one(example, [one.plan for one in asked])
+        for kept, row in zip(seen, rows, strict=True):
+            kept.append(row)
+        if all_pictures or any(row.is_hit for row in rows):
+            shown.append(_shown(example))
+        tell(examples.words, number, examples.total)
+    if not any(seen):
+        first = examples.problems[0] if examples.problems else Problem(examples.words, "it is empty")
+        raise InputError(f"no picture can be used; the first: {first.file}: {first.what}")
+    counted = zip(asked, seen, strict=True)
+    baselines = tuple(replace(one.empty, source=examples.words, seen=tuple(rows)) for one, rows in counted)
+    return Looked(examples.words, baselines, tuple(shown), examples.problems)
+
+
+def _one(example: Example, plans: Sequence[Plan]) -> list[Seen]:
+    scored: dict[Key, Floats] = {}
+    for plan in plans:
+        key = _key(plan)
+        if key not in scored:
+            scored[key] = log_probs(plan, example)
+    return [judge(plan, example, scored[_key(plan)]) for plan in plans]
+
+
+def _key(plan: Plan) -> Key:
+    """Queries of the same key get the same answers."""
+    return plan.model_name, plan.asked.text, plan.asked.program
+
+
+def log_probs(plan: Plan, example: Example) -> Floats:
+    """(K,) of one picture, alone, so that it does not depend on the others; as a search scores it."""
+    rows = np.asarray(plan.bound.log_probs(images([example])), dtype=np.float64)
+    check_log_probs(rows, (1, len(plan.bound.labels)))
+    row: Floats = rows[0]
+    return row
+
+
+def judge(plan: Plan, example: Example, row: Floats) -> Seen:
+    """What the model says of a picture, by the query's own target and threshold."""
+    best = int(row.argmax())
+    answer, truth = plan.bound.labels[best], true_label(plan.asked, example)
+    is_hit = plan.target.is_hit(row)
+    return Seen(
+        name=example.name,
+        split=example.split,
+        answer=answer,
+        probability=float(np.exp(row[best])),
+        confidence=plan.target.confidence(row),
+        is_hit=is_hit,
+        truth=truth,
+        is_mistake=is_hit and is_mistake(truth, answer, named_answers(plan.query)),
+        in_world=plan.kind.holds(plan, example),
+    )
+
+
+def true_label(asked: Asked, example: Example) -> str | None:
+    """The true answer: the example's own label, or what the question's program gives on its scene."""
+    if example.label is not None or example.scene is None:
+        return example.label
+    return true_answer(asked.program, example.scene)
+
+
+def named_answers(query: Query) -> tuple[str, ...]:
+    """The answers that a query's target names; none for one that is torn between all."""
+    return query.answer or tuple(answer for answer, p in query.target.probabilities.items() if p > 0)
+
+
+def _shown(example: Example) -> Shown:
+    words = (
+        scene_words(example.scene) if example.scene else f"Picture {example.name}; what is in it is not known"
+    )
+    return Shown(example.name, jpeg_url(example.pixels), words)

@@ -1,0 +1,68 @@
+"""`baseline.html`: the figures of a baseline and its pictures, on one page that needs no network."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from trex.baseline.baseline import Baseline, Seen
+from trex.baseline.count import Looked
+from trex.baseline.words import WORLD_RULE, covered, rate_words, run_words
+from trex.pages.page import page
+from trex.pages.thumbnails import Shown
+
+PAGE = "baseline.html"
+MOST_PICTURES = 200  # of hits on the page; all of them are in baseline.json
+
+
+@dataclass(frozen=True)
+class Card:
+    """A picture with what each query sees in it."""
+
+    picture: Shown
+    rows: tuple[tuple[Baseline, Seen], ...]
+
+    @property
+    def order(self) -> tuple[bool, bool, bool, float, str]:
+        """True mistakes first, then other wrong answers, then hits; the most confident first."""
+        rows = [row for _, row in self.rows]
+        best = max((row.confidence for row in rows if row.is_hit), default=0.0)
+        is_mistake, is_hit = any(row.is_mistake for row in rows), any(row.is_hit for row in rows)
+        is_wrong = any(row.has_truth and row.answer != row.truth for row in rows)
+        return (not is_mistake, not is_wrong, not is_hit, -best, self.picture.name)
+
+
+@dataclass(frozen=True)
+class Gallery:
+    """A source with its baselines and cards; `hidden` hits are left out of the page."""
+
+    looked: Looked
+    cards: tuple[Card, ...]
+    hidden: int
+
+
+def page_html(looked: Sequence[Looked], all_pictures: bool) -> str:
+    """The page."""
+    baselines = [baseline for one in looked for baseline in one.baselines]
+    values: dict[str, object] = {
+        "galleries": [_gallery(one, all_pictures) for one in looked],
+        "baselines": baselines,
+        "is_one": len(baselines) == 1,
+        "all_pictures": all_pictures,
+        "covered": covered(baselines),
+        "world_rule": WORLD_RULE,
+        "run_words": run_words,
+        "problems": [problem for one in looked for problem in one.problems],
+    }
+    return page("baseline.html", values, rate=rate_words)
+
+
+def _gallery(looked: Looked, all_pictures: bool) -> Gallery:
+    rows = [{row.name: row for row in baseline.seen} for baseline in looked.baselines]
+    cards = [
+        Card(picture, tuple((b, seen[picture.name]) for b, seen in zip(looked.baselines, rows, strict=True)))
+        for picture in looked.shown
+    ]
+    cards.sort(key=lambda card: card.order)
+    shown = cards if all_pictures else cards[:MOST_PICTURES]
+    return Gallery(looked, tuple(shown), len(cards) - len(shown))

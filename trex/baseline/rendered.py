@@ -1,0 +1,123 @@
+"""Scenes of a prior, rendered once and kept: a baseline that can be stopped and shared by queries and models."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path
+
+from trex.datasets.examples import Example, Problem
+from trex.foundation.errors import InputError
+from trex.foundation.files import is_missing, read_bytes
+from trex.foundation.parse import parse_json
+from trex.inference.rng import stream
+from trex.query.schema import RenderSection
+from trex.render.cache import CachedRenderer
+from trex.runs.folder import check_free
+from trex.scenes.prior import ScenePrior
+from trex.scenes.scene import Scene, scene_from_dict, scene_to_dict
+from trex.worlds.plan import open_renderer
+
+BATCH = 16  # scenes rendered between two writes
+BASELINE_STREAM = 1000  # not a search's streams: a baseline is independent of every run, whatever the seeds
+SPLIT = "rendered"
+
+
+@dataclass(frozen=True)
+class RenderedScenes:
+    """`n` draws of a prior, rendered; draw i depends on the prior, the seed and i alone.
+
+    Draws and pictures are kept below `cache`, so that a killed run goes on where it was and nothing is rendered twice.
+    """
+
+    prior: ScenePrior
+    render: RenderSection
+    n: int
+    seed: int
+    world: str  # in words
+    cache: Path
+
+    def __post_init__(self) -> None:
+        if self.n < 1 or self.seed < 0:
+            raise InputError(
+                f"{self.n} scenes with seed {self.seed}: ask for at least one, and seed 0 or more"
+            )
+
+    @property
+    def words(self) -> str:
+        """What is rendered, and how."""
+        return f"{self.n} scenes of {self.world}, seed {self.seed}, preset {self.render.preset}"
+
+    @property
+    def total(self) -> int:
+        """n."""
+        return self.n
+
+    @property
+    def problems(self) -> tuple[Problem, ...]:
+        """None: a scene that cannot be rendered is an error."""
+        return ()
+
+    def __iter__(self) -> Iterator[Example]:
+        inner = open_renderer(self.render, self.prior.vocabulary)
+        renderer = CachedRenderer(inner, self.cache / "pictures")
+        check_free(self.cache)
+        try:
+            scenes = enumerate(self.scenes())
+            while batch := list(islice(scenes, BATCH)):
+                pictures = renderer.render([scene for _, scene in batch])
+                for (index, scene), picture in zip(batch, pictures, strict=True):
+                    yield Example(f"{SPLIT}_{index:06d}", SPLIT, picture.pixels, scene)
+        finally:
+            renderer.close()
+
+    def scenes(self) -> Iterator[Scene]:
+        """The draws: those that are kept already, then new ones, which are kept."""
+        path = self.cache / "drawn" / f"{self._drawn_name()}.jsonl"
+        kept = _read_drawn(path)
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            with path.open("ab", buffering=0) as log:
+                log.write(b"\n")  # ends a line that a kill has cut
+                for index in range(self.n):
+                    scene = kept.get(index)
+                    if scene is None:
+                        scene = self.prior.sample(stream(self.seed, BASELINE_STREAM, index))
+                        log.write(_line(index, scene))
+                    yield scene
+        except OSError as error:
+            raise InputError(
+                f"cannot write {path}: {error.strerror}; give another place with --cache"
+            ) from error
+
+    def _drawn_name(self) -> str:
+        """The same for draws of the same distribution: what may occur and how many, whatever it is called."""
+        world = (self.prior.vocabulary.combinations(), self.prior.vocabulary.cards, self.prior.n_objects)
+        return hashlib.sha256(f"{world!r} {self.seed}".encode()).hexdigest()[:32]
+
+
+def _line(index: int, scene: Scene) -> bytes:
+    """One write to a file opened for appending: programs that share it do not cut each other's lines."""
+    text = json.dumps(scene_to_dict(scene), separators=(",", ":"))
+    check = hashlib.sha256(f"{index} {text}".encode()).hexdigest()[:16]
+    return f"{index} {check} {text}\n".encode()
+
+
+def _read_drawn(path: Path) -> dict[int, Scene]:
+    """The draws in a file by index; what is cut or altered is left out, and drawn again."""
+    try:
+        lines = read_bytes(path).split(b"\n")[:-1]
+    except InputError as error:
+        if is_missing(error):
+            return {}
+        raise InputError(f"{error}; give another place with --cache") from error
+    found = {}
+    for line in lines:
+        index, _, rest = line.partition(b" ")
+        text = rest.partition(b" ")[2]
+        if index.isdigit() and hashlib.sha256(index + b" " + text).hexdigest()[:16].encode() == rest[:16]:
+            found[int(index)] = scene_from_dict(parse_json(text, str(path)))
+    return found

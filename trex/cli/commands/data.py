@@ -1,0 +1,105 @@
+"""`trex dataset` and `trex train`."""
+
+from __future__ import annotations
+
+from functools import partial
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from trex.cli.commands.digits import classifier, gan, vae
+from trex.cli.result import AsJson, tell_result
+
+dataset_app = typer.Typer(no_args_is_help=True, help="Make data sets of rendered scenes and questions.")
+train_app = typer.Typer(no_args_is_help=True, help="Train the models that are shipped here.")
+
+OUT = typer.Option(help="The folder to write to; what is there already is kept and gone on with.")
+
+
+@dataset_app.callback()
+def _dataset() -> None:
+    """A group of one command."""
+
+
+@dataset_app.command("render")
+def dataset_render(
+    out: Annotated[Path, OUT],
+    n: Annotated[int, typer.Option(help="Scenes.")] = 1000,
+    seed: Annotated[int, typer.Option(help="Another seed, other scenes.")] = 0,
+    split: Annotated[str, typer.Option(help="train, val, ...: another split, other scenes.")] = "train",
+    preset: Annotated[str, typer.Option(help="clevr, reference, fast or draft.")] = "fast",
+    objects: Annotated[str, typer.Option(help="How many objects: 5, or 3-10.")] = "3-10",
+    processes: Annotated[
+        int | None, typer.Option(help="Blender processes; one a core, up to 4, if not given.")
+    ] = None,
+    device: Annotated[str, typer.Option(help="auto, cpu, cuda, optix, hip, oneapi or metal.")] = "auto",
+    questions_per_scene: Annotated[int, typer.Option(help="Questions asked about each scene.")] = 10,
+    as_json: AsJson = False,
+) -> None:
+    """Render scenes of the prior with questions, in CLEVR's own folder layout; resumable."""
+    from trex.datasets.rendered_dataset import DatasetPlan, render_dataset
+    from trex.pages.display import Display
+
+    plan = DatasetPlan(n, seed, split, object_range(objects), preset, questions_per_scene)
+    with Display() as display:
+        file = render_dataset(out, plan, device, processes, partial(display.show, "scenes rendered"))
+    tell_result({"scenes": str(file)}, f"scenes: {file}", as_json)
+
+
+@train_app.command("clevr")
+def train_clevr(
+    dataset: Annotated[Path, typer.Option(help="A folder as `trex dataset render` makes it.")],
+    out: Annotated[Path, OUT],
+    seed: Annotated[int, typer.Option(help="Another seed, other weights.")] = 1,
+    epochs: Annotated[int, typer.Option(help="Passes over the data.")] = 8,
+    device: Annotated[str, typer.Option(help="auto, cpu or cuda.")] = "auto",
+    batch_size: Annotated[int, typer.Option(help="Pictures a step.")] = 32,
+    limit: Annotated[int | None, typer.Option(help="Only the first so many training scenes.")] = None,
+    start: Annotated[Path | None, typer.Option(help="Weights to begin with.")] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Train the model shipped here; killed at any moment, the same command goes on.
+
+    Where the data set has a split "val", the accuracies on it are printed and go into the card beside the weights.
+    """
+    from trex.artifacts.weights import read_card
+    from trex.clevr_models.percept.evaluate import evaluate, write_card
+    from trex.clevr_models.percept.train import train
+    from trex.pages.display import Display
+
+    typer.echo(f"writing to {out}", err=True)
+    with Display() as display:
+        weights = train(
+            dataset,
+            out,
+            seed=seed,
+            epochs=epochs,
+            device=device,
+            batch_size=batch_size,
+            limit=limit,
+            start=start,
+            tell=partial(display.show, "training steps"),
+        )
+    words = ""
+    if (dataset / "scenes" / "CLEVR_val_scenes.json").is_file():
+        report = evaluate(weights, dataset)
+        write_card(weights, dataset, report)
+        words = f"{report.text()}\n"
+    document = {"weights": str(weights), "card": read_card(weights)}
+    tell_result(document, f"{words}weights: {weights}", as_json)
+
+
+train_app.command("vae")(vae)
+train_app.command("gan")(gan)
+train_app.command("classifier")(classifier)
+
+
+def object_range(text: str) -> tuple[int, int]:
+    """ "5" or "3-10" as numbers."""
+    from trex.foundation.errors import InputError
+
+    low, _, high = text.partition("-")
+    if not low.isdigit() or not (high or low).isdigit():
+        raise InputError(f"objects {text!r} is no number or range; write 5 or 3-10")
+    return int(low), int(high or low)

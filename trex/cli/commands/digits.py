@@ -1,0 +1,157 @@
+"""`trex train vae`, `trex train gan` and `trex train classifier`: the models of the digit and fashion world."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from trex.cli.result import AsJson, tell_result
+
+if TYPE_CHECKING:
+    from trex.mnist_models.training.train import Plan
+
+DatasetName = Annotated[str, typer.Option("--dataset", help="mnist or fashion.")]
+Data = Annotated[
+    Path | None,
+    typer.Option(help="The folder of its idx files; else $TREX_DIGITS, else the cache, else fetched."),
+]
+Out = Annotated[
+    Path | None,
+    typer.Option(help="The folder to write to; into the cache if not given. It goes on from there."),
+]
+Without = Annotated[str, typer.Option(help="Classes to leave out, e.g. 3 or Trouser,Bag.")]
+Classes = Annotated[str, typer.Option(help="Only these classes, e.g. 0,1,3,6,9.")]
+Seed = Annotated[int, typer.Option(help="Another seed, other weights.")]
+Epochs = Annotated[int | None, typer.Option(help="Passes over the data; the kind's own number if not given.")]
+BatchSize = Annotated[int, typer.Option(help="Pictures a step.")]
+Device = Annotated[str, typer.Option(help="auto, cpu or cuda.")]
+Threads = Annotated[int, typer.Option(help="Torch's threads on the CPU.")]
+Judge = Annotated[
+    str | None,
+    typer.Option(
+        help="By whose features the FID is taken: a classifier, or Inception's weights (.pth); none, no FID."
+    ),
+]
+
+
+def vae(
+    dataset: DatasetName,
+    data: Data = None,
+    out: Out = None,
+    without: Without = "",
+    classes: Classes = "",
+    seed: Seed = 1,
+    epochs: Epochs = None,
+    batch_size: BatchSize = 128,
+    device: Device = "auto",
+    threads: Threads = 1,
+    judge: Judge = None,
+    as_json: AsJson = False,
+) -> None:
+    """Train a variational autoencoder of 5 latents; killed at any moment, the same command goes on."""
+    _train(
+        _plan("vae", dataset, (classes, without), (seed, epochs, batch_size), (device, threads), data),
+        out,
+        judge,
+        as_json,
+    )
+
+
+def gan(
+    dataset: DatasetName,
+    data: Data = None,
+    out: Out = None,
+    without: Without = "",
+    classes: Classes = "",
+    seed: Seed = 1,
+    epochs: Epochs = None,
+    batch_size: BatchSize = 128,
+    device: Device = "auto",
+    threads: Threads = 1,
+    judge: Judge = None,
+    as_json: AsJson = False,
+) -> None:
+    """Train a generative adversarial network of 5 latents; killed at any moment, the same command goes on."""
+    _train(
+        _plan("gan", dataset, (classes, without), (seed, epochs, batch_size), (device, threads), data),
+        out,
+        judge,
+        as_json,
+    )
+
+
+def classifier(
+    dataset: DatasetName,
+    network: Annotated[
+        str, typer.Option(help="classifier, lenet, or ambiguous (appendix H).")
+    ] = "classifier",
+    data: Data = None,
+    out: Out = None,
+    without: Without = "",
+    classes: Classes = "",
+    seed: Seed = 1,
+    epochs: Epochs = None,
+    batch_size: BatchSize = 128,
+    device: Device = "auto",
+    threads: Threads = 1,
+    as_json: AsJson = False,
+) -> None:
+    """Train a classifier; killed at any moment, the same command goes on."""
+    from trex.foundation.errors import unknown
+    from trex.mnist_models.card import CLASSIFIERS
+
+    if network not in CLASSIFIERS:
+        raise unknown("network", network, CLASSIFIERS)
+    _train(
+        _plan(network, dataset, (classes, without), (seed, epochs, batch_size), (device, threads), data),
+        out,
+        None,
+        as_json,
+    )
+
+
+def _plan(
+    kind: str,
+    dataset: str,
+    named: tuple[str, str],
+    numbers: tuple[int, int | None, int],
+    place: tuple[str, int],
+    data: Path | None,
+) -> Plan:
+    from trex.mnist_models.training.train import Plan
+
+    only, without = (_items(text) for text in named)
+    return Plan(kind, dataset, only, without, *numbers, *place, data)
+
+
+def _items(text: str) -> tuple[str, ...]:
+    """ "0, 1,3" as ("0", "1", "3")."""
+    return tuple(part.strip() for part in text.split(",") if part.strip())
+
+
+def _train(plan: Plan, out: Path | None, judge: str | None, as_json: bool) -> None:
+    import json
+
+    from trex.artifacts.weights import read_card
+    from trex.mnist_models.load import trained_models
+    from trex.mnist_models.training.fid_features import load_judge
+    from trex.mnist_models.training.loop import Status
+    from trex.mnist_models.training.train import train
+    from trex.pages.display import Display
+
+    folder = out or trained_models()
+    judging = load_judge(judge) if judge else None
+    typer.echo(f"writing to {folder}", err=True)
+    with Display() as display:
+
+        def tell(status: Status) -> None:
+            losses = [f"{name} {value:.4f}" for name, value in status.losses.items()]
+            epoch = f"epoch {status.epoch}/{status.epochs}"
+            display.show("training steps", status.step, status.total, epoch, *losses)
+
+        weights = train(plan, folder, judging, tell)
+    figures = read_card(weights)["figures"]
+    words = f"{json.dumps(figures, indent=1)}\nweights: {weights}"
+    tell_result({"weights": str(weights), "figures": figures}, words, as_json)

@@ -1,0 +1,303 @@
+"""What `trex explain` prints."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from trex.cli.errors import OURS, STOPPED
+from trex.cli.options import refuse
+from trex.cli.result import AsJson
+from trex.cli.trust import Trust, trust_runs
+from trex.foundation.errors import InputError
+from trex.foundation.words import counted
+
+if TYPE_CHECKING:
+    from trex.explain.explain_run import Explained
+    from trex.explain.explanation import Effect, Explanation
+    from trex.pages.display import Display
+
+OF_PICTURES = ("image", "question", "model", "preset", "out")
+OF_RUNS = (
+    "run", "top", "edits", "flip_depth", "flip_renders", "nuisances", "every_object", "saliency", "processes",
+    "trust",
+    "large",
+)  # fmt: skip
+SHOWN_EDITS = 5  # with the greatest effects
+
+
+def explain(
+    ctx: typer.Context,
+    run: Annotated[
+        Path | None, typer.Argument(metavar="[RUN]", help="A run folder, as `trex find` names it first.")
+    ] = None,
+    top: Annotated[int, typer.Option(help="How many found scenes, most confident first.")] = 5,
+    edits: Annotated[
+        bool,
+        typer.Option(
+            "--edits/--no-edits", help="Change each attribute of each object: about 11 renders an object."
+        ),
+    ] = True,
+    flip_depth: Annotated[
+        int,
+        typer.Option(help="Look for up to so many edits together that give another answer; 0: do not look."),
+    ] = 2,
+    flip_renders: Annotated[
+        int,
+        typer.Option(
+            help="Renders a scene for sets of two or more edits; needed only where no single edit flips."
+        ),
+    ] = 40,
+    nuisances: Annotated[
+        int,
+        typer.Option(
+            metavar="K",
+            help="Repeat under K other cameras and lights, for the two objects that matter most: 3 K renders a scene; "
+            "0: do not repeat.",
+        ),
+    ] = 5,
+    every_object: Annotated[
+        bool,
+        typer.Option("--every-object", help="Repeat under other nuisances for every object, not for two."),
+    ] = False,
+    saliency: Annotated[
+        bool,
+        typer.Option("--saliency/--no-saliency", help="SmoothGrad and integrated gradients (torch models)."),
+    ] = True,
+    processes: Annotated[
+        int | None, typer.Option(help="Processes that render; the run's own number if not given.")
+    ] = None,
+    dataset: Annotated[
+        Path | None, typer.Option(help="Instead of a run: a picture of this folder in CLEVR's layout.")
+    ] = None,
+    image: Annotated[str, typer.Option(help="With --dataset: the picture, e.g. CLEVR_val_000004.")] = "",
+    question: Annotated[str, typer.Option(help="With --dataset: what is asked about it.")] = "",
+    model: Annotated[str, typer.Option(help="With --dataset: who is asked.")] = "shipped",
+    preset: Annotated[
+        str, typer.Option(help="With --dataset: how its scene is rendered again.")
+    ] = "reference",
+    out: Annotated[Path | None, typer.Option(help="With --dataset: the folder to write to.")] = None,
+    trust: Trust = False,
+    large: Annotated[
+        bool,
+        typer.Option(
+            "--large/--no-large",
+            help="Render the explained scenes once more, large, for the page: 5 s of CPU each.",
+        ),
+    ] = True,
+    as_json: AsJson = False,
+) -> None:
+    """Say which object is to blame in each found scene: each is left out in turn and the scene rendered again.
+
+    With --dataset, --image and --question it is a real picture whose answer is explained: its scene is rendered again.
+
+    With the defaults a scene of 5 objects takes about 75 renders. Each scene is kept as soon as it is done, and none
+    is rendered twice: the same command goes on after Ctrl-C.
+    """
+    if dataset is not None:
+        refuse(ctx, OF_RUNS, "--dataset explains one real picture, by its removals alone; drop it")
+        if not image or not question:
+            raise InputError("--dataset needs --image and --question too; give both")
+        _explain_picture(dataset, (image, question, model, preset), out, as_json)
+        return
+    if run is None:
+        raise InputError("give a RUN, or --dataset with --image and --question")
+    _refuse_ignored(ctx, flip_depth, nuisances)
+    from trex.explain.explain_run import explain as explain_run
+    from trex.explain.explain_scene import Options
+    from trex.pages.display import Display
+
+    options = Options(top, edits, flip_depth, flip_renders, nuisances, every_object, saliency)
+    if trust:
+        trust_runs([run])
+    try:
+        with Display() as display:
+            done = explain_run(run, options, ExplainProgress(display), processes)
+            if large:
+                _enlarge(run, top, display)
+    except KeyboardInterrupt:
+        sys.stderr.write(
+            "stopped; the scenes that were done and all renders are kept. The same command goes on.\n"
+        )
+        raise typer.Exit(STOPPED) from None
+    report = renew_report(run)
+    typer.echo(json.dumps(_json(done)) if as_json else f"{_text(done)}\nreport: {report}")
+    if not done.is_exact:
+        sys.stderr.write("error: a remove-nothing control is not exact, see above\n")
+        raise typer.Exit(OURS)
+
+
+def _refuse_ignored(ctx: typer.Context, flip_depth: int, nuisances: int) -> None:
+    """InputError on an option that the explanation of a run would not heed."""
+    why = "a RUN is explained as it was searched, and its report is in its folder; drop it, or give --dataset for RUN"
+    refuse(ctx, OF_PICTURES, why)
+    if flip_depth < 2:
+        why = f"it is of sets of two or more edits, and --flip-depth {flip_depth} tries none; drop it"
+        refuse(ctx, ["flip_renders"], why)
+    if nuisances == 0:
+        refuse(ctx, ["every_object"], "--nuisances 0 repeats nothing; drop one of the two")
+
+
+def _enlarge(run: Path, top: int, display: Display) -> None:
+    from trex.api.page_pictures import enlarge_explained
+    from trex.cli.large_progress import LargeProgress
+
+    why_not = enlarge_explained(run, top, LargeProgress(display))
+    if why_not:
+        sys.stderr.write(f"{why_not}\n")
+
+
+def renew_report(run: Path) -> Path:
+    """Write the findings and the report of a run again, with all that lies beside its draws now."""
+    from trex.api.find import conclude_run
+    from trex.runs.draw_log import read_draws
+    from trex.runs.folder import open_run
+
+    with open_run(run, for_writing=True) as folder:
+        return conclude_run(folder, read_draws(folder.draws, folder.manifest)).report
+
+
+def _explain_picture(
+    dataset: Path, asked: tuple[str, str, str, str], out: Path | None, as_json: bool
+) -> None:
+    from trex.explain.explain_picture import FILE, PAGE, Wanted, explain_picture
+    from trex.pages.display import Display
+
+    image, question, model, preset = asked
+    place = out or Path("runs") / f"explained-{Path(image).stem}"
+    sys.stderr.write(f"writing to {place}\n")
+    with Display() as display:
+        display.say(f"rendering {image} again, whole and without each object")
+        made = explain_picture(Wanted(dataset, image, question, model, preset), place)
+    if as_json:
+        typer.echo((place / FILE).read_text(encoding="utf-8").strip())
+    else:
+        rows = [
+            f"  {e:+.3f}  {r.words}: {r.answer}, truth {r.truth}"
+            for e, r in zip(made.effects, made.removals, strict=True)
+        ]
+        typer.echo("\n".join([*made.sentences(), *rows, f"report: {place / PAGE}"]))
+    if made.control_difference != 0.0:
+        raise typer.Exit(OURS)
+
+
+class ExplainProgress:
+    """Scenes explained, and the pictures that this took."""
+
+    def __init__(self, display: Display) -> None:
+        self._display = display
+        self._pictures = self._number = self._total = 0
+
+    def begin(self, number: int, total: int) -> None:
+        """Scene `number` of `total` is begun."""
+        self._number, self._total = number, total
+        self._show(number - 1)
+
+    def pictures(self, count: int) -> None:
+        """So many more pictures of it are scored."""
+        self._pictures += count
+        self._show(self._number - 1)
+
+    def done(self) -> None:
+        """It is written."""
+        self._show(self._number)
+
+    def _show(self, done: int) -> None:
+        scored = f"{counted(self._pictures, 'picture')} scored"
+        self._display.show("scenes explained", done, self._total, scored)
+
+
+def _json(done: Explained) -> dict[str, object]:
+    from trex.explain.explanation import to_text
+    from trex.explain.saliency_agreement import agreements
+
+    scenes = [
+        {
+            "culprit": asdict(explanation.culprit),
+            "blame": asdict(explanation.blame),
+            "control_is_exact": explanation.control.is_exact,
+            "is_stable": explanation.is_stable,
+            **json.loads(to_text(explanation)),
+        }
+        for explanation in done.explanations
+    ]
+    methods = [asdict(agreement) for agreement in agreements(done.explanations)]
+    return {"run": str(done.folder), "is_exact": done.is_exact, "scenes": scenes, "agreement": methods}
+
+
+def _text(done: Explained) -> str:
+    from trex.explain.explanation import FOLDER
+    from trex.explain.saliency_agreement import agreements
+
+    lines = [line for n, e in enumerate(done.explanations, start=1) for line in (*_scene(n, e), "")]
+    lines += [agreement.sentence() for agreement in agreements(done.explanations)]
+    return "\n".join([*lines, f"explanations: {done.folder / FOLDER}"])
+
+
+def _scene(number: int, made: Explanation) -> list[str]:
+    from trex.explain.blame_words import sentence
+
+    score = made.control.score
+    lines = [
+        f"Scene {number} ({made.picture}): model says {score.answer}, true answer {made.truth}, "
+        f"confidence {made.control.recorded:.3f}",
+        f"  {made.control.sentence()}",
+        *(_row(effect) for effect in made.removals),
+        f"  {sentence(made)}",
+    ]
+    if made.edits is not None:
+        strongest = sorted(made.edits, key=lambda effect: effect.change)[:SHOWN_EDITS]
+        lines += [f"  Strongest of {len(made.edits)} attribute edits:", *map(_row, strongest)]
+    if made.flip is not None:
+        lines.append(f"  {made.flip.sentence()}")
+    return [*lines, *_nuisances(made), *_saliency(made)]
+
+
+def _row(effect: Effect) -> str:
+    truth = "" if effect.score.answer == effect.truth else f", true {effect.truth}"
+    flip = "  FLIPS" if effect.is_flip else ""
+    return (
+        f"    {effect.change:+.3f} to {effect.score.confidence:.3f}  {effect.words}: "
+        f"model says {effect.score.answer}{truth}{flip}"
+    )
+
+
+def _nuisances(made: Explanation) -> Sequence[str]:
+    if made.nuisances is None:
+        return []
+    n, skipped = len(made.nuisances.baseline), made.nuisances.skipped
+    lines = [
+        f"  Under {n} other cameras and lights ({counted(skipped, 'draw')} skipped, an object was hidden):"
+    ]
+    for found in made.nuisances.objects:
+        effect = found.effect
+        interval = "" if effect.low is None else f" (95 %: {effect.low:+.3f} to {effect.high:+.3f})"
+        verdict = "stable" if found.is_stable else "not shown to be stable"
+        lines.append(f"    {effect.mean:+.3f}{interval}  without object {found.index}: {verdict}")
+    return lines
+
+
+def _saliency(made: Explanation) -> Sequence[str]:
+    from trex.explain.saliency_agreement import scene_agreement
+
+    if made.saliency is None:
+        return []
+    if made.saliency.why_none:
+        return [f"  Saliency: {made.saliency.why_none}"]
+    lines = []
+    for found in made.saliency.maps:
+        row = scene_agreement(made, found)
+        place = "the background" if found.peak_object is None else f"object {found.peak_object}"
+        blamed = made.blame.parts
+        agrees = (", to blame" if found.ranking[0] in blamed else ", not to blame") if blamed else ""
+        rank = "" if row.rank_correlation is None else f", rank correlation {row.rank_correlation:+.2f}"
+        lines.append(
+            f"  {found.method}: most salient object {found.ranking[0]}{agrees}; largest pixel on {place}{rank}"
+        )
+    return lines

@@ -1,0 +1,36 @@
+"""`trex export`: a run's scenes as a data set for other tools."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from trex.cli.result import AsJson, tell_result
+from trex.foundation.words import counted
+
+
+def export(
+    run: Annotated[Path, typer.Argument(metavar="RUN", help="A run folder, as `trex find` names it first.")],
+    form: Annotated[str, typer.Option("--format", help="clevr, parquet or coco.")] = "clevr",
+    out: Annotated[
+        Path | None, typer.Option(help="A new or empty folder; RUN/export-FORMAT if not given.")
+    ] = None,
+    edits: Annotated[
+        bool | None,
+        typer.Option(
+            "--edits/--no-edits", help="The edited scenes of `trex explain` too; where there are some."
+        ),
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Write the found scenes of a run, and the edited ones where it is explained, as a data set."""
+    from trex.export.export import export as export_run
+
+    done = export_run(run, form, out, edits)
+    if done.unanswered:
+        typer.echo(f"note: the question has no true answer on {done.unanswered} of the scenes", err=True)
+    scenes = ", ".join(counted(n, f"{split} scene") for split, n in done.scenes.items())
+    document = {"out": str(done.out), "scenes": done.scenes, "unanswered": done.unanswered}
+    tell_result(document, f"{scenes}\n{form}: {done.out}", as_json)

@@ -1,0 +1,193 @@
+"""`trex models`: list, fetch, convert, verify."""
+
+from __future__ import annotations
+
+import json
+import sys
+from dataclasses import asdict
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from trex.cli.errors import OURS, STOPPED
+from trex.cli.options import refuse
+from trex.cli.result import AsJson, tell_result
+from trex.foundation.errors import InputError
+
+if TYPE_CHECKING:
+    from trex.parity.accuracy_check import Gate, Share
+
+models_app = typer.Typer(no_args_is_help=True, help="The models at hand, and those that can be fetched.")
+FETCHED = ("relation-network", "iep", "resnet101")
+MIB = 1 << 20
+
+
+@models_app.command("list")
+def models_list(as_json: AsJson = False) -> None:
+    """Name the models at hand, and those that can be fetched."""
+    from trex.clevr_models.fetch import list_models
+    from trex.clevr_models.iep.fetch import list_iep
+
+    found = [*list_models(), *list_iep()]
+    lines = [f"{name}  {path if is_there else _how_to_fetch(name)}" for name, path, is_there in found]
+    words = "\n".join(["shipped", *lines, "package.module:factory  any torch module of your own"])
+    models = [{"name": name, "path": str(path), "is_there": is_there} for name, path, is_there in found]
+    tell_result([{"name": "shipped", "path": None, "is_there": True}, *models], words, as_json)
+
+
+def _how_to_fetch(name: str) -> str:
+    return f"not here; trex models fetch {name.partition(':')[0]}"
+
+
+@models_app.command("fetch")
+def models_fetch(
+    name: Annotated[str, typer.Argument(help="relation-network, iep or resnet101.")],
+    source: Annotated[
+        Path | None, typer.Option("--from", help="The published file, or a folder with them.")
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Fetch a published model from its own address, or take it from files; checked by sha256.
+
+    A download that was cut off goes on where it ended.
+    """
+    from trex.clevr_models.fetch import fetch_relation_network
+    from trex.clevr_models.iep.fetch import fetch_iep, fetch_resnet
+    from trex.foundation.errors import unknown
+    from trex.pages.display import Display
+
+    if source is not None and not source.exists():
+        raise InputError(f"--from {source} is not there; give the published file, or a folder with it")
+    if name not in FETCHED:
+        raise unknown("model", name, FETCHED)
+    with Display() as display:
+
+        def mebibytes(done: int, total: int | None) -> None:
+            display.show(f"MiB of {name}", done // MIB, total // MIB if total else None)
+
+        if name == "relation-network":
+            paths = fetch_relation_network(source, progress=partial(display.show, "files taken"))
+        else:
+            paths = (
+                fetch_iep(source, progress=mebibytes)
+                if name == "iep"
+                else [fetch_resnet(source, progress=mebibytes)]
+            )
+    made = [str(path) for path in paths]
+    tell_result({"weights": made}, "\n".join(made), as_json)
+
+
+@models_app.command("convert")
+def models_convert(
+    checkpoint: Annotated[Path, typer.Argument(help="A checkpoint of a released CLEVR model, .pt.")],
+    out: Annotated[Path, typer.Argument(help="The .safetensors to write; its card comes beside it.")],
+    as_json: AsJson = False,
+) -> None:
+    """Convert a program generator, execution engine or baseline of 2017 to safetensors with a card."""
+    from trex.clevr_models.iep.checkpoint import convert
+
+    kind = convert(checkpoint, out)
+    tell_result({"kind": kind, "weights": str(out)}, f"{kind}: {out}", as_json)
+
+
+@models_app.command("verify")
+def models_verify(
+    ctx: typer.Context,
+    name: Annotated[
+        str, typer.Argument(help="A model that `trex models list` names; with --dataset, any --model.")
+    ],
+    dataset: Annotated[
+        Path | None,
+        typer.Option(help="Measure its accuracy on this folder in CLEVR's layout: the parity gate."),
+    ] = None,
+    split: Annotated[
+        list[str] | None, typer.Option(help="With --dataset: only this split, e.g. val. Repeatable.")
+    ] = None,
+    limit: Annotated[int | None, typer.Option(help="With --dataset: the first so many pictures.")] = None,
+    phrased: Annotated[
+        bool,
+        typer.Option(
+            "--phrased",
+            help="With --dataset: also ask a question of every zero-hop and one-hop family per scene.",
+        ),
+    ] = False,
+    published: Annotated[
+        float | None, typer.Option(help="With --dataset: the published accuracy, e.g. 0.936.")
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Check a model's weights against the sha256 on its card; with --dataset, its accuracy against the published one.
+
+    The outcome is kept with the sha256 of the weights, and the reports of runs with exactly these weights tell it.
+    Ends with 1 where the gate fails.
+    """
+    name = "relation-network:ir" if name == "relation-network" else name
+    if dataset is None:
+        why = "its accuracy is measured on pictures alone; these belong to --dataset DIR"
+        refuse(ctx, ("split", "limit", "phrased", "published"), why)
+        typer.echo(
+            json.dumps({"model": name, "good": _sha256(name)}) if as_json else f"{name}: {_sha256(name)}"
+        )
+        return
+    from trex.parity.accuracy_check import FAILED
+
+    gate = _measure(name, dataset, (tuple(split or ()), limit, phrased), published)
+    typer.echo(json.dumps({**asdict(gate), "outcome": gate.outcome}) if as_json else _text(gate))
+    if gate.outcome == FAILED:
+        raise typer.Exit(OURS)
+
+
+def _sha256(name: str) -> str:
+    """ "good", with the place of a fetched file; InputError where the weights are not those of the card."""
+    from trex.clevr_models.catalog import load_model
+    from trex.clevr_models.fetch import verify_model
+    from trex.clevr_models.iep.fetch import RESNET, load_resnet
+    from trex.clevr_models.iep.load import PREFIX
+
+    if name == RESNET:
+        load_resnet()
+    elif name == "shipped" or name.startswith(PREFIX):
+        load_model(name)
+    else:
+        return f"good ({verify_model(name)})"
+    return "good"
+
+
+def _measure(
+    name: str,
+    dataset: Path,
+    options: tuple[tuple[str, ...], int | None, bool],
+    published: float | None,
+) -> Gate:
+    from trex.datasets.clevr_questions import Options
+    from trex.pages.display import Display
+    from trex.parity.accuracy_run import verify
+    from trex.worlds.plan import open_model
+
+    try:
+        with Display() as display:
+            tell = partial(display.show, "pictures asked")
+            return verify(open_model(name), dataset, Options(*options), tell, published)
+    except KeyboardInterrupt:
+        sys.stderr.write("stopped; what was answered is kept, the same command goes on\n")
+        raise typer.Exit(STOPPED) from None
+
+
+def _text(gate: Gate) -> str:
+    lines = [f"{gate.model}, weights {gate.weights.rpartition(' ')[2]}, on {gate.dataset}"]
+    for source, shares in (("official", gate.official), *gate.others.items()):
+        lines += [_row(source, kind, share) for kind, share in shares.items()]
+    if gate.unread:
+        lines.append(
+            f"{gate.unread} questions hold a word that the model does not know; they count as wrong."
+        )
+    if gate.skipped:
+        lines.append(f"{gate.skipped} questions have no answer, or no picture here, and were not asked.")
+    return "\n".join([*lines, *gate.sentences()])
+
+
+def _row(source: str, kind: str, share: Share) -> str:
+    interval = f"{share.low:6.1%} to {share.high:6.1%}"
+    return f"  {source:10} {kind:20} {share.right:6} of {share.of:6} {share.value:6.1%}  ({interval})"

@@ -1,0 +1,236 @@
+"""`trex queue`: add, list, show, priority, cancel, retry, clean, rebuild."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from trex.cli.options import refuse
+from trex.cli.result import AsJson
+from trex.foundation.errors import InputError, RunError, unknown
+from trex.queue.entry import Entry
+from trex.queue.words import HEADER, details, fields, line, tally
+
+queue_app = typer.Typer(no_args_is_help=True, help="Queue many queries; `trex work` carries them out.")
+SHOWN = 10  # entries that a command names; --json names all
+Runs = Annotated[Path, typer.Option("--runs", help="The folder of the queue and its runs.")]
+Ids = Annotated[
+    list[str] | None, typer.Argument(metavar="ID...", help="As `trex queue list` shows; a beginning will do.")
+]
+Priority = Annotated[int, typer.Option(help="Higher goes first.", min=-1_000_000, max=1_000_000)]
+OpenOnes = Annotated[bool, typer.Option("--all", help="All that wait or run.")]
+RUNS = Path("runs")
+
+
+@queue_app.command()
+def add(
+    queries: Annotated[
+        list[str], typer.Argument(metavar="QUERY...", help="TOML files, or patterns like 'queries/*'.")
+    ],
+    priority: Priority = 0,
+    settings: Annotated[
+        list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="Override a key. Repeatable.")
+    ] = None,
+    sweep: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="KEY=A,B,C", help="An entry for each value, or 0..99; several make all combinations."
+        ),
+    ] = None,
+    model: Annotated[str | None, typer.Option(help="Whom to ask, as in trex find.")] = None,
+    runs: Runs = RUNS,
+    as_json: AsJson = False,
+) -> None:
+    """Check queries and put them into the queue, each with a run folder of its own; nothing is rendered."""
+    from trex.cli.app import overrides
+    from trex.queue import add as queue_add
+    from trex.queue.requests import query_files, wanted
+    from trex.queue.sweep import combinations
+
+    fixed = overrides(model, settings)
+    each = wanted(query_files(queries), fixed, combinations(sweep or [], fixed))
+    done = queue_add.add(runs, each, priority, time.time())
+    if as_json:
+        typer.echo(json.dumps([{**fields(runs, one.entry), "is_new": one.is_new} for one in done]))
+        return
+    new, known = [[one.entry for one in done if one.is_new is flag] for flag in (True, False)]
+    _tell([f"queued {line(runs, one)}" for one in new])
+    _tell([f"known  {line(runs, one)}" for one in known])
+    ignored = len(each) - len(done)
+    twice = f", {ignored} named twice" if ignored else ""
+    typer.echo(
+        f"{len(new)} queued, {len(known)} known already and not queued again{twice}; carry them out: trex work"
+    )
+
+
+@queue_app.command("list")
+def list_entries(
+    state: Annotated[list[str] | None, typer.Option(help="Only these: queued, running, done, ...")] = None,
+    limit: Annotated[int | None, typer.Option(help="At most so many.", min=1)] = None,
+    runs: Runs = RUNS,
+    as_json: AsJson = False,
+) -> None:
+    """Show the queue, in the order in which it is carried out."""
+    from trex.queue import queue
+    from trex.queue.entry import STATES
+
+    for one in state or []:
+        if one not in STATES:
+            raise unknown("state", one, STATES)
+    entries = queue.entries(runs, [one for one in STATES if one in (state or [])], limit)
+    if as_json:
+        typer.echo(json.dumps([fields(runs, one) for one in entries]))
+        return
+    typer.echo(
+        "\n".join([HEADER, *(line(runs, one) for one in entries)])
+        if entries
+        else f"nothing to show in {runs}"
+    )
+    typer.echo(f"in all: {tally(queue.counts(runs))}")
+
+
+@queue_app.command()
+def show(
+    entry_id: Annotated[
+        str, typer.Argument(metavar="ID", help="As `trex queue list` shows; a beginning will do.")
+    ],
+    runs: Runs = RUNS,
+    as_json: AsJson = False,
+) -> None:
+    """Show all that is known of one entry."""
+    from trex.queue import queue
+    from trex.queue.entry import run_path
+    from trex.queue.queued_folder import read_queued
+
+    one = queue.entry(runs, entry_id)
+    try:
+        overrides = read_queued(run_path(runs, one)).overrides
+    except RunError as error:  # the folder is gone or damaged: say so, and show the rest
+        typer.echo(f"note: {error}", err=True)
+        overrides = ()
+    if as_json:
+        typer.echo(json.dumps({**fields(runs, one), "overrides": overrides}))
+        return
+    typer.echo("\n".join(details(runs, one, overrides)))
+
+
+@queue_app.command()
+def cancel(
+    ctx: typer.Context,
+    ids: Ids = None,
+    everything: OpenOnes = False,
+    runs: Runs = RUNS,
+    as_json: AsJson = False,
+) -> None:
+    """Do not carry these out; what runs stops after its present segment, and its draws are kept."""
+    from trex.queue import queue
+
+    if everything:
+        refuse(ctx, ["ids"], "--all takes every entry that waits or runs; drop one of the two")
+    _changed("cancelled", runs, queue.cancel(runs, _open(runs, ids, everything), time.time()), as_json)
+
+
+@queue_app.command()
+def priority(
+    ctx: typer.Context,
+    to: Priority,
+    ids: Ids = None,
+    everything: OpenOnes = False,
+    runs: Runs = RUNS,
+    as_json: AsJson = False,
+) -> None:
+    """Let these go earlier or later than they would, those that run from their next segment on."""
+    from trex.queue import queue
+
+    if everything:
+        refuse(ctx, ["ids"], "--all takes every entry that waits or runs; drop one of the two")
+    changed = queue.prioritize(runs, _open(runs, ids, everything), to)
+    _changed(f"with priority {to}", runs, changed, as_json)
+
+
+@queue_app.command()
+def retry(
+    ctx: typer.Context,
+    ids: Ids = None,
+    failed: Annotated[bool, typer.Option("--failed", help="All that failed.")] = False,
+    runs: Runs = RUNS,
+    as_json: AsJson = False,
+) -> None:
+    """Let failed or cancelled entries wait again; they go on from the draws that they have."""
+    from trex.queue import queue
+
+    if failed:
+        refuse(ctx, ["ids"], "--failed takes every entry that failed; drop one of the two")
+    chosen = [one.id for one in queue.entries(runs, ["failed"])] if failed else _named(ids, "--failed")
+    _changed("queued again", runs, queue.retry(runs, chosen), as_json)
+
+
+@queue_app.command()
+def clean(
+    failed: Annotated[bool, typer.Option("--failed", help="Failed ones too.")] = False,
+    delete_runs: Annotated[
+        bool, typer.Option("--delete-runs", help="Delete their run folders, draws and reports included.")
+    ] = False,
+    runs: Runs = RUNS,
+    as_json: AsJson = False,
+) -> None:
+    """Take finished and cancelled entries out of the queue; their run folders stay, unless you say otherwise."""
+    from trex.queue import clean as queue_clean
+    from trex.queue.entry import State
+
+    states: list[State] = ["done", "cancelled", "failed"] if failed else ["done", "cancelled"]
+    done = queue_clean.clean(runs, states, delete_runs=delete_runs)
+    for reason in done.kept:
+        typer.echo(f"kept: {reason}", err=True)
+    _changed("taken out of the queue", runs, done.entries, as_json)
+
+
+@queue_app.command()
+def rebuild(runs: Runs = RUNS, as_json: AsJson = False) -> None:
+    """Write the queue anew from the run folders: after it was deleted, damaged, or runs were moved."""
+    from trex.queue import queue
+    from trex.queue import rebuild as queue_rebuild
+
+    done = queue_rebuild.rebuild(runs)
+    for reason in done.skipped:
+        typer.echo(f"left out: {reason}", err=True)
+    if done.aside is not None:
+        typer.echo(f"the damaged file is now {done.aside}", err=True)
+    if as_json:
+        typer.echo(json.dumps([fields(runs, one) for one in done.entries]))
+        return
+    typer.echo(f"{len(done.entries)} entries from the run folders in {runs}: {tally(queue.counts(runs))}")
+
+
+def _open(runs: Path, ids: list[str] | None, everything: bool) -> list[str]:
+    from trex.queue import queue
+    from trex.queue.entry import OPEN
+
+    return [one.id for one in queue.entries(runs, OPEN)] if everything else _named(ids, "--all")
+
+
+def _named(ids: list[str] | None, other: str) -> list[str]:
+    if not ids:
+        raise InputError(f"no ID is given; see them with trex queue list, or give {other}")
+    return list(dict.fromkeys(ids))
+
+
+def _changed(what: str, runs: Path, entries: Sequence[Entry], as_json: bool) -> None:
+    if as_json:
+        typer.echo(json.dumps([fields(runs, one) for one in entries]))
+        return
+    _tell([line(runs, one) for one in entries])
+    typer.echo(f"{len(entries)} {what}")
+
+
+def _tell(lines: Sequence[str]) -> None:
+    """The first lines, and how many more there are."""
+    for text in lines[:SHOWN]:
+        typer.echo(text)
+    if len(lines) > SHOWN:
+        typer.echo(f"... and {len(lines) - SHOWN} more")

@@ -1,0 +1,99 @@
+"""`trex render`: scenes to pictures and masks, and pages that compare our pictures with published ones."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from trex.cli.options import is_given, refuse
+from trex.cli.result import AsJson, tell_result
+
+DRAWN = ("prior", "seed", "objects")
+
+
+def render(
+    ctx: typer.Context,
+    scenes: Annotated[
+        Path | None, typer.Argument(metavar="SCENES", help="A CLEVR scenes file, or the JSON of one scene.")
+    ] = None,
+    out: Annotated[Path, typer.Option(help="The folder to write pictures and masks to.")] = Path("pictures"),
+    prior: Annotated[int, typer.Option(help="Render so many scenes of the prior instead.")] = 0,
+    seed: Annotated[int, typer.Option(help="The seed of --prior.")] = 0,
+    objects: Annotated[str, typer.Option(help="How many objects --prior has: 5, or 3-10.")] = "3-10",
+    preset: Annotated[
+        str, typer.Option(help="clevr, reference, fast or draft; --parity: all but draft.")
+    ] = "fast",
+    device: Annotated[str, typer.Option(help="auto, cpu, cuda, optix, hip, oneapi or metal.")] = "auto",
+    processes: Annotated[
+        int | None, typer.Option(help="Blender processes; one a core, up to 4, if not given.")
+    ] = None,
+    parity: Annotated[
+        Path | None,
+        typer.Option(help="Re-render the official scenes in this folder; write the page of pairs."),
+    ] = None,
+    compare_assets: Annotated[
+        Path | None, typer.Option(help="Render 12 scenes with the published assets in this folder too.")
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Render scenes: a PNG and a mask (0 background, i + 1 object i) for each."""
+    from trex.pages.display import Display
+
+    _refuse_ignored(ctx, parity is not None, compare_assets is not None, scenes is not None)
+    if parity is not None:
+        from trex.parity.parity import PRESETS, write_parity_page
+
+        presets = (preset,) if is_given(ctx, "preset") else PRESETS
+        check_presets(presets)
+        with Display() as display:
+            page = write_parity_page(parity, out, presets=presets, tell=display.show)
+        tell_result({"page": str(page)}, f"page: {page}", as_json)
+    elif compare_assets is not None:
+        from trex.parity.asset_parity import N_SCENES, PRESET, compare
+
+        with Display() as display:
+            display.say(f"rendering {N_SCENES} scenes with either assets at preset {PRESET}")
+            compare(compare_assets, out)
+        page = out / "index.html"
+        tell_result({"page": str(page)}, f"page: {page}", as_json)
+    else:
+        from trex.cli.commands.data import object_range
+        from trex.datasets.render_files import Source, render_files
+
+        named = Source(scenes, prior, seed, object_range(objects)).scenes()
+        paths: list[str] = []
+        with Display() as display:
+            display.show("scenes rendered", 0, len(named))
+            for path in render_files(named, out, preset, device, processes):
+                paths.append(str(path))
+                display.show("scenes rendered", len(paths), len(named))
+        tell_result({"pictures": paths}, "\n".join(paths), as_json)
+
+
+def check_presets(names: Sequence[str]) -> None:
+    """InputError on a preset that is not known, before anything is read."""
+    from trex.render.presets import preset_named
+
+    for name in names:
+        preset_named(name)
+
+
+def _refuse_ignored(ctx: typer.Context, is_parity: bool, is_assets: bool, is_file: bool) -> None:
+    """InputError on an option that belongs to another of the four things that are rendered."""
+    if is_parity:
+        why = "--parity renders the official scenes of its folder; drop it, or drop --parity"
+        refuse(ctx, ("scenes", *DRAWN, "device", "processes", "compare_assets"), why)
+    elif is_assets:
+        why = "--compare-assets renders 12 scenes of its own at preset reference; drop it, or drop --compare-assets"
+        refuse(ctx, ("scenes", *DRAWN, "preset", "device", "processes"), why)
+    elif is_file:
+        refuse(
+            ctx, DRAWN, "it is of scenes drawn from the prior, and SCENES names a file; drop one of the two"
+        )
+    else:
+        only = "it is of the scenes that --prior N draws; give --prior too, or drop it"
+        if not is_given(ctx, "prior"):
+            refuse(ctx, ("seed", "objects"), only)

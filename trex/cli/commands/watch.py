@@ -1,0 +1,55 @@
+"""`trex top` and `trex serve`."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from trex.cli.commands.queue import RUNS, Runs
+from trex.cli.result import AsJson, tell_result
+from trex.foundation.errors import InputError
+
+
+def top(
+    once: Annotated[bool, typer.Option("--once", help="Print the table once and end.")] = False,
+    shown: Annotated[
+        int, typer.Option("--rows", help="How many waiting and how many ended ones.", min=0)
+    ] = 10,
+    runs: Runs = RUNS,
+    as_json: AsJson = False,
+) -> None:
+    """Watch the queue: what runs, how sure, how fast, how long yet. Ctrl-C ends the watching alone."""
+    from trex.monitor.top import run_top
+
+    if as_json:
+        import time
+
+        from trex.monitor.overview import overview, overview_json
+
+        tell_result(overview_json(overview(runs, time.time(), shown)), "", as_json)
+        return
+    run_top(runs, shown, once=once)
+
+
+def serve(
+    host: Annotated[str, typer.Option(help="IP address; any but loopback needs a token.")] = "127.0.0.1",
+    port: Annotated[int, typer.Option(help="0 takes any that is free.")] = 8321,
+    token: Annotated[
+        str | None,
+        typer.Option(envvar="TREX_TOKEN", help="Who has it may look; better in TREX_TOKEN, out of sight."),
+    ] = None,
+    runs: Runs = RUNS,
+) -> None:
+    """Serve read-only pages: the queue, live runs, finished reports, and counters at /metrics."""
+    from trex.monitor import serve as serving
+
+    serving.check_installed()
+    address = serving.check_address(host, port, token or None)
+    if not runs.is_dir():
+        raise InputError(f"{runs} is no folder; queue something first, or give the runs folder with --runs")
+    with serving.listen(address, port) as listening:
+        bound, *_ = listening.getsockname()[1:]
+        shown = f"[{address}]" if ":" in address else address
+        typer.echo(f"serving {runs} at http://{shown}:{bound}/ (Ctrl-C ends)")
+        serving.serve(runs, listening, token or None)

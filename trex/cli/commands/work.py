@@ -1,0 +1,64 @@
+"""`trex work`: carry out what is queued, in this process or by workers of a farm."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from trex.cli.commands.queue import RUNS, Runs
+from trex.cli.errors import OURS
+from trex.cli.options import refuse
+from trex.cli.result import AsJson
+from trex.cli.trust import Trust, trust_queue
+
+
+def work(
+    ctx: typer.Context,
+    workers: Annotated[
+        int | None,
+        typer.Option(help="So many workers, by Ray; without it one, in this process.", min=1, max=100_000),
+    ] = None,
+    address: Annotated[
+        str | None,
+        typer.Option(
+            help="A Ray cluster: auto, HOST:PORT or ray://HOST:PORT; this machine alone without it."
+        ),
+    ] = None,
+    gpus_per_worker: Annotated[
+        float, typer.Option(help="Share of a GPU that each worker gets, e.g. 0.25.", min=0.0, max=64.0)
+    ] = 0.0,
+    until_empty: Annotated[
+        bool, typer.Option("--until-empty", help="End when nothing is queued and nothing runs.")
+    ] = False,
+    lease: Annotated[
+        float, typer.Option(help="Seconds of silence after which another `trex work` takes over.", min=2.0)
+    ] = 60.0,
+    ray_temp: Annotated[
+        Path | None, typer.Option(help="Where Ray keeps sockets and logs; a short path on a local disk.")
+    ] = None,
+    runs: Runs = RUNS,
+    trust: Trust = False,
+    as_json: AsJson = False,
+) -> None:
+    """Carry out the queue. Ctrl-C keeps every draw and gives the queries back; a kill loses nothing either.
+
+    The exit code is 0 only if no query failed.
+    """
+    from trex.farm.run_work import Workforce, run_work
+
+    if workers is None:
+        why = "it is for workers of Ray, and without --workers N this process works; give --workers N too"
+        refuse(ctx, ("address", "gpus_per_worker", "ray_temp"), why)
+    if trust:
+        trust_queue(runs)
+    workforce = Workforce(workers, address, gpus_per_worker, ray_temp)
+    ended = run_work(runs, workforce, lease, until_empty=until_empty)
+    if as_json:
+        typer.echo(json.dumps({"done": ended.done, "failed": ended.failed}))
+    else:
+        typer.echo(f"{ended.done} done, {ended.failed} failed; see them: trex queue list --runs {runs}")
+    if ended.failed:
+        raise typer.Exit(OURS)

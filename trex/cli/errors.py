@@ -1,0 +1,69 @@
+"""One place where errors become messages and exit codes: 2 the user's input, 1 ours."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import typer
+from typer.core import TyperGroup
+
+from trex.cli.streams import drop_result, flush_result, hold_streams, is_unwritable, unwritten
+from trex.foundation.errors import InputError, ModelError, RenderError, RunError, TrexError
+from trex.foundation.files import shown
+
+USER, OURS, STOPPED = 2, 1, 130
+LONGEST = 2000  # characters of an error
+
+
+class Guarded(TyperGroup):
+    """Commands whose errors end in one clear line on standard error, whatever streams are closed or left."""
+
+    def main(self, *args: object, **options: object) -> object:
+        """The command line from its words to the exit."""
+        hold_streams()
+        try:
+            return super().main(*args, **options)  # type: ignore[arg-type]
+        finally:
+            error = flush_result()
+            if error is not None:
+                sys.stderr.write(f"error: {unwritten(error)}\n")
+                sys.exit(OURS)
+
+    def invoke(self, ctx: typer.Context) -> object:  # type: ignore[override]
+        """Run the command."""
+        try:
+            return super().invoke(ctx)
+        except TrexError as error:
+            sys.stderr.write(f"error: {one_line(str(error))}\n")
+            raise typer.Exit(exit_code(error)) from error
+        except KeyboardInterrupt:
+            sys.stderr.write("stopped\n")
+            raise typer.Exit(STOPPED) from None
+        except OSError as error:
+            if is_unwritable(error):
+                drop_result()
+            sys.stderr.write(f"error: {unwritten(error) if is_unwritable(error) else foreign(error)}\n")
+            raise typer.Exit(USER if error.filename else OURS) from error
+        except MemoryError as error:
+            sys.stderr.write("error: there is not enough memory for this; ask for less at a time\n")
+            raise typer.Exit(OURS) from error
+
+
+def one_line(text: str) -> str:
+    """The text on one line that can be printed, cut in the middle if it is very long."""
+    line = "".join(c if c.isprintable() else repr(c)[1:-1] for c in " ".join(text.splitlines()))
+    return line if len(line) <= LONGEST else f"{line[: LONGEST // 2]} ... {line[-LONGEST // 4 :]}"
+
+
+def foreign(error: OSError) -> str:
+    """The operating system's error, of a place that nothing else has looked at."""
+    reason = error.strerror or str(error)
+    return f"{shown(Path(error.filename))}: {reason}; give another" if error.filename else reason
+
+
+def exit_code(error: TrexError) -> int:
+    """2 where the user can help it (input, model, run folder, disk), 1 where it is ours (a render)."""
+    if isinstance(error, RenderError):
+        return OURS
+    return USER if isinstance(error, InputError | ModelError | RunError) else OURS

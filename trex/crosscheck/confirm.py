@@ -1,0 +1,230 @@
+"""`trex confirm`: the most confident scenes of runs rendered at another preset and asked again, one by one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Protocol
+
+import numpy as np
+
+from trex.crosscheck.confirmation import (
+    FOLDER,
+    Confirmation,
+    Confirmed,
+    Look,
+    confirmation_path,
+    read_confirmation,
+    to_text,
+)
+from trex.foundation.errors import InputError, RunError
+from trex.foundation.files import disk_error, write_atomic
+from trex.inference.scoring import Scorer, images
+from trex.inference.types import Floats
+from trex.query.schema import RenderSection
+from trex.render.picture import Picture
+from trex.render.presets import preset_named
+from trex.render.renderer import SceneRenderer
+from trex.runs.draw_log import read_draws
+from trex.runs.folder import RunFolder, check_free, check_scenes, open_run
+from trex.runs.manifest import differences
+from trex.runs.pictures import read_picture
+from trex.runs.record import PRIOR
+from trex.runs.trust import check_made_here
+from trex.search.results import FoundScene, find_out
+from trex.worlds.fingerprint import model_fingerprint
+from trex.worlds.plan import Plan, make_plan, open_renderer
+
+SAME = 1e-6  # log probabilities of a kept picture may differ so much between two machines
+
+
+@dataclass(frozen=True)
+class Options:
+    """At which preset, on which device, and how many scenes of each run, most confident first."""
+
+    preset: str = "clevr"
+    top: int = 20
+    device: str = "auto"
+
+
+class Watcher(Protocol):
+    """Whoever watches scenes being confirmed."""
+
+    def begin(self, done: int, total: int) -> None:
+        """So many of all scenes are there already."""
+        ...
+
+    def done(self, run: Path, scene: Confirmed) -> None:
+        """One more is rendered, asked and written."""
+        ...
+
+
+@dataclass(frozen=True)
+class Task:
+    """A run with the scenes that are to be confirmed."""
+
+    folder: RunFolder
+    plan: Plan
+    found: tuple[FoundScene, ...]
+    renderer: SceneRenderer
+
+    @property
+    def pictures(self) -> tuple[str, ...]:
+        """Of the found scenes."""
+        return tuple(found.record.picture for found in self.found)
+
+
+def confirm(
+    paths: Sequence[Path], options: Options, watcher: Watcher
+) -> list[tuple[RunFolder, Confirmation]]:
+    """Confirms the scenes of each run; the first scene of every run comes before the second of any.
+
+    Each scene is kept as soon as it is done and none is rendered twice, so the same command goes on after a kill.
+    RunError where a run has found nothing, or its model is not what it was.
+    """
+    preset = preset_named(options.preset)
+    if options.top < 1:
+        raise InputError(f"--top {options.top} is not possible; give 1 or more")
+    with ExitStack() as stack:
+        folders = [
+            stack.enter_context(open_run(path, for_writing=True)) for path in dict.fromkeys(_real(paths))
+        ]
+        ready = [_check(folder, options) for folder in folders]
+        tasks = []
+        for folder, plan, found in ready:
+            renderer = open_renderer(
+                RenderSection(preset=preset.name, device=options.device, processes=1), plan.vocabulary
+            )
+            stack.callback(renderer.close)
+            tasks.append(Task(folder, plan, found, renderer))
+        made = [_begun(task, options) for task in tasks]
+        _confirm_all(tasks, made, watcher)
+        return [(task.folder, one.only(task.pictures)) for task, one in zip(tasks, made, strict=True)]
+
+
+def _confirm_all(tasks: Sequence[Task], made: list[Confirmation], watcher: Watcher) -> None:
+    """`made` grows scene by scene, in the order of `tasks`."""
+    todo = [pair for pair in _in_turn(tasks) if made[pair[0]].of(pair[1].record.picture) is None]
+    watcher.begin(sum(len(task.found) for task in tasks) - len(todo), sum(len(task.found) for task in tasks))
+    for at, found in todo:
+        task = tasks[at]
+        scene = _again(task, found)
+        made[at] = made[at].with_scene(scene)
+        write_atomic(confirmation_path(task.folder, made[at].preset), to_text(made[at]).encode())
+        watcher.done(task.folder.path, scene)
+
+
+def _in_turn(tasks: Sequence[Task]) -> Iterator[tuple[int, FoundScene]]:
+    """The first scene of each run, then the second of each, with the number of the run."""
+    for rank in range(max(len(task.found) for task in tasks)):
+        for at, task in enumerate(tasks):
+            if rank < len(task.found):
+                yield at, task.found[rank]
+
+
+def _real(paths: Sequence[Path]) -> list[Path]:
+    """A run that is named twice is opened once."""
+    first = {path.resolve(): path for path in reversed(paths)}
+    return [path for path in paths if first[path.resolve()] is path]
+
+
+def _check(folder: RunFolder, options: Options) -> tuple[RunFolder, Plan, tuple[FoundScene, ...]]:
+    """All that is cheap: the scenes, their kept pictures, and that the model says of them what it said."""
+    check_scenes(folder)
+    manifest = folder.manifest
+    if manifest.query.render.preset == options.preset:
+        raise InputError(
+            f"{folder.path} was searched at preset {options.preset} already; give another with --preset"
+        )
+    records = read_draws(folder.draws, folder.manifest)
+    if not any(record.phase == PRIOR for record in records):
+        raise RunError(f"{folder.path} has no draws yet; go on with it first: trex resume {folder.path}")
+    found = tuple(one for one in find_out(manifest, records).found if one.record.picture)[: options.top]
+    if not found:
+        raise RunError(f"{folder.path} has found no scene, so there is none to confirm; search on (trex resume "
+                       f"{folder.path}) or search for something else")  # fmt: skip
+    check_free(folder.path)
+    check_made_here(folder.path, manifest.query)
+    plan = make_plan(manifest.query, Path(manifest.folder))
+    _check_model(folder, plan)
+    for one in found:
+        _check_before(folder, plan, one)
+    width, height = _size(options)
+    plan.bound.log_probs(np.zeros((1, height, width, 3), np.float32))  # a model may take one size only
+    return folder, plan, found
+
+
+def _check_model(folder: RunFolder, plan: Plan) -> None:
+    before = folder.manifest.made
+    now = before.model_copy(update={"model": model_fingerprint(plan.model_name, plan.bound)})
+    changed = differences(before, now)
+    if changed:
+        raise RunError(
+            f"{folder.path} cannot be confirmed: {'; '.join(changed)}; bring that back, or search anew"
+        )
+
+
+def _check_before(folder: RunFolder, plan: Plan, found: FoundScene) -> None:
+    """RunError where the model no longer says of the picture that the search kept what the draw says."""
+    pixels, mask = read_picture(folder, found.record.picture)
+    row = plan.bound.log_probs(images([Picture(pixels, mask, "")]))[0]
+    off = float(np.abs(np.exp(row) - np.exp(np.array(found.record.log_probs))).max())
+    if off > SAME:
+        raise RunError(
+            f"{folder.path}: of its kept picture {found.record.picture[:8]} the model says otherwise than when it was "
+            f"found (a probability differs by {off:.3g}); a comparison with another preset would mean nothing"
+        )
+
+
+def _begun(task: Task, options: Options) -> Confirmation:
+    """What an earlier call has left; RunError where that was made with another renderer or model."""
+    folder = task.folder
+    new = Confirmation(
+        preset=options.preset,
+        size=_size(options),
+        renderer=task.renderer.key,
+        model=folder.manifest.made.model,
+        asked=len(task.found),
+    )
+    old = read_confirmation(folder, options.preset)
+    if old is not None and (old.renderer, old.model) != (new.renderer, new.model):
+        raise RunError(
+            f"{confirmation_path(folder, options.preset)} was made with renderer {old.renderer} and model {old.model}, "
+            f"now they are {new.renderer} and {new.model}; bring that back, or delete the file to begin anew"
+        )
+    for scratch in (folder.path / FOLDER).glob(".*.tmp"):
+        scratch.unlink(missing_ok=True)
+    try:
+        (folder.path / FOLDER).mkdir(exist_ok=True)
+    except OSError as error:
+        raise disk_error(error, folder.path / FOLDER) from error
+    return Confirmation(**{**vars(new), "scenes": old.scenes if old else ()})
+
+
+def _again(task: Task, found: FoundScene) -> Confirmed:
+    record = found.record
+    (scored,) = Scorer(task.renderer, task.plan.bound).score([record.scene])
+    picture = scored.picture
+    assert isinstance(picture, Picture)
+    return Confirmed(
+        truth=found.known_truth,
+        before=_look(task.plan, np.array(record.log_probs), record.picture),
+        after=_look(task.plan, scored.log_probs, task.folder.save_picture(picture.pixels, picture.mask)),
+    )
+
+
+def _look(plan: Plan, log_probs: Floats, picture: str) -> Look:
+    return Look(
+        picture=picture,
+        answer=plan.bound.labels[int(log_probs.argmax())],
+        confidence=plan.target.confidence(log_probs),
+        is_hit=bool(plan.target.is_hit(log_probs)),
+        log_probs=tuple(map(float, log_probs)),
+    )
+
+
+def _size(options: Options) -> tuple[int, int]:
+    preset = preset_named(options.preset)
+    return preset.width, preset.height

@@ -1,0 +1,164 @@
+"""`confirmations/PRESET.json`: the found scenes of a run, rendered at another preset, and what the model says there."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Literal
+
+from pydantic import TypeAdapter, ValidationError
+
+from trex.explain.explanation import Hash, LogProb, Number
+from trex.foundation.errors import RunError
+from trex.foundation.files import is_missing, read_text
+from trex.foundation.parse import parse_json
+from trex.inference.statistics.proportion import Rate
+from trex.pages.wording import percent
+from trex.runs.folder import RunFolder
+from trex.search.results import NO_ANSWER
+
+FOLDER = "confirmations"
+STAYS, WRONG, RIGHT = "stays in the level set", "leaves it, still wrong", "leaves it, right now"
+
+
+@dataclass(frozen=True)
+class Look:
+    """One picture of a scene: the model's answers there, and how far they meet the target."""
+
+    picture: Hash
+    answer: str
+    confidence: Number
+    is_hit: bool
+    log_probs: tuple[LogProb, ...]
+
+
+@dataclass(frozen=True)
+class Confirmed:
+    """A found scene as the search saw it and as the other preset shows it."""
+
+    truth: str
+    before: Look
+    after: Look
+
+    @property
+    def is_wrong(self) -> bool:
+        """Whether the answer at the other preset is not the true one."""
+        return self.truth != NO_ANSWER and self.after.answer != self.truth
+
+    @property
+    def was_wrong(self) -> bool:
+        """Whether the answer was wrong when it was found."""
+        return self.truth != NO_ANSWER and self.before.answer != self.truth
+
+    @property
+    def verdict(self) -> str:
+        """STAYS, WRONG or RIGHT."""
+        return STAYS if self.after.is_hit else WRONG if self.is_wrong else RIGHT
+
+
+@dataclass(frozen=True)
+class Confirmation:
+    """The scenes of a run that were confirmed so far, most confident first; `asked` is how many were to be."""
+
+    preset: str
+    size: tuple[int, int]  # width and height in pixels
+    renderer: str
+    model: str
+    asked: int
+    scenes: tuple[Confirmed, ...] = ()
+    format: Literal[1] = 1
+
+    def of(self, picture: str) -> Confirmed | None:
+        """The found scene with this picture, None where it is not confirmed yet."""
+        return next((scene for scene in self.scenes if scene.before.picture == picture), None)
+
+    def with_scene(self, scene: Confirmed) -> Confirmation:
+        """This and one more."""
+        ordered = sorted((*self.scenes, scene), key=lambda one: -one.before.confidence)
+        return replace(self, scenes=tuple(ordered))
+
+    def only(self, pictures: Sequence[str]) -> Confirmation:
+        """Of these found scenes alone."""
+        kept = tuple(scene for scene in self.scenes if scene.before.picture in pictures)
+        return replace(self, scenes=kept, asked=len(pictures))
+
+
+def stay(scenes: Sequence[Confirmed]) -> Rate:
+    """Scenes still in the level set."""
+    return Rate(sum(scene.after.is_hit for scene in scenes), len(scenes))
+
+
+def still_wrong(scenes: Sequence[Confirmed]) -> Rate:
+    """Scenes still answered wrongly, however surely, of those that were."""
+    wrong = [scene for scene in scenes if scene.was_wrong]
+    return Rate(sum(scene.is_wrong for scene in wrong), len(wrong))
+
+
+def sentences(scenes: Sequence[Confirmed], preset: str, asked: int) -> tuple[str, ...]:
+    """What may be said of them: for the terminal and the report."""
+    if not scenes:
+        return (f"None of the {asked} scenes is rendered at {preset} yet.",)
+    whole = "" if len(scenes) == asked else f" ({asked - len(scenes)} of {asked} are not rendered yet)"
+    said = [f"Rendered at {preset}, {_share(stay(scenes))} stay in the level set{whole}."]
+    wrong = still_wrong(scenes)
+    if wrong.of:
+        gone = len([scene for scene in scenes if scene.was_wrong and not scene.is_wrong])
+        said.append(f"Of the wrong answers {_share(wrong)} stay wrong, {gone} become right.")
+    said.append(
+        "The intervals take the scenes as independent, which those of one chain are not; the most confident scenes are "
+        "the ones whose confidence is most likely to fall."
+    )
+    return tuple(said)
+
+
+def _share(rate: Rate) -> str:
+    low, high = rate.interval
+    return f"{rate.count} of {rate.of} (95 %: {percent(low)} to {percent(high)})"
+
+
+_ADAPTER: TypeAdapter[Confirmation] = TypeAdapter(Confirmation)
+
+
+def confirmation_path(folder: RunFolder, preset: str) -> Path:
+    """Where the confirmation at this preset lies."""
+    return folder.path / FOLDER / f"{preset}.json"
+
+
+def to_text(confirmation: Confirmation) -> str:
+    """The confirmation as JSON; floats keep every bit."""
+    return _ADAPTER.dump_json(confirmation, indent=1).decode() + "\n"
+
+
+def read_confirmation(folder: RunFolder, preset: str) -> Confirmation | None:
+    """The confirmation of a run at a preset, None where there is none; RunError where its file is damaged."""
+    path = confirmation_path(folder, preset)
+    try:
+        written = read_text(path, error=RunError)
+        parse_json(written, str(path), error=RunError)
+        found = _ADAPTER.validate_json(written, strict=True)
+        _check(found, preset, len(folder.manifest.facts.labels))
+    except (RunError, ValidationError, ValueError) as error:
+        if isinstance(error, RunError) and is_missing(error):
+            return None
+        words = str(error).replace("\n", " ")
+        raise RunError(
+            f"{path} is damaged ({words[:200]}); delete it, then: trex confirm {folder.path} --preset {preset}"
+        ) from error
+    return found
+
+
+def read_confirmations(folder: RunFolder) -> list[Confirmation]:
+    """The confirmations of a run at every preset; RunError names a damaged file."""
+    names = sorted(path.stem for path in (folder.path / FOLDER).glob("*.json"))
+    found = [read_confirmation(folder, name) for name in names]
+    return [confirmation for confirmation in found if confirmation is not None]
+
+
+def _check(found: Confirmation, preset: str, answers: int) -> None:
+    """ValueError where parts do not fit together."""
+    if found.preset != preset:
+        raise ValueError(f"it is of preset {found.preset!r}")
+    looks = [look for scene in found.scenes for look in (scene.before, scene.after)]
+    if any(len(look.log_probs) != answers for look in looks):
+        raise ValueError(f"an answer distribution is not of the run's {answers} answers")

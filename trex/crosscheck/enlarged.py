@@ -1,0 +1,54 @@
+"""The enlarged view of a found scene: the same scene at another look, and what the model says there."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from trex.crosscheck.confirmation import Confirmed
+from trex.crosscheck.confirmation_page import Section, look_id
+from trex.pages.wording import percent
+from trex.render.picture import Bytes
+from trex.runs.folder import RunFolder
+from trex.runs.pictures import read_picture
+
+
+@dataclass(frozen=True)
+class Look:
+    """One found scene at a larger preset."""
+
+    preset: str
+    size: tuple[int, int]  # width and height in pixels
+    scene: Confirmed
+
+    @property
+    def id(self) -> str:
+        """Of its picture on the page, so that it stands there once."""
+        return look_id(self.scene)
+
+    @property
+    def words(self) -> str:
+        """What is to be said below the enlarged picture."""
+        after, (width, height) = self.scene.after, self.size
+        sure = percent(float(np.exp(max(after.log_probs))))
+        return (
+            f"The same scene at another look, preset {self.preset}, {width}×{height}. There the model says "
+            f"{after.answer} ({sure}), confidence in the target {percent(after.confidence)}; "
+            f"the scene {self.scene.verdict}."
+        )
+
+    def read(self, folder: RunFolder) -> tuple[Bytes, Bytes]:
+        """Its pixels and mask; RunError where they are missing or damaged."""
+        return read_picture(folder, self.scene.after.picture, self.size)
+
+
+def larger_looks(sections: Sequence[Section], size: tuple[int, int]) -> dict[str, Look]:
+    """By the found picture's name, the look that is larger than `size`; CLEVR's own if there are several."""
+    larger = [one for one in sections if one.size[0] > size[0]]
+    return {
+        row.scene.before.picture: Look(one.preset, one.size, row.scene)
+        for one in sorted(larger, key=lambda one: one.preset == "clevr")
+        for row in one.rows
+    }

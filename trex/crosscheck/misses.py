@@ -1,0 +1,80 @@
+"""`misses.json`: pictures of the draws that came nearest to the level set, of a run that has found nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+from pydantic import TypeAdapter, ValidationError
+
+from trex.explain.explanation import Hash
+from trex.foundation.errors import RunError
+from trex.foundation.files import read_text
+from trex.runs.folder import RunFolder
+from trex.runs.open_world import reopened
+from trex.runs.pictures import keep_picture
+from trex.runs.record import Key
+from trex.search.results import FoundScene
+from trex.worlds.latents import live
+
+FILE = "misses.json"
+SAME = 1e-6  # a probability may differ so much between two batches
+
+
+@dataclass(frozen=True)
+class Kept:
+    """Which step a picture is of."""
+
+    phase: str
+    chain: int
+    index: int
+    picture: Hash
+
+
+@dataclass(frozen=True)
+class Misses:
+    """All kept pictures of misses."""
+
+    pictures: tuple[Kept, ...]
+    format: Literal[1] = 1
+
+
+_ADAPTER: TypeAdapter[Misses] = TypeAdapter(Misses)
+
+
+def keep_misses(folder: RunFolder, nearest: Sequence[FoundScene]) -> None:
+    """Render the nearest misses of a run once more and keep their pictures; RunError where it cannot be opened again.
+
+    A picture is kept only if the model says of it what it said when it was drawn.
+    """
+    with reopened(folder) as world:
+        scored = world.scorer.score([live(one.record.z) for one in nearest])
+    kept = []
+    for one, again in zip(nearest, scored, strict=True):
+        off = float(np.abs(np.exp(again.log_probs) - np.exp(np.array(one.record.log_probs))).max())
+        if off <= SAME and again.picture is not None:
+            kept.append(Kept(*one.record.key, keep_picture(folder, again.picture)))
+    folder.write(FILE, _ADAPTER.dump_json(Misses(tuple(kept)), indent=1).decode() + "\n")
+
+
+def has_misses(folder: RunFolder, nearest: Sequence[FoundScene]) -> bool:
+    """Whether the picture of every one of them is kept already."""
+    known = read_misses(folder)
+    return all(one.record.picture or one.record.key in known for one in nearest)
+
+
+def read_misses(folder: RunFolder) -> Mapping[Key, str]:
+    """The kept pictures of misses by step, none in a run without; RunError where the file is damaged."""
+    path = folder.path / FILE
+    if not path.exists():
+        return {}
+    try:
+        found = _ADAPTER.validate_json(read_text(path, inside=folder.path, error=RunError), strict=True)
+    except ValidationError as error:
+        words = str(error).replace("\n", " ")
+        raise RunError(
+            f"{path} is damaged ({words[:200]}); delete it, then: trex resume {folder.path}"
+        ) from error
+    return {(one.phase, one.chain, one.index): one.picture for one in found.pictures}

@@ -1,0 +1,49 @@
+"""The labelled pictures of MNIST or Fashion-MNIST as examples of a baseline."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+from trex.datasets.examples import Example, Problem
+from trex.mnist_models.data.labelled import DataSet, load_data
+
+SPLIT = "test"  # where none is named: models have seen the others
+
+
+@dataclass(frozen=True)
+class LabelledPictures:
+    """The splits of a data set in a folder (see `trex.mnist_models.data.labelled.load_data`); damaged files are errors."""
+
+    dataset: str
+    folder: Path
+    splits: tuple[str, ...]
+
+    @property
+    def words(self) -> str:
+        """How many pictures of which split."""
+        counts = ", ".join(f"{len(data.images)} of {data.split}" for data in self._data)
+        return f"{self.dataset}: {counts}"
+
+    @property
+    def total(self) -> int:
+        """All of them."""
+        return sum(len(data.images) for data in self._data)
+
+    @property
+    def problems(self) -> tuple[Problem, ...]:
+        """None: a file is read whole or refused."""
+        return ()
+
+    def __iter__(self) -> Iterator[Example]:
+        """In the order of the files."""
+        for data in self._data:
+            for number, (image, label) in enumerate(zip(data.images, data.labels, strict=True)):
+                name = f"{data.name}_{data.split}_{number:05d}"
+                yield Example(name, data.split, image[:, :, None], label=data.names[int(label)])
+
+    @cached_property
+    def _data(self) -> Sequence[DataSet]:
+        return [load_data(self.dataset, split, self.folder) for split in self.splits or (SPLIT,)]

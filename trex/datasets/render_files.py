@@ -1,0 +1,119 @@
+"""Scenes from files or from the prior, rendered to PNG files."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import cast
+
+import numpy as np
+from PIL import Image
+
+from trex.foundation.errors import InputError
+from trex.foundation.files import MIB, read_text
+from trex.foundation.parse import parse_json
+from trex.query.shape_cards import read_card, shipped_names
+from trex.render.blender.blender_renderer import BlenderRenderer, default_processes
+from trex.scenes.clevr_format.scene_json import from_clevr, read_scenes
+from trex.scenes.prior import ScenePrior
+from trex.scenes.scene import Scene, scene_from_dict, scene_to_dict
+from trex.scenes.vocabulary import CLEVR, Vocabulary
+
+MOST_SCENES = 100_000  # of one command; they are all drawn first
+SCENES_LIMIT = 1024 * MIB  # the largest scenes file of CLEVR v1.0 has 330 MB
+
+BATCH = 8
+
+
+@dataclass(frozen=True)
+class Source:
+    """Where the scenes come from: a file, or so many draws of the prior."""
+
+    file: Path | None
+    prior: int
+    seed: int
+    objects: tuple[int, int]
+
+    def scenes(self) -> list[tuple[str, Scene]]:
+        """(name, scene); InputError where the file holds none."""
+        if self.file is None:
+            return self._drawn()
+        named = read_any(self.file, everything())
+        if not named:
+            raise InputError(f"{self.file} holds no scene")
+        return named
+
+    def _drawn(self) -> list[tuple[str, Scene]]:
+        if self.prior < 1:
+            raise InputError("nothing to render; give a scenes file, or --prior N for N scenes of the prior")
+        if self.prior > MOST_SCENES or not 0 <= self.seed < 1 << 63:
+            raise InputError(
+                f"--prior {self.prior} with --seed {self.seed} is not possible; give at most "
+                f"{MOST_SCENES:,} scenes and a seed from 0 to 2^63 - 1"
+            )
+        prior = ScenePrior(n_objects=self.objects)
+        rngs = (np.random.default_rng([self.seed, index]) for index in range(self.prior))
+        return [(f"scene_{index:06d}", prior.sample(rng)) for index, rng in enumerate(rngs)]
+
+
+def everything() -> Vocabulary:
+    """CLEVR's vocabulary with every shape that is shipped here."""
+    vocabulary = CLEVR
+    for name in shipped_names():
+        if name not in vocabulary.shapes:
+            vocabulary = vocabulary.introduce(read_card(name, Path()))
+    return vocabulary
+
+
+def read_any(path: Path, vocabulary: Vocabulary) -> list[tuple[str, Scene]]:
+    """The scenes of a CLEVR scenes file, of one CLEVR scene, or of one scene in our own lossless form."""
+    try:
+        data = parse_json(read_text(path, limit=SCENES_LIMIT), str(path))
+    except InputError as error:
+        raise InputError(f"scenes file: {error}; give a scenes file of CLEVR's, or one scene") from error
+    if isinstance(data, dict) and "scenes" in data:
+        return [
+            (Path(row.image_filename).stem or f"scene_{row.image_index:06d}", row.scene)
+            for row in read_scenes(path, vocabulary)
+        ]
+    return [(path.stem, _one(data, vocabulary, path))]
+
+
+def _one(data: object, vocabulary: Vocabulary, path: Path) -> Scene:
+    objects = cast(dict[str, object], data).get("objects") if isinstance(data, dict) else None
+    is_clevr = isinstance(objects, list) and any(
+        "3d_coords" in item for item in objects if isinstance(item, dict)
+    )
+    return from_clevr(data, vocabulary, path.name) if is_clevr else scene_from_dict(data)
+
+
+def render_files(
+    named: Sequence[tuple[str, Scene]], out: Path, preset: str, device: str, processes: int | None
+) -> Iterator[Path]:
+    """Writes NAME.png, NAME.mask.png and NAME.json for each scene, and gives the path of each picture."""
+    with BlenderRenderer(
+        preset, device, everything(), default_processes() if processes is None else processes
+    ) as renderer:
+        for first in range(0, len(named), BATCH):
+            part = named[first : first + BATCH]
+            pictures = renderer.render([scene for _, scene in part])
+            for (name, scene), picture in zip(part, pictures, strict=True):
+                yield _write(out, name, scene, picture.pixels, picture.mask)
+
+
+def _write(
+    out: Path, name: str, scene: Scene, pixels: np.ndarray[tuple[int, ...], np.dtype[np.uint8]],
+    mask: np.ndarray[tuple[int, ...], np.dtype[np.uint8]],
+) -> Path:  # fmt: skip
+    try:
+        out.mkdir(parents=True, exist_ok=True)
+        Image.fromarray(mask).save(out / f"{name}.mask.png")
+        Image.fromarray(pixels).save(out / f"{name}.png")
+        (out / f"{name}.json").write_text(json.dumps(scene_to_dict(scene)) + "\n", encoding="utf-8")
+    except OSError as error:
+        raise InputError(
+            f"cannot write to {out}: {error.strerror or error}; give another place with --out"
+        ) from error
+    return out / f"{name}.png"

@@ -1,0 +1,178 @@
+"""A data set of rendered prior scenes with questions, in CLEVR's own folder layout; resumable at any scene."""
+
+from __future__ import annotations
+
+import json
+import multiprocessing
+import os
+from collections.abc import Callable, Iterator
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import asdict, dataclass
+from itertools import islice
+from pathlib import Path
+from typing import BinaryIO
+
+import numpy as np
+from PIL import Image
+
+from trex.foundation.errors import InputError
+from trex.foundation.files import open_regular, read_text
+from trex.foundation.parse import parse_json
+from trex.render.blender.blender_renderer import BlenderRenderer, default_processes
+from trex.render.picture import Bytes, Picture
+from trex.scenes.clevr_format.json_files import write_items
+from trex.scenes.clevr_format.scene_json import from_clevr, to_clevr
+from trex.scenes.prior import ScenePrior
+from trex.scenes.questions.english import phrase
+from trex.scenes.questions.families import random_questions
+from trex.scenes.questions.program_json import program_to_json
+from trex.scenes.scene import Scene
+
+MOST = 10_000_000  # scenes of a split
+BATCH = 16  # scenes rendered between two writes
+Tell = Callable[[int, int], None]  # scenes done, scenes in all
+
+
+@dataclass(frozen=True)
+class DatasetPlan:
+    """What is drawn: scene i of a split depends on the seed, the split and i alone."""
+
+    n: int
+    seed: int = 0
+    split: str = "train"
+    objects: tuple[int, int] = (3, 10)
+    preset: str = "fast"
+    questions_per_scene: int = 10
+
+    def __post_init__(self) -> None:
+        if (
+            not 1 <= self.n <= MOST
+            or not 0 <= self.questions_per_scene <= 1000
+            or not 0 <= self.seed < 1 << 63
+        ):
+            raise InputError(f"{self.n} scenes, {self.questions_per_scene} questions each, seed {self.seed}: "
+                             f"ask for 1 to {MOST:,} scenes, 0 to 1000 questions, a seed below 2^63")  # fmt: skip
+        if not self.split.isidentifier():
+            raise InputError(
+                f"split {self.split!r} must be one word of letters, digits and _, such as train or val"
+            )
+
+    def rng(self, index: int, what: int) -> np.random.Generator:
+        """The stream of random numbers for scene `index`: what = 0 its layout, 1 its questions."""
+        return np.random.default_rng([self.seed, *self.split.encode(), 256 + what, index])
+
+    def scene(self, index: int) -> Scene:
+        """Scene `index`."""
+        return ScenePrior(n_objects=self.objects).sample(self.rng(index, 0))
+
+    def name(self, index: int) -> str:
+        """The picture's file name, as in CLEVR."""
+        return f"CLEVR_{self.split}_{index:06d}.png"
+
+
+def render_dataset(
+    out: Path,
+    plan: DatasetPlan,
+    device: str = "auto",
+    processes: int | None = None,
+    tell: Tell = lambda done, total: None,
+) -> Path:
+    """Writes images/, masks/, scenes/ and questions/ of one split below `out`; gives the scenes file.
+
+    What is there already is kept, and the rest is added; raises InputError where it was made by another plan.
+    """
+    lines = out / "scenes" / f"{plan.split}.jsonl"
+    for folder in ("images", "masks"):
+        (out / folder / plan.split).mkdir(parents=True, exist_ok=True)
+    lines.parent.mkdir(parents=True, exist_ok=True)
+    with BlenderRenderer(
+        plan.preset, device, processes=default_processes() if processes is None else processes
+    ) as renderer:
+        _check_same(out / f"{plan.split}.plan.json", plan, renderer.key)
+        with lines.open("a+b") as log:
+            _render_rest(out, plan, renderer, log, tell)
+    return _finish(out, plan, lines)
+
+
+def _check_same(path: Path, plan: DatasetPlan, renderer_key: str) -> None:
+    """Scenes may be added later, so their number may differ; all else must be as it was."""
+    asked = {k: v for k, v in asdict(plan).items() if k not in ("n", "questions_per_scene")} | {
+        "renderer": renderer_key
+    }
+    text = json.dumps(asked, indent=1) + "\n"
+    before = read_text(path) if path.exists() else text
+    if before != text:
+        raise InputError(f"{path} says that this split was made otherwise:\n{before}not as asked:\n{text}"
+                         "Choose another folder or split.")  # fmt: skip
+    path.write_text(text)
+
+
+def _whole_lines(log: BinaryIO) -> int:
+    """How many whole lines there are; a cut last line is taken off."""
+    log.seek(0)
+    data = log.read()
+    end = data.rfind(b"\n") + 1
+    log.truncate(end)
+    log.seek(0, os.SEEK_END)
+    return data[:end].count(b"\n")
+
+
+def _render_rest(out: Path, plan: DatasetPlan, renderer: BlenderRenderer, log: BinaryIO, tell: Tell) -> None:
+    index = _whole_lines(log)
+    scenes = _scenes(plan, index)
+    tell(min(index, plan.n), plan.n)
+    while batch := list(islice(scenes, BATCH)):
+        for scene, picture in zip(batch, renderer.render(batch), strict=True):
+            _write_one(out, plan, index, scene, picture, log)
+            index += 1
+        log.flush()
+        os.fsync(log.fileno())
+        tell(index, plan.n)
+
+
+def _scenes(plan: DatasetPlan, start: int) -> Iterator[Scene]:
+    """Scenes from `start` on, drawn ahead in a process of their own while others are rendered."""
+    with ProcessPoolExecutor(1, multiprocessing.get_context("forkserver")) as pool:
+        yield from pool.map(plan.scene, range(start, plan.n), chunksize=BATCH)
+
+
+def _write_one(
+    out: Path, plan: DatasetPlan, index: int, scene: Scene, picture: Picture, log: BinaryIO
+) -> None:
+    name = plan.name(index)
+    _write_png(out / "images" / plan.split / name, picture.pixels)
+    _write_png(out / "masks" / plan.split / name, picture.mask)
+    log.write(json.dumps(to_clevr(scene, name, index, plan.split)).encode() + b"\n")
+
+
+def _write_png(path: Path, pixels: Bytes) -> None:
+    Image.fromarray(pixels).save(path, optimize=False, compress_level=1)
+
+
+def _finish(out: Path, plan: DatasetPlan, lines: Path) -> Path:
+    """The scenes and questions files of the first n scenes."""
+    with open_regular(lines) as stream:
+        records = [parse_json(line, str(lines)) for line in islice(stream, plan.n)]
+    info = {"split": plan.split, "version": "1.0", "license": "Apache-2.0", "made_by": "trex dataset render"}
+    scenes = out / "scenes" / f"CLEVR_{plan.split}_scenes.json"
+    write_items(scenes, "scenes", records, info)
+    questions = (
+        q for index, record in enumerate(records) for q in _questions(plan, index, from_clevr(record))
+    )
+    write_items(out / "questions" / f"CLEVR_{plan.split}_questions.json", "questions", questions, info)
+    return scenes
+
+
+def _questions(plan: DatasetPlan, index: int, scene: Scene) -> Iterator[dict[str, object]]:
+    asked = random_questions(plan.rng(index, 1), scene, plan.questions_per_scene)
+    for number, question in enumerate(asked):
+        yield {
+            "image_index": index,
+            "image_filename": plan.name(index),
+            "split": plan.split,
+            "question_family_index": question.family.index,
+            "question_index": index * plan.questions_per_scene + number,
+            "question": phrase(question.program),
+            "program": program_to_json(question.program),
+            "answer": question.answer,
+        }

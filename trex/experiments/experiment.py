@@ -1,0 +1,236 @@
+"""Carry out an experiment: each cell a run of its own below one folder, gone on with where it was stopped."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import numpy as np
+
+from trex.api.find import RUNS, check, find
+from trex.baseline.baseline import Baseline
+from trex.baseline.count import AskedQuery, look
+from trex.baseline.run import empty_baseline
+from trex.experiments.experiment_file import Cell, Experiment, cells, experiment_path, read_experiment
+from trex.foundation.errors import InputError
+from trex.inference.rng import stream
+from trex.inference.statistics.importance import normalized_weights, resample
+from trex.inference.statistics.proportion import Interval
+from trex.inference.types import Draw, Floats
+from trex.query.schema import Query
+from trex.report.gallery import picture_url
+from trex.runs.draw_log import read_draws
+from trex.runs.folder import RunFolder, is_run, open_run
+from trex.runs.manifest import Manifest
+from trex.search.progress import Progress
+from trex.search.results import Findings, find_out
+from trex.worlds.latents import Latent
+
+EXPERIMENTS = RUNS / "experiments"
+HARDER = "-harder"  # ends the folder of a cell that was searched once more
+PICTURES = 12  # of a cell
+SHOWN_DRAWS = 1000  # of a weighted prior batch, drawn again by their weights
+SHOW_STREAM = 2000  # draws nothing that a search draws
+TellCell = Callable[[Cell, int, int], None]  # (cell, number, of how many)
+
+
+@dataclass(frozen=True)
+class CellResult:
+    """What a cell's run has found.
+
+    `draws` stand for the level set, each by its weight: those of the chains after warm-up, all alike, or the prior's
+    (`is_weighted`). `probs` (n, answers named) are what the model says to them.
+    """
+
+    cell: Cell
+    manifest: Manifest
+    findings: Findings
+    draws: tuple[Draw[Latent], ...]
+    log_weights: Floats  # (n,), but for a constant
+    probs: Floats
+    is_weighted: bool
+    pictures: tuple[str, ...]  # data URLs, the most confident first
+    place: Path  # the run's folder
+    test_set: Baseline | None = None  # the same query put to labelled pictures
+
+    @property
+    def answers(self) -> tuple[str, ...]:
+        """The answers that the target names, in the order of `probs`."""
+        return self.manifest.query.answer or self.manifest.facts.labels
+
+    @property
+    def weights(self) -> Floats:
+        """(n,), with sum 1."""
+        return normalized_weights(self.log_weights) if self.draws else np.zeros(0)
+
+    @property
+    def means(self) -> tuple[float, ...]:
+        """The mean probability of each answer over the level set; none where there is no draw."""
+        return tuple((self.weights @ self.probs).tolist()) if self.draws else ()
+
+    @property
+    def deviations(self) -> tuple[float, ...]:
+        """The standard deviation of each answer's probability, as above."""
+        squares = (self.probs - np.array(self.means)) ** 2
+        return tuple(np.sqrt(self.weights @ squares).tolist()) if self.draws else ()
+
+    @property
+    def shown(self) -> tuple[int, ...]:
+        """Indices of draws that need no weights, for figures."""
+        if not self.is_weighted or not self.draws:
+            return tuple(range(len(self.draws)))
+        rng = stream(self.manifest.query.search.seed, SHOW_STREAM)
+        return tuple(resample(rng, self.log_weights, SHOWN_DRAWS))
+
+    @property
+    def is_found(self) -> bool:
+        """Whether anything in the level set was seen."""
+        return bool(self.findings.found)
+
+    @property
+    def interval(self) -> Interval:
+        """How often the level set happens in draws of the prior, 95 %."""
+        return Interval(*self.findings.how_often.rate_interval)
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """An experiment that has been carried out."""
+
+    name: str  # as it was asked for
+    folder: Path
+    experiment: Experiment
+    results: tuple[CellResult, ...]
+    dataset: Path | None = None  # labelled pictures that were asked about too
+
+    @property
+    def found(self) -> int:
+        """Cells with something in their level set."""
+        return sum(result.is_found for result in self.results)
+
+
+def run_experiment(
+    name: str,
+    only: Sequence[str],
+    overrides: Sequence[str],
+    out: Path | None,
+    progress: Callable[[], Progress],
+    tell: TellCell,
+    train: Callable[[str], None],
+    dataset: Path | None = None,
+) -> Outcome:
+    """Every cell (or those in `only`), in order; a cell that is finished is read, not run again.
+
+    Where a data folder is named, each cell's query is put to its pictures as well. What has to be trained is trained
+    first, unless it is there; then all queries are checked; then the first is run.
+    """
+    path = experiment_path(name)
+    experiment = read_experiment(path)
+    chosen = [
+        cell._replace(ways=tuple((*way, *overrides) for way in cell.ways))
+        for cell in _chosen(experiment, only)
+    ]
+    query = path.parent / experiment.query
+    folder = out or EXPERIMENTS / path.stem
+    for words in dict.fromkeys([*experiment.train, *(w for cell in chosen for w in cell.section.train)]):
+        train(words)
+    resolved = {way: check(query, way).query for cell in chosen for way in cell.ways}
+    baselines = _test_set(query, [cell.ways[0] for cell in chosen], dataset)
+    results = []
+    for number, cell in enumerate(chosen):
+        tell(cell, number, len(chosen))
+        results.append(
+            replace(_carry_out(cell, query, resolved, folder, progress), test_set=baselines[number])
+        )
+    return Outcome(name, folder, experiment, tuple(results), dataset)
+
+
+def _carry_out(
+    cell: Cell,
+    query: Path,
+    resolved: Mapping[tuple[str, ...], Query],
+    folder: Path,
+    progress: Callable[[], Progress],
+) -> CellResult:
+    """The result of the first way that finds anything, or else of the last."""
+    for number, way in enumerate(cell.ways):
+        place = folder / (cell.name + number * HARDER)
+        if not _is_done(place, resolved[way]):
+            find(query, way, place, progress(), lambda _: None)
+        result = read_cell(cell, place)
+        if result.is_found:
+            break
+    return result
+
+
+def read_cell(cell: Cell, place: Path) -> CellResult:
+    """What the finished run of a cell says."""
+    with open_run(place, for_writing=False) as folder:
+        manifest = folder.manifest
+        findings = find_out(manifest, read_draws(folder.draws, folder.manifest))
+        draws, log_weights, is_weighted = _level_set(findings)
+        probs = _probs(manifest, draws)
+        return CellResult(
+            cell,
+            manifest,
+            findings,
+            draws,
+            log_weights,
+            probs,
+            is_weighted,
+            _pictures(folder, findings),
+            place,
+        )
+
+
+def _test_set(
+    query: Path, options: Sequence[Sequence[str]], dataset: Path | None
+) -> Sequence[Baseline | None]:
+    """Every cell's query put to the pictures of a data folder; a picture goes through each model once."""
+    if dataset is None:
+        return [None] * len(options)
+    plans = [check(query, one) for one in options]
+    asked = [AskedQuery(plan, empty_baseline(query, plan)) for plan in plans]
+    examples = plans[0].kind.examples(plans, dataset, ())
+    return look(examples, asked, False, lambda *_: None).baselines
+
+
+def _chosen(experiment: Experiment, only: Sequence[str]) -> tuple[Cell, ...]:
+    every = cells(experiment)
+    names = [cell.name for cell in every]
+    strange = [name for name in only if name not in names]
+    if strange:
+        raise InputError(f"cell {strange[0]!r} is not in this experiment; its cells are {', '.join(names)}")
+    return tuple(cell for cell in every if not only or cell.name in only)
+
+
+def _is_done(place: Path, resolved: Query) -> bool:
+    """Whether the finished run of just this query lies there."""
+    if not is_run(place):
+        return False
+    with open_run(place, for_writing=False) as folder:
+        return folder.is_finished and folder.manifest.query == resolved
+
+
+def _level_set(findings: Findings) -> tuple[tuple[Draw[Latent], ...], Floats, bool]:
+    """Draws that stand for the level set, their log weights, and whether they are the prior's."""
+    chain = tuple(draw for draw in findings.chains if not draw.is_warmup)
+    if chain:
+        return chain, np.zeros(len(chain)), False
+    log_weights = np.array([draw.evaluation.log_weight for draw in findings.prior])
+    if not np.max(log_weights) > -np.inf:
+        return (), np.zeros(0), True
+    return findings.prior, log_weights, True
+
+
+def _probs(manifest: Manifest, draws: Sequence[Draw[Latent]]) -> Floats:
+    labels = manifest.facts.labels
+    named = [labels.index(answer) for answer in manifest.query.answer] or list(range(len(labels)))
+    rows = [np.exp(draw.evaluation.log_probs[named]) for draw in draws]
+    return np.array(rows) if rows else np.zeros((0, len(named)))
+
+
+def _pictures(folder: RunFolder, findings: Findings) -> tuple[str, ...]:
+    urls = (picture_url(folder, found) for found in findings.found[:PICTURES])
+    return tuple(url for url in urls if url)

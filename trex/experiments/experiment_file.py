@@ -1,0 +1,118 @@
+"""An experiment: one query file, asked in many ways, each with the value that was published for it."""
+
+from __future__ import annotations
+
+import json
+from itertools import combinations
+from pathlib import Path
+from typing import Annotated, Literal, NamedTuple
+
+from pydantic import BeforeValidator, Field, ValidationError
+
+from trex.foundation.errors import InputError, unknown
+from trex.foundation.parse import parse_toml
+from trex.query.schema import Section, Texts
+from trex.query.toml_file import read_text
+
+FOLDER = Path(__file__).parent.parent / "queries" / "experiments"
+SUFFIX = ".toml"
+
+
+def _numbers(value: object) -> object:
+    return value if isinstance(value, list | tuple) else (value,)
+
+
+Value = str | int | float | bool
+Values = Annotated[tuple[float, ...], BeforeValidator(_numbers)]
+Settings = dict[str, Value | tuple[Value, ...]]  # dotted keys of the query
+
+
+class CellSection(Section):
+    """One way to ask: its name, what it sets, and the published mean (and its deviation) for each answer named.
+
+    `train`: what has to be trained first, as words after `trex train`.
+    """
+
+    name: Annotated[str, Field(pattern=r"^[\w.+ -]{1,60}$")]
+    set: Settings = Field(default_factory=dict)
+    train: Texts = ()
+    published: Values = ()
+    published_sd: Values = ()
+    note: str = ""
+
+
+class Experiment(Section):
+    """`query` lies beside the experiment. `pairs` asks for every two of these answers, one cell each.
+
+    `harder`: what a cell sets in which nothing was found, to be searched once more; of several the next where the last
+    found nothing either. `found_published`: how many cells the publication found. `latents`: cells whose latents are
+    drawn in the plane.
+    """
+
+    title: str
+    source: str
+    form: Literal["table", "matrix", "strip"] = "table"
+    query: str
+    set: Settings = Field(default_factory=dict)
+    harder: tuple[Settings, ...] = ()
+    train: Texts = ()
+    cells: tuple[CellSection, ...] = ()
+    pairs: Texts = ()
+    found_published: int | None = None
+    latents: Texts = ()
+
+
+class Cell(NamedTuple):
+    """A cell with the `--set` options that make its query; the later ways are for where the earlier found nothing."""
+
+    section: CellSection
+    ways: tuple[tuple[str, ...], ...]
+
+    @property
+    def name(self) -> str:
+        """Its name, and that of its folder."""
+        return self.section.name
+
+
+def experiment_path(name: str) -> Path:
+    """Where an experiment lies: those of this project by name, any other by its path."""
+    if name.endswith(SUFFIX):
+        return Path(name)
+    path = FOLDER / f"{name}{SUFFIX}"
+    if "/" in name or not path.is_file():
+        names = sorted(found.stem for found in FOLDER.glob(f"*{SUFFIX}"))
+        raise unknown("experiment", name, names, "Or name a path that ends in .toml.")
+    return path
+
+
+def read_experiment(path: Path) -> Experiment:
+    """The experiment in a TOML file; InputError names the key that is wrong."""
+    try:
+        experiment = Experiment.model_validate(parse_toml(read_text(path), str(path)))
+    except ValidationError as error:
+        first = error.errors(include_url=False)[0]
+        key = ".".join(map(str, first["loc"]))
+        raise InputError(f"{path}: {key}: {first['msg']}") from error
+    names = [cell.name for cell in cells(experiment)]
+    if not names or len(set(names)) < len(names):
+        raise InputError(f"{path}: give cells or pairs, each under a name of its own")
+    return experiment
+
+
+def cells(experiment: Experiment) -> tuple[Cell, ...]:
+    """All cells, those of `pairs` after the others."""
+    of_pairs = [
+        CellSection(name=f"{one}-{other}", set={"answer": (one, other)})
+        for one, other in combinations(experiment.pairs, 2)
+    ]
+    return tuple(Cell(one, _ways(experiment, one)) for one in (*experiment.cells, *of_pairs))
+
+
+def _ways(experiment: Experiment, cell: CellSection) -> tuple[tuple[str, ...], ...]:
+    first = experiment.set | cell.set
+    return tuple(_overrides(first | settings) for settings in ({}, *experiment.harder))
+
+
+def _overrides(settings: Settings) -> tuple[str, ...]:
+    """JSON's strings, numbers, booleans and arrays of them are TOML's too."""
+    return tuple(f"{key}={json.dumps(value, ensure_ascii=False)}" for key, value in settings.items())

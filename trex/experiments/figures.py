@@ -1,0 +1,94 @@
+"""The figures of an experiment: how the answers' probabilities spread, and where the level set lies among latents."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from trex.experiments.experiment import CellResult
+from trex.inference.statistics.importance import effective_size
+from trex.inference.types import Floats
+from trex.pages.figures import COLORS, INK, axes_of, styled, svg_of
+
+LEAST = 5  # draws (by effective size) for a violin
+SPREAD = 1e-6  # below it there is nothing to estimate a density from
+MOST = 300  # latents of each kind in the plane
+PERPLEXITY = 30.0
+SEED = 0
+
+
+def violins(result: CellResult) -> str:
+    """The probabilities of the answers named over the draws of the level set; "" of too few draws."""
+    if not result.draws or effective_size(result.log_weights) < LEAST:
+        return ""
+    probs = result.probs[list(result.shown)]
+    with styled():
+        figure, axes = axes_of("", "probability")
+        places = np.arange(probs.shape[1])
+        for place in places:
+            column = probs[:, place]
+            if column.std() > SPREAD:
+                parts = axes.violinplot([column], [float(place)], widths=0.8, showextrema=False)
+                for body in parts["bodies"]:  # type: ignore[attr-defined]
+                    body.set_facecolor(COLORS[place % len(COLORS)])
+                    body.set_alpha(0.5)
+            axes.plot([place], [column.mean()], "o", markersize=4, color=COLORS[place % len(COLORS)])
+        axes.set_xticks(places, labels=list(result.answers))
+        axes.set_ylim(-0.03, 1.03)
+        return svg_of(figure)
+
+
+def latent_plane(result: CellResult) -> str:
+    """Latents in the plane by t-SNE (van der Maaten and Hinton 2008); "" where latents are no vectors.
+
+    Draws of the level set; prior draws whose most probable answer is one of those named; other prior draws.
+    """
+    prior = result.findings.prior
+    if not result.draws or not isinstance(result.draws[0].z, np.ndarray):
+        return ""
+    labels = result.manifest.facts.labels
+    said = [labels[int(np.argmax(draw.evaluation.log_probs))] for draw in prior]
+    groups = [("level set", _vectors([result.draws[i].z for i in result.shown]), COLORS[0], "o")]
+    for place, answer in enumerate(result.manifest.query.answer, start=1):
+        rows = [draw.z for draw, word in zip(prior, said, strict=True) if word == answer]
+        groups.append((f"prior, {answer}", _vectors(rows), COLORS[place % len(COLORS)], "s"))
+    rest = [d.z for d, word in zip(prior, said, strict=True) if word not in result.manifest.query.answer]
+    groups.append(("prior, another answer", _vectors(rest), INK, "."))
+    return _scatter([group for group in groups if len(group[1])])
+
+
+def _scatter(groups: Sequence[tuple[str, Floats, str, str]]) -> str:
+    points = _plane(np.concatenate([vectors for _, vectors, _, _ in groups]))
+    with styled():
+        figure, axes = axes_of("", "")
+        begin = 0
+        for name, vectors, color, mark in reversed(list(groups)):
+            end = len(points) - begin
+            part = points[end - len(vectors) : end]
+            axes.plot(part[:, 0], part[:, 1], mark, markersize=3, color=color, alpha=0.7, label=name)
+            begin += len(vectors)
+        axes.set_xticks([])
+        axes.set_yticks([])
+        axes.legend(fontsize=7, frameon=False)
+        return svg_of(figure)
+
+
+def _plane(vectors: Floats) -> Floats:
+    from sklearn.manifold import TSNE
+
+    perplexity = min(PERPLEXITY, max(1.0, (len(vectors) - 1) / 3))
+    found: Floats = TSNE(perplexity=perplexity, random_state=SEED, init="pca").fit_transform(vectors)
+    return found
+
+
+def _vectors(rows: Sequence[object]) -> Floats:
+    """At most MOST distinct ones, evenly taken: a chain's rejections repeat its state."""
+    rows = list({np.asarray(row).tobytes(): row for row in rows}.values())
+    kept: NDArray[np.int64] = np.unique(
+        np.linspace(0, len(rows) - 1, min(MOST, len(rows))).astype(np.int64)
+        if rows
+        else np.zeros(0, np.int64)
+    )
+    return np.array([np.asarray(rows[int(k)], float) for k in kept])

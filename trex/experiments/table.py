@@ -1,0 +1,133 @@
+"""An experiment's table: the published value beside ours, for the page and for docs/RESULTS.md."""
+
+from __future__ import annotations
+
+import math
+import shlex
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+
+from trex.experiments.experiment import CellResult, Outcome
+from trex.experiments.experiment_file import cells
+from trex.pages.wording import percent
+
+
+@dataclass(frozen=True)
+class Row:
+    """A cell in words."""
+
+    name: str
+    published: str
+    ours: str
+    prior: str
+    ending: str  # and how many independent draws the values are worth, or how far the chains disagree
+    test_set: str  # hits and true mistakes among labelled pictures, "" where none were asked about
+    how: str  # draws and what they cost
+    note: str
+
+
+def rows(outcome: Outcome) -> tuple[Row, ...]:
+    """One for each cell."""
+    return tuple(_row(result) for result in outcome.results)
+
+
+def summary(outcome: Outcome) -> str:
+    """How many cells have anything in their level set, beside the publication's."""
+    words = f"{outcome.found} of {len(outcome.results)} level sets have been found"
+    published = outcome.experiment.found_published
+    if published is None:
+        return words
+    return f"{words} (published: {published} of {len(cells(outcome.experiment))})"
+
+
+def markdown(outcome: Outcome) -> str:
+    """The table for docs/RESULTS.md."""
+    has_test_set = any(result.test_set for result in outcome.results)
+    head = "| | published | here | prior draws in the level set (95 %) | ending |" + (
+        " test set: hits, true mistakes |" if has_test_set else ""
+    )
+    line = "\n|---|---|---|---|---|" + ("---|" if has_test_set else "") + "\n"
+    lines = [
+        f"| {row.name} | {row.published or '–'} | {row.ours} | {row.prior} | {row.ending} |"
+        + (f" {row.test_set} |" if has_test_set else "")
+        for row in rows(outcome)
+    ]
+    return f"{outcome.experiment.title}: {summary(outcome)}.\n\n{head}{line}" + "\n".join(lines) + "\n"
+
+
+def table_json(outcome: Outcome) -> dict[str, object]:
+    """The table for machines: every cell's words, and what it found."""
+    cells_found = zip(rows(outcome), outcome.results, strict=True)
+    return {
+        "experiment": outcome.name,
+        "folder": str(outcome.folder),
+        "found": outcome.found,
+        "cells": [
+            {**asdict(row), "is_found": result.is_found, "means": list(map(float, result.means))}
+            for row, result in cells_found
+        ],
+    }
+
+
+def command(outcome: Outcome, overrides: Sequence[str]) -> str:
+    """The command that makes the experiment again."""
+    words = ["trex", "experiment", outcome.name]
+    if len(outcome.results) < len(cells(outcome.experiment)):
+        words += [word for result in outcome.results for word in ("--cell", result.cell.name)]
+    for override in overrides:
+        words += ["--set", override]
+    if outcome.dataset is not None:
+        words += ["--dataset", str(outcome.dataset)]
+    return shlex.join(words)
+
+
+def _row(result: CellResult) -> Row:
+    section, how = result.cell.section, result.findings.how_often
+    low, high = result.interval
+    return Row(
+        name=section.name,
+        published=_values(section.published, section.published_sd),
+        ours=_values(result.means, result.deviations)
+        if result.is_found and result.means and result.manifest.query.answer
+        else _extremes(result),
+        prior=f"{how.hits:,} of {how.n:,} ({percent(low)} to {percent(high)})"
+        if how.hits
+        else f"0 of {how.n:,} (less than {how.said.ceiling})",
+        ending=_ending(result),
+        test_set=_counts(result),
+        how=f"{how.n:,} prior draws by their weights"
+        if result.is_weighted
+        else f"{len(result.draws):,} draws of the chains, {result.findings.renders:,} pictures scored",
+        note=section.note,
+    )
+
+
+def _ending(result: CellResult) -> str:
+    findings = result.findings
+    if not result.is_found:
+        return findings.ending
+    if result.is_weighted:
+        return f"{findings.ending}, effective size {findings.how_often.ess:.0f}"
+    told = [d.r_hat for d in findings.conclusion.diagnoses if d.is_informative and not math.isnan(d.r_hat)]
+    return f"{findings.ending}, R-hat {max(told):.2f}" if told else findings.ending
+
+
+def _counts(result: CellResult) -> str:
+    if result.test_set is None:
+        return ""
+    return f"{result.test_set.hits.count} of {result.test_set.examined}, {result.test_set.mistakes.count}"
+
+
+def _extremes(result: CellResult) -> str:
+    """Of a target that names no answer: the mean of the largest and of the smallest probability."""
+    if not result.is_found or not result.means:
+        return "not found"
+    most, least = (result.weights @ each for each in (result.probs.max(axis=1), result.probs.min(axis=1)))
+    return f"largest {most:.3f}, smallest {least:.3f}"
+
+
+def _values(means: Sequence[float], deviations: Sequence[float]) -> str:
+    """ ".999 ± .004, …"."""
+    if not deviations:
+        return ", ".join(f"{mean:.3f}" for mean in means)
+    return ", ".join(f"{mean:.3f} ± {sd:.3f}" for mean, sd in zip(means, deviations, strict=True))

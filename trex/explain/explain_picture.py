@@ -1,0 +1,264 @@
+"""A model's answer on a real CLEVR picture, explained: its scene is rendered again, without each object in turn."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from trex.clevr_models.interface.question import ProgramStep, Question
+from trex.datasets.official_scenes import OfficialPicture, read_official
+from trex.explain.blame_words import Removed, blame_sentence
+from trex.explain.view import Shot, outlined
+from trex.foundation.errors import InputError
+from trex.foundation.files import write_atomic
+from trex.inference.attribution.blame import Blame, find_blame
+from trex.inference.attribution.leave_one_out import Culprit, find_culprit
+from trex.inference.scoring import Scorer
+from trex.inference.types import Floats
+from trex.pages.page import page
+from trex.pages.thumbnails import jpeg_url
+from trex.parity.parity import shrink
+from trex.query.schema import RenderSection
+from trex.render.cache import CachedRenderer
+from trex.render.picture import Picture
+from trex.render.similarity import mean_ssim
+from trex.runs.folder import check_out
+from trex.scenes.describe import object_words
+from trex.scenes.edits import leave_out
+from trex.scenes.questions.english import parse
+from trex.scenes.questions.programs import Program
+from trex.scenes.questions.truth import true_answer
+from trex.scenes.scene import Scene
+from trex.scenes.vocabulary import CLEVR
+from trex.worlds.plan import open_model, open_renderer
+
+if TYPE_CHECKING:
+    from trex.clevr_models.interface.bound import BoundModel
+
+FILE, PAGE, CACHE = "explanation.json", "explanation.html", "pictures"
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """Which picture of which data set (name or file name), asked what, of whom, rendered how."""
+
+    dataset: Path
+    image: str
+    question: str
+    model: str = "shipped"
+    preset: str = "reference"
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What the model makes of one picture: its answer, and the probability of the answer that is explained."""
+
+    words: str
+    answer: str
+    probability: float
+    truth: str
+
+
+@dataclass(frozen=True)
+class PictureExplained:
+    """`official` and `again`: the real picture, and its scene rendered again; effects are against the latter."""
+
+    picture: str
+    question: str
+    model: str
+    preset: str
+    official: Answer
+    again: Answer
+    camera_px: float  # how far the recovered camera puts the objects from their recorded pixels, at most
+    ssim: float
+    control_difference: float  # of the same scene rendered twice, any probability: exactly 0
+    removals: tuple[Answer, ...]
+
+    @property
+    def effects(self) -> tuple[float, ...]:
+        """The change of the probability by leaving out each object."""
+        return tuple(removal.probability - self.again.probability for removal in self.removals)
+
+    @property
+    def blame(self) -> Blame:
+        """The objects to blame."""
+        flips = [removal.answer != self.again.answer for removal in self.removals]
+        return find_blame(self.effects, flips)
+
+    @property
+    def culprit(self) -> Culprit:
+        """The object whose removal lowers the probability most."""
+        return find_culprit(self.effects)
+
+    def _removed(self) -> list[Removed]:
+        pairs = zip(self.removals, self.effects, strict=True)
+        return [Removed(one.words.removeprefix("without "), effect, one.answer) for one, effect in pairs]
+
+    def sentences(self) -> tuple[str, ...]:
+        """For the terminal and the page."""
+        says, again = self.official, self.again
+        same = "the same" if again.answer == says.answer else "another"
+        exact = (
+            "exactly the same" if self.control_difference == 0 else "NOT the same, so effects mean nothing"
+        )
+        fits = f"camera recovered within {self.camera_px:.2f} px, SSIM {self.ssim:.3f}, lights at their base positions"
+        return (
+            f"On the official picture {self.model} says {says.answer} ({says.probability:.3f}); "
+            f"the truth is {says.truth}.",
+            f"On our render of its scene it gives {same} answer, {again.answer}; "
+            f"P({says.answer}) is {again.probability:.3f} ({fits}).",
+            f"Rendered twice, every probability is {exact}.",
+            blame_sentence(self.blame, self._removed()),
+        )
+
+
+@dataclass(frozen=True)
+class Control:
+    """Whether the scene, rendered twice, gets every probability twice; there is none that was not measured."""
+
+    first: Floats
+    second: Floats
+
+    @property
+    def difference(self) -> float:
+        """The largest of any probability: exactly 0 of a deterministic renderer and model."""
+        return float(np.abs(np.exp(self.first) - np.exp(self.second)).max())
+
+
+@dataclass(frozen=True)
+class Rendered:
+    """The scene, and it without each object, with their pictures and the control."""
+
+    scenes: tuple[Scene, ...]
+    pictures: tuple[Picture, ...]
+    control: Control
+
+
+def explain_picture(wanted: Wanted, out: Path) -> PictureExplained:
+    """Writes OUT/explanation.json and .html (which holds the official picture: keep it to yourself).
+
+    What has been rendered is kept in OUT/pictures, so that the same command goes on after a kill.
+    """
+    picture = _picture(wanted)
+    program = parse(wanted.question)
+    model = open_model(wanted.model)
+    steps = tuple(ProgramStep(*step) for step in program)
+    bound = model.bind(Question(wanted.question, steps))
+    _check_place(out)
+    renderer = open_renderer(RenderSection(preset=wanted.preset), CLEVR)
+    try:
+        scenes = [picture.scene, *(leave_out(picture.scene, i) for i in range(len(picture.scene.objects)))]
+        cached = CachedRenderer(renderer, out / CACHE)
+        pictures = cached.render(scenes)
+        (control,) = Scorer(renderer, bound).score([picture.scene])
+        (first,) = Scorer(cached, bound).score([picture.scene])
+        measured = Control(first.log_probs, control.log_probs)
+    finally:
+        renderer.close()
+    rendered = Rendered(tuple(scenes), tuple(pictures), measured)
+    made = _explained(wanted, picture, program, bound, rendered)
+    write_atomic(out / FILE, (json.dumps(_json(made), indent=1) + "\n").encode())
+    write_atomic(out / PAGE, _page(made, picture, pictures).encode())
+    return made
+
+
+def _picture(wanted: Wanted) -> OfficialPicture:
+    pictures = {picture.name: picture for picture in read_official(wanted.dataset)}
+    name = Path(wanted.image).stem
+    if name not in pictures:
+        few = ", ".join(list(pictures)[:5])
+        raise InputError(
+            f"{wanted.dataset} has no picture {wanted.image!r} with a scene; it has {len(pictures)}, such as {few}"
+        )
+    return pictures[name]
+
+
+def _check_place(out: Path) -> None:
+    """A new or empty folder, or one that holds an earlier explanation of this kind."""
+    if not (out.is_dir() and {path.name for path in out.iterdir()} <= {FILE, PAGE, CACHE}):
+        check_out(out)
+
+
+def _model_words(wanted: Wanted) -> str:
+    return "the shipped model" if wanted.model == "shipped" else wanted.model
+
+
+def _explained(
+    wanted: Wanted,
+    picture: OfficialPicture,
+    program: Program,
+    bound: BoundModel,
+    rendered: Rendered,
+) -> PictureExplained:
+    pictures = rendered.pictures
+    rows = bound.log_probs(np.stack([_unit(one.pixels) for one in pictures]))
+    official = bound.log_probs(_unit(picture.pixels)[None])[0]
+    explained = int(official.argmax())
+    names = ["nothing left out"]
+    names += [f"without {object_words(picture.scene, i)}" for i in range(len(picture.scene.objects))]
+    answers = [
+        Answer(
+            words, bound.labels[int(row.argmax())], float(np.exp(row[explained])), true_answer(program, scene)
+        )
+        for words, row, scene in zip(names, rows, rendered.scenes, strict=True)
+    ]
+    says = Answer(
+        "the official picture",
+        bound.labels[explained],
+        float(np.exp(official[explained])),
+        true_answer(program, picture.scene),
+    )
+    return PictureExplained(
+        picture=picture.name,
+        question=wanted.question,
+        model=_model_words(wanted),
+        preset=wanted.preset,
+        official=says,
+        again=answers[0],
+        camera_px=picture.fit.error_px,
+        ssim=mean_ssim(shrink(picture.pixels, pictures[0].pixels), pictures[0].pixels),
+        control_difference=rendered.control.difference,
+        removals=tuple(answers[1:]),
+    )
+
+
+def _unit(
+    pixels: np.ndarray[tuple[int, ...], np.dtype[np.uint8]],
+) -> np.ndarray[tuple[int, ...], np.dtype[np.float32]]:
+    return pixels.astype(np.float32) / np.float32(255.0)  # as inference.scoring
+
+
+def _json(made: PictureExplained) -> dict[str, object]:
+    return {
+        **asdict(made),
+        "effects": list(made.effects),
+        "culprit": made.culprit.index,
+        "blame": asdict(made.blame),
+        "says": made.sentences()[-1],
+    }
+
+
+def _page(made: PictureExplained, picture: OfficialPicture, pictures: Sequence[Picture]) -> str:
+    first, blamed = pictures[0], made.blame.parts
+    marked = first.pixels
+    for index in blamed:
+        marked = outlined(marked, first.mask == index + 1)
+    shots = [
+        _shot(jpeg_url(picture.pixels), made.official),
+        _shot(jpeg_url(marked), made.again),
+        *(
+            _shot(jpeg_url(one.pixels), removal, is_culprit=i in blamed)
+            for i, (one, removal) in enumerate(zip(pictures[1:], made.removals, strict=True))
+        ),
+    ]
+    return page("picture.html", {"made": made, "shots": shots})
+
+
+def _shot(image: str, answer: Answer, *, is_culprit: bool = False) -> Shot:
+    caption = f"{answer.answer} · {answer.probability:.3f}; truth {answer.truth}"
+    return Shot(image, answer.words, caption, f"{answer.words}: {caption}", is_culprit)

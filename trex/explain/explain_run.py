@@ -1,0 +1,126 @@
+"""`trex explain`: the most confident scenes of a run, each explained and kept as soon as it is done."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Protocol
+
+from trex.explain.explain_scene import Options, explain_scene, is_complete
+from trex.explain.explanation import FOLDER, Explanation, explanation_path, read_explanation, to_text
+from trex.explain.scene_scores import CACHE, open_scores
+from trex.foundation.errors import InputError, RunError
+from trex.foundation.files import write_atomic
+from trex.runs.draw_log import read_draws
+from trex.runs.folder import RunFolder, check_free, check_scenes, open_run
+from trex.runs.open_world import reopened
+from trex.runs.record import PRIOR
+from trex.search.results import FoundScene, find_out
+from trex.worlds.plan import World
+
+
+class Watcher(Protocol):
+    """Whoever watches the scenes being explained."""
+
+    def begin(self, number: int, total: int) -> None:
+        """Scene `number` of `total` (from 1) is begun."""
+        ...
+
+    def pictures(self, count: int) -> None:
+        """So many more pictures of it are scored."""
+        ...
+
+    def done(self) -> None:
+        """It is written."""
+        ...
+
+
+@dataclass(frozen=True)
+class Explained:
+    """The explained scenes of a run, most confident first."""
+
+    folder: Path
+    explanations: tuple[Explanation, ...]
+
+    @property
+    def is_exact(self) -> bool:
+        """Whether every control was."""
+        return all(explanation.control.is_exact for explanation in self.explanations)
+
+
+def explain(path: Path, options: Options, watcher: Watcher, processes: int | None = None) -> Explained:
+    """Explains the scenes of a run; what is there already is not made again.
+
+    `processes` render, the run's own number where None; no picture depends on it. RunError where the run has found
+    nothing, or is not what is here now.
+    """
+    _check(options, processes)
+    with open_run(path, for_writing=True) as folder:
+        check_scenes(folder)
+        found = _found(folder, options.top)
+        old = [read_explanation(folder, scene.record.picture) for scene in found]
+        if not all(is_complete(made, options) for made in old):
+            check_free(path)
+            _prepare(folder, old)
+            with reopened(folder, processes) as world:
+                old = _make(world, folder, found, old, options, watcher)
+        return Explained(path, tuple(made for made in old if made is not None))
+
+
+def _make(
+    world: World, folder: RunFolder, found: Sequence[FoundScene], old: Sequence[Explanation | None],
+    options: Options, watcher: Watcher,
+) -> list[Explanation | None]:  # fmt: skip
+    scores = open_scores(world, folder, watcher.pictures)
+    made: list[Explanation | None] = []
+    for number, (scene, before) in enumerate(zip(found, old, strict=True), start=1):
+        watcher.begin(number, len(found))
+        after = before if is_complete(before, options) else explain_scene(scores, scene, options, before)
+        if after is not None and after != before:
+            write_atomic(explanation_path(folder, after.picture), to_text(after).encode())
+        made.append(after)
+        watcher.done()
+    return made
+
+
+def _found(folder: RunFolder, top: int) -> Sequence[FoundScene]:
+    records = read_draws(folder.draws, folder.manifest)
+    if not any(record.phase == PRIOR for record in records):
+        raise RunError(f"{folder.path} has no draws yet; go on with it first: trex resume {folder.path}")
+    found = [scene for scene in find_out(folder.manifest, records).found if scene.record.picture][:top]
+    if not found:
+        raise RunError(
+            f"{folder.path} has found no scene, so there is none to explain; search on (trex resume {folder.path}) or "
+            "search for something else"
+        )
+    return found
+
+
+def _prepare(folder: RunFolder, old: Sequence[Explanation | None]) -> None:
+    """The folder of the explanations, without what a killed process has left half-written.
+
+    Pictures that were cached while a control failed are not to be trusted, so they go too.
+    """
+    place = folder.path / FOLDER
+    try:
+        place.mkdir(exist_ok=True)
+    except OSError as error:
+        raise RunError(f"cannot make {place}: {error.strerror}") from error
+    for scratch in place.glob(".*.tmp"):
+        scratch.unlink(missing_ok=True)
+    if any(made is not None and not made.control.is_exact for made in old):
+        shutil.rmtree(place / CACHE, ignore_errors=True)
+
+
+def _check(options: Options, processes: int | None) -> None:
+    for name, value, least in (
+        ("--top", options.top, 1),
+        ("--nuisances", options.nuisances, 0),
+        ("--flip-depth", options.flip_depth, 0),
+        ("--flip-renders", options.flip_renders, 0),
+        ("--processes", 1 if processes is None else processes, 1),
+    ):
+        if value < least:
+            raise InputError(f"{name} {value} is not possible; give {least} or more")

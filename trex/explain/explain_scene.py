@@ -1,0 +1,166 @@
+"""One found scene explained, part by part; parts that are there already are kept."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from itertools import pairwise
+
+import numpy as np
+
+from trex.explain.explanation import Control, Effect, Explanation, ObjectReplicates, Replicates, SmallestFlip
+from trex.explain.saliency_masks import make_saliency
+from trex.explain.scene_scores import SceneScores, apply_all
+from trex.inference.attribution.counterfactuals import Limits, smallest_flips
+from trex.inference.attribution.leave_one_out import margin, paired_effect
+from trex.inference.types import Floats
+from trex.scenes.edits import Edit, attribute_edits, removals
+from trex.scenes.prior import draw_nuisances
+from trex.scenes.scene import Scene
+from trex.scenes.validity import is_valid
+from trex.scenes.vocabulary import Vocabulary
+from trex.search.results import FoundScene
+
+MOST_TRIES = 100  # draws of the nuisances for each that is wanted
+REPLICATED = 2  # objects left out under other nuisances: the two that matter most, and all that are to blame
+
+
+@dataclass(frozen=True)
+class Options:
+    """Which parts are made. `nuisances`: draws of camera and lights; `flip_renders`: sets of two or more edits."""
+
+    top: int = 5
+    edits: bool = True
+    flip_depth: int = 2
+    flip_renders: int = 40
+    nuisances: int = 5
+    every_object: bool = False
+    saliency: bool = True
+
+
+def explain_scene(
+    scores: SceneScores, found: FoundScene, options: Options, old: Explanation | None
+) -> Explanation:
+    """The explanation of a found scene with all parts that are asked for; those of `old` are kept where they serve."""
+    made = old if old is not None and old.control.is_exact else _begun(scores, found)
+    if options.edits and made.edits is None:
+        edits = [(edit,) for edit in attribute_edits(made.scene, scores.world.plan.vocabulary)]
+        made = replace(made, edits=tuple(scores.effects(made.scene, made.control.score, edits)))
+    if needs_flip(made, options):
+        made = replace(made, flip=_flip(scores, made, options))
+    if needs_nuisances(made, options):
+        made = replace(made, nuisances=_replicates(scores, made, options))
+    if options.saliency and made.saliency is None:
+        made = replace(made, saliency=make_saliency(scores, made))
+    return made
+
+
+def is_complete(made: Explanation | None, options: Options) -> bool:
+    """Whether an explanation has all that is asked for."""
+    if made is None or not made.control.is_exact or (options.edits and made.edits is None):
+        return False
+    is_missing = needs_flip(made, options) or needs_nuisances(made, options)
+    return not is_missing and not (options.saliency and made.saliency is None)
+
+
+def needs_flip(made: Explanation, options: Options) -> bool:
+    """Whether the smallest flip has to be looked for, or looked for otherwise."""
+    if options.flip_depth < 1:
+        return False
+    asked = (options.flip_depth, options.flip_renders, made.edits is not None)
+    return made.flip is None or (made.flip.depth, made.flip.renders, made.flip.with_attributes) != asked
+
+
+def needs_nuisances(made: Explanation, options: Options) -> bool:
+    """Whether the scene has to be looked at under other nuisances."""
+    asked = (options.nuisances, options.every_object)
+    if options.nuisances < 1:
+        return False
+    if made.nuisances is None or (made.nuisances.draws, made.nuisances.every_object) != asked:
+        return True
+    return bool(made.nuisances.baseline) and any(made.nuisances.of(i) is None for i in made.blame.parts)
+
+
+def _begun(scores: SceneScores, found: FoundScene) -> Explanation:
+    """The control and the removals: what every explanation has."""
+    scene = found.record.scene
+    control = _control(scores, found)
+    left_out = scores.effects(scene, control.score, [(edit,) for edit in removals(scene)])
+    return Explanation(found.record.picture, scene, found.known_truth, control, tuple(left_out))
+
+
+def _control(scores: SceneScores, found: FoundScene) -> Control:
+    record, score = found.record, scores.fresh(found.record.scene)
+    return Control(
+        score=score,
+        recorded=found.confidence,
+        confidence_difference=score.confidence - found.confidence,
+        log_probs_difference=_greatest_gap(np.array(score.log_probs), np.array(record.log_probs)),
+        is_same_picture=score.picture == record.picture,
+    )
+
+
+def _greatest_gap(one: Floats, other: Floats) -> float | None:
+    if np.array_equal(one, other):  # -inf is equal to itself
+        return 0.0
+    with np.errstate(invalid="ignore"):
+        gap = float(np.abs(one - other).max())
+    return gap if np.isfinite(gap) else None
+
+
+def _flip(scores: SceneScores, made: Explanation, options: Options) -> SmallestFlip:
+    scene, base, plan = made.scene, made.control.score, scores.world.plan
+    singles = [*made.removals, *(made.edits or ())]
+    flips = smallest_flips(
+        margin(np.array(base.log_probs), plan.bound.labels.index(base.answer)),
+        singles,
+        lambda effects: _fit(scene, _edits(effects), plan.vocabulary),
+        lambda sets: scores.effects(scene, base, [_edits(effects) for effects in sets]),
+        Limits(options.flip_depth, options.flip_renders, scores.batch),
+    )
+    return SmallestFlip(
+        flips.found, flips.tried, flips.possible, flips.is_exhaustive,
+        options.flip_depth, options.flip_renders, made.edits is not None,
+    )  # fmt: skip
+
+
+def _edits(effects: Sequence[Effect]) -> tuple[Edit, ...]:
+    return tuple(edit for effect in effects for edit in effect.edits)
+
+
+def _fit(scene: Scene, edits: Sequence[Edit], vocabulary: Vocabulary) -> bool:
+    """Whether the edits can be made together: one value an attribute, nothing done to what is left out."""
+    places = sorted((edit.index, edit.attribute) for edit in edits)
+    clash = any(a == b or (a[0] == b[0] and not a[1]) for a, b in pairwise(places))
+    return not clash and all(vocabulary.allows(item) for item in apply_all(scene, edits).objects)
+
+
+def _replicates(scores: SceneScores, made: Explanation, options: Options) -> Replicates:
+    """Scene and removals under the same fresh draws of the nuisances, which depend on the picture's hash alone."""
+    ranked = sorted(range(len(made.removals)), key=lambda i: made.removals[i].change)
+    chosen = sorted(ranked if options.every_object else {*ranked[:REPLICATED], *made.blame.parts})
+    scenes, skipped = _under_others(scores, made, options.nuisances)
+    every = [[scene, *(apply_all(scene, [Edit(i)]) for i in chosen)] for scene in scenes]
+    flat = scores.confidences([scene for row in every for scene in row])
+    columns = np.array(flat).reshape(len(scenes), 1 + len(chosen)).T.tolist() if scenes else []
+    objects = tuple(
+        ObjectReplicates(i, tuple(after), paired_effect(columns[0], after, reach=1.0))
+        for i, after in zip(chosen, columns[1:], strict=False)
+    )
+    return Replicates(
+        options.nuisances, options.every_object, skipped, tuple(columns[0]) if columns else (), objects
+    )
+
+
+def _under_others(scores: SceneScores, made: Explanation, n: int) -> tuple[list[Scene], int]:
+    """The scene under n draws of the nuisances in which it is valid, and how many draws were skipped for that."""
+    rng = np.random.default_rng(int(made.picture, 16))
+    scenes: list[Scene] = []
+    skipped = 0
+    while len(scenes) < n and skipped < MOST_TRIES * n:
+        scene = replace(made.scene, nuisances=draw_nuisances(rng))
+        if is_valid(scene, scores.world.plan.vocabulary):
+            scenes.append(scene)
+        else:
+            skipped += 1
+    return scenes, skipped

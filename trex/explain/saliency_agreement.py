@@ -1,0 +1,112 @@
+"""How far saliency agrees with leaving objects out: per scene, and over all explained scenes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.stats import spearmanr
+
+from trex.explain.explanation import Explanation, Method, SaliencyMap
+from trex.inference.statistics.proportion import Interval, clopper_pearson
+
+FEWEST = 3  # objects for a rank correlation
+
+
+@dataclass(frozen=True)
+class SceneAgreement:
+    """One map beside the ablation of its scene; None where there is no one culprit, or nothing to rank."""
+
+    method: Method
+    peak_is_culprit: bool | None  # the largest pixel lies within the culprit
+    top_is_culprit: bool | None  # the object with the largest sum is the culprit
+    rank_correlation: float | None  # Spearman: sums and sizes of the effects
+    rank_correlation_per_pixel: float | None
+
+
+@dataclass(frozen=True)
+class Agreement:
+    """One method over all explained scenes with a culprit.
+
+    `chance_peak` and `chance_top` are the rates of a map that knows nothing: the culprit's share of the pixels, and
+    one object in n.
+    """
+
+    method: Method
+    scenes: int
+    peak_hits: int
+    peak_interval: Interval
+    chance_peak: float
+    top_hits: int
+    top_interval: Interval
+    chance_top: float
+    rank_correlation: float | None  # mean
+    ranked: int  # scenes with a rank correlation
+
+    def sentence(self) -> str:
+        """For a report."""
+        if not self.scenes:
+            return f"{self.method}: no scene has one object to blame, so there is nothing to point at."
+        (a, b), (c, d) = self.peak_interval, self.top_interval
+        words = "" if self.rank_correlation is None else (
+            f"; mean rank correlation {self.rank_correlation:+.2f} over {self.ranked} scenes"
+        )  # fmt: skip
+        return (
+            f"{self.method}: largest pixel on the culprit in {self.peak_hits} of {self.scenes} scenes (95 %: {a:.2f} "
+            f"to {b:.2f}; chance {self.chance_peak:.2f}), most salient object is the culprit in {self.top_hits} of "
+            f"{self.scenes} (95 %: {c:.2f} to {d:.2f}; chance {self.chance_top:.2f}){words}."
+        )
+
+
+def scene_agreement(explanation: Explanation, found: SaliencyMap) -> SceneAgreement:
+    """One map of an explanation beside its ablation."""
+    culprit = explanation.culprit.index
+    sizes = [abs(effect.change) for effect in explanation.removals]
+    return SceneAgreement(
+        method=found.method,
+        peak_is_culprit=None if culprit is None else found.peak_object == culprit,
+        top_is_culprit=None if culprit is None else found.ranking[0] == culprit,
+        rank_correlation=rank_correlation(found.sums, sizes),
+        rank_correlation_per_pixel=rank_correlation(found.means, sizes),
+    )
+
+
+def rank_correlation(one: Sequence[float], other: Sequence[float]) -> float | None:
+    """Spearman's, ties sharing their mean rank; None for fewer than three values or where all of one are equal."""
+    if len(one) < FEWEST or len(set(one)) == 1 or len(set(other)) == 1:
+        return None
+    return float(spearmanr(one, other).statistic)
+
+
+def agreements(explanations: Sequence[Explanation]) -> list[Agreement]:
+    """Each method over all these scenes."""
+    pairs = [(e, found) for e in explanations if e.saliency for found in e.saliency.maps]
+    methods = list(dict.fromkeys(found.method for _, found in pairs))
+    return [
+        _agreement(method, [(e, found) for e, found in pairs if found.method == method]) for method in methods
+    ]
+
+
+def _agreement(method: Method, pairs: Sequence[tuple[Explanation, SaliencyMap]]) -> Agreement:
+    rows = [scene_agreement(e, found) for e, found in pairs]
+    blamed = [(e.culprit.index, found) for e, found in pairs if e.culprit.index is not None]
+    n = len(blamed)
+    peak, top = (
+        sum(map(bool, hits))
+        for hits in zip(*((r.peak_is_culprit, r.top_is_culprit) for r in rows), strict=True)
+    )
+    ranked = [row.rank_correlation for row in rows if row.rank_correlation is not None]
+    shares = [found.pixels[index] / (sum(found.pixels) + found.background_pixels) for index, found in blamed]
+    return Agreement(
+        method=method,
+        scenes=n,
+        peak_hits=peak,
+        peak_interval=clopper_pearson(peak, n),
+        chance_peak=float(np.mean(shares)) if n else 0.0,
+        top_hits=top,
+        top_interval=clopper_pearson(top, n),
+        chance_top=float(np.mean([1 / len(found.sums) for _, found in blamed])) if n else 0.0,
+        rank_correlation=float(np.mean(ranked)) if ranked else None,
+        ranked=len(ranked),
+    )

@@ -1,0 +1,138 @@
+"""Saliency maps of explained scenes: made, kept, and summed over the masks of the objects."""
+
+from __future__ import annotations
+
+import io
+from dataclasses import asdict, replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from trex.explain.explanation import (
+    FOLDER,
+    INTEGRATED,
+    SMOOTHGRAD,
+    Explanation,
+    Method,
+    Saliency,
+    SaliencyMap,
+)
+from trex.explain.scene_scores import SceneScores
+from trex.foundation.errors import RunError
+from trex.foundation.files import MIB, read_bytes, write_atomic
+from trex.render.picture import Bytes
+from trex.runs.folder import RunFolder
+from trex.runs.pictures import read_picture
+from trex.worlds.plan import Plan
+
+if TYPE_CHECKING:  # importing torch takes seconds
+    from trex.clevr_models.saliency import Attribution
+
+Map = NDArray[np.float32]  # (H, W), not negative
+BASELINE = "the scene without objects"
+NO_GRADIENTS = "no gradients: model {!r} is no torch module"
+
+
+def make_saliency(scores: SceneScores, made: Explanation) -> Saliency:
+    """Both maps of an explained scene, written beside the explanation; or why there are none.
+
+    Integrated gradients begin at the same scene without any object: what they attribute is that the objects are there,
+    as leaving them out does.
+    """
+    plan, folder = scores.world.plan, scores.folder
+    answers = plan.query.answer or tuple(plan.query.target.probabilities) or plan.asked.possible
+    if getattr(plan.bound, "module", None) is None:
+        return Saliency(answers, (), NO_GRADIENTS.format(plan.model_name))
+    from trex.clevr_models.saliency import NoGradientsError
+
+    pixels, mask = read_picture(folder, made.control.score.picture)
+    empty = scores.pixels(replace(made.scene, objects=()))
+    try:
+        maps = tuple(
+            _keep(folder, made, method, found, settings, mask)
+            for method, found, settings in _attributions(plan, pixels, empty, answers)
+        )
+    except NoGradientsError as error:
+        return Saliency(answers, (), str(error))
+    return Saliency(answers, maps)
+
+
+def _attributions(
+    plan: Plan, pixels: Bytes, empty: Bytes, answers: tuple[str, ...]
+) -> list[tuple[Method, Attribution, dict[str, float | int | str]]]:
+    from trex.clevr_models.interface.bound import BoundModule
+    from trex.clevr_models.saliency import PathIntegral, SmoothGrad, integrated_gradients, smooth_grad
+
+    assert isinstance(plan.bound, BoundModule)
+    module = plan.bound.module
+    image, baseline = (
+        array.astype(np.float32) / np.float32(255.0) for array in (pixels, empty)
+    )  # as it is scored
+    indices = tuple(plan.bound.labels.index(answer) for answer in answers)
+    noisy, path = SmoothGrad(), PathIntegral()
+    about_path: dict[str, float | int | str] = {**asdict(path), "baseline": BASELINE}
+    found: list[tuple[Method, Attribution, dict[str, float | int | str]]] = [
+        (SMOOTHGRAD, smooth_grad(module, image, indices, noisy), asdict(noisy)),
+        (INTEGRATED, integrated_gradients(module, image, baseline, indices, path), about_path),
+    ]
+    return found
+
+
+def _keep(
+    folder: RunFolder, made: Explanation, method: Method, found: Attribution,
+    settings: dict[str, float | int | str], mask: Bytes,
+) -> SaliencyMap:  # fmt: skip
+    buffer = io.BytesIO()
+    np.save(buffer, found.map, allow_pickle=False)
+    write_atomic(map_path(folder, made.picture, method), buffer.getvalue(), is_precious=False)
+    sums = summed(found.map, mask, len(made.scene.objects), method, settings)
+    return replace(sums, change=found.change, completeness_gap=found.completeness_gap)
+
+
+def summed(
+    saliency: Map,
+    mask: Bytes,
+    n: int,
+    method: Method,
+    settings: dict[str, float | int | str],
+) -> SaliencyMap:
+    """A map (H, W) over the masks (H, W) of n objects; of several largest pixels the first in reading order counts."""
+    sums = np.bincount(mask.ravel(), weights=saliency.ravel().astype(np.float64), minlength=n + 1)[: n + 1]
+    pixels = np.bincount(mask.ravel(), minlength=n + 1)[: n + 1]
+    row, column = (int(k) for k in np.unravel_index(int(saliency.argmax()), saliency.shape))
+    seen = int(mask[row, column])
+    return SaliencyMap(
+        method=method,
+        settings=settings,
+        sums=tuple(sums[1:].tolist()),
+        pixels=tuple(pixels[1:].tolist()),
+        background=float(sums[0]),
+        background_pixels=int(pixels[0]),
+        peak=(row, column),
+        peak_object=seen - 1 if seen else None,
+    )
+
+
+def map_path(folder: RunFolder, picture: str, method: Method) -> Path:
+    """Where a map of the found scene with this picture lies (.npy)."""
+    return folder.path / FOLDER / f"{picture}.{method}.npy"
+
+
+def read_map(folder: RunFolder, picture: str, method: Method) -> Map:
+    """A kept map (H, W), float32; RunError where it is missing or damaged."""
+    path = map_path(folder, picture, method)
+    width, height = folder.manifest.facts.size
+    try:
+        data = io.BytesIO(read_bytes(path, limit=64 * MIB, error=RunError))
+        found = np.lib.format.read_array(data, allow_pickle=False)  # type: ignore[no-untyped-call]
+        if found.shape != (height, width) or found.dtype != np.float32 or not np.isfinite(found).all():
+            raise ValueError(f"it holds {found.dtype} {found.shape}, not finite float32 {(height, width)}")
+    except (RunError, OSError, ValueError, EOFError, SyntaxError, MemoryError, OverflowError) as error:
+        raise RunError(
+            f"saliency map {path} is missing or damaged ({error}); delete {path.parent / picture}.json and "
+            "explain the run again"
+        ) from error
+    saliency: Map = found
+    return saliency

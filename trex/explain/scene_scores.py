@@ -1,0 +1,116 @@
+"""Scenes of a run rendered and scored again: in batches, cached, pictures kept."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import cast
+
+import numpy as np
+
+from trex.explain.explanation import FOLDER, Effect, Score
+from trex.inference.attribution.leave_one_out import margin
+from trex.inference.scoring import Scored, Scorer
+from trex.render.cache import CachedRenderer
+from trex.render.picture import Bytes, Picture
+from trex.render.renderer import SceneRenderer
+from trex.runs.folder import RunFolder
+from trex.scenes.edits import Edit
+from trex.scenes.questions.truth import true_answer
+from trex.scenes.scene import Scene
+from trex.scenes.validity import is_valid
+from trex.worlds.plan import World
+
+CACHE = "cache"  # below explanations/
+
+
+@dataclass(frozen=True)
+class SceneScores:
+    """The renderer and the model of a run, with a cache; `tell` hears how many pictures were done."""
+
+    world: World
+    folder: RunFolder
+    cached: Scorer[Scene]
+    tell: Callable[[int], None]
+
+    @property
+    def batch(self) -> int:
+        """How many scenes are rendered between two looks at the clock."""
+        plan = self.world.plan
+        return max(8, 4 * (plan.processes or plan.query.render.processes or 0))
+
+    def fresh(self, scene: Scene) -> Score:
+        """The score of a scene, rendered past the cache."""
+        (scored,) = self.world.scorer.score([scene])
+        self.tell(1)
+        return self._score(scored)
+
+    def log_probs(self, scenes: Sequence[Scene]) -> list[np.ndarray[tuple[int, ...], np.dtype[np.float64]]]:
+        """(K,) each; the pictures stay in the cache only."""
+        return [scored.log_probs for scored in self._scored(scenes)]
+
+    def confidences(self, scenes: Sequence[Scene]) -> list[float]:
+        """The target's confidence of each."""
+        target = self.world.plan.target
+        return [target.confidence(log_probs) for log_probs in self.log_probs(scenes)]
+
+    def pixels(self, scene: Scene) -> Bytes:
+        """(H, W, 3), 0-255; the picture stays in the cache only."""
+        (picture,) = self.cached.renderer.render([scene])
+        self.tell(1)
+        return cast(Picture, picture).pixels
+
+    def effects(self, scene: Scene, base: Score, sets: Sequence[tuple[Edit, ...]]) -> list[Effect]:
+        """What each set of edits does to a scene that scored `base`."""
+        edited = [apply_all(scene, edits) for edits in sets]
+        return [
+            self._effect(scene, base, edits, new, self._score(scored))
+            for edits, new, scored in zip(sets, edited, self._scored(edited), strict=True)
+        ]
+
+    def _scored(self, scenes: Sequence[Scene]) -> list[Scored]:
+        found: list[Scored] = []
+        for start in range(0, len(scenes), self.batch):
+            found += self.cached.score(scenes[start : start + self.batch])
+            self.tell(len(found) - start)
+        return found
+
+    def _score(self, scored: Scored) -> Score:
+        plan, picture = self.world.plan, cast(Picture, scored.picture)
+        return Score(
+            answer=plan.bound.labels[int(scored.log_probs.argmax())],
+            confidence=plan.target.confidence(scored.log_probs),
+            log_probs=tuple(scored.log_probs.tolist()),
+            picture=self.folder.save_picture(picture.pixels, picture.mask),
+        )
+
+    def _effect(
+        self, scene: Scene, base: Score, edits: tuple[Edit, ...], edited: Scene, score: Score
+    ) -> Effect:
+        plan = self.world.plan
+        return Effect(
+            edits=edits,
+            words=" and ".join(edit.describe(scene) for edit in edits),
+            score=score,
+            change=score.confidence - base.confidence,
+            margin=margin(np.array(score.log_probs), plan.bound.labels.index(base.answer)),
+            is_flip=score.answer != base.answer,
+            truth=true_answer(plan.asked.program, edited),
+            is_valid=is_valid(edited, plan.vocabulary),
+        )
+
+
+def open_scores(world: World, folder: RunFolder, tell: Callable[[int], None]) -> SceneScores:
+    """The scores of a run's world, pictures cached below its explanations."""
+    cache = CachedRenderer(cast(SceneRenderer, world.renderer), folder.path / FOLDER / CACHE)
+    return SceneScores(world, folder, Scorer(cache, world.plan.bound), tell)
+
+
+def apply_all(scene: Scene, edits: Sequence[Edit]) -> Scene:
+    """The scene with all edits made; each names its object by the index in the unedited scene."""
+    in_order = sorted(
+        edits, key=lambda edit: (not edit.attribute, -edit.index)
+    )  # removals last, from the end on
+    for edit in in_order:
+        scene = edit.apply(scene)
+    return scene

@@ -1,0 +1,60 @@
+"""`trex export`: a run's scenes as a data set, written whole or not at all."""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from trex.export.clevr import write_clevr
+from trex.export.coco import write_coco
+from trex.export.items import Exported, read_items
+from trex.export.parquet import check_pyarrow, write_parquet
+from trex.foundation.errors import unknown
+from trex.foundation.files import disk_error
+from trex.runs.folder import check_out, open_run
+
+Write = Callable[[Path, Exported], None]
+WRITERS: Mapping[str, Write] = {"clevr": write_clevr, "parquet": write_parquet, "coco": write_coco}
+
+
+@dataclass(frozen=True)
+class Done:
+    """A data set that was written: scenes of each split, and those whose question has no true answer."""
+
+    out: Path
+    scenes: Mapping[str, int]
+    unanswered: int
+
+
+def export(run: Path, form: str, out: Path | None, edits: bool | None) -> Done:
+    """Writes the data set of a run to `out` (RUN/export-FORMAT if None), which must be new or empty."""
+    if form not in WRITERS:
+        raise unknown("format", form, WRITERS)
+    if form == "parquet":
+        check_pyarrow()
+    with open_run(run, for_writing=False) as folder:
+        exported = read_items(folder, edits)
+    place = out or run / f"export-{form}"
+    check_out(place)
+    _write_whole(place, exported, WRITERS[form])
+    scenes = {split: len(exported.of(split)) for split in exported.splits}
+    return Done(place, scenes, sum(item.truth is None for item in exported.items))
+
+
+def _write_whole(place: Path, exported: Exported, write: Write) -> None:
+    """Written beside its place and then put there: a kill leaves all of it or nothing."""
+    scratch = None
+    try:
+        place.parent.mkdir(parents=True, exist_ok=True)
+        scratch = Path(tempfile.mkdtemp(prefix=f".{place.name}-", dir=place.parent))
+        write(scratch, exported)
+        scratch.chmod(0o755)
+        scratch.rename(place)  # replaces an empty folder only
+    except OSError as error:
+        raise disk_error(error, place) from error
+    finally:
+        if scratch is not None and scratch.exists():
+            shutil.rmtree(scratch, ignore_errors=True)

@@ -1,0 +1,150 @@
+"""What is exported of a run: found scenes, and edited ones where they were explained, with pictures and masks."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from trex.explain.explanation import Effect, Explanation, read_explanations
+from trex.explain.scene_scores import apply_all
+from trex.foundation.errors import InputError, RunError
+from trex.runs.draw_log import read_draws
+from trex.runs.folder import RunFolder, check_scenes
+from trex.runs.manifest import Manifest
+from trex.runs.picture_files import mask_file, read_kept
+from trex.runs.pictures import read_picture
+from trex.runs.record import PRIOR
+from trex.scenes.edits import Edit
+from trex.scenes.questions.truth import true_answer
+from trex.scenes.scene import Scene
+from trex.search.results import NO_ANSWER, find_out
+
+FOUND, EDITED = "found", "edited"
+Bytes = NDArray[np.uint8]
+
+
+@dataclass(frozen=True)
+class ExportItem:
+    """One scene: its place in its split, what the model says, and what is true ("no answer" becomes None).
+
+    `picture` is the content hash of its files. An edited scene names the found one it was made from, and the edit.
+    """
+
+    split: str
+    index: int
+    scene: Scene
+    picture: str
+    truth: str | None
+    answer: str
+    confidence: float
+    log_probs: tuple[float, ...]
+    parent: str = ""
+    edit: str = ""
+
+    @property
+    def name(self) -> str:
+        """The picture's file name, as in CLEVR."""
+        return f"CLEVR_{self.split}_{self.index:06d}.png"
+
+
+@dataclass(frozen=True)
+class Exported:
+    """A run to be exported: the items, found ones first, most confident first; their files are read one at a time."""
+
+    folder: RunFolder
+    items: tuple[ExportItem, ...]
+
+    @property
+    def manifest(self) -> Manifest:
+        """What was asked of whom."""
+        return self.folder.manifest
+
+    @property
+    def splits(self) -> tuple[str, ...]:
+        """Those that have an item."""
+        return tuple(dict.fromkeys(item.split for item in self.items))
+
+    def of(self, split: str) -> tuple[ExportItem, ...]:
+        """The items of a split."""
+        return tuple(item for item in self.items if item.split == split)
+
+    def picture(self, item: ExportItem) -> tuple[bytes, bytes]:
+        """The PNGs of picture and mask, checked against their hash; RunError where they are missing or altered."""
+        kept = read_kept(self.folder.path, item.picture)
+        if kept.mask_png is None:
+            raise RunError(f"{mask_file(self.folder.path, item.picture)} is missing; bring it back")
+        return kept.png, kept.mask_png
+
+    def mask(self, item: ExportItem) -> Bytes:
+        """(H, W), 0 background, i + 1 object i."""
+        return read_picture(self.folder, item.picture)[1]
+
+
+def read_items(folder: RunFolder, edits: bool | None) -> Exported:
+    """What there is of a run; `edits` None takes edited scenes where there are some.
+
+    RunError where nothing was found, or where edited scenes are asked for and there are none.
+    """
+    check_scenes(folder)
+    manifest, records = folder.manifest, read_draws(folder.draws, folder.manifest)
+    if not any(record.phase == PRIOR for record in records):
+        raise RunError(f"{folder.path} has no draws yet; go on with it first: trex resume {folder.path}")
+    found = find_out(manifest, records).found
+    if not found:
+        raise RunError(
+            f"{folder.path} has found no scene, so there is nothing to export; search on, or otherwise"
+        )
+    items = [
+        ExportItem(
+            FOUND,
+            index,
+            one.record.scene,
+            one.record.picture,
+            _known(one.known_truth),
+            one.answer,
+            one.confidence,
+            one.record.log_probs,
+        )
+        for index, one in enumerate(found)
+    ]
+    explanations = {} if edits is False else read_explanations(folder)
+    edited = list(_edited(manifest, items, explanations))
+    if edits and not edited:
+        raise InputError(f"{folder.path} has no edited scenes; make them first: trex explain {folder.path}")
+    return Exported(folder, (*items, *edited))
+
+
+def _edited(
+    manifest: Manifest, found: list[ExportItem], explanations: Mapping[str, Explanation]
+) -> Iterator[ExportItem]:
+    """Every edit of every explained scene once, in the order of the found scenes."""
+    index = 0
+    for parent in found:
+        explanation = explanations.get(parent.picture)
+        for effect in _effects(explanation) if explanation else ():
+            yield _edited_item(manifest, parent, effect, index)
+            index += 1
+
+
+def _effects(explanation: Explanation) -> list[Effect]:
+    """Removals, single edits, and the edits of the smallest flip, each set of edits once."""
+    flips = explanation.flip.found if explanation.flip else ()
+    every = (*explanation.removals, *(explanation.edits or ()), *flips)
+    different: dict[frozenset[Edit], Effect] = {}
+    for effect in every:
+        different.setdefault(frozenset(effect.edits), effect)
+    return list(different.values())
+
+
+def _edited_item(manifest: Manifest, parent: ExportItem, effect: Effect, index: int) -> ExportItem:
+    scene, score = apply_all(parent.scene, effect.edits), effect.score
+    truth = _known(true_answer(manifest.asked.program, scene))
+    said = (score.answer, score.confidence, score.log_probs)
+    return ExportItem(EDITED, index, scene, score.picture, truth, *said, parent.name, effect.words)
+
+
+def _known(truth: str) -> str | None:
+    return None if truth == NO_ANSWER else truth

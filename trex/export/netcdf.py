@@ -1,0 +1,89 @@
+"""A run as ArviZ InferenceData: invariant summaries of every draw, and the latents themselves."""
+
+from __future__ import annotations
+
+import os
+import warnings
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from pathlib import Path
+
+import numpy as np
+
+from trex.foundation.errors import RunError
+from trex.inference.statistics.diagnostics import by_chain
+from trex.runs.manifest import Manifest
+from trex.runs.record import Record
+from trex.search.results import Findings, find_out
+from trex.worlds.world import Array, Chains, Variable
+
+with warnings.catch_warnings():  # ArviZ announces its next version at every import
+    warnings.simplefilter("ignore", FutureWarning)
+    import arviz
+
+
+def write_netcdf(manifest: Manifest, records: Sequence[Record], path: Path) -> None:
+    """Groups: posterior (chains after warmup), sample_stats, and prior (which has log_weight too)."""
+    findings = find_out(manifest, records)
+    chains = [chain for chain in by_chain(findings.chains) if chain]
+    prior = [list(findings.prior)]
+    ours = _variables(manifest, chains) if chains else {}
+    before = _variables(manifest, prior)
+    data = arviz.from_dict(
+        posterior=_values(ours) if chains else None,
+        sample_stats=_stats(chains) if chains else None,
+        prior=_values(before) | _stats(prior),
+        dims={name: list(variable.dims) for name, variable in before.items() if variable.dims},
+        coords={"answer": list(manifest.facts.labels)},
+        attrs=_attributes(manifest, findings),
+    )
+    _write_whole(data, path)
+
+
+def _write_whole(data: arviz.InferenceData, path: Path) -> None:
+    """The file is there whole or not at all; one that was there before stays until then."""
+    scratch = path.with_name(f".{path.name}.{os.getpid()}.tmp")
+    try:
+        data.to_netcdf(str(scratch))
+        scratch.replace(path)
+    except (OSError, RuntimeError) as error:  # HDF5 reports a full disk as a RuntimeError
+        words = str(error).splitlines()[0] if str(error) else type(error).__name__
+        raise RunError(
+            f"cannot write {path}: {words}; free some space on its disk, or give another place with --out"
+        ) from error
+    finally:
+        with suppress(OSError):
+            scratch.unlink()
+
+
+def _attributes(manifest: Manifest, findings: Findings) -> dict[str, str]:
+    return {
+        "question": manifest.facts.question,
+        "target": manifest.target.describe(),
+        "model": manifest.made.model,
+        "renderer": manifest.made.renderer,
+        "command": manifest.command,
+        "ending": findings.ending,
+    }
+
+
+def _variables(manifest: Manifest, chains: Chains) -> dict[str, Variable]:
+    """Summaries (chain, draw), answer probabilities (chain, draw, answer), and the latents themselves."""
+    found = {
+        name.replace(" ", "_"): Variable(np.array([[summary(draw) for draw in chain] for chain in chains]))
+        for name, summary in manifest.kind.summaries(manifest, chains[0][0].z).items()
+    }
+    log_probs = np.array([[draw.evaluation.log_probs for draw in chain] for chain in chains])
+    found["log_probs"] = Variable(log_probs, ("answer",))
+    return found | dict(manifest.kind.variables(manifest, chains))
+
+
+def _values(variables: Mapping[str, Variable]) -> dict[str, Array]:
+    return {name: variable.values for name, variable in variables.items()}
+
+
+def _stats(chains: Chains) -> dict[str, Array]:
+    return {
+        "is_accepted": np.array([[draw.is_accepted for draw in chain] for chain in chains]),
+        "log_prior": np.array([[draw.evaluation.log_prior for draw in chain] for chain in chains]),
+    }

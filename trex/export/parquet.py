@@ -1,0 +1,104 @@
+"""A data set as one Parquet file that Hugging Face's `datasets` reads, pictures and masks in it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from trex.export.clevr import probabilities
+from trex.export.items import Exported, ExportItem
+from trex.foundation.errors import InputError
+from trex.foundation.json_fields import Json
+from trex.scenes.clevr_format.scene_json import to_clevr
+from trex.scenes.questions.program_json import program_to_json
+
+if TYPE_CHECKING:
+    import pyarrow
+
+FILE = "scenes.parquet"
+ROWS = 100  # of a row group: what is in memory at once
+TEXTS = (
+    "split",
+    "image_filename",
+    "question",
+    "program",
+    "true_answer",
+    "model_answer",
+    "scene",
+    "edited_from",
+    "edit",
+)
+PICTURES = ("image", "mask")
+
+
+def check_pyarrow() -> None:
+    """InputError where pyarrow is not installed, or not usable."""
+    try:
+        import pyarrow.parquet  # noqa: F401
+    except ImportError as error:
+        raise InputError(
+            f"--format parquet needs pyarrow ({error}); install it: pip install 'bayes-trex[export]'"
+        ) from error
+
+
+def write_parquet(out: Path, exported: Exported) -> None:
+    """OUT/scenes.parquet: a row for each scene."""
+    import pyarrow
+    import pyarrow.parquet
+
+    schema = _schema()
+    with pyarrow.parquet.ParquetWriter(out / FILE, schema, compression="zstd") as writer:
+        for start in range(0, len(exported.items), ROWS):
+            rows = list(_rows(exported, exported.items[start : start + ROWS]))
+            writer.write_table(pyarrow.Table.from_pylist(rows, schema=schema))
+
+
+def _rows(exported: Exported, items: tuple[ExportItem, ...]) -> Iterator[Json]:
+    asked = exported.manifest.asked
+    program = json.dumps(program_to_json(asked.program))
+    for item in items:
+        image, mask = exported.picture(item)
+        given = probabilities(exported.manifest, item)
+        yield {
+            "image": {"bytes": image, "path": item.name},
+            "mask": {"bytes": mask, "path": item.name},
+            "split": item.split,
+            "image_filename": item.name,
+            "question": asked.text,
+            "program": program,
+            "true_answer": item.truth,
+            "model_answer": item.answer,
+            "confidence": item.confidence,
+            "probabilities": [{"answer": answer, "probability": p} for answer, p in given.items()],
+            "scene": json.dumps(to_clevr(item.scene, item.name, item.index, item.split)),
+            "edited_from": item.parent or None,
+            "edit": item.edit or None,
+        }
+
+
+def _schema() -> pyarrow.Schema:
+    """The columns, and what `datasets` wants to know of them (its features, as it writes them itself)."""
+    import pyarrow as pa
+
+    png = pa.struct([("bytes", pa.binary()), ("path", pa.string())])
+    share = pa.struct([("answer", pa.string()), ("probability", pa.float64())])
+    fields = [
+        *((name, png) for name in PICTURES),
+        *((name, pa.string()) for name in TEXTS),
+        ("confidence", pa.float64()),
+        ("probabilities", pa.list_(share)),
+    ]
+    features = {
+        **{name: {"_type": "Image"} for name in PICTURES},
+        **{name: _value("string") for name in TEXTS},
+        "confidence": _value("float64"),
+        "probabilities": [{"answer": _value("string"), "probability": _value("float64")}],
+    }
+    metadata = {"huggingface": json.dumps({"info": {"features": features}})}
+    return pa.schema(fields, metadata=metadata)
+
+
+def _value(kind: str) -> dict[str, str]:
+    return {"dtype": kind, "_type": "Value"}

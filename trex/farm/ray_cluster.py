@@ -1,0 +1,164 @@
+"""Ray brought up on this machine alone, or reached where it runs; and seen to be alive."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import socket
+import tempfile
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from types import ModuleType
+
+from trex.foundation.errors import InputError, RunError
+
+LONGEST = 40  # characters of a temporary folder: the path of a socket in it has room for 107
+STORE_BYTES = 80 << 20  # Ray's least; what goes between us and the workers is small
+CONNECT_S = 2.0
+PROBE_S = 5.0
+STARTS = 3  # of Ray on this machine, before that is given up
+CLIENT, CLIENT_PORT = "ray://", 10001  # Ray's own default
+INSTALL = "install it: pip install 'bayes-trex[farm]'"
+# No reports to Ray's makers; a cluster of this machine alone listens on the loopback address alone.
+QUIET = {"RAY_USAGE_STATS_ENABLED": "0"}
+LOOPBACK = {"RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER": "0"}
+
+
+class Cluster:
+    """A connection to Ray. Without an address it is Ray's own processes on this machine, which end with this one."""
+
+    def __init__(self, address: str | None, cores: int, temp: Path | None) -> None:
+        self._address, self._cores = address, cores
+        self._own_temp = temp is None and address is None
+        self._temp = temp
+        if address is not None:
+            check_reachable(address)
+        elif temp is not None and len(str(temp)) > LONGEST:
+            raise InputError(
+                f"the path of {temp} is longer than {LONGEST} characters, too long for sockets in it"
+            )
+
+    @property
+    def is_local(self) -> bool:
+        """Whether Ray was started here, and can be again."""
+        return self._address is None
+
+    def connect(self) -> None:
+        """Be connected; starting Ray takes 5 to 15 s. RunError where it does not come up."""
+        ray = import_ray(is_local=self.is_local)
+        failures: list[str] = []
+        while not self._connected(ray, failures):
+            if len(failures) >= (STARTS if self.is_local else 1):
+                where = f"on {self._address}" if self._address else f"on this machine, tried {STARTS} times"
+                raise RunError(f"Ray cannot be used {where}: {failures[-1]}{self._hint()}; see docs/FARM.md")
+        asked = self._address or ""
+        self._head = asked if asked.startswith(CLIENT) else str(ray.get_runtime_context().gcs_address)
+
+    def is_alive(self) -> bool:
+        """Whether the head of the cluster takes connections."""
+        return _answers(*_host_and_port(self._head))
+
+    def disconnect(self) -> None:
+        """End what was started here."""
+        import ray
+
+        with _own_signals():
+            ray.shutdown()
+        if self._own_temp and self._temp is not None:
+            shutil.rmtree(self._temp, ignore_errors=True)
+            self._temp = None
+
+    def _connected(self, ray: ModuleType, failures: list[str]) -> bool:
+        try:
+            with _own_signals():
+                ray.init(**self._settings())
+        except (RuntimeError, ConnectionError, OSError, TimeoutError, ImportError, AssertionError) as error:
+            failures.append(str(error))
+            ray.shutdown()
+            return False
+        return True
+
+    def _hint(self) -> str:
+        """Ray says nothing of tokens: a client without one is kept waiting until it gives up."""
+        is_without = os.environ.get("RAY_AUTH_MODE") != "token"
+        return (
+            ""
+            if self.is_local or not is_without
+            else " (a head with a token needs RAY_AUTH_MODE=token here too)"
+        )
+
+    def _settings(self) -> dict[str, object]:
+        common: dict[str, object] = {"log_to_driver": False, "logging_level": "ERROR"}
+        if self._address is not None:
+            return {**common, "address": self._address}
+        if self._temp is None:
+            self._temp = Path(tempfile.mkdtemp(prefix="trex-", dir="/tmp"))
+        return common | {
+            "address": "local",
+            "num_cpus": self._cores,
+            "include_dashboard": False,
+            "object_store_memory": STORE_BYTES,
+            "_temp_dir": str(self._temp),
+            "_node_ip_address": "127.0.0.1",
+        }
+
+
+def import_ray(*, is_local: bool) -> ModuleType:
+    """Ray, told to be quiet before it is imported; InputError where it is not installed."""
+    for name, value in (QUIET | (LOOPBACK if is_local else {})).items():
+        os.environ.setdefault(name, value)
+    try:
+        import ray
+    except ImportError as error:
+        raise InputError(f"--workers needs Ray, which is not installed; {INSTALL}") from error
+    found: ModuleType = ray
+    return found
+
+
+def check_reachable(address: str) -> None:
+    """InputError where nothing answers at an address such as ray://10.0.0.1:10001 or 10.0.0.1:6379."""
+    if address == "auto":
+        return
+    host, port = _host_and_port(address)
+    if not host or not 0 < port < 1 << 16:
+        raise InputError(
+            f"--address {address!r} is no address; give auto, HOST:PORT as ray start names it (port 6379), or "
+            f"ray://HOST:{CLIENT_PORT}"
+        )
+    if not _answers(host, port, PROBE_S):
+        raise InputError(
+            f"nothing answers at {address} (tried for {PROBE_S:g} s); is the head up there (ray start --head), and "
+            "does a firewall let this machine through?"
+        )
+
+
+def _host_and_port(address: str) -> tuple[str, int]:
+    """The two parts; port 0 where there is none, or none that is a number."""
+    host, colon, port = address.removeprefix(CLIENT).rpartition(":")
+    if not colon and address.startswith(CLIENT):
+        return port, CLIENT_PORT
+    return host.strip("[]"), int(port) if port.isdigit() else 0
+
+
+def _answers(host: str, port: int, seconds: float = CONNECT_S) -> bool:
+    try:
+        with socket.create_connection((host, port), timeout=seconds):
+            return True
+    except OSError:
+        return False
+
+
+@contextmanager
+def _own_signals() -> Iterator[None]:
+    """Ray takes SIGTERM for itself; it is given back to whoever had it."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = signal.getsignal(signal.SIGTERM)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)

@@ -1,0 +1,44 @@
+"""A worker as a Ray actor: the same worker as in one process, in a process of its own, on any machine."""
+
+from __future__ import annotations
+
+import os
+import platform
+from dataclasses import dataclass
+from pathlib import Path
+
+from trex.workers.task_result import Answer, Identity, identity
+from trex.workers.tasks import Work
+from trex.workers.worker import Worker
+from trex.workers.worker_log import worker_log
+
+ONE_THREAD = {
+    "TREX_CORES": "1",
+    "OMP_NUM_THREADS": "1",
+    "GOMP_SPINCOUNT": "0",
+}  # more workers, not more threads
+
+
+@dataclass(frozen=True)
+class Hello:
+    """Who a worker is, and where."""
+
+    host: str
+    pid: int
+    identity: Identity
+
+
+class RayWorker:
+    """Made by Ray with one core; what it keeps open ends with its process."""
+
+    def __init__(self, runs: str, name: str) -> None:
+        os.environ.update(ONE_THREAD)  # before torch is imported
+        self._worker = Worker(worker_log(Path(runs), name), processes=1)
+
+    def hello(self) -> Hello:
+        """Answered once the worker is there."""
+        return Hello(platform.node(), os.getpid(), identity())
+
+    def do(self, work: Work) -> Answer:
+        """See `Worker`."""
+        return self._worker.do(work)

@@ -1,0 +1,53 @@
+"""`trex work` from its options to its end, however that comes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from trex.farm.work import Ended, Farm
+from trex.farm.work_progress import WorkProgress
+from trex.foundation.errors import InputError
+from trex.pages.display import Display
+from trex.runs.folder import check_free
+from trex.search.stopping import stoppable
+from trex.workers.local_pool import PoolHere
+from trex.workers.pool import Pool
+from trex.workers.worker import Worker
+from trex.workers.worker_log import worker_log
+
+
+@dataclass(frozen=True)
+class Workforce:
+    """Who is to work: `workers` of Ray (None: this process), at `address` (None: this machine alone)."""
+
+    workers: int | None
+    address: str | None
+    gpus: float
+    temp: Path | None
+
+
+def run_work(runs: Path, workforce: Workforce, lease_s: float, *, until_empty: bool) -> Ended:
+    """Carry the queue out; a stop by Ctrl-C or a polite kill says how to go on."""
+    check_free(runs)
+    pool = make_pool(runs, workforce)
+    stopped = f"stopped; every draw is kept, and the queries wait again. Go on: trex work --runs {runs}"
+    with stoppable(lambda: [stopped]), Display() as display:
+        farm = Farm(runs, pool, display.say, lease_s)
+        return farm.run(until_empty=until_empty, show=WorkProgress(display))
+
+
+def make_pool(runs: Path, workforce: Workforce) -> Pool:
+    """The workers; InputError where the options do not go together or nothing answers at the address."""
+    if workforce.workers is None:
+        if workforce.address is not None or workforce.gpus or workforce.temp is not None:
+            raise InputError(
+                "--address, --gpus-per-worker and --ray-temp are for workers of Ray; give --workers N too"
+            )
+        return PoolHere(Worker(worker_log(runs, "here")))
+    from trex.farm.ray_cluster import Cluster, import_ray
+    from trex.farm.ray_pool import RayPool
+
+    cluster = Cluster(workforce.address, workforce.workers, workforce.temp)
+    import_ray(is_local=cluster.is_local)
+    return RayPool(runs, workforce.workers, cluster, workforce.gpus)

@@ -1,0 +1,90 @@
+"""What one `trex work` says of itself and its searches, every second or so, for `trex top`, pages and /metrics."""
+
+from __future__ import annotations
+
+import os
+import platform
+import time
+from collections import deque
+from collections.abc import Mapping
+from pathlib import Path
+
+from trex.monitor.status import (
+    FarmStatus,
+    RunStatus,
+    WorkerStatus,
+    remove_farm_status,
+    write_farm_status,
+    write_run_status,
+)
+from trex.search.progress import Status
+from trex.workers.jobs import Job
+from trex.workers.memory import memory_mib
+from trex.workers.scheduler import Hand, Scheduler
+
+EVERY_S = 1.0
+WINDOW_S = 30.0  # over which rates are taken
+Moments = deque[tuple[float, Status]]
+
+
+class Telling:
+    """Writes the files of trex/monitor/status.py."""
+
+    def __init__(self, runs: Path, owner: str) -> None:
+        self._runs, self._owner = runs, owner
+        self._began, self._last = time.time(), 0.0
+        self._moments: dict[str, Moments] = {}
+
+    def tell(self, scheduler: Scheduler, jobs: Mapping[str, Job]) -> None:
+        """Renew the files, where that was not done a moment ago."""
+        now = time.time()
+        if now - self._last < EVERY_S:
+            return
+        self._last = now
+        busy = scheduler.busy
+        for job in jobs.values():
+            self._tell_run(job, busy.get(job.name, 0), now)
+        workers = tuple(_worker(hand) for hand in scheduler.hands.values())
+        host = platform.node()
+        status = FarmStatus(self._owner, host, os.getpid(), self._began, now, scheduler.lost, workers)
+        write_farm_status(self._runs, status)
+
+    def forget(self, job: Job) -> None:
+        """A search has ended: its last words."""
+        self._tell_run(job, 0, time.time())
+        self._moments.pop(job.name, None)
+
+    def close(self) -> None:
+        """This `trex work` ends."""
+        remove_farm_status(self._runs, self._owner)
+
+    def _tell_run(self, job: Job, workers: int, now: float) -> None:
+        status = job.progress.status
+        if status is None:
+            return
+        moments = self._moments.setdefault(job.name, deque())
+        moments.append((now, status))
+        while now - moments[0][0] > WINDOW_S:
+            moments.popleft()
+        rate, left = rates(moments)
+        write_run_status(job.run, RunStatus(status, rate, workers, left, now))
+
+
+def rates(moments: Moments) -> tuple[float, float | None]:
+    """Renders a second, and the seconds that the rest of the phase takes at most at this pace, if it moves."""
+    (first, before), (last, now) = moments[0], moments[-1]
+    seconds = last - first
+    if seconds <= 0.0:
+        return 0.0, None
+    steps = now.done - before.done if now.phase == before.phase else 0
+    left = (now.total - now.done) * seconds / steps if steps > 0 else None
+    return max(0, now.renders - before.renders) / seconds, left
+
+
+def _worker(hand: Hand) -> WorkerStatus:
+    entry = hand.doing.job if hand.doing is not None else ""
+    is_here = hand.host == platform.node()
+    memory = memory_mib(hand.pid) if is_here else hand.memory_mib
+    return WorkerStatus(
+        hand.name, hand.host, entry, hand.segments, hand.renders, hand.restarts, memory, hand.seen
+    )

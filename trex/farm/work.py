@@ -1,0 +1,221 @@
+"""`trex work`: claims queries, lets workers carry them out, and gives each back done, failed or released."""
+
+from __future__ import annotations
+
+import logging
+import os
+import platform
+import time
+import uuid
+from collections.abc import Callable, Collection
+from dataclasses import dataclass
+from pathlib import Path
+
+from trex.farm.status_writer import Telling
+from trex.foundation.errors import RunError, TrexError
+from trex.queue import queue
+from trex.queue.entry import OPEN, Entry, run_path
+from trex.queue.queue_file import check_queue, has_queue, transaction
+from trex.queue.queued_folder import queued_folders, settings_of
+from trex.runs.folder import RunFolder, RunInUse
+from trex.search.stopping import undivided
+from trex.workers.engine import FarmEngine
+from trex.workers.jobs import Dropped, Job, begin_job
+from trex.workers.pool import Inbox, Pool, Woken
+from trex.workers.scheduler import Scheduler
+from trex.workers.task_board import Desk
+
+LEASE_S = 30.0  # after so long without a sign of life another `trex work` takes over
+TURN_S = 0.1
+BEAT_S = 0.5  # between two looks at the queue
+BEATS = 5  # heartbeats within a lease
+log = logging.getLogger(__name__)
+Say = Callable[[str], None]
+Clock = Callable[[], float]  # Unix seconds
+Show = Callable[[Collection[Job], int, int], None]  # the searches at work, how many are done, how many failed
+
+
+@dataclass(frozen=True)
+class Ended:
+    """What a `trex work` has done with its queries."""
+
+    done: int = 0
+    failed: int = 0
+
+
+class Farm:
+    """One `trex work`: as many queries at once as its workers need, each leased from the queue."""
+
+    def __init__(
+        self, runs: Path, pool: Pool, say: Say, lease_s: float = LEASE_S, now: Clock = time.time
+    ) -> None:
+        self._runs, self._pool, self._say, self._lease_s, self._now = runs, pool, say, lease_s, now
+        self.owner = f"{platform.node()}-{os.getpid()}-{uuid.uuid4().hex[:6]}"
+        self._inbox = Inbox()
+        self._desk = Desk(lambda: self._inbox.put(Woken()))
+        self._scheduler = Scheduler(self._desk, pool, self._inbox)
+        self._jobs: dict[str, Job] = {}
+        self._later: dict[str, float] = {}  # entries whose run another process holds, and when to ask again
+        self._done = self._failed = 0
+        self._is_empty = self._is_stopping = False
+        self._next_beat = self._next_lease = 0.0
+        self._telling = Telling(runs, self.owner)
+        self._show: Show = lambda *_: None
+
+    def run(self, *, until_empty: bool, show: Show | None = None) -> Ended:
+        """Work until nothing is queued and nothing runs, or for ever; KeyboardInterrupt stops it in order.
+
+        QueueMissing or QueueDamaged if the queue's file goes meanwhile.
+        """
+        begin_queue(self._runs)
+        self._show = show or self._show
+        try:
+            self._pool.start(self._inbox)
+            while not (until_empty and self._is_empty):
+                self._scheduler.turn(TURN_S)
+                self._reap()
+                self._beat()
+            check_queue(self._runs)  # one that is gone looks as if nothing waited
+            return Ended(self._done, self._failed)
+        finally:
+            self._stop()
+
+    def _beat(self) -> None:
+        """Every half second: renew leases, see who was cancelled, claim, check the pool, tell."""
+        now = time.monotonic()
+        if now < self._next_beat:
+            return
+        self._next_beat = now + BEAT_S
+        check_queue(self._runs)
+        if now >= self._next_lease:
+            self._next_lease = now + self._lease_s / BEATS
+            self._renew()
+        self._follow()
+        while len(self._jobs) < self._most() and self._claim():
+            pass
+        self._is_empty = not self._jobs and not queue.entries(self._runs, OPEN, limit=1)
+        self._pool.check()
+        self._telling.tell(self._scheduler, self._jobs)
+        self._show(self._jobs.values(), self._done, self._failed)
+
+    def _most(self) -> int:
+        """So many queries at once keep every worker busy, also where each has but one chain."""
+        return max(2, self._pool.size)
+
+    def _renew(self) -> None:
+        held = queue.heartbeat(self._runs, list(self._jobs), self.owner, self._now(), self._lease_s)
+        for name in self._jobs.keys() - held:
+            self._desk.end(name, Dropped())
+
+    def _follow(self) -> None:
+        """Cancelled entries end, changed priorities count, from the next segment on."""
+        entries = {entry.id: entry for entry in queue.entries(self._runs, ["running"])}
+        for name in self._jobs:
+            entry = entries.get(name)
+            if entry is None or entry.owner != self.owner:
+                self._desk.end(name, Dropped())
+            else:
+                self._desk.set_priority(name, entry.priority)
+
+    @undivided()  # the queue and this process have to agree on what is whose
+    def _claim(self) -> bool:
+        now = self._now()
+        self._later = {name: at for name, at in self._later.items() if at > now}
+        entry = queue.claim(self._runs, self.owner, now, self._lease_s, but=self._later)
+        if entry is None:
+            return False
+        if entry.id in self._jobs:  # its lease ran out while this process slept, and it is claimed again
+            return True
+        try:
+            run = run_path(self._runs, entry)
+        except RunError as error:
+            self._fail(entry.id, str(error))
+            return True
+        self._say(f"{run}: {_words(entry, settings_of(self._runs, entry))}")
+        self._jobs[entry.id] = begin_job(
+            self._desk, entry.id, run, entry.priority, lambda folder: self._engine(entry.id, folder)
+        )
+        return True
+
+    def _engine(self, name: str, folder: RunFolder) -> FarmEngine:
+        return FarmEngine(self._desk, name, folder, together=self._pool.together, spread=self._pool.size)
+
+    @undivided()
+    def _reap(self) -> None:
+        """Tell the queue of the searches that have ended."""
+        for name in [name for name, job in self._jobs.items() if job.has_ended]:
+            job = self._jobs.pop(name)
+            self._telling.forget(job)
+            self._account(name, job)
+
+    def _account(self, name: str, job: Job) -> None:
+        match job.error:
+            case None:
+                self._finish(name, job.run)
+            case Dropped():
+                self._give_back(name)
+            case RunInUse() as error:
+                self._put_off(name, error)
+            case TrexError() as error:
+                self._fail(name, str(error))
+            case error:
+                self._fail(name, f"{type(error).__name__}: {error}")
+
+    def _finish(self, name: str, run: Path) -> None:
+        if self._end(lambda: queue.finish(self._runs, name, self.owner, self._now())):
+            self._done += 1
+            self._say(f"{run}: done")
+
+    def _fail(self, name: str, why: str) -> None:
+        if self._end(lambda: queue.fail(self._runs, name, self.owner, self._now(), why)):
+            self._failed += 1
+            self._say(f"{name}: failed: {why}")
+
+    def _put_off(self, name: str, error: RunInUse) -> None:
+        """A `trex work` that was stopped longer than its lease still holds the run's lock: not this run's fault."""
+        seconds = self._lease_s / BEATS
+        self._later[name] = self._now() + seconds
+        self._say(f"{name}: given back, tried again in {seconds:.0f} s: {error}")
+        self._give_back(name)
+
+    def _give_back(self, name: str) -> None:
+        self._end(lambda: queue.release(self._runs, name, self.owner))
+
+    def _end(self, change: Callable[[], Entry]) -> bool:
+        """Whether the queue took it: it does not if the entry was cancelled or taken over in this very moment."""
+        try:
+            change()
+        except RunError as error:
+            if not self._is_stopping and not isinstance(error, queue.LeaseLost):
+                raise
+            log.warning("%s", error)
+            return False
+        return True
+
+    def _stop(self) -> None:
+        """Drop what is out, end the searches where they are, give the leases back."""
+        self._is_stopping = True
+        self._scheduler.is_open = False
+        for name in self._jobs:
+            self._desk.end(name, Dropped())
+        self._pool.close()
+        for job in self._jobs.values():
+            if job.thread is not None:
+                job.thread.join()
+        self._reap()
+        self._telling.close()
+
+
+def begin_queue(runs: Path) -> None:
+    """A queue to wait at, made if nothing was ever queued; QueueMissing if run folders say that something was."""
+    if has_queue(runs) or queued_folders(runs):
+        check_queue(runs)
+        return
+    with transaction(runs):
+        log.debug("nothing is queued in %s yet", runs)
+
+
+def _words(entry: Entry, settings: str) -> str:
+    what = " ".join(word for word in (entry.question or entry.source, settings) if word)
+    again = f", attempt {entry.attempts}" if entry.attempts > 1 else ""
+    return f"{what} (priority {entry.priority}{again})"

@@ -1,0 +1,41 @@
+"""How far one `trex work` is, on the display: queries that ended, and where those at work stand."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from typing import TYPE_CHECKING
+
+from trex.foundation.words import counted
+from trex.search.progress import PHASES
+from trex.workers.jobs import Job
+
+if TYPE_CHECKING:
+    from trex.pages.display import Display
+
+SHOWN = 3  # queries at work that are named
+
+
+class WorkProgress:
+    """Called every half second; says nothing while no query is at work."""
+
+    def __init__(self, display: Display) -> None:
+        self._display = display
+
+    def __call__(self, jobs: Collection[Job], done: int, failed: int) -> None:
+        """Show it."""
+        if jobs:
+            places = [_where(job) for job in list(jobs)[:SHOWN]]
+            more = (
+                [f"and {counted(len(jobs) - SHOWN, 'more query', 'more queries')}"]
+                if len(jobs) > SHOWN
+                else []
+            )
+            failures = [f"{failed} failed"] if failed else []
+            self._display.show("queries carried out:", done + failed, None, *failures, *places, *more)
+
+
+def _where(job: Job) -> str:
+    status = job.progress.status
+    if status is None:
+        return f"{job.run.name}: begins"
+    return f"{job.run.name}: {PHASES.get(status.phase, status.phase)} {status.done}/{status.total}"

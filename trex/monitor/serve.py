@@ -1,0 +1,112 @@
+"""`trex serve`: read-only pages of a runs folder, for this machine alone or for whoever has the token."""
+
+from __future__ import annotations
+
+import ipaddress
+import resource
+import socket
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from trex.foundation.errors import InputError, RunError
+
+if TYPE_CHECKING:
+    import uvicorn
+    from starlette.types import ASGIApp
+
+    from trex.monitor.serve_guard import Access
+
+LOOPBACK = ("localhost", "127.0.0.1", "[::1]")
+SHORTEST = 16  # characters of a token
+INSTALL = "pip install 'bayes-trex[farm]'"
+
+
+def check_address(host: str, port: int, token: str | None) -> str:
+    """The IP address to listen on; InputError where others could look without a token."""
+    if not 0 <= port <= 65535:
+        raise InputError(f"port {port} does not exist; give one from 1 to 65535, or 0 for any that is free")
+    if token is not None and len(token) < SHORTEST:
+        raise InputError(
+            f"the token has {len(token)} characters; give {SHORTEST} or more, e.g. that of: openssl rand -hex 16"
+        )
+    try:
+        address = ipaddress.ip_address("127.0.0.1" if host == "localhost" else host.strip("[]"))
+    except ValueError:
+        raise InputError(
+            f"{host!r} is no IP address; give one of this machine, 0.0.0.0 for all of them, or leave --host out"
+        ) from None
+    if not address.is_loopback and token is None:
+        raise InputError(
+            f"{host} can be reached from other machines: set a token in TREX_TOKEN, or leave --host out to serve this "
+            "machine alone"
+        )
+    return str(address)
+
+
+def listen(address: str, port: int) -> socket.socket:
+    """A socket that listens there; RunError where that is not possible."""
+    family = socket.AF_INET6 if ":" in address else socket.AF_INET
+    listening = socket.socket(family, socket.SOCK_STREAM)
+    listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        listening.bind((address, port))
+        listening.listen(2048)
+    except OSError as error:
+        listening.close()
+        raise RunError(
+            f"{address} port {port} cannot be served: {error.strerror}; give another --port or --host"
+        ) from error
+    return listening
+
+
+def check_installed() -> None:
+    """InputError where what the pages are served with is missing."""
+    try:
+        import fastapi  # noqa: F401
+        import uvicorn  # noqa: F401
+    except ImportError as error:
+        raise InputError(
+            f"trex serve needs FastAPI and uvicorn, which are not installed: {INSTALL}"
+        ) from error
+
+
+def serve(runs: Path, listening: socket.socket, token: str | None) -> None:
+    """Answer until Ctrl-C; requests are not logged, so that no token is."""
+    import uvicorn
+
+    from trex.monitor.serve_app import make_app
+
+    allow_many_connections()
+    app = make_app(runs, access_to(token, listening.getsockname()[0]))
+    uvicorn.Server(server_config(app)).run(sockets=[listening])
+
+
+def server_config(app: ASGIApp) -> uvicorn.Config:
+    """How the pages are served: no log of requests, and none that may stay unfinished."""
+    import uvicorn
+
+    from trex.monitor.serve_protocol import ImpatientProtocol
+
+    return uvicorn.Config(
+        app,
+        http=ImpatientProtocol,
+        access_log=False,
+        log_level="error",  # a warning for each request that makes no sense is of no use
+        server_header=False,
+        timeout_graceful_shutdown=1,
+        timeout_keep_alive=5,
+    )
+
+
+def access_to(token: str | None, address: str) -> Access:
+    """Whoever has the token; without one, whoever asks this machine by its address or a name of its own."""
+    from trex.monitor.serve_guard import Access
+
+    return Access(token, (*LOOPBACK, address) if token is None else ())
+
+
+def allow_many_connections() -> None:
+    """As many open files as the system lets this process have."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if soft < hard:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))

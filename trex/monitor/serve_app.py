@@ -1,0 +1,209 @@
+"""The pages of `trex serve`: the queue, live runs, finished reports, counters. Nothing here changes anything."""
+
+from __future__ import annotations
+
+import asyncio
+import math
+import time
+from collections.abc import AsyncIterator, Callable
+from contextlib import suppress
+from pathlib import Path
+from typing import Annotated, Generic, TypeVar
+from urllib.parse import parse_qs
+
+from fastapi import FastAPI, Query, Request, Response
+from fastapi.exceptions import RequestValidationError
+from fastapi.responses import HTMLResponse, PlainTextResponse, RedirectResponse, StreamingResponse
+from starlette.concurrency import run_in_threadpool
+from starlette.exceptions import HTTPException
+
+from trex.foundation.errors import TrexError
+from trex.monitor.metrics import CONTENT_TYPE, metrics
+from trex.monitor.overview import Overview, overview
+from trex.monitor.serve_attempts import Attempts
+from trex.monitor.serve_files import PICTURE_NAME, chunks, is_plain, open_below
+from trex.monitor.serve_guard import COOKIE, LOGIN, REPORT_CSP, TOO_MANY, Access, Guard, client_address
+from trex.monitor.serve_views import live_json, queue_page, run_page, shelf_page
+from trex.monitor.shelf import HTML, Item, shelf
+from trex.pages.page import TEMPLATES, page
+from trex.runs.folder import REPORT
+from trex.runs.picture_files import DamagedPicture, read_kept
+
+READ = ["GET", "HEAD"]
+STATIC = {"serve.css": "text/css", "serve.js": "text/javascript"}
+RENEW_S = 1.0  # between two looks at the runs folder, however many are watching
+QUIET = 15  # looks without any change, after which the line is shown to be alive
+FORM_BYTES = 4096  # of a login
+SESSION_S = 12 * 3600
+Clock = Callable[[], float]
+Seen = TypeVar("Seen")
+
+
+class Watched(Generic[Seen]):
+    """The newest look at the runs folder, made at most once a second for all who ask."""
+
+    def __init__(self, make: Callable[[], Seen]) -> None:
+        self._make = make
+        self._lock = asyncio.Lock()
+        self._made_at = float("-inf")
+        self._seen: Seen | None = None
+
+    async def look(self) -> Seen:
+        """What the runs folder shows now."""
+        async with self._lock:
+            if self._seen is None or time.monotonic() - self._made_at >= RENEW_S:
+                self._seen = await run_in_threadpool(self._make)
+                self._made_at = time.monotonic()
+            return self._seen
+
+
+def make_app(runs: Path, access: Access, clock: Clock = time.time, attempts: Attempts | None = None) -> Guard:
+    """All pages of a runs folder, behind the guard."""
+    attempts = attempts or Attempts()
+    app = FastAPI(openapi_url=None, docs_url=None, redoc_url=None, redirect_slashes=False)
+    for kind in (HTTPException, RequestValidationError):
+        app.add_exception_handler(kind, _not_found)
+    app.add_exception_handler(TrexError, _trouble)
+    _add_pages(app, runs, Watched(lambda: overview(runs, clock(), 0)), clock)
+    _add_shelf(app, runs, Watched(lambda: shelf(runs)))
+    _add_files(app, runs)
+    _add_login(app, access, attempts)
+    return Guard(app, access, attempts)
+
+
+def _add_pages(app: FastAPI, runs: Path, watched: Watched[Overview], clock: Clock) -> None:
+    @app.api_route("/", methods=READ)
+    async def index(state: str = "", number: Annotated[int, Query(alias="page")] = 1) -> Response:
+        seen = await watched.look()
+        return _html(await run_in_threadpool(queue_page, runs, seen, state, number))
+
+    @app.api_route("/runs/{name}", methods=READ)
+    def run(name: str) -> Response:
+        return _html(run_page(runs, name, clock()))
+
+    @app.api_route("/events", methods=READ)
+    async def events(request: Request) -> Response:
+        if request.method == "HEAD":  # the events themselves have no end
+            return Response(media_type="text/event-stream")
+        return StreamingResponse(_events(watched), media_type="text/event-stream")
+
+    @app.api_route("/metrics", methods=READ)
+    async def counters() -> Response:
+        return Response(metrics(await watched.look()), media_type=CONTENT_TYPE)
+
+
+def _add_shelf(app: FastAPI, runs: Path, watched: Watched[tuple[Item, ...]]) -> None:
+    @app.api_route("/all", methods=READ)
+    async def everything(number: Annotated[int, Query(alias="page")] = 1) -> Response:
+        items = await watched.look()
+        return _html(await run_in_threadpool(shelf_page, runs, items, number))
+
+    @app.api_route("/files/{path:path}", methods=READ)
+    def file(path: str) -> Response:
+        """A page where its file lies, so that relative links between pages hold here too."""
+        if not path.endswith(HTML):
+            raise HTTPException(404)
+        headers = {"content-security-policy": REPORT_CSP}
+        return _file(runs, "text/html; charset=utf-8", headers, *path.split("/"))
+
+
+def _add_files(app: FastAPI, runs: Path) -> None:
+    @app.api_route("/runs/{name}/report", methods=READ)
+    def report(name: str) -> Response:
+        headers = {"content-security-policy": REPORT_CSP}
+        return _file(runs, "text/html; charset=utf-8", headers, name, REPORT)
+
+    @app.api_route("/runs/{name}/pictures/{picture}", methods=READ)
+    def picture(name: str, picture: str) -> Response:
+        if not PICTURE_NAME.fullmatch(picture):
+            raise HTTPException(404)
+        if not is_plain(name) or (runs / name).is_symlink():
+            raise HTTPException(404)
+        try:
+            return Response(read_kept(runs / name, picture.removesuffix(".png")).png, media_type="image/png")
+        except DamagedPicture as error:
+            raise HTTPException(404) from error
+
+    @app.api_route("/favicon.ico", methods=READ)
+    def icon() -> Response:
+        return Response(
+            status_code=204
+        )  # a page without an icon of its own: the browser asks here, and is content
+
+    @app.api_route("/static/{name}", methods=READ)
+    def static(name: str) -> Response:
+        if name not in STATIC:
+            raise HTTPException(404)
+        return Response((TEMPLATES / name).read_bytes(), media_type=STATIC[name])
+
+
+def _add_login(app: FastAPI, access: Access, attempts: Attempts) -> None:
+    @app.api_route(LOGIN, methods=READ)
+    def ask() -> Response:
+        return HTMLResponse(page("serve_login.html", {"is_wrong": False}))
+
+    @app.post(LOGIN)
+    async def take(request: Request) -> Response:
+        given = parse_qs(await _body(request)).get("token", [""])[0]
+        address = client_address(request.scope)
+        wait_s = attempts.wait_s(address)
+        if wait_s:
+            return PlainTextResponse(TOO_MANY, 429, {"retry-after": str(math.ceil(wait_s))})
+        if not access.is_token(given):
+            attempts.wrong(address)
+            return HTMLResponse(page("serve_login.html", {"is_wrong": True}), status_code=401)
+        answer = RedirectResponse("/", status_code=303)
+        secure = request.headers.get("x-forwarded-proto") == "https"
+        answer.set_cookie(
+            COOKIE, access.session, max_age=SESSION_S, httponly=True, samesite="strict", secure=secure
+        )
+        return answer
+
+
+async def _body(request: Request) -> str:
+    body = b""
+    async for piece in request.stream():
+        body += piece
+        if len(body) > FORM_BYTES:
+            raise HTTPException(413)
+    return body.decode("utf-8", "replace")
+
+
+async def _events(watched: Watched[Overview]) -> AsyncIterator[str]:
+    """Server-sent events: the live part of the page when it changes, and a comment now and then."""
+    before, quiet = "", 0
+    while True:
+        with suppress(TrexError):  # the queue cannot be read at this moment
+            now = live_json(await watched.look())
+            quiet = 0 if now != before else quiet + 1
+            if now != before:
+                yield f"data: {now}\n\n"
+            before = now
+        if quiet == QUIET:
+            quiet = 0
+            yield ": still here\n\n"
+        await asyncio.sleep(RENEW_S)
+
+
+def _file(runs: Path, kind: str, headers: dict[str, str], *names: str) -> Response:
+    file = open_below(runs, *names)
+    if file is None:
+        raise HTTPException(404)
+    return StreamingResponse(chunks(file), media_type=kind, headers=headers)
+
+
+def _html(text: str | None) -> Response:
+    if text is None:
+        raise HTTPException(404)
+    return HTMLResponse(text)
+
+
+def _not_found(_request: Request, error: Exception) -> Response:
+    """The same few words whatever was asked for."""
+    status = error.status_code if isinstance(error, HTTPException) else 404
+    return PlainTextResponse("not found\n" if status == 404 else "not possible\n", status_code=status)
+
+
+def _trouble(_request: Request, _error: Exception) -> Response:
+    """The queue cannot be read; why, the one who serves it is told by trex queue list."""
+    return PlainTextResponse("the queue cannot be read at this moment\n", status_code=503)

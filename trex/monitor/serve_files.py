@@ -1,0 +1,55 @@
+"""Files of run folders for the pages: by names that are checked, opened without following any link."""
+
+from __future__ import annotations
+
+import os
+import re
+import stat
+from collections.abc import Iterator
+from pathlib import Path
+from typing import BinaryIO
+
+from trex.foundation.files import open_inside
+
+NAME = re.compile(r"[^./\x00-\x1f\x7f][^/\x00-\x1f\x7f]{0,200}")  # nothing hidden, no folder above
+PICTURE_NAME = re.compile(r"[0-9a-f]{32}\.png")
+PIECE = 1 << 16
+
+
+def open_below(runs: Path, *names: str) -> BinaryIO | None:
+    """The plain file at runs/name/.../name; None where there is none, or where any part of the way is a link."""
+    if not all(map(is_plain, names)):
+        return None
+    try:
+        number = open_inside(runs, names)
+    except (OSError, ValueError):  # ValueError: a name that no file system has
+        return None
+    file = os.fdopen(number, "rb")
+    if stat.S_ISREG(os.fstat(number).st_mode):
+        return file
+    file.close()
+    return None
+
+
+def is_plain(name: str) -> bool:
+    """Whether a file or folder of this name may be shown."""
+    return NAME.fullmatch(name) is not None
+
+
+def latest_pictures(path: Path, most: int) -> list[str]:
+    """Names of the pictures of a run that came last, the newest first."""
+    try:
+        with os.scandir(path / "pictures") as items:
+            found = [
+                (item.stat().st_mtime_ns, item.name) for item in items if PICTURE_NAME.fullmatch(item.name)
+            ]
+    except OSError:
+        return []
+    return [name for _, name in sorted(found, reverse=True)[:most]]
+
+
+def chunks(file: BinaryIO) -> Iterator[bytes]:
+    """What the file holds, a piece at a time; closed at the end."""
+    with file:
+        while piece := file.read(PIECE):
+            yield piece

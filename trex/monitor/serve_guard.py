@@ -1,0 +1,156 @@
+"""What every request passes first: the host that it names, the token, and the headers of every answer."""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import math
+import secrets
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from http.cookies import CookieError, SimpleCookie
+from typing import TYPE_CHECKING
+
+from trex.monitor.serve_attempts import Attempts
+
+if TYPE_CHECKING:  # fastapi is an extra
+    from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+COOKIE = "trex_session"
+LOGIN = "/login"
+TOO_MANY = "too many wrong tokens; wait\n"
+# A page in its sandbox has no origin, so no strict cookie goes with its links: this asks once more, from here.
+AGAIN = '<!doctype html><meta http-equiv="refresh" content="0"><title>bayes-trex</title>'
+OPEN = (LOGIN, "/static/serve.css")  # without a token
+CSP = (
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; "
+    "form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
+)
+REPORT_CSP = (  # a report is one file with its own script; the sandbox keeps that away from the pages here
+    "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; img-src data:; "
+    "base-uri 'none'; form-action 'none'; frame-ancestors 'none'; sandbox allow-scripts allow-downloads"
+)
+HEADERS = {
+    "content-security-policy": CSP,
+    "x-content-type-options": "nosniff",
+    "x-frame-options": "DENY",
+    "referrer-policy": "no-referrer",
+    "cross-origin-opener-policy": "same-origin",
+    "cross-origin-resource-policy": "same-origin",
+    "permissions-policy": "camera=(), microphone=(), geolocation=()",
+    "cache-control": "no-store",
+}
+
+
+@dataclass(frozen=True)
+class Access:
+    """Who may look: whoever has the token, or everybody where there is none; and by which host names ("" for any).
+
+    A page elsewhere can point its own host name at 127.0.0.1: so without a token the name has to be a loopback one.
+    """
+
+    token: str | None
+    hosts: tuple[str, ...] = ()
+    session: str = field(default_factory=lambda: secrets.token_urlsafe(32), repr=False)
+
+    def is_token(self, given: str) -> bool:
+        """Compared in a time that does not depend on where they differ."""
+        return self.token is not None and hmac.compare_digest(_digest(given), _digest(self.token))
+
+    def admits(self, authorization: str, cookies: str) -> bool:
+        """Whether a request with these headers may be answered."""
+        if self.token is None or self.is_token(bearer(authorization)):
+            return True
+        return hmac.compare_digest(_digest(_cookie(cookies)), _digest(self.session))
+
+    def knows_host(self, host: str) -> bool:
+        """Whether a request may name this host."""
+        name = host.rsplit(":", 1)[0] if not host.endswith("]") else host
+        return not self.hosts or name.lower() in self.hosts
+
+
+class Guard:
+    """Sits before the pages; an answer that a page has not given headers itself gets ours."""
+
+    def __init__(self, app: ASGIApp, access: Access, attempts: Attempts) -> None:
+        self._app, self._access, self._attempts = app, access, attempts
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """One request."""
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        answer = _with_headers(send)
+        headers = {name.decode("latin-1"): value.decode("latin-1") for name, value in scope["headers"]}
+        given, address = bearer(headers.get("authorization", "")), client_address(scope)
+        wait_s = self._attempts.wait_s(address) if given and self._access.token is not None else 0.0
+        if not self._access.knows_host(headers.get("host", "")):
+            await _say(answer, 421, "this address is not served under that host name\n")
+        elif wait_s:
+            await _say(answer, 429, TOO_MANY, [(b"retry-after", str(math.ceil(wait_s)).encode())])
+        elif scope["path"] in OPEN or self._access.admits(
+            headers.get("authorization", ""), headers.get("cookie", "")
+        ):
+            await self._app(scope, receive, answer)
+        elif given:
+            self._attempts.wrong(address)
+            await _say(answer, 401, "a token is needed\n", [(b"www-authenticate", b"Bearer")])
+        elif headers.get("sec-fetch-site") == "cross-site" and headers.get("sec-fetch-mode") == "navigate":
+            await _say(answer, 200, AGAIN, [], "text/html; charset=utf-8")
+        elif "text/html" in headers.get("accept", ""):
+            await _say(answer, 303, "", [(b"location", LOGIN.encode())])
+        else:
+            await _say(answer, 401, "a token is needed\n", [(b"www-authenticate", b"Bearer")])
+
+
+def bearer(authorization: str) -> str:
+    """The token of an Authorization header; "" if it holds none."""
+    kind, _, given = authorization.partition(" ")
+    return given.strip() if kind.lower() == "bearer" else ""
+
+
+def client_address(scope: Scope) -> str:
+    """Who sent a request; behind a proxy that is the proxy."""
+    client = scope.get("client")
+    return str(client[0]) if client else ""
+
+
+def _with_headers(send: Send) -> Send:
+    async def answer(message: Message) -> None:
+        if message["type"] == "http.response.start":
+            given = {name.lower() for name, _ in message["headers"]}
+            more = [
+                (name.encode(), value.encode())
+                for name, value in HEADERS.items()
+                if name.encode() not in given
+            ]
+            message = {**message, "headers": [*message["headers"], *more]}
+        await send(message)
+
+    return answer
+
+
+async def _say(
+    send: Send,
+    status: int,
+    text: str,
+    headers: Sequence[tuple[bytes, bytes]] = (),
+    kind: str = "text/plain; charset=utf-8",
+) -> None:
+    body = text.encode()
+    own = [(b"content-type", kind.encode()), (b"content-length", str(len(body)).encode())]
+    await send({"type": "http.response.start", "status": status, "headers": [*own, *headers]})
+    await send({"type": "http.response.body", "body": body})
+
+
+def _digest(text: str) -> bytes:
+    """Of equal length whatever the text, so that a comparison tells nothing of it."""
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest()
+
+
+def _cookie(header: str) -> str:
+    try:
+        found = SimpleCookie(header).get(COOKIE)
+    except CookieError:
+        return ""
+    return found.value if found else ""

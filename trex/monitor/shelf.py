@@ -1,0 +1,112 @@
+"""What lies in a runs folder beside the queue: runs of `trex find`, baselines, experiments, comparisons, pages."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import cast
+
+from trex.foundation.errors import RunError, TrexError
+from trex.foundation.files import read_bytes
+from trex.foundation.parse import parse_json
+from trex.monitor.overview import ending_of
+from trex.monitor.serve_files import is_plain
+from trex.queue.queued_folder import QUEUED
+from trex.runs.folder import MANIFEST, REPORT
+from trex.runs.picture_files import PICTURES
+
+DEEPEST = 4  # folders below the runs folder: runs/experiments/NAME/CELL is three
+MOST = 20_000  # folders that are looked into
+MANIFEST_BYTES = 4 << 20
+HTML = ".html"
+KINDS: Mapping[str, str] = {
+    "experiment.html": "experiment",
+    "baseline.html": "baseline",
+    "comparison.html": "comparison",
+    "explanation.html": "explanation",
+    REPORT: "run",
+}
+
+
+@dataclass(frozen=True)
+class Item:
+    """A page, or a run that has none yet (`page` is ""); `path` and `page` are relative to the runs folder."""
+
+    kind: str
+    path: str
+    page: str
+
+
+@dataclass(frozen=True)
+class Told:
+    """An item with its run's question, how that ended, and its best confidence, as far as its files say."""
+
+    item: Item
+    question: str
+    ending: str
+    best: float | None
+
+
+def shelf(runs: Path) -> tuple[Item, ...]:
+    """All below the runs folder that is no entry of the queue, in the order of its paths; no link is followed."""
+    return tuple(sorted(_items(runs), key=lambda item: (item.path, item.page)))
+
+
+def told(runs: Path, items: Sequence[Item]) -> tuple[Told, ...]:
+    """The items with what their runs say; no code that a file names is imported."""
+    return tuple(_told(runs, item) for item in items)
+
+
+def _items(runs: Path) -> Iterator[Item]:
+    waiting, looked = [("", 0)], 0
+    while waiting and looked < MOST:
+        folder, depth = waiting.pop()
+        looked += 1
+        files, folders = _inside(runs / folder)
+        if QUEUED in files:
+            continue
+        pages = [name for name in files if name.endswith(HTML)]
+        yield from (_item(folder, name, MANIFEST in files) for name in pages)
+        if MANIFEST in files and REPORT not in files:
+            yield Item("run", folder, "")
+        if depth < DEEPEST:
+            waiting += [(f"{folder}/{name}".lstrip("/"), depth + 1) for name in folders]
+
+
+def _item(folder: str, name: str, is_run: bool) -> Item:
+    kind = "page of a run" if is_run and name != REPORT else KINDS.get(name, "page")
+    path = f"{folder}/{name}".lstrip("/")
+    return Item(kind, folder if folder and name in KINDS else path, path)
+
+
+def _inside(folder: Path) -> tuple[list[str], list[str]]:
+    """Names of plain files and of folders that pages may lie in."""
+    files, folders = [], []
+    try:
+        with os.scandir(folder) as entries:
+            for entry in entries:
+                if is_plain(entry.name) and entry.is_file(follow_symlinks=False):
+                    files.append(entry.name)
+                elif is_plain(entry.name) and entry.is_dir(follow_symlinks=False):
+                    folders.append(entry.name)
+    except OSError:  # gone meanwhile, or not readable
+        return [], []
+    return files, [name for name in folders if name != PICTURES]
+
+
+def _told(runs: Path, item: Item) -> Told:
+    folder = runs / (os.path.dirname(item.page) if item.page else item.path)
+    ending, best = ending_of(folder) if item.kind == "run" else ("", None)
+    return Told(item, _question(folder / MANIFEST) if item.kind == "run" else "", ending, best)
+
+
+def _question(manifest: Path) -> str:
+    """Read as plain JSON: a manifest may name a module of its maker's."""
+    try:
+        data = read_bytes(manifest, limit=MANIFEST_BYTES, follow_links=False, error=RunError)
+        found = parse_json(data, str(manifest), error=RunError)
+        return str(cast("Mapping[str, Mapping[str, object]]", found)["facts"]["question"])
+    except (TrexError, KeyError, TypeError):
+        return ""

@@ -1,0 +1,113 @@
+"""The plots of a report as inline SVG: they follow the page's font and its light or dark colors."""
+
+from __future__ import annotations
+
+import io
+import re
+from collections.abc import Sequence
+from contextlib import AbstractContextManager
+from typing import Any, cast
+
+import numpy as np
+from matplotlib import rc_context
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from trex.inference.types import Draw, Floats, Target
+from trex.worlds.latents import Latent
+
+WIDTH_IN, HEIGHT_IN = 4.6, 2.5
+INK = "#010203"  # becomes currentColor
+WINDOW = 25  # steps that the acceptance is averaged over
+COLORS = tuple(f"#0a0b{k:02x}" for k in range(8))  # become the page's --line-0 to --line-7
+STYLE: dict[str, object] = {
+    "svg.fonttype": "none",
+    "svg.hashsalt": "trex",
+    "font.size": 9,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "text.color": INK,
+    "axes.labelcolor": INK,
+    "axes.edgecolor": INK,
+    "xtick.color": INK,
+    "ytick.color": INK,
+}
+
+
+def trace(chains: Sequence[Sequence[Draw[Latent]]], target: Target) -> str:
+    """The confidence of each chain's state, step by step; a dot where it is in the level set."""
+    with styled():
+        figure, axes = axes_of("step", "confidence")
+        for k, chain in enumerate(chains):
+            values = np.array([target.confidence(draw.evaluation.log_probs) for draw in chain])
+            hits = np.array([target.is_hit(draw.evaluation.log_probs) for draw in chain])
+            steps = np.array([draw.index for draw in chain])
+            axes.step(steps, values, where="post", linewidth=1, color=COLORS[k % len(COLORS)])
+            axes.plot(steps[hits], values[hits], ".", markersize=4, color=COLORS[k % len(COLORS)])
+        axes.set_ylim(-0.03, 1.03)
+        return svg_of(figure)
+
+
+def acceptance(chains: Sequence[Sequence[Draw[Latent]]]) -> str:
+    """The share of accepted proposals of each chain, averaged over 25 steps."""
+    with styled():
+        figure, axes = axes_of("step", f"accepted, mean of {WINDOW}")
+        for k, chain in enumerate(chains):
+            values = rolling(np.array([float(draw.is_accepted) for draw in chain]), WINDOW)
+            axes.plot(np.arange(len(values)), values, linewidth=1, color=COLORS[k % len(COLORS)])
+        axes.set_ylim(-0.03, 1.03)
+        return svg_of(figure)
+
+
+def prior_histogram(draws: Sequence[Draw[Latent]], target: Target, many: str) -> str:
+    """How confident the model is in draws of the prior; `many` is what they are called."""
+    with styled():
+        figure, axes = axes_of("confidence", f"prior {many}")
+        values = [target.confidence(draw.evaluation.log_probs) for draw in draws]
+        axes.hist(values, bins=np.linspace(0, 1, 26).tolist(), color=COLORS[0])
+        axes.set_yscale("symlog", linthresh=1)
+        top = max(10, len(values))
+        axes.set_yticks([0, *(10**k for k in range(len(str(top))))], labels=None)
+        axes.set_ylim(0, top * 1.3)
+        axes.yaxis.set_major_formatter("{x:.0f}")
+        axes.minorticks_off()
+        return svg_of(figure)
+
+
+def rolling(values: Floats, window: int) -> Floats:
+    """The mean of the last `window` values at each place, of fewer at the beginning."""
+    sums = np.concatenate([[0.0], np.cumsum(values)])
+    ends = np.arange(1, len(values) + 1)
+    begins = np.maximum(0, ends - window)
+    means: Floats = (sums[ends] - sums[begins]) / (ends - begins)
+    return means
+
+
+def styled() -> AbstractContextManager[None]:
+    """Matplotlib set up for these pages."""
+    return rc_context(cast(Any, STYLE))  # matplotlib types its keys one by one
+
+
+def axes_of(x: str, y: str) -> tuple[Figure, Axes]:
+    """A figure of a report's size with the axes named."""
+    figure = Figure(figsize=(WIDTH_IN, HEIGHT_IN), layout="constrained")
+    axes = figure.add_subplot()
+    axes.set_xlabel(x)
+    axes.set_ylabel(y)
+    return figure, axes
+
+
+def svg_of(figure: Figure) -> str:
+    """The figure as inline SVG in the page's font and colors."""
+    buffer = io.StringIO()
+    figure.savefig(buffer, format="svg", transparent=True, metadata={"Date": None})
+    text = buffer.getvalue()
+    text = text[text.index("<svg") :]
+    text = re.sub(r"<metadata>.*?</metadata>", "", text, flags=re.S)
+    head = r'<svg [^>]*?viewBox="([^"]*)"[^>]*>'
+    text = re.sub(head, r'<svg viewBox="\1" aria-hidden="true">', text, count=1)
+    text = re.sub(r"font: ([\d.]+)px [^;\"]*", r"font-size: \1px", text)
+    text = text.replace(INK, "currentColor").replace("xlink:href", "href")
+    for k, color in enumerate(COLORS):
+        text = text.replace(color, f"var(--line-{k})")
+    return text.strip()

@@ -1,0 +1,1 @@
+"""Renderer parity with official pictures and assets, and the accuracy check of released models."""

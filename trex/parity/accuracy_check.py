@@ -1,0 +1,182 @@
+"""The parity gate: a model's accuracy on official pictures beside the published one, kept by its weights."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+from pydantic import TypeAdapter, ValidationError
+
+from trex.artifacts.cache import cache_root
+from trex.clevr_models.published import PUBLISHED
+from trex.explain.explanation import Number
+from trex.foundation.errors import RunError
+from trex.foundation.files import disk_error, read_text, write_atomic
+from trex.foundation.parse import parse_json
+from trex.inference.statistics.clustered import clustered_interval
+from trex.pages.wording import percent
+
+PASSED, FAILED, UNDECIDED, NO_GATE = "PASSED", "FAILED", "UNDECIDED", "NOT COMPARED"
+WIDEST = 0.2  # an interval wider than this cannot tell a model that was put together wrongly from a right one
+
+
+@dataclass(frozen=True)
+class Share:
+    """Right answers, with the 95 % interval in which whole pictures, not questions, are independent."""
+
+    right: int
+    of: int
+    pictures: int
+    low: Number
+    high: Number
+
+    @property
+    def value(self) -> float:
+        """The share; 0 of none."""
+        return self.right / self.of if self.of else 0.0
+
+    def words(self) -> str:
+        """ "45 of 47 official questions on 5 pictures, 95.7 % (95 %: 84.1 % to 99.5 %)"."""
+        interval = f"95 %: {percent(self.low)} to {percent(self.high)}"
+        pictures = "1 picture" if self.pictures == 1 else f"{self.pictures} pictures"
+        asked = f"{self.right} of {self.of} official questions on {pictures}"
+        return f"{asked}, {percent(self.value)} ({interval})"
+
+
+@dataclass(frozen=True)
+class Gate:
+    """One measurement: who (by weights), on what (by content), how often right, by source and type of question.
+
+    `official` are CLEVR's own questions, "all" first; `others` hold what is asked besides, which is never compared.
+    `unread` questions hold a word that the model does not know, and count as wrong; `skipped` ones have no answer or
+    no picture here. `published` is None where there is nothing to compare with.
+    """
+
+    model: str
+    weights: str
+    dataset: str
+    data: str
+    splits: dict[str, int]
+    official: dict[str, Share]
+    others: dict[str, dict[str, Share]]
+    unread: int
+    skipped: int
+    published: Number | None = None
+    source: str = ""
+    note: str = ""
+    format: Literal[1] = 1
+
+    @property
+    def outcome(self) -> str:
+        """PASSED where the published accuracy is within the interval, or below it; FAILED where it is above."""
+        share = self.official.get("all")
+        if self.published is None or share is None:
+            return NO_GATE
+        if share.high < self.published:
+            return FAILED
+        return UNDECIDED if share.high - share.low > WIDEST else PASSED
+
+    def sentences(self) -> tuple[str, ...]:
+        """For the terminal and the report."""
+        share = self.official.get("all")
+        if share is None:
+            return (
+                f"Parity gate: not run. {self.dataset} holds no official CLEVR question on a picture at hand.",
+            )
+        right = f"{self.model} is right in {share.words()}"
+        if self.published is None:
+            return (f"Parity gate: nothing to compare with. {right}; no accuracy was published.",)
+        note = f" ({self.note})" if self.note else ""
+        said = [
+            f"Parity gate {self.outcome}: {right}; published {percent(self.published)}, {self.source}{note}."
+        ]
+        if self.outcome == UNDECIDED:
+            said.append("That is too few to tell; give a folder with more pictures and questions.")
+        elif self.outcome == PASSED:
+            said.append(
+                f"A model that is right in {percent(share.low)} would agree with these answers as well."
+            )
+        if self.splits.get("train"):
+            said.append(
+                f"{self.splits['train']} of the questions are of the training split, which it has seen."
+            )
+        return tuple(said)
+
+
+def share(counts: Iterable[tuple[int, int]]) -> Share:
+    """The share over pictures, each (right, questions); pictures without a question do not count."""
+    kept = [(right, of) for right, of in counts if of]
+    low, high = clustered_interval([right for right, _ in kept], [of for _, of in kept])
+    return Share(sum(right for right, _ in kept), sum(of for _, of in kept), len(kept), low, high)
+
+
+_ADAPTER: TypeAdapter[Gate] = TypeAdapter(Gate)
+
+
+def gates_folder() -> Path:
+    """Where measurements are kept: `gates` in the user's cache."""
+    return cache_root() / "gates"
+
+
+def keep_gate(gate: Gate) -> Path:
+    """Write a measurement; one of the same weights on the same data is replaced."""
+    path = gates_folder() / f"{short_hash(gate.weights + gate.data)}.json"
+    make_folder(path.parent)
+    write_atomic(path, _ADAPTER.dump_json(gate, indent=1) + b"\n")
+    return path
+
+
+def read_gates() -> list[Gate]:
+    """Every measurement that is kept; RunError names a damaged file."""
+    return [_read(path) for path in sorted(gates_folder().glob("*.json"))]
+
+
+def gate_of(weights: str) -> Gate | None:
+    """The measurement of exactly these weights with the most official questions, None where there is none."""
+    compared = [
+        gate for gate in read_gates() if weights and gate.weights == weights and "all" in gate.official
+    ]
+    return max(compared, key=lambda gate: gate.official["all"].of, default=None)
+
+
+def gate_words(weights: str, name: str) -> Sequence[str]:
+    """What a report says of a model's gate; nothing of a model of which nothing was published or measured."""
+    found = gate_of(weights)
+    if found is not None:
+        return found.sentences()
+    if name not in PUBLISHED:
+        return ()
+    if not weights:
+        return ("Parity gate: not known. This run did not record its weights.",)
+    return (
+        f"Parity gate: not run for these weights. Before a number is trusted: trex models verify {name} "
+        "--dataset CLEVR_v1.0",
+    )
+
+
+def short_hash(text: str) -> str:
+    """sha256, 32 characters."""
+    return hashlib.sha256(text.encode()).hexdigest()[:32]
+
+
+def make_folder(path: Path) -> None:
+    """The folder and those above it."""
+    try:
+        path.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise disk_error(error, path) from error
+
+
+def _read(path: Path) -> Gate:
+    try:
+        written = read_text(path, error=RunError)
+        parse_json(written, str(path), error=RunError)
+        return _ADAPTER.validate_json(written, strict=True)
+    except (RunError, ValidationError, ValueError) as error:
+        words = str(error).replace("\n", " ")
+        raise RunError(
+            f"{path} is damaged ({words[:200]}); delete it, then: trex models verify MODEL --dataset DIR"
+        ) from error

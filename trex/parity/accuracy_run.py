@@ -1,0 +1,196 @@
+"""The parity gate carried out: every question put to a model, answers kept picture by picture, then counted."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from trex.clevr_models.interface.bound import ClevrModel
+from trex.clevr_models.interface.question import Question
+from trex.clevr_models.percept.evaluate import question_type
+from trex.clevr_models.published import PUBLISHED
+from trex.datasets.clevr_folder import read_pixels
+from trex.datasets.clevr_questions import OFFICIAL, AskedFolder, AskedPicture, Options, read_folder
+from trex.datasets.official_scenes import Asked
+from trex.foundation.errors import InputError, RunError
+from trex.foundation.files import disk_error, is_missing, read_bytes
+from trex.foundation.parse import parse_json
+from trex.parity.accuracy_check import Gate, Share, gates_folder, keep_gate, make_folder, share, short_hash
+from trex.parity.parity import given, program_steps
+from trex.worlds.fingerprint import weights_fingerprint
+
+UNREAD = ""  # in place of an answer, where the model does not know a word of the question
+Tell = Callable[[int, int], None]
+
+
+@dataclass(frozen=True)
+class Answered:
+    """A picture with the model's answers; `key` is the sha256 of the pixels, the questions and their true answers."""
+
+    picture: AskedPicture
+    answers: tuple[str, ...]
+    key: str
+
+
+def verify(
+    model: ClevrModel, folder: Path, options: Options, tell: Tell, published: float | None = None
+) -> Gate:
+    """Measures and keeps the gate; `tell` hears (pictures done, pictures). A stopped measurement is gone on with.
+
+    `published` replaces the number that is known of the model.
+    """
+    if published is not None and not 0 < published <= 1:
+        raise InputError(f"--published {published} is no share of right answers; give one such as 0.936")
+    asked = read_folder(folder, options)
+    weights = weights_fingerprint(model.name, model.bind(_question(_readable(model, asked))))
+    what = "\n".join([weights, *(str(picture.path.resolve()) for picture in asked.pictures)])
+    path = (
+        gates_folder() / f"{short_hash(what)}.answers.jsonl"
+    )  # another measurement of it may run beside this
+    rows = _answer(model, path, asked, tell)
+    gate = _gate(model.name, weights, asked, rows, published)
+    if gate.official:
+        keep_gate(gate)
+    path.unlink(missing_ok=True)  # the next measurement asks anew: more than the weights may have changed
+    return gate
+
+
+def _answer(model: ClevrModel, path: Path, asked: AskedFolder, tell: Tell) -> list[Answered]:
+    """Each picture's answers go to a file at once, so that a killed measurement goes on where it was."""
+    make_folder(path.parent)
+    known, rows = _read(path), []
+    try:
+        with path.open("ab", buffering=0) as log:
+            log.write(b"\n")  # ends a line that a kill has cut
+            for picture in asked.pictures:
+                pixels = read_pixels(picture.path)
+                key = _key(picture, pixels)
+                answers = known.get(key)
+                if answers is None or len(answers) != len(picture.asked):
+                    answers = ask(model, pixels, picture.asked)
+                    log.write(json.dumps([key, answers, _check(key, answers)]).encode() + b"\n")
+                rows.append(Answered(picture, answers, key))
+                tell(len(rows), len(asked.pictures))
+    except OSError as error:
+        raise disk_error(error, path) from error
+    return rows
+
+
+def ask(model: ClevrModel, pixels: NDArray[np.uint8], asked: Sequence[Asked]) -> tuple[str, ...]:
+    """The model's answers to all questions on a picture, UNREAD where it cannot read one."""
+    try:
+        return given(model, pixels, asked)
+    except InputError:
+        if len(asked) == 1:
+            return (UNREAD,)
+        return tuple(answer for one in asked for answer in ask(model, pixels, [one]))
+
+
+def _readable(model: ClevrModel, asked: AskedFolder) -> Asked:
+    """The first question that the model can read; InputError where there is none."""
+    first: InputError | None = None
+    for picture in asked.pictures:
+        for one in picture.asked:
+            try:
+                model.bind(_question(one))
+            except InputError as error:
+                first = first or error
+            else:
+                return one
+    raise InputError(f"{model.name} can read none of the questions: {first}")
+
+
+def _question(asked: Asked) -> Question:
+    return Question(asked.text, program_steps(asked))
+
+
+def _key(picture: AskedPicture, pixels: NDArray[np.uint8]) -> str:
+    asked = [(q.source, q.text, q.answer, q.program) for q in picture.asked]
+    digest = hashlib.sha256(json.dumps(asked).encode())
+    digest.update(repr(pixels.shape).encode() + pixels.tobytes())
+    return digest.hexdigest()
+
+
+def _read(path: Path) -> dict[str, tuple[str, ...]]:
+    """Answers by key; lines that are cut or damaged are left out, and asked again."""
+    try:
+        return dict(_entries(read_bytes(path, error=RunError).split(b"\n")))
+    except RunError as error:
+        if is_missing(error):
+            return {}
+        raise
+
+
+def _entries(lines: Sequence[bytes]) -> Iterator[tuple[str, tuple[str, ...]]]:
+    for line in lines:
+        try:
+            key, answers, check = cast(tuple[object, object, object], parse_json(line, "line"))
+        except (InputError, ValueError, TypeError):
+            continue
+        if not isinstance(key, str) or not isinstance(answers, list):
+            continue
+        if all(isinstance(a, str) for a in answers) and check == _check(key, answers):
+            yield key, tuple(answers)
+
+
+def _check(key: str, answers: Sequence[str]) -> str:
+    """A checksum of a line, so that a changed answer is asked for again."""
+    return hashlib.sha256(json.dumps([key, list(answers)]).encode()).hexdigest()[:16]
+
+
+def _gate(
+    name: str, weights: str, asked: AskedFolder, rows: Sequence[Answered], published: float | None
+) -> Gate:
+    known = PUBLISHED.get(name)
+    sources = {q.source for row in rows for q in row.picture.asked}
+    by_source = {source: by_type(rows, source) for source in sorted(sources)}
+    splits: dict[str, int] = {}
+    for row in rows:
+        official = sum(q.source == OFFICIAL for q in row.picture.asked)
+        if official:
+            splits[row.picture.split] = splits.get(row.picture.split, 0) + official
+    given_by_hand = ("given by --published", "")
+    return Gate(
+        model=name,
+        weights=weights,
+        dataset=asked.name,
+        data=hashlib.sha256("".join(sorted(row.key for row in rows)).encode()).hexdigest(),
+        splits=splits,
+        official=by_source.pop(OFFICIAL, {}),
+        others=by_source,
+        unread=sum(answer == UNREAD for row in rows for answer in row.answers),
+        skipped=asked.skipped,
+        published=published if published is not None else known.accuracy if known else None,
+        source=given_by_hand[0] if published is not None else known.source if known else "",
+        note=given_by_hand[1] if published is not None else known.note if known else "",
+    )
+
+
+def by_type(rows: Sequence[Answered], source: str) -> dict[str, Share]:
+    """The share of right answers to the questions of a source: "all", then by type."""
+    types = sorted({question_type(program_steps(q)) for q in _of(rows, source)})
+    return {name: share(_counts(rows, source, name)) for name in ("all", *types)}
+
+
+def _of(rows: Sequence[Answered], source: str) -> Iterator[Asked]:
+    return (q for row in rows for q in row.picture.asked if q.source == source)
+
+
+def _counts(rows: Sequence[Answered], source: str, name: str) -> list[tuple[int, int]]:
+    """(right, questions) of each picture."""
+    counts = []
+    for row in rows:
+        right = [
+            answer == q.answer
+            for q, answer in zip(row.picture.asked, row.answers, strict=True)
+            if q.source == source and name in ("all", question_type(program_steps(q)))
+        ]
+        counts.append((sum(right), len(right)))
+    return counts

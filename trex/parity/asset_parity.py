@@ -1,0 +1,83 @@
+"""Compares our assets with CLEVR's published ones: same scenes, same renderer, the pictures side by side."""
+
+from __future__ import annotations
+
+import tempfile
+from collections import defaultdict
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from trex.parity.asset_comparison import AssetComparison, ColorRow, PairRow
+from trex.parity.asset_parity_page import write_page, write_table
+from trex.render.blender.blender_renderer import BlenderRenderer
+from trex.render.picture import Picture
+from trex.render.published_assets import convert_published
+from trex.render.similarity import mean_ssim
+from trex.scenes.prior import ScenePrior
+from trex.scenes.scene import Scene
+
+SEED, N_SCENES, PRESET = 12, 12, "reference"
+TIMEOUT_S = 1800.0  # a picture; nobody waits for this, and the machine may be busy
+
+
+def compare(published: Path, out: Path, table: Path | None = None) -> AssetComparison:
+    """Renders 12 scenes of the prior with our assets and with those in `published`.
+
+    Writes out/index.html (the pairs, for the reader's own eyes: it holds pictures made with the published
+    files) and out/table.md, and the same table, which holds numbers only, to `table` if given. Raises
+    InputError where `published` lacks a file.
+    """
+    rng = np.random.default_rng(SEED)
+    scenes = [ScenePrior().sample(rng) for _ in range(N_SCENES)]
+    comparison = compare_scenes(published, scenes, PRESET)
+    out.mkdir(parents=True, exist_ok=True)
+    write_page(comparison, out / "index.html")
+    for path in filter(None, (out / "table.md", table)):
+        write_table(comparison, path)
+    return comparison
+
+
+def compare_scenes(published: Path, scenes: list[Scene], preset: str) -> AssetComparison:
+    """The same scenes rendered with both, on the CPU (bit for bit the same each time)."""
+    with tempfile.TemporaryDirectory(prefix="trex-published-") as folder:
+        convert_published(published, Path(folder))
+        with BlenderRenderer(preset, "cpu", timeout_s=TIMEOUT_S, assets=Path(folder)) as renderer:
+            theirs = renderer.render(scenes)
+    with BlenderRenderer(preset, "cpu", timeout_s=TIMEOUT_S) as renderer:
+        ours = renderer.render(scenes)
+    return summarize(scenes, ours, theirs, preset)
+
+
+def summarize(
+    scenes: list[Scene], ours: list[Picture], published: list[Picture], preset: str
+) -> AssetComparison:
+    """What the pictures of the same scenes, in the same order, say."""
+    pairs = tuple(map(_pair, scenes, ours, published))
+    return AssetComparison(preset, SEED, pairs, _colors(pairs))
+
+
+def _pair(scene: Scene, ours: Picture, published: Picture) -> PairRow:
+    difference = ours.pixels.astype(np.float64) - published.pixels
+    ground = (ours.mask == 0) & (published.mask == 0)
+    ssim = mean_ssim(ours.pixels, published.pixels)
+    mean_abs_diff, ground_diff = float(np.abs(difference).mean()), float(difference[ground].mean())
+    return PairRow(scene, ours, published, ssim, mean_abs_diff, ground_diff)
+
+
+def _colors(pairs: tuple[PairRow, ...]) -> tuple[ColorRow, ...]:
+    """By shape and material, each object counted once, over the pixels at which both pictures show it."""
+    found: dict[tuple[str, str], list[NDArray[np.float64]]] = defaultdict(list)
+    for row in pairs:
+        for index, item in enumerate(row.scene.objects):
+            seen = (row.ours.mask == index + 1) & (row.published.mask == index + 1)
+            if seen.any():
+                means = [picture.pixels[seen].mean(axis=0) for picture in (row.ours, row.published)]
+                found[item.shape, item.material].append(np.stack(means))
+    return tuple(_color_row(*key, found[key]) for key in sorted(found))
+
+
+def _color_row(shape: str, material: str, means: list[NDArray[np.float64]]) -> ColorRow:
+    ours, published = np.mean(means, axis=0).tolist()
+    return ColorRow(shape, material, len(means), tuple(ours), tuple(published))

@@ -1,0 +1,139 @@
+"""Renderer parity: official pictures beside our renders of the same scenes, judged by models trained on the former."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import partial
+from pathlib import Path
+from typing import NamedTuple, cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from trex.clevr_models.catalog import load_model
+from trex.clevr_models.interface.answers import ANSWERS
+from trex.clevr_models.interface.bound import ClevrModel
+from trex.clevr_models.interface.question import ProgramStep, Question
+from trex.clevr_models.relation_network.model import RelationModel
+from trex.datasets.official_scenes import Asked, OfficialPicture, read_official, read_questions
+from trex.parity.page import write_page, write_table
+from trex.parity.scores import PictureAnswers, PresetParity, compare_answers
+from trex.render.blender.blender_renderer import BlenderRenderer
+from trex.render.cache import CachedRenderer
+from trex.render.similarity import mean_ssim
+
+PRESETS = ("clevr", "reference", "fast")
+MODELS = ("relation-network:original", "relation-network:ir", "shipped")
+Tell = Callable[[str, int, int, str], None]  # (step, done, total, of the last one)
+TIMEOUT_S = 3600.0  # a picture; nobody waits for this, and the machine may be busy
+
+Pixels = NDArray[np.uint8]
+
+
+class Pair(NamedTuple):
+    """A re-rendered picture and how alike it is to the official one, at the smaller of the two sizes.
+
+    `error` is the mean difference of a channel of a pixel, 0-255.
+    """
+
+    pixels: Pixels
+    ssim: float
+    error: float
+
+
+def write_parity_page(
+    data: Path,
+    out: Path,
+    models: Sequence[str] = MODELS,
+    presets: Sequence[str] = PRESETS,
+    table: Path | None = None,
+    *,
+    tell: Tell = lambda step, done, total, last: None,
+) -> Path:
+    """The page of pairs (out/index.html) and the table (out/table.md, and `table` if given).
+
+    `data` is a folder in CLEVR's layout (images, scenes, questions). Each scene is rendered once at each preset and
+    kept in out/pictures, so a stopped run goes on where it was. The page holds official pictures: keep it to yourself.
+    """
+    loaded = {spec: load_model(spec) for spec in models}  # before anything is rendered
+    pictures = read_official(data)
+    questions = read_questions(data, pictures)
+    pairs = {name: render_pairs(pictures, name, out / "pictures", tell) for name in presets}
+    rows = [
+        row
+        for named in loaded.items()
+        for row in judge(named, pictures, questions, pairs, partial(tell, f"questioned, {named[0]}"))
+    ]
+    out.mkdir(parents=True, exist_ok=True)
+    for path in filter(None, (out / "table.md", table)):
+        write_table(path, pictures, pairs, rows)
+    page = out / "index.html"
+    write_page(page, pictures, pairs, rows)
+    return page
+
+
+def render_pairs(pictures: Sequence[OfficialPicture], preset: str, kept: Path, tell: Tell) -> list[Pair]:
+    """Every scene at a preset, beside its official picture; pictures in the folder `kept` are taken from there."""
+    pairs = []
+    with BlenderRenderer(preset, timeout_s=TIMEOUT_S) as renderer:
+        cache = CachedRenderer(renderer, kept)
+        for number, picture in enumerate(pictures, start=1):
+            pixels = cache.render([picture.scene])[0].pixels
+            pairs.append(make_pair(picture.pixels, pixels))
+            alike = f"SSIM {pairs[-1].ssim:.3f}, pixel error {pairs[-1].error:.2f} of 255"
+            tell(f"rendered at {preset}", number, len(pictures), f"{picture.name}, {alike}")
+    return pairs
+
+
+def make_pair(official: Pixels, ours: Pixels) -> Pair:
+    """Our picture beside the official one."""
+    like = shrink(official, ours)
+    error = float(np.abs(like.astype(np.float64) - ours).mean())
+    return Pair(ours, mean_ssim(like, ours), error)
+
+
+def shrink(official: Pixels, like: Pixels) -> Pixels:
+    """The official picture at the size of another, each pixel the mean of those it covers."""
+    from PIL import Image
+
+    height, width = like.shape[:2]
+    if official.shape == like.shape:
+        return official
+    return np.asarray(Image.fromarray(official).resize((width, height), Image.Resampling.BOX))
+
+
+def judge(
+    named: tuple[str, ClevrModel],
+    pictures: Sequence[OfficialPicture],
+    questions: Sequence[Asked],
+    pairs: dict[str, list[Pair]],
+    tell: Callable[[int, int, str], None],
+) -> list[PresetParity]:
+    """How a model answers the same questions on official and re-rendered pictures, by preset and source of question."""
+    name, model = named
+    answers: dict[str, list[PictureAnswers]] = {preset: [] for preset in pairs}
+    for at, picture in enumerate(pictures):
+        asked = [question for question in questions if question.picture == picture.name]
+        official = given(model, picture.pixels, asked)
+        for preset, rendered in pairs.items():
+            found = given(model, rendered[at].pixels, asked)
+            answers[preset].append(PictureAnswers(tuple(asked), official, found))
+        tell(at + 1, len(pictures), picture.name)
+    return [row for preset in pairs for row in compare_answers(name, preset, answers[preset])]
+
+
+def given(model: ClevrModel, pixels: Pixels, asked: Sequence[Asked]) -> tuple[str, ...]:
+    """The model's answers to questions on one picture."""
+    images = (pixels.astype(np.float32) / np.float32(255.0))[None]
+    if isinstance(model, RelationModel):  # the picture half once for all questions
+        rows = model.log_probs(images, [question.text for question in asked])[0]
+        return tuple(ANSWERS[output] for output in rows.argmax(axis=1))
+    bound = [model.bind(Question(q.text, program_steps(q))) for q in asked]
+    return tuple(each.labels[int(each.log_probs(images)[0].argmax())] for each in bound)
+
+
+def program_steps(question: Asked) -> tuple[ProgramStep, ...]:
+    """The question's program as the models take it."""
+    return tuple(
+        ProgramStep(*cast(tuple[str, tuple[int, ...], tuple[str, ...]], step)) for step in question.program
+    )

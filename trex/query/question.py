@@ -1,0 +1,91 @@
+"""What a query asks, understood: the question's program, and answers that it can have."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+from trex.foundation.errors import InputError, unknown
+from trex.query.schema import Query, TargetSection
+from trex.scenes.questions.english import parse, phrase
+from trex.scenes.questions.program_json import program_from_json
+from trex.scenes.questions.programs import Program, possible_answers
+from trex.scenes.vocabulary import CLEVR, Vocabulary
+
+# How many answers each kind of target names.
+NAMED = {
+    "high_confidence": (1, 1),
+    "threshold": (1, 1),
+    "ambiguous": (2, 2),
+    "k_way": (2, 28),
+    "uniform": (0, 0),
+    "graded": (2, 2),
+    "probabilities": (0, 0),
+}
+
+
+@dataclass(frozen=True)
+class Asked:
+    """The question as text and program, the answers the target names, and all that the question can have."""
+
+    text: str
+    program: Program
+    answers: tuple[str, ...]
+    possible: tuple[str, ...]
+
+
+def understand(query: Query, vocabulary: Vocabulary) -> Asked:
+    """The question and answers of a query; InputError where one is not understood or not possible."""
+    program = _program(query, vocabulary)
+    text = query.question or phrase(program, vocabulary)
+    possible = possible_answers(program, CLEVR)  # models trained on CLEVR know no introduced shape
+    check_answers(query, text, possible)
+    return Asked(text, program, query.answer, possible)
+
+
+def check_answers(query: Query, text: str, possible: tuple[str, ...]) -> None:
+    """InputError where a target names too few or too many answers, or one that the question cannot have."""
+    _check_count(query)
+    for answer in query.answer:
+        _check_answer("answer", answer, text, possible)
+    _check_probabilities(query.target, text, possible)
+
+
+def _program(query: Query, vocabulary: Vocabulary) -> Program:
+    if query.program:
+        return program_from_json([step.model_dump(mode="json") for step in query.program], vocabulary)
+    if not query.question.strip():
+        raise InputError('the query asks nothing; write e.g. question = "How many cubes are there?"')
+    return parse(query.question, vocabulary)
+
+
+def _check_count(query: Query) -> None:
+    low, high = NAMED[query.target.kind]
+    given = len(query.answer)
+    if not low <= given <= high:
+        wanted = f"{low}" if low == high else f"{low} to {high}"
+        raise InputError(
+            f"target {query.target.kind!r} takes {wanted} answers, {given} are given; "
+            'write e.g. answer = "1" or answer = ["1", "2"]'
+        )
+    if len(set(query.answer)) < given:
+        raise InputError(f"answer = {list(query.answer)} names an answer twice")
+
+
+def _check_answer(kind: str, answer: str, text: str, possible: tuple[str, ...]) -> None:
+    if answer not in possible:
+        raise unknown(kind, answer, possible, f"These are the answers that {text!r} can have.")
+
+
+def _check_probabilities(target: TargetSection, text: str, possible: tuple[str, ...]) -> None:
+    if target.kind != "probabilities":
+        if target.probabilities:
+            raise InputError(f"[target] probabilities belong to kind 'probabilities', not to {target.kind!r}")
+        return
+    for answer, share in target.probabilities.items():
+        _check_answer("target.probabilities answer", answer, text, possible)
+        if not 0 <= share <= 1:
+            raise InputError(f"target.probabilities.{answer} = {share} is not a probability (0 to 1)")
+    total = sum(target.probabilities.values())
+    if not math.isclose(total, 1.0, abs_tol=1e-6):
+        raise InputError(f"target.probabilities add up to {total:g}, not to 1; answers left out count as 0")

@@ -1,0 +1,123 @@
+"""Shape cards from TOML files: those shipped, by name, and the user's own, by path."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import Field, ValidationError
+
+from trex.blender_assets.load import FOLDER
+from trex.blender_assets.mesh import read_obj
+from trex.foundation.errors import InputError
+from trex.foundation.files import MIB, read_text
+from trex.foundation.json_fields import short
+from trex.foundation.parse import parse_toml
+from trex.query.schema import Name, Section
+from trex.scenes.vocabulary import OUTLINES, ShapeCard
+
+SHIPPED = FOLDER / "shapes"
+CARD_LIMIT = MIB
+ROUNDING = 1e-3
+Plane = tuple[float, float, float, float]
+Vertices = NDArray[np.float64]
+
+
+class CardFile(Section):
+    """What a card says; `mesh` is an OBJ file in the card's folder or below: half extent 1, around the origin."""
+
+    name: str = Field(pattern=r"^[a-z][a-z0-9_-]{0,59}$")
+    plural: Name = ""
+    nouns: Annotated[tuple[Name, ...], Field(max_length=20)] = ()
+    outline: Name = "mesh"
+    mesh: Name
+    licence: Annotated[str, Field(max_length=2000)] = ""
+    made_by: Annotated[str, Field(max_length=2000)] = ""
+
+
+def shipped_names() -> tuple[str, ...]:
+    """The names of the shapes shipped here."""
+    return tuple(sorted(path.stem for path in SHIPPED.glob("*.toml")))
+
+
+def read_card(which: str, beside: Path) -> ShapeCard:
+    """The card of a shipped shape ("cone"), or in a TOML file whose path starts from the folder `beside`."""
+    if which in shipped_names():
+        return _read(SHIPPED / f"{which}.toml")
+    path = _resolved(beside, which)
+    if not path.is_file():
+        shipped = ", ".join(shipped_names())
+        raise InputError(
+            f"introduce {which!r} is no shape shipped here ({shipped}) and no card: {path} is not there"
+        )
+    return _read(path)
+
+
+def _read(path: Path) -> ShapeCard:
+    try:
+        table = parse_toml(read_text(path, limit=CARD_LIMIT), str(path))
+        card = CardFile.model_validate(table)
+    except InputError as error:
+        raise InputError(f"shape card {path} cannot be read: {error}") from error
+    except ValidationError as error:
+        detail = error.errors(include_url=False)[0]
+        keys = ", ".join(CardFile.model_fields)
+        key, what = ".".join(map(str, detail["loc"])), detail["msg"]
+        raise InputError(f"shape card {path}: {key}: {what} (keys: {keys})") from error
+    if card.outline not in OUTLINES:
+        raise InputError(f"shape card {path}: outline {card.outline!r} is not known ({', '.join(OUTLINES)})")
+    mesh = _mesh_path(path, card.mesh)
+    vertices = _vertices(mesh, path)
+    hull = _hull(vertices, mesh) if card.outline == "mesh" else ()
+    name = card.mesh if path.parent == SHIPPED else str(mesh)
+    nouns = card.nouns or (card.name,)
+    return ShapeCard(card.name, card.plural or f"{card.name}s", card.outline, name, nouns, hull)
+
+
+def _resolved(folder: Path, name: str) -> Path:
+    """Where a name leads from a folder, links followed."""
+    try:
+        return (folder / name).resolve()
+    except (OSError, RuntimeError, ValueError) as error:  # a loop of links, a NUL byte
+        raise InputError(
+            f"{short(name)} is no path of a file ({error}); give one beside the query"
+        ) from error
+
+
+def _mesh_path(card: Path, name: str) -> Path:
+    """The mesh of a card, which may come from anybody: it names nothing outside its own folder."""
+    mesh = _resolved(card.parent, name)
+    if Path(name).is_absolute() or ".." in Path(name).parts or not mesh.is_relative_to(card.parent.resolve()):
+        raise InputError(
+            f"shape card {card}: mesh {short(name)} lies outside the card's folder; put the OBJ file beside the card "
+            'and give its name, e.g. mesh = "pyramid.obj"'
+        )
+    return mesh
+
+
+def _vertices(mesh: Path, card: Path) -> Vertices:
+    """(n, 3) the vertices of an OBJ file that fills the cube from -1 to 1, as CLEVR's shapes do."""
+    try:
+        found = read_obj(mesh).vertices
+    except InputError as error:
+        raise InputError(f"shape card {card}: {error}") from error
+    if np.abs(found).max() > 1 + ROUNDING or found[:, 2].min() > -1 + 0.05:
+        low, high = found.min(axis=0).round(3).tolist(), found.max(axis=0).round(3).tolist()
+        raise InputError(
+            f"shape card {card}: mesh {mesh} reaches from {low} to {high}; scale and move it to stand on z = -1 "
+            "within the cube from -1 to 1, z up"
+        )
+    return found
+
+
+def _hull(vertices: Vertices, mesh: Path) -> tuple[Plane, ...]:
+    """The half spaces a x + b y + c z <= d of the convex hull."""
+    from scipy.spatial import ConvexHull, QhullError
+
+    try:
+        rows = np.unique(ConvexHull(vertices).equations.round(9), axis=0)
+    except QhullError as error:
+        raise InputError(f"mesh {mesh} is flat: it has no convex hull of any volume") from error
+    return tuple((float(a), float(b), float(c), float(-d)) for a, b, c, d in rows)

@@ -1,0 +1,115 @@
+"""A query out of its TOML file and `--set` overrides; errors name the file, the key, the value, a way out."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Sequence
+from pathlib import Path
+from typing import cast, get_args
+
+from pydantic import BaseModel, ValidationError
+from pydantic_core import ErrorDetails
+
+from trex.foundation import files
+from trex.foundation.errors import InputError
+from trex.foundation.json_fields import short
+from trex.foundation.parse import parse_toml
+from trex.query.schema import Query
+
+Table = dict[str, object]
+LIMIT = 1 << 20  # bytes of a query file; the largest here has 1,500
+PROBLEMS = 5  # told of one query
+
+
+def read_query(path: Path, overrides: Sequence[str] = ()) -> Query:
+    """The query in a TOML file, with `key=value` overrides (dotted keys, TOML values)."""
+    return parse_query(read_text(path), str(path), overrides)
+
+
+def read_text(path: Path) -> str:
+    """The text of a query file."""
+    try:
+        return files.read_text(path, limit=LIMIT)
+    except InputError as error:
+        raise InputError(f"query {error}; give the path of a TOML file") from error
+
+
+def parse_query(text: str, source: str, overrides: Sequence[str] = ()) -> Query:
+    """The query in a TOML text; `source` names it in errors."""
+    return query_in(parse_table(text, source), source, overrides)
+
+
+def parse_table(text: str, source: str) -> Table:
+    """The table in a TOML text, not looked at yet."""
+    return dict(parse_toml(text, f"{source}: the file"))
+
+
+def query_in(table: Table, source: str, overrides: Sequence[str] = ()) -> Query:
+    """The query that a table holds, which is left as it is."""
+    changed = _copied(table) if overrides else table
+    for override in overrides:
+        _override(changed, override)
+    try:
+        return Query.model_validate(changed)
+    except ValidationError as error:
+        problems = list(dict.fromkeys(_problem(detail) for detail in error.errors(include_url=False)))
+        more = f"; and {len(problems) - PROBLEMS} more" if len(problems) > PROBLEMS else ""
+        raise InputError(f"{source}: {'; '.join(problems[:PROBLEMS])}{more}") from error
+
+
+def _copied(table: Table) -> Table:
+    """A table whose keys can be set while the first one stays as it is."""
+    return {key: _copied(value) if isinstance(value, dict) else value for key, value in table.items()}
+
+
+def _override(table: Table, text: str) -> None:
+    key, equals, value = text.partition("=")
+    names = [name.strip() for name in key.split(".")]
+    if not equals or not all(names):
+        raise InputError(f"--set {text!r} is not key=value; write e.g. --set search.seed=3")
+    for name in names[:-1]:
+        inner = table.setdefault(name, {})
+        if not isinstance(inner, dict):
+            raise InputError(f"--set {text!r}: {name!r} is no section; write e.g. --set search.seed=3")
+        table = cast(Table, inner)
+    table[names[-1]] = _toml_value(value.strip())
+
+
+def _toml_value(text: str) -> object:
+    """The TOML value written so, or else the text itself, so that shells need no second pair of quotes."""
+    try:
+        return parse_toml(f"value = {text}", text)["value"]
+    except InputError:
+        return text
+
+
+def _problem(detail: ErrorDetails) -> str:
+    where = [str(part) for part in detail["loc"]]
+    key = ".".join(where)
+    if detail["type"] == "extra_forbidden":
+        allowed = _keys(where[:-1])
+        near = difflib.get_close_matches(where[-1], allowed, n=1, cutoff=0.5)
+        hint = f"; did you mean {near[0]!r}?" if near else ""
+        place = f"in [{'.'.join(where[:-1])}]" if where[:-1] else "in the query"
+        return f"unknown key {where[-1]!r} {place}{hint} (keys: {', '.join(allowed)})"
+    if detail["type"] == "literal_error":
+        expected = str(detail.get("ctx", {}).get("expected", ""))
+        return f"{key} = {short(detail['input'])} is not known; use {expected}"
+    message = detail["msg"].removeprefix("Value error, ")
+    message = message[:1].lower() + message[1:]
+    return f"{key} = {short(detail['input'])}: {message}"
+
+
+def _keys(where: Sequence[str]) -> tuple[str, ...]:
+    """The keys that the table at this place may have."""
+    model: type[BaseModel] = Query
+    for name in where:
+        if name in model.model_fields:
+            model = _section(model.model_fields[name].annotation)
+    return tuple(model.model_fields)
+
+
+def _section(annotation: object) -> type[BaseModel]:
+    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+        return annotation
+    return next((_section(inner) for inner in get_args(annotation) if inner is not Ellipsis), Query)

@@ -1,0 +1,62 @@
+"""One entry of the queue, and which states it may pass through."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal, get_args
+
+from trex.foundation.errors import InputError, RunError
+
+State = Literal["queued", "running", "done", "failed", "cancelled"]
+STATES: tuple[State, ...] = get_args(State)
+OPEN: tuple[State, ...] = ("queued", "running")  # what can be cancelled
+ENDED: tuple[State, ...] = ("failed", "cancelled")  # what can be tried again
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """A query that waits, is being carried out, or has ended.
+
+    `id` is the content key of the query: the same query has the same id. `folder` is the run folder's name below
+    the runs folder. `attempts` counts the claims that did not end with a release. Times are Unix seconds. `owner`
+    holds the entry until `expires`; both are empty unless it is running.
+    """
+
+    id: str
+    folder: str
+    source: str
+    question: str
+    state: State
+    priority: int
+    attempts: int
+    added: float
+    place: int  # among those added together
+    began: float | None
+    ended: float | None
+    owner: str | None
+    expires: float | None
+    why: str
+
+
+def run_path(runs: Path, entry: Entry) -> Path:
+    """The run folder of an entry; RunError where that is not a plain folder right below the runs folder."""
+    name = entry.folder
+    path = runs / name
+    if not name or name.startswith(".") or "/" in name or os.path.islink(path):
+        raise RunError(
+            f"entry {entry.id} names the run folder {name!r}, which is not a folder right below {runs}; "
+            f"write the queue anew from the run folders: trex queue rebuild --runs {runs}"
+        )
+    return path
+
+
+def check_states(entries: Sequence[Entry], verb: str, allowed: Sequence[State], fix: str) -> None:
+    """InputError for the first entry whose state does not allow the change."""
+    for entry in entries:
+        if entry.state not in allowed:
+            raise InputError(
+                f"entry {entry.id} is {entry.state}, only {' or '.join(allowed)} entries can be {verb}; {fix}"
+            )

@@ -1,0 +1,188 @@
+"""The queue: who is next, who holds what until when, and what became of it. Every change is one transaction.
+
+Time is an argument (Unix seconds). The durable truth is in the run folders: see trex/queue/queued_folder.py.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Collection, Sequence
+from pathlib import Path
+from typing import cast
+
+from trex.foundation.errors import InputError, RunError
+from trex.queue.entry import ENDED, OPEN, Entry, State, check_states, run_path
+from trex.queue.queue_file import change, has_queue, reading
+from trex.queue.queued_folder import mark_cancelled, mark_failed, mark_priority, read_queued, unmark
+
+TURN = "priority DESC, added, place, id"
+LATEST = "ended DESC, added DESC, place DESC, id"
+
+
+class LeaseLost(RunError):
+    """Someone else holds the entry now, or nobody: it was cancelled, or its lease ran out and was taken over."""
+
+
+def claim(runs: Path, owner: str, now: float, lease_s: float, *, but: Collection[str] = ()) -> Entry | None:
+    """Take the entry whose turn it is until `now + lease_s`: queued, or left by an owner that went silent.
+
+    The highest priority goes first, then the oldest; the ids in `but` are passed over. None if nothing waits.
+    """
+    passed = ", ".join("?" * len(but))
+    with change(runs) as db:
+        row = db.execute(
+            "UPDATE entries SET state = 'running', owner = ?, expires = ?, attempts = attempts + 1, "
+            "began = coalesce(began, ?) WHERE id = (SELECT id FROM entries WHERE (state = 'queued' "
+            f"OR (state = 'running' AND expires <= ?)) AND id NOT IN ({passed}) ORDER BY {TURN} LIMIT 1) RETURNING *",
+            (owner, now + lease_s, now, now, *but),
+        ).fetchone()
+    return _entry(row) if row else None
+
+
+def heartbeat(runs: Path, ids: Sequence[str], owner: str, now: float, lease_s: float) -> frozenset[str]:
+    """Hold these entries until `now + lease_s`; gives those that the owner still has (others: cancelled, taken)."""
+    with change(runs) as db:
+        held = [
+            entry_id
+            for entry_id in ids
+            if db.execute(
+                "UPDATE entries SET expires = ? WHERE id = ? AND state = 'running' AND owner = ?",
+                (now + lease_s, entry_id, owner),
+            ).rowcount
+        ]
+    return frozenset(held)
+
+
+def release(runs: Path, entry_id: str, owner: str) -> Entry:
+    """Hand an entry back: it waits again, and this claim does not count as an attempt."""
+    with change(runs) as db:
+        _held(db, entry_id, owner)
+        return _set(
+            db, entry_id, "state = 'queued', owner = NULL, expires = NULL, attempts = max(attempts - 1, 0)"
+        )
+
+
+def finish(runs: Path, entry_id: str, owner: str, now: float) -> Entry:
+    """The run has its report."""
+    with change(runs) as db:
+        _held(db, entry_id, owner)
+        return _set(db, entry_id, "state = 'done', owner = NULL, expires = NULL, ended = ?", now)
+
+
+def fail(runs: Path, entry_id: str, owner: str, now: float, why: str) -> Entry:
+    """The run cannot go on; `why` is kept, in the run folder too."""
+    with change(runs) as db:
+        mark_failed(run_path(runs, _held(db, entry_id, owner)), why)
+        fields = "state = 'failed', owner = NULL, expires = NULL, ended = ?, why = ?"
+        return _set(db, entry_id, fields, now, why)
+
+
+def cancel(runs: Path, ids: Sequence[str], now: float) -> list[Entry]:
+    """None of these is to be carried out; what runs, ends with its present segment. All of them or none."""
+    with change(runs) as db:
+        entries = [_found(db, runs, part) for part in ids]
+        check_states(entries, "cancelled", OPEN, "trex queue clean takes ended ones out of the list")
+        for one in entries:
+            mark_cancelled(run_path(runs, one))
+        fields = "state = 'cancelled', owner = NULL, expires = NULL, ended = ?"
+        return [_set(db, one.id, fields, now) for one in entries]
+
+
+def retry(runs: Path, ids: Sequence[str]) -> list[Entry]:
+    """Failed and cancelled entries wait again, with their draws kept. All of them or none."""
+    with change(runs) as db:
+        entries = [_found(db, runs, part) for part in ids]
+        check_states(entries, "tried again", ENDED, "nothing is to be done")
+        for one in entries:
+            unmark(run_path(runs, one))
+        fields = "state = 'queued', attempts = 0, began = NULL, ended = NULL, why = ''"
+        return [_set(db, one.id, fields) for one in entries]
+
+
+def prioritize(runs: Path, ids: Sequence[str], priority: int) -> list[Entry]:
+    """These go earlier or later; for what runs it counts from the next segment on. All of them or none."""
+    with change(runs) as db:
+        entries = [_found(db, runs, part) for part in ids]
+        check_states(
+            entries, "put earlier or later", OPEN, "trex queue retry lets failed or cancelled ones wait"
+        )
+        folders = [run_path(runs, one) for one in entries]
+        for path, queued in [(path, read_queued(path)) for path in folders]:
+            mark_priority(path, queued, priority)
+        return [_set(db, one.id, "priority = ?", priority) for one in entries]
+
+
+def remove(runs: Path, ids: Sequence[str]) -> None:
+    """Take entries out of the queue; their run folders stay."""
+    with change(runs) as db:
+        db.executemany("DELETE FROM entries WHERE id = ?", [(entry_id,) for entry_id in ids])
+
+
+def entries(
+    runs: Path, states: Sequence[State] = (), limit: int | None = None, *, offset: int = 0, order: str = TURN
+) -> list[Entry]:
+    """Entries in these states (any where none is given), in the order of their turn, or the latest ended first."""
+    if not has_queue(runs):
+        return []
+    where = f"WHERE state IN ({', '.join('?' * len(states))})" if states else ""
+    with reading(runs) as db:
+        query = f"SELECT * FROM entries {where} ORDER BY {order} LIMIT ? OFFSET ?"
+        rows = db.execute(query, (*states, -1 if limit is None else limit, offset)).fetchall()
+    return [_entry(row) for row in rows]
+
+
+def entry(runs: Path, part: str) -> Entry:
+    """The entry whose id begins so; InputError where none or several do."""
+    if not has_queue(runs):
+        raise InputError(
+            f"nothing is queued in {runs}; add a query first: trex queue add QUERY --runs {runs}"
+        )
+    with reading(runs) as db:
+        return _found(db, runs, part)
+
+
+def counts(runs: Path) -> dict[str, int]:
+    """How many entries are in each state that has some."""
+    if not has_queue(runs):
+        return {}
+    with reading(runs) as db:
+        return dict(db.execute("SELECT state, count(*) FROM entries GROUP BY state").fetchall())
+
+
+def insert(db: sqlite3.Connection, new: Sequence[Entry]) -> None:
+    """Put entries in; the transaction is the caller's."""
+    names = Entry.__slots__
+    rows = [tuple(getattr(one, name) for name in names) for one in new]
+    marks = ", ".join("?" * len(names))
+    db.executemany(f"INSERT INTO entries ({', '.join(names)}) VALUES ({marks})", rows)
+
+
+def known(db: sqlite3.Connection, entry_id: str) -> Entry | None:
+    """The entry of this whole id."""
+    row = db.execute("SELECT * FROM entries WHERE id = ?", (entry_id,)).fetchone()
+    return _entry(row) if row else None
+
+
+def _found(db: sqlite3.Connection, runs: Path, part: str) -> Entry:
+    rows = db.execute("SELECT * FROM entries WHERE id >= ? AND id < ? LIMIT 2", (part, part + "g")).fetchall()
+    if len(rows) != 1 or not part:
+        problem = f"several entries begin with {part!r}" if rows else f"no entry {part!r} in {runs}"
+        raise InputError(f"{problem}; see the ids: trex queue list --runs {runs}")
+    return _entry(rows[0])
+
+
+def _held(db: sqlite3.Connection, entry_id: str, owner: str) -> Entry:
+    one = known(db, entry_id)
+    if one is None or one.state != "running" or one.owner != owner:
+        now = "gone" if one is None else f"{one.state}{f' by {one.owner}' if one.owner else ''}"
+        raise LeaseLost(f"entry {entry_id} is not held by {owner}: it is {now}; its draws are kept")
+    return one
+
+
+def _set(db: sqlite3.Connection, entry_id: str, fields: str, *values: object) -> Entry:
+    row = db.execute(f"UPDATE entries SET {fields} WHERE id = ? RETURNING *", (*values, entry_id)).fetchone()
+    return _entry(row)
+
+
+def _entry(row: sqlite3.Row) -> Entry:
+    return Entry(*cast(tuple[str, ...], tuple(row)))  # type: ignore[arg-type]  # STRICT: the columns are as declared

@@ -1,0 +1,238 @@
+"""`queue.sqlite` in the runs folder: who waits, who works, who is done. It can always be rebuilt from the runs."""
+
+from __future__ import annotations
+
+import errno
+import fcntl
+import os
+import shutil
+import sqlite3
+import stat
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from pathlib import Path
+from urllib.parse import quote
+
+from trex.foundation.errors import RunError
+from trex.foundation.files import DiskFullError
+from trex.queue.entry import STATES
+
+FILE = "queue.sqlite"
+BESIDE = ("-wal", "-shm")  # what SQLite keeps next to it while it is in use
+FORMAT = 1
+BUSY_S = 30.0
+LEAST_BYTES = 1 << 20  # with less, a failed write means a full disk
+READ_ONLY = (sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_PERM)
+
+SCHEMA = f"""
+CREATE TABLE IF NOT EXISTS entries (
+    id TEXT PRIMARY KEY NOT NULL,
+    folder TEXT NOT NULL UNIQUE,
+    source TEXT NOT NULL,
+    question TEXT NOT NULL,
+    state TEXT NOT NULL CHECK (state IN ({", ".join(f"'{state}'" for state in STATES)})),
+    priority INTEGER NOT NULL,
+    attempts INTEGER NOT NULL CHECK (attempts >= 0),
+    added REAL NOT NULL,
+    place INTEGER NOT NULL,
+    began REAL,
+    ended REAL,
+    owner TEXT CHECK ((owner IS NOT NULL) = (state = 'running')),
+    expires REAL CHECK ((expires IS NOT NULL) = (state = 'running')),
+    why TEXT NOT NULL
+) STRICT;
+CREATE INDEX IF NOT EXISTS by_turn ON entries (priority DESC, added, place, id);
+CREATE INDEX IF NOT EXISTS by_state ON entries (state, priority DESC, added, place, id);
+PRAGMA user_version = {FORMAT};
+"""
+
+
+class QueueDamaged(RunError):
+    """The file is no queue, or no longer one; the run folders are untouched."""
+
+
+class QueueMissing(RunError):
+    """There is no file; the run folders are untouched."""
+
+
+def queue_file(runs: Path) -> Path:
+    """Where the queue of a runs folder lies."""
+    return runs / FILE
+
+
+def has_queue(runs: Path) -> bool:
+    """Whether anything was ever queued in this runs folder."""
+    return queue_file(runs).exists()
+
+
+def check_queue(runs: Path) -> None:
+    """QueueMissing or QueueDamaged unless there is a file that can be a queue."""
+    path = queue_file(runs)
+    with _explained(path):
+        _check_file(path)
+
+
+@contextmanager
+def transaction(runs: Path) -> Iterator[sqlite3.Connection]:
+    """As `change`; the file is made if it is missing."""
+    path = queue_file(runs)
+    with _explained(path):
+        runs.mkdir(parents=True, exist_ok=True)
+        if not path.exists():
+            _make(path)
+    with change(runs) as db:
+        yield db
+
+
+@contextmanager
+def change(runs: Path) -> Iterator[sqlite3.Connection]:
+    """All changes made inside, or none; other processes wait. QueueMissing if there is no file."""
+    path = queue_file(runs)
+    with _explained(path), closing(_open(path)) as db:
+        db.execute("BEGIN IMMEDIATE")
+        try:
+            yield db
+            db.execute("COMMIT")
+        except BaseException:
+            if db.in_transaction:
+                db.execute("ROLLBACK")
+            raise
+
+
+@contextmanager
+def reading(runs: Path) -> Iterator[sqlite3.Connection]:
+    """The queue at one moment, for looking only; QueueMissing if there is no file."""
+    path = queue_file(runs)
+    with _explained(path), closing(_open(path)) as db:
+        db.execute("PRAGMA query_only = ON")
+        yield db
+
+
+def _open(path: Path) -> sqlite3.Connection:
+    _check_file(path)
+    db = _connect(path)
+    try:
+        _check_format(db, path)
+    except BaseException:
+        db.close()
+        raise
+    return db
+
+
+def _check_file(path: Path) -> None:
+    """An empty file is no new queue: whatever was in it is lost, and only the run folders have it."""
+    try:
+        found = path.stat()
+    except FileNotFoundError:
+        raise _missing(path) from None
+    if not stat.S_ISREG(found.st_mode):
+        raise _damaged(path, "it is not a regular file")
+    if not found.st_size:
+        with _alone(path.parent):  # whoever makes the file is done
+            if path.exists() and not path.stat().st_size:
+                raise _damaged(path, "it is empty")
+
+
+def _make(path: Path) -> None:
+    with _alone(path.parent):
+        if not path.exists():
+            path.touch()
+            with closing(_connect(path)) as db:
+                db.executescript(f"BEGIN IMMEDIATE; {SCHEMA} COMMIT;")
+
+
+@contextmanager
+def _alone(folder: Path) -> Iterator[None]:
+    """While a file is made, nobody takes it for an empty one."""
+    handle = os.open(folder, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(handle)
+
+
+def _connect(path: Path) -> sqlite3.Connection:
+    """`mode=rw`: a file that was deleted is not made anew, empty."""
+    address = f"file:{quote(str(path.absolute()))}?mode=rw"
+    db = sqlite3.connect(address, timeout=BUSY_S, isolation_level=None, uri=True)
+    try:
+        db.row_factory = sqlite3.Row
+        db.execute("PRAGMA journal_mode = WAL")
+        db.execute("PRAGMA synchronous = NORMAL")  # what a power cut takes, the run folders still hold
+        db.execute("PRAGMA foreign_keys = ON")
+        db.execute("PRAGMA trusted_schema = OFF")
+    except BaseException:
+        db.close()
+        raise
+    return db
+
+
+def _check_format(db: sqlite3.Connection, path: Path) -> None:
+    """RunError unless the tables are those of this version."""
+    found, tables = db.execute(
+        "SELECT user_version, (SELECT count(*) FROM sqlite_master) FROM pragma_user_version"
+    ).fetchone()
+    if found == FORMAT:
+        return
+    if not found and not tables:
+        raise _damaged(path, "it has no tables")
+    raise RunError(
+        f"{path} is of queue format {found}, this version reads format {FORMAT}; use the version that made it, "
+        f"or move the file away and run: trex queue rebuild --runs {path.parent}"
+    )
+
+
+@contextmanager
+def _explained(path: Path) -> Iterator[None]:
+    """SQLite's errors in our words."""
+    try:
+        yield
+    except sqlite3.Error as error:
+        raise _explain(error, path) from error
+    except OSError as error:
+        raise explain_os(error, path.parent) from error
+
+
+def explain_os(error: OSError, place: Path) -> RunError:
+    """The operating system's error in our words."""
+    if error.errno in (errno.ENOSPC, errno.EDQUOT):
+        return _full(place)
+    return RunError(
+        f"{place} cannot be used: {error.strerror}; make it writable or give another --runs folder"
+    )
+
+
+def _full(place: Path) -> DiskFullError:
+    return DiskFullError(
+        f"no space left on the disk of {place}; free some space, then give the command again"
+    )
+
+
+def _explain(error: sqlite3.Error, path: Path) -> RunError:
+    code = getattr(error, "sqlite_errorcode", 0) & 0xFF
+    is_full = code == sqlite3.SQLITE_IOERR and shutil.disk_usage(path.parent).free < LEAST_BYTES
+    if code == sqlite3.SQLITE_FULL or is_full:  # a write-ahead log that cannot grow is an input/output error
+        return _full(path.parent)
+    if code == sqlite3.SQLITE_BUSY:
+        return RunError(f"{path} is in use by another process since {BUSY_S:g} s; wait for it or stop it")
+    if code == sqlite3.SQLITE_CANTOPEN and not path.exists():
+        return _missing(path)
+    if code in READ_ONLY:
+        return RunError(
+            f"{path} cannot be written to ({error}); make {path.parent} writable or give another --runs"
+        )
+    return _damaged(path, str(error))
+
+
+def _damaged(path: Path, why: str) -> QueueDamaged:
+    return QueueDamaged(
+        f"{path} is damaged ({why}); the run folders hold all that matters: trex queue rebuild --runs {path.parent}"
+    )
+
+
+def _missing(path: Path) -> QueueMissing:
+    return QueueMissing(
+        f"{path} is missing or was deleted; the run folders hold all that matters: "
+        f"trex queue rebuild --runs {path.parent}"
+    )

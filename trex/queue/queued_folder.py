@@ -1,0 +1,152 @@
+"""A run folder that waits its turn: the query, how it was asked, and marks that outlive the queue file.
+
+`queued.json` holds the query as asked, its overrides, and how urgent it is. What makes the folder a run comes when a
+worker first opens it; `failed` and `cancelled` are marks, as `finished` is.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from contextlib import suppress
+from functools import lru_cache
+from pathlib import Path
+from typing import Annotated, Literal
+
+from pydantic import Field, ValidationError
+
+from trex.foundation.errors import RunError
+from trex.foundation.files import MIB, read_bytes, write_atomic
+from trex.foundation.parse import parse_json
+from trex.query.schema import Query, Section
+from trex.query.toml_file import parse_query
+from trex.queue.entry import Entry, State, run_path
+from trex.runs.folder import FINISHED
+from trex.worlds.plan import Plan, make_plan
+
+QUEUED = "queued.json"
+FAILED = "failed"
+CANCELLED = "cancelled"
+QUEUED_LIMIT = 2 * MIB  # bytes; it holds a query
+PRIORITIES = 1_000_000  # from minus so many to so many
+FOLDER = re.compile(
+    r"[A-Za-z0-9_][A-Za-z0-9_.-]*-([0-9a-f]{16})"
+)  # the query file's name, and the entry's id
+
+
+class Queued(Section):
+    """`queued.json`: which entry of the queue this run is; `text` was in the file `source`, a whole path."""
+
+    format: Literal[1] = 1
+    id: Annotated[str, Field(pattern=r"^[0-9a-f]{16}$")]
+    source: str
+    text: str
+    overrides: tuple[str, ...] = ()
+    question: str
+    priority: Annotated[int, Field(strict=True, ge=-PRIORITIES, le=PRIORITIES)] = 0
+    added: Annotated[float, Field(strict=True, ge=0, le=1e11)]  # Unix seconds
+    place: Annotated[int, Field(strict=True, ge=0, lt=2**31)] = 0
+
+
+def to_json(queued: Queued) -> bytes:
+    """What `queued.json` holds."""
+    return queued.model_dump_json().encode() + b"\n"
+
+
+def read_queued(path: Path) -> Queued:
+    """How the query of a run folder was queued; RunError where it was not, or the file is broken."""
+    try:
+        data = read_bytes(path / QUEUED, limit=QUEUED_LIMIT, follow_links=False, error=RunError)
+        parse_json(data, str(path / QUEUED), error=RunError)
+        return Queued.model_validate_json(data)
+    except RunError as error:
+        raise RunError(f"{path} was not queued, or its file is damaged: {error}") from error
+    except ValidationError as error:
+        first = error.errors(include_url=False)[0]
+        where = ".".join(map(str, first["loc"])) or "file"
+        raise RunError(
+            f"{path / QUEUED} is damaged: {where}: {first['msg']}; move the folder away and add the query again"
+        ) from error
+
+
+def settings_of(runs: Path, entry: Entry) -> str:
+    """What tells members of a sweep apart: the overrides of a query, swept ones first; "" if nobody can say."""
+    try:
+        return _settings(run_path(runs, entry))
+    except RunError:
+        return ""
+
+
+@lru_cache(maxsize=1 << 17)
+def _settings(path: Path) -> str:
+    """Read once: the folder's name holds the content key of the query that it was made for."""
+    return " ".join(reversed(read_queued(path).overrides))
+
+
+def queued_folders(runs: Path) -> dict[str, Path]:
+    """The run folders of the queue by entry; a copy under another name is not taken for the entry's own."""
+    if not runs.is_dir():
+        return {}
+    with os.scandir(runs) as items:
+        named = sorted((match[1], item.path) for item in items if (match := FOLDER.fullmatch(item.name)))
+    return {entry_id: Path(path) for entry_id, path in named if _is_queued(path)}
+
+
+def open_queued(path: Path) -> Plan:
+    """The query of a run folder that waits, with every word checked once more; nothing is rendered."""
+    return make_plan(queued_query(path), Path(read_queued(path).source).parent)
+
+
+def queued_query(path: Path) -> Query:
+    """The query of a run folder that waits, as it was asked; nothing that it names is loaded."""
+    queued = read_queued(path)
+    return parse_query(queued.text, str(path / QUEUED), queued.overrides)
+
+
+def _is_queued(path: str) -> bool:
+    return os.path.isfile(f"{path}/{QUEUED}") and not os.path.islink(path)
+
+
+def as_entry(folder: str, queued: Queued, state: State = "queued", why: str = "") -> Entry:
+    """The entry that a run folder stands for; who was working on it, how often and when, is not known."""
+    return Entry(
+        id=queued.id, folder=folder, source=queued.source, question=queued.question,
+        state=state, priority=queued.priority, attempts=0, added=queued.added, place=queued.place,
+        began=None, ended=None, owner=None, expires=None, why=why,
+    )  # fmt: skip
+
+
+def found_entry(path: Path) -> Entry:
+    """The entry by what lies in its run folder: finished, failed (with the reason), cancelled, or else waiting."""
+    queued = read_queued(path)
+    names = os.listdir(path)
+    if FINISHED in names:
+        return as_entry(path.name, queued, "done")
+    if FAILED in names:
+        why = read_bytes(path / FAILED, limit=MIB, error=RunError).decode("utf-8", errors="replace").strip()
+        return as_entry(path.name, queued, "failed", why)
+    return as_entry(path.name, queued, "cancelled" if CANCELLED in names else "queued")
+
+
+def mark_priority(path: Path, queued: Queued, priority: int) -> None:
+    """Keep in the run folder how urgent it is."""
+    if queued.priority != priority:
+        write_atomic(path / QUEUED, to_json(queued.model_copy(update={"priority": priority})))
+
+
+def mark_failed(path: Path, why: str) -> None:
+    """Keep in the run folder why it cannot go on; a folder that is gone needs no mark."""
+    if path.is_dir():
+        write_atomic(path / FAILED, f"{why}\n".encode())
+
+
+def mark_cancelled(path: Path) -> None:
+    """Keep in the run folder that nobody wants it any more."""
+    with suppress(FileNotFoundError):
+        os.close(os.open(path / CANCELLED, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, 0o644))
+
+
+def unmark(path: Path) -> None:
+    """The run is wanted again."""
+    for mark in (FAILED, CANCELLED):
+        (path / mark).unlink(missing_ok=True)

@@ -1,0 +1,111 @@
+"""Queries that are to be queued, each checked as `trex check` does, and their content keys."""
+
+from __future__ import annotations
+
+import glob
+import hashlib
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from trex.foundation.errors import InputError
+from trex.query.schema import Query
+from trex.query.shape_cards import read_card
+from trex.query.toml_file import parse_table, query_in, read_text
+from trex.queue.sweep import MOST
+from trex.worlds.fingerprint import file_fingerprint, model_fingerprint
+from trex.worlds.plan import make_plan
+
+SEED = {"search": {"seed"}}  # nothing that is checked looks at it
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """A query with its overrides, every word of it checked; `id` is its content key."""
+
+    id: str
+    source: Path  # whole
+    text: str
+    overrides: tuple[str, ...]
+    question: str
+    query: Query
+
+
+@dataclass(frozen=True)
+class Planned:
+    """What queries that differ in the seed alone share: the question, and all else that their draws depend on."""
+
+    question: str
+    content: str
+
+
+def query_files(patterns: Sequence[str]) -> list[Path]:
+    """The files that are named, or match a pattern with *, ? or []."""
+    found = []
+    for pattern in patterns:
+        matches = (
+            [pattern] if Path(pattern).exists() or not glob.has_magic(pattern) else sorted(glob.glob(pattern))
+        )
+        if not matches:
+            raise InputError(
+                f"no file matches {pattern!r}; give the paths of TOML files such as those in queries/"
+            )
+        found += [Path(match) for match in matches]
+    return found
+
+
+def wanted(files: Sequence[Path], settings: Sequence[str], swept: Sequence[tuple[str, ...]]) -> list[Wanted]:
+    """Every file with every combination of overrides; InputError where any of them is no good query."""
+    if len(files) * len(swept) > MOST:
+        raise InputError(
+            f"{len(files)} files times {len(swept):,} combinations are more than {MOST:,}; add fewer"
+        )
+    planned: dict[str, Planned] = {}
+    return [
+        one
+        for path in files
+        for one in _of_file(Path(os.path.realpath(path)), path, settings, swept, planned)
+    ]
+
+
+def _of_file(
+    source: Path,
+    named: Path,
+    settings: Sequence[str],
+    swept: Sequence[tuple[str, ...]],
+    planned: dict[str, Planned],
+) -> list[Wanted]:
+    text = read_text(named)
+    table = parse_table(text, str(named))
+    made = []
+    for values in swept:
+        overrides = (*settings, *values)
+        query = query_in(table, str(named), overrides)
+        key = f"{source.parent} {query.model_dump_json(exclude=SEED)}"
+        if key not in planned:
+            planned[key] = _planned(query, source.parent, " ".join([str(named), *overrides]))
+        content = f"{query.search.seed} {planned[key].content}"
+        entry_id = hashlib.sha256(content.encode()).hexdigest()[:16]
+        made.append(Wanted(entry_id, source, text, overrides, planned[key].question, query))
+    return made
+
+
+def _planned(query: Query, beside: Path, named: str) -> Planned:
+    try:
+        plan = make_plan(query, beside)
+    except InputError as error:
+        raise InputError(f"{named}: {error}") from error
+    resolved = plan.query.model_dump_json(exclude=SEED)
+    model = model_fingerprint(plan.model_name, plan.bound)
+    return Planned(plan.asked.text, " ".join([resolved, model, *_cards(query, beside)]))
+
+
+def _cards(query: Query, beside: Path) -> list[str]:
+    """The introduced shapes, by what their files hold."""
+    cards = [read_card(which, beside) for which in query.scene.introduce]
+    meshes = [Path(card.mesh) for card in cards]
+    return [
+        f"{card} {file_fingerprint(mesh) if mesh.is_absolute() else 'shipped'}"
+        for card, mesh in zip(cards, meshes, strict=True)
+    ]

@@ -1,0 +1,65 @@
+"""`--sweep key=a,b,c`: every combination of the values of several keys, as overrides of a query."""
+
+from __future__ import annotations
+
+import itertools
+import re
+from collections.abc import Sequence
+
+from trex.foundation.errors import InputError
+
+MOST = 100_000  # entries of one command
+FORM = "write e.g. --sweep target.width=0.05,0.1 or --sweep search.seed=0..99"
+RANGE = re.compile(r"(-?\d+)\.\.(-?\d+)")
+
+
+def combinations(sweeps: Sequence[str], settings: Sequence[str] = ()) -> list[tuple[str, ...]]:
+    """The overrides `key=value` of every combination, the last key's values fastest; one empty one without sweeps."""
+    swept = [_sweep(text) for text in sweeps]
+    keys = [key for key, _ in swept]
+    fixed = [text.partition("=")[0].strip() for text in settings]
+    for key in keys:
+        if keys.count(key) > 1 or key in fixed:
+            raise InputError(f"--sweep {key}: the key is given twice; name all its values in one --sweep")
+    count = 1
+    for _, values in swept:
+        count *= len(values)
+    if count > MOST:
+        raise InputError(
+            f"the sweeps make {count:,} combinations, {MOST:,} at most; sweep fewer values at a time"
+        )
+    return [
+        tuple(f"{key}={value}" for key, value in zip(keys, values, strict=True))
+        for values in itertools.product(*(values for _, values in swept))
+    ]
+
+
+def _sweep(text: str) -> tuple[str, list[str]]:
+    key, equals, listed = text.partition("=")
+    values = [value.strip() for value in _split(listed)]
+    if not equals or not key.strip() or not all(values):
+        raise InputError(f"--sweep {text!r} is not key=a,b,c; {FORM}")
+    whole = RANGE.fullmatch(listed.strip())
+    if whole:
+        first, last = int(whole[1]), int(whole[2])
+        if not 0 <= last - first < MOST:
+            raise InputError(
+                f"--sweep {text!r}: {first}..{last} is empty or too long ({MOST:,} at most); {FORM}"
+            )
+        values = [str(value) for value in range(first, last + 1)]
+    return key.strip(), values
+
+
+def _split(text: str) -> list[str]:
+    """At the commas that are in no bracket and no quotes: TOML's lists and texts stay whole."""
+    parts, depth, quote = [""], 0, ""
+    for letter in text:
+        if quote or letter in "\"'":
+            quote = "" if letter == quote else quote or letter
+        else:
+            depth += (letter in "[{") - (letter in "]}")
+        if letter == "," and not quote and depth == 0:
+            parts.append("")
+        else:
+            parts[-1] += letter
+    return parts

@@ -1,0 +1,80 @@
+"""Entries as lines for a terminal and as objects for machines."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from datetime import datetime
+from pathlib import Path
+
+from trex.queue.entry import STATES, Entry
+
+SHORT = 10  # digits of an id that are shown; any beginning that is the only one will do
+HEADER = f"{'id':{SHORT}}  {'state':9} {'prio':>4} {'tries':>5}  {'added':16}  run folder  settings"
+
+
+def line(runs: Path, entry: Entry) -> str:
+    """One entry in a row of the list."""
+    from trex.queue.queued_folder import (
+        settings_of,  # it imports numpy, and this file is imported for every --help
+    )
+
+    row = (
+        f"{entry.id[:SHORT]}  {entry.state:9} {entry.priority:4} {entry.attempts:5}  {moment(entry.added)}  "
+        f"{entry.folder}"
+    )
+    more = [settings_of(runs, entry), entry.why]
+    return "  ".join([row, *(printable(text) for text in more if text)])
+
+
+def printable(text: str) -> str:
+    """The text without what would move a terminal's cursor or change its colors."""
+    return "".join(letter if letter.isprintable() else " " for letter in text)
+
+
+def moment(seconds: float | None) -> str:
+    """A time as the user's clock shows it; "" where it has not come."""
+    return "" if seconds is None else datetime.fromtimestamp(seconds).strftime("%Y-%m-%d %H:%M")
+
+
+def tally(counts: Mapping[str, int]) -> str:
+    """How many are in each state, in words."""
+    return ", ".join(f"{counts[state]} {state}" for state in STATES if counts.get(state)) or "nothing"
+
+
+def fields(runs: Path, entry: Entry) -> dict[str, object]:
+    """An entry for machines, with what was set in its query, and the paths of its run folder and of its report."""
+    from trex.queue.queued_folder import settings_of
+
+    report = _report(runs, entry)
+    return {
+        **asdict(entry),
+        "settings": settings_of(runs, entry),
+        "run": str(runs / entry.folder),
+        "report": str(report) if report.exists() else None,
+    }
+
+
+def facts(entry: Entry, overrides: Sequence[str]) -> list[tuple[str, str]]:
+    """What there is to say of an entry, each with its name; no paths."""
+    pairs = [
+        ("id", entry.id), ("question", entry.question), ("state", entry.state), ("why", entry.why),
+        ("set", " ".join(overrides)), ("priority", str(entry.priority)), ("tries", str(entry.attempts)),
+        ("added", moment(entry.added)), ("began", moment(entry.began)), ("ended", moment(entry.ended)),
+        ("held by", entry.owner or ""), ("until", moment(entry.expires)),
+    ]  # fmt: skip
+    return [(name, value) for name, value in pairs if value]
+
+
+def details(runs: Path, entry: Entry, overrides: Sequence[str]) -> list[str]:
+    """All there is to say of one entry, a line each."""
+    report = _report(runs, entry)
+    places = [("query", entry.source), ("run", str(runs / entry.folder))]
+    places += [("report", str(report))] if report.exists() else []
+    return [f"{name:9} {printable(value)}" for name, value in (*facts(entry, overrides), *places)]
+
+
+def _report(runs: Path, entry: Entry) -> Path:
+    from trex.runs.folder import REPORT  # loads what a command's help does without
+
+    return runs / entry.folder / REPORT

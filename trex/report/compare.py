@@ -1,0 +1,202 @@
+"""Runs side by side, and two models on the same scenes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from itertools import combinations
+from pathlib import Path
+
+import numpy as np
+
+from trex.explain.blame_words import blamed_looks
+from trex.explain.explanation import read_explanations
+from trex.foundation.errors import InputError, RunError
+from trex.foundation.files import write_atomic
+from trex.inference.statistics.paired import Paired, paired
+from trex.inference.types import Draw
+from trex.pages.page import link_below, page
+from trex.report.gallery import picture_url
+from trex.report.report import goal, model_words
+from trex.runs.draw_log import read_draws
+from trex.runs.folder import REPORT, RunFolder, open_run
+from trex.runs.manifest import Manifest
+from trex.search.results import NO_ANSWER, Findings, FoundScene, find_out
+from trex.worlds.latents import Latent, kept, live
+
+SHOWN = 6  # pictures of a run
+FALSE_ALARMS = 0.05  # of all tests of a page together
+
+
+@dataclass(frozen=True)
+class Compared:
+    """One run: its folder and manifest, what it found, and the first pictures (data URL, words)."""
+
+    name: str
+    folder: Path
+    manifest: Manifest
+    findings: Findings
+    pictures: tuple[tuple[str, str], ...]
+
+    @property
+    def model(self) -> str:
+        """Who was asked."""
+        return model_words(self.manifest)
+
+    @property
+    def asked(self) -> str:
+        """What for, in words."""
+        verb, answers = goal(self.manifest)
+        return f"{verb} {' and '.join(answers)}; world of {self.manifest.kind.scope(self.manifest.query)}"
+
+    @property
+    def renders_each(self) -> float | None:
+        """Renders for each distinct scene; None where there is none."""
+        found = len(self.findings.found)
+        return self.findings.renders / found if found else None
+
+    @property
+    def wrong(self) -> int:
+        """Found scenes with a wrong answer."""
+        return sum(bool(found.is_wrong) for found in self.findings.found)
+
+
+@dataclass(frozen=True)
+class Test:
+    """One paired test of two runs; `p_value` is corrected for all tests of the page (Bonferroni)."""
+
+    first: str
+    second: str
+    what: str
+    counts: Paired
+    p_value: float
+
+    @property
+    def is_clear(self) -> bool:
+        """Whether chance would hardly give such a difference."""
+        return self.p_value < FALSE_ALARMS
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """All runs, the tests, and why pairs were left out."""
+
+    runs: tuple[Compared, ...]
+    tests: tuple[Test, ...]
+    unpaired: tuple[str, ...]
+
+
+def compare(paths: Sequence[Path]) -> Comparison:
+    """Two runs or more; each pair of the same question is tested on the prior scenes that both have scored.
+
+    Found scenes were selected by what one of the models says, so they are never tested on.
+    """
+    if len({path.resolve() for path in paths}) < len(paths):
+        raise InputError("one run was given twice; give each run once")
+    runs = tuple(_read(path, name) for path, name in zip(paths, _names(paths), strict=True))
+    tests: list[Test] = []
+    unpaired = []
+    for one, other in combinations(runs, 2):
+        shared = _shared(one, other)
+        why = _why_not(one, other, len(shared))
+        if why:
+            unpaired.append(f"{one.name} and {other.name}: {why}")
+        else:
+            tests += _tests(one, other, shared)
+    corrected = [Test(t.first, t.second, t.what, t.counts, min(1.0, t.p_value * len(tests))) for t in tests]
+    return Comparison(runs, tuple(corrected), tuple(unpaired))
+
+
+def comparison_json(comparison: Comparison) -> dict[str, object]:
+    """What the page tells, for machines: how each run ended, the tests, and why pairs were left out."""
+    return {
+        "compared": [
+            {"name": run.name, "model": run.model, "ending": run.findings.ending, "found": len(run.findings.found),
+             "families": run.findings.families.count, "says_how_often": run.findings.how_often.said.figure,
+             "wrong": run.wrong, "renders": run.findings.renders}
+            for run in comparison.runs
+        ],
+        "tests": [asdict(test) for test in comparison.tests],
+        "unpaired": comparison.unpaired,
+    }  # fmt: skip
+
+
+def write_comparison(comparison: Comparison, path: Path) -> None:
+    """The page; one self-contained file, with links to the reports of runs that lie below its folder."""
+    links = {run.name: link_below(path, run.folder / REPORT) for run in comparison.runs}
+    html = page("compare.html", {"comparison": comparison, "runs": comparison.runs, "links": links})
+    write_atomic(path, html.encode())
+
+
+def _names(paths: Sequence[Path]) -> list[str]:
+    """The folders' names, or the whole paths where two folders have one name."""
+    short = [path.resolve().name for path in paths]
+    return short if len(set(short)) == len(short) else [str(path) for path in paths]
+
+
+def _read(path: Path, name: str) -> Compared:
+    with open_run(path, for_writing=False) as folder:
+        records = read_draws(folder.draws, folder.manifest)
+        if not any(record.phase == "prior" for record in records):
+            raise RunError(f"{path} has no draws yet; go on with it first: trex resume {path}")
+        findings = find_out(folder.manifest, records, blamed_looks(read_explanations(folder)))
+        return Compared(name, path, folder.manifest, findings, tuple(_pictures(folder, findings)))
+
+
+def _pictures(folder: RunFolder, findings: Findings) -> list[tuple[str, str]]:
+    shown = [(picture_url(folder, found), found) for found in findings.found[:SHOWN]]
+    return [(url, _words(folder.manifest, found)) for url, found in shown if url]
+
+
+def _words(manifest: Manifest, found: FoundScene) -> str:
+    truth = "" if found.truth is None else f", truth {found.truth}"
+    return f"{manifest.kind.words(live(found.record.z))}; model {found.answer}{truth}"
+
+
+def _shared(one: Compared, other: Compared) -> list[tuple[Draw[Latent], Draw[Latent]]]:
+    """The prior draws of both that are of the same latent."""
+    theirs = {kept(draw.z): draw for draw in other.findings.prior}
+    return [(draw, theirs[kept(draw.z)]) for draw in one.findings.prior if kept(draw.z) in theirs]
+
+
+def _why_not(one: Compared, other: Compared, shared: int) -> str:
+    if one.manifest.query.generator != other.manifest.query.generator:
+        return "they search different worlds"
+    if one.manifest.facts.program != other.manifest.facts.program:
+        return "they were asked different questions"
+    if one.manifest.facts.labels != other.manifest.facts.labels:
+        return "their models give different answers"
+    if not shared:
+        noun = one.manifest.kind.noun.one
+        return f"no prior {noun} is in both; give both the same world, search.seed and prior_scenes"
+    return ""
+
+
+def _tests(one: Compared, other: Compared, shared: Sequence[tuple[Draw[Latent], Draw[Latent]]]) -> list[Test]:
+    hits = paired(_hits(one, [a for a, _ in shared]), _hits(other, [b for _, b in shared]))
+    truths = [one.manifest.kind.judge(one.manifest, a.z, "").truth for a, _ in shared]
+    known = [k for k, truth in enumerate(truths) if truth not in (None, NO_ANSWER)]
+    right = paired(
+        *(
+            [_answer(run, shared[k][side]) == truths[k] for k in known]
+            for side, run in enumerate((one, other))
+        )
+    )
+    rows = [
+        (f"{one.manifest.kind.noun.many} in the level set ({_targets(one, other)})", hits),
+        ("right answers", right),
+    ]
+    return [Test(one.name, other.name, what, counts, counts.p_value) for what, counts in rows if counts.n]
+
+
+def _targets(one: Compared, other: Compared) -> str:
+    first, second = one.manifest.target.describe(), other.manifest.target.describe()
+    return first if first == second else f"{first}; {second}"
+
+
+def _hits(run: Compared, draws: Sequence[Draw[Latent]]) -> list[bool]:
+    return [run.manifest.target.is_hit(draw.evaluation.log_probs) for draw in draws]
+
+
+def _answer(run: Compared, draw: Draw[Latent]) -> str:
+    return run.manifest.facts.labels[int(np.argmax(draw.evaluation.log_probs))]

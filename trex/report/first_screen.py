@@ -1,0 +1,91 @@
+"""What a report says first: how many, how sure, how often, why, and whether it stays at another look."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from typing import Literal
+
+from trex.crosscheck.confirmation import stay
+from trex.crosscheck.confirmation_page import Section
+from trex.explain.explanation import Explanation
+from trex.inference.statistics.verdict import Ending
+from trex.pages.wording import percent, percent_interval
+from trex.runs.manifest import Manifest
+from trex.scenes.describe import object_words
+from trex.search.headline import SURE
+from trex.search.results import Findings
+
+Tone = Literal["bad", "good", "open"]
+
+
+def tone(findings: Findings) -> Tone:
+    """How the ending is colored: "good" only if every answer found is known to be right, "bad" if one is wrong."""
+    if findings.conclusion.ending is Ending.NOT_FOUND or not findings.found:
+        return "open"
+    judged = [found.is_wrong for found in findings.found]
+    return "bad" if True in judged else "good" if all(one is False for one in judged) else "open"
+
+
+def summary(
+    manifest: Manifest,
+    findings: Findings,
+    explanations: Mapping[str, Explanation],
+    looks: Sequence[Section],
+) -> str:
+    """The sentence below the headline; parts that were not looked at are left out."""
+    parts = [
+        _how_sure(manifest, findings),
+        how_often_words(findings, manifest.kind.noun.many),
+        _why(explanations),
+        _stays(looks),
+    ]
+    text = "; ".join(part for part in parts if part)
+    return f"{text[0].upper()}{text[1:]}."
+
+
+def how_often_words(findings: Findings, many: str) -> str:
+    """How often it happens without a search, with its interval."""
+    said = findings.how_often.said
+    return f"without a search it happens in {said.figure} of {many} ({said.detail})"
+
+
+def _how_sure(manifest: Manifest, findings: Findings) -> str:
+    if not findings.found:
+        return f"the best confidence was {percent(findings.conclusion.best)}"
+    is_sure = manifest.query.target.kind in SURE
+    values = [found.answers[0][1] if is_sure else found.confidence for found in findings.found]
+    low, high = percent(min(values)), percent(max(values))
+    share = low if low == high else f"{low} to {high}"
+    return f"the model is {share} sure of its answer" if is_sure else f"confidence in the target {share}"
+
+
+def _why(explanations: Mapping[str, Explanation]) -> str:
+    """In how many of the explained scenes objects are to blame, and which it is most often."""
+    made = [one for one in explanations.values() if one.control.is_exact]
+    blamed = [one for one in made if one.blame.parts]
+    if not made:
+        return ""
+    if not blamed:
+        return f"no one object is to blame in the {len(made)} explained"
+    names = Counter(name for one in blamed for name in _blamed_names(one))
+    name, times = names.most_common(1)[0]
+    return (
+        f"objects to blame are known in {len(blamed)} of {len(made)} explained, most often a {name} ({times})"
+    )
+
+
+def _blamed_names(made: Explanation) -> set[str]:
+    return {object_words(made.scene, index) for index in made.blame.parts}
+
+
+def _stays(looks: Sequence[Section]) -> str:
+    """Of the look that is nearest to CLEVR's own."""
+    done = [look for look in sorted(looks, key=lambda look: look.preset != "clevr") if look.rows]
+    if not done:
+        return ""
+    rate = stay([row.scene for row in done[0].rows])
+    return (
+        f"rendered again at preset {done[0].preset}, {rate.count} of {rate.of} stay in the level set "
+        f"(95 %: {percent_interval(*rate.interval)})"
+    )

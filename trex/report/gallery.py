@@ -1,0 +1,117 @@
+"""The cards of a report: each found latent with its picture, its answers and where it comes from."""
+
+from __future__ import annotations
+
+import base64
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from trex.crosscheck.enlarged import Look
+from trex.crosscheck.misses import read_misses
+from trex.explain.view import Strip
+from trex.pages.thumbnails import jpeg_url
+from trex.runs.folder import RunFolder
+from trex.runs.picture_files import KeptPicture, read_kept
+from trex.search.results import FoundScene
+from trex.worlds.latents import live
+from trex.worlds.world import Noun, Table
+
+PER_PAGE = 24  # cards shown at once
+MOST_CARDS = 240  # on the page; all found latents are in findings.json
+SMALL_PX = 64  # narrower pictures are scaled up without blurring
+
+
+@dataclass(frozen=True)
+class Card:
+    """One found latent of the gallery."""
+
+    number: int
+    scene: FoundScene
+    image: str  # data URI, "" where the picture is not kept
+    words: str
+    origin: str
+    parts: tuple[str, ...]
+    table: Table
+    step: int  # place in the order in which they were found
+    truth_rank: int  # place of the true answer among those there are
+    kinds: tuple[str, ...]
+    strip: Strip | None = None
+    large: Look | None = None  # the same scene, rendered larger
+
+
+def make_cards(
+    folder: RunFolder, found: Sequence[FoundScene], made: Mapping[str, Strip], looks: Mapping[str, Look]
+) -> list[Card]:
+    """The first MOST_CARDS of the found latents; pictures after the first page of them are JPEG, to bound the size."""
+    shown = found[:MOST_CARDS]
+    kind = folder.manifest.kind
+    truths = sorted({one.truth or "" for one in shown}, key=lambda truth: (truth.zfill(2), truth))
+    steps = {id(one): step for step, one in enumerate(sorted(shown, key=_step))}
+    return [
+        Card(
+            number=number,
+            scene=one,
+            image=picture_url(folder, one) if number <= PER_PAGE else light_url(folder, one),
+            words=kind.words(live(one.record.z)),
+            origin=origin(one, kind.noun),
+            parts=kind.parts(live(one.record.z)),
+            table=kind.table(one.record),
+            step=steps[id(one)],
+            truth_rank=truths.index(one.truth or ""),
+            kinds=_kinds(one, one.record.picture in made),
+            strip=made.get(one.record.picture),
+            large=looks.get(one.record.picture),
+        )
+        for number, one in enumerate(shown, start=1)
+    ]
+
+
+def make_misses(folder: RunFolder, nearest: Sequence[FoundScene]) -> list[Card]:
+    """The nearest misses as cards, with their pictures where those were kept when the search was over."""
+    known = read_misses(folder)
+    named = [
+        replace(one, record=replace(one.record, picture=one.record.picture or known.get(one.record.key, "")))
+        for one in nearest
+    ]
+    return make_cards(folder, named, {}, {})
+
+
+def picture_url(folder: RunFolder, found: FoundScene) -> str:
+    """The picture of a found latent as a data URL, "" if it is not kept; RunError if it is not the one that was."""
+    kept = _kept(folder, found)
+    return "" if kept is None else "data:image/png;base64," + base64.b64encode(kept.png).decode()
+
+
+def light_url(folder: RunFolder, found: FoundScene) -> str:
+    """The same as a JPEG, a third of the bytes; tiny pictures stay what they are."""
+    if folder.manifest.facts.size[0] < SMALL_PX:
+        return picture_url(folder, found)
+    kept = _kept(folder, found)
+    return "" if kept is None else jpeg_url(kept.pixels)
+
+
+def _kept(folder: RunFolder, found: FoundScene) -> KeptPicture | None:
+    name = found.record.picture
+    if not name or not os.path.lexists(folder.picture_path(name)):
+        return None
+    return read_kept(folder.path, name)
+
+
+def origin(found: FoundScene, noun: Noun) -> str:
+    """Which draw a latent was: "chain 2, step 17"."""
+    record = found.record
+    if record.phase == "prior":
+        return f"prior {noun.one} {record.index}"
+    name = "chain" if record.phase == "chain" else "control chain"
+    return f"{name} {record.chain}, step {record.index}" + ("" if record.is_accepted else ", proposed only")
+
+
+def _step(found: FoundScene) -> tuple[bool, int, int]:
+    """The order of the search: the prior batch first, then the chains side by side."""
+    return (found.record.phase != "prior", found.record.index, found.record.chain)
+
+
+def _kinds(found: FoundScene, is_explained: bool) -> tuple[str, ...]:
+    judged = () if found.is_wrong is None else ("wrong" if found.is_wrong else "right",)
+    return (*judged, found.record.phase, *(("explained",) if is_explained else ()))

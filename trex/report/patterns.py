@@ -1,0 +1,221 @@
+"""What the found scenes have in common that scenes of the prior have not: attributes, and the object to blame."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import product
+from typing import Literal
+
+from trex.explain.explanation import Explanation
+from trex.inference.statistics.clustered import clustered_interval
+from trex.inference.statistics.proportion import Interval
+from trex.scenes.questions.filters import FILTER_ORDER, Description
+from trex.scenes.scene import Scene, SceneObject
+from trex.scenes.vocabulary import Vocabulary
+from trex.search.results import Findings
+from trex.worlds.latents import scene_of
+
+MOST_ADJECTIVES = 2  # of size, color and material; the shape is the noun
+LEVEL = 0.95
+Kind = Literal["present", "to blame"]
+KINDS: tuple[Kind, ...] = ("present", "to blame")
+
+
+@dataclass(frozen=True)
+class Example:
+    """A found scene, where it comes from (those of one cluster resemble each other), and the object to blame."""
+
+    scene: Scene
+    cluster: Hashable
+    culprit: int | None = None
+
+
+@dataclass(frozen=True)
+class Commonality:
+    """How often a description fits here and under the prior.
+
+    `present`: shares of scenes that hold such an object. `to blame`: of the explained scenes with a culprit, the share
+    whose culprit is one, and the share of such objects among all objects of the prior's scenes. The intervals of all
+    rows hold together at 95 % (Bonferroni over every row considered, shown or not).
+    """
+
+    said: Description
+    kind: Kind
+    hits: int
+    n: int
+    interval: Interval
+    prior_share: float
+    prior_interval: Interval
+
+    @property
+    def share(self) -> float:
+        """The share here."""
+        return self.hits / self.n
+
+    @property
+    def lift(self) -> float:
+        """The share here over the prior's; inf where no prior scene had it."""
+        return self.share / self.prior_share if self.prior_share else math.inf
+
+    @property
+    def lift_interval(self) -> Interval:
+        """From the ends of both shares' intervals, so it is wider than it would have to be."""
+        high = self.interval.high / self.prior_interval.low if self.prior_interval.low else math.inf
+        return Interval(self.interval.low / self.prior_interval.high, high)
+
+    @property
+    def is_clear(self) -> bool:
+        """Whether it is more often here than under the prior, chance and the number of rows considered."""
+        return self.lift_interval.low > 1.0
+
+    @property
+    def words(self) -> str:
+        """ "small metal cylinder", "blue thing"."""
+        return " ".join([*(word for word in self.said[:-1] if word), self.said[-1] or "thing"])
+
+    def sentence(self) -> str:
+        """For a report."""
+        one = f"{'an' if self.words[0] in 'aeiou' else 'a'} {self.words}"
+        fact = f"{one} is the object to blame in" if self.kind == "to blame" else f"{one} is in"
+        return (
+            f"{fact[0].upper()}{fact[1:]} {self.share:.0%} of {self.n} scenes, prior {self.prior_share:.2g}"
+        )
+
+
+@dataclass(frozen=True)
+class Commonalities:
+    """The rows that lift most first, and how many were considered."""
+
+    rows: tuple[Commonality, ...]
+    considered: int
+    clusters: int
+    scenes: int
+
+    def clear(self, kind: Kind, n: int) -> tuple[Commonality, ...]:
+        """Of the first rows of a kind, those that are surely more frequent here than under the prior."""
+        return tuple(row for row in self.rows if row.kind == kind and row.is_clear)[:n]
+
+    @property
+    def is_clear(self) -> bool:
+        """Whether anything can be said."""
+        return any(row.is_clear for row in self.rows)
+
+    def sentence(self) -> str:
+        """How much the scenes are worth as evidence, and whether that is enough."""
+        groups = f"{self.clusters} independent group{'' if self.clusters == 1 else 's'}"
+        counted = f"{self.scenes} scene{'' if self.scenes == 1 else 's'} in {groups}"
+        counted += " (scenes of one chain or kind are one group)"
+        if self.is_clear:
+            return (
+                f"Descriptions that surely fit here more often than under the prior: of {self.considered} considered "
+                f"the intervals hold together (95 %, Bonferroni), for {counted}."
+            )
+        return (
+            f"Nothing can be said yet: {counted} are too few to tell any of {self.considered} descriptions from what "
+            "the prior shows anyway."
+        )
+
+    def top(self, kind: Kind, n: int) -> tuple[Commonality, ...]:
+        """The first n rows of a kind; of rows that say the same of these scenes, the one rarest under the prior."""
+        return tuple(row for row in self.rows if row.kind == kind)[:n]
+
+
+def commonalities(
+    found: Sequence[Example], prior: Sequence[Scene], vocabulary: Vocabulary
+) -> Commonalities | None:
+    """Every description of up to two adjectives, with or without a shape; None where there is nothing to compare."""
+    blamed = [example for example in found if example.culprit is not None]
+    samples: dict[Kind, list[Example]] = {"present": list(found), "to blame": blamed}
+    said = [description for description in descriptions(vocabulary) if any(description)]
+    kinds = [kind for kind in KINDS if samples[kind]]
+    if not kinds or not prior:
+        return None
+    considered = len(said) * len(kinds)
+    rows = [_row(kind, one, samples[kind], prior, considered) for kind in kinds for one in said]
+    held = [row for row in rows if row.hits]
+    held.sort(key=lambda row: (-row.lift_interval.low, row.prior_share, row.words))
+    clusters = len({example.cluster for example in found})
+    return Commonalities(tuple(_without_echoes(held, samples)), considered, clusters, len(found))
+
+
+def of_run(
+    findings: Findings, explanations: Mapping[str, Explanation], vocabulary: Vocabulary
+) -> Commonalities | None:
+    """Of a run's found scenes, beside the prior draws it began with; relatives are one cluster (`trex.search.families`)."""
+    examples = []
+    for scene, cluster in zip(findings.found, findings.families.clusters, strict=True):
+        record = scene.record
+        explained = explanations.get(record.picture)
+        examples.append(Example(record.scene, cluster, explained.culprit.index if explained else None))
+    return commonalities(examples, [scene_of(draw.z) for draw in findings.prior], vocabulary)
+
+
+def descriptions(vocabulary: Vocabulary) -> Iterator[Description]:
+    """Every description that an allowed object may fit, the empty one included."""
+    values = [(None, *vocabulary.available(attribute)) for attribute in FILTER_ORDER]
+    for size, color, material, shape in product(*values):
+        said = (size, color, material, shape)
+        few = sum(word is not None for word in said[:-1]) <= MOST_ADJECTIVES
+        if few and any(_allows(said, category) for category in vocabulary.combinations()):
+            yield said
+
+
+def _allows(said: Description, category: tuple[str, str, str, str]) -> bool:
+    shape, size, color, material = category
+    return all(
+        word in (None, value) for word, value in zip(said, (size, color, material, shape), strict=True)
+    )
+
+
+def fits(said: Description, item: SceneObject) -> bool:
+    """Whether a description is true of an object."""
+    return all(
+        word is None or word == getattr(item, name) for word, name in zip(said, FILTER_ORDER, strict=True)
+    )
+
+
+def _row(
+    kind: Kind, said: Description, found: Sequence[Example], prior: Sequence[Scene], considered: int
+) -> Commonality:
+    holds = _holds(kind, said)
+    clusters: dict[Hashable, list[bool]] = {}
+    for example in found:
+        clusters.setdefault(example.cluster, []).append(holds(example))
+    hits = [sum(cluster) for cluster in clusters.values()]
+    if kind == "present":
+        prior_hits = [int(any(fits(said, o) for o in scene.objects)) for scene in prior]
+        prior_sizes = [1] * len(prior)
+    else:
+        prior_hits = [sum(fits(said, o) for o in scene.objects) for scene in prior]
+        prior_sizes = [len(scene.objects) for scene in prior]
+    level = 1 - (1 - LEVEL) / (2 * considered)  # two intervals a row
+    return Commonality(
+        said=said,
+        kind=kind,
+        hits=sum(hits),
+        n=len(found),
+        interval=clustered_interval(hits, [len(cluster) for cluster in clusters.values()], level),
+        prior_share=sum(prior_hits) / sum(prior_sizes),
+        prior_interval=clustered_interval(prior_hits, prior_sizes, level),
+    )
+
+
+def _holds(kind: Kind, said: Description) -> Callable[[Example], bool]:
+    if kind == "present":
+        return lambda example: any(fits(said, o) for o in example.scene.objects)
+    return lambda example: example.culprit is not None and fits(said, example.scene.objects[example.culprit])
+
+
+def _without_echoes(
+    rows: Sequence[Commonality], samples: Mapping[Kind, Sequence[Example]]
+) -> Iterator[Commonality]:
+    """Rows, but of several that hold in the very same scenes only the first."""
+    seen = set()
+    for row in rows:
+        holds = _holds(row.kind, row.said)
+        mark = (row.kind, tuple(holds(example) for example in samples[row.kind]))
+        if mark not in seen:
+            seen.add(mark)
+            yield row

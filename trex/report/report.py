@@ -1,0 +1,175 @@
+"""`report.html`: what a run has found, on one page that needs no network."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+from collections.abc import Mapping
+from pathlib import Path
+
+from trex.baseline.attach import kept_baselines
+from trex.baseline.words import sentences as baseline_sentences
+from trex.crosscheck.confirmation_page import confirmations
+from trex.crosscheck.enlarged import larger_looks
+from trex.explain.explanation import read_explanations
+from trex.explain.saliency_agreement import agreements
+from trex.explain.view import strips
+from trex.inference.statistics.diagnostics import by_chain
+from trex.pages import figures
+from trex.pages.glossary import WORDS
+from trex.pages.page import TEMPLATES, page
+from trex.pages.wording import percent
+from trex.parity.accuracy_check import gate_words
+from trex.report.first_screen import summary, tone
+from trex.report.gallery import PER_PAGE, SMALL_PX, make_cards, make_misses
+from trex.runs.folder import REPORT, RunFolder
+from trex.runs.manifest import Manifest
+from trex.runs.sessions import read_sessions
+from trex.search.families import family_rule
+from trex.search.headline import headline
+from trex.search.results import Findings
+
+TOP_ANSWERS = 3
+SHOWN_REASONS = 3  # the others fold away
+MOST_ROWS = 8  # of what the scenes have in common, of each kind
+KIND_WORDS = {
+    "wrong": "wrong answers",
+    "right": "right answers",
+    "explained": "explained",
+    "prior": "of the prior",
+    "chain": "of chains",
+    "control": "of the control",
+}
+
+
+def write_report(folder: RunFolder, findings: Findings, files: Mapping[str, str]) -> Path:
+    """Write the report of a run; its path. `files` beside it hold the found latents, in the words given."""
+    return folder.write(REPORT, report_html(folder, findings, files))
+
+
+def report_html(folder: RunFolder, findings: Findings, files: Mapping[str, str]) -> str:
+    """The page."""
+    manifest, kind = folder.manifest, folder.manifest.kind
+    sessions = read_sessions(folder.path)
+    explanations = read_explanations(folder)
+    sections = confirmations(folder)
+    looks = larger_looks(sections, manifest.facts.size)
+    made = strips(folder, list(explanations.values()), looks)
+    cards = make_cards(folder, findings.found, made, looks)
+    script = (TEMPLATES / "report.js").read_text(encoding="utf-8")
+    values: dict[str, object] = {
+        "manifest": manifest,
+        "query": manifest.query,
+        "findings": findings,
+        "cards": cards,
+        "kinds": [kind for kind in KIND_WORDS if any(kind in card.kinds for card in cards)],
+        "kind_words": KIND_WORDS,
+        "strips": explanations,
+        "agreements": agreements(list(explanations.values())),
+        "common": kind.common(manifest, findings, explanations),
+        "most_rows": MOST_ROWS,
+        "confirmations": sections,
+        "misses": make_misses(folder, findings.nearest),
+        "tone": tone(findings),
+        "summary": summary(manifest, findings, explanations, sections),
+        "glossary": WORDS,
+        "per_page": PER_PAGE,
+        "gate": gate_words(manifest.facts.weights, manifest.facts.model),
+        "baselines": kept_baselines(folder),
+        "baseline_sentences": baseline_sentences,
+        "script": script,
+        "script_hash": base64.b64encode(hashlib.sha256(script.encode()).digest()).decode(),
+        "headline": headline(manifest, findings),
+        "noun": kind.noun,
+        "files": files,
+        "goal": goal(manifest),
+        "reasons": SHOWN_REASONS,
+        "model": model_words(manifest),
+        "world": manifest.kind.scope(manifest.query),
+        "target": manifest.target.describe(),
+        "target_answers": _target_answers(manifest),
+        "plots": _plots(manifest, findings),
+        "rule": kind.rule,
+        "family_rule": family_rule(kind.noun),
+        "is_finished": folder.is_finished,
+        "seconds": sum(done.seconds for done in sessions),
+        "session_renders": sum(done.renders for done in sessions),
+        "query_text": folder.query_text,
+        "parameters": _parameters(manifest),
+        "top_answers": TOP_ANSWERS,
+        "small_px": SMALL_PX,
+    }
+    return page("report.html", values, span=span)
+
+
+def goal(manifest: Manifest) -> tuple[str, tuple[str, ...]]:
+    """What the model was to do, in words, and the answers that it was to do it with."""
+    target, answers = manifest.query.target, manifest.query.answer
+    match target.kind:
+        case "high_confidence":
+            return "is sure of", answers
+        case "threshold":
+            return f"is at least {percent(target.threshold)} sure of", answers
+        case "ambiguous" | "k_way":
+            return "is torn between", answers
+        case "uniform":
+            return "is torn between all answers", ()
+        case "graded":
+            shares = (target.share, 1 - target.share)
+            return "gives", tuple(f"{a}: {percent(p)}" for a, p in zip(answers, shares, strict=True))
+        case "probabilities":
+            return "gives", tuple(f"{a}: {percent(p)}" for a, p in target.probabilities.items())
+
+
+def model_words(manifest: Manifest) -> str:
+    """Who was asked."""
+    return "the shipped model" if manifest.query.model.name == "shipped" else manifest.facts.model
+
+
+def span(seconds: float) -> str:
+    """Seconds in words."""
+    minutes, rest = divmod(round(seconds), 60)
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours} h {minutes} min" if hours else f"{minutes} min {rest} s" if minutes else f"{rest} s"
+
+
+def _target_answers(manifest: Manifest) -> tuple[str, ...]:
+    return manifest.query.answer or tuple(manifest.query.target.probabilities)
+
+
+def _plots(manifest: Manifest, findings: Findings) -> list[tuple[str, str, str]]:
+    """(title, what is to be seen in words, SVG)."""
+    how, target, noun = findings.how_often, manifest.target, manifest.kind.noun
+    words = (
+        f"{how.n} {noun.many} from the prior, by the confidence they get; the best has {percent(how.best)}, "
+        f"{how.hits} are in the level set. The count is on a log scale."
+    )
+    plots = [("Before the search", words, figures.prior_histogram(findings.prior, target, noun.many))]
+    chains = by_chain(findings.chains)
+    if chains and chains[0]:
+        steps = len(chains[0])
+        hit = findings.conclusion.n_chains_hit
+        words = f"{len(chains)} chains of {steps} steps; {hit} of them reached the level set (dots)."
+        plots.append(("Confidence along the chains", words, figures.trace(chains, target)))
+        words = (
+            f"{findings.accepted} of {findings.proposals} proposals were accepted; {findings.invalid} were "
+            f"invalid {noun.many}, rejected without a render."
+        )
+        plots.append(("Acceptance", words, figures.acceptance(chains)))
+    return plots
+
+
+def _parameters(manifest: Manifest) -> list[tuple[str, str]]:
+    """Every parameter of the query as it was resolved, by dotted key."""
+    return list(_flat(json.loads(manifest.query.model_dump_json()), ""))
+
+
+def _flat(table: Mapping[str, object], prefix: str) -> list[tuple[str, str]]:
+    rows: list[tuple[str, str]] = []
+    for key, value in table.items():
+        if isinstance(value, dict) and value:
+            rows += _flat(value, f"{prefix}{key}.")
+        else:
+            rows.append((prefix + key, json.dumps(value, ensure_ascii=False)))
+    return rows

@@ -1,0 +1,69 @@
+"""A log of lines, and beside it a chained checksum of each: a line that was changed, lost or doubled is noticed.
+
+`NAME.check` has one line for each line of the log: the first 32 hexadecimal digits of the sha256 of the checksum before
+it and the line. So the checksums are a function of the lines alone, whoever writes them. They go to the disk before
+their lines do: a kill or a power cut leaves checksums without a line, never a line without its checksum.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from trex.foundation.errors import RunError
+from trex.foundation.files import read_bytes
+
+DIGITS = 32
+
+
+@dataclass(frozen=True)
+class CheckedLines:
+    """The whole lines of a log, each with its newline, and how many of them, from the first on, are as written.
+
+    `is_checked` is False for a log without checksums, all lines of which count as sound.
+    """
+
+    lines: tuple[bytes, ...]
+    sound: int
+    is_checked: bool
+
+
+def check_path(path: Path) -> Path:
+    """Where the checksums of a log lie."""
+    return path.with_suffix(".check")
+
+
+def chained(lines: Iterable[bytes], before: str = "") -> Iterator[str]:
+    """The checksum of each line after the one before it; "" is before the first."""
+    for line in lines:
+        before = hashlib.sha256(before.encode() + line).hexdigest()[:DIGITS]
+        yield before
+
+
+def read_checked(path: Path) -> CheckedLines:
+    """The log at this path; a half-written last line is left out. No link is followed."""
+    if not path.is_symlink() and not path.exists():
+        return CheckedLines((), 0, is_checked=True)
+    lines = whole_lines(read_bytes(path, error=RunError, inside=path.parent))
+    check = check_path(path)
+    if not check.is_symlink() and not check.exists():
+        return CheckedLines(lines, len(lines), is_checked=not lines)
+    kept = [line[:-1].decode("ascii", "replace") for line in whole_lines(
+        read_bytes(check, error=RunError, inside=path.parent)
+    )]  # fmt: skip
+    return CheckedLines(lines, _sound(lines, kept), is_checked=True)
+
+
+def whole_lines(data: bytes) -> tuple[bytes, ...]:
+    """The lines that end with a newline, each with it."""
+    return tuple(line + b"\n" for line in data.split(b"\n")[:-1])
+
+
+def _sound(lines: Sequence[bytes], kept: Sequence[str]) -> int:
+    """Up to the last line whose checksum is right: it stands for all lines before it."""
+    right = [
+        n for n, (now, then) in enumerate(zip(chained(lines), kept, strict=False), start=1) if now == then
+    ]
+    return right[-1] if right else 0

@@ -1,0 +1,101 @@
+"""What the draws of a run must be, line after line: in order, none missing or doubled, every number possible."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections import defaultdict
+
+from trex.foundation.errors import RunError
+from trex.inference.types import PRIOR_CHAIN
+from trex.runs.manifest import Manifest
+from trex.runs.record import CHAIN, CONTROL, PRIOR, Key, Record
+from trex.scenes.scene import Scene
+from trex.worlds.latents import Kept
+from trex.worlds.registry import CLEVR, KINDS
+
+NORMALIZED = 1.1e-3  # how far from 1 probabilities may sum to; inference.scoring lets a little less pass
+PICTURE = re.compile("[0-9a-f]{32}")
+PHASES = (PRIOR, CHAIN, CONTROL)
+
+
+class DrawChecks:
+    """The checks of a log that is read from its first line on; without a manifest, those that need none."""
+
+    def __init__(self, manifest: Manifest | None) -> None:
+        self._chains = manifest.query.search.chains if manifest else None
+        self._answers = len(manifest.facts.labels) if manifest else None
+        self._has_scenes = _scenes_of(manifest)
+        self._length: int | None = None  # of vectors
+        self._next: dict[tuple[str, int], int] = defaultdict(int)
+
+    def take(self, record: Record) -> None:
+        """The next line's draw; RunError says what is not possible."""
+        self._check_place(record.key)
+        if record.is_rendered:
+            self._check_score(record)
+        else:
+            _check_invalid(record)
+        self._check_latent(record.z)
+        if record.picture and not PICTURE.fullmatch(record.picture):
+            raise RunError(f"picture {record.picture[:40]!r} is no content hash")
+
+    def _check_place(self, key: Key) -> None:
+        phase, chain, index = key
+        if phase not in PHASES:
+            raise RunError(f"phase {phase[:40]!r} is not known ({', '.join(PHASES)})")
+        is_prior = phase == PRIOR
+        last = chain if self._chains is None else self._chains - 1
+        if chain != PRIOR_CHAIN if is_prior else not 0 <= chain <= last:
+            raise RunError(f"chain {chain} of phase {phase} is not one of the run's")
+        due = self._next[phase, chain]
+        if index != due:
+            raise RunError(f"index {index} of {phase} {chain} stands where index {due} is due")
+        self._next[phase, chain] = due + 1
+
+    def _check_score(self, record: Record) -> None:
+        total = sum(math.exp(min(value, 700.0)) for value in record.log_probs)
+        if not abs(total - 1.0) <= NORMALIZED:
+            raise RunError(
+                f"log_probs are no answer distribution: the probabilities sum to {total:.6g}, not 1"
+            )
+        self._answers = self._answers or len(record.log_probs)
+        if len(record.log_probs) != self._answers:
+            raise RunError(f"log_probs has {len(record.log_probs)} answers, the run has {self._answers}")
+        if not math.isfinite(record.log_prior) or record.log_weight == math.inf:
+            raise RunError(
+                f"log_prior {record.log_prior} or log_weight {record.log_weight} is not possible for a rendered draw"
+            )
+        if isinstance(record.z, Scene) and len(record.visible) != len(record.z.objects):
+            raise RunError(f"visible has {len(record.visible)} numbers for {len(record.z.objects)} objects")
+        if record.phase == PRIOR and not record.is_accepted:
+            raise RunError("a prior draw is always accepted, this one is not")
+
+    def _check_latent(self, z: Kept) -> None:
+        if self._has_scenes is not None and isinstance(z, Scene) != self._has_scenes:
+            raise RunError(
+                f"it holds {'a scene' if isinstance(z, Scene) else 'a vector'}, the run's draws do not"
+            )
+        self._has_scenes = isinstance(z, Scene)
+        if isinstance(z, Scene):
+            return
+        self._length = len(z) if self._length is None else self._length
+        if len(z) != self._length:
+            raise RunError(f"z has {len(z)} numbers, the draws before have {self._length}")
+
+
+def _scenes_of(manifest: Manifest | None) -> bool | None:
+    """Whether the draws are scenes; None without a manifest."""
+    if manifest is None:
+        return None
+    if (name := manifest.query.generator.name) in KINDS:
+        return name == CLEVR
+    return manifest.facts.world is not None and manifest.facts.world.has_scenes
+
+
+def _check_invalid(record: Record) -> None:
+    """Of a latent that was not rendered, since it is not valid."""
+    if record.phase == PRIOR:
+        raise RunError("a prior draw without log_probs is not possible")
+    if record.is_accepted or record.log_prior != -math.inf or record.log_weight != -math.inf:
+        raise RunError("a draw without log_probs was not rendered, so it cannot be accepted or have a weight")

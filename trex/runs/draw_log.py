@@ -1,0 +1,196 @@
+"""`draws.jsonl`: appended and synced step by step; after a kill at any moment the whole lines are kept."""
+
+from __future__ import annotations
+
+import logging
+import os
+import stat
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from types import TracebackType
+
+from trex.foundation.errors import RunError
+from trex.foundation.files import disk_error, open_inside, read_bytes, write_atomic
+from trex.runs.checked_lines import chained, check_path, read_checked
+from trex.runs.draw_checks import DrawChecks
+from trex.runs.manifest import Manifest
+from trex.runs.record import Record, from_line, to_line
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class Draws:
+    """The draws of a log as far as they are sound; `damage` says what is wrong with the line after them, or is ""."""
+
+    records: list[Record]
+    lines: tuple[bytes, ...]
+    damage: str
+    is_checked: bool
+
+
+class DrawLog:
+    """The draws of a run, open for appending; opening cuts a half-written last line off.
+
+    RunError if a line is not what was written: nothing is cut then.
+    """
+
+    def __init__(self, path: Path) -> None:
+        found = read_checked(path)
+        if found.sound < len(found.lines):
+            raise RunError(_damaged(path, found.sound + 1, CHANGED))
+        sums = list(chained(found.lines))
+        self._last = sums[-1] if sums else ""
+        check = check_path(path)
+        write_atomic(check, "".join(f"{one}\n" for one in sums).encode())
+        self._checks = _Appended(check, sum(len(one) + 1 for one in sums))
+        self._draws = _Appended(path, sum(map(len, found.lines)))
+
+    def append(self, records: Sequence[Record]) -> None:
+        """All records, synced to the disk, or none and an error."""
+        lines = [to_line(record).encode() for record in records]
+        if not lines:
+            return
+        sums = list(chained(lines, self._last))
+        self._checks.append("".join(f"{one}\n" for one in sums).encode())
+        try:
+            self._draws.append(b"".join(lines))
+        except RunError:
+            self._checks.cut_last()
+            raise
+        self._last = sums[-1]
+
+    def close(self) -> None:
+        """Close the files; the log cannot be used afterwards."""
+        self._checks.close()
+        self._draws.close()
+
+    def __enter__(self) -> DrawLog:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+
+class _Appended:
+    """A file that grows by whole pieces from `end` bytes on, what is behind them cut off; no link is followed."""
+
+    def __init__(self, path: Path, end: int) -> None:
+        self._path, self._end, self._before = path, end, end
+        try:
+            self._file = open_inside(path.parent, [path.name], os.O_RDWR | os.O_CREAT)
+            if not stat.S_ISREG(os.fstat(self._file).st_mode):
+                raise RunError(f"{path} is no regular file; move it away")
+            os.ftruncate(self._file, end)
+        except OSError as error:
+            raise disk_error(error, path) from error
+
+    def append(self, data: bytes) -> None:
+        """The whole piece, synced to the disk, or nothing and an error."""
+        try:
+            self._write(data)
+            os.fsync(self._file)
+        except OSError as error:
+            self._cut()
+            raise disk_error(error, self._path) from error
+        self._before, self._end = self._end, self._end + len(data)
+
+    def cut_last(self) -> None:
+        """Take the last piece back."""
+        self._end = self._before
+        self._cut()
+
+    def close(self) -> None:
+        """Close the file."""
+        if self._file >= 0:
+            os.close(self._file)
+            self._file = -1
+
+    def _write(self, data: bytes) -> None:
+        at = self._end
+        while data:
+            count = os.pwrite(self._file, data, at)
+            data, at = data[count:], at + count
+
+    def _cut(self) -> None:
+        with suppress(OSError):  # shortening needs no space, and the next opening cuts it too
+            os.ftruncate(self._file, self._end)
+
+
+CHANGED = "it, or a line before it, is not what was written (changed, lost or doubled: the checksum differs)"
+
+
+def read_draws(path: Path, manifest: Manifest | None = None) -> list[Record]:
+    """All whole lines of a log, without a half-written last line; RunError names the first that is damaged.
+
+    With the manifest of the run, the draws are checked against it too.
+    """
+    found = sound_draws(path, manifest)
+    if found.damage:
+        raise RunError(found.damage)
+    if not found.is_checked:
+        log.warning(
+            "note: %s has no checksums beside it (an earlier version wrote it, or %s was deleted): "
+            "a changed number would not be noticed",
+            path,
+            check_path(path).name,
+        )
+    return found.records
+
+
+def check_draws(path: Path, manifest: Manifest) -> None:
+    """RunError names the first damaged line of a log."""
+    damage = sound_draws(path, manifest).damage
+    if damage:
+        raise RunError(damage)
+
+
+def sound_draws(path: Path, manifest: Manifest | None = None) -> Draws:
+    """The draws of a log up to the first line that is damaged."""
+    found = read_checked(path)
+    checks = DrawChecks(manifest)
+    records: list[Record] = []
+    damage = ""
+    for line in found.lines[: found.sound]:
+        try:
+            record = from_line(line.decode())
+            checks.take(record)
+        except (RunError, UnicodeDecodeError) as error:
+            damage = _damaged(path, len(records) + 1, str(error))
+            break
+        records.append(record)
+    else:
+        if found.sound < len(found.lines):
+            damage = _damaged(path, found.sound + 1, CHANGED)
+    return Draws(records, found.lines[: len(records)], damage, found.is_checked)
+
+
+def repair(path: Path, manifest: Manifest) -> tuple[Path, int] | None:
+    """Keep the draws before the first damaged line; where the damaged file lies now, and how many are kept.
+
+    None if no line is damaged. The run has to be open for writing.
+    """
+    found = sound_draws(path, manifest)
+    if not found.damage:
+        return None
+    aside = next(
+        place
+        for place in (path.with_name(f"{path.stem}.damaged-{n}{path.suffix}") for n in range(1, 10_000))
+        if not os.path.lexists(place)
+    )
+    write_atomic(aside, read_bytes(path, error=RunError, inside=path.parent))
+    sums = "".join(f"{one}\n" for one in chained(found.lines))
+    write_atomic(path, b"".join(found.lines))
+    write_atomic(check_path(path), sums.encode())
+    return aside, len(found.lines)
+
+
+def _damaged(path: Path, number: int, why: str) -> str:
+    return (
+        f"{path}, line {number}: {why}; what is before that line is sound: "
+        f"'trex resume {path.parent} --repair' keeps it and makes the rest again"
+    )

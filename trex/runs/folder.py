@@ -1,0 +1,244 @@
+"""A run is a folder: the query as asked, what it was made of, every draw, pictures by content hash."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import shutil
+import tempfile
+from pathlib import Path
+from types import TracebackType
+
+from trex.foundation.errors import InputError, RunError
+from trex.foundation.files import (
+    DiskFullError,
+    disk_error,
+    left_behind,
+    open_inside,
+    read_text,
+    refuse_links,
+    sync_folder,
+    write_atomic,
+)
+from trex.runs.checked_lines import check_path
+from trex.runs.manifest import Manifest, parse_manifest
+from trex.runs.picture_files import PICTURES, Bytes, content_hash, mask_file, picture_file, to_png
+
+QUERY = "query.toml"
+MANIFEST = "run.json"
+DRAWS = "draws.jsonl"
+LOCK = "lock"
+REPORT = "report.html"
+FINISHED = "finished"
+FREE_BYTES = 32 << 20  # what a run of usual size needs, pictures included
+
+
+class RunInUse(RunError):
+    """Another process holds the lock of the run folder."""
+
+
+class RunFolder:
+    """An open run folder; at most one process may write into it."""
+
+    def __init__(self, path: Path, manifest: Manifest, lock: int | None) -> None:
+        self.path = path
+        self.manifest = manifest
+        self._lock = lock
+
+    @property
+    def draws(self) -> Path:
+        """The path of the draws."""
+        return self.path / DRAWS
+
+    @property
+    def query_text(self) -> str:
+        """The query as asked."""
+        return read_text(self.path / QUERY, error=RunError, inside=self.path)
+
+    def save_picture(self, pixels: Bytes, mask: Bytes | None = None) -> str:
+        """Keep a picture (H, W, 3 or 1), and its mask (H, W) if it has one; the name is their content hash."""
+        name = content_hash(pixels, mask)
+        files = [] if mask is None else [(mask_file(self.path, name), mask)]
+        for path, array in (*files, (picture_file(self.path, name), pixels)):
+            if not path.exists():
+                write_atomic(path, to_png(array), is_precious=False)
+        return name
+
+    def picture_path(self, name: str) -> Path:
+        """Where the picture of this content hash lies."""
+        return picture_file(self.path, name)
+
+    @property
+    def is_finished(self) -> bool:
+        """Whether the search came to its end."""
+        return (self.path / FINISHED).exists()
+
+    def write(self, name: str, text: str) -> Path:
+        """Write a file of the run whole or not at all; its path."""
+        path = self.path / name
+        write_atomic(path, text.encode())
+        return path
+
+    def close(self) -> None:
+        """Let other processes write into this folder."""
+        if self._lock is not None:
+            os.close(self._lock)
+            self._lock = None
+
+    def __enter__(self) -> RunFolder:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+
+def create(path: Path, query_text: str, manifest: Manifest) -> RunFolder:
+    """A new run folder, made beside its place and then put there: a kill leaves all of it or nothing."""
+    check_free(path)
+    scratch = None
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        scratch = Path(tempfile.mkdtemp(prefix=f".{path.name}-", dir=path.parent))
+        _fill(scratch, query_text, manifest)
+        lock = _take_lock(scratch, path)
+        scratch.chmod(0o755)
+        scratch.rename(path)  # replaces an empty folder only
+        sync_folder(path.parent)
+    except OSError as error:
+        raise disk_error(error, path) from error
+    finally:
+        if scratch is not None and scratch.exists():
+            shutil.rmtree(scratch, ignore_errors=True)
+    return RunFolder(path, manifest, lock)
+
+
+def begin(path: Path, query_text: str, manifest: Manifest) -> RunFolder:
+    """A run of a folder that is there already, in the queue; after a kill it is a run, or can be begun again.
+
+    If somebody else has begun it meanwhile, it is opened as it is: its manifest is what its draws were made with.
+    """
+    check_free(path)
+    refuse_links(path)
+    lock = _take_lock(path, path)
+    if is_run(path):
+        os.close(lock)
+        return open_run(path, for_writing=True)
+    try:
+        _fill(path, query_text, manifest)
+    except OSError as error:
+        os.close(lock)
+        raise disk_error(error, path) from error
+    except BaseException:
+        os.close(lock)
+        raise
+    return RunFolder(path, manifest, lock)
+
+
+def open_run(path: Path, *, for_writing: bool) -> RunFolder:
+    """An existing run folder; RunError if it is none, of another version, or in use by another process.
+
+    So it is if it holds a symbolic link, or has lost its query: that is said before anything is rendered.
+    """
+    text = _manifest_text(path)
+    refuse_links(path)
+    manifest = parse_manifest(text, str(path / MANIFEST))
+    if not (path / QUERY).is_file():
+        raise RunError(
+            f"{path} has no {QUERY}, which every run holds; put the query there again (it was {manifest.source})"
+        )
+    lock = _take_lock(path, path) if for_writing else None
+    if for_writing:
+        _sweep(path)
+        _prepare_pictures(path / PICTURES)
+    return RunFolder(path, manifest, lock)
+
+
+def check_scenes(folder: RunFolder) -> None:
+    """RunError where the run is of a world without objects."""
+    kind = folder.manifest.kind
+    if not kind.has_scenes:
+        raise RunError(
+            f"{folder.path} is a run of {kind.name!r}, whose {kind.noun.many} have no objects; this works on scenes of "
+            "the generator 'clevr': give a run of that"
+        )
+
+
+def is_run(path: Path) -> bool:
+    """Whether there is a run at this place, of whatever version."""
+    return (path / MANIFEST).exists()
+
+
+def check_out(path: Path) -> None:
+    """Whether a new run may be written to this place."""
+    if is_run(path):
+        parse_manifest(_manifest_text(path), str(path / MANIFEST))
+        raise InputError(
+            f"{path} already holds a run of another query; go on with that (trex resume {path}) "
+            "or give another place with --out"
+        )
+    if path.exists() and (not path.is_dir() or any(path.iterdir())):
+        raise InputError(f"{path} exists and is not an empty folder; give another place with --out")
+    parent = next(folder for folder in path.absolute().parents if folder.exists())
+    if not parent.is_dir() or not os.access(parent, os.W_OK):
+        raise InputError(f"{parent} cannot be written to; give another place with --out")
+    check_free(path)
+
+
+def check_free(path: Path) -> None:
+    """DiskFullError where the disk of this place is."""
+    parent = next(folder for folder in (path.absolute(), *path.absolute().parents) if folder.exists())
+    free = shutil.disk_usage(parent).free
+    if free < FREE_BYTES:
+        raise DiskFullError(
+            f"the disk of {parent} is full: {free >> 20} MiB free, a run needs about {FREE_BYTES >> 20} MiB; "
+            "free some space or give another place with --out"
+        )
+
+
+def _fill(path: Path, query_text: str, manifest: Manifest) -> None:
+    """All that a run folder holds before the first draw; what makes it a run comes last."""
+    (path / PICTURES).mkdir(exist_ok=True)
+    write_atomic(path / QUERY, query_text.encode())
+    for log in (path / DRAWS, check_path(path / DRAWS)):
+        os.close(open_inside(path, [log.name], os.O_WRONLY | os.O_CREAT))
+    write_atomic(path / MANIFEST, (manifest.model_dump_json(indent=1) + "\n").encode())
+
+
+def _manifest_text(path: Path) -> str:
+    try:
+        return read_text(path / MANIFEST, error=RunError, inside=path)
+    except RunError as error:
+        raise RunError(
+            f"{path} is no run folder ({error}); give a folder that trex find has written"
+        ) from error
+
+
+def _take_lock(folder: Path, name: Path) -> int:
+    """A lock that the kernel lets go of when this process ends, however it ends."""
+    try:
+        lock = open_inside(folder, [LOCK], os.O_RDWR | os.O_CREAT)
+    except OSError as error:
+        raise disk_error(error, folder) from error
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError as error:
+        os.close(lock)
+        raise RunInUse(f"another process is writing into {name}; wait for it or stop it") from error
+    return lock
+
+
+def _prepare_pictures(folder: Path) -> None:
+    """The folder, also if somebody has deleted it, without what a killed process has left half-written."""
+    try:
+        folder.mkdir(exist_ok=True)
+    except OSError as error:
+        raise disk_error(error, folder) from error
+    _sweep(folder)
+
+
+def _sweep(folder: Path) -> None:
+    """Take away what a killed process has left half-written."""
+    for scratch in left_behind(folder):
+        scratch.unlink(missing_ok=True)

@@ -1,0 +1,53 @@
+"""The draws of a run as they come in: new ones go to the disk at once."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from types import TracebackType
+
+from trex.foundation.errors import RunError
+from trex.runs.draw_log import DrawLog, read_draws
+from trex.runs.folder import RunFolder
+from trex.runs.record import Key, Record
+
+
+class Journal:
+    """All records of a run, in the order of the file. One process at a time has it open."""
+
+    def __init__(self, folder: RunFolder) -> None:
+        self._folder = folder
+        self.records = read_draws(folder.draws, folder.manifest)
+        self._log = DrawLog(folder.draws)
+        self._known: dict[Key, Record] = {record.key: record for record in self.records}
+        self.renders = 0  # made since this process began
+
+    def of(self, phase: str) -> list[Record]:
+        """The records of a phase."""
+        return [record for record in self.records if record.phase == phase]
+
+    def __contains__(self, key: Key) -> bool:
+        """Whether this step is on the disk."""
+        return key in self._known
+
+    def add(self, records: Sequence[Record]) -> None:
+        """Write the records that are new; a step that was made again after a kill must come out the same."""
+        self.renders += sum(record.is_rendered for record in records)
+        for record in records:
+            if self._known.get(record.key, record) != record:
+                phase, chain, index = record.key
+                raise RunError(
+                    f"step {index} of {phase} {chain} came out differently when it was made again: this machine "
+                    f"or its software is not what {self._folder.path} was begun with; start a new run"
+                )
+        new = [record for record in records if record.key not in self._known]
+        self._log.append(new)
+        self.records += new
+        self._known |= {record.key: record for record in new}
+
+    def __enter__(self) -> Journal:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._log.close()

@@ -1,0 +1,35 @@
+"""The world of a run, opened again as it was when its draws were made."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+
+from trex.foundation.errors import RunError
+from trex.runs.folder import RunFolder
+from trex.runs.manifest import differences
+from trex.runs.trust import check_made_here
+from trex.worlds.plan import World, make_plan, open_world
+
+
+@contextmanager
+def reopened(folder: RunFolder, processes: int | None = None) -> Iterator[World]:
+    """The model, renderer and vocabulary of a run; RunError where one of them is not what it was.
+
+    `processes` that render replace the run's own: no picture depends on their number.
+    """
+    manifest = folder.manifest
+    check_made_here(folder.path, manifest.query)
+    world = open_world(replace(make_plan(manifest.query, Path(manifest.folder)), processes=processes))
+    try:
+        changed = differences(manifest.made, world.made)
+        if changed:
+            raise RunError(
+                f"{folder.path} cannot go on, its draws would score otherwise: {'; '.join(changed)}; "
+                "bring that back, or start a new run"
+            )
+        yield world
+    finally:
+        world.renderer.close()

@@ -1,0 +1,95 @@
+"""Pictures of a run as files named by their content: written as PNG, read only if they are what was kept."""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import os
+import re
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+from PIL import Image
+
+from trex.foundation.errors import RunError
+from trex.foundation.files import MIB, read_bytes
+
+PICTURES = "pictures"
+NAME = re.compile("[0-9a-f]{32}")
+MOST_PIXELS = 4096 * 4096
+MOST_BYTES = 128 * MIB
+MODES = ("RGB", "L")
+Bytes = NDArray[np.uint8]
+
+
+@dataclass(frozen=True)
+class KeptPicture:
+    """A picture (H, W, 3 or 1) and its mask (H, W), None without objects, with the files' own bytes."""
+
+    pixels: Bytes
+    mask: Bytes | None
+    png: bytes
+    mask_png: bytes | None
+
+
+class DamagedPicture(RunError):
+    """A picture that is missing, damaged or not the one that was kept."""
+
+
+def picture_file(run: Path, name: str) -> Path:
+    """Where the picture of this content hash lies."""
+    return run / PICTURES / f"{name}.png"
+
+
+def mask_file(run: Path, name: str) -> Path:
+    """Where its mask lies, if it has one."""
+    return run / PICTURES / f"{name}.mask.png"
+
+
+def content_hash(pixels: Bytes, mask: Bytes | None) -> str:
+    """The name under which a picture is kept: 32 hexadecimal digits of the sha256 of shape, pixels and mask."""
+    masks = b"" if mask is None else mask.tobytes()
+    return hashlib.sha256(repr(pixels.shape).encode() + pixels.tobytes() + masks).hexdigest()[:32]
+
+
+def read_kept(run: Path, name: str) -> KeptPicture:
+    """The picture of this name in a run folder, no link followed; DamagedPicture unless its content has this hash."""
+    if not NAME.fullmatch(name):
+        raise DamagedPicture(f"{name[:40]!r} is no name of a picture (32 hexadecimal digits)")
+    path = picture_file(run, name)
+    png, mask_png = _read(run, path), None
+    if os.path.lexists(mask_file(run, name)):
+        mask_png = _read(run, mask_file(run, name))
+    pixels, mask = _decoded(path, png), None if mask_png is None else _decoded(path, mask_png)[:, :, 0]
+    if content_hash(pixels, mask) != name:
+        raise DamagedPicture(
+            f"picture {path} or its mask is not what the run has kept (its content has another hash); bring it back, "
+            "or delete both to do without"
+        )
+    return KeptPicture(pixels, mask, png, mask_png)
+
+
+def to_png(array: Bytes) -> bytes:
+    """A picture (H, W, 3 or 1) or a mask (H, W) as a PNG file."""
+    buffer = io.BytesIO()
+    gray = array.ndim == 3 and array.shape[2] == 1
+    Image.fromarray(array[:, :, 0] if gray else array).save(buffer, format="PNG", compress_level=6)
+    return buffer.getvalue()
+
+
+def _read(run: Path, path: Path) -> bytes:
+    return read_bytes(path, limit=MOST_BYTES, error=DamagedPicture, inside=run)
+
+
+def _decoded(path: Path, png: bytes) -> Bytes:
+    """(H, W, 3), or (H, W, 1) of a gray one."""
+    try:
+        with Image.open(io.BytesIO(png), formats=["PNG"]) as image:
+            if image.width * image.height > MOST_PIXELS or image.mode not in MODES:
+                raise ValueError(f"{image.width} x {image.height} pixels of kind {image.mode}")
+            found: Bytes = np.asarray(image)
+    except (OSError, ValueError, SyntaxError, Image.DecompressionBombError) as error:
+        raise DamagedPicture(f"picture {path} or its mask is no usable PNG ({error})") from error
+    return found if found.ndim == 3 else found[:, :, None]

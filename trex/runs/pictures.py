@@ -1,0 +1,52 @@
+"""Pictures of a run folder, as they are kept and read back."""
+
+from __future__ import annotations
+
+from typing import cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from trex.foundation.errors import RunError
+from trex.inference.types import Picture
+from trex.render.picture import Bytes
+from trex.render.picture import Picture as ScenePicture
+from trex.runs.folder import RunFolder
+from trex.runs.picture_files import DamagedPicture, read_kept
+
+
+def keep_picture(folder: RunFolder, picture: Picture) -> str:
+    """Put a picture into the folder, as bytes, with its mask if it has one; its name there."""
+    mask = picture.mask if isinstance(picture, ScenePicture) else None
+    return folder.save_picture(as_bytes(picture.pixels), mask)
+
+
+def as_bytes(pixels: Bytes | NDArray[np.float32]) -> Bytes:
+    """Pixels as they are shown: numbers in [0, 1] rounded to 0-255."""
+    if pixels.dtype == np.uint8:
+        return cast(Bytes, pixels)
+    rounded: Bytes = np.rint(pixels * 255.0).astype(np.uint8)
+    return rounded
+
+
+def read_picture(folder: RunFolder, name: str, size: tuple[int, int] | None = None) -> tuple[Bytes, Bytes]:
+    """Pixels (H, W, 3) and mask (H, W) of a kept picture of a scene; RunError if it is missing or damaged.
+
+    `size` is its width and height, the run's own if not given.
+    """
+    path = folder.picture_path(name)
+    try:
+        kept = read_kept(folder.path, name)
+    except DamagedPicture as error:
+        raise RunError(
+            f"picture {path} or its mask is missing or damaged ({error}); delete {folder.path}/explanations and "
+            "confirmations, and make them again"
+        ) from error
+    width, height = size or folder.manifest.facts.size
+    if kept.mask is None or (kept.pixels.shape, kept.mask.shape) != ((height, width, 3), (height, width)):
+        shape = "no mask" if kept.mask is None else f"a mask {kept.mask.shape}"
+        raise RunError(
+            f"picture {path} is {kept.pixels.shape} with {shape}, it should be {(height, width, 3)}; "
+            "it has been changed"
+        )
+    return kept.pixels, kept.mask

@@ -1,0 +1,143 @@
+"""One line of `draws.jsonl`: everything that one step of the search paid for and decided."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import cast
+
+from trex.foundation.errors import InputError, RunError
+from trex.foundation.json_fields import finite, listed, mapping, short, text, whole
+from trex.foundation.parse import parse_json
+from trex.inference.rng import RngState
+from trex.scenes.scene import Scene
+from trex.worlds.latents import Kept, from_fields, scene_of, to_fields
+
+PRIOR, CHAIN, CONTROL = "prior", "chain", "control"
+Key = tuple[str, int, int]
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """A prior draw, or one step of a chain: the proposed latent, its score, and whether it became the state.
+
+    `chain` is -1 for prior draws. A chain starts at a prior draw; a step that is not accepted repeats the
+    state. `log_probs` is empty where nothing was rendered, because the latent is invalid (`log_prior` is -inf).
+    `visible` are each object's pixels by the renderer's own index pass, at the preset's size; none without
+    objects. `picture` is the content hash of a kept picture, or "". `rng` is what the chain
+    goes on from after the step, `figures` what its kernel says of the trajectory, if it makes any.
+    """
+
+    phase: str
+    chain: int
+    index: int
+    z: Kept
+    is_accepted: bool
+    log_prior: float
+    log_weight: float
+    log_accept_ratio: float
+    log_probs: tuple[float, ...]
+    visible: tuple[int, ...]
+    picture: str = ""
+    rng: RngState = field(default_factory=dict)
+    figures: Mapping[str, float] = field(default_factory=dict)
+
+    @property
+    def scene(self) -> Scene:
+        """The latent of a run in CLEVR's world."""
+        return scene_of(self.z)
+
+    @property
+    def key(self) -> Key:
+        """Which step this is."""
+        return (self.phase, self.chain, self.index)
+
+    @property
+    def is_rendered(self) -> bool:
+        """Whether this step cost a render."""
+        return bool(self.log_probs)
+
+    @property
+    def probs(self) -> tuple[float, ...]:
+        """The model's answer distribution, empty where nothing was rendered."""
+        return tuple(math.exp(value) for value in self.log_probs)
+
+
+def to_line(record: Record) -> str:
+    """The record as one line of strict JSON; floats keep every bit, -inf is null."""
+    fields = {
+        "phase": record.phase,
+        "chain": record.chain,
+        "index": record.index,
+        "accepted": record.is_accepted,
+        "log_prior": _out(record.log_prior),
+        "log_weight": _out(record.log_weight),
+        "log_accept_ratio": _out(record.log_accept_ratio),
+        "log_probs": [_out(value) for value in record.log_probs],
+        "visible": list(record.visible),
+        "picture": record.picture,
+        **to_fields(record.z),
+        "rng": dict(record.rng),
+    } | ({"figures": dict(record.figures)} if record.figures else {})
+    return json.dumps(fields, separators=(",", ":"), allow_nan=False) + "\n"
+
+
+def from_line(line: str) -> Record:
+    """The record on a line, every field of its type; RunError if the line is another thing."""
+    try:
+        fields = mapping(parse_json(line, "the line"), "the line")
+        return Record(
+            phase=text(fields["phase"], "phase"),
+            chain=whole(fields["chain"], "chain"),
+            index=whole(fields["index"], "index"),
+            z=from_fields(fields),
+            is_accepted=_flag(fields["accepted"]),
+            log_prior=_in(fields["log_prior"], "log_prior"),
+            log_weight=_in(fields["log_weight"], "log_weight"),
+            log_accept_ratio=_in(fields["log_accept_ratio"], "log_accept_ratio"),
+            log_probs=tuple(_in(value, "log_probs") for value in listed(fields["log_probs"], "log_probs")),
+            visible=tuple(_count(value) for value in listed(fields["visible"], "visible")),
+            picture=text(fields["picture"], "picture"),
+            rng=mapping(fields["rng"], "rng"),
+            figures={
+                name: _figure(value, name)
+                for name, value in mapping(fields.get("figures", {}), "figures").items()
+            },
+        )
+    except (ValueError, KeyError, TypeError, OverflowError, InputError) as error:
+        raise RunError(f"not a draw: {line[:80]!r} ({type(error).__name__}: {error})") from error
+
+
+def _out(value: float) -> float | str | None:
+    if math.isnan(value):
+        raise RunError("a log probability is NaN; the model or the target is broken")
+    if math.isinf(value):
+        return None if value < 0 else "inf"
+    return value
+
+
+def _in(value: object, where: str) -> float:
+    """A number; null is -inf, "inf" is inf."""
+    if value is None:
+        return -math.inf
+    return math.inf if value == "inf" else finite(value, where)
+
+
+def _figure(value: object, name: str) -> float:
+    """A finite number or a flag, as it was written: the line has to come back byte for byte."""
+    return cast(float, value) if isinstance(value, bool | int) else finite(value, name)
+
+
+def _flag(value: object) -> bool:
+    if not isinstance(value, bool):
+        raise InputError(f"accepted is {short(value)}; expected true or false")
+    return value
+
+
+def _count(value: object) -> int:
+    count = whole(value, "visible")
+    if count < 0:
+        raise InputError(f"visible is {count}; pixels are not negative")
+    return count

@@ -1,0 +1,118 @@
+"""Records from draws, and draws from records: a run goes on from its file as if it had never stopped."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+from typing import cast
+
+import numpy as np
+
+from trex.inference.chains import Checkpoint, Round, resume, start
+from trex.inference.types import PRIOR_CHAIN, Draw, Evaluation, Picture, State, Target
+from trex.render.picture import Picture as ScenePicture
+from trex.runs.record import PRIOR, Record
+from trex.scenes.scene import Scene
+from trex.worlds.latents import Latent, kept, live
+
+Keep = Callable[[Picture], str]  # puts a picture into the run folder; its name there
+
+
+def prior_record(draw: Draw[Latent], target: Target, keep: Keep) -> Record:
+    """The record of a prior draw; its picture is kept where it is a hit."""
+    record = _record(PRIOR, PRIOR_CHAIN, draw.index, draw.z, draw.evaluation)
+    is_hit = target.is_hit(draw.evaluation.log_probs)
+    return replace(record, is_accepted=True, picture=keep(_picture(draw.evaluation)) if is_hit else "")
+
+
+def round_records(phase: str, done: Round[Latent], target: Target, keep: Keep) -> list[Record]:
+    """The records of one step of every chain; pictures of new states and of hits are kept."""
+    records = []
+    for draw, info, rng in zip(done.draws, done.infos, done.checkpoint.rng_states, strict=True):
+        scored = info.evaluation
+        record = _record(phase, draw.chain, draw.index, info.proposed, scored)
+        if scored is not None and (info.is_accepted or target.is_hit(scored.log_probs)):
+            record = replace(record, picture=keep(_picture(scored)))
+        records.append(
+            replace(
+                record,
+                is_accepted=info.is_accepted,
+                log_accept_ratio=info.log_accept_ratio,
+                rng=rng,
+                figures=info.figures,
+            )
+        )
+    return records
+
+
+def _record(phase: str, chain: int, index: int, z: Latent, scored: Evaluation | None) -> Record:
+    if scored is None:
+        return Record(phase, chain, index, kept(z), False, -np.inf, -np.inf, -np.inf, (), ())
+    log_probs = tuple(scored.log_probs.tolist())
+    priced = (scored.log_prior, scored.log_weight, 0.0)
+    return Record(phase, chain, index, kept(z), False, *priced, log_probs, _visible(z, scored))
+
+
+def _visible(z: Latent, scored: Evaluation) -> tuple[int, ...]:
+    """The pixels of each object; none where the latent has no objects."""
+    if not isinstance(z, Scene):
+        return ()
+    visible = cast(ScenePicture, scored.picture).visible_pixels(len(z.objects))
+    return tuple(visible.tolist())
+
+
+def _picture(scored: Evaluation) -> Picture:
+    assert scored.picture is not None, "a picture is kept when it is made"
+    return scored.picture
+
+
+def evaluation(record: Record) -> Evaluation:
+    """What a rendered record's latent scored."""
+    return Evaluation(record.log_prior, record.log_weight, np.array(record.log_probs), None)
+
+
+def prior_draws(records: Sequence[Record]) -> list[Draw[Latent]]:
+    """The prior draws among the records, by index."""
+    rows = sorted((record for record in records if record.phase == PRIOR), key=lambda record: record.index)
+    return [Draw(PRIOR_CHAIN, row.index, live(row.z), evaluation(row), True, False) for row in rows]
+
+
+def by_chain(records: Sequence[Record], phase: str) -> dict[int, list[Record]]:
+    """The steps of each chain of a phase, by index."""
+    chains: dict[int, list[Record]] = defaultdict(list)
+    for record in records:
+        if record.phase == phase:
+            chains[record.chain].append(record)
+    return {chain: sorted(rows, key=lambda row: row.index) for chain, rows in sorted(chains.items())}
+
+
+def states(rows: Sequence[Record], first: State[Latent]) -> Iterator[State[Latent]]:
+    """The state after each step of a chain that began at `first`."""
+    state = first
+    for row in rows:
+        state = State(live(row.z), evaluation(row)) if row.is_accepted else state
+        yield state
+
+
+def chain_draws(
+    records: Sequence[Record], phase: str, starts: Sequence[State[Latent]], warmup: int
+) -> list[Draw[Latent]]:
+    """The draws of all chains of a phase: after a rejection the old state repeats."""
+    return [
+        Draw(chain, row.index, state.z, state.evaluation, row.is_accepted, row.index < warmup)
+        for chain, rows in by_chain(records, phase).items()
+        for row, state in zip(rows, states(rows, starts[chain]), strict=True)
+    ]
+
+
+def checkpoint(
+    records: Sequence[Record], phase: str, starts: Sequence[State[Latent]], seed: int
+) -> Checkpoint[Latent]:
+    """Where the chains of a phase go on: after the last step that every chain has taken."""
+    chains = by_chain(records, phase)
+    done = min((len(chains.get(chain, ())) for chain in range(len(starts))), default=0)
+    if done == 0:
+        return start(seed, starts)
+    now = [list(states(chains[chain][:done], first))[-1] for chain, first in enumerate(starts)]
+    return resume(now, [chains[chain][done - 1].rng for chain in range(len(starts))], done)

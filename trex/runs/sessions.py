@@ -1,0 +1,89 @@
+"""`sessions.jsonl`: when a run was worked on, how long, and how much it rendered; no draw depends on it."""
+
+from __future__ import annotations
+
+import json
+import logging
+import os
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import asdict, dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Annotated, Protocol
+
+from pydantic import Field, TypeAdapter, ValidationError
+
+from trex.foundation.errors import RunError
+from trex.foundation.files import is_missing, read_bytes
+
+FILE = "sessions.jsonl"
+LIMIT = 1 << 24  # bytes; a session takes 80
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class Session:
+    """One process's work on a run."""
+
+    began: Annotated[str, Field(max_length=40)]  # ISO 8601, UTC
+    seconds: Annotated[float, Field(ge=0, le=1e9)]
+    renders: Annotated[int, Field(ge=0, le=1 << 53)]
+
+
+_SESSION = TypeAdapter(Session)
+
+
+class Counts(Protocol):
+    """Whoever knows how many renders a session has made."""
+
+    @property
+    def renders(self) -> int:
+        """Renders since this process began."""
+        ...
+
+
+@contextmanager
+def session(folder: Path, counts: Counts) -> Iterator[None]:
+    """Notes the work done inside, however it ends short of a kill."""
+    began, clock = datetime.now(UTC).isoformat(timespec="seconds"), time.monotonic()
+    try:
+        yield
+    finally:
+        _append(folder / FILE, Session(began, round(time.monotonic() - clock, 3), counts.renders))
+
+
+def read_sessions(folder: Path) -> list[Session]:
+    """The sessions noted so far; a line that a kill has cut, or that holds something else, is told of and left out."""
+    path = folder / FILE
+    found, damaged = [], []
+    for number, line in enumerate(_lines(path), start=1):
+        try:
+            found.append(_SESSION.validate_json(line, strict=True))
+        except (ValidationError, ValueError):
+            damaged.append(number)
+    if damaged:
+        log.warning(
+            "%s: %d lines are damaged, the first is line %d; they are left out",
+            path,
+            len(damaged),
+            damaged[0],
+        )
+    return found
+
+
+def _lines(path: Path) -> list[bytes]:
+    """The lines of the file; how long the work took is worth no error."""
+    try:
+        return [line for line in read_bytes(path, limit=LIMIT, error=RunError).split(b"\n") if line.strip()]
+    except RunError as error:
+        if not is_missing(error):
+            log.warning("%s; the time worked is not known", error)
+        return []
+
+
+def _append(path: Path, done: Session) -> None:
+    flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+    with suppress(OSError), os.fdopen(os.open(path, flags, 0o644), "a", encoding="utf-8") as file:  # as above
+        file.write(json.dumps(asdict(done)) + "\n")

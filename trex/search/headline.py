@@ -1,0 +1,52 @@
+"""The outcome of a run in one sentence, the same on the terminal and on every page."""
+
+from __future__ import annotations
+
+from trex.runs.manifest import Manifest
+from trex.runs.record import PRIOR
+from trex.search.results import Findings
+from trex.worlds.world import Noun
+
+SURE = ("high_confidence", "threshold")  # kinds for which the answer is right or wrong
+
+
+def headline(manifest: Manifest, findings: Findings) -> str:
+    """How many were found, of how many kinds, from how many chains, and how many answers are wrong."""
+    n, noun = len(findings.found), manifest.kind.noun
+    if not n:
+        return f"No such {noun.one} among {findings.renders} rendered."
+    found = f"{noun.distinct(n)}{kind_words(findings)} found{source_words(findings, noun)}"
+    wrong = sum(bool(found.is_wrong) for found in findings.found)
+    is_known = all(found.is_wrong is not None for found in findings.found)
+    if manifest.query.target.kind not in SURE or not is_known:
+        return f"{found}."
+    if wrong == n:
+        return f"{found}, and in {'it' if n == 1 else 'every one'} the answer is wrong."
+    if wrong:
+        return f"{found}; in {wrong} of them the answer is wrong."
+    return f"{found}; the answer is right in {'it' if n == 1 else 'all of them'}."
+
+
+def kind_words(findings: Findings) -> str:
+    """ " of about 2 kinds"; nothing of a single latent."""
+    count = findings.families.count
+    return f" of about {_count(count, 'kind', 'kinds')}" if len(findings.found) > 1 else ""
+
+
+def source_words(findings: Findings, noun: Noun) -> str:
+    """ " (from 1 prior scene and 2 chains)"; nothing of a single latent."""
+    if len(findings.found) < 2:
+        return ""
+    is_prior = {
+        source: one.record.phase == PRIOR
+        for source, one in zip(findings.families.sources, findings.found, strict=True)
+    }
+    prior = sum(is_prior.values())
+    chains = len(is_prior) - prior
+    words = [_count(prior, f"prior {noun.one}", f"prior {noun.many}")] if prior else []
+    words += [_count(chains, "chain", "chains")] if chains else []
+    return f" (from {' and '.join(words)})"
+
+
+def _count(n: int, one: str, many: str) -> str:
+    return f"{n} {one if n == 1 else many}"

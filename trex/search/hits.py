@@ -1,0 +1,53 @@
+"""The latents that hit the level set, each kept once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+
+import numpy as np
+
+from trex.inference.types import Target
+from trex.runs.record import Record
+from trex.worlds.latents import Latent, live
+
+Distinct = Callable[[Latent, Latent], bool]
+
+
+class FoundLatents:
+    """Distinct hits in the order in which they came, proposals that were rejected included.
+
+    A hit that is distinct from all kept ones but one, and has more confidence than that one, takes its place.
+    """
+
+    def __init__(self, target: Target, are_distinct: Distinct) -> None:
+        self._target, self._are_distinct = target, are_distinct
+        self._kept: list[tuple[Latent, Record]] = []
+        self.hits = 0
+        self.best = 0.0  # best confidence of anything rendered
+
+    @property
+    def records(self) -> list[Record]:
+        """The distinct ones."""
+        return [record for _, record in self._kept]
+
+    def add(self, records: Iterable[Record]) -> None:
+        """Take in what hits and is distinct from all before."""
+        for record in records:
+            if not record.is_rendered:
+                continue
+            log_probs = np.array(record.log_probs)
+            self.best = max(self.best, self._target.confidence(log_probs))
+            if self._target.is_hit(log_probs):
+                self.hits += 1
+                self._keep(record)
+
+    def _keep(self, record: Record) -> None:
+        z = live(record.z)
+        alike = [place for place, (held, _) in enumerate(self._kept) if not self._are_distinct(z, held)]
+        if not alike:
+            self._kept.append((z, record))
+        elif len(alike) == 1 and self._confidence(record) > self._confidence(self._kept[alike[0]][1]):
+            self._kept[alike[0]] = (z, record)
+
+    def _confidence(self, record: Record) -> float:
+        return self._target.confidence(np.array(record.log_probs))

@@ -1,0 +1,66 @@
+"""Where a search stands, and how it is told on the one display."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Protocol
+
+if TYPE_CHECKING:
+    from trex.pages.display import Display
+
+PHASES = {"prior": "prior draws", "chain": "chains", "control": "positive control"}
+
+
+@dataclass(frozen=True)
+class Status:
+    """Where a search stands: `done` of `total` of the phase; `renders` since this process began."""
+
+    phase: str
+    done: int
+    total: int
+    renders: int
+    steps: int
+    accepted: int
+    best: float
+    found: int
+    wanted: int
+
+
+class Progress(Protocol):
+    """Whoever watches a search."""
+
+    def update(self, status: Status) -> None:
+        """Something has been written to the disk."""
+        ...
+
+
+class Silent:
+    """Watches nothing."""
+
+    def update(self, status: Status) -> None:
+        """Ignored."""
+
+
+class SearchProgress:
+    """A search on the display: draws, acceptance, best confidence, renders a second; `name` says which search."""
+
+    def __init__(self, display: Display, name: str = "", clock: Callable[[], float] = time.monotonic) -> None:
+        self._display, self._name, self._clock = display, name, clock
+        self._began = clock()
+
+    def update(self, status: Status) -> None:
+        """Show it."""
+        what = f"{self._name}: {PHASES[status.phase]}" if self._name else PHASES[status.phase]
+        self._display.show(what, status.done, status.total, *self._facts(status))
+
+    def _facts(self, status: Status) -> tuple[str, ...]:
+        seconds = self._clock() - self._began
+        wanted = f"/{status.wanted}" if status.wanted else ""
+        return (
+            f"accepted {status.accepted / status.steps:.0%}" if status.steps else "",
+            f"best confidence {status.best:.3f}" if status.done or status.renders else "",
+            f"found {status.found}{wanted}",
+            f"{status.renders / seconds:.2f} renders/s" if status.renders and seconds > 0 else "",
+        )

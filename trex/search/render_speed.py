@@ -1,0 +1,81 @@
+"""How long a search will take: seconds a picture as measured on this machine, or else as documented."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+from time import monotonic
+
+from trex.artifacts.cache import cache_root
+from trex.foundation.errors import TrexError
+from trex.foundation.files import read_text, write_atomic
+from trex.foundation.json_fields import mapping
+from trex.foundation.parse import parse_json
+from trex.foundation.words import span
+from trex.query.schema import Query
+from trex.render.blender.blender_renderer import default_processes
+from trex.runs.sessions import Counts
+
+FILE = "seconds_a_picture.json"
+LEAST = 20  # pictures that a measurement is made of
+CPU_S = {"draft": 0.068, "fast": 0.340, "reference": 4.62, "clevr": 123.0}  # docs/PERFORMANCE.md, one core
+BESIDE_S = 0.022  # docs/PERFORMANCE.md: proposal and score of a picture
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """Seconds that a search takes at most, and what that is taken from."""
+
+    seconds: float
+    source: str
+
+    def sentence(self) -> str:
+        """ "about 12 min 30 s, at the speed measured on this machine"."""
+        return f"about {span(self.seconds)}, at the speed {self.source}"
+
+
+def estimate(query: Query, pictures: int) -> Estimate | None:
+    """For so many pictures of a query; None if nothing is known of their speed."""
+    measured = _known().get(_key(query))
+    if isinstance(measured, int | float) and 0 < measured < 1e6:
+        return Estimate(pictures * measured, "measured on this machine")
+    cpu_s = CPU_S.get(query.render.preset) if query.generator.name == "clevr" else None
+    if cpu_s is None:
+        return None
+    each = cpu_s / (query.render.processes or default_processes()) + BESIDE_S
+    return Estimate(
+        pictures * each, "documented for a CPU (docs/PERFORMANCE.md); no search was measured here yet"
+    )
+
+
+@contextmanager
+def measured(query: Query, counts: Counts) -> Iterator[None]:
+    """Keep the seconds a picture of the search inside for later estimates; no draw depends on it."""
+    began = monotonic()
+    yield
+    seconds = monotonic() - began
+    if counts.renders >= LEAST and seconds > 0 and query.render.preset in CPU_S:
+        with suppress(TrexError, OSError):  # worth no error
+            path = _path()
+            path.parent.mkdir(parents=True, exist_ok=True)
+            kept = {**_known(), _key(query): seconds / counts.renders}
+            write_atomic(path, (json.dumps(kept, indent=1) + "\n").encode(), is_precious=False)
+
+
+def _known() -> dict[str, object]:
+    try:
+        return dict(mapping(parse_json(read_text(_path()), FILE), FILE))
+    except TrexError:  # not there yet, or damaged: measured anew
+        return {}
+
+
+def _key(query: Query) -> str:
+    render = query.render
+    return f"{query.generator.name} {render.preset} {render.device} {render.processes or default_processes()}"
+
+
+def _path() -> Path:
+    return cache_root() / FILE

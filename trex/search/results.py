@@ -1,0 +1,269 @@
+"""What a run has found, read from its folder alone: no model, no renderer."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from trex.inference.chains import starts
+from trex.inference.statistics.control import run_control
+from trex.inference.statistics.importance import HowOften
+from trex.inference.statistics.verdict import MIN_ESS, Conclusion, Ending, conclude
+from trex.inference.types import Draw
+from trex.query.schema import SearchSection
+from trex.runs.manifest import Manifest
+from trex.runs.record import CHAIN, CONTROL, PRIOR, Record
+from trex.runs.replay import chain_draws, prior_draws
+from trex.search.families import Families, Member, group
+from trex.search.hits import FoundLatents
+from trex.search.search import CONTROL_SEED, chain_starts, control_of, decide
+from trex.search.trajectories import trajectory_sentences
+from trex.worlds.latents import Kept, Latent, kept, live, to_fields
+
+Blamed = Mapping[str, frozenset[Hashable]]
+NO_ANSWER = "no answer"
+MOST_MISSES = 6
+MISSES_LOOKED_AT = 1000  # most confident first; a chain may dwell at one scene
+NO_CONTROL = "No positive control could be run: the model scores nearly all prior draws alike."
+
+
+@dataclass(frozen=True)
+class FoundScene:
+    """One latent of the level set: its true answer, and the model's answers, most probable first.
+
+    `truth` is None where nobody knows it, `is_wrong` None where nobody knows whether the model's answer is.
+    """
+
+    record: Record
+    truth: str | None
+    answers: tuple[tuple[str, float], ...]
+    confidence: float
+    is_wrong: bool | None
+
+    @property
+    def answer(self) -> str:
+        """The model's answer."""
+        return self.answers[0][0]
+
+    @property
+    def known_truth(self) -> str:
+        """The true answer, in a world where there always is one."""
+        assert self.truth is not None, "this world knows no true answers"
+        return self.truth
+
+
+@dataclass(frozen=True)
+class Findings:
+    """Everything that a report says of the draws; `found` is sorted by confidence in the target."""
+
+    how_often: HowOften
+    conclusion: Conclusion
+    found: tuple[FoundScene, ...]
+    control: str
+    remarks: tuple[str, ...]  # on this world, whatever was found
+    checks: tuple[str, ...]  # of the renderer, made on the draws
+    prior: tuple[Draw[Latent], ...]
+    chains: tuple[Draw[Latent], ...]
+    renders: int
+    proposals: int
+    invalid: int
+    accepted: int
+    families: Families  # of `found`, in its order
+    nearest: tuple[FoundScene, ...] = ()  # misses with the most confidence, of a run that has found nothing
+
+    @property
+    def ending(self) -> str:
+        """CONVERGED, FOUND or NOT FOUND."""
+        return self.conclusion.ending.value
+
+
+def find_out(manifest: Manifest, records: Sequence[Record], blamed: Blamed | None = None) -> Findings:
+    """The findings of a run; at least one prior draw must have been made.
+
+    `blamed` are looks of the objects to blame by the found scene's picture, as far as the run is explained.
+    """
+    target, options = manifest.target, manifest.query.search
+    prior = prior_draws(records)
+    how = decide(prior, target, options)
+    chains = _chains(manifest, records, prior)
+    renders = sum(record.is_rendered for record in records)
+    summaries = manifest.kind.summaries(manifest, prior[0].z)
+    found = FoundLatents(target, manifest.kind.are_distinct)
+    found.add(records)
+    with np.errstate(divide="ignore", invalid="ignore"):  # of a summary that never changes
+        conclusion = conclude([*prior, *chains], target, summaries, how, renders)
+    steps = [record for record in records if record.phase == CHAIN]
+    scenes = _sorted(manifest, found.records)
+    return Findings(
+        how_often=how,
+        conclusion=_honest(conclusion, found, chains, how, options),
+        found=scenes,
+        control="" if found.hits else _control(manifest, records, prior),
+        remarks=manifest.kind.remarks(manifest),
+        checks=(
+            *manifest.kind.checks(manifest, records),
+            *trajectory_sentences(records, chains, target, options),
+        ),
+        prior=tuple(prior),
+        chains=tuple(chains),
+        renders=renders,
+        proposals=len(steps),
+        invalid=sum(not record.is_rendered for record in steps),
+        accepted=sum(record.is_accepted for record in steps),
+        families=group(_members(manifest, scenes, prior, blamed or {})),
+        nearest=() if found.hits else _nearest(manifest, records),
+    )
+
+
+def _members(
+    manifest: Manifest, scenes: Sequence[FoundScene], prior: Sequence[Draw[Latent]], blamed: Blamed
+) -> list[Member]:
+    """The found latents with what each came from."""
+    index = {kept(draw.z): draw.index for draw in prior}
+    begun = {phase: _starts(manifest, phase, prior) for phase in {one.record.phase for one in scenes}}
+    members = []
+    for one in scenes:
+        record = one.record
+        is_prior = record.phase == PRIOR
+        source: Hashable = (record.phase, record.index if is_prior else record.chain)
+        origin = record.index if is_prior else index[begun[record.phase][record.chain]]
+        members.append(Member(live(record.z), source, origin, blamed.get(record.picture, frozenset())))
+    return members
+
+
+def _starts(manifest: Manifest, phase: str, prior: Sequence[Draw[Latent]]) -> tuple[Kept, ...]:
+    """Where the chains of a phase began; none in the prior batch."""
+    options = manifest.query.search
+    if phase == CHAIN:
+        return tuple(kept(state.z) for state in chain_starts(prior, options))
+    easier = control_of(prior, manifest.target, options) if phase == CONTROL else None
+    if easier is None:
+        return ()
+    first = starts(options.seed + CONTROL_SEED, easier.outside, options.chains)
+    return tuple(kept(state.z) for state in first)
+
+
+def _chains(manifest: Manifest, records: Sequence[Record], prior: list[Draw[Latent]]) -> list[Draw[Latent]]:
+    options = manifest.query.search
+    if not any(record.phase == CHAIN for record in records):
+        return []
+    return chain_draws(records, CHAIN, chain_starts(prior, options), options.warmup)
+
+
+def _control(manifest: Manifest, records: Sequence[Record], prior: list[Draw[Latent]]) -> str:
+    """What the positive control says; "" where none was run."""
+    options = manifest.query.search
+    easier = control_of(prior, manifest.target, options)
+    if not any(record.phase == CONTROL for record in records):
+        is_missed = options.control and easier is None and any(record.phase == CHAIN for record in records)
+        return NO_CONTROL if is_missed else ""
+    assert easier is not None, "the control has draws, so it had starts"
+    first = starts(options.seed + CONTROL_SEED, easier.outside, options.chains)
+    draws = chain_draws(records, CONTROL, first, 0)
+    return run_control(lambda _target, _draws: draws, easier).sentence
+
+
+def _honest(
+    conclusion: Conclusion,
+    found: FoundLatents,
+    chains: Sequence[Draw[Latent]],
+    how: HowOften,
+    options: SearchSection,
+) -> Conclusion:
+    """Two cases that the rules of the ending do not know.
+
+    A latent that was proposed, rendered and scored is an example even if it never became a state; and where no chain
+    was run there is none to judge.
+    """
+    if conclusion.ending is Ending.NOT_FOUND and found.hits:
+        words = f"FOUND: {found.hits} proposals are in the level set, none became a chain's state."
+        return replace(
+            conclusion, ending=Ending.FOUND, sentences=(words,), n_hits=found.hits, best=found.best
+        )
+    if conclusion.ending is Ending.FOUND and not chains:
+        return replace(conclusion, sentences=(conclusion.sentences[0], _no_chain(found, how, options)))
+    return conclusion
+
+
+def _no_chain(found: FoundLatents, how: HowOften, options: SearchSection) -> str:
+    """Why there is none; in the order in which a search decides."""
+    if 0 < options.stop_when_found <= len(found.records):
+        return "No chain was run: the prior draws already held what was asked for."
+    if how.is_common:
+        return (
+            f"No chain was run: the target is common, but the effective size of {how.n} prior draws is only "
+            f"{how.ess:.1f} ({MIN_ESS:.0f} are needed for them to stand for all of it); raise search.prior_scenes."
+        )
+    if options.steps == 0:
+        return "No chain was run: the query asks for none (search.steps = 0)."
+    return "No chain has been run yet."
+
+
+def _sorted(manifest: Manifest, records: Sequence[Record]) -> tuple[FoundScene, ...]:
+    scenes = [_found(manifest, record) for record in records]
+    return tuple(sorted(scenes, key=lambda scene: -scene.confidence))
+
+
+def _nearest(manifest: Manifest, records: Sequence[Record]) -> tuple[FoundScene, ...]:
+    """The distinct rendered latents that come nearest to the level set."""
+    target = manifest.target
+    scored = [(target.confidence(np.array(one.log_probs)), one) for one in records if one.is_rendered]
+    kept: list[FoundScene] = []
+    for _, record in sorted(scored, key=lambda pair: -pair[0])[:MISSES_LOOKED_AT]:
+        z = live(record.z)
+        if all(manifest.kind.are_distinct(z, live(other.record.z)) for other in kept):
+            kept.append(_found(manifest, record))
+        if len(kept) == MOST_MISSES:
+            break
+    return tuple(kept)
+
+
+def _found(manifest: Manifest, record: Record) -> FoundScene:
+    labels, probs = manifest.facts.labels, record.probs
+    order = sorted(range(len(labels)), key=lambda k: -probs[k])
+    judged = manifest.kind.judge(manifest, live(record.z), labels[order[0]])
+    return FoundScene(
+        record=record,
+        truth=judged.truth,
+        answers=tuple((labels[k], probs[k]) for k in order),
+        confidence=manifest.target.confidence(np.array(record.log_probs)),
+        is_wrong=judged.is_wrong,
+    )
+
+
+def to_json(findings: Findings) -> str:
+    """The findings for machines."""
+    how = findings.how_often
+    data: Mapping[str, object] = {
+        "ending": findings.ending,
+        "sentences": [*findings.conclusion.sentences, *filter(None, [findings.control]), *findings.remarks],
+        "how_often": {
+            "prior_draws": how.n, "hits": how.hits, "rate": how.said.point, "interval_95": list(how.rate_interval),
+            "says": how.said.figure, "mass": how.mass if how.says_mass else None, "is_common": how.is_common,
+        },
+        "renders": findings.renders,
+        "best_confidence": findings.conclusion.best,
+        "proposals": findings.proposals,
+        "invalid": findings.invalid,
+        "accepted": findings.accepted,
+        "families": findings.families.count,
+        "sources": findings.families.source_count,
+        "found": [_scene_json(findings, place) for place in range(len(findings.found))],
+    }  # fmt: skip
+    return json.dumps(data, indent=1) + "\n"
+
+
+def _scene_json(findings: Findings, place: int) -> Mapping[str, object]:
+    found = findings.found[place]
+    record = found.record
+    return {
+        "family": findings.families.numbers[place], "source": findings.families.sources[place],
+        "phase": record.phase, "chain": record.chain, "index": record.index,
+        "true_answer": found.truth, "model_answer": found.answer, "confidence": found.confidence,
+        "probabilities": {answer: p for answer, p in found.answers if p >= 1e-4},
+        "picture": f"pictures/{record.picture}.png" if record.picture else "",
+        **to_fields(record.z),
+    }  # fmt: skip

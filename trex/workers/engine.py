@@ -1,0 +1,79 @@
+"""A search's engine that lays its work on the farm's desk and puts what comes back into order."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+
+from trex.inference.chains import Checkpoint
+from trex.inference.targets import GaussianTarget
+from trex.runs.folder import RunFolder
+from trex.runs.manifest import Manifest, parse_manifest
+from trex.runs.record import Record, from_line
+from trex.workers.reassembly import ChainBook, PriorBook
+from trex.workers.task_board import Desk
+from trex.workers.tasks import ALL, PRIOR_SCENES, STEPS, Opening, Segment
+from trex.worlds.latents import Latent
+
+NUTS = "nuts"
+Accept = Callable[[Segment, Sequence[Record]], None]
+
+
+class FarmEngine:
+    """Carries a run out by the workers of a farm; see trex/search/engine.py for what it promises.
+
+    A worker steps `together` chains at once. `spread` segments of prior scenes may be out beyond what the search has
+    asked for: where it then stops they were in vain. NUTS steps all chains together, since the last bits of a gradient
+    depend on a chain's place among them, and its warmup in one piece, since it is made anew where it is cut.
+    """
+
+    def __init__(self, desk: Desk, job: str, folder: RunFolder, *, together: int, spread: int) -> None:
+        search = folder.manifest.query.search
+        is_nuts = search.kernel == NUTS
+        self._desk, self._job, self._run = desk, job, folder.path
+        self._together, self._ahead = ALL if is_nuts else together, spread * PRIOR_SCENES
+        self._uncut = search.warmup if is_nuts else 0
+        self._prior: PriorBook | None = None
+
+    def prior(self, indices: range, most: int) -> Iterator[Sequence[Record]]:
+        """See `Engine`."""
+        if not indices:
+            return
+        book = self._prior = self._prior or PriorBook(self._run, indices.start, PRIOR_SCENES)
+        while True:
+            self._desk.put(self._job, book.due(min(most, indices.stop + self._ahead)))
+            records = book.whole(indices.stop)
+            if records:
+                yield records
+            if book.is_whole(indices.stop):
+                return
+            self._take_in(book.accept)
+
+    def rounds(
+        self, phase: str, target: GaussianTarget, begin: Checkpoint[Latent], n_rounds: int
+    ) -> Iterator[Sequence[Record]]:
+        """See `Engine`."""
+        self._desk.withdraw(self._job)
+        book = ChainBook(
+            self._run, phase, target, begin, n_rounds, steps=STEPS, together=self._together, uncut=self._uncut
+        )
+        try:
+            while not book.is_whole:
+                self._desk.put(self._job, book.due())
+                self._take_in(book.accept)
+                yield from book.whole()
+        finally:
+            self._desk.withdraw(self._job)
+
+    def _take_in(self, accept: Accept) -> None:
+        for work, made in self._desk.wait(self._job):
+            assert not isinstance(work, Opening)
+            accept(work, [from_line(line) for line in made.lines])
+
+
+def begin_run(desk: Desk, job: str, run: Path) -> Manifest:
+    """What a run that waits in the queue is made of, as a worker finds it."""
+    desk.put(job, [Opening(run)])
+    made = desk.wait(job)[0][1]
+    desk.withdraw(job)  # it may come twice
+    return parse_manifest(made.lines[0], f"what a worker says of {run}")

@@ -1,0 +1,92 @@
+"""The searches that one `trex work` carries out, each in a thread that mostly waits for its workers."""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from trex.api.find import carry_out
+from trex.foundation.errors import InputError, TrexError
+from trex.queue.queued_folder import queued_query, read_queued
+from trex.runs.folder import RunFolder, begin, is_run, open_run
+from trex.runs.trust import check_made_here
+from trex.search.progress import Progress, Status
+from trex.workers.engine import FarmEngine, begin_run
+from trex.workers.task_board import Desk
+
+log = logging.getLogger(__name__)
+MakeEngine = Callable[[RunFolder], FarmEngine]
+
+
+class Dropped(Exception):
+    """The search is to end without a report: it was cancelled, taken over, or the farm stops. Its draws are kept."""
+
+
+@dataclass
+class Latest(Progress):
+    """Where a search stood when it last told."""
+
+    status: Status | None = None
+
+    def update(self, status: Status) -> None:
+        """Keep it for whoever asks."""
+        self.status = status
+
+
+@dataclass
+class Job:
+    """A search in its thread; `error` is what it ended with, None for a report."""
+
+    name: str
+    run: Path
+    progress: Latest = field(default_factory=Latest)
+    error: Exception | None = None
+    thread: threading.Thread | None = None
+
+    @property
+    def has_ended(self) -> bool:
+        """Whether the thread is done."""
+        return self.thread is not None and not self.thread.is_alive()
+
+
+def begin_job(desk: Desk, name: str, run: Path, priority: int, make_engine: MakeEngine) -> Job:
+    """Carry a queued run out, from where it stands to its report, in a thread of its own."""
+    job = Job(name, run)
+
+    def work() -> None:
+        try:
+            carry_run(desk, name, run, make_engine, job.progress)
+        except (TrexError, Dropped) as error:
+            job.error = error
+        except Exception as error:
+            log.exception("the search of %s ended with a mistake of ours", run)
+            job.error = error
+        finally:
+            desk.close(name)
+
+    desk.open(name, priority)
+    job.thread = threading.Thread(target=work, name=f"search {name}", daemon=True)
+    job.thread.start()
+    return job
+
+
+def carry_run(desk: Desk, name: str, run: Path, make_engine: MakeEngine, progress: Progress) -> None:
+    """A queued run, begun or gone on with, to its report."""
+    with _opened(desk, name, run) as folder:
+        carry_out(make_engine(folder), folder, progress)
+
+
+def _opened(desk: Desk, name: str, run: Path) -> RunFolder:
+    if is_run(run):
+        folder = open_run(run, for_writing=True)
+        try:
+            check_made_here(run, folder.manifest.query)
+        except InputError:
+            folder.close()
+            raise
+        return folder
+    check_made_here(run, queued_query(run))
+    return begin(run, read_queued(run).text, begin_run(desk, name, run))

@@ -1,0 +1,59 @@
+"""One worker in this process: no Ray, no second copy of anything."""
+
+from __future__ import annotations
+
+import os
+import platform
+import threading
+from queue import SimpleQueue
+
+from trex.workers.pool import Answered, Inbox, Joined
+from trex.workers.task_board import Ticket
+from trex.workers.task_result import Trouble
+from trex.workers.tasks import ALL
+from trex.workers.worker import Worker
+
+NAME = "here"
+
+
+class PoolHere:
+    """Its thread leaves this one free to renew leases while it renders; it steps all chains of a query at once."""
+
+    together = ALL
+    size = 1
+
+    def __init__(self, worker: Worker) -> None:
+        self._worker = worker
+        self._work: SimpleQueue[Ticket | None] = SimpleQueue()
+        self._is_stopped = threading.Event()
+        self._thread: threading.Thread | None = None
+
+    def start(self, inbox: Inbox) -> None:
+        """See `Pool`."""
+        self._thread = threading.Thread(target=self._run, args=(inbox,), name="worker", daemon=True)
+        self._thread.start()
+        inbox.put(Joined(NAME, platform.node(), os.getpid()))
+
+    def submit(self, worker: str, ticket: Ticket) -> None:
+        """See `Pool`."""
+        assert worker == NAME
+        self._work.put(ticket)
+
+    def check(self) -> None:
+        """A thread of this process is there as long as this process is."""
+
+    def close(self) -> None:
+        """Stop after the render that is under way."""
+        self._is_stopped.set()
+        self._work.put(None)
+        if self._thread is not None:
+            self._thread.join()
+        self._worker.close()
+
+    def _run(self, inbox: Inbox) -> None:
+        while (ticket := self._work.get()) is not None:
+            if self._is_stopped.is_set():
+                answer = Trouble("stopped", "the farm was stopped")
+                inbox.put(Answered(NAME, ticket, answer))
+                continue
+            inbox.put(Answered(NAME, ticket, self._worker.do(ticket.work, self._is_stopped.is_set)))

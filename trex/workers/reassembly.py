@@ -1,0 +1,155 @@
+"""What has come in of a search, put into its order: every record once, whole rounds and batches only.
+
+Segments may come late, twice or in any order. A chain's next segment begins where its last one ended, so no two
+segments of a chain are out at once, and what is known already is let pass.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from trex.foundation.errors import RunError
+from trex.inference.chains import Checkpoint
+from trex.inference.rng import RngState
+from trex.inference.targets import GaussianTarget
+from trex.inference.types import State
+from trex.runs.record import Record
+from trex.runs.replay import states
+from trex.workers.tasks import ChainSegment, PriorSegment, Segment
+from trex.worlds.latents import Latent
+
+AHEAD = 2  # segments that a chain may be ahead of the slowest: all of it is lost where the search stops
+
+
+@dataclass
+class Group:
+    """Chains that are stepped together: where they stand, and what they have made that no round has taken yet."""
+
+    chains: tuple[int, ...]
+    states: tuple[State[Latent], ...]
+    rngs: tuple[RngState, ...]
+    at: int  # the next step
+    is_out: bool = False
+    made: list[list[Record]] = field(default_factory=list)  # one list of records a step
+
+
+class ChainBook:
+    """The rounds of one phase from a checkpoint on, by segments of `steps` of `together` chains each.
+
+    The first `uncut` steps are one segment.
+    """
+
+    def __init__(
+        self,
+        run: Path,
+        phase: str,
+        target: GaussianTarget,
+        begin: Checkpoint[Latent],
+        end: int,
+        *,
+        steps: int,
+        together: int,
+        uncut: int = 0,
+    ) -> None:
+        self._run, self._phase, self._target = run, phase, target
+        self._done, self._end, self._steps, self._uncut = begin.next_index, end, steps, uncut
+        numbers = range(len(begin.states))
+        self._groups = [
+            Group(
+                tuple(numbers[at : at + together]),
+                begin.states[at : at + together],
+                begin.rng_states[at : at + together],
+                begin.next_index,
+            )
+            for at in range(0, len(numbers), together)
+        ]
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether every round has been given out."""
+        return self._done >= self._end
+
+    def due(self) -> list[ChainSegment]:
+        """Segments that can be begun now, each given out once."""
+        ready = [group for group in self._groups if self._is_due(group)]
+        for group in ready:
+            group.is_out = True
+        return [self._segment(group) for group in ready]
+
+    def accept(self, segment: Segment, records: Sequence[Record]) -> None:
+        """Take a segment's records in, unless they are known; RunError where they are not what was asked for."""
+        assert isinstance(segment, ChainSegment)
+        check_keys(segment, records)
+        group = next(group for group in self._groups if group.chains == segment.chains)
+        if segment.begin.next_index != group.at:
+            return  # a worker thought lost has answered after all
+        width = len(group.chains)
+        rounds = [list(records[at : at + width]) for at in range(0, len(records), width)]
+        group.made += rounds
+        group.states = tuple(
+            list(states([row[place] for row in rounds], first))[-1]
+            for place, first in enumerate(group.states)
+        )
+        group.rngs = tuple(record.rng for record in rounds[-1])
+        group.at, group.is_out = segment.end, False
+
+    def whole(self) -> Iterator[list[Record]]:
+        """The rounds that every chain has taken and that have not been given out, in order."""
+        while all(group.made for group in self._groups):
+            self._done += 1
+            yield [record for group in self._groups for record in group.made.pop(0)]
+
+    def _is_due(self, group: Group) -> bool:
+        return not group.is_out and group.at < min(self._end, self._done + AHEAD * self._steps)
+
+    def _segment(self, group: Group) -> ChainSegment:
+        begin = Checkpoint(group.states, group.rngs, group.at)
+        end = min(self._end, max(group.at + self._steps, self._uncut))
+        return ChainSegment(self._run, self._phase, self._target, group.chains, begin, end)
+
+
+class PriorBook:
+    """Prior draws from an index on, `scenes` a segment; segments may be out beyond what has been asked for."""
+
+    def __init__(self, run: Path, begin: int, scenes: int) -> None:
+        self._run, self._scenes = run, scenes
+        self._next_out = self._next = begin
+        self._made: dict[int, Record] = {}
+
+    def due(self, stop: int) -> list[PriorSegment]:
+        """Segments of the indices below `stop`, each given out once."""
+        segments = []
+        while self._next_out < stop:
+            end = min(self._next_out + self._scenes, stop)
+            segments.append(PriorSegment(self._run, range(self._next_out, end)))
+            self._next_out = end
+        return segments
+
+    def accept(self, segment: Segment, records: Sequence[Record]) -> None:
+        """Take a segment's records in, unless they are known."""
+        check_keys(segment, records)
+        self._made |= {record.index: record for record in records if record.index >= self._next}
+
+    def whole(self, stop: int) -> list[Record]:
+        """The records below `stop` that have come in without a gap, in order, each given out once."""
+        found = []
+        while self._next < stop and self._next in self._made:
+            found.append(self._made.pop(self._next))
+            self._next += 1
+        return found
+
+    def is_whole(self, stop: int) -> bool:
+        """Whether all records below `stop` have been given out."""
+        return self._next >= stop
+
+
+def check_keys(segment: Segment, records: Sequence[Record]) -> None:
+    """RunError where the records are not those of the segment."""
+    if [record.key for record in records] != segment.keys:
+        told = f"{records[0].key} to {records[-1].key}" if records else "nothing"
+        raise RunError(
+            f"a worker was asked for {segment.keys[0]} to {segment.keys[-1]} and gave {told}; "
+            "it is of another version: install the same one everywhere"
+        )

@@ -1,0 +1,75 @@
+"""The unit of a farm's work: a part of one search that any worker can do, and do again, to the same lines."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from trex.inference.chains import Checkpoint
+from trex.inference.targets import GaussianTarget
+from trex.inference.types import PRIOR_CHAIN
+from trex.runs.record import PRIOR as PRIOR_PHASE
+from trex.runs.record import Key, Record, to_line
+from trex.search.engine import InProcess
+from trex.worlds.latents import Latent
+
+ALL = 1 << 20  # chains: a query has fewer
+PRIOR_SCENES = 8  # in one segment
+STEPS = 16  # of each chain in one segment: some seconds at preset `fast`; what a lost worker costs at most
+
+
+@dataclass(frozen=True)
+class Opening:
+    """A queued run that has not begun: find out what it is made of."""
+
+    run: Path
+
+
+@dataclass(frozen=True)
+class PriorSegment:
+    """Prior draws of these indices."""
+
+    run: Path
+    indices: range
+
+    @property
+    def keys(self) -> list[Key]:
+        """The records that it makes, in order."""
+        return [(PRIOR_PHASE, PRIOR_CHAIN, index) for index in self.indices]
+
+
+@dataclass(frozen=True)
+class ChainSegment:
+    """Steps of these chains up to index `end` - 1, from where they stand."""
+
+    run: Path
+    phase: str
+    target: GaussianTarget
+    chains: tuple[int, ...]
+    begin: Checkpoint[Latent]
+    end: int
+
+    @property
+    def keys(self) -> list[Key]:
+        """The records that it makes, in order: a step of every chain, then the next."""
+        steps = range(self.begin.next_index, self.end)
+        return [(self.phase, chain, index) for index in steps for chain in self.chains]
+
+
+Segment = PriorSegment | ChainSegment
+Work = Opening | Segment
+
+
+def carry_out(engine: InProcess, segment: Segment) -> Iterator[Sequence[Record]]:
+    """The segment's records, as they are made."""
+    if isinstance(segment, PriorSegment):
+        yield from engine.prior(segment.indices, segment.indices.stop)
+        return
+    for records in engine.rounds(segment.phase, segment.target, segment.begin, segment.end):
+        yield [replace(record, chain=chain) for record, chain in zip(records, segment.chains, strict=True)]
+
+
+def lines_of(records: Sequence[Record]) -> list[str]:
+    """The records as the lines of a run's draws."""
+    return [to_line(record) for record in records]

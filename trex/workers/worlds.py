@@ -1,0 +1,85 @@
+"""The worlds that a worker keeps open: Blender and the model stay loaded from one segment to the next."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from dataclasses import replace
+from pathlib import Path
+
+from trex.api.find import manifest_of
+from trex.foundation.errors import RunError, TrexError
+from trex.query.schema import Query
+from trex.queue.queued_folder import open_queued, read_queued
+from trex.runs.folder import RunFolder, open_run
+from trex.runs.manifest import Manifest, differences
+from trex.search.engine import InProcess
+from trex.worlds.plan import World, make_plan, open_world
+
+FOLDERS = 64  # run folders whose manifests are remembered
+KEPT = 2  # each may hold a Blender process and a model
+# What a search may say otherwise while its world stays the same.
+SEARCH_ONLY = {
+    "search": {
+        "seed",
+        "prior_scenes",
+        "chains",
+        "steps",
+        "stop_when_found",
+        "common_rate",
+        "control",
+    }
+}
+
+
+class Refused(RunError):
+    """This worker is not what the run was begun with."""
+
+
+class Worlds:
+    """Worlds by what they are made of, the least recently used closed first; `processes` render in each."""
+
+    def __init__(self, processes: int | None, kept: int = KEPT) -> None:
+        self._processes, self._most = processes, kept
+        self._open: OrderedDict[str, World] = OrderedDict()
+        self._folders: dict[Path, RunFolder] = {}
+
+    def begin(self, run: Path) -> Manifest:
+        """What a run that waits in the queue is made of, on this machine."""
+        queued = read_queued(run)
+        plan = open_queued(run)
+        world = replace(self._world(plan.query, Path(queued.source).parent), plan=plan)
+        return manifest_of(world, Path(queued.source), queued.overrides)
+
+    def engine(self, run: Path) -> InProcess:
+        """What carries a run out; Refused where this machine would make other pictures or scores of it."""
+        folder = self._folder(run)
+        manifest = folder.manifest
+        try:
+            world = self._world(manifest.query, Path(manifest.folder))
+        except TrexError as error:
+            raise Refused(f"the world of {run} cannot be opened here: {error}") from error
+        changed = differences(manifest.made, world.made)
+        if changed:
+            raise Refused(f"{run} would be scored otherwise: {'; '.join(changed)}")
+        return InProcess(world, folder)
+
+    def close(self) -> None:
+        """End all that is open."""
+        while self._open:
+            self._open.popitem()[1].renderer.close()
+
+    def _folder(self, run: Path) -> RunFolder:
+        if run not in self._folders:
+            if len(self._folders) >= FOLDERS:
+                self._folders.clear()
+            self._folders[run] = open_run(run, for_writing=False)
+        return self._folders[run]
+
+    def _world(self, query: Query, beside: Path) -> World:
+        key = f"{beside} {query.model_dump_json(exclude=SEARCH_ONLY)}"
+        if key not in self._open:
+            while len(self._open) >= self._most:
+                self._open.popitem(last=False)[1].renderer.close()
+            self._open[key] = open_world(replace(make_plan(query, beside), processes=self._processes))
+        self._open.move_to_end(key)
+        return self._open[key]

@@ -1,0 +1,115 @@
+"""From a query to CLEVR's world: vocabulary, question, model and renderer."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import cast
+
+from trex.clevr_models.interface.question import ProgramStep, Question
+from trex.foundation.errors import InputError
+from trex.inference.scoring import Scorer
+from trex.inference.types import Generator, Prior, Proposal
+from trex.query.question import understand
+from trex.query.schema import Query, RenderSection
+from trex.query.shape_cards import read_card
+from trex.query.target import make_target
+from trex.runs.manifest import Made
+from trex.scenes.edits import removals
+from trex.scenes.moves.block_moves import block_moves
+from trex.scenes.moves.random_walk import RandomWalk
+from trex.scenes.prior import ScenePrior
+from trex.scenes.scene import Scene
+from trex.scenes.vocabulary import CLEVR, Vocabulary
+from trex.worlds.fingerprint import file_fingerprint, model_fingerprint
+from trex.worlds.latents import Latent, scene_of
+from trex.worlds.placement_check import check_room
+from trex.worlds.plan import (
+    FAKE,
+    OpenRenderer,
+    Plan,
+    World,
+    check_search,
+    open_model,
+    open_renderer,
+    picture_size,
+)
+from trex.worlds.world import WorldKind
+
+KERNELS = ("block", "random_walk")
+
+
+def plan_scenes(kind: WorldKind, query: Query, beside: Path) -> Plan:
+    """Checks all that is cheap: words, answers, shapes, weights."""
+    generator = query.generator
+    if generator.without or generator.classes:
+        raise InputError(
+            "[generator] without and classes belong to decoders that are trained on classes; in CLEVR's world, leave "
+            'shapes out with [scene] revoke = ["cube"]'
+        )
+    vocabulary = make_vocabulary(query, beside)
+    asked = understand(query, vocabulary)
+    prior = ScenePrior(vocabulary, query.scene.objects)
+    check_room(vocabulary, prior.n_objects[1])
+    resolved = check_search(query, KERNELS)
+    _check_render(query.render)
+    model = open_model(query.model.name)
+    bound = model.bind(Question(asked.text, tuple(ProgramStep(*step) for step in asked.program)))
+    target = make_target(query.target, asked, bound.labels)
+    any_prior = cast(Prior[Latent], prior)
+    return Plan(kind, resolved, asked, any_prior, model.name, bound, target, cards=vocabulary.cards)
+
+
+def make_vocabulary(query: Query, beside: Path) -> Vocabulary:
+    """CLEVR's vocabulary with shapes introduced and values revoked."""
+    vocabulary = CLEVR
+    for which in query.scene.introduce:
+        vocabulary = vocabulary.introduce(read_card(which, beside))
+    for what in query.scene.revoke:
+        vocabulary = vocabulary.revoke(what)
+    return vocabulary
+
+
+def open_scenes(plan: Plan) -> World:
+    """The plan with its renderer; Blender is started, to see that it and the device are there."""
+    query, prior = plan.query, plan.scenes
+    renderer = cast(OpenRenderer, open_renderer(query.render, prior.vocabulary, plan.processes))
+    proposal: Proposal[Scene] = (
+        block_moves(prior) if query.search.kernel == "block" else RandomWalk(prior.vocabulary)
+    )
+    any_proposal = cast(Proposal[Latent], proposal)
+    generator = Generator(plan.kind.name, plan.prior, any_proposal, renderer, leave_one_out)
+    made = Made(
+        model=model_fingerprint(plan.model_name, plan.bound),
+        tried=getattr(plan.bound, "tried", ()),
+        renderer=renderer.key,
+        shapes=_shape_hashes(prior.vocabulary),
+    )
+    scorer = Scorer(renderer, plan.bound)
+    return World(plan, generator, scorer, renderer, made, picture_size(query.render))
+
+
+def leave_one_out(z: Latent) -> Mapping[str, Latent]:
+    """The scene without each of its objects in turn."""
+    scene = scene_of(z)
+    return {edit.describe(scene): edit.apply(scene) for edit in removals(scene)}
+
+
+def _check_render(section: RenderSection) -> None:
+    from trex.render.blender_child.device import check_device
+    from trex.render.presets import preset_named
+
+    check_device(section.device)
+    if section.preset != FAKE:
+        preset_named(section.preset)
+
+
+def _shape_hashes(vocabulary: Vocabulary) -> dict[str, str]:
+    """Of each introduced shape: the hash of its card and of its mesh."""
+    from trex.render.assets import mesh_paths
+
+    introduced = [card for card in vocabulary.cards if card.name not in CLEVR.shapes]
+    if not introduced:
+        return {}
+    meshes = dict(mesh_paths(vocabulary))
+    return {card.name: f"{card.outline} {file_fingerprint(Path(meshes[card.name]))}" for card in introduced}

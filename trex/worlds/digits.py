@@ -1,0 +1,54 @@
+"""The digit and fashion worlds: VAE and GAN decoders of MNIST and Fashion-MNIST, and classifiers of either."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import cast
+
+from trex.datasets.labelled_pictures import LabelledPictures
+from trex.foundation.errors import InputError
+from trex.mnist_models.data.classes import chosen_classes
+from trex.mnist_models.data.datasets import SOURCES
+from trex.mnist_models.data.labelled import SIDE_PX
+from trex.query.schema import Query
+from trex.worlds.plan import OpenRenderer
+from trex.worlds.vectors import VectorKind, VectorParts
+
+QUESTIONS = {"mnist": "Which digit is it?", "fashion": "Which garment is it?"}
+THINGS = {"mnist": "digits", "fashion": "garments"}
+SHIPPED = "shipped"  # as model: the classifier of the data set that is drawn
+
+
+def kind(name: str) -> VectorKind:
+    """The world of "mnist-vae", "fashion-gan" and so on."""
+    dataset, _, decoder = name.partition("-")
+    load = partial(_load, dataset, decoder)
+    labelled = partial(LabelledPictures, dataset)
+    return VectorKind(name, QUESTIONS[dataset], THINGS[dataset], load, SOURCES[dataset].labels, labelled)
+
+
+def _load(dataset: str, decoder_kind: str, query: Query) -> VectorParts:
+    """Decoder and classifier by the query; InputError where classes or weights are not what they have to be."""
+    kept = chosen_classes(SOURCES[dataset].labels, query.generator.classes, query.generator.without)
+    from trex.mnist_models.latent import StandardNormal  # what follows imports torch
+    from trex.mnist_models.load import load_classifier, load_decoder
+    from trex.mnist_models.training.train import model_name
+
+    decoder = load_decoder(model_name(decoder_kind, dataset, kept, len(SOURCES[dataset].labels)))
+    name = query.model.name
+    classifier = load_classifier(f"{dataset}-classifier" if name == SHIPPED else name)
+    if classifier.dataset != dataset:
+        raise InputError(
+            f"classifier {classifier.name!r} is of {classifier.dataset}, {query.generator.name!r} draws "
+            f"{THINGS[dataset]}; take one of {dataset}, e.g. {dataset}-classifier"
+        )
+    return VectorParts(
+        prior=StandardNormal(decoder.latent),
+        renderer=cast(OpenRenderer, decoder),
+        classifier=classifier,
+        model_name=classifier.name,
+        model_key=f"{classifier.name} {classifier.sha256[:16]}",
+        size=(SIDE_PX, SIDE_PX),
+        trained_on=decoder.labels,
+        differentiable=lambda z: classifier.differentiable_log_probs(decoder.pixels(z.float())),
+    )

@@ -1,0 +1,57 @@
+"""Names for models and files that change whenever what they compute changes."""
+
+from __future__ import annotations
+
+import hashlib
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from trex.foundation.files import read_bytes
+
+if TYPE_CHECKING:  # importing torch takes seconds
+    from torch import Tensor
+
+    from trex.inference.types import Classifier
+
+
+def model_fingerprint(name: str, bound: Classifier) -> str:
+    """The model's name and, for a torch module, the sha256 (16 characters) of all its tensors."""
+    tensors = _tensors(bound)
+    if tensors is None:
+        return f"{name} {bound!r}" if type(bound).__repr__ is not object.__repr__ else name
+    return f"{name} {_digest(tensors)}"
+
+
+def weights_fingerprint(name: str, bound: Classifier) -> str:
+    """As `model_fingerprint`, whatever the model was asked: without the tensors that hold the question.
+
+    A module names those in `question_tensors`. Of another model it is the name with its `identity`, where it has one.
+    """
+    tensors = _tensors(bound)
+    if tensors is None:
+        return f"{name} {getattr(bound, 'identity', '')}".strip()
+    asked = getattr(bound.module, "question_tensors", ()) if hasattr(bound, "module") else ()
+    return f"{name} {_digest({key: tensor for key, tensor in tensors.items() if key not in asked})}"
+
+
+def _tensors(bound: Classifier) -> dict[str, Tensor] | None:
+    """The tensors of a torch module by name, None for anything else."""
+    if "torch" not in sys.modules:
+        return None
+    from trex.clevr_models.interface.bound import BoundModule
+
+    return dict(bound.module.state_dict()) if isinstance(bound, BoundModule) else None
+
+
+def _digest(tensors: dict[str, Tensor]) -> str:
+    digest = hashlib.sha256()
+    for key, tensor in sorted(tensors.items()):
+        values = tensor.detach().cpu().contiguous().numpy()
+        digest.update(f"{key} {values.dtype} {values.shape}\n".encode() + values.tobytes())
+    return digest.hexdigest()[:16]
+
+
+def file_fingerprint(path: Path) -> str:
+    """sha256 (16 characters) of a file."""
+    return hashlib.sha256(read_bytes(path)).hexdigest()[:16]

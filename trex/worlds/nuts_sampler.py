@@ -1,0 +1,89 @@
+"""NUTS as a search runs it: its rounds as those of any sampler, its checkpoint in the random state of each record."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from trex.inference.chains import Checkpoint, Round
+from trex.inference.nuts.options import NutsOptions
+from trex.inference.rng import RngState
+from trex.inference.targets import GaussianTarget
+from trex.inference.types import Draw, Evaluation, Info, Renderer, State
+from trex.query.schema import SearchSection
+from trex.worlds.latents import Latent, vector_of
+
+if TYPE_CHECKING:  # importing torch takes seconds
+    from torch import Tensor
+
+    from trex.inference.nuts.sampler import NutsCheckpoint, NutsRound, Tree
+
+PATH_SHARE, MOST_PATH = 4, 60  # a quarter of the warmup leads into the level set, at most so many steps
+
+
+@dataclass(frozen=True)
+class NutsSampler:
+    """`log_probs` goes from latents (B, d) to answers (B, K), differentiable; the prior is standard normal.
+
+    `renderer` draws the pictures that are kept; what is weighed are the pixels inside `log_probs`.
+    """
+
+    log_probs: Callable[[Tensor], Tensor]
+    renderer: Renderer[Latent]
+    options: NutsOptions
+
+    def __call__(
+        self, target: GaussianTarget, begin: Checkpoint[Latent], n_rounds: int
+    ) -> Iterator[Round[Latent]]:
+        """Rounds up to index n_rounds - 1, from the checkpoint on."""
+        from trex.inference.nuts.sampler import Density, nuts_rounds
+
+        density = Density(self.log_probs, target)
+        for done in nuts_rounds(density, self.options, _as_nuts(begin), n_rounds):
+            yield self._round(done)
+
+    def _round(self, done: NutsRound) -> Round[Latent]:
+        from trex.inference.nuts.sampler import plain_checkpoint
+
+        chains = plain_checkpoint(done.checkpoint)["chains"]
+        assert isinstance(chains, list)
+        evaluations = [self._with_picture(draw.z, draw.evaluation) for draw in done.draws]
+        states = tuple(State[Latent](d.z, e) for d, e in zip(done.draws, evaluations, strict=True))
+        draws = tuple(Draw[Latent](*d[:3], e, *d[4:]) for d, e in zip(done.draws, evaluations, strict=True))
+        infos = tuple(_info(draw, tree) for draw, tree in zip(draws, done.trees, strict=True))
+        return Round(draws, infos, Checkpoint(states, tuple(chains), done.checkpoint.next_index))
+
+    def _with_picture(self, z: Latent, evaluation: Evaluation) -> Evaluation:
+        (picture,) = self.renderer.render([z])
+        return evaluation._replace(picture=picture)
+
+
+def nuts_options(search: SearchSection) -> NutsOptions:
+    """The options of a search; InputError where its warmup has too few steps."""
+    path = min(MOST_PATH, search.warmup // PATH_SHARE)
+    return NutsOptions(warmup=search.warmup, path=path, max_depth=search.max_depth)
+
+
+def _info(draw: Draw[Latent], tree: Tree) -> Info[Latent]:
+    ratio = math.log(tree.accept_prob) if tree.accept_prob > 0.0 else -math.inf
+    return Info(draw.z, draw.evaluation, draw.is_accepted, ratio, True, tree._asdict())
+
+
+def _as_nuts(begin: Checkpoint[Latent]) -> NutsCheckpoint:
+    """What NUTS goes on from: at the start a chain has its state and random numbers alone."""
+    from trex.inference.nuts.sampler import read_checkpoint
+
+    pairs = zip(begin.states, begin.rng_states, strict=True)
+    return read_checkpoint(
+        {"next_index": begin.next_index, "chains": [_point(state, rng) for state, rng in pairs]}
+    )
+
+
+def _point(state: State[Latent], rng: RngState) -> dict[str, object]:
+    if "rng" in rng:  # as NUTS left it
+        return dict(rng)
+    return {"z": np.asarray(vector_of(state.z)).tolist(), "rng": dict(rng), "tuning": None}

@@ -1,0 +1,36 @@
+"""Numbers of a whole scene that do not depend on the order of its objects: what convergence is judged by."""
+
+from __future__ import annotations
+
+from functools import partial
+from itertools import combinations
+
+import numpy as np
+
+from trex.inference.statistics.diagnostics import basic_summaries
+from trex.inference.types import Draw, Target
+from trex.scenes.scene import ATTRIBUTES, Scene
+from trex.scenes.vocabulary import Vocabulary
+from trex.worlds.latents import Latent, scene_of
+from trex.worlds.world import Summary
+
+
+def scene_summaries(target: Target, vocabulary: Vocabulary) -> dict[str, Summary]:
+    """Confidence, log weight, how many objects have each value, how many there are, and how far apart."""
+    found: dict[str, Summary] = dict(basic_summaries(target))
+    for attribute in ATTRIBUTES:
+        for value in vocabulary.available(attribute):
+            found[f"number of {value} objects"] = partial(_count, attribute=attribute, value=value)
+    found["number of objects"] = lambda draw: float(len(scene_of(draw.z).objects))
+    found["mean distance"] = lambda draw: mean_distance(scene_of(draw.z))
+    return found
+
+
+def _count(draw: Draw[Latent], attribute: str, value: str) -> float:
+    return float(sum(getattr(item, attribute) == value for item in scene_of(draw.z).objects))
+
+
+def mean_distance(scene: Scene) -> float:
+    """Mean distance of two objects in Blender units, 0 where there are fewer than two."""
+    pairs = [np.hypot(a.x - b.x, a.y - b.y) for a, b in combinations(scene.objects, 2)]
+    return float(np.mean(pairs)) if pairs else 0.0

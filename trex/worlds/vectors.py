@@ -1,0 +1,256 @@
+"""Worlds whose latents are vectors: a decoder of digits, a toy, one of the user's own."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, cast
+
+import numpy as np
+
+from trex.datasets.examples import Example, Examples
+from trex.explain.explanation import Explanation
+from trex.foundation.errors import InputError
+from trex.inference.gaussian_walk import GaussianWalk
+from trex.inference.scoring import Scorer
+from trex.inference.statistics.diagnostics import basic_summaries
+from trex.inference.types import Classifier, Draw, Floats, Generator, Prior, Proposal
+from trex.query.question import Asked, check_answers
+from trex.query.schema import Query, RenderSection, SceneSection
+from trex.query.target import make_target
+from trex.report.patterns import Commonalities
+from trex.runs.folder import RunFolder
+from trex.runs.manifest import Made, Manifest
+from trex.runs.record import Record
+from trex.search.results import Findings, FoundScene
+from trex.worlds.latents import Latent, vector_of
+from trex.worlds.nuts_sampler import NutsSampler, nuts_options
+from trex.worlds.plan import OpenRenderer, Plan, World, check_search
+from trex.worlds.world import NOT_KNOWN, Chains, Judgment, Noun, Outline, Summary, Table, Variable
+
+if TYPE_CHECKING:  # importing torch takes seconds
+    from torch import Tensor
+
+APART = 0.5  # in standard deviations of the prior
+RULE = f"Two pictures count as distinct where their latents lie more than {APART:g} apart."
+KERNELS = ("gaussian", "nuts")
+PICTURE = Noun("picture", "pictures")
+
+
+@dataclass(frozen=True)
+class VectorParts:
+    """What a query of such a world is made of, loaded and checked.
+
+    The key of `renderer`, and `model_key`, change whenever what they compute changes. `size` is width and height of the
+    pictures in pixels. `trained_on` are the classes that a decoder has seen, nothing where that is not known or means
+    nothing. `differentiable` goes from latents (B, d) to log probabilities (B, K) in torch; where it is given, and the
+    prior is standard normal, kernel "nuts" can be asked for.
+    """
+
+    prior: Prior[Floats]
+    renderer: OpenRenderer
+    classifier: Classifier
+    model_name: str
+    model_key: str
+    size: tuple[int, int]
+    trained_on: tuple[str, ...] = ()
+    differentiable: Callable[[Tensor], Tensor] | None = None
+
+
+@dataclass(frozen=True)
+class VectorKind:
+    """See `trex.worlds.world.WorldKind`.
+
+    `load` gives the parts for a query; it checks [generator] and [model]. `question` is what the classifier answers, in
+    words, `things` what is drawn ("digits"), `labelled` opens splits of a data set in a folder. A query may name a
+    class by its number in `classes`, if there are any.
+    """
+
+    name: str
+    question: str
+    things: str
+    load: Callable[[Query], VectorParts]
+    classes: tuple[str, ...] = ()
+    labelled: Callable[[Path, tuple[str, ...]], Examples] | None = None
+    noun: Noun = PICTURE
+    rule: str = RULE
+    has_scenes: bool = False
+
+    def plan(self, query: Query, beside: Path) -> Plan:
+        """Checks sections, weights, answers, kernel."""
+        _check_sections(self.name, query)
+        resolved = check_search(query, KERNELS)
+        is_nuts = resolved.search.kernel == "nuts"
+        if is_nuts:
+            nuts_options(query.search)
+        parts = self.load(query)
+        if is_nuts and parts.differentiable is None:
+            raise InputError(
+                f"search.kernel = 'nuts' needs gradients, and {self.name!r} has none; use 'gaussian'"
+            )
+        labels = tuple(parts.classifier.labels)
+        resolved = with_names(resolved, labels, self.classes)
+        check_answers(resolved, self.question, labels)
+        asked = Asked(self.question, (), resolved.answer, labels)
+        return Plan(
+            kind=self,
+            query=resolved,
+            asked=asked,
+            prior=cast(Prior[Latent], parts.prior),
+            model_name=parts.model_name,
+            bound=parts.classifier,
+            target=make_target(resolved.target, asked, labels),
+            trained_on=parts.trained_on,
+            parts=parts,
+        )
+
+    def open(self, plan: Plan) -> World:
+        """The walk, and the decoder as renderer."""
+        parts = cast(VectorParts, plan.parts)
+        walk = cast(Proposal[Latent], GaussianWalk(plan.query.search.scale))
+        generator = Generator(self.name, plan.prior, walk, parts.renderer)
+        made = Made(model=parts.model_key, renderer=parts.renderer.key)
+        scorer = Scorer(parts.renderer, plan.bound)
+        return World(plan, generator, scorer, parts.renderer, made, parts.size, _sampler(plan, parts))
+
+    def model_key(self, plan: Plan) -> str:
+        """As the world's file gives it."""
+        return cast(VectorParts, plan.parts).model_key
+
+    def examples(self, plans: Sequence[Plan], folder: Path, splits: tuple[str, ...]) -> Examples:
+        """The data set that the world was trained on, if there is one."""
+        if self.labelled is None:
+            raise InputError(f"generator {self.name!r} has no data set; drop --dataset")
+        return self.labelled(folder, splits)
+
+    def holds(self, plan: Plan, example: Example) -> bool | None:
+        """Whether its class is one that the decoder has seen."""
+        if example.label is None or not plan.trained_on:
+            return None
+        return example.label in plan.trained_on
+
+    def outline(self, plan: Plan) -> Outline:
+        """What draws, and what it has seen."""
+        parts = cast(VectorParts, plan.parts)
+        return Outline(
+            self.scope(plan.query), f"{parts.size[0]} x {parts.size[1]} pixels, {parts.renderer.key}"
+        )
+
+    def scope(self, query: Query) -> str:
+        """ "digits that mnist-vae draws, trained without 3"."""
+        generator = query.generator
+        words = f"{self.things} that {self.name} draws"
+        if generator.without:
+            return f"{words}, trained without {', '.join(generator.without)}"
+        return f"{words}, trained on {', '.join(generator.classes)} alone" if generator.classes else words
+
+    def are_distinct(self, one: Latent, other: Latent) -> bool:
+        """See RULE."""
+        return float(np.linalg.norm(vector_of(one) - vector_of(other))) > APART
+
+    def words(self, z: Latent) -> str:
+        """The latent, in two digits."""
+        return f"Picture drawn by {self.name} from the latent ({', '.join(f'{v:.2f}' for v in vector_of(z))})"
+
+    def judge(self, manifest: Manifest, z: Latent, answer: str) -> Judgment:
+        """Nobody knows what a drawn picture shows; but a class that the decoder never saw it cannot show."""
+        return Judgment(None, True) if answer in _unseen(manifest) else NOT_KNOWN
+
+    def remarks(self, manifest: Manifest) -> tuple[str, ...]:
+        """What no picture can show."""
+        unseen = [answer for answer in manifest.asked.answers if answer in _unseen(manifest)]
+        return tuple(
+            f"The decoder was trained without {answer}: it never saw one, so every picture here that the model calls "
+            f"{answer} is a failure by construction."
+            for answer in unseen
+        )
+
+    def summaries(self, manifest: Manifest, like: Latent) -> Mapping[str, Summary]:
+        """Confidence, log weight, every coordinate, and the distance from the origin."""
+        found: dict[str, Summary] = dict(basic_summaries(manifest.target))
+        for k in range(vector_of(like).size):
+            found[f"latent {k + 1}"] = partial(_coordinate, k=k)
+        found["distance from the origin"] = lambda draw: float(np.linalg.norm(vector_of(draw.z)))
+        return found
+
+    def checks(self, manifest: Manifest, records: Sequence[Record]) -> tuple[str, ...]:
+        """None."""
+        return ()
+
+    def variables(self, manifest: Manifest, chains: Chains) -> Mapping[str, Variable]:
+        """z itself, (chain, draw, latent)."""
+        return {
+            "z": Variable(np.array([[vector_of(draw.z) for draw in chain] for chain in chains]), ("latent",))
+        }
+
+    def parts(self, z: Latent) -> tuple[str, ...]:
+        """None."""
+        return ()
+
+    def table(self, record: Record) -> Table:
+        """Every coordinate."""
+        rows = tuple(
+            (f"z{k}", f"{value:.3f}") for k, value in enumerate(vector_of(record.z).tolist(), start=1)
+        )
+        return Table("Latent", ("coordinate", "value"), rows)
+
+    def common(
+        self, manifest: Manifest, findings: Findings, explanations: Mapping[str, Explanation]
+    ) -> Commonalities | None:
+        """None: a vector has no parts."""
+        return None
+
+    def write_files(self, folder: RunFolder, found: Sequence[FoundScene]) -> Mapping[str, str]:
+        """None."""
+        return {}
+
+
+def with_names(query: Query, labels: tuple[str, ...], classes: tuple[str, ...]) -> Query:
+    """The query with its answers by their names, where it gives numbers of classes that are no names themselves."""
+
+    def name(answer: str) -> str:
+        is_number = answer not in labels and answer.isdecimal() and int(answer) < len(classes)
+        return classes[int(answer)] if is_number else answer
+
+    target = query.target
+    shares = {name(answer): share for answer, share in target.probabilities.items()}
+    named = target.model_copy(update={"probabilities": shares})
+    answers = tuple(name(answer) for answer in query.answer)
+    return query.model_copy(update={"answer": answers, "target": named})
+
+
+def _sampler(plan: Plan, parts: VectorParts) -> NutsSampler | None:
+    search = plan.query.search
+    if search.kernel != "nuts":
+        return None
+    assert parts.differentiable is not None, "the plan was checked"
+    return NutsSampler(parts.differentiable, parts.renderer, nuts_options(search))
+
+
+def _check_sections(name: str, query: Query) -> None:
+    """InputError where the query says what only CLEVR's world understands."""
+    if query.question.strip() or query.program:
+        raise InputError(
+            f"question = {query.question!r}: the classifiers of {name!r} are asked nothing but which class it is; drop "
+            "question and program, and name the classes in answer"
+        )
+    if query.scene != SceneSection():
+        raise InputError(
+            f"[scene] belongs to the generator 'clevr'; {name!r} has no objects: drop the section"
+        )
+    if query.render != RenderSection():
+        raise InputError(
+            f"[render] belongs to the generator 'clevr'; {name!r} has no presets: drop the section"
+        )
+
+
+def _unseen(manifest: Manifest) -> tuple[str, ...]:
+    """The classes that the model knows and the decoder has never seen."""
+    seen = manifest.facts.trained_on
+    return tuple(label for label in manifest.facts.labels if seen and label not in seen)
+
+
+def _coordinate(draw: Draw[Latent], k: int) -> float:
+    return float(vector_of(draw.z)[k])
