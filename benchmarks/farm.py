@@ -26,7 +26,7 @@ from trex.queue import add as queue_add
 from trex.queue import queue
 from trex.queue.requests import wanted
 from trex.workers.tasks import STEPS
-from trex.worlds.plan import make_plan, open_world
+from trex.worlds.registry import make_plan
 
 PRESET = os.environ.get("TREX_BENCH_PRESET", "fast")
 CHAINS, ROUNDS = 2, 6 * STEPS
@@ -80,7 +80,7 @@ def farm() -> None:
 
 def farm_simulation() -> None:
     """64 simulated workers, each faster than the last: where the scheduler's own CPU time is the limit."""
-    world = open_world(make_plan(parse_query(SIMULATED, "the benchmark's query", ()), Path()))
+    world = make_plan(parse_query(SIMULATED, "the benchmark's query", ()), Path()).open()
     manifest = manifest_of(world, Path("query.toml"), ())
     for workers, render_s in ((1, 0.4), (8, 0.4), (64, 0.4), (64, 0.1), (64, 0.025), (64, 0.006)):
         note(f"simulating {workers} workers of {render_s} s a render")

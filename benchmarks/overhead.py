@@ -18,7 +18,7 @@ from trex.scenes.scene import Scene
 from trex.search.engine import InProcess
 from trex.search.progress import Silent
 from trex.search.search import Search
-from trex.worlds.plan import make_plan, open_world
+from trex.worlds.registry import make_plan
 
 CHAINS, STEPS, PRIOR = 4, 100, 20
 QUERY = f"""
@@ -55,7 +55,7 @@ SPENT = [0.0]
 def overhead() -> None:
     """Milliseconds a proposal: propose, prior by geometry, decide, write to the disk, tell; the fake renders."""
     note("running chains over the fake renderer, its pictures and scores not counted")
-    world = open_world(make_plan(parse_query(QUERY, "the benchmark's query", ()), Path()))
+    world = make_plan(parse_query(QUERY, "the benchmark's query", ()), Path()).open()
     world = replace(world, scorer=Timed(world.scorer.renderer, world.scorer.classifier))
     with tempfile.TemporaryDirectory() as place:
         manifest = manifest_of(world, Path("query.toml"), ())

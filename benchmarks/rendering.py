@@ -11,11 +11,10 @@ import numpy as np
 from benchmarks.figure import note, show
 from trex.clevr_models.catalog import load_model
 from trex.clevr_models.interface.question import ProgramStep, Question
-from trex.parity.parity import shrink
 from trex.render.blender.blender_renderer import BlenderRenderer
 from trex.render.picture import Picture
 from trex.render.presets import PRESETS, PUBLISHED, Preset
-from trex.render.similarity import mean_ssim
+from trex.render.similarity import mean_ssim, shrink
 from trex.scenes.prior import ScenePrior
 from trex.scenes.questions.english import parse
 from trex.scenes.scene import Scene

@@ -36,3 +36,12 @@ def unknown(kind: str, value: str, allowed: Iterable[str], fix: str = "") -> Inp
     hint = f"; did you mean {near[0]!r}?" if near else ""
     ending = f" {fix}" if fix else ""
     return InputError(f"{kind} {told} is not known ({', '.join(choices)}){hint}{ending}")
+
+
+USER = 2
+
+
+OURS = 1
+
+
+STOPPED = 130

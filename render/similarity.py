@@ -35,3 +35,16 @@ def _window_mean(values: NDArray[np.float64]) -> NDArray[np.float64]:
     edge = WINDOW_PX // 2
     filtered: NDArray[np.float64] = uniform_filter(values, size=(WINDOW_PX, WINDOW_PX, 1))
     return filtered[edge:-edge, edge:-edge]
+
+
+def shrink(official: Pixels, like: Pixels) -> Pixels:
+    """The official picture at the size of another, each pixel the mean of those it covers."""
+    from PIL import Image
+
+    height, width = like.shape[:2]
+    if official.shape == like.shape:
+        return official
+    return np.asarray(Image.fromarray(official).resize((width, height), Image.Resampling.BOX))
+
+
+Pixels = NDArray[np.uint8]

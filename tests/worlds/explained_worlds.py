@@ -30,7 +30,8 @@ from trex.scenes.scene import Scene, with_attribute
 from trex.scenes.validity import BEHIND, is_valid
 from trex.scenes.vocabulary import CLEVR, RGB
 from trex.search.results import FoundScene
-from trex.worlds.plan import World, make_plan, open_world
+from trex.worlds.registry import make_plan
+from trex.worlds.world import OpenWorld
 
 NO_CUBES = CLEVR.revoke("cube")
 CAUSE = {"color": "red", "material": "metal", "shape": "cylinder"}
@@ -140,7 +141,7 @@ def coded_run(
     """An empty run of the query above whose model and renderer are these."""
     renderer = renderer or CodedRenderer()
     plan = replace(make_plan(parse_query(QUERY, "query.toml", []), folder), bound=bound)
-    world = open_world(plan)
+    world = plan.open()
     size = (renderer.inner.width, renderer.inner.height)
     world = replace(world, renderer=renderer, scorer=Scorer(renderer, bound), size=size)
     with create(folder / "run", QUERY, manifest_of(world, Path("query.toml"), [])) as run:
@@ -153,7 +154,7 @@ def found(scores: SceneScores, scene: Scene) -> FoundScene:
     return found_in(scores.world, scores.folder, scene)
 
 
-def found_in(world: World, folder: RunFolder, scene: Scene) -> FoundScene:
+def found_in(world: OpenWorld, folder: RunFolder, scene: Scene) -> FoundScene:
     (scored,) = world.scorer.score([scene])
     draw = Draw(-1, 0, scene, Evaluation(0.0, 0.0, scored.log_probs, scored.picture), True, False)
     record = prior_record(draw, world.plan.target, partial(keep_picture, folder))

@@ -17,7 +17,6 @@ from trex.queue.entry import Entry
 from trex.queue.queued_folder import open_queued, read_queued
 from trex.runs.folder import RunFolder, begin
 from trex.search.progress import Status
-from trex.worlds.plan import open_world
 
 OWNER = "farm<b>1"  # a name that a page must not take for HTML
 
@@ -38,7 +37,7 @@ def queued(folder: Path, sweep: str = "search.seed=0..4") -> Path:
 def begun(path: Path) -> RunFolder:
     """The run of a folder that waited, as a worker begins it."""
     waiting = read_queued(path)
-    world = open_world(open_queued(path))
+    world = open_queued(path).open()
     return begin(path, waiting.text, manifest_of(world, Path(waiting.source), waiting.overrides))
 
 

@@ -14,7 +14,8 @@ from trex.render.fake import FakeRenderer
 from trex.runs.draw_log import read_draws
 from trex.runs.folder import RunFolder, open_run
 from trex.search.results import FoundScene, find_out
-from trex.worlds.plan import Plan, make_plan
+from trex.worlds.registry import make_plan
+from trex.worlds.world import Plan
 
 SIZE = (480, 320)
 

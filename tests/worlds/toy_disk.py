@@ -20,7 +20,7 @@ from torch.nn.functional import logsigmoid
 from trex.inference.types import Floats, Pixels
 from trex.mnist_models.latent import StandardNormal
 from trex.query.schema import Query
-from trex.worlds.vectors import VectorKind, VectorParts
+from trex.worlds.vectors import VectorParts, VectorWorld
 
 FAR, SLOPE = 9.0, 4.0
 
@@ -65,9 +65,9 @@ class DiskClassifier:
         return found
 
 
-def disk(name: str) -> VectorKind:
+def disk(name: str) -> VectorWorld:
     """The world, as a query names it: generator.name = "tests.worlds.toy_disk:disk"."""
-    return VectorKind(name, "How far out is it?", "dots", _load)
+    return VectorWorld(name, "How far out is it?", "dots", _load)
 
 
 def differentiable(z: Tensor) -> Tensor:

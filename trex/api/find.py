@@ -15,24 +15,25 @@ from trex.query.schema import ProgramStep
 from trex.query.toml_file import parse_query, read_text
 from trex.report.report import write_report
 from trex.runs.draw_log import check_draws
-from trex.runs.folder import DRAWS, FINISHED, RunFolder, check_out, create, is_run, open_run
+from trex.runs.folder import DRAWS, FINISHED, RUNS, RunFolder, check_out, create, is_run, open_run
 from trex.runs.journal import Journal
-from trex.runs.manifest import Facts, Manifest, WorldFacts, versions
+from trex.runs.manifest import Facts, Manifest, versions
 from trex.runs.open_world import reopened
 from trex.runs.record import Record
 from trex.runs.sessions import session
 from trex.runs.trust import keep_record
 from trex.search.engine import Engine, InProcess
+from trex.search.found_scenes import write_found_scenes
 from trex.search.progress import Progress
 from trex.search.render_speed import measured
 from trex.search.results import Findings, find_out, to_json
 from trex.search.search import Search
 from trex.worlds.fingerprint import weights_fingerprint
-from trex.worlds.plan import Plan, World, make_plan, open_world
-from trex.worlds.registry import KINDS
+from trex.worlds.recorded import WorldFacts
+from trex.worlds.registry import WORLDS, make_plan
+from trex.worlds.world import OpenWorld, Plan
 
 FINDINGS = "findings.json"
-RUNS = Path("runs")
 Tell = Callable[[Path], None]
 
 
@@ -46,11 +47,6 @@ class Done:
     report: Path
 
 
-def check(path: Path, overrides: Sequence[str] = ()) -> Plan:
-    """The query of a file with every word checked; nothing is rendered or written."""
-    return make_plan(parse_query(read_text(path), str(path), overrides), path.parent)
-
-
 def find(path: Path, overrides: Sequence[str], out: Path | None, progress: Progress, tell: Tell) -> Done:
     """Carry out a query; `tell` is given the place that it writes to before anything is rendered.
 
@@ -62,7 +58,7 @@ def find(path: Path, overrides: Sequence[str], out: Path | None, progress: Progr
     if is_run(place) and open_run(place, for_writing=False).manifest.query == plan.query:
         return resume(place, progress, tell)
     check_out(place)
-    world = open_world(plan)
+    world = plan.open()
     try:
         with create(place, text, manifest_of(world, path, overrides)) as folder:
             keep_record(place, plan.query)
@@ -94,7 +90,7 @@ def conclude_run(folder: RunFolder, records: Sequence[Record]) -> Done:
     """Write the findings and the report of the draws so far."""
     findings = find_out(folder.manifest, records, blamed_looks(read_explanations(folder)))
     folder.write(FINDINGS, to_json(findings))
-    files = folder.manifest.kind.write_files(folder, findings.found)
+    files = write_found_scenes(folder, findings.found)
     return Done(folder.path, folder.manifest, findings, write_report(folder, findings, files))
 
 
@@ -103,7 +99,7 @@ def default_out(path: Path) -> Path:
     return RUNS / f"{path.stem}-{time.strftime('%Y%m%d-%H%M%S')}"
 
 
-def manifest_of(world: World, path: Path, overrides: Sequence[str]) -> Manifest:
+def manifest_of(world: OpenWorld, path: Path, overrides: Sequence[str]) -> Manifest:
     """What is written into a new run folder."""
     plan = world.plan
     facts = Facts(
@@ -135,14 +131,14 @@ def manifest_of(world: World, path: Path, overrides: Sequence[str]) -> Manifest:
 def _world_facts(plan: Plan) -> WorldFacts | None:
     """What reading needs of a world of somebody's own."""
     kind = plan.kind
-    if plan.query.generator.name in KINDS:
+    if plan.query.generator.name in WORLDS:
         return None
     return WorldFacts(
         one=kind.noun.one, many=kind.noun.many, scope=kind.scope(plan.query), has_scenes=kind.has_scenes
     )
 
 
-def _begin(world: World, folder: RunFolder, progress: Progress) -> Done:
+def _begin(world: OpenWorld, folder: RunFolder, progress: Progress) -> Done:
     """The first session: where the renderer refuses the query before any draw, the folder goes again."""
     try:
         return carry_out(InProcess(world, folder), folder, progress)

@@ -15,7 +15,8 @@ from trex.render.presets import preset_named
 from trex.runs.draw_log import read_draws
 from trex.runs.folder import open_run
 from trex.runs.manifest import Manifest
-from trex.worlds.plan import FAKE
+from trex.runs.world_of import world_of
+from trex.worlds.world import FAKE
 
 LARGE = "reference"  # looks like CLEVR's own at a twentieth of the time
 MOST_LARGE = 8  # most confident first; each costs about 5 seconds of CPU time
@@ -57,7 +58,7 @@ def enlarge_explained(run: Path, top: int, watcher: Watcher) -> str:
 
 def may_be_larger(manifest: Manifest) -> bool:
     """Whether the scenes of a run can be rendered larger than the search saw them."""
-    is_rendered = manifest.kind.has_scenes and manifest.query.render.preset != FAKE
+    is_rendered = world_of(manifest).has_scenes and manifest.query.render.preset != FAKE
     return is_rendered and manifest.facts.size[0] < preset_named(LARGE).width
 
 

@@ -8,7 +8,9 @@ from dataclasses import dataclass
 
 from trex.inference.statistics.proportion import Rate
 from trex.runs.manifest import Manifest
-from trex.search.results import NO_ANSWER, Findings
+from trex.runs.world_of import world_of
+from trex.scenes.questions.truth import NO_ANSWER
+from trex.search.results import Findings
 
 
 @dataclass(frozen=True)
@@ -111,7 +113,7 @@ class Baseline:
             ("question", manifest.facts.question, self.question),
             ("target", manifest.target.describe(), self.target),
             ("model", manifest.made.model, self.model_hash),
-            ("world", manifest.kind.scope(manifest.query), self.world),
+            ("world", world_of(manifest).scope(manifest.query), self.world),
         )
         return tuple(f"its {what} is {run!r}, here {here!r}" for what, run, here in pairs if run != here)
 

@@ -13,11 +13,11 @@ from trex.foundation.errors import InputError
 from trex.inference.scoring import check_log_probs, images
 from trex.inference.types import Floats
 from trex.pages.thumbnails import Shown, jpeg_url
-from trex.query.question import Asked
+from trex.query.question import ResolvedQuestion
 from trex.query.schema import Query
 from trex.scenes.describe import scene_words
 from trex.scenes.questions.truth import true_answer
-from trex.worlds.plan import Plan
+from trex.worlds.world import Plan
 
 Tell = Callable[[str, int, int], None]  # (source, done, total)
 Key = tuple[str, str, object]
@@ -104,7 +104,7 @@ def judge(plan: Plan, example: Example, row: Floats) -> Seen:
     )
 
 
-def true_label(asked: Asked, example: Example) -> str | None:
+def true_label(asked: ResolvedQuestion, example: Example) -> str | None:
     """The true answer: the example's own label, or what the question's program gives on its scene."""
     if example.label is not None or example.scene is None:
         return example.label

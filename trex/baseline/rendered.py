@@ -19,7 +19,7 @@ from trex.render.cache import CachedRenderer
 from trex.runs.folder import check_free
 from trex.scenes.prior import ScenePrior
 from trex.scenes.scene import Scene, scene_from_dict, scene_to_dict
-from trex.worlds.plan import open_renderer
+from trex.worlds.world import open_renderer
 
 BATCH = 16  # scenes rendered between two writes
 BASELINE_STREAM = 1000  # not a search's streams: a baseline is independent of every run, whatever the seeds

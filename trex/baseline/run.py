@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from trex.api.find import RUNS, check
 from trex.baseline.baseline import Baseline
 from trex.baseline.compared_runs import put_beside
 from trex.baseline.count import AskedQuery, Looked, Tell, look, named_answers
@@ -17,9 +16,10 @@ from trex.datasets.examples import Examples, Problem
 from trex.foundation.errors import InputError, unknown
 from trex.foundation.files import disk_error, left_behind, write_atomic
 from trex.pages.wording import world_words
-from trex.runs.folder import check_out
+from trex.runs.folder import RUNS, check_out
 from trex.scenes.prior import ScenePrior
-from trex.worlds.plan import Plan
+from trex.worlds.query_plan import check
+from trex.worlds.world import Plan
 
 WORLDS = ("query", "clevr")
 Part = tuple[Examples, tuple[AskedQuery, ...]]
@@ -101,7 +101,7 @@ def empty_baseline(path: Path, plan: Plan) -> Baseline:
         target=plan.target.describe(),
         answers=named_answers(plan.query),
         model="shipped" if plan.query.model.name == "shipped" else plan.model_name,
-        model_hash=plan.kind.model_key(plan),
+        model_hash=plan.model_key(),
         world=world_words(plan.query),
         source="",
     )

@@ -20,10 +20,9 @@ from trex.cli.commands.render import render
 from trex.cli.commands.watch import serve, top
 from trex.cli.commands.work import work
 from trex.cli.errors import Guarded
-from trex.cli.options import refuse
+from trex.cli.options import ModelName, QueryFile, RunPath, Settings, overrides, refuse
 from trex.cli.result import AsJson
 from trex.cli.trust import Trust, trust_runs
-from trex.foundation.errors import InputError
 
 app = typer.Typer(
     cls=Guarded,
@@ -34,20 +33,6 @@ app = typer.Typer(
     help="Ask a vision model about a world that can be rendered, and find the scenes that it answers so.",
 )
 SEARCH, WHY, MANY, PARTS = "One query", "Why, and how often", "Many queries", "Models and pictures"
-QueryFile = Annotated[Path, typer.Argument(metavar="QUERY", help="A TOML file such as those in queries/.")]
-RunPath = Annotated[Path, typer.Argument(metavar="RUN", help="A run folder, as `trex find` names it first.")]
-Settings = Annotated[
-    list[str] | None,
-    typer.Option("--set", metavar="KEY=VALUE", help="Override a key, e.g. search.seed=3. Repeatable."),
-]
-ModelName = Annotated[
-    str | None,
-    typer.Option(
-        "--model",
-        help="shipped, relation-network, iep:18k, package.module:factory, a file or an address; docs/MODELS.md.",
-    ),
-]
-MODEL_KEY = "model.name"
 Large = Annotated[
     bool,
     typer.Option(
@@ -161,19 +146,6 @@ app.add_typer(train_app, name="train", rich_help_panel=PARTS)
 app.add_typer(dataset_app, name="dataset", rich_help_panel=PARTS)
 app.command(rich_help_panel=PARTS)(render)
 app.add_typer(cache_app, name="cache", rich_help_panel=PARTS)
-
-
-def overrides(model: str | None, settings: list[str] | None) -> list[str]:
-    """--model and --set as one list; the text of a model's name is quoted for TOML. InputError on a key given twice."""
-    import json
-
-    given: dict[str, str] = {MODEL_KEY: f"--model {model}"} if model else {}
-    for setting in settings or []:
-        key = setting.partition("=")[0].replace(" ", "")
-        if key in given:
-            raise InputError(f"{given[key]} does not apply: --set {setting} sets {key} too; give one of them")
-        given[key] = f"--set {setting}"
-    return [*(settings or []), *([f"{MODEL_KEY}={json.dumps(model)}"] if model else [])]
 
 
 if __name__ == "__main__":

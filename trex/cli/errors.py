@@ -9,10 +9,18 @@ import typer
 from typer.core import TyperGroup
 
 from trex.cli.streams import drop_result, flush_result, hold_streams, is_unwritable, unwritten
-from trex.foundation.errors import InputError, ModelError, RenderError, RunError, TrexError
+from trex.foundation.errors import (
+    OURS,
+    STOPPED,
+    USER,
+    InputError,
+    ModelError,
+    RenderError,
+    RunError,
+    TrexError,
+)
 from trex.foundation.files import shown
 
-USER, OURS, STOPPED = 2, 1, 130
 LONGEST = 2000  # characters of an error
 
 

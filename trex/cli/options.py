@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
+from typing import Annotated
 
 import typer
 
@@ -32,3 +34,40 @@ def _typed(ctx: typer.Context, name: str) -> str:
         return (one.metavar or name.upper()).strip("[].")
     is_off = ctx.params[name] is False and one.secondary_opts
     return max(one.secondary_opts if is_off else one.opts, key=len)
+
+
+QueryFile = Annotated[Path, typer.Argument(metavar="QUERY", help="A TOML file such as those in queries/.")]
+
+
+RunPath = Annotated[Path, typer.Argument(metavar="RUN", help="A run folder, as `trex find` names it first.")]
+
+
+Settings = Annotated[
+    list[str] | None,
+    typer.Option("--set", metavar="KEY=VALUE", help="Override a key, e.g. search.seed=3. Repeatable."),
+]
+
+
+ModelName = Annotated[
+    str | None,
+    typer.Option(
+        "--model",
+        help="shipped, relation-network, iep:18k, package.module:factory, a file or an address; docs/MODELS.md.",
+    ),
+]
+
+
+MODEL_KEY = "model.name"
+
+
+def overrides(model: str | None, settings: list[str] | None) -> list[str]:
+    """--model and --set as one list; the text of a model's name is quoted for TOML. InputError on a key given twice."""
+    import json
+
+    given: dict[str, str] = {MODEL_KEY: f"--model {model}"} if model else {}
+    for setting in settings or []:
+        key = setting.partition("=")[0].replace(" ", "")
+        if key in given:
+            raise InputError(f"{given[key]} does not apply: --set {setting} sets {key} too; give one of them")
+        given[key] = f"--set {setting}"
+    return [*(settings or []), *([f"{MODEL_KEY}={json.dumps(model)}"] if model else [])]

@@ -35,7 +35,8 @@ from trex.runs.record import PRIOR
 from trex.runs.trust import check_made_here
 from trex.search.results import FoundScene, find_out
 from trex.worlds.fingerprint import model_fingerprint
-from trex.worlds.plan import Plan, make_plan, open_renderer
+from trex.worlds.registry import make_plan
+from trex.worlds.world import Plan, open_renderer
 
 SAME = 1e-6  # log probabilities of a kept picture may differ so much between two machines
 

@@ -9,14 +9,14 @@ from typing import Literal
 
 from pydantic import TypeAdapter, ValidationError
 
-from trex.explain.explanation import Hash, LogProb, Number
 from trex.foundation.errors import RunError
+from trex.foundation.fields import Hash, LogProb, Number
 from trex.foundation.files import is_missing, read_text
 from trex.foundation.parse import parse_json
 from trex.inference.statistics.proportion import Rate
 from trex.pages.wording import percent
 from trex.runs.folder import RunFolder
-from trex.search.results import NO_ANSWER
+from trex.scenes.questions.truth import NO_ANSWER
 
 FOLDER = "confirmations"
 STAYS, WRONG, RIGHT = "stays in the level set", "leaves it, still wrong", "leaves it, right now"

@@ -9,8 +9,8 @@ from typing import Literal
 import numpy as np
 from pydantic import TypeAdapter, ValidationError
 
-from trex.explain.explanation import Hash
 from trex.foundation.errors import RunError
+from trex.foundation.fields import Hash
 from trex.foundation.files import read_text
 from trex.runs.folder import RunFolder
 from trex.runs.open_world import reopened

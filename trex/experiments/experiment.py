@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
-from trex.api.find import RUNS, check, find
+from trex.api.find import find
 from trex.baseline.baseline import Baseline
 from trex.baseline.count import AskedQuery, look
 from trex.baseline.run import empty_baseline
@@ -21,11 +21,12 @@ from trex.inference.types import Draw, Floats
 from trex.query.schema import Query
 from trex.report.gallery import picture_url
 from trex.runs.draw_log import read_draws
-from trex.runs.folder import RunFolder, is_run, open_run
+from trex.runs.folder import RUNS, RunFolder, is_run, open_run
 from trex.runs.manifest import Manifest
 from trex.search.progress import Progress
 from trex.search.results import Findings, find_out
 from trex.worlds.latents import Latent
+from trex.worlds.query_plan import check
 
 EXPERIMENTS = RUNS / "experiments"
 HARDER = "-harder"  # ends the folder of a cell that was searched once more

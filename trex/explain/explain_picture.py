@@ -22,11 +22,10 @@ from trex.inference.scoring import Scorer
 from trex.inference.types import Floats
 from trex.pages.page import page
 from trex.pages.thumbnails import jpeg_url
-from trex.parity.parity import shrink
 from trex.query.schema import RenderSection
 from trex.render.cache import CachedRenderer
 from trex.render.picture import Picture
-from trex.render.similarity import mean_ssim
+from trex.render.similarity import mean_ssim, shrink
 from trex.runs.folder import check_out
 from trex.scenes.describe import object_words
 from trex.scenes.edits import leave_out
@@ -35,7 +34,7 @@ from trex.scenes.questions.programs import Program
 from trex.scenes.questions.truth import true_answer
 from trex.scenes.scene import Scene
 from trex.scenes.vocabulary import CLEVR
-from trex.worlds.plan import open_model, open_renderer
+from trex.worlds.world import open_model, open_renderer
 
 if TYPE_CHECKING:
     from trex.clevr_models.interface.bound import BoundModel

@@ -18,7 +18,7 @@ from trex.runs.folder import RunFolder, check_free, check_scenes, open_run
 from trex.runs.open_world import reopened
 from trex.runs.record import PRIOR
 from trex.search.results import FoundScene, find_out
-from trex.worlds.plan import World
+from trex.worlds.world import OpenWorld
 
 
 class Watcher(Protocol):
@@ -70,7 +70,7 @@ def explain(path: Path, options: Options, watcher: Watcher, processes: int | Non
 
 
 def _make(
-    world: World, folder: RunFolder, found: Sequence[FoundScene], old: Sequence[Explanation | None],
+    world: OpenWorld, folder: RunFolder, found: Sequence[FoundScene], old: Sequence[Explanation | None],
     options: Options, watcher: Watcher,
 ) -> list[Explanation | None]:  # fmt: skip
     scores = open_scores(world, folder, watcher.pictures)

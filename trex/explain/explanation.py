@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Final, Literal
 
 from pydantic import (
     BeforeValidator,
-    Field,
     PlainSerializer,
-    StringConstraints,
     TypeAdapter,
     ValidationError,
 )
 
 from trex.foundation.errors import InputError, RunError
+from trex.foundation.fields import Hash, LogProb, Number
 from trex.foundation.files import is_missing, read_text
 from trex.foundation.parse import parse_json
 from trex.inference.attribution.blame import Blame, find_blame
@@ -31,13 +29,6 @@ SMOOTHGRAD: Final = "smoothgrad"
 INTEGRATED: Final = "integrated_gradients"
 
 
-def _log(value: object) -> object:
-    return -math.inf if value is None else value
-
-
-Hash = Annotated[str, StringConstraints(pattern="^[0-9a-f]{32}$")]
-Number = Annotated[float, Field(allow_inf_nan=False)]
-LogProb = Annotated[float, Field(le=1e-6), BeforeValidator(_log)]  # null is -inf, as in draws.jsonl
 AnyScene = Annotated[Scene, BeforeValidator(scene_from_dict), PlainSerializer(scene_to_dict)]
 
 

@@ -25,7 +25,7 @@ from trex.foundation.files import MIB, read_bytes, write_atomic
 from trex.render.picture import Bytes
 from trex.runs.folder import RunFolder
 from trex.runs.pictures import read_picture
-from trex.worlds.plan import Plan
+from trex.worlds.world import Plan
 
 if TYPE_CHECKING:  # importing torch takes seconds
     from trex.clevr_models.saliency import Attribution

@@ -19,7 +19,7 @@ from trex.scenes.edits import Edit
 from trex.scenes.questions.truth import true_answer
 from trex.scenes.scene import Scene
 from trex.scenes.validity import is_valid
-from trex.worlds.plan import World
+from trex.worlds.world import OpenWorld
 
 CACHE = "cache"  # below explanations/
 
@@ -28,7 +28,7 @@ CACHE = "cache"  # below explanations/
 class SceneScores:
     """The renderer and the model of a run, with a cache; `tell` hears how many pictures were done."""
 
-    world: World
+    world: OpenWorld
     folder: RunFolder
     cached: Scorer[Scene]
     tell: Callable[[int], None]
@@ -100,7 +100,7 @@ class SceneScores:
         )
 
 
-def open_scores(world: World, folder: RunFolder, tell: Callable[[int], None]) -> SceneScores:
+def open_scores(world: OpenWorld, folder: RunFolder, tell: Callable[[int], None]) -> SceneScores:
     """The scores of a run's world, pictures cached below its explanations."""
     cache = CachedRenderer(cast(SceneRenderer, world.renderer), folder.path / FOLDER / CACHE)
     return SceneScores(world, folder, Scorer(cache, world.plan.bound), tell)

@@ -18,9 +18,9 @@ from trex.runs.picture_files import mask_file, read_kept
 from trex.runs.pictures import read_picture
 from trex.runs.record import PRIOR
 from trex.scenes.edits import Edit
-from trex.scenes.questions.truth import true_answer
+from trex.scenes.questions.truth import NO_ANSWER, true_answer
 from trex.scenes.scene import Scene
-from trex.search.results import NO_ANSWER, find_out
+from trex.search.results import find_out
 
 FOUND, EDITED = "found", "edited"
 Bytes = NDArray[np.uint8]

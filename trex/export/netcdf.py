@@ -10,12 +10,14 @@ from pathlib import Path
 
 import numpy as np
 
+from trex.export.scene_arrays import Array, Variable, latent_variables
 from trex.foundation.errors import RunError
 from trex.inference.statistics.diagnostics import by_chain
 from trex.runs.manifest import Manifest
 from trex.runs.record import Record
+from trex.runs.world_of import world_of
 from trex.search.results import Findings, find_out
-from trex.worlds.world import Array, Chains, Variable
+from trex.worlds.description import Chains
 
 with warnings.catch_warnings():  # ArviZ announces its next version at every import
     warnings.simplefilter("ignore", FutureWarning)
@@ -71,11 +73,11 @@ def _variables(manifest: Manifest, chains: Chains) -> dict[str, Variable]:
     """Summaries (chain, draw), answer probabilities (chain, draw, answer), and the latents themselves."""
     found = {
         name.replace(" ", "_"): Variable(np.array([[summary(draw) for draw in chain] for chain in chains]))
-        for name, summary in manifest.kind.summaries(manifest, chains[0][0].z).items()
+        for name, summary in world_of(manifest).summaries(manifest.resolved, chains[0][0].z).items()
     }
     log_probs = np.array([[draw.evaluation.log_probs for draw in chain] for chain in chains])
     found["log_probs"] = Variable(log_probs, ("answer",))
-    return found | dict(manifest.kind.variables(manifest, chains))
+    return found | dict(latent_variables(chains, manifest.query.scene.objects[1]))
 
 
 def _values(variables: Mapping[str, Variable]) -> dict[str, Array]:

@@ -1,16 +1,34 @@
-"""Scenes of several draws as arrays: object by object, padded to the same number."""
+"""Latents of several draws as arrays: vectors as they are, scenes object by object, padded to the same number."""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
+from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from trex.scenes.scene import ATTRIBUTES, Scene
-from trex.worlds.latents import scene_of
-from trex.worlds.world import Chains, Variable
+from trex.worlds.description import Chains
+from trex.worlds.latents import scene_of, vector_of
 
+Array = NDArray[np.float64] | NDArray[np.str_] | NDArray[np.bool_]
 NUMBERS = ("x", "y", "rotation")
+
+
+class Variable(NamedTuple):
+    """A variable of every draw for ArviZ: (chains, draws, ...) and names of the dimensions after the first two."""
+
+    values: Array
+    dims: tuple[str, ...] = ()
+
+
+def latent_variables(chains: Chains, most_objects: int) -> Mapping[str, Variable]:
+    """The latents themselves: the objects of scenes, padded to the same number, or z, (chain, draw, latent)."""
+    if isinstance(chains[0][0].z, Scene):
+        return padded_variables(chains, most_objects)
+    return {"z": Variable(np.array([[vector_of(draw.z) for draw in chain] for chain in chains]), ("latent",))}
 
 
 def padded_variables(chains: Chains, most: int) -> dict[str, Variable]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from trex.foundation.percent import percent as percent
 from trex.query.schema import Query
-from trex.worlds.registry import kind_named
+from trex.worlds.registry import world_named
 
 
 def percent_interval(low: float, high: float) -> str:
@@ -19,4 +19,4 @@ def points(change: float) -> str:
 
 def world_words(query: Query) -> str:
     """The query's world: "5 objects, no cube, cone introduced"."""
-    return kind_named(query.generator.name).scope(query)
+    return world_named(query.generator.name).scope(query)

@@ -12,8 +12,8 @@ from pydantic import TypeAdapter, ValidationError
 
 from trex.artifacts.cache import cache_root
 from trex.clevr_models.published import PUBLISHED
-from trex.explain.explanation import Number
 from trex.foundation.errors import RunError
+from trex.foundation.fields import Number
 from trex.foundation.files import disk_error, read_text, write_atomic
 from trex.foundation.parse import parse_json
 from trex.inference.statistics.clustered import clustered_interval

@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import NamedTuple, cast
 
 import numpy as np
-from numpy.typing import NDArray
 
 from trex.clevr_models.catalog import load_model
 from trex.clevr_models.interface.answers import ANSWERS
@@ -20,14 +19,12 @@ from trex.parity.page import write_page, write_table
 from trex.parity.scores import PictureAnswers, PresetParity, compare_answers
 from trex.render.blender.blender_renderer import BlenderRenderer
 from trex.render.cache import CachedRenderer
-from trex.render.similarity import mean_ssim
+from trex.render.similarity import Pixels, mean_ssim, shrink
 
 PRESETS = ("clevr", "reference", "fast")
 MODELS = ("relation-network:original", "relation-network:ir", "shipped")
 Tell = Callable[[str, int, int, str], None]  # (step, done, total, of the last one)
 TIMEOUT_S = 3600.0  # a picture; nobody waits for this, and the machine may be busy
-
-Pixels = NDArray[np.uint8]
 
 
 class Pair(NamedTuple):
@@ -90,16 +87,6 @@ def make_pair(official: Pixels, ours: Pixels) -> Pair:
     like = shrink(official, ours)
     error = float(np.abs(like.astype(np.float64) - ours).mean())
     return Pair(ours, mean_ssim(like, ours), error)
-
-
-def shrink(official: Pixels, like: Pixels) -> Pixels:
-    """The official picture at the size of another, each pixel the mean of those it covers."""
-    from PIL import Image
-
-    height, width = like.shape[:2]
-    if official.shape == like.shape:
-        return official
-    return np.asarray(Image.fromarray(official).resize((width, height), Image.Resampling.BOX))
 
 
 def judge(

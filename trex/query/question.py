@@ -25,7 +25,7 @@ NAMED = {
 
 
 @dataclass(frozen=True)
-class Asked:
+class ResolvedQuestion:
     """The question as text and program, the answers the target names, and all that the question can have."""
 
     text: str
@@ -34,13 +34,13 @@ class Asked:
     possible: tuple[str, ...]
 
 
-def understand(query: Query, vocabulary: Vocabulary) -> Asked:
+def resolve_question(query: Query, vocabulary: Vocabulary) -> ResolvedQuestion:
     """The question and answers of a query; InputError where one is not understood or not possible."""
     program = _program(query, vocabulary)
     text = query.question or phrase(program, vocabulary)
     possible = possible_answers(program, CLEVR)  # models trained on CLEVR know no introduced shape
     check_answers(query, text, possible)
-    return Asked(text, program, query.answer, possible)
+    return ResolvedQuestion(text, program, query.answer, possible)
 
 
 def check_answers(query: Query, text: str, possible: tuple[str, ...]) -> None:

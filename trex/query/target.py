@@ -5,11 +5,11 @@ from __future__ import annotations
 from trex.foundation.errors import InputError
 from trex.inference import targets
 from trex.inference.targets import GaussianTarget
-from trex.query.question import Asked
+from trex.query.question import ResolvedQuestion
 from trex.query.schema import TargetSection
 
 
-def make_target(section: TargetSection, asked: Asked, labels: tuple[str, ...]) -> GaussianTarget:
+def make_target(section: TargetSection, asked: ResolvedQuestion, labels: tuple[str, ...]) -> GaussianTarget:
     """The level set; InputError where the model has no such answer."""
     _check_labels(asked, labels)
     answers, width = asked.answers, section.width
@@ -30,7 +30,7 @@ def make_target(section: TargetSection, asked: Asked, labels: tuple[str, ...]) -
             return targets.probability_vector(labels, section.probabilities, width=width)
 
 
-def _check_labels(asked: Asked, labels: tuple[str, ...]) -> None:
+def _check_labels(asked: ResolvedQuestion, labels: tuple[str, ...]) -> None:
     missing = [answer for answer in asked.answers if answer not in labels]
     if missing:
         raise InputError(f"the model has no answer {missing[0]!r}; it answers {', '.join(labels)}")

@@ -22,7 +22,8 @@ from trex.query.schema import Query, Section
 from trex.query.toml_file import parse_query
 from trex.queue.entry import Entry, State, run_path
 from trex.runs.folder import FINISHED
-from trex.worlds.plan import Plan, make_plan
+from trex.worlds.registry import make_plan
+from trex.worlds.world import Plan
 
 QUEUED = "queued.json"
 FAILED = "failed"

@@ -15,7 +15,7 @@ from trex.query.shape_cards import read_card
 from trex.query.toml_file import parse_table, query_in, read_text
 from trex.queue.sweep import MOST
 from trex.worlds.fingerprint import file_fingerprint, model_fingerprint
-from trex.worlds.plan import make_plan
+from trex.worlds.registry import make_plan
 
 SEED = {"search": {"seed"}}  # nothing that is checked looks at it
 

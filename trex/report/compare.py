@@ -21,7 +21,9 @@ from trex.report.report import goal, model_words
 from trex.runs.draw_log import read_draws
 from trex.runs.folder import REPORT, RunFolder, open_run
 from trex.runs.manifest import Manifest
-from trex.search.results import NO_ANSWER, Findings, FoundScene, find_out
+from trex.runs.world_of import world_of
+from trex.scenes.questions.truth import NO_ANSWER
+from trex.search.results import Findings, FoundScene, find_out
 from trex.worlds.latents import Latent, kept, live
 
 SHOWN = 6  # pictures of a run
@@ -47,7 +49,9 @@ class Compared:
     def asked(self) -> str:
         """What for, in words."""
         verb, answers = goal(self.manifest)
-        return f"{verb} {' and '.join(answers)}; world of {self.manifest.kind.scope(self.manifest.query)}"
+        return (
+            f"{verb} {' and '.join(answers)}; world of {world_of(self.manifest).scope(self.manifest.query)}"
+        )
 
     @property
     def renders_each(self) -> float | None:
@@ -150,7 +154,7 @@ def _pictures(folder: RunFolder, findings: Findings) -> list[tuple[str, str]]:
 
 def _words(manifest: Manifest, found: FoundScene) -> str:
     truth = "" if found.truth is None else f", truth {found.truth}"
-    return f"{manifest.kind.words(live(found.record.z))}; model {found.answer}{truth}"
+    return f"{world_of(manifest).words(live(found.record.z))}; model {found.answer}{truth}"
 
 
 def _shared(one: Compared, other: Compared) -> list[tuple[Draw[Latent], Draw[Latent]]]:
@@ -167,14 +171,14 @@ def _why_not(one: Compared, other: Compared, shared: int) -> str:
     if one.manifest.facts.labels != other.manifest.facts.labels:
         return "their models give different answers"
     if not shared:
-        noun = one.manifest.kind.noun.one
+        noun = world_of(one.manifest).noun.one
         return f"no prior {noun} is in both; give both the same world, search.seed and prior_scenes"
     return ""
 
 
 def _tests(one: Compared, other: Compared, shared: Sequence[tuple[Draw[Latent], Draw[Latent]]]) -> list[Test]:
     hits = paired(_hits(one, [a for a, _ in shared]), _hits(other, [b for _, b in shared]))
-    truths = [one.manifest.kind.judge(one.manifest, a.z, "").truth for a, _ in shared]
+    truths = [world_of(one.manifest).judge(one.manifest.resolved, a.z, "").truth for a, _ in shared]
     known = [k for k, truth in enumerate(truths) if truth not in (None, NO_ANSWER)]
     right = paired(
         *(
@@ -183,7 +187,7 @@ def _tests(one: Compared, other: Compared, shared: Sequence[tuple[Draw[Latent], 
         )
     )
     rows = [
-        (f"{one.manifest.kind.noun.many} in the level set ({_targets(one, other)})", hits),
+        (f"{world_of(one.manifest).noun.many} in the level set ({_targets(one, other)})", hits),
         ("right answers", right),
     ]
     return [Test(one.name, other.name, what, counts, counts.p_value) for what, counts in rows if counts.n]

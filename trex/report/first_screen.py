@@ -12,6 +12,7 @@ from trex.explain.explanation import Explanation
 from trex.inference.statistics.verdict import Ending
 from trex.pages.wording import percent, percent_interval
 from trex.runs.manifest import Manifest
+from trex.runs.world_of import world_of
 from trex.scenes.describe import object_words
 from trex.search.headline import SURE
 from trex.search.results import Findings
@@ -36,7 +37,7 @@ def summary(
     """The sentence below the headline; parts that were not looked at are left out."""
     parts = [
         _how_sure(manifest, findings),
-        how_often_words(findings, manifest.kind.noun.many),
+        how_often_words(findings, world_of(manifest).noun.many),
         _why(explanations),
         _stays(looks),
     ]

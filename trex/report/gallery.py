@@ -11,11 +11,13 @@ from trex.crosscheck.enlarged import Look
 from trex.crosscheck.misses import read_misses
 from trex.explain.view import Strip
 from trex.pages.thumbnails import jpeg_url
+from trex.report.latent_cards import Table, parts, table
 from trex.runs.folder import RunFolder
 from trex.runs.picture_files import KeptPicture, read_kept
+from trex.runs.world_of import world_of
 from trex.search.results import FoundScene
+from trex.worlds.description import Noun
 from trex.worlds.latents import live
-from trex.worlds.world import Noun, Table
 
 PER_PAGE = 24  # cards shown at once
 MOST_CARDS = 240  # on the page; all found latents are in findings.json
@@ -45,7 +47,7 @@ def make_cards(
 ) -> list[Card]:
     """The first MOST_CARDS of the found latents; pictures after the first page of them are JPEG, to bound the size."""
     shown = found[:MOST_CARDS]
-    kind = folder.manifest.kind
+    kind = world_of(folder.manifest)
     truths = sorted({one.truth or "" for one in shown}, key=lambda truth: (truth.zfill(2), truth))
     steps = {id(one): step for step, one in enumerate(sorted(shown, key=_step))}
     return [
@@ -55,8 +57,8 @@ def make_cards(
             image=picture_url(folder, one) if number <= PER_PAGE else light_url(folder, one),
             words=kind.words(live(one.record.z)),
             origin=origin(one, kind.noun),
-            parts=kind.parts(live(one.record.z)),
-            table=kind.table(one.record),
+            parts=parts(one.record),
+            table=table(one.record),
             step=steps[id(one)],
             truth_rank=truths.index(one.truth or ""),
             kinds=_kinds(one, one.record.picture in made),

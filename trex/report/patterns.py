@@ -11,6 +11,8 @@ from typing import Literal
 from trex.explain.explanation import Explanation
 from trex.inference.statistics.clustered import clustered_interval
 from trex.inference.statistics.proportion import Interval
+from trex.runs.manifest import Manifest
+from trex.runs.world_of import world_of
 from trex.scenes.questions.filters import FILTER_ORDER, Description
 from trex.scenes.scene import Scene, SceneObject
 from trex.scenes.vocabulary import Vocabulary
@@ -141,15 +143,20 @@ def commonalities(
 
 
 def of_run(
-    findings: Findings, explanations: Mapping[str, Explanation], vocabulary: Vocabulary
+    manifest: Manifest, findings: Findings, explanations: Mapping[str, Explanation]
 ) -> Commonalities | None:
-    """Of a run's found scenes, beside the prior draws it began with; relatives are one cluster (`trex.search.families`)."""
+    """Of a run's found scenes, beside the prior draws it began with; relatives are one cluster (`trex.search.families`).
+
+    None in a world without objects.
+    """
+    if not world_of(manifest).has_scenes:
+        return None
     examples = []
     for scene, cluster in zip(findings.found, findings.families.clusters, strict=True):
         record = scene.record
         explained = explanations.get(record.picture)
         examples.append(Example(record.scene, cluster, explained.culprit.index if explained else None))
-    return commonalities(examples, [scene_of(draw.z) for draw in findings.prior], vocabulary)
+    return commonalities(examples, [scene_of(draw.z) for draw in findings.prior], manifest.vocabulary)
 
 
 def descriptions(vocabulary: Vocabulary) -> Iterator[Description]:

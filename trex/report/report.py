@@ -23,9 +23,11 @@ from trex.pages.wording import percent
 from trex.parity.accuracy_check import gate_words
 from trex.report.first_screen import summary, tone
 from trex.report.gallery import PER_PAGE, SMALL_PX, make_cards, make_misses
+from trex.report.patterns import of_run
 from trex.runs.folder import REPORT, RunFolder
 from trex.runs.manifest import Manifest
 from trex.runs.sessions import read_sessions
+from trex.runs.world_of import world_of
 from trex.search.families import family_rule
 from trex.search.headline import headline
 from trex.search.results import Findings
@@ -50,7 +52,7 @@ def write_report(folder: RunFolder, findings: Findings, files: Mapping[str, str]
 
 def report_html(folder: RunFolder, findings: Findings, files: Mapping[str, str]) -> str:
     """The page."""
-    manifest, kind = folder.manifest, folder.manifest.kind
+    manifest, kind = folder.manifest, world_of(folder.manifest)
     sessions = read_sessions(folder.path)
     explanations = read_explanations(folder)
     sections = confirmations(folder)
@@ -67,7 +69,7 @@ def report_html(folder: RunFolder, findings: Findings, files: Mapping[str, str])
         "kind_words": KIND_WORDS,
         "strips": explanations,
         "agreements": agreements(list(explanations.values())),
-        "common": kind.common(manifest, findings, explanations),
+        "common": of_run(manifest, findings, explanations),
         "most_rows": MOST_ROWS,
         "confirmations": sections,
         "misses": make_misses(folder, findings.nearest),
@@ -86,7 +88,7 @@ def report_html(folder: RunFolder, findings: Findings, files: Mapping[str, str])
         "goal": goal(manifest),
         "reasons": SHOWN_REASONS,
         "model": model_words(manifest),
-        "world": manifest.kind.scope(manifest.query),
+        "world": world_of(manifest).scope(manifest.query),
         "target": manifest.target.describe(),
         "target_answers": _target_answers(manifest),
         "plots": _plots(manifest, findings),
@@ -140,7 +142,7 @@ def _target_answers(manifest: Manifest) -> tuple[str, ...]:
 
 def _plots(manifest: Manifest, findings: Findings) -> list[tuple[str, str, str]]:
     """(title, what is to be seen in words, SVG)."""
-    how, target, noun = findings.how_often, manifest.target, manifest.kind.noun
+    how, target, noun = findings.how_often, manifest.target, world_of(manifest).noun
     words = (
         f"{how.n} {noun.many} from the prior, by the confidence they get; the best has {percent(how.best)}, "
         f"{how.hits} are in the level set. The count is on a log scale."

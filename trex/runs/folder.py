@@ -23,6 +23,7 @@ from trex.foundation.files import (
 from trex.runs.checked_lines import check_path
 from trex.runs.manifest import Manifest, parse_manifest
 from trex.runs.picture_files import PICTURES, Bytes, content_hash, mask_file, picture_file, to_png
+from trex.runs.world_of import world_of
 
 QUERY = "query.toml"
 MANIFEST = "run.json"
@@ -157,7 +158,7 @@ def open_run(path: Path, *, for_writing: bool) -> RunFolder:
 
 def check_scenes(folder: RunFolder) -> None:
     """RunError where the run is of a world without objects."""
-    kind = folder.manifest.kind
+    kind = world_of(folder.manifest)
     if not kind.has_scenes:
         raise RunError(
             f"{folder.path} is a run of {kind.name!r}, whose {kind.noun.many} have no objects; this works on scenes of "
@@ -242,3 +243,6 @@ def _sweep(folder: Path) -> None:
     """Take away what a killed process has left half-written."""
     for scratch in left_behind(folder):
         scratch.unlink(missing_ok=True)
+
+
+RUNS = Path("runs")

@@ -4,48 +4,28 @@ from __future__ import annotations
 
 import shlex
 import sys
-from dataclasses import replace
 from importlib import metadata
 from typing import Literal
 
 import numpy as np
-from pydantic import Field, ValidationError
+from pydantic import ValidationError
 
 from trex.foundation.errors import InputError, RunError
 from trex.foundation.parse import parse_json
 from trex.inference.targets import GaussianTarget
-from trex.query.question import Asked, check_answers
+from trex.query.question import ResolvedQuestion, check_answers
+from trex.query.resolved import ResolvedQuery
 from trex.query.schema import ProgramStep, Query, Section
 from trex.query.target import make_target
 from trex.scenes.questions.programs import Step
-from trex.scenes.vocabulary import CLEVR, ShapeCard, Vocabulary
-from trex.worlds.registry import KINDS, LOADED, kind_named
-from trex.worlds.world import WorldKind
+from trex.scenes.vocabulary import ShapeCard, Vocabulary
+from trex.worlds.provenance import Provenance
+from trex.worlds.recorded import WorldFacts
 
 FORMAT = 1
 LEAST_TRIED = 1e-6  # a probability below this is as good as none
 ALIKE = 0.02  # how much more or less a probability may be, on the logarithm, than it was
 PACKAGES = ("bayes-trex", "bpy", "torch", "numpy", "pyro-ppl")
-
-
-class Made(Section):
-    """What the draws depend on; a run goes on only where all of it is the same."""
-
-    model: str
-    tried: tuple[
-        float, ...
-    ] = ()  # of a model whose weights are not seen: its answers to pictures it was tried on
-    renderer: str
-    shapes: dict[str, str] = Field(default_factory=dict)
-
-
-class WorldFacts(Section):
-    """What a world of somebody's own says of itself, so that its runs can be read without its code."""
-
-    one: str  # what a latent is called once it is rendered
-    many: str
-    scope: str
-    has_scenes: bool
 
 
 class Facts(Section):
@@ -72,7 +52,7 @@ class Manifest(Section):
     overrides: tuple[str, ...] = ()
     query: Query
     facts: Facts
-    made: Made
+    made: Provenance
     versions: dict[str, str]
 
     @property
@@ -84,32 +64,26 @@ class Manifest(Section):
         return shlex.join(words)
 
     @property
-    def kind(self) -> WorldKind:
-        """The kind of world that was searched; no code of somebody's own is loaded for it."""
-        from trex.worlds.recorded import recorded_kind
-
-        name = self.query.generator.name
-        return kind_named(name) if name in KINDS else LOADED.get(name) or recorded_kind(self)
-
-    @property
-    def asked(self) -> Asked:
+    def asked(self) -> ResolvedQuestion:
         """The question as it was understood."""
         steps = tuple(Step(s.function, s.inputs, s.value_inputs) for s in self.facts.program)
-        return Asked(self.facts.question, steps, self.query.answer, self.facts.possible)
+        return ResolvedQuestion(self.facts.question, steps, self.query.answer, self.facts.possible)
+
+    @property
+    def resolved(self) -> ResolvedQuery:
+        """The query as it was understood."""
+        facts = self.facts
+        return ResolvedQuery(self.query, self.asked, facts.labels, facts.cards, facts.size, facts.trained_on)
 
     @property
     def target(self) -> GaussianTarget:
         """The level set that was searched for."""
-        return make_target(self.query.target, self.asked, self.facts.labels)
+        return self.resolved.target
 
     @property
     def vocabulary(self) -> Vocabulary:
         """What the scenes may hold."""
-        new = tuple(card.name for card in self.facts.cards if card.name not in CLEVR.shapes)
-        vocabulary = replace(CLEVR, shapes=(*CLEVR.shapes, *new), cards=self.facts.cards)
-        for what in self.query.scene.revoke:
-            vocabulary = vocabulary.revoke(what)
-        return vocabulary
+        return self.resolved.vocabulary
 
 
 def versions() -> dict[str, str]:
@@ -148,7 +122,7 @@ def parse_manifest(text: str, where: str) -> Manifest:
         raise RunError(f"{where} is damaged: {key}: {first['msg']}; start a new run") from error
 
 
-def differences(before: Made, now: Made) -> tuple[str, ...]:
+def differences(before: Provenance, now: Provenance) -> tuple[str, ...]:
     """In words, what differs between what a run was made of and what is here now."""
     pairs = [("the model", before.model, now.model), ("the renderer", before.renderer, now.renderer)]
     for name in sorted(before.shapes.keys() | now.shapes.keys()):

@@ -11,18 +11,19 @@ from trex.foundation.errors import RunError
 from trex.runs.folder import RunFolder
 from trex.runs.manifest import differences
 from trex.runs.trust import check_made_here
-from trex.worlds.plan import World, make_plan, open_world
+from trex.worlds.registry import make_plan
+from trex.worlds.world import OpenWorld
 
 
 @contextmanager
-def reopened(folder: RunFolder, processes: int | None = None) -> Iterator[World]:
+def reopened(folder: RunFolder, processes: int | None = None) -> Iterator[OpenWorld]:
     """The model, renderer and vocabulary of a run; RunError where one of them is not what it was.
 
     `processes` that render replace the run's own: no picture depends on their number.
     """
     manifest = folder.manifest
     check_made_here(folder.path, manifest.query)
-    world = open_world(replace(make_plan(manifest.query, Path(manifest.folder)), processes=processes))
+    world = replace(make_plan(manifest.query, Path(manifest.folder)), processes=processes).open()
     try:
         changed = differences(manifest.made, world.made)
         if changed:

@@ -19,7 +19,7 @@ from trex.runs.pictures import keep_picture
 from trex.runs.record import Record
 from trex.runs.replay import Keep, prior_record, round_records
 from trex.worlds.latents import Latent
-from trex.worlds.plan import World
+from trex.worlds.world import OpenWorld
 
 BATCH = 8  # prior scenes between two decisions; the same on every machine, so that any of them can resume
 
@@ -45,7 +45,7 @@ class InProcess:
     Seed and target are the run's own: the world may have been opened for another search in it.
     """
 
-    world: World
+    world: OpenWorld
     folder: RunFolder
 
     def prior(self, indices: range, most: int) -> Iterator[Sequence[Record]]:

@@ -25,8 +25,8 @@ import numpy as np
 
 from trex.scenes.distinct import in_common
 from trex.scenes.scene import Scene
+from trex.worlds.description import Noun
 from trex.worlds.latents import Latent, scene_of, vector_of
-from trex.worlds.world import Noun
 
 NEAR, ALIKE = 1.0, 0.5  # distances of vectors, in standard deviations of the prior
 

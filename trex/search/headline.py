@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from trex.runs.manifest import Manifest
 from trex.runs.record import PRIOR
+from trex.runs.world_of import world_of
 from trex.search.results import Findings
-from trex.worlds.world import Noun
+from trex.worlds.description import Noun
 
 SURE = ("high_confidence", "threshold")  # kinds for which the answer is right or wrong
 
 
 def headline(manifest: Manifest, findings: Findings) -> str:
     """How many were found, of how many kinds, from how many chains, and how many answers are wrong."""
-    n, noun = len(findings.found), manifest.kind.noun
+    n, noun = len(findings.found), world_of(manifest).noun
     if not n:
         return f"No such {noun.one} among {findings.renders} rendered."
     found = f"{noun.distinct(n)}{kind_words(findings)} found{source_words(findings, noun)}"

@@ -17,14 +17,15 @@ from trex.query.schema import SearchSection
 from trex.runs.manifest import Manifest
 from trex.runs.record import CHAIN, CONTROL, PRIOR, Record
 from trex.runs.replay import chain_draws, prior_draws
+from trex.runs.world_of import world_of
 from trex.search.families import Families, Member, group
 from trex.search.hits import FoundLatents
 from trex.search.search import CONTROL_SEED, chain_starts, control_of, decide
 from trex.search.trajectories import trajectory_sentences
+from trex.search.visibility_check import renderer_checks
 from trex.worlds.latents import Kept, Latent, kept, live, to_fields
 
 Blamed = Mapping[str, frozenset[Hashable]]
-NO_ANSWER = "no answer"
 MOST_MISSES = 6
 MISSES_LOOKED_AT = 1000  # most confident first; a chain may dwell at one scene
 NO_CONTROL = "No positive control could be run: the model scores nearly all prior draws alike."
@@ -90,8 +91,8 @@ def find_out(manifest: Manifest, records: Sequence[Record], blamed: Blamed | Non
     how = decide(prior, target, options)
     chains = _chains(manifest, records, prior)
     renders = sum(record.is_rendered for record in records)
-    summaries = manifest.kind.summaries(manifest, prior[0].z)
-    found = FoundLatents(target, manifest.kind.are_distinct)
+    summaries = world_of(manifest).summaries(manifest.resolved, prior[0].z)
+    found = FoundLatents(target, world_of(manifest).are_distinct)
     found.add(records)
     with np.errstate(divide="ignore", invalid="ignore"):  # of a summary that never changes
         conclusion = conclude([*prior, *chains], target, summaries, how, renders)
@@ -102,9 +103,9 @@ def find_out(manifest: Manifest, records: Sequence[Record], blamed: Blamed | Non
         conclusion=_honest(conclusion, found, chains, how, options),
         found=scenes,
         control="" if found.hits else _control(manifest, records, prior),
-        remarks=manifest.kind.remarks(manifest),
+        remarks=world_of(manifest).remarks(manifest.resolved),
         checks=(
-            *manifest.kind.checks(manifest, records),
+            *renderer_checks(manifest, records),
             *trajectory_sentences(records, chains, target, options),
         ),
         prior=tuple(prior),
@@ -214,7 +215,7 @@ def _nearest(manifest: Manifest, records: Sequence[Record]) -> tuple[FoundScene,
     kept: list[FoundScene] = []
     for _, record in sorted(scored, key=lambda pair: -pair[0])[:MISSES_LOOKED_AT]:
         z = live(record.z)
-        if all(manifest.kind.are_distinct(z, live(other.record.z)) for other in kept):
+        if all(world_of(manifest).are_distinct(z, live(other.record.z)) for other in kept):
             kept.append(_found(manifest, record))
         if len(kept) == MOST_MISSES:
             break
@@ -224,7 +225,7 @@ def _nearest(manifest: Manifest, records: Sequence[Record]) -> tuple[FoundScene,
 def _found(manifest: Manifest, record: Record) -> FoundScene:
     labels, probs = manifest.facts.labels, record.probs
     order = sorted(range(len(labels)), key=lambda k: -probs[k])
-    judged = manifest.kind.judge(manifest, live(record.z), labels[order[0]])
+    judged = world_of(manifest).judge(manifest.resolved, live(record.z), labels[order[0]])
     return FoundScene(
         record=record,
         truth=judged.truth,

@@ -23,7 +23,7 @@ from trex.search.engine import Engine, batch_size
 from trex.search.hits import FoundLatents
 from trex.search.progress import Progress, Status
 from trex.worlds.latents import Latent
-from trex.worlds.registry import kind_named
+from trex.worlds.registry import world_named
 
 MIN_HITS = 10  # with fewer prior hits a target does not count as common
 CONTROL_SEED = 1 << 32  # added to the query's seed, so that the control's chains draw other numbers
@@ -73,7 +73,7 @@ class Search:
         self._options = folder.manifest.query.search
         self._batch = batch_size(folder.manifest.query)
         self._found = FoundLatents(
-            self._target, kind_named(folder.manifest.query.generator.name).are_distinct
+            self._target, world_named(folder.manifest.query.generator.name).are_distinct
         )
 
     def run(self) -> None:

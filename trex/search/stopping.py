@@ -11,7 +11,7 @@ from types import FrameType
 
 import typer
 
-from trex.cli.errors import STOPPED
+from trex.foundation.errors import STOPPED
 
 STOPS = (signal.SIGINT, signal.SIGTERM)
 

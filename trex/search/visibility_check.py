@@ -7,7 +7,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from trex.runs.manifest import Manifest
 from trex.runs.record import Record
+from trex.runs.world_of import world_of
 from trex.scenes.camera import HEIGHT_PX, WIDTH_PX
 from trex.scenes.validity import MIN_PIXELS
 from trex.scenes.visibility import visible_pixels
@@ -47,3 +49,10 @@ def check_passes(records: Sequence[Record], vocabulary: Vocabulary, size: tuple[
         return PassCheck(0, 0, 0, 0.0)
     difference = float(np.median(np.abs(by_pass - by_map) / by_map))
     return PassCheck(len(picked), by_pass.size, int(np.sum(by_pass < MIN_PIXELS)), difference)
+
+
+def renderer_checks(manifest: Manifest, records: Sequence[Record]) -> tuple[str, ...]:
+    """What a second look at the draws says of the renderer, as sentences; nothing in a world without objects."""
+    if not world_of(manifest).has_scenes:
+        return ()
+    return (check_passes(records, manifest.vocabulary, manifest.facts.size).sentence(),)

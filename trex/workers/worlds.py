@@ -13,7 +13,8 @@ from trex.queue.queued_folder import open_queued, read_queued
 from trex.runs.folder import RunFolder, open_run
 from trex.runs.manifest import Manifest, differences
 from trex.search.engine import InProcess
-from trex.worlds.plan import World, make_plan, open_world
+from trex.worlds.registry import make_plan
+from trex.worlds.world import OpenWorld
 
 FOLDERS = 64  # run folders whose manifests are remembered
 KEPT = 2  # each may hold a Blender process and a model
@@ -40,7 +41,7 @@ class Worlds:
 
     def __init__(self, processes: int | None, kept: int = KEPT) -> None:
         self._processes, self._most = processes, kept
-        self._open: OrderedDict[str, World] = OrderedDict()
+        self._open: OrderedDict[str, OpenWorld] = OrderedDict()
         self._folders: dict[Path, RunFolder] = {}
 
     def begin(self, run: Path) -> Manifest:
@@ -75,11 +76,11 @@ class Worlds:
             self._folders[run] = open_run(run, for_writing=False)
         return self._folders[run]
 
-    def _world(self, query: Query, beside: Path) -> World:
+    def _world(self, query: Query, beside: Path) -> OpenWorld:
         key = f"{beside} {query.model_dump_json(exclude=SEARCH_ONLY)}"
         if key not in self._open:
             while len(self._open) >= self._most:
                 self._open.popitem(last=False)[1].renderer.close()
-            self._open[key] = open_world(replace(make_plan(query, beside), processes=self._processes))
+            self._open[key] = replace(make_plan(query, beside), processes=self._processes).open()
         self._open.move_to_end(key)
         return self._open[key]

@@ -9,35 +9,24 @@ from pathlib import Path
 from trex.datasets.clevr_folder import ClevrFolder
 from trex.datasets.examples import Example, Examples
 from trex.datasets.render_files import everything
-from trex.explain.explanation import Explanation
-from trex.export.scene_arrays import padded_variables
-from trex.foundation.words import counted
-from trex.query.schema import Query, RenderSection, SceneSection
-from trex.report.patterns import Commonalities, of_run
-from trex.runs.folder import RunFolder
-from trex.runs.manifest import Manifest
-from trex.runs.record import Record
-from trex.scenes.clevr_format.scene_json import SceneRecord, write_scenes
-from trex.scenes.describe import object_words, scene_words
+from trex.query.resolved import ResolvedQuery
+from trex.query.schema import Query
+from trex.scenes.describe import scene_words
 from trex.scenes.distinct import RULE, are_distinct
 from trex.scenes.questions.truth import true_answer
 from trex.scenes.vocabulary import Vocabulary
-from trex.search.results import Findings, FoundScene
-from trex.search.visibility_check import check_passes
-from trex.worlds.clevr_plan import open_scenes, plan_scenes
-from trex.worlds.fingerprint import model_fingerprint
+from trex.worlds.clevr_plan import plan_scenes
+from trex.worlds.description import Judgment, Noun, Summary
 from trex.worlds.latents import Latent, scene_of
-from trex.worlds.plan import Plan, World
 from trex.worlds.scene_summaries import scene_summaries
-from trex.worlds.world import Chains, Judgment, Noun, Outline, Summary, Table, Variable
+from trex.worlds.world import Plan
 
-SCENES = "found_scenes.json"
 SCENE = Noun("scene", "scenes")
 
 
 @dataclass(frozen=True)
-class ClevrKind:
-    """See `trex.worlds.world.WorldKind`."""
+class ClevrWorld:
+    """See `trex.worlds.world.World`."""
 
     name: str
     noun: Noun = SCENE
@@ -48,14 +37,6 @@ class ClevrKind:
         """Checks words, answers, shapes and weights."""
         return plan_scenes(self, query, beside)
 
-    def open(self, plan: Plan) -> World:
-        """Blender is started, to see that it and the device are there."""
-        return open_scenes(plan)
-
-    def model_key(self, plan: Plan) -> str:
-        """By its tensors."""
-        return model_fingerprint(plan.model_name, plan.bound)
-
     def examples(self, plans: Sequence[Plan], folder: Path, splits: tuple[str, ...]) -> Examples:
         """A folder in CLEVR's layout."""
         return ClevrFolder(folder, splits, _words(plans))
@@ -65,17 +46,6 @@ class ClevrKind:
         if example.scene is None:
             return None
         return all(plan.vocabulary.allows(item) for item in example.scene.objects)
-
-    def outline(self, plan: Plan) -> Outline:
-        """How many objects of how many kinds; preset, device, processes."""
-        low, high = plan.query.scene.objects
-        objects = f"{low}" if low == high else f"{low} to {high}"
-        kinds = len(plan.vocabulary.combinations())
-        render = plan.query.render
-        return Outline(
-            f"{objects} object{'' if high == 1 else 's'} of {counted(kinds, 'kind')}, {_changes(plan.query.scene)}",
-            f"preset {render.preset}, device {render.device}, {_processes(render)}",
-        )
 
     def scope(self, query: Query) -> str:
         """ "5 objects, no cube, cone introduced"."""
@@ -93,61 +63,23 @@ class ClevrKind:
         """Every object."""
         return scene_words(scene_of(z))
 
-    def judge(self, manifest: Manifest, z: Latent, answer: str) -> Judgment:
+    def judge(self, resolved: ResolvedQuery, z: Latent, answer: str) -> Judgment:
         """By the question's program; "no answer" where CLEVR has none."""
-        truth = true_answer(manifest.asked.program, scene_of(z))
+        truth = true_answer(resolved.question.program, scene_of(z))
         return Judgment(truth, answer != truth)
 
-    def remarks(self, manifest: Manifest) -> tuple[str, ...]:
+    def remarks(self, resolved: ResolvedQuery) -> tuple[str, ...]:
         """None."""
         return ()
 
-    def summaries(self, manifest: Manifest, like: Latent) -> Mapping[str, Summary]:
+    def summaries(self, resolved: ResolvedQuery, like: Latent) -> Mapping[str, Summary]:
         """None of them depends on the order of the objects."""
-        return scene_summaries(manifest.target, manifest.vocabulary)
-
-    def checks(self, manifest: Manifest, records: Sequence[Record]) -> tuple[str, ...]:
-        """The id map against the renderer's index pass."""
-        return (check_passes(records, manifest.vocabulary, manifest.facts.size).sentence(),)
-
-    def variables(self, manifest: Manifest, chains: Chains) -> Mapping[str, Variable]:
-        """The objects, padded to the same number."""
-        return padded_variables(chains, manifest.query.scene.objects[1])
-
-    def parts(self, z: Latent) -> tuple[str, ...]:
-        """Its objects."""
-        scene = scene_of(z)
-        return tuple(object_words(scene, index) for index in range(len(scene.objects)))
-
-    def table(self, record: Record) -> Table:
-        """Where each object stands, and how much of it is seen."""
-        objects = record.scene.objects
-        rows = [
-            (f"{o.size} {o.color} {o.material} {o.shape}", f"{o.x:.2f}", f"{o.y:.2f}", str(seen))
-            for o, seen in zip(objects, record.visible, strict=True)
-        ]
-        return Table(f"{len(objects)} objects", ("object", "x", "y", "pixels"), tuple(rows))
-
-    def common(
-        self, manifest: Manifest, findings: Findings, explanations: Mapping[str, Explanation]
-    ) -> Commonalities | None:
-        """Attributes, and the object to blame."""
-        return of_run(findings, explanations, manifest.vocabulary)
-
-    def write_files(self, folder: RunFolder, found: Sequence[FoundScene]) -> Mapping[str, str]:
-        """The found scenes as CLEVR writes scenes."""
-        scenes = [
-            SceneRecord(one.record.scene, f"{one.record.picture}.png", index, "found")
-            for index, one in enumerate(found)
-        ]
-        info = {"split": "found", "question": folder.manifest.facts.question}
-        write_scenes(folder.path / SCENES, scenes, info)
-        return {SCENES: "as CLEVR scenes"}
+        return scene_summaries(resolved.target, resolved.vocabulary)
 
 
-def kind(name: str) -> ClevrKind:
+def kind(name: str) -> ClevrWorld:
     """CLEVR's world."""
-    return ClevrKind(name)
+    return ClevrWorld(name)
 
 
 def _words(plans: Sequence[Plan]) -> Vocabulary:
@@ -158,16 +90,3 @@ def _words(plans: Sequence[Plan]) -> Vocabulary:
             if card.name not in vocabulary.shapes:
                 vocabulary = vocabulary.introduce(card)
     return vocabulary
-
-
-def _processes(render: RenderSection) -> str:
-    if render.processes is None:
-        return "a process a core (4 at most)"
-    return counted(render.processes, "process", "processes")
-
-
-def _changes(scene: SceneSection) -> str:
-    revoke, introduce = scene.revoke, scene.introduce
-    parts = [f"revoked {', '.join(revoke)}"] if revoke else []
-    parts += [f"introduced {', '.join(introduce)}"] if introduce else []
-    return "; ".join(parts) or "CLEVR's own"

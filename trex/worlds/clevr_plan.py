@@ -3,30 +3,34 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 from pathlib import Path
 from typing import cast
 
 from trex.clevr_models.interface.question import ProgramStep, Question
 from trex.foundation.errors import InputError
+from trex.foundation.words import counted
 from trex.inference.scoring import Scorer
 from trex.inference.types import Generator, Prior, Proposal
-from trex.query.question import understand
-from trex.query.schema import Query, RenderSection
+from trex.query.question import resolve_question
+from trex.query.schema import Query, RenderSection, SceneSection
 from trex.query.shape_cards import read_card
 from trex.query.target import make_target
-from trex.runs.manifest import Made
 from trex.scenes.edits import removals
 from trex.scenes.moves.block_moves import block_moves
 from trex.scenes.moves.random_walk import RandomWalk
 from trex.scenes.prior import ScenePrior
 from trex.scenes.scene import Scene
 from trex.scenes.vocabulary import CLEVR, Vocabulary
+from trex.worlds.description import Outline
 from trex.worlds.fingerprint import file_fingerprint, model_fingerprint
 from trex.worlds.latents import Latent, scene_of
 from trex.worlds.placement_check import check_room
-from trex.worlds.plan import (
+from trex.worlds.provenance import Provenance
+from trex.worlds.world import (
     FAKE,
     OpenRenderer,
+    OpenWorld,
     Plan,
     World,
     check_search,
@@ -34,12 +38,11 @@ from trex.worlds.plan import (
     open_renderer,
     picture_size,
 )
-from trex.worlds.world import WorldKind
 
 KERNELS = ("block", "random_walk")
 
 
-def plan_scenes(kind: WorldKind, query: Query, beside: Path) -> Plan:
+def plan_scenes(kind: World, query: Query, beside: Path) -> Plan:
     """Checks all that is cheap: words, answers, shapes, weights."""
     generator = query.generator
     if generator.without or generator.classes:
@@ -48,7 +51,7 @@ def plan_scenes(kind: WorldKind, query: Query, beside: Path) -> Plan:
             'shapes out with [scene] revoke = ["cube"]'
         )
     vocabulary = make_vocabulary(query, beside)
-    asked = understand(query, vocabulary)
+    asked = resolve_question(query, vocabulary)
     prior = ScenePrior(vocabulary, query.scene.objects)
     check_room(vocabulary, prior.n_objects[1])
     resolved = check_search(query, KERNELS)
@@ -57,7 +60,43 @@ def plan_scenes(kind: WorldKind, query: Query, beside: Path) -> Plan:
     bound = model.bind(Question(asked.text, tuple(ProgramStep(*step) for step in asked.program)))
     target = make_target(query.target, asked, bound.labels)
     any_prior = cast(Prior[Latent], prior)
-    return Plan(kind, resolved, asked, any_prior, model.name, bound, target, cards=vocabulary.cards)
+    return Plan(
+        kind=kind,
+        query=resolved,
+        asked=asked,
+        prior=any_prior,
+        model_name=model.name,
+        bound=bound,
+        target=target,
+        outline=_outline(resolved, vocabulary),
+        model_key=partial(model_fingerprint, model.name, bound),
+        opener=open_scenes,
+        cards=vocabulary.cards,
+    )
+
+
+def _outline(query: Query, vocabulary: Vocabulary) -> Outline:
+    """How many objects of how many kinds; preset, device, processes."""
+    low, high = query.scene.objects
+    objects = f"{low}" if low == high else f"{low} to {high}"
+    kinds, render = len(vocabulary.combinations()), query.render
+    return Outline(
+        f"{objects} object{'' if high == 1 else 's'} of {counted(kinds, 'kind')}, {_changes(query.scene)}",
+        f"preset {render.preset}, device {render.device}, {_processes(render)}",
+    )
+
+
+def _processes(render: RenderSection) -> str:
+    if render.processes is None:
+        return "a process a core (4 at most)"
+    return counted(render.processes, "process", "processes")
+
+
+def _changes(scene: SceneSection) -> str:
+    revoke, introduce = scene.revoke, scene.introduce
+    parts = [f"revoked {', '.join(revoke)}"] if revoke else []
+    parts += [f"introduced {', '.join(introduce)}"] if introduce else []
+    return "; ".join(parts) or "CLEVR's own"
 
 
 def make_vocabulary(query: Query, beside: Path) -> Vocabulary:
@@ -70,7 +109,7 @@ def make_vocabulary(query: Query, beside: Path) -> Vocabulary:
     return vocabulary
 
 
-def open_scenes(plan: Plan) -> World:
+def open_scenes(plan: Plan) -> OpenWorld:
     """The plan with its renderer; Blender is started, to see that it and the device are there."""
     query, prior = plan.query, plan.scenes
     renderer = cast(OpenRenderer, open_renderer(query.render, prior.vocabulary, plan.processes))
@@ -79,14 +118,14 @@ def open_scenes(plan: Plan) -> World:
     )
     any_proposal = cast(Proposal[Latent], proposal)
     generator = Generator(plan.kind.name, plan.prior, any_proposal, renderer, leave_one_out)
-    made = Made(
+    made = Provenance(
         model=model_fingerprint(plan.model_name, plan.bound),
         tried=getattr(plan.bound, "tried", ()),
         renderer=renderer.key,
         shapes=_shape_hashes(prior.vocabulary),
     )
     scorer = Scorer(renderer, plan.bound)
-    return World(plan, generator, scorer, renderer, made, picture_size(query.render))
+    return OpenWorld(plan, generator, scorer, renderer, made, picture_size(query.render))
 
 
 def leave_one_out(z: Latent) -> Mapping[str, Latent]:

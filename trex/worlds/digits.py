@@ -11,20 +11,20 @@ from trex.mnist_models.data.classes import chosen_classes
 from trex.mnist_models.data.datasets import SOURCES
 from trex.mnist_models.data.labelled import SIDE_PX
 from trex.query.schema import Query
-from trex.worlds.plan import OpenRenderer
-from trex.worlds.vectors import VectorKind, VectorParts
+from trex.worlds.vectors import VectorParts, VectorWorld
+from trex.worlds.world import OpenRenderer
 
 QUESTIONS = {"mnist": "Which digit is it?", "fashion": "Which garment is it?"}
 THINGS = {"mnist": "digits", "fashion": "garments"}
 SHIPPED = "shipped"  # as model: the classifier of the data set that is drawn
 
 
-def kind(name: str) -> VectorKind:
+def kind(name: str) -> VectorWorld:
     """The world of "mnist-vae", "fashion-gan" and so on."""
     dataset, _, decoder = name.partition("-")
     load = partial(_load, dataset, decoder)
     labelled = partial(LabelledPictures, dataset)
-    return VectorKind(name, QUESTIONS[dataset], THINGS[dataset], load, SOURCES[dataset].labels, labelled)
+    return VectorWorld(name, QUESTIONS[dataset], THINGS[dataset], load, SOURCES[dataset].labels, labelled)
 
 
 def _load(dataset: str, decoder_kind: str, query: Query) -> VectorParts:

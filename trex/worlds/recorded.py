@@ -3,20 +3,27 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from trex.foundation.errors import InputError
-from trex.query.schema import Query
-from trex.worlds.clevr import ClevrKind
-from trex.worlds.vectors import VectorKind, VectorParts
-from trex.worlds.world import Noun, WorldKind
+from trex.query.resolved import ResolvedQuery
+from trex.query.schema import Query, Section
+from trex.worlds.clevr import ClevrWorld
+from trex.worlds.description import Noun
+from trex.worlds.vectors import VectorParts, VectorWorld
+from trex.worlds.world import World
 
-if TYPE_CHECKING:
-    from trex.runs.manifest import Manifest
+
+class WorldFacts(Section):
+    """What a world of somebody's own says of itself, so that its runs can be read without its code."""
+
+    one: str  # what a latent is called once it is rendered
+    many: str
+    scope: str
+    has_scenes: bool
 
 
 @dataclass(frozen=True)
-class RecordedKind(VectorKind):
+class RecordedVectors(VectorWorld):
     """Read as a world of vectors; `said` is its scope in words, "" in a run that did not record it."""
 
     said: str = ""
@@ -25,17 +32,17 @@ class RecordedKind(VectorKind):
         """As the world put it when the run was made."""
         return self.said or super().scope(query)
 
-    def remarks(self, manifest: Manifest) -> tuple[str, ...]:
+    def remarks(self, resolved: ResolvedQuery) -> tuple[str, ...]:
         """That its code was not asked."""
         return (
             f"This was read without the code of {self.name}: true answers and words of its own are not shown, and "
             "pictures count as distinct by the general rule for vectors.",
-            *super().remarks(manifest),
+            *super().remarks(resolved),
         )
 
 
 @dataclass(frozen=True)
-class RecordedScenes(ClevrKind):
+class RecordedScenes(ClevrWorld):
     """Read as a world of CLEVR's scenes; `said` is its scope in words."""
 
     said: str = ""
@@ -44,7 +51,7 @@ class RecordedScenes(ClevrKind):
         """As the world put it when the run was made."""
         return self.said
 
-    def remarks(self, manifest: Manifest) -> tuple[str, ...]:
+    def remarks(self, resolved: ResolvedQuery) -> tuple[str, ...]:
         """That its code was not asked."""
         return (
             f"This was read without the code of {self.name}: true answers are those of the question's program, and "
@@ -52,15 +59,14 @@ class RecordedScenes(ClevrKind):
         )
 
 
-def recorded_kind(manifest: Manifest) -> WorldKind:
-    """The kind of world of a run, by what its manifest records."""
-    name, world = manifest.query.generator.name, manifest.facts.world
+def recorded_world(name: str, question: str, world: WorldFacts | None) -> World:
+    """The world of a run by what its manifest records: the name in [generator], the question, the world's facts."""
     if world is None:
-        return RecordedKind(name, manifest.facts.question, "pictures", _no_code)
+        return RecordedVectors(name, question, "pictures", _no_code)
     noun = Noun(world.one, world.many)
     if world.has_scenes:
         return RecordedScenes(name, noun=noun, said=world.scope)
-    return RecordedKind(name, manifest.facts.question, world.many, _no_code, noun=noun, said=world.scope)
+    return RecordedVectors(name, question, world.many, _no_code, noun=noun, said=world.scope)
 
 
 def _no_code(query: Query) -> VectorParts:

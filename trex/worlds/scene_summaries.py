@@ -11,8 +11,8 @@ from trex.inference.statistics.diagnostics import basic_summaries
 from trex.inference.types import Draw, Target
 from trex.scenes.scene import ATTRIBUTES, Scene
 from trex.scenes.vocabulary import Vocabulary
+from trex.worlds.description import Summary
 from trex.worlds.latents import Latent, scene_of
-from trex.worlds.world import Summary
 
 
 def scene_summaries(target: Target, vocabulary: Vocabulary) -> dict[str, Summary]:

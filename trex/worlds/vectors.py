@@ -11,24 +11,20 @@ from typing import TYPE_CHECKING, cast
 import numpy as np
 
 from trex.datasets.examples import Example, Examples
-from trex.explain.explanation import Explanation
 from trex.foundation.errors import InputError
 from trex.inference.gaussian_walk import GaussianWalk
 from trex.inference.scoring import Scorer
 from trex.inference.statistics.diagnostics import basic_summaries
 from trex.inference.types import Classifier, Draw, Floats, Generator, Prior, Proposal
-from trex.query.question import Asked, check_answers
+from trex.query.question import ResolvedQuestion, check_answers
+from trex.query.resolved import ResolvedQuery
 from trex.query.schema import Query, RenderSection, SceneSection
 from trex.query.target import make_target
-from trex.report.patterns import Commonalities
-from trex.runs.folder import RunFolder
-from trex.runs.manifest import Made, Manifest
-from trex.runs.record import Record
-from trex.search.results import Findings, FoundScene
+from trex.worlds.description import NOT_KNOWN, Judgment, Noun, Outline, Summary
 from trex.worlds.latents import Latent, vector_of
 from trex.worlds.nuts_sampler import NutsSampler, nuts_options
-from trex.worlds.plan import OpenRenderer, Plan, World, check_search
-from trex.worlds.world import NOT_KNOWN, Chains, Judgment, Noun, Outline, Summary, Table, Variable
+from trex.worlds.provenance import Provenance
+from trex.worlds.world import OpenRenderer, OpenWorld, Plan, check_search
 
 if TYPE_CHECKING:  # importing torch takes seconds
     from torch import Tensor
@@ -60,8 +56,8 @@ class VectorParts:
 
 
 @dataclass(frozen=True)
-class VectorKind:
-    """See `trex.worlds.world.WorldKind`.
+class VectorWorld:
+    """See `trex.worlds.world.World`.
 
     `load` gives the parts for a query; it checks [generator] and [model]. `question` is what the classifier answers, in
     words, `things` what is drawn ("digits"), `labelled` opens splits of a data set in a folder. A query may name a
@@ -93,7 +89,7 @@ class VectorKind:
         labels = tuple(parts.classifier.labels)
         resolved = with_names(resolved, labels, self.classes)
         check_answers(resolved, self.question, labels)
-        asked = Asked(self.question, (), resolved.answer, labels)
+        asked = ResolvedQuestion(self.question, (), resolved.answer, labels)
         return Plan(
             kind=self,
             query=resolved,
@@ -102,22 +98,13 @@ class VectorKind:
             model_name=parts.model_name,
             bound=parts.classifier,
             target=make_target(resolved.target, asked, labels),
+            outline=Outline(
+                self.scope(resolved), f"{parts.size[0]} x {parts.size[1]} pixels, {parts.renderer.key}"
+            ),
+            model_key=lambda: parts.model_key,
+            opener=partial(_open, parts),
             trained_on=parts.trained_on,
-            parts=parts,
         )
-
-    def open(self, plan: Plan) -> World:
-        """The walk, and the decoder as renderer."""
-        parts = cast(VectorParts, plan.parts)
-        walk = cast(Proposal[Latent], GaussianWalk(plan.query.search.scale))
-        generator = Generator(self.name, plan.prior, walk, parts.renderer)
-        made = Made(model=parts.model_key, renderer=parts.renderer.key)
-        scorer = Scorer(parts.renderer, plan.bound)
-        return World(plan, generator, scorer, parts.renderer, made, parts.size, _sampler(plan, parts))
-
-    def model_key(self, plan: Plan) -> str:
-        """As the world's file gives it."""
-        return cast(VectorParts, plan.parts).model_key
 
     def examples(self, plans: Sequence[Plan], folder: Path, splits: tuple[str, ...]) -> Examples:
         """The data set that the world was trained on, if there is one."""
@@ -130,13 +117,6 @@ class VectorKind:
         if example.label is None or not plan.trained_on:
             return None
         return example.label in plan.trained_on
-
-    def outline(self, plan: Plan) -> Outline:
-        """What draws, and what it has seen."""
-        parts = cast(VectorParts, plan.parts)
-        return Outline(
-            self.scope(plan.query), f"{parts.size[0]} x {parts.size[1]} pixels, {parts.renderer.key}"
-        )
 
     def scope(self, query: Query) -> str:
         """ "digits that mnist-vae draws, trained without 3"."""
@@ -154,57 +134,26 @@ class VectorKind:
         """The latent, in two digits."""
         return f"Picture drawn by {self.name} from the latent ({', '.join(f'{v:.2f}' for v in vector_of(z))})"
 
-    def judge(self, manifest: Manifest, z: Latent, answer: str) -> Judgment:
+    def judge(self, resolved: ResolvedQuery, z: Latent, answer: str) -> Judgment:
         """Nobody knows what a drawn picture shows; but a class that the decoder never saw it cannot show."""
-        return Judgment(None, True) if answer in _unseen(manifest) else NOT_KNOWN
+        return Judgment(None, True) if answer in _unseen(resolved) else NOT_KNOWN
 
-    def remarks(self, manifest: Manifest) -> tuple[str, ...]:
+    def remarks(self, resolved: ResolvedQuery) -> tuple[str, ...]:
         """What no picture can show."""
-        unseen = [answer for answer in manifest.asked.answers if answer in _unseen(manifest)]
+        unseen = [answer for answer in resolved.question.answers if answer in _unseen(resolved)]
         return tuple(
             f"The decoder was trained without {answer}: it never saw one, so every picture here that the model calls "
             f"{answer} is a failure by construction."
             for answer in unseen
         )
 
-    def summaries(self, manifest: Manifest, like: Latent) -> Mapping[str, Summary]:
+    def summaries(self, resolved: ResolvedQuery, like: Latent) -> Mapping[str, Summary]:
         """Confidence, log weight, every coordinate, and the distance from the origin."""
-        found: dict[str, Summary] = dict(basic_summaries(manifest.target))
+        found: dict[str, Summary] = dict(basic_summaries(resolved.target))
         for k in range(vector_of(like).size):
             found[f"latent {k + 1}"] = partial(_coordinate, k=k)
         found["distance from the origin"] = lambda draw: float(np.linalg.norm(vector_of(draw.z)))
         return found
-
-    def checks(self, manifest: Manifest, records: Sequence[Record]) -> tuple[str, ...]:
-        """None."""
-        return ()
-
-    def variables(self, manifest: Manifest, chains: Chains) -> Mapping[str, Variable]:
-        """z itself, (chain, draw, latent)."""
-        return {
-            "z": Variable(np.array([[vector_of(draw.z) for draw in chain] for chain in chains]), ("latent",))
-        }
-
-    def parts(self, z: Latent) -> tuple[str, ...]:
-        """None."""
-        return ()
-
-    def table(self, record: Record) -> Table:
-        """Every coordinate."""
-        rows = tuple(
-            (f"z{k}", f"{value:.3f}") for k, value in enumerate(vector_of(record.z).tolist(), start=1)
-        )
-        return Table("Latent", ("coordinate", "value"), rows)
-
-    def common(
-        self, manifest: Manifest, findings: Findings, explanations: Mapping[str, Explanation]
-    ) -> Commonalities | None:
-        """None: a vector has no parts."""
-        return None
-
-    def write_files(self, folder: RunFolder, found: Sequence[FoundScene]) -> Mapping[str, str]:
-        """None."""
-        return {}
 
 
 def with_names(query: Query, labels: tuple[str, ...], classes: tuple[str, ...]) -> Query:
@@ -219,6 +168,15 @@ def with_names(query: Query, labels: tuple[str, ...], classes: tuple[str, ...]) 
     named = target.model_copy(update={"probabilities": shares})
     answers = tuple(name(answer) for answer in query.answer)
     return query.model_copy(update={"answer": answers, "target": named})
+
+
+def _open(parts: VectorParts, plan: Plan) -> OpenWorld:
+    """The walk, and the decoder as renderer."""
+    walk = cast(Proposal[Latent], GaussianWalk(plan.query.search.scale))
+    generator = Generator(plan.kind.name, plan.prior, walk, parts.renderer)
+    made = Provenance(model=parts.model_key, renderer=parts.renderer.key)
+    scorer = Scorer(parts.renderer, plan.bound)
+    return OpenWorld(plan, generator, scorer, parts.renderer, made, parts.size, _sampler(plan, parts))
 
 
 def _sampler(plan: Plan, parts: VectorParts) -> NutsSampler | None:
@@ -246,10 +204,10 @@ def _check_sections(name: str, query: Query) -> None:
         )
 
 
-def _unseen(manifest: Manifest) -> tuple[str, ...]:
+def _unseen(resolved: ResolvedQuery) -> tuple[str, ...]:
     """The classes that the model knows and the decoder has never seen."""
-    seen = manifest.facts.trained_on
-    return tuple(label for label in manifest.facts.labels if seen and label not in seen)
+    seen = resolved.trained_on
+    return tuple(label for label in resolved.labels if seen and label not in seen)
 
 
 def _coordinate(draw: Draw[Latent], k: int) -> float:

@@ -1,82 +1,185 @@
-"""What the harness asks of a kind of world: one file a kind, and nothing else knows which it is.
-
-The first half opens a world for a query. The second half reads the draws of a run, without model or renderer.
-"""
+"""From a query to the parts of a search: world, model, target and kernel."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Protocol
 
-import numpy as np
-from numpy.typing import NDArray
-
-from trex.inference.types import Draw
+from trex.datasets.examples import Example, Examples
+from trex.foundation.errors import InputError
+from trex.inference.chains import Checkpoint, Round, rounds
+from trex.inference.metropolis import Metropolis
+from trex.inference.scoring import Scorer
+from trex.inference.targets import GaussianTarget
+from trex.inference.types import Classifier, Generator, Prior, Renderer
+from trex.query.question import ResolvedQuestion
+from trex.query.resolved import ResolvedQuery
+from trex.query.schema import Query, RenderSection
+from trex.render.renderer import SceneRenderer
+from trex.scenes.prior import ScenePrior
+from trex.scenes.vocabulary import ShapeCard, Vocabulary
+from trex.worlds.description import Judgment, Noun, Outline, Summary
 from trex.worlds.latents import Latent
+from trex.worlds.provenance import Provenance
 
-if TYPE_CHECKING:  # they know kinds of worlds
-    from trex.datasets.examples import Example, Examples
-    from trex.explain.explanation import Explanation
-    from trex.query.schema import Query
-    from trex.report.patterns import Commonalities
-    from trex.runs.folder import RunFolder
-    from trex.runs.manifest import Manifest
-    from trex.runs.record import Record
-    from trex.search.results import Findings, FoundScene
-    from trex.worlds.plan import Plan, World
+if TYPE_CHECKING:  # importing torch takes seconds
+    from trex.clevr_models.interface.bound import ClevrModel
 
-Summary = Callable[[Draw[Latent]], float]
-Array = NDArray[np.float64] | NDArray[np.str_] | NDArray[np.bool_]
-Chains = Sequence[Sequence[Draw[Latent]]]
+FAKE = "fake"  # as preset: flat colors, no Blender; as model: counts the area of a color, no torch
+FAKE_SIZE = (120, 80)
 
 
-class Noun(NamedTuple):
-    """What a latent is called once it is rendered: one, and several."""
+class OpenRenderer(Renderer[Latent], Protocol):
+    """A renderer that holds something."""
 
-    one: str
-    many: str
+    @property
+    def key(self) -> str:
+        """All that determines the pixels besides the latent."""
+        ...
 
-    def distinct(self, n: int) -> str:
-        """ "1 distinct scene", "7 distinct scenes"."""
-        return f"{n} distinct {self.one if n == 1 else self.many}"
-
-
-class Judgment(NamedTuple):
-    """The true answer, None where nobody knows it; and whether the model's is wrong, None where that is not known."""
-
-    truth: str | None
-    is_wrong: bool | None
+    def close(self) -> None:
+        """Free what is held; a later render takes it again."""
+        ...
 
 
-NOT_KNOWN = Judgment(None, None)
+class Sampler(Protocol):
+    """Steps of several chains at once."""
+
+    def __call__(
+        self, target: GaussianTarget, begin: Checkpoint[Latent], n_rounds: int
+    ) -> Iterator[Round[Latent]]:
+        """Rounds up to index n_rounds - 1, from the checkpoint on."""
+        ...
 
 
 @dataclass(frozen=True)
-class Table:
-    """What a latent consists of, for its card in the report: rows of a name and numbers."""
+class Plan:
+    """A query whose every word has been checked and resolved; nothing is rendered yet.
 
-    title: str
-    columns: tuple[str, ...]
-    rows: tuple[tuple[str, ...], ...]
+    `cards` are the shapes that scenes may hold, `trained_on` the classes that a decoder has seen. `processes` render,
+    in a world that renders by processes; None: as many as the query or the machine says. No picture depends on it, so
+    it is no part of the query. `model_key` gives the model's name and what changes with its weights; `opener` starts the
+    renderer that the world has prepared.
+    """
+
+    kind: World
+    query: Query
+    asked: ResolvedQuestion
+    prior: Prior[Latent]
+    model_name: str
+    bound: Classifier
+    target: GaussianTarget
+    outline: Outline
+    model_key: Callable[[], str]
+    opener: Callable[[Plan], OpenWorld]
+    cards: tuple[ShapeCard, ...] = ()
+    trained_on: tuple[str, ...] = ()
+    processes: int | None = None
+
+    def open(self) -> OpenWorld:
+        """The plan with its renderer; Blender is started, to see that it and the device are there."""
+        return self.opener(self)
+
+    @property
+    def scenes(self) -> ScenePrior:
+        """The prior of a query for CLEVR's scenes; InputError for any other."""
+        if not isinstance(self.prior, ScenePrior):
+            raise InputError(
+                f"this needs scenes with objects, and generator {self.kind.name!r} has none; give a query of the "
+                "generator 'clevr'"
+            )
+        return self.prior
+
+    @property
+    def vocabulary(self) -> Vocabulary:
+        """What the scenes may hold, as above."""
+        return self.scenes.vocabulary
 
 
-class Outline(NamedTuple):
-    """What may exist, and how it is rendered, in words."""
+@dataclass(frozen=True)
+class OpenWorld:
+    """A plan with its renderer: all that a search needs."""
 
-    world: str
-    renders: str
+    plan: Plan
+    generator: Generator[Latent]
+    scorer: Scorer[Latent]
+    renderer: OpenRenderer
+    made: Provenance
+    size: tuple[int, int]  # of the pictures: width, height in pixels
+    sampler: Sampler | None = None  # where it is not Metropolis
+
+    def rounds(
+        self, target: GaussianTarget, begin: Checkpoint[Latent], n_rounds: int
+    ) -> Iterator[Round[Latent]]:
+        """Steps of all chains up to index n_rounds - 1, for the query's own target or a control."""
+        if self.sampler is not None:
+            return self.sampler(target, begin, n_rounds)
+        return rounds(self.kernel(target), begin, n_rounds)
+
+    def kernel(self, target: GaussianTarget) -> Metropolis[Latent]:
+        """The Metropolis kernel of the query."""
+        return Metropolis(self.generator.prior, self.generator.proposal, self.scorer, target)
 
 
-class Variable(NamedTuple):
-    """A variable of every draw for ArviZ: (chains, draws, ...) and names of the dimensions after the first two."""
+def check_search(query: Query, kernels: tuple[str, ...]) -> Query:
+    """The query with the kernel that it runs, the first of these for "auto"; InputError where no search is possible."""
+    search = query.search
+    if search.steps and search.prior_scenes < search.chains:
+        raise InputError(
+            f"search.prior_scenes = {search.prior_scenes}: {search.chains} chains start from as many prior scenes; "
+            "raise prior_scenes or lower chains"
+        )
+    if 0 < search.steps <= search.warmup:
+        raise InputError(
+            f"search.warmup = {search.warmup} leaves none of search.steps = {search.steps}, of which it is a part; "
+            "raise steps or lower warmup"
+        )
+    if search.kernel not in ("auto", *kernels):
+        raise InputError(
+            f"search.kernel = {search.kernel!r} does not move in {query.generator.name!r}; use {' or '.join(kernels)}"
+        )
+    kernel = kernels[0] if search.kernel == "auto" else search.kernel
+    return query.model_copy(update={"search": search.model_copy(update={"kernel": kernel})})
 
-    values: Array
-    dims: tuple[str, ...] = ()
+
+def open_model(name: str) -> ClevrModel:
+    """The model of this name, its weights read and checked; "fake" needs no torch."""
+    if name == FAKE:
+        from trex.clevr_models.fake import fake
+
+        return fake()
+    from trex.clevr_models.catalog import load_model
+
+    return load_model(name)
 
 
-class WorldKind(Protocol):
+def open_renderer(
+    section: RenderSection, vocabulary: Vocabulary, processes: int | None = None
+) -> SceneRenderer:
+    """The renderer that a query asks for; `processes` of Blender, the query's own number if None."""
+    if section.preset == FAKE:
+        from trex.render.fake import FakeRenderer
+
+        return FakeRenderer(*FAKE_SIZE, vocabulary=vocabulary)
+    from trex.render.blender.blender_renderer import BlenderRenderer, default_processes
+
+    count = processes or section.processes or default_processes()
+    return BlenderRenderer(section.preset, section.device, vocabulary, count)
+
+
+def picture_size(section: RenderSection) -> tuple[int, int]:
+    """Width and height in pixels of the pictures that a query gets."""
+    from trex.render.presets import preset_named
+
+    if section.preset == FAKE:
+        return FAKE_SIZE
+    preset = preset_named(section.preset)
+    return preset.width, preset.height
+
+
+class World(Protocol):
     """A kind of world: CLEVR's scenes, the digits of a decoder, or one of the user's own."""
 
     @property
@@ -103,24 +206,12 @@ class WorldKind(Protocol):
         """Checks all that is cheap, every word of the query too; `beside` is the folder of its file."""
         ...
 
-    def open(self, plan: Plan) -> World:
-        """The plan with its renderer."""
-        ...
-
-    def model_key(self, plan: Plan) -> str:
-        """The model's name and what changes with its weights."""
-        ...
-
     def examples(self, plans: Sequence[Plan], folder: Path, splits: tuple[str, ...]) -> Examples:
         """The pictures of a data folder for these queries of this kind; InputError where there are none."""
         ...
 
     def holds(self, plan: Plan, example: Example) -> bool | None:
         """Whether the example could be of the query's world; None where nobody knows."""
-        ...
-
-    def outline(self, plan: Plan) -> Outline:
-        """What `trex check` says of world and renders."""
         ...
 
     def scope(self, query: Query) -> str:
@@ -135,40 +226,14 @@ class WorldKind(Protocol):
         """The latent in words, for those who do not see its picture."""
         ...
 
-    def judge(self, manifest: Manifest, z: Latent, answer: str) -> Judgment:
+    def judge(self, resolved: ResolvedQuery, z: Latent, answer: str) -> Judgment:
         """Whether the model's most probable answer is right."""
         ...
 
-    def remarks(self, manifest: Manifest) -> tuple[str, ...]:
+    def remarks(self, resolved: ResolvedQuery) -> tuple[str, ...]:
         """What has to be said of this world whatever was found, as sentences."""
         ...
 
-    def summaries(self, manifest: Manifest, like: Latent) -> Mapping[str, Summary]:
+    def summaries(self, resolved: ResolvedQuery, like: Latent) -> Mapping[str, Summary]:
         """Numbers of a whole draw that convergence is judged by; `like` is any latent of the run."""
-        ...
-
-    def checks(self, manifest: Manifest, records: Sequence[Record]) -> tuple[str, ...]:
-        """What a second look at the draws says of the renderer, as sentences."""
-        ...
-
-    def variables(self, manifest: Manifest, chains: Chains) -> Mapping[str, Variable]:
-        """The latents themselves, for ArviZ."""
-        ...
-
-    def parts(self, z: Latent) -> tuple[str, ...]:
-        """The parts of a latent in words, by which a report can be searched; none where it has none."""
-        ...
-
-    def table(self, record: Record) -> Table:
-        """What a record's latent consists of."""
-        ...
-
-    def common(
-        self, manifest: Manifest, findings: Findings, explanations: Mapping[str, Explanation]
-    ) -> Commonalities | None:
-        """What the found latents have in common; None where they have no parts."""
-        ...
-
-    def write_files(self, folder: RunFolder, found: Sequence[FoundScene]) -> Mapping[str, str]:
-        """Files of its own beside the findings, by name, and what each holds in words."""
         ...

@@ -298,13 +298,12 @@ def test_a_renderer_that_fails_keeps_what_was_there(tmp_path: Path, monkeypatch:
 
 def test_scores_are_those_of_a_search(tmp_path: Path) -> None:
     """The same scene gets the same bits from a baseline and from a search."""
-    from trex.api.find import check
     from trex.baseline.count import log_probs
     from trex.datasets.examples import Example
-    from trex.worlds.plan import open_world
+    from trex.worlds.query_plan import check
 
     plan = check(write_query(tmp_path))
-    world = open_world(plan)
+    world = plan.open()
     scenes = [prior_draw(0, index, plan.prior)[0] for index in range(5)]
     for scored in world.scorer.score(scenes):
         example = Example("one", "", scored.picture.pixels)

@@ -20,7 +20,7 @@ from trex.runs.draw_log import read_draws
 from trex.runs.folder import open_run
 from trex.scenes.scene import Scene
 from trex.search.results import find_out
-from trex.worlds.plan import make_plan
+from trex.worlds.registry import make_plan
 
 SIZE = (240, 160)  # the searches see half of it
 PRESET = "fast"

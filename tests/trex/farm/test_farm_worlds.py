@@ -21,7 +21,7 @@ from trex.workers.task_result import Made
 from trex.workers.tasks import Opening
 from trex.workers.worker import Worker
 from trex.workers.worker_log import worker_log
-from trex.worlds.plan import open_renderer
+from trex.worlds.world import open_renderer
 
 ray = pytest.importorskip("ray", reason="ray is not installed: pip install 'bayes-trex[farm]'")
 

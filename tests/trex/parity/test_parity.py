@@ -13,10 +13,11 @@ from tests.worlds.official_clevr import data_file
 from trex.datasets.official_scenes import Asked, read_official, read_questions, wrong_truths
 from trex.foundation.errors import InputError
 from trex.parity import parity
-from trex.parity.parity import make_pair, shrink, write_parity_page
+from trex.parity.parity import make_pair, write_parity_page
 from trex.parity.scores import PictureAnswers, compare_answers
 from trex.render.fake import FakeRenderer
 from trex.render.presets import PRESETS
+from trex.render.similarity import shrink
 from trex.scenes.clevr_format.scene_json import to_clevr
 from trex.scenes.prior import ScenePrior
 

@@ -31,7 +31,6 @@ from trex.queue.queued_folder import CANCELLED, FAILED, QUEUED, open_queued, rea
 from trex.queue.sweep import combinations
 from trex.runs.folder import FINISHED, RunFolder, begin, is_run, open_run
 from trex.search.progress import Silent
-from trex.worlds.plan import open_world
 
 SEEDS = "search.seed=0..3"
 
@@ -122,7 +121,7 @@ OBJ = (
 def test_a_queued_folder_becomes_the_run_that_find_would_make(runs: Path, tmp_path: Path) -> None:
     one = queue.entries(runs)[1]
     path, queued = runs / one.folder, read_queued(runs / one.folder)
-    world = open_world(open_queued(path))
+    world = open_queued(path).open()
     begin(path, queued.text, manifest_of(world, Path(queued.source), queued.overrides)).close()
     plain = find.find(
         tmp_path / "query.toml", ["search.seed=1"], tmp_path / "plain", Silent(), lambda _: None
@@ -225,7 +224,7 @@ def test_clean_deletes_nothing_but_run_folders_of_the_queue(runs: Path, tmp_path
 
 def begin_run(path: Path) -> RunFolder:
     queued = read_queued(path)
-    world = open_world(open_queued(path))
+    world = open_queued(path).open()
     return begin(path, queued.text, manifest_of(world, Path(queued.source), queued.overrides))
 
 

@@ -19,9 +19,8 @@ from trex.runs.draw_log import read_draws
 from trex.runs.folder import open_run
 from trex.scenes.clevr_format.scene_json import read_scenes
 from trex.scenes.questions.programs import Step, execute
-from trex.scenes.questions.truth import true_answer
+from trex.scenes.questions.truth import NO_ANSWER, true_answer
 from trex.search.progress import Silent
-from trex.search.results import NO_ANSWER
 
 with warnings.catch_warnings():
     warnings.simplefilter("ignore", FutureWarning)

@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 
 from tests.worlds.runs import QUERY, run
 from tests.worlds.scene_strategies import scenes
-from trex.api.find import check
 from trex.foundation.errors import InputError, RunError
 from trex.inference.targets import high_confidence
 from trex.query.shape_cards import read_card
@@ -25,6 +24,7 @@ from trex.scenes.vocabulary import CLEVR, CONE
 from trex.search.hits import FoundLatents
 from trex.search.visibility_check import check_passes
 from trex.worlds.latents import scene_of
+from trex.worlds.query_plan import check
 
 QUERIES = Path(__file__).resolve().parents[3] / "queries"
 

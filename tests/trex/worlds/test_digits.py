@@ -17,8 +17,7 @@ from trex.inference.targets import high_confidence
 from trex.inference.types import Floats, Prior, Target
 from trex.mnist_models.latent import StandardNormal
 from trex.query.toml_file import parse_query
-from trex.worlds.plan import make_plan, open_world
-from trex.worlds.registry import kind_named
+from trex.worlds.registry import make_plan, world_named
 
 
 @pytest.fixture
@@ -111,7 +110,7 @@ def test_clevr_knows_no_classes_and_fashion_knows_numbers(tmp_path: Path, models
     )
     refused = trex("check", clevr, "--model", "fake", "--set", "render.preset=fake")
     assert refused.exit_code == 2 and "revoke" in refused.stderr
-    labels = kind_named("fashion-vae").classes  # type: ignore[attr-defined]
+    labels = world_named("fashion-vae").classes  # type: ignore[attr-defined]
     save(models / "fashion-vae.safetensors", "vae", labels, 5, "fashion")
     save(models / "fashion-classifier.safetensors", "classifier", labels, 6, "fashion")
     plan = make_plan(parse_query('answer = 1\n[generator]\nname = "fashion-vae"', "q"), tmp_path)
@@ -136,7 +135,7 @@ class WrongPrior(StandardNormal):
 def ranks(models: Path, prior: Prior[Floats], power: float = 1.0) -> float:
     """The p value of exact rank tests through the world as a query opens it."""
     plan = make_plan(parse_query(QUERY, "q", ["search.scale=0.7"]), models)
-    world = open_world(plan)
+    world = plan.open()
     target: Target = high_confidence(plan.bound.labels, "2", width=0.3)
     kernel = Metropolis(prior, world.generator.proposal, world.scorer, target, power)
     test: RankTest[Floats] = RankTest(kernel, STATISTICS, 250, 3, seed=20_210_202)  # type: ignore[arg-type]
@@ -149,7 +148,7 @@ def test_ranks_through_this_world_are_uniform(models: Path) -> None:
 
 
 def test_pictures_are_scored_before_they_are_rounded(models: Path) -> None:
-    world = open_world(make_plan(parse_query(QUERY, "q"), models))
+    world = make_plan(parse_query(QUERY, "q"), models).open()
     (scored,) = world.scorer.score([np.zeros(5)])
     assert scored.picture.pixels.dtype == np.float32
     exact = world.plan.bound.log_probs(scored.picture.pixels[None].astype(np.float32))[0]

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from trex.cli.errors import STOPPED
 from trex.cli.options import refuse
 from trex.cli.result import AsJson
+from trex.foundation.errors import STOPPED
 
 if TYPE_CHECKING:
     from trex.baseline.run import Done
@@ -54,7 +54,7 @@ def baseline(
 ) -> None:
     """Count hits and true mistakes of queries on pictures of a data set, or on rendered scenes of the prior."""
     from trex.baseline.run import Wanted, make_baseline
-    from trex.cli.app import overrides
+    from trex.cli.options import overrides
     from trex.pages.display import Display
 
     if dataset is not None:

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from trex.cli.errors import STOPPED
 from trex.cli.result import AsJson
 from trex.cli.trust import Trust, trust_runs
+from trex.foundation.errors import STOPPED
 from trex.foundation.words import counted
 
 if TYPE_CHECKING:

@@ -10,8 +10,8 @@ from typing import Annotated
 
 import typer
 
-from trex.cli.errors import STOPPED
 from trex.cli.result import AsJson, tell_result
+from trex.foundation.errors import STOPPED
 
 
 def experiment(

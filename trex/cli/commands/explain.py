@@ -11,11 +11,10 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from trex.cli.errors import OURS, STOPPED
 from trex.cli.options import refuse
 from trex.cli.result import AsJson
 from trex.cli.trust import Trust, trust_runs
-from trex.foundation.errors import InputError
+from trex.foundation.errors import OURS, STOPPED, InputError
 from trex.foundation.words import counted
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import typer
 
-from trex.api.find import FINDINGS, Done, check, conclude_run, find, resume
+from trex.api.find import FINDINGS, Done, conclude_run, find, resume
 from trex.api.page_pictures import add_pictures
 from trex.baseline.attach import keep_baseline
 from trex.cli.large_progress import LargeProgress
@@ -18,10 +18,12 @@ from trex.foundation.files import write_atomic
 from trex.report.report import goal, model_words
 from trex.runs.draw_log import read_draws, repair
 from trex.runs.folder import open_run
+from trex.runs.world_of import world_of
 from trex.search.headline import headline
 from trex.search.progress import Progress, SearchProgress
 from trex.search.render_speed import estimate
 from trex.search.stopping import say, stoppable
+from trex.worlds.query_plan import check
 
 FORMATS = ("html", "netcdf")
 NETCDF = "draws.nc"
@@ -70,7 +72,7 @@ def run_check(query: Path, overrides: Sequence[str], as_json: bool) -> None:
     typer.echo(f"{query} is good; nothing was rendered")
     typer.echo(f"question  {plan.asked.text}  (answers: {', '.join(plan.asked.possible)})")
     typer.echo(f"target    {plan.target.describe()}")
-    outline = plan.kind.outline(plan)
+    outline = plan.outline
     typer.echo(f"world     {outline.world}")
     named = plan.query.model.name
     typer.echo(f"model     {named}" + (f" ({plan.model_name})" if plan.model_name != named else ""))
@@ -153,7 +155,7 @@ def _show(done: Done, as_json: bool) -> None:
     manifest = done.manifest
     verb, answers = goal(manifest)
     typer.echo(
-        f"{model_words(manifest)} {verb} {' and '.join(answers)}; world: {manifest.kind.scope(manifest.query)}"
+        f"{model_words(manifest)} {verb} {' and '.join(answers)}; world: {world_of(manifest).scope(manifest.query)}"
     )
     for number, found in enumerate(done.findings.found[:10], start=1):
         says = f"{found.answer} ({found.answers[0][1]:.3f})"

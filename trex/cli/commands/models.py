@@ -11,10 +11,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from trex.cli.errors import OURS, STOPPED
 from trex.cli.options import refuse
 from trex.cli.result import AsJson, tell_result
-from trex.foundation.errors import InputError
+from trex.foundation.errors import OURS, STOPPED, InputError
 
 if TYPE_CHECKING:
     from trex.parity.accuracy_check import Gate, Share
@@ -164,7 +163,7 @@ def _measure(
     from trex.datasets.clevr_questions import Options
     from trex.pages.display import Display
     from trex.parity.accuracy_run import verify
-    from trex.worlds.plan import open_model
+    from trex.worlds.world import open_model
 
     try:
         with Display() as display:

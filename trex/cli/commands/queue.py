@@ -47,7 +47,7 @@ def add(
     as_json: AsJson = False,
 ) -> None:
     """Check queries and put them into the queue, each with a run folder of its own; nothing is rendered."""
-    from trex.cli.app import overrides
+    from trex.cli.options import overrides
     from trex.queue import add as queue_add
     from trex.queue.requests import query_files, wanted
     from trex.queue.sweep import combinations

@@ -9,10 +9,10 @@ from typing import Annotated
 import typer
 
 from trex.cli.commands.queue import RUNS, Runs
-from trex.cli.errors import OURS
 from trex.cli.options import refuse
 from trex.cli.result import AsJson
 from trex.cli.trust import Trust, trust_queue
+from trex.foundation.errors import OURS
 
 
 def work(

@@ -1,0 +1,42 @@
+"""What a latent consists of, for its card in the report."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from trex.runs.record import Record
+from trex.scenes.describe import object_words
+from trex.scenes.scene import Scene
+from trex.worlds.latents import vector_of
+
+
+@dataclass(frozen=True)
+class Table:
+    """What a latent consists of, for its card in the report: rows of a name and numbers."""
+
+    title: str
+    columns: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+
+
+def parts(record: Record) -> tuple[str, ...]:
+    """The objects of a record's scene in words, by which a report can be searched; none of a vector."""
+    if not isinstance(record.z, Scene):
+        return ()
+    scene = record.z
+    return tuple(object_words(scene, index) for index in range(len(scene.objects)))
+
+
+def table(record: Record) -> Table:
+    """Where each object of the scene stands, and how much of it is seen; or every coordinate of the vector."""
+    if not isinstance(record.z, Scene):
+        values = enumerate(vector_of(record.z).tolist(), start=1)
+        return Table(
+            "Latent", ("coordinate", "value"), tuple((f"z{k}", f"{value:.3f}") for k, value in values)
+        )
+    objects = record.z.objects
+    rows = [
+        (f"{o.size} {o.color} {o.material} {o.shape}", f"{o.x:.2f}", f"{o.y:.2f}", str(seen))
+        for o, seen in zip(objects, record.visible, strict=True)
+    ]
+    return Table(f"{len(objects)} objects", ("object", "x", "y", "pixels"), tuple(rows))

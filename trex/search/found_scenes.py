@@ -1,0 +1,25 @@
+"""`found_scenes.json`: the scenes that a run has found, as CLEVR writes scenes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from trex.runs.folder import RunFolder
+from trex.runs.world_of import world_of
+from trex.scenes.clevr_format.scene_json import SceneRecord, write_scenes
+from trex.search.results import FoundScene
+
+FILE = "found_scenes.json"
+
+
+def write_found_scenes(folder: RunFolder, found: Sequence[FoundScene]) -> Mapping[str, str]:
+    """The files written beside the findings, by name, with what each holds in words; none in a world without objects."""
+    if not world_of(folder.manifest).has_scenes:
+        return {}
+    scenes = [
+        SceneRecord(one.record.scene, f"{one.record.picture}.png", index, "found")
+        for index, one in enumerate(found)
+    ]
+    info = {"split": "found", "question": folder.manifest.facts.question}
+    write_scenes(folder.path / FILE, scenes, info)
+    return {FILE: "as CLEVR scenes"}
