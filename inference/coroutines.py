@@ -20,7 +20,7 @@ class Closed(BaseException):
     """Raised inside a program by `ask` when nobody will answer any more; not an Exception, so that none swallows it."""
 
 
-class Turns(Generic[Request, Answer]):
+class Coroutines(Generic[Request, Answer]):
     """One program. It holds the state of a thread, so it is closed when done with, as a file is."""
 
     def __init__(self, program: Callable[[Ask[Request, Answer]], None]) -> None:

@@ -27,10 +27,10 @@ from trex.search.search import Search
 from trex.workers.engine import FarmEngine
 from trex.workers.pool import Answered, Inbox, Joined
 from trex.workers.scheduler import Scheduler
-from trex.workers.task_board import Desk, Ticket
-from trex.workers.task_result import Made
+from trex.workers.task_board import Task, TaskBoard
+from trex.workers.task_result import TaskResult
 from trex.workers.tasks import ChainSegment, PriorSegment, Segment, lines_of
-from trex.worlds.latents import Latent, kept
+from trex.worlds.latents import Latent, to_stored
 
 
 @dataclass(frozen=True)
@@ -81,7 +81,7 @@ class SimulatedPool:
         for number in range(self.size):
             inbox.put(Joined(str(number), "simulated", 0))
 
-    def submit(self, worker: str, ticket: Ticket) -> None:
+    def submit(self, worker: str, ticket: Task) -> None:
         """The answer is made at once, and told when its time has come."""
         began = time.thread_time()
         assert isinstance(ticket.work, PriorSegment | ChainSegment)
@@ -90,7 +90,7 @@ class SimulatedPool:
         due = (
             self.clock + seconds,
             next(self._numbers),
-            Answered(worker, ticket, Made(lines, len(lines), seconds)),
+            Answered(worker, ticket, TaskResult(lines, len(lines), seconds)),
         )
         heapq.heappush(self._due, due)
         self.imagined_s += time.thread_time() - began
@@ -102,7 +102,7 @@ class SimulatedPool:
         self.clock = max(self.clock, self._due[0][0])
         while self._due and self._due[0][0] <= self.clock:
             answer = heapq.heappop(self._due)[2]
-            self.renders += answer.answer.renders if isinstance(answer.answer, Made) else 0
+            self.renders += answer.answer.renders if isinstance(answer.answer, TaskResult) else 0
             self._inbox.put(answer)
         return True
 
@@ -119,7 +119,7 @@ class SimulatedPool:
         z, log_prior = self._z[index % len(self._z)]
         is_accepted = phase == PRIOR or index % 3 == 0
         made = Record(
-            phase, chain, index, kept(z), is_accepted, log_prior, -10.0, 0.0, self._log_probs, (9,) * 5
+            phase, chain, index, to_stored(z), is_accepted, log_prior, -10.0, 0.0, self._log_probs, (9,) * 5
         )
         if isinstance(segment, PriorSegment):
             assert chain == PRIOR_CHAIN
@@ -132,7 +132,7 @@ def simulate(load: Load, manifest: Manifest, prior: Prior[Latent], scratch: Path
     if manifest.query.search.stop_when_found:
         raise InputError("a simulated search finds nothing of worth; set search.stop_when_found = 0")
     inbox = Inbox()
-    desk, pool = Desk(), SimulatedPool(load, prior, len(manifest.facts.labels))
+    desk, pool = TaskBoard(), SimulatedPool(load, prior, len(manifest.facts.labels))
     scheduler = Scheduler(desk, pool, inbox)
     pool.start(inbox)
     began = time.process_time()
@@ -151,7 +151,7 @@ def simulate(load: Load, manifest: Manifest, prior: Prior[Latent], scratch: Path
     return Outcome(pool.renders, pool.clock, own_s)
 
 
-def _search(desk: Desk, name: str, manifest: Manifest, scratch: Path) -> threading.Thread:
+def _search(desk: TaskBoard, name: str, manifest: Manifest, scratch: Path) -> threading.Thread:
     """A search as `trex work` has it, short of the report."""
 
     def run() -> None:

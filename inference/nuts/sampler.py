@@ -26,7 +26,7 @@ from typing import NamedTuple
 import pyro
 import torch
 
-from trex.inference.coroutines import Turns
+from trex.inference.coroutines import Coroutines
 from trex.inference.nuts.chain import ChainDraw, run_chain
 from trex.inference.nuts.checkpoint import NutsCheckpoint, plain_checkpoint, read_checkpoint, start_nuts
 from trex.inference.nuts.density import Density, Evaluated, Point, standard_normal
@@ -68,7 +68,8 @@ def nuts_rounds(
     """Rounds up to index n_rounds - 1, from the checkpoint on; torch and Pyro are left as they were between rounds."""
     span = range(checkpoint.next_index, n_rounds)
     chains = [
-        _Chain(Turns(partial(run_chain, at=point, span=span, options=options))) for point in checkpoint.points
+        _Chain(Coroutines(partial(run_chain, at=point, span=span, options=options)))
+        for point in checkpoint.points
     ]
     try:
         for index in span:
@@ -102,7 +103,7 @@ def _next_draws(density: Density, chains: list[_Chain]) -> list[ChainDraw]:
 class _Chain:
     """A chain in its thread, with torch's random state as it left it, and the draws that nobody has taken yet."""
 
-    def __init__(self, turns: Turns[Point | ChainDraw, Evaluated | None]) -> None:
+    def __init__(self, turns: Coroutines[Point | ChainDraw, Evaluated | None]) -> None:
         self._turns = turns
         self._torch_state: torch.Tensor | None = None
         self.draws: deque[ChainDraw] = deque()

@@ -15,7 +15,7 @@ from trex.foundation.errors import InputError
 from trex.foundation.percent import percent
 from trex.inference.statistics.importance import reweigh
 from trex.inference.statistics.proportion import Interval, clopper_pearson
-from trex.inference.targets.distance_target import distance, within
+from trex.inference.targets.distance_target import distance, distance_target
 from trex.inference.targets.gaussian import GaussianTarget
 from trex.inference.types import Draw, Z
 
@@ -50,7 +50,7 @@ def control(draws: Sequence[Draw[Z]], target: GaussianTarget, mass: float = 0.02
     """
     distances = np.array([distance(target, np.exp(draw.evaluation.log_probs)) for draw in draws])
     rank = max(1, round(mass * len(draws)))
-    easier = within(target, float(np.sort(distances)[rank - 1]))
+    easier = distance_target(target, float(np.sort(distances)[rank - 1]))
     weighed = reweigh(draws, easier)
     outside = tuple(draw for draw in weighed if not easier.is_hit(draw.evaluation.log_probs))
     if not outside:

@@ -12,7 +12,7 @@ from trex.foundation.errors import InputError
 from trex.foundation.percent import percent
 from trex.inference.rng import PRIOR_STREAM, stream
 from trex.inference.scoring import Scorer
-from trex.inference.statistics.proportion import MAX_RELATIVE_ERROR, Interval, Rate, clopper_pearson
+from trex.inference.statistics.proportion import MAX_RELATIVE_ERROR, Interval, Proportion, clopper_pearson
 from trex.inference.types import PRIOR_CHAIN, Draw, Evaluation, Floats, Prior, Target, Z
 
 NORMAL_95 = 1.959963984540054  # the .975 quantile of the standard normal
@@ -118,9 +118,9 @@ class HowOften:
     is_common: bool
 
     @property
-    def said(self) -> Rate:
+    def said(self) -> Proportion:
         """What may be said of the rate; whatever tells it takes its words from here."""
-        return Rate(self.hits, self.n)
+        return Proportion(self.hits, self.n)
 
     @property
     def says_mass(self) -> bool:

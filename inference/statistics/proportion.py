@@ -37,7 +37,7 @@ def no_hit_bound(n: int) -> float:
 
 
 @dataclass(frozen=True)
-class Rate:
+class Proportion:
     """`count` of `of`, with Clopper and Pearson's exact 95 % interval."""
 
     count: int

@@ -1,7 +1,7 @@
 """The targets, one file each: a target is one statistic and two arrays (observed, width)."""
 
 from trex.inference.targets.ambiguous_pair import ambiguous_pair
-from trex.inference.targets.distance_target import within
+from trex.inference.targets.distance_target import distance_target
 from trex.inference.targets.gaussian import GaussianTarget, Statistic
 from trex.inference.targets.graded import graded
 from trex.inference.targets.high_confidence import high_confidence
@@ -14,11 +14,11 @@ __all__ = [
     "GaussianTarget",
     "Statistic",
     "ambiguous_pair",
+    "distance_target",
     "graded",
     "high_confidence",
     "k_way",
     "probability_vector",
     "threshold",
     "uniform",
-    "within",
 ]

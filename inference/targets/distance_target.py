@@ -38,7 +38,7 @@ def distance(target: GaussianTarget, probs: Array) -> Array:
     return largest(abs(target.gaps_in_widths(probs)))
 
 
-def within(target: GaussianTarget, radius: float, width: float = 1.0) -> GaussianTarget:
+def distance_target(target: GaussianTarget, radius: float, width: float = 1.0) -> GaussianTarget:
     """Flat within `radius` widths of the target, a half-Gaussian of `width` (in the target's widths) outside."""
     if not radius >= 0.0:
         raise InputError(f"radius {radius} must not be negative")

@@ -12,7 +12,7 @@ from tests.worlds.baseline_worlds import QUERY as BASELINE_QUERY
 from tests.worlds.baseline_worlds import write_query
 from tests.worlds.kills import ended, in_child
 from tests.worlds.runs import go_on, run
-from trex.baseline.run import Wanted, make_baseline
+from trex.baseline.run import BaselineOptions, make_baseline
 from trex.foundation.files import left_behind, write_atomic
 
 
@@ -41,7 +41,7 @@ def test_what_a_kill_has_left_in_a_run_is_gone_after_the_resume(name: str, tmp_p
 @pytest.mark.parametrize("name", ["baseline.json", "baseline.html"])
 def test_a_baseline_that_was_killed_while_it_wrote_its_result_goes_on(name: str, tmp_path: Path) -> None:
     query, out = write_query(tmp_path, BASELINE_QUERY), tmp_path / "out"
-    wanted = Wanted(rendered=2, cache=tmp_path / "cache")
+    wanted = BaselineOptions(rendered=2, cache=tmp_path / "cache")
     make_baseline([query], (), wanted, out, lambda *_: None)
     left = cut(out / name)
     assert left.exists()

@@ -8,22 +8,32 @@ from pathlib import Path
 import pytest
 
 from tests.worlds.runs import run
-from trex.inference.statistics.proportion import Rate
+from trex.inference.statistics.proportion import Proportion
 from trex.report.compare import compare, write_comparison
 
 
 @pytest.mark.parametrize("n", [50, 100, 5000])
 def test_fewer_than_four_hits_give_no_point_value_and_four_do(n: int) -> None:
-    assert [Rate(hits, n).point is not None for hits in range(6)] == [False, False, False, False, True, True]
-    assert Rate(4, n).point == 4 / n
+    assert [Proportion(hits, n).point is not None for hits in range(6)] == [
+        False,
+        False,
+        False,
+        False,
+        True,
+        True,
+    ]
+    assert Proportion(4, n).point == 4 / n
 
 
 def test_a_figure_is_a_value_an_interval_or_a_bound() -> None:
-    assert Rate(12, 100).figure == "12.0\u00a0%"
-    assert Rate(12, 100).detail == "12 of 100; 95\u00a0%: 6.4\u00a0% to 20.0\u00a0%"
-    assert Rate(1, 100).figure == "0.025\u00a0% to 5.4\u00a0%"
-    assert Rate(1, 100).detail == "1 of 100; 95\u00a0%"
-    assert (Rate(0, 100).figure, Rate(0, 100).detail) == ("< 3.0\u00a0%", "none of 100; 95\u00a0%")
+    assert Proportion(12, 100).figure == "12.0\u00a0%"
+    assert Proportion(12, 100).detail == "12 of 100; 95\u00a0%: 6.4\u00a0% to 20.0\u00a0%"
+    assert Proportion(1, 100).figure == "0.025\u00a0% to 5.4\u00a0%"
+    assert Proportion(1, 100).detail == "1 of 100; 95\u00a0%"
+    assert (Proportion(0, 100).figure, Proportion(0, 100).detail) == (
+        "< 3.0\u00a0%",
+        "none of 100; 95\u00a0%",
+    )
 
 
 @pytest.mark.parametrize("answer", ["0", "1", "2", "3", "4", "5"])

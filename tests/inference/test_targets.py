@@ -14,6 +14,7 @@ from trex.foundation.errors import InputError
 from trex.inference.targets import (
     GaussianTarget,
     ambiguous_pair,
+    distance_target,
     graded,
     high_confidence,
     k_way,
@@ -21,7 +22,6 @@ from trex.inference.targets import (
     threshold,
     uniform,
 )
-from trex.inference.targets import distance_target as within
 from trex.inference.types import Floats
 
 LABELS = ("0", "1", "2", "3", "4")
@@ -36,7 +36,7 @@ EVERY = [
     pytest.param(
         probability_vector(LABELS, {"0": 0.1, "1": 0.2, "4": 0.7}), {"0": 0.1, "1": 0.2, "4": 0.7}, id="any"
     ),
-    pytest.param(within(high_confidence(LABELS, "1"), 3.0), {"1": 0.9, "0": 0.1}, id="within"),
+    pytest.param(distance_target(high_confidence(LABELS, "1"), 3.0), {"1": 0.9, "0": 0.1}, id="within"),
 ]
 probabilities = st.lists(st.floats(0.0, 1.0), min_size=5, max_size=5).filter(lambda p: sum(p) > 0.1)
 
@@ -132,7 +132,7 @@ def test_the_words_name_the_numbers() -> None:
         (lambda: graded(LABELS, "1", "2", 1.2), "level"),
         (lambda: probability_vector(LABELS, {"1": 0.5}), "sum to 0.5"),
         (lambda: probability_vector(LABELS, {"1": 1.5, "2": -0.5}), "no probability"),
-        (lambda: within(high_confidence(LABELS, "1"), -1.0), "radius"),
+        (lambda: distance_target(high_confidence(LABELS, "1"), -1.0), "radius"),
     ],
 )
 def test_wrong_targets_are_refused_in_words(make: object, words: str) -> None:

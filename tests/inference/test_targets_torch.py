@@ -12,6 +12,7 @@ from trex.inference.nuts.density import Density, Point, standard_normal
 from trex.inference.targets import (
     GaussianTarget,
     ambiguous_pair,
+    distance_target,
     graded,
     high_confidence,
     k_way,
@@ -19,7 +20,6 @@ from trex.inference.targets import (
     threshold,
     uniform,
 )
-from trex.inference.targets import distance_target as within
 from trex.mnist_models.latent import StandardNormal
 from trex.mnist_models.networks.classifiers import Classifier
 from trex.mnist_models.networks.vae import VaeDecoder
@@ -36,8 +36,8 @@ EVERY = {
     "uniform": uniform(LABELS),
     "graded": graded(LABELS, "1", "2", 0.3),
     "any": probability_vector(LABELS, {"0": 0.1, "1": 0.2, "4": 0.7}),
-    "within": within(high_confidence(LABELS, "1"), 3.0),
-    "within-pair": within(ambiguous_pair(LABELS, ("1", "3")), 3.0),
+    "within": distance_target(high_confidence(LABELS, "1"), 3.0),
+    "within-pair": distance_target(ambiguous_pair(LABELS, ("1", "3")), 3.0),
 }
 STEP = 1e-6
 NETWORK_TOLERANCE = (

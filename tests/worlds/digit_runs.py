@@ -9,7 +9,7 @@ import pytest
 import torch
 
 from trex.api import find as finding
-from trex.api.find import Done
+from trex.api.find import Outcome
 from trex.artifacts.weights import compact, write_safetensors
 from trex.mnist_models import load
 from trex.mnist_models.data.datasets import SOURCES
@@ -62,7 +62,7 @@ def save(path: Path, kind: str, labels: Sequence[str], seed: int, dataset: str =
     write_safetensors(path, compact(module), {"kind": kind, "dataset": dataset, "labels": list(labels)})
 
 
-def search(folder: Path, overrides: Sequence[str] = (), name: str = "run") -> Done:
+def search(folder: Path, overrides: Sequence[str] = (), name: str = "run") -> Outcome:
     """A whole run of the query, in this process."""
     query = folder / "query.toml"
     query.write_text(QUERY)

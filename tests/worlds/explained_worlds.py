@@ -14,7 +14,7 @@ from scipy.ndimage import label
 
 from trex.api.find import manifest_of
 from trex.clevr_models.interface.answers import ANSWERS
-from trex.explain.explain_scene import Options
+from trex.explain.explain_scene import ExplainOptions
 from trex.explain.scene_scores import SceneScores, open_scores
 from trex.inference.scoring import Scorer
 from trex.inference.types import Classifier, Draw, Evaluation
@@ -29,7 +29,7 @@ from trex.scenes.questions.truth import true_answer
 from trex.scenes.scene import Scene, with_attribute
 from trex.scenes.validity import BEHIND, is_valid
 from trex.scenes.vocabulary import CLEVR, RGB
-from trex.search.results import FoundScene
+from trex.search.results import Hit
 from trex.worlds.registry import make_plan
 from trex.worlds.world import OpenWorld
 
@@ -45,8 +45,8 @@ name = "fake"
 [render]
 preset = "fake"
 """
-ALL_BUT_SALIENCY = Options(nuisances=0, saliency=False)
-REMOVALS_ONLY = Options(edits=False, flip_depth=0, nuisances=0, saliency=False)
+ALL_BUT_SALIENCY = ExplainOptions(nuisances=0, saliency=False)
+REMOVALS_ONLY = ExplainOptions(edits=False, flip_depth=0, nuisances=0, saliency=False)
 SURE = 0.97
 
 
@@ -149,12 +149,12 @@ def coded_run(
         yield open_scores(world, run, lambda _: None)
 
 
-def found(scores: SceneScores, scene: Scene) -> FoundScene:
+def found(scores: SceneScores, scene: Scene) -> Hit:
     """The scene as if a prior draw had found it."""
     return found_in(scores.world, scores.folder, scene)
 
 
-def found_in(world: OpenWorld, folder: RunFolder, scene: Scene) -> FoundScene:
+def found_in(world: OpenWorld, folder: RunFolder, scene: Scene) -> Hit:
     (scored,) = world.scorer.score([scene])
     draw = Draw(-1, 0, scene, Evaluation(0.0, 0.0, scored.log_probs, scored.picture), True, False)
     record = prior_record(draw, world.plan.target, partial(keep_picture, folder))
@@ -162,6 +162,6 @@ def found_in(world: OpenWorld, folder: RunFolder, scene: Scene) -> FoundScene:
     probs = record.probs
     order = sorted(range(len(probs)), key=lambda k: -probs[k])
     answers = tuple((world.plan.bound.labels[k], probs[k]) for k in order)
-    truth = true_answer(world.plan.asked.program, scene)
+    truth = true_answer(world.plan.question.program, scene)
     confidence = world.plan.target.confidence(scored.log_probs)
-    return FoundScene(record, truth, answers, confidence, answers[0][0] != truth)
+    return Hit(record, truth, answers, confidence, answers[0][0] != truth)

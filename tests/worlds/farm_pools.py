@@ -14,13 +14,13 @@ import pytest
 
 from tests.worlds.runs import QUERY, draws, run, write_query
 from trex.api import find as finding
-from trex.farm.work import Ended, Farm
+from trex.farm.work import Farm, WorkOutcome
 from trex.queue import add as queue_add
 from trex.queue.entry import Entry, run_path
 from trex.queue.requests import wanted
 from trex.search.progress import Silent
 from trex.workers.pool import Answered, Event, Inbox, Joined, Lost, Pool
-from trex.workers.task_board import Ticket
+from trex.workers.task_board import Task
 from trex.workers.task_result import Answer
 from trex.workers.worker import Worker
 from trex.workers.worker_log import worker_log
@@ -76,7 +76,7 @@ def farmed(folder: Path, entries: Sequence[Entry]) -> list[bytes]:
     return [draws(run_path(folder / "runs", entry)) for entry in entries]
 
 
-def work(folder: Path, pool: Pool, lease_s: float = 5.0) -> Ended:
+def work(folder: Path, pool: Pool, lease_s: float = 5.0) -> WorkOutcome:
     """Carry out all that is queued."""
     return Farm(folder / "runs", pool, lambda _: None, lease_s).run(until_empty=True)
 
@@ -107,7 +107,7 @@ class ChaosPool:
         for _ in range(self.size):
             self._join()
 
-    def submit(self, worker: str, ticket: Ticket) -> None:
+    def submit(self, worker: str, ticket: Task) -> None:
         answer = self._worker.do(ticket.work)
         if self._rng.random() < self._loss:
             self._lose(worker, ticket, answer)
@@ -126,7 +126,7 @@ class ChaosPool:
     def _join(self) -> None:
         self._inbox.put(Joined(f"chaos-{next(self._numbers)}", "here", 0))
 
-    def _lose(self, worker: str, ticket: Ticket, answer: Answer) -> None:
+    def _lose(self, worker: str, ticket: Task, answer: Answer) -> None:
         self.losses += 1
         self._inbox.put(Lost(worker, "chaos"))
         self._join()

@@ -13,7 +13,7 @@ from trex.inference.types import Floats
 from trex.render.fake import FakeRenderer
 from trex.runs.draw_log import read_draws
 from trex.runs.folder import RunFolder, open_run
-from trex.search.results import FoundScene, find_out
+from trex.search.results import Hit, read_results
 from trex.worlds.registry import make_plan
 from trex.worlds.world import Plan
 
@@ -26,7 +26,7 @@ def add_looks(run: Path, top: int) -> Confirmation:
         manifest = folder.manifest
         plan = make_plan(manifest.query, run)
         renderer = FakeRenderer(*SIZE, vocabulary=plan.vocabulary)
-        found = find_out(manifest, read_draws(folder.draws)).found[:top]
+        found = read_results(manifest, read_draws(folder.draws)).found[:top]
         scenes = tuple(_confirmed(folder, plan, renderer, one) for one in found)
         made = Confirmation("reference", SIZE, renderer.key, manifest.made.model, len(found), scenes)
         (folder.path / FOLDER).mkdir(exist_ok=True)
@@ -34,7 +34,7 @@ def add_looks(run: Path, top: int) -> Confirmation:
         return made
 
 
-def _confirmed(folder: RunFolder, plan: Plan, renderer: FakeRenderer, found: FoundScene) -> Confirmed:
+def _confirmed(folder: RunFolder, plan: Plan, renderer: FakeRenderer, found: Hit) -> Confirmed:
     (scored,) = Scorer(renderer, plan.bound).score([found.record.scene])
     (picture,) = renderer.render([found.record.scene])
     kept = folder.save_picture(picture.pixels, picture.mask)

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from trex.api import find as finding
-from trex.api.find import Done
+from trex.api.find import Outcome
 from trex.search.progress import Silent
 
 QUERY = """
@@ -36,12 +36,12 @@ def write_query(folder: Path, text: str = QUERY) -> Path:
     return path
 
 
-def run(folder: Path, overrides: Sequence[str] = (), name: str = "run") -> Done:
+def run(folder: Path, overrides: Sequence[str] = (), name: str = "run") -> Outcome:
     """A whole run of the query, in this process."""
     return finding.find(write_query(folder), overrides, folder / name, Silent(), lambda _: None)
 
 
-def go_on(path: Path) -> Done:
+def go_on(path: Path) -> Outcome:
     """Resume a run, in this process."""
     return finding.resume(path, Silent(), lambda _: None)
 

@@ -18,7 +18,7 @@ from trex.runs.draw_log import check_draws
 from trex.runs.folder import DRAWS, FINISHED, RUNS, RunFolder, check_out, create, is_run, open_run
 from trex.runs.journal import Journal
 from trex.runs.manifest import Facts, Manifest, versions
-from trex.runs.open_world import reopened
+from trex.runs.open_world import open_world
 from trex.runs.record import Record
 from trex.runs.sessions import session
 from trex.runs.trust import keep_record
@@ -26,7 +26,7 @@ from trex.search.engine import Engine, InProcess
 from trex.search.found_scenes import write_found_scenes
 from trex.search.progress import Progress
 from trex.search.render_speed import measured
-from trex.search.results import Findings, find_out, to_json
+from trex.search.results import Results, read_results, to_json
 from trex.search.search import Search
 from trex.worlds.fingerprint import weights_fingerprint
 from trex.worlds.recorded import WorldFacts
@@ -38,16 +38,16 @@ Tell = Callable[[Path], None]
 
 
 @dataclass(frozen=True)
-class Done:
+class Outcome:
     """A run that has come to its end."""
 
     folder: Path
     manifest: Manifest
-    findings: Findings
+    findings: Results
     report: Path
 
 
-def find(path: Path, overrides: Sequence[str], out: Path | None, progress: Progress, tell: Tell) -> Done:
+def find(path: Path, overrides: Sequence[str], out: Path | None, progress: Progress, tell: Tell) -> Outcome:
     """Carry out a query; `tell` is given the place that it writes to before anything is rendered.
 
     Where the place holds a run of the same query already, that run is gone on with.
@@ -68,16 +68,16 @@ def find(path: Path, overrides: Sequence[str], out: Path | None, progress: Progr
         world.renderer.close()
 
 
-def resume(path: Path, progress: Progress, tell: Tell) -> Done:
+def resume(path: Path, progress: Progress, tell: Tell) -> Outcome:
     """Continue a run from its last draw; RunError if a draw is damaged, or if model or renderer have changed."""
     with open_run(path, for_writing=True) as folder:
         check_draws(folder.draws, folder.manifest)
-        with reopened(folder) as world:
+        with open_world(folder) as world:
             tell(path)
             return carry_out(InProcess(world, folder), folder, progress)
 
 
-def carry_out(engine: Engine, folder: RunFolder, progress: Progress) -> Done:
+def carry_out(engine: Engine, folder: RunFolder, progress: Progress) -> Outcome:
     """The search of an open run folder, by this engine, to its end: draws, findings, report."""
     with Journal(folder) as journal:
         with session(folder.path, journal), measured(folder.manifest.query, journal):
@@ -86,12 +86,12 @@ def carry_out(engine: Engine, folder: RunFolder, progress: Progress) -> Done:
         return conclude_run(folder, journal.records)
 
 
-def conclude_run(folder: RunFolder, records: Sequence[Record]) -> Done:
+def conclude_run(folder: RunFolder, records: Sequence[Record]) -> Outcome:
     """Write the findings and the report of the draws so far."""
-    findings = find_out(folder.manifest, records, blamed_looks(read_explanations(folder)))
+    findings = read_results(folder.manifest, records, blamed_looks(read_explanations(folder)))
     folder.write(FINDINGS, to_json(findings))
     files = write_found_scenes(folder, findings.found)
-    return Done(folder.path, folder.manifest, findings, write_report(folder, findings, files))
+    return Outcome(folder.path, folder.manifest, findings, write_report(folder, findings, files))
 
 
 def default_out(path: Path) -> Path:
@@ -103,12 +103,12 @@ def manifest_of(world: OpenWorld, path: Path, overrides: Sequence[str]) -> Manif
     """What is written into a new run folder."""
     plan = world.plan
     facts = Facts(
-        question=plan.asked.text,
+        question=plan.question.text,
         program=tuple(
             ProgramStep(function=step.function, inputs=step.inputs, value_inputs=step.value_inputs)
-            for step in plan.asked.program
+            for step in plan.question.program
         ),
-        possible=plan.asked.possible,
+        possible=plan.question.possible,
         model=plan.model_name,
         labels=plan.bound.labels,
         cards=plan.cards,
@@ -138,7 +138,7 @@ def _world_facts(plan: Plan) -> WorldFacts | None:
     )
 
 
-def _begin(world: OpenWorld, folder: RunFolder, progress: Progress) -> Done:
+def _begin(world: OpenWorld, folder: RunFolder, progress: Progress) -> Outcome:
     """The first session: where the renderer refuses the query before any draw, the folder goes again."""
     try:
         return carry_out(InProcess(world, folder), folder, progress)

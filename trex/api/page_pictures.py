@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from trex.api.find import Done, conclude_run
-from trex.crosscheck.confirm import Options, Watcher, confirm
+from trex.api.find import Outcome, conclude_run
+from trex.crosscheck.confirm import ConfirmOptions, ConfirmProgress, confirm
 from trex.crosscheck.misses import has_misses, keep_misses
 from trex.foundation.errors import TrexError
 from trex.render.presets import preset_named
@@ -22,7 +22,7 @@ LARGE = "reference"  # looks like CLEVR's own at a twentieth of the time
 MOST_LARGE = 8  # most confident first; each costs about 5 seconds of CPU time
 
 
-def add_pictures(done: Done, watcher: Watcher, *, large: bool) -> tuple[Done, str]:
+def add_pictures(done: Outcome, watcher: ConfirmProgress, *, large: bool) -> tuple[Outcome, str]:
     """The run with its pictures, its report written again; and why some could not be made, "" if all could.
 
     What is there already is not rendered again, so after a kill the same call goes on.
@@ -37,15 +37,15 @@ def add_pictures(done: Done, watcher: Watcher, *, large: bool) -> tuple[Done, st
         return conclude_run(folder, read_draws(folder.draws)), ""
 
 
-def add_large(run: Path, manifest: Manifest, top: int, watcher: Watcher) -> bool:
+def add_large(run: Path, manifest: Manifest, top: int, watcher: ConfirmProgress) -> bool:
     """Render the most confident scenes of a run that has found some at preset LARGE; whether it is of such a world."""
     if not may_be_larger(manifest):
         return False
-    confirm([run], Options(LARGE, top, manifest.query.render.device), watcher)
+    confirm([run], ConfirmOptions(LARGE, top, manifest.query.render.device), watcher)
     return True
 
 
-def enlarge_explained(run: Path, top: int, watcher: Watcher) -> str:
+def enlarge_explained(run: Path, top: int, watcher: ConfirmProgress) -> str:
     """Render the explained scenes of a run large too; why that could not be, "" if it could or none is larger."""
     try:
         with open_run(run, for_writing=False) as folder:
@@ -62,7 +62,7 @@ def may_be_larger(manifest: Manifest) -> bool:
     return is_rendered and manifest.facts.size[0] < preset_named(LARGE).width
 
 
-def _add(done: Done, watcher: Watcher, large: bool) -> bool:
+def _add(done: Outcome, watcher: ConfirmProgress, large: bool) -> bool:
     if done.findings.found:
         return large and add_large(done.folder, done.manifest, MOST_LARGE, watcher)
     with open_run(done.folder, for_writing=True) as folder:

@@ -6,15 +6,15 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from trex.inference.statistics.proportion import Rate
+from trex.inference.statistics.proportion import Proportion
 from trex.runs.manifest import Manifest
 from trex.runs.world_of import world_of
 from trex.scenes.questions.truth import NO_ANSWER
-from trex.search.results import Findings
+from trex.search.results import Results
 
 
 @dataclass(frozen=True)
-class Seen:
+class ScoredExample:
     """One picture: the model's answer with its probability, how far it meets the target, and the truth.
 
     `truth` is None where nobody knows it, "no answer" where the question has none there. `in_world` says whether each
@@ -38,7 +38,7 @@ class Seen:
 
 
 @dataclass(frozen=True)
-class BesideRun:
+class ComparedRun:
     """What a run of the same query found: distinct scenes, how many of them are true mistakes, renders spent."""
 
     run: str
@@ -60,8 +60,8 @@ class Baseline:
     model_hash: str
     world: str
     source: str
-    seen: tuple[Seen, ...] = ()
-    beside: tuple[BesideRun, ...] = ()
+    seen: tuple[ScoredExample, ...] = ()
+    beside: tuple[ComparedRun, ...] = ()
 
     @property
     def examined(self) -> int:
@@ -69,35 +69,35 @@ class Baseline:
         return len(self.seen)
 
     @property
-    def hits(self) -> Rate:
+    def hits(self) -> Proportion:
         """Pictures in the level set, of all."""
-        return Rate(sum(one.is_hit for one in self.seen), len(self.seen))
+        return Proportion(sum(one.is_hit for one in self.seen), len(self.seen))
 
     @property
-    def mistakes(self) -> Rate:
+    def mistakes(self) -> Proportion:
         """True mistakes, of the pictures whose true answer is known."""
         return _mistakes([one for one in self.seen if one.has_truth])
 
     @property
-    def inside(self) -> tuple[Seen, ...]:
+    def inside(self) -> tuple[ScoredExample, ...]:
         """The pictures in the query's world, but for the number of their objects."""
         return tuple(one for one in self.seen if one.in_world)
 
     @property
-    def hits_inside(self) -> Rate:
+    def hits_inside(self) -> Proportion:
         """Pictures in the level set, of those in the query's world."""
-        return Rate(sum(one.is_hit for one in self.inside), len(self.inside))
+        return Proportion(sum(one.is_hit for one in self.inside), len(self.inside))
 
     @property
-    def mistakes_inside(self) -> Rate:
+    def mistakes_inside(self) -> Proportion:
         """True mistakes, of the pictures in the query's world whose true answer is known."""
         return _mistakes([one for one in self.inside if one.has_truth])
 
     @property
-    def accuracy(self) -> Rate:
+    def accuracy(self) -> Proportion:
         """Right answers (the most probable one), of the pictures whose true answer is known."""
         known = [one for one in self.seen if one.has_truth]
-        return Rate(sum(one.answer == one.truth for one in known), len(known))
+        return Proportion(sum(one.answer == one.truth for one in known), len(known))
 
     @property
     def confusion(self) -> dict[str, dict[str, int]]:
@@ -118,8 +118,8 @@ class Baseline:
         return tuple(f"its {what} is {run!r}, here {here!r}" for what, run, here in pairs if run != here)
 
 
-def _mistakes(known: Sequence[Seen]) -> Rate:
-    return Rate(sum(one.is_mistake for one in known), len(known))
+def _mistakes(known: Sequence[ScoredExample]) -> Proportion:
+    return Proportion(sum(one.is_mistake for one in known), len(known))
 
 
 def is_mistake(truth: str | None, answer: str, named: Sequence[str]) -> bool:
@@ -133,10 +133,10 @@ def is_mistake(truth: str | None, answer: str, named: Sequence[str]) -> bool:
     return truth not in named if named else truth != answer
 
 
-def beside_run(name: str, manifest: Manifest, findings: Findings, named: Sequence[str]) -> BesideRun:
+def compared_run(name: str, manifest: Manifest, findings: Results, named: Sequence[str]) -> ComparedRun:
     """The figures of a run, by the same rule for mistakes."""
     wrong = sum(is_mistake(found.truth, found.answer, named) for found in findings.found)
-    return BesideRun(name, findings.ending, len(findings.found), wrong, findings.renders)
+    return ComparedRun(name, findings.ending, len(findings.found), wrong, findings.renders)
 
 
 def in_order(answers: set[str]) -> tuple[str, ...]:

@@ -6,21 +6,21 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from trex.baseline.baseline import Baseline, BesideRun, beside_run
+from trex.baseline.baseline import Baseline, ComparedRun, compared_run
 from trex.foundation.errors import InputError, RunError
 from trex.runs.draw_log import read_draws
 from trex.runs.folder import open_run
 from trex.runs.record import PRIOR
-from trex.search.results import find_out
+from trex.search.results import read_results
 
 
-def put_beside(asked: Sequence[Baseline], runs: Sequence[Path]) -> list[Baseline]:
+def attach_runs(asked: Sequence[Baseline], runs: Sequence[Path]) -> list[Baseline]:
     """Each run beside the queries that ask the same; InputError for one that asks something else."""
     rows = [_row(path, asked) for path in dict.fromkeys(runs)]
     return [replace(one, beside=tuple(row for fits, row in rows if k in fits)) for k, one in enumerate(asked)]
 
 
-def _row(path: Path, asked: Sequence[Baseline]) -> tuple[list[int], BesideRun]:
+def _row(path: Path, asked: Sequence[Baseline]) -> tuple[list[int], ComparedRun]:
     """Which queries a run fits, and its figures."""
     with open_run(path, for_writing=False) as folder:
         records, manifest = read_draws(folder.draws, folder.manifest), folder.manifest
@@ -31,6 +31,6 @@ def _row(path: Path, asked: Sequence[Baseline]) -> tuple[list[int], BesideRun]:
         raise InputError(f"run {path} cannot stand beside this baseline: {why}; give a run of the same query")
     if not any(record.phase == PRIOR for record in records):
         raise RunError(f"{path} has no draws yet; go on with it first: trex resume {path}")
-    return fits, beside_run(
-        path.resolve().name, manifest, find_out(manifest, records), asked[fits[0]].answers
+    return fits, compared_run(
+        path.resolve().name, manifest, read_results(manifest, records), asked[fits[0]].answers
     )

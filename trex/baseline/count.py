@@ -7,12 +7,12 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from trex.baseline.baseline import Baseline, Seen, is_mistake
+from trex.baseline.baseline import Baseline, ScoredExample, is_mistake
 from trex.datasets.examples import Example, Examples, Problem
 from trex.foundation.errors import InputError
 from trex.inference.scoring import check_log_probs, images
 from trex.inference.types import Floats
-from trex.pages.thumbnails import Shown, jpeg_url
+from trex.pages.thumbnails import Thumbnail, jpeg_url
 from trex.query.question import ResolvedQuestion
 from trex.query.schema import Query
 from trex.scenes.describe import scene_words
@@ -24,7 +24,7 @@ Key = tuple[str, str, object]
 
 
 @dataclass(frozen=True)
-class AskedQuery:
+class PlannedQuery:
     """A checked query, and its baseline before anything is looked at: what is asked, and the runs beside it."""
 
     plan: Plan
@@ -32,22 +32,24 @@ class AskedQuery:
 
 
 @dataclass(frozen=True)
-class Looked:
+class SourceResult:
     """A source looked at: a baseline for each query, the pictures to show, and what was left out."""
 
     source: str
     baselines: tuple[Baseline, ...]
-    shown: tuple[Shown, ...]
+    shown: tuple[Thumbnail, ...]
     problems: tuple[Problem, ...]
 
 
-def look(examples: Examples, asked: Sequence[AskedQuery], all_pictures: bool, tell: Tell) -> Looked:
+def score_examples(
+    examples: Examples, asked: Sequence[PlannedQuery], all_pictures: bool, tell: Tell
+) -> SourceResult:
     """Every query on every example; InputError where not one could be used.
 
     A picture goes through a model once for each question, however many queries ask it. Pictures of hits are kept to be
     shown, or all of them.
     """
-    seen: list[list[Seen]] = [[] for _ in asked]
+    seen: list[list[ScoredExample]] = [[] for _ in asked]
     shown = []
     for number, example in enumerate(examples, start=1):
         rows = _one(example, [one.plan for one in asked])
@@ -61,10 +63,10 @@ def look(examples: Examples, asked: Sequence[AskedQuery], all_pictures: bool, te
         raise InputError(f"no picture can be used; the first: {first.file}: {first.what}")
     counted = zip(asked, seen, strict=True)
     baselines = tuple(replace(one.empty, source=examples.words, seen=tuple(rows)) for one, rows in counted)
-    return Looked(examples.words, baselines, tuple(shown), examples.problems)
+    return SourceResult(examples.words, baselines, tuple(shown), examples.problems)
 
 
-def _one(example: Example, plans: Sequence[Plan]) -> list[Seen]:
+def _one(example: Example, plans: Sequence[Plan]) -> list[ScoredExample]:
     scored: dict[Key, Floats] = {}
     for plan in plans:
         key = _key(plan)
@@ -75,7 +77,7 @@ def _one(example: Example, plans: Sequence[Plan]) -> list[Seen]:
 
 def _key(plan: Plan) -> Key:
     """Queries of the same key get the same answers."""
-    return plan.model_name, plan.asked.text, plan.asked.program
+    return plan.model_name, plan.question.text, plan.question.program
 
 
 def log_probs(plan: Plan, example: Example) -> Floats:
@@ -86,12 +88,12 @@ def log_probs(plan: Plan, example: Example) -> Floats:
     return row
 
 
-def judge(plan: Plan, example: Example, row: Floats) -> Seen:
+def judge(plan: Plan, example: Example, row: Floats) -> ScoredExample:
     """What the model says of a picture, by the query's own target and threshold."""
     best = int(row.argmax())
-    answer, truth = plan.bound.labels[best], true_label(plan.asked, example)
+    answer, truth = plan.bound.labels[best], true_label(plan.question, example)
     is_hit = plan.target.is_hit(row)
-    return Seen(
+    return ScoredExample(
         name=example.name,
         split=example.split,
         answer=answer,
@@ -116,8 +118,8 @@ def named_answers(query: Query) -> tuple[str, ...]:
     return query.answer or tuple(answer for answer, p in query.target.probabilities.items() if p > 0)
 
 
-def _shown(example: Example) -> Shown:
+def _shown(example: Example) -> Thumbnail:
     words = (
         scene_words(example.scene) if example.scene else f"Picture {example.name}; what is in it is not known"
     )
-    return Shown(example.name, jpeg_url(example.pixels), words)
+    return Thumbnail(example.name, jpeg_url(example.pixels), words)

@@ -7,13 +7,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, fields
 from pathlib import Path
 
-from trex.baseline.baseline import Baseline, BesideRun, Seen
+from trex.baseline.baseline import Baseline, ComparedRun, ScoredExample
 from trex.datasets.examples import Problem
 from trex.foundation.errors import InputError
 from trex.foundation.files import MIB, read_text
 from trex.foundation.json_fields import Json, field, finite, listed, mapping, short, text, whole
 from trex.foundation.parse import parse_json
-from trex.inference.statistics.proportion import Rate
+from trex.inference.statistics.proportion import Proportion
 
 FILE = "baseline.json"
 FORMAT = 1
@@ -51,7 +51,7 @@ def _summary(one: Baseline) -> Json:
     }
 
 
-def _rate(rate: Rate) -> Json:
+def _rate(rate: Proportion) -> Json:
     return {"count": rate.count, "of": rate.of, "rate": rate.value, "interval_95": list(rate.interval)}
 
 
@@ -89,10 +89,10 @@ def _baseline(data: object, where: str) -> Baseline:
     )
 
 
-def _seen(data: object, where: str) -> Seen:
+def _seen(data: object, where: str) -> ScoredExample:
     record = mapping(data, where)
     truth, in_world = field(record, "truth", where), field(record, "in_world", where)
-    return Seen(
+    return ScoredExample(
         name=text(field(record, "name", where), f"{where}, name"),
         split=text(field(record, "split", where), f"{where}, split"),
         answer=text(field(record, "answer", where), f"{where}, answer"),
@@ -105,14 +105,14 @@ def _seen(data: object, where: str) -> Seen:
     )
 
 
-def _beside(data: object, where: str) -> BesideRun:
+def _beside(data: object, where: str) -> ComparedRun:
     record = mapping(data, where)
     counts = {name: whole(field(record, name, where), f"{where}, {name}") for name in _COUNTS}
     run, ending = (text(field(record, name, where), f"{where}, {name}") for name in ("run", "ending"))
-    return BesideRun(run, ending, **counts)
+    return ComparedRun(run, ending, **counts)
 
 
-_COUNTS = tuple(item.name for item in fields(BesideRun) if item.name not in ("run", "ending"))
+_COUNTS = tuple(item.name for item in fields(ComparedRun) if item.name not in ("run", "ending"))
 
 
 def _flag(record: Mapping[str, object], name: str, where: str) -> bool:

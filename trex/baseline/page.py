@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from trex.baseline.baseline import Baseline, Seen
-from trex.baseline.count import Looked
+from trex.baseline.baseline import Baseline, ScoredExample
+from trex.baseline.count import SourceResult
 from trex.baseline.words import WORLD_RULE, covered, rate_words, run_words
 from trex.pages.page import page
-from trex.pages.thumbnails import Shown
+from trex.pages.thumbnails import Thumbnail
 
 PAGE = "baseline.html"
 MOST_PICTURES = 200  # of hits on the page; all of them are in baseline.json
@@ -19,8 +19,8 @@ MOST_PICTURES = 200  # of hits on the page; all of them are in baseline.json
 class Card:
     """A picture with what each query sees in it."""
 
-    picture: Shown
-    rows: tuple[tuple[Baseline, Seen], ...]
+    picture: Thumbnail
+    rows: tuple[tuple[Baseline, ScoredExample], ...]
 
     @property
     def order(self) -> tuple[bool, bool, bool, float, str]:
@@ -36,12 +36,12 @@ class Card:
 class Gallery:
     """A source with its baselines and cards; `hidden` hits are left out of the page."""
 
-    looked: Looked
+    looked: SourceResult
     cards: tuple[Card, ...]
     hidden: int
 
 
-def page_html(looked: Sequence[Looked], all_pictures: bool) -> str:
+def page_html(looked: Sequence[SourceResult], all_pictures: bool) -> str:
     """The page."""
     baselines = [baseline for one in looked for baseline in one.baselines]
     values: dict[str, object] = {
@@ -57,7 +57,7 @@ def page_html(looked: Sequence[Looked], all_pictures: bool) -> str:
     return page("baseline.html", values, rate=rate_words)
 
 
-def _gallery(looked: Looked, all_pictures: bool) -> Gallery:
+def _gallery(looked: SourceResult, all_pictures: bool) -> Gallery:
     rows = [{row.name: row for row in baseline.seen} for baseline in looked.baselines]
     cards = [
         Card(picture, tuple((b, seen[picture.name]) for b, seen in zip(looked.baselines, rows, strict=True)))

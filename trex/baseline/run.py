@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from trex.baseline.baseline import Baseline
-from trex.baseline.compared_runs import put_beside
-from trex.baseline.count import AskedQuery, Looked, Tell, look, named_answers
+from trex.baseline.compared_runs import attach_runs
+from trex.baseline.count import PlannedQuery, SourceResult, Tell, named_answers, score_examples
 from trex.baseline.json_file import FILE, to_json
 from trex.baseline.page import PAGE, page_html
 from trex.baseline.rendered import RenderedScenes
@@ -22,11 +22,11 @@ from trex.worlds.query_plan import check
 from trex.worlds.world import Plan
 
 WORLDS = ("query", "clevr")
-Part = tuple[Examples, tuple[AskedQuery, ...]]
+Part = tuple[Examples, tuple[PlannedQuery, ...]]
 
 
 @dataclass(frozen=True)
-class Wanted:
+class BaselineOptions:
     """What a baseline is made of: a data folder with the splits to take, or `rendered` scenes of a world."""
 
     dataset: Path | None = None
@@ -48,7 +48,7 @@ class Wanted:
 
 
 @dataclass(frozen=True)
-class Done:
+class BaselineOutcome:
     """A baseline that has been counted and written."""
 
     out: Path
@@ -57,17 +57,19 @@ class Done:
 
 
 def make_baseline(
-    queries: Sequence[Path], overrides: Sequence[str], wanted: Wanted, out: Path | None, tell: Tell
-) -> Done:
+    queries: Sequence[Path], overrides: Sequence[str], wanted: BaselineOptions, out: Path | None, tell: Tell
+) -> BaselineOutcome:
     """Looks at every picture and writes OUT/baseline.json and OUT/baseline.html; all that is cheap is checked first."""
     files = list(dict.fromkeys(queries))
     place = out or default_out(files)
     _check_place(place)
     plans = [check(path, overrides) for path in files]
-    empty = put_beside([empty_baseline(*pair) for pair in zip(files, plans, strict=True)], wanted.beside)
-    asked = [AskedQuery(*pair) for pair in zip(plans, empty, strict=True)]
-    looked = [look(examples, part, wanted.all_pictures, tell) for examples, part in _parts(asked, wanted)]
-    done = Done(
+    empty = attach_runs([empty_baseline(*pair) for pair in zip(files, plans, strict=True)], wanted.beside)
+    asked = [PlannedQuery(*pair) for pair in zip(plans, empty, strict=True)]
+    looked = [
+        score_examples(examples, part, wanted.all_pictures, tell) for examples, part in _parts(asked, wanted)
+    ]
+    done = BaselineOutcome(
         place,
         tuple(baseline for one in looked for baseline in one.baselines),
         tuple(problem for one in looked for problem in one.problems),
@@ -97,7 +99,7 @@ def empty_baseline(path: Path, plan: Plan) -> Baseline:
     """The baseline of a query before anything is looked at."""
     return Baseline(
         query=str(path),
-        question=plan.asked.text,
+        question=plan.question.text,
         target=plan.target.describe(),
         answers=named_answers(plan.query),
         model="shipped" if plan.query.model.name == "shipped" else plan.model_name,
@@ -107,17 +109,17 @@ def empty_baseline(path: Path, plan: Plan) -> Baseline:
     )
 
 
-def _parts(asked: Sequence[AskedQuery], wanted: Wanted) -> list[Part]:
+def _parts(asked: Sequence[PlannedQuery], wanted: BaselineOptions) -> list[Part]:
     """Every source with the queries that are put to it."""
     if wanted.dataset is not None:
         return [(_examples(part, wanted.dataset, wanted.splits), part) for part in _of_one_kind(asked)]
-    parts: dict[RenderedScenes, list[AskedQuery]] = {}
+    parts: dict[RenderedScenes, list[PlannedQuery]] = {}
     for one in asked:
         parts.setdefault(_rendered(one.plan, wanted), []).append(one)
     return [(scenes, tuple(part)) for scenes, part in parts.items()]
 
 
-def _rendered(plan: Plan, wanted: Wanted) -> RenderedScenes:
+def _rendered(plan: Plan, wanted: BaselineOptions) -> RenderedScenes:
     is_own = wanted.world == "query"
     prior = plan.scenes if is_own else ScenePrior()
     words = f"the query's world ({world_words(plan.query)})" if is_own else "CLEVR's world (3 to 10 objects)"
@@ -131,20 +133,20 @@ def _default_cache() -> Path:
     return default_cache().parent / "baselines"
 
 
-def _of_one_kind(asked: Sequence[AskedQuery]) -> list[tuple[AskedQuery, ...]]:
+def _of_one_kind(asked: Sequence[PlannedQuery]) -> list[tuple[PlannedQuery, ...]]:
     """The queries of each kind of world together."""
-    kinds: dict[str, list[AskedQuery]] = {}
+    kinds: dict[str, list[PlannedQuery]] = {}
     for one in asked:
         kinds.setdefault(one.plan.kind.name, []).append(one)
     return [tuple(part) for part in kinds.values()]
 
 
-def _examples(asked: Sequence[AskedQuery], folder: Path, splits: Sequence[str]) -> Examples:
+def _examples(asked: Sequence[PlannedQuery], folder: Path, splits: Sequence[str]) -> Examples:
     plans = [one.plan for one in asked]
     return plans[0].kind.examples(plans, folder, tuple(dict.fromkeys(splits)))
 
 
-def _write(done: Done, looked: Sequence[Looked], all_pictures: bool) -> None:
+def _write(done: BaselineOutcome, looked: Sequence[SourceResult], all_pictures: bool) -> None:
     try:
         done.out.mkdir(parents=True, exist_ok=True)
     except OSError as error:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from trex.baseline.baseline import Baseline, BesideRun
-from trex.inference.statistics.proportion import Rate
+from trex.baseline.baseline import Baseline, ComparedRun
+from trex.inference.statistics.proportion import Proportion
 from trex.pages.wording import percent
 
 WORLD_RULE = (
@@ -13,7 +13,7 @@ WORLD_RULE = (
 )
 
 
-def rate_words(rate: Rate) -> str:
+def rate_words(rate: Proportion) -> str:
     """ "3 of 88, 3.4 % (0.7 % to 9.6 %)"; after zero hits the upper bound alone."""
     if not rate.of:
         return "0 of 0"
@@ -35,14 +35,14 @@ def sentences(one: Baseline) -> tuple[str, ...]:
     )
 
 
-def run_words(run: BesideRun, one: Baseline) -> str:
+def run_words(run: ComparedRun, one: Baseline) -> str:
     """A run beside the baseline: renders spent for each scene found, and pictures for each hit here."""
     found = f"{run.found} distinct scenes ({run.mistakes} true mistakes) in {run.renders} renders"
     each = f", one in {run.renders / run.found:.3g}" if run.found else ""
     return f"{run.run}: {run.ending}, {found}{each}; here {_each(one.hits)}"
 
 
-def _each(hits: Rate) -> str:
+def _each(hits: Proportion) -> str:
     if hits.count:
         return f"a hit in {hits.of / hits.count:.3g} pictures"
     return f"no hit in {hits.of} pictures (95 %: fewer than one in {1 / hits.bound:.3g})"
@@ -62,5 +62,5 @@ def covered(baselines: Sequence[Baseline]) -> str:
     )
 
 
-def _rates(baselines: Sequence[Baseline]) -> tuple[list[Rate], list[Rate]]:
+def _rates(baselines: Sequence[Baseline]) -> tuple[list[Proportion], list[Proportion]]:
     return [one.hits for one in baselines], [one.mistakes for one in baselines]

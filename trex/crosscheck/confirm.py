@@ -33,7 +33,7 @@ from trex.runs.manifest import differences
 from trex.runs.pictures import read_picture
 from trex.runs.record import PRIOR
 from trex.runs.trust import check_made_here
-from trex.search.results import FoundScene, find_out
+from trex.search.results import Hit, read_results
 from trex.worlds.fingerprint import model_fingerprint
 from trex.worlds.registry import make_plan
 from trex.worlds.world import Plan, open_renderer
@@ -42,7 +42,7 @@ SAME = 1e-6  # log probabilities of a kept picture may differ so much between tw
 
 
 @dataclass(frozen=True)
-class Options:
+class ConfirmOptions:
     """At which preset, on which device, and how many scenes of each run, most confident first."""
 
     preset: str = "clevr"
@@ -50,7 +50,7 @@ class Options:
     device: str = "auto"
 
 
-class Watcher(Protocol):
+class ConfirmProgress(Protocol):
     """Whoever watches scenes being confirmed."""
 
     def begin(self, done: int, total: int) -> None:
@@ -63,12 +63,12 @@ class Watcher(Protocol):
 
 
 @dataclass(frozen=True)
-class Task:
+class LookTask:
     """A run with the scenes that are to be confirmed."""
 
     folder: RunFolder
     plan: Plan
-    found: tuple[FoundScene, ...]
+    found: tuple[Hit, ...]
     renderer: SceneRenderer
 
     @property
@@ -78,7 +78,7 @@ class Task:
 
 
 def confirm(
-    paths: Sequence[Path], options: Options, watcher: Watcher
+    paths: Sequence[Path], options: ConfirmOptions, watcher: ConfirmProgress
 ) -> list[tuple[RunFolder, Confirmation]]:
     """Confirms the scenes of each run; the first scene of every run comes before the second of any.
 
@@ -99,13 +99,13 @@ def confirm(
                 RenderSection(preset=preset.name, device=options.device, processes=1), plan.vocabulary
             )
             stack.callback(renderer.close)
-            tasks.append(Task(folder, plan, found, renderer))
+            tasks.append(LookTask(folder, plan, found, renderer))
         made = [_begun(task, options) for task in tasks]
         _confirm_all(tasks, made, watcher)
         return [(task.folder, one.only(task.pictures)) for task, one in zip(tasks, made, strict=True)]
 
 
-def _confirm_all(tasks: Sequence[Task], made: list[Confirmation], watcher: Watcher) -> None:
+def _confirm_all(tasks: Sequence[LookTask], made: list[Confirmation], watcher: ConfirmProgress) -> None:
     """`made` grows scene by scene, in the order of `tasks`."""
     todo = [pair for pair in _in_turn(tasks) if made[pair[0]].of(pair[1].record.picture) is None]
     watcher.begin(sum(len(task.found) for task in tasks) - len(todo), sum(len(task.found) for task in tasks))
@@ -117,7 +117,7 @@ def _confirm_all(tasks: Sequence[Task], made: list[Confirmation], watcher: Watch
         watcher.done(task.folder.path, scene)
 
 
-def _in_turn(tasks: Sequence[Task]) -> Iterator[tuple[int, FoundScene]]:
+def _in_turn(tasks: Sequence[LookTask]) -> Iterator[tuple[int, Hit]]:
     """The first scene of each run, then the second of each, with the number of the run."""
     for rank in range(max(len(task.found) for task in tasks)):
         for at, task in enumerate(tasks):
@@ -131,7 +131,7 @@ def _real(paths: Sequence[Path]) -> list[Path]:
     return [path for path in paths if first[path.resolve()] is path]
 
 
-def _check(folder: RunFolder, options: Options) -> tuple[RunFolder, Plan, tuple[FoundScene, ...]]:
+def _check(folder: RunFolder, options: ConfirmOptions) -> tuple[RunFolder, Plan, tuple[Hit, ...]]:
     """All that is cheap: the scenes, their kept pictures, and that the model says of them what it said."""
     check_scenes(folder)
     manifest = folder.manifest
@@ -142,7 +142,7 @@ def _check(folder: RunFolder, options: Options) -> tuple[RunFolder, Plan, tuple[
     records = read_draws(folder.draws, folder.manifest)
     if not any(record.phase == PRIOR for record in records):
         raise RunError(f"{folder.path} has no draws yet; go on with it first: trex resume {folder.path}")
-    found = tuple(one for one in find_out(manifest, records).found if one.record.picture)[: options.top]
+    found = tuple(one for one in read_results(manifest, records).found if one.record.picture)[: options.top]
     if not found:
         raise RunError(f"{folder.path} has found no scene, so there is none to confirm; search on (trex resume "
                        f"{folder.path}) or search for something else")  # fmt: skip
@@ -167,7 +167,7 @@ def _check_model(folder: RunFolder, plan: Plan) -> None:
         )
 
 
-def _check_before(folder: RunFolder, plan: Plan, found: FoundScene) -> None:
+def _check_before(folder: RunFolder, plan: Plan, found: Hit) -> None:
     """RunError where the model no longer says of the picture that the search kept what the draw says."""
     pixels, mask = read_picture(folder, found.record.picture)
     row = plan.bound.log_probs(images([Picture(pixels, mask, "")]))[0]
@@ -179,7 +179,7 @@ def _check_before(folder: RunFolder, plan: Plan, found: FoundScene) -> None:
         )
 
 
-def _begun(task: Task, options: Options) -> Confirmation:
+def _begun(task: LookTask, options: ConfirmOptions) -> Confirmation:
     """What an earlier call has left; RunError where that was made with another renderer or model."""
     folder = task.folder
     new = Confirmation(
@@ -204,7 +204,7 @@ def _begun(task: Task, options: Options) -> Confirmation:
     return Confirmation(**{**vars(new), "scenes": old.scenes if old else ()})
 
 
-def _again(task: Task, found: FoundScene) -> Confirmed:
+def _again(task: LookTask, found: Hit) -> Confirmed:
     record = found.record
     (scored,) = Scorer(task.renderer, task.plan.bound).score([record.scene])
     picture = scored.picture
@@ -226,6 +226,6 @@ def _look(plan: Plan, log_probs: Floats, picture: str) -> Look:
     )
 
 
-def _size(options: Options) -> tuple[int, int]:
+def _size(options: ConfirmOptions) -> tuple[int, int]:
     preset = preset_named(options.preset)
     return preset.width, preset.height

@@ -13,7 +13,7 @@ from trex.foundation.errors import RunError
 from trex.foundation.fields import Hash, LogProb, Number
 from trex.foundation.files import is_missing, read_text
 from trex.foundation.parse import parse_json
-from trex.inference.statistics.proportion import Rate
+from trex.inference.statistics.proportion import Proportion
 from trex.pages.wording import percent
 from trex.runs.folder import RunFolder
 from trex.scenes.questions.truth import NO_ANSWER
@@ -84,15 +84,15 @@ class Confirmation:
         return replace(self, scenes=kept, asked=len(pictures))
 
 
-def stay(scenes: Sequence[Confirmed]) -> Rate:
+def stay(scenes: Sequence[Confirmed]) -> Proportion:
     """Scenes still in the level set."""
-    return Rate(sum(scene.after.is_hit for scene in scenes), len(scenes))
+    return Proportion(sum(scene.after.is_hit for scene in scenes), len(scenes))
 
 
-def still_wrong(scenes: Sequence[Confirmed]) -> Rate:
+def still_wrong(scenes: Sequence[Confirmed]) -> Proportion:
     """Scenes still answered wrongly, however surely, of those that were."""
     wrong = [scene for scene in scenes if scene.was_wrong]
-    return Rate(sum(scene.is_wrong for scene in wrong), len(wrong))
+    return Proportion(sum(scene.is_wrong for scene in wrong), len(wrong))
 
 
 def sentences(scenes: Sequence[Confirmed], preset: str, asked: int) -> tuple[str, ...]:
@@ -112,7 +112,7 @@ def sentences(scenes: Sequence[Confirmed], preset: str, asked: int) -> tuple[str
     return tuple(said)
 
 
-def _share(rate: Rate) -> str:
+def _share(rate: Proportion) -> str:
     low, high = rate.interval
     return f"{rate.count} of {rate.of} (95 %: {percent(low)} to {percent(high)})"
 

@@ -16,7 +16,7 @@ from trex.runs.pictures import read_picture
 
 
 @dataclass(frozen=True)
-class Look:
+class EnlargedLook:
     """One found scene at a larger preset."""
 
     preset: str
@@ -44,11 +44,11 @@ class Look:
         return read_picture(folder, self.scene.after.picture, self.size)
 
 
-def larger_looks(sections: Sequence[Section], size: tuple[int, int]) -> dict[str, Look]:
+def larger_looks(sections: Sequence[Section], size: tuple[int, int]) -> dict[str, EnlargedLook]:
     """By the found picture's name, the look that is larger than `size`; CLEVR's own if there are several."""
     larger = [one for one in sections if one.size[0] > size[0]]
     return {
-        row.scene.before.picture: Look(one.preset, one.size, row.scene)
+        row.scene.before.picture: EnlargedLook(one.preset, one.size, row.scene)
         for one in sorted(larger, key=lambda one: one.preset == "clevr")
         for row in one.rows
     }

@@ -13,18 +13,18 @@ from trex.foundation.errors import RunError
 from trex.foundation.fields import Hash
 from trex.foundation.files import read_text
 from trex.runs.folder import RunFolder
-from trex.runs.open_world import reopened
+from trex.runs.open_world import open_world
 from trex.runs.pictures import keep_picture
 from trex.runs.record import Key
-from trex.search.results import FoundScene
-from trex.worlds.latents import live
+from trex.search.results import Hit
+from trex.worlds.latents import from_stored
 
 FILE = "misses.json"
 SAME = 1e-6  # a probability may differ so much between two batches
 
 
 @dataclass(frozen=True)
-class Kept:
+class KeptMiss:
     """Which step a picture is of."""
 
     phase: str
@@ -37,29 +37,29 @@ class Kept:
 class Misses:
     """All kept pictures of misses."""
 
-    pictures: tuple[Kept, ...]
+    pictures: tuple[KeptMiss, ...]
     format: Literal[1] = 1
 
 
 _ADAPTER: TypeAdapter[Misses] = TypeAdapter(Misses)
 
 
-def keep_misses(folder: RunFolder, nearest: Sequence[FoundScene]) -> None:
+def keep_misses(folder: RunFolder, nearest: Sequence[Hit]) -> None:
     """Render the nearest misses of a run once more and keep their pictures; RunError where it cannot be opened again.
 
     A picture is kept only if the model says of it what it said when it was drawn.
     """
-    with reopened(folder) as world:
-        scored = world.scorer.score([live(one.record.z) for one in nearest])
+    with open_world(folder) as world:
+        scored = world.scorer.score([from_stored(one.record.z) for one in nearest])
     kept = []
     for one, again in zip(nearest, scored, strict=True):
         off = float(np.abs(np.exp(again.log_probs) - np.exp(np.array(one.record.log_probs))).max())
         if off <= SAME and again.picture is not None:
-            kept.append(Kept(*one.record.key, keep_picture(folder, again.picture)))
+            kept.append(KeptMiss(*one.record.key, keep_picture(folder, again.picture)))
     folder.write(FILE, _ADAPTER.dump_json(Misses(tuple(kept)), indent=1).decode() + "\n")
 
 
-def has_misses(folder: RunFolder, nearest: Sequence[FoundScene]) -> bool:
+def has_misses(folder: RunFolder, nearest: Sequence[Hit]) -> bool:
     """Whether the picture of every one of them is kept already."""
     known = read_misses(folder)
     return all(one.record.picture or one.record.key in known for one in nearest)

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from trex.datasets.clevr_folder import check_plain
-from trex.datasets.official_scenes import Asked, phrase_questions
+from trex.datasets.official_scenes import AskedQuestion, phrase_questions
 from trex.foundation.errors import InputError, unknown
 from trex.foundation.json_fields import field, mapping, text
 from trex.scenes.clevr_format.json_files import read_items
@@ -22,7 +22,7 @@ OFFICIAL, OURS = "CLEVR", "ours"
 PHRASED_TRIES = 1  # questions of every zero-hop and one-hop family on every scene
 
 
-class Options(NamedTuple):
+class QuestionOptions(NamedTuple):
     """Which splits (all if none is named), how many pictures at most, and whether to phrase questions from scenes."""
 
     splits: tuple[str, ...] = ()
@@ -37,7 +37,7 @@ class AskedPicture:
     name: str
     split: str
     path: Path
-    asked: tuple[Asked, ...]
+    asked: tuple[AskedQuestion, ...]
 
 
 @dataclass(frozen=True)
@@ -52,7 +52,7 @@ class AskedFolder:
     skipped: int
 
 
-def read_folder(folder: Path, options: Options) -> AskedFolder:
+def read_folder(folder: Path, options: QuestionOptions) -> AskedFolder:
     """InputError where the folder has no such split, a file is damaged, or no question can be asked.
 
     Questions of `CLEVR_*_questions.json` are CLEVR's own, unless `trex dataset render` has made the folder; every
@@ -60,7 +60,7 @@ def read_folder(folder: Path, options: Options) -> AskedFolder:
     """
     if options.limit is not None and options.limit < 1:
         raise InputError(f"--limit {options.limit} is not possible; give 1 or more")
-    asked: dict[Path, list[Asked]] = {}
+    asked: dict[Path, list[AskedQuestion]] = {}
     skipped = 0
     for path in sorted((folder / "questions").glob("*.json")):
         for found in _questions(folder, path, options.splits):
@@ -83,7 +83,9 @@ def read_folder(folder: Path, options: Options) -> AskedFolder:
     return AskedFolder(folder.resolve().name, pictures, skipped)
 
 
-def _questions(folder: Path, path: Path, splits: tuple[str, ...]) -> Iterator[tuple[Path, Asked] | None]:
+def _questions(
+    folder: Path, path: Path, splits: tuple[str, ...]
+) -> Iterator[tuple[Path, AskedQuestion] | None]:
     """The picture and the question of each record, None for one that cannot be asked."""
     match = QUESTIONS_FILE.fullmatch(path.name)
     source, split = (match["source"], match["split"]) if match else (path.stem, "")
@@ -100,7 +102,7 @@ def _questions(folder: Path, path: Path, splits: tuple[str, ...]) -> Iterator[tu
             continue
         asked = text(field(record, "question", where), f"{where}, question")
         program, answer = program_from_json(record["program"]), _answer(record["answer"], where)
-        yield image, Asked(image.stem, source, asked, program, answer)
+        yield image, AskedQuestion(image.stem, source, asked, program, answer)
 
 
 def _answer(found: object, where: str) -> str:
@@ -119,7 +121,7 @@ def _image(folder: Path, record: object, file_split: str, where: str) -> Path:
     return folder / "images" / split / name
 
 
-def _phrased(folder: Path, splits: tuple[str, ...]) -> Iterator[tuple[Path, Asked]]:
+def _phrased(folder: Path, splits: tuple[str, ...]) -> Iterator[tuple[Path, AskedQuestion]]:
     """Questions of all zero-hop and one-hop families, phrased from the scenes; the source is the kind of family."""
     scenes: dict[Path, Scene] = {}
     for path in sorted((folder / "scenes").glob("*.json")):

@@ -36,7 +36,7 @@ class OfficialPicture:
 
 
 @dataclass(frozen=True)
-class Asked:
+class AskedQuestion:
     """A question on a picture with its true answer; `source` says whose question it is."""
 
     picture: str
@@ -65,7 +65,7 @@ def read_official(data: Path) -> list[OfficialPicture]:
     return found
 
 
-def read_questions(data: Path, pictures: Sequence[OfficialPicture]) -> list[Asked]:
+def read_questions(data: Path, pictures: Sequence[OfficialPicture]) -> list[AskedQuestion]:
     """The published questions on these pictures, and phrased ones of every zero-hop and one-hop family."""
     by_name = {picture.name: picture for picture in pictures}
     questions = [
@@ -75,7 +75,7 @@ def read_questions(data: Path, pictures: Sequence[OfficialPicture]) -> list[Aske
     return [q for q in questions if q.picture in by_name] + phrase_questions(named, PHRASED_TRIES)
 
 
-def _published(path: Path) -> list[Asked]:
+def _published(path: Path) -> list[AskedQuestion]:
     source = "CLOSURE" if "CLOSURE" in path.stem else "CLEVR"
     found = []
     for index, item in enumerate(read_items(path, "questions")):
@@ -85,19 +85,21 @@ def _published(path: Path) -> list[Asked]:
             text(field(record, key, where), f"{where}, {key}")
             for key in ("image_filename", "question", "answer")
         )
-        found.append(Asked(Path(name).stem, source, asked, program_from_json(record["program"]), answer))
+        found.append(
+            AskedQuestion(Path(name).stem, source, asked, program_from_json(record["program"]), answer)
+        )
     return found
 
 
 def phrase_questions(
     scenes: Iterable[tuple[str, Scene]], tries: int, *, by_kind: bool = False
-) -> list[Asked]:
+) -> list[AskedQuestion]:
     """Questions of every zero-hop and one-hop family about named scenes, `tries` of each family on each scene.
 
     Their source is "phrased", or the kind of family.
     """
     rng = np.random.default_rng(SEED)
-    found: dict[tuple[str, str], Asked] = {}
+    found: dict[tuple[str, str], AskedQuestion] = {}
     families = [family for family in FAMILIES if family.kind in PHRASED_KINDS]
     for name, scene in scenes:
         for family in families * tries:
@@ -105,13 +107,15 @@ def phrase_questions(
             if drawn is not None:
                 program, answer = drawn
                 asked = phrase(program)
-                found[name, asked] = Asked(
+                found[name, asked] = AskedQuestion(
                     name, family.kind if by_kind else "phrased", asked, program, answer
                 )
     return list(found.values())
 
 
-def wrong_truths(questions: Sequence[Asked], pictures: Sequence[OfficialPicture]) -> list[Asked]:
+def wrong_truths(
+    questions: Sequence[AskedQuestion], pictures: Sequence[OfficialPicture]
+) -> list[AskedQuestion]:
     """Questions whose recorded answer is not what their program gives on the scene."""
     scenes = {picture.name: picture.scene for picture in pictures}
     return [q for q in questions if execute(q.program, scenes[q.picture]) != q.answer]

@@ -10,7 +10,7 @@ import numpy as np
 
 from trex.api.find import find
 from trex.baseline.baseline import Baseline
-from trex.baseline.count import AskedQuery, look
+from trex.baseline.count import PlannedQuery, score_examples
 from trex.baseline.run import empty_baseline
 from trex.experiments.experiment_file import Cell, Experiment, cells, experiment_path, read_experiment
 from trex.foundation.errors import InputError
@@ -24,7 +24,7 @@ from trex.runs.draw_log import read_draws
 from trex.runs.folder import RUNS, RunFolder, is_run, open_run
 from trex.runs.manifest import Manifest
 from trex.search.progress import Progress
-from trex.search.results import Findings, find_out
+from trex.search.results import Results, read_results
 from trex.worlds.latents import Latent
 from trex.worlds.query_plan import check
 
@@ -46,7 +46,7 @@ class CellResult:
 
     cell: Cell
     manifest: Manifest
-    findings: Findings
+    findings: Results
     draws: tuple[Draw[Latent], ...]
     log_weights: Floats  # (n,), but for a constant
     probs: Floats
@@ -169,7 +169,7 @@ def read_cell(cell: Cell, place: Path) -> CellResult:
     """What the finished run of a cell says."""
     with open_run(place, for_writing=False) as folder:
         manifest = folder.manifest
-        findings = find_out(manifest, read_draws(folder.draws, folder.manifest))
+        findings = read_results(manifest, read_draws(folder.draws, folder.manifest))
         draws, log_weights, is_weighted = _level_set(findings)
         probs = _probs(manifest, draws)
         return CellResult(
@@ -192,9 +192,9 @@ def _test_set(
     if dataset is None:
         return [None] * len(options)
     plans = [check(query, one) for one in options]
-    asked = [AskedQuery(plan, empty_baseline(query, plan)) for plan in plans]
+    asked = [PlannedQuery(plan, empty_baseline(query, plan)) for plan in plans]
     examples = plans[0].kind.examples(plans, dataset, ())
-    return look(examples, asked, False, lambda *_: None).baselines
+    return score_examples(examples, asked, False, lambda *_: None).baselines
 
 
 def _chosen(experiment: Experiment, only: Sequence[str]) -> tuple[Cell, ...]:
@@ -214,7 +214,7 @@ def _is_done(place: Path, resolved: Query) -> bool:
         return folder.is_finished and folder.manifest.query == resolved
 
 
-def _level_set(findings: Findings) -> tuple[tuple[Draw[Latent], ...], Floats, bool]:
+def _level_set(findings: Results) -> tuple[tuple[Draw[Latent], ...], Floats, bool]:
     """Draws that stand for the level set, their log weights, and whether they are the prior's."""
     chain = tuple(draw for draw in findings.chains if not draw.is_warmup)
     if chain:
@@ -232,6 +232,6 @@ def _probs(manifest: Manifest, draws: Sequence[Draw[Latent]]) -> Floats:
     return np.array(rows) if rows else np.zeros((0, len(named)))
 
 
-def _pictures(folder: RunFolder, findings: Findings) -> tuple[str, ...]:
+def _pictures(folder: RunFolder, findings: Results) -> tuple[str, ...]:
     urls = (picture_url(folder, found) for found in findings.found[:PICTURES])
     return tuple(url for url in urls if url)

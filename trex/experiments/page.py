@@ -17,7 +17,7 @@ TABLE = "experiment.md"
 
 
 @dataclass(frozen=True)
-class Shown:
+class ShownCell:
     """A cell with its row and figures, and the link to its run's report ("" if there is none below the page)."""
 
     result: CellResult
@@ -36,7 +36,7 @@ def write_page(outcome: Outcome, overrides: Sequence[str]) -> None:
 def page_html(outcome: Outcome, overrides: Sequence[str]) -> str:
     """The page."""
     shown = [
-        Shown(
+        ShownCell(
             result,
             row,
             violins(result),

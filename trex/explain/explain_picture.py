@@ -43,7 +43,7 @@ FILE, PAGE, CACHE = "explanation.json", "explanation.html", "pictures"
 
 
 @dataclass(frozen=True)
-class Wanted:
+class PictureQuestion:
     """Which picture of which data set (name or file name), asked what, of whom, rendered how."""
 
     dataset: Path
@@ -117,7 +117,7 @@ class PictureExplained:
 
 
 @dataclass(frozen=True)
-class Control:
+class PictureControl:
     """Whether the scene, rendered twice, gets every probability twice; there is none that was not measured."""
 
     first: Floats
@@ -135,10 +135,10 @@ class Rendered:
 
     scenes: tuple[Scene, ...]
     pictures: tuple[Picture, ...]
-    control: Control
+    control: PictureControl
 
 
-def explain_picture(wanted: Wanted, out: Path) -> PictureExplained:
+def explain_picture(wanted: PictureQuestion, out: Path) -> PictureExplained:
     """Writes OUT/explanation.json and .html (which holds the official picture: keep it to yourself).
 
     What has been rendered is kept in OUT/pictures, so that the same command goes on after a kill.
@@ -156,7 +156,7 @@ def explain_picture(wanted: Wanted, out: Path) -> PictureExplained:
         pictures = cached.render(scenes)
         (control,) = Scorer(renderer, bound).score([picture.scene])
         (first,) = Scorer(cached, bound).score([picture.scene])
-        measured = Control(first.log_probs, control.log_probs)
+        measured = PictureControl(first.log_probs, control.log_probs)
     finally:
         renderer.close()
     rendered = Rendered(tuple(scenes), tuple(pictures), measured)
@@ -166,7 +166,7 @@ def explain_picture(wanted: Wanted, out: Path) -> PictureExplained:
     return made
 
 
-def _picture(wanted: Wanted) -> OfficialPicture:
+def _picture(wanted: PictureQuestion) -> OfficialPicture:
     pictures = {picture.name: picture for picture in read_official(wanted.dataset)}
     name = Path(wanted.image).stem
     if name not in pictures:
@@ -183,12 +183,12 @@ def _check_place(out: Path) -> None:
         check_out(out)
 
 
-def _model_words(wanted: Wanted) -> str:
+def _model_words(wanted: PictureQuestion) -> str:
     return "the shipped model" if wanted.model == "shipped" else wanted.model
 
 
 def _explained(
-    wanted: Wanted,
+    wanted: PictureQuestion,
     picture: OfficialPicture,
     program: Program,
     bound: BoundModel,

@@ -8,20 +8,20 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
-from trex.explain.explain_scene import Options, explain_scene, is_complete
+from trex.explain.explain_scene import ExplainOptions, explain_scene, is_complete
 from trex.explain.explanation import FOLDER, Explanation, explanation_path, read_explanation, to_text
 from trex.explain.scene_scores import CACHE, open_scores
 from trex.foundation.errors import InputError, RunError
 from trex.foundation.files import write_atomic
 from trex.runs.draw_log import read_draws
 from trex.runs.folder import RunFolder, check_free, check_scenes, open_run
-from trex.runs.open_world import reopened
+from trex.runs.open_world import open_world
 from trex.runs.record import PRIOR
-from trex.search.results import FoundScene, find_out
+from trex.search.results import Hit, read_results
 from trex.worlds.world import OpenWorld
 
 
-class Watcher(Protocol):
+class ExplainProgress(Protocol):
     """Whoever watches the scenes being explained."""
 
     def begin(self, number: int, total: int) -> None:
@@ -50,7 +50,9 @@ class Explained:
         return all(explanation.control.is_exact for explanation in self.explanations)
 
 
-def explain(path: Path, options: Options, watcher: Watcher, processes: int | None = None) -> Explained:
+def explain(
+    path: Path, options: ExplainOptions, watcher: ExplainProgress, processes: int | None = None
+) -> Explained:
     """Explains the scenes of a run; what is there already is not made again.
 
     `processes` render, the run's own number where None; no picture depends on it. RunError where the run has found
@@ -64,14 +66,14 @@ def explain(path: Path, options: Options, watcher: Watcher, processes: int | Non
         if not all(is_complete(made, options) for made in old):
             check_free(path)
             _prepare(folder, old)
-            with reopened(folder, processes) as world:
+            with open_world(folder, processes) as world:
                 old = _make(world, folder, found, old, options, watcher)
         return Explained(path, tuple(made for made in old if made is not None))
 
 
 def _make(
-    world: OpenWorld, folder: RunFolder, found: Sequence[FoundScene], old: Sequence[Explanation | None],
-    options: Options, watcher: Watcher,
+    world: OpenWorld, folder: RunFolder, found: Sequence[Hit], old: Sequence[Explanation | None],
+    options: ExplainOptions, watcher: ExplainProgress,
 ) -> list[Explanation | None]:  # fmt: skip
     scores = open_scores(world, folder, watcher.pictures)
     made: list[Explanation | None] = []
@@ -85,11 +87,11 @@ def _make(
     return made
 
 
-def _found(folder: RunFolder, top: int) -> Sequence[FoundScene]:
+def _found(folder: RunFolder, top: int) -> Sequence[Hit]:
     records = read_draws(folder.draws, folder.manifest)
     if not any(record.phase == PRIOR for record in records):
         raise RunError(f"{folder.path} has no draws yet; go on with it first: trex resume {folder.path}")
-    found = [scene for scene in find_out(folder.manifest, records).found if scene.record.picture][:top]
+    found = [scene for scene in read_results(folder.manifest, records).found if scene.record.picture][:top]
     if not found:
         raise RunError(
             f"{folder.path} has found no scene, so there is none to explain; search on (trex resume {folder.path}) or "
@@ -114,7 +116,7 @@ def _prepare(folder: RunFolder, old: Sequence[Explanation | None]) -> None:
         shutil.rmtree(place / CACHE, ignore_errors=True)
 
 
-def _check(options: Options, processes: int | None) -> None:
+def _check(options: ExplainOptions, processes: int | None) -> None:
     for name, value, least in (
         ("--top", options.top, 1),
         ("--nuisances", options.nuisances, 0),

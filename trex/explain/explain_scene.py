@@ -19,14 +19,14 @@ from trex.scenes.prior import draw_nuisances
 from trex.scenes.scene import Scene
 from trex.scenes.validity import is_valid
 from trex.scenes.vocabulary import Vocabulary
-from trex.search.results import FoundScene
+from trex.search.results import Hit
 
 MOST_TRIES = 100  # draws of the nuisances for each that is wanted
 REPLICATED = 2  # objects left out under other nuisances: the two that matter most, and all that are to blame
 
 
 @dataclass(frozen=True)
-class Options:
+class ExplainOptions:
     """Which parts are made. `nuisances`: draws of camera and lights; `flip_renders`: sets of two or more edits."""
 
     top: int = 5
@@ -39,7 +39,7 @@ class Options:
 
 
 def explain_scene(
-    scores: SceneScores, found: FoundScene, options: Options, old: Explanation | None
+    scores: SceneScores, found: Hit, options: ExplainOptions, old: Explanation | None
 ) -> Explanation:
     """The explanation of a found scene with all parts that are asked for; those of `old` are kept where they serve."""
     made = old if old is not None and old.control.is_exact else _begun(scores, found)
@@ -55,7 +55,7 @@ def explain_scene(
     return made
 
 
-def is_complete(made: Explanation | None, options: Options) -> bool:
+def is_complete(made: Explanation | None, options: ExplainOptions) -> bool:
     """Whether an explanation has all that is asked for."""
     if made is None or not made.control.is_exact or (options.edits and made.edits is None):
         return False
@@ -63,7 +63,7 @@ def is_complete(made: Explanation | None, options: Options) -> bool:
     return not is_missing and not (options.saliency and made.saliency is None)
 
 
-def needs_flip(made: Explanation, options: Options) -> bool:
+def needs_flip(made: Explanation, options: ExplainOptions) -> bool:
     """Whether the smallest flip has to be looked for, or looked for otherwise."""
     if options.flip_depth < 1:
         return False
@@ -71,7 +71,7 @@ def needs_flip(made: Explanation, options: Options) -> bool:
     return made.flip is None or (made.flip.depth, made.flip.renders, made.flip.with_attributes) != asked
 
 
-def needs_nuisances(made: Explanation, options: Options) -> bool:
+def needs_nuisances(made: Explanation, options: ExplainOptions) -> bool:
     """Whether the scene has to be looked at under other nuisances."""
     asked = (options.nuisances, options.every_object)
     if options.nuisances < 1:
@@ -81,7 +81,7 @@ def needs_nuisances(made: Explanation, options: Options) -> bool:
     return bool(made.nuisances.baseline) and any(made.nuisances.of(i) is None for i in made.blame.parts)
 
 
-def _begun(scores: SceneScores, found: FoundScene) -> Explanation:
+def _begun(scores: SceneScores, found: Hit) -> Explanation:
     """The control and the removals: what every explanation has."""
     scene = found.record.scene
     control = _control(scores, found)
@@ -89,7 +89,7 @@ def _begun(scores: SceneScores, found: FoundScene) -> Explanation:
     return Explanation(found.record.picture, scene, found.known_truth, control, tuple(left_out))
 
 
-def _control(scores: SceneScores, found: FoundScene) -> Control:
+def _control(scores: SceneScores, found: Hit) -> Control:
     record, score = found.record, scores.fresh(found.record.scene)
     return Control(
         score=score,
@@ -108,7 +108,7 @@ def _greatest_gap(one: Floats, other: Floats) -> float | None:
     return gap if np.isfinite(gap) else None
 
 
-def _flip(scores: SceneScores, made: Explanation, options: Options) -> SmallestFlip:
+def _flip(scores: SceneScores, made: Explanation, options: ExplainOptions) -> SmallestFlip:
     scene, base, plan = made.scene, made.control.score, scores.world.plan
     singles = [*made.removals, *(made.edits or ())]
     flips = smallest_flips(
@@ -135,7 +135,7 @@ def _fit(scene: Scene, edits: Sequence[Edit], vocabulary: Vocabulary) -> bool:
     return not clash and all(vocabulary.allows(item) for item in apply_all(scene, edits).objects)
 
 
-def _replicates(scores: SceneScores, made: Explanation, options: Options) -> Replicates:
+def _replicates(scores: SceneScores, made: Explanation, options: ExplainOptions) -> Replicates:
     """Scene and removals under the same fresh draws of the nuisances, which depend on the picture's hash alone."""
     ranked = sorted(range(len(made.removals)), key=lambda i: made.removals[i].change)
     chosen = sorted(ranked if options.every_object else {*ranked[:REPLICATED], *made.blame.parts})

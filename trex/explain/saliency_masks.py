@@ -42,7 +42,7 @@ def make_saliency(scores: SceneScores, made: Explanation) -> Saliency:
     as leaving them out does.
     """
     plan, folder = scores.world.plan, scores.folder
-    answers = plan.query.answer or tuple(plan.query.target.probabilities) or plan.asked.possible
+    answers = plan.query.answer or tuple(plan.query.target.probabilities) or plan.question.possible
     if getattr(plan.bound, "module", None) is None:
         return Saliency(answers, (), NO_GRADIENTS.format(plan.model_name))
     from trex.clevr_models.saliency import NoGradientsError

@@ -95,7 +95,7 @@ class SceneScores:
             change=score.confidence - base.confidence,
             margin=margin(np.array(score.log_probs), plan.bound.labels.index(base.answer)),
             is_flip=score.answer != base.answer,
-            truth=true_answer(plan.asked.program, edited),
+            truth=true_answer(plan.question.program, edited),
             is_valid=is_valid(edited, plan.vocabulary),
         )
 

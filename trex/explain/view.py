@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from trex.crosscheck.enlarged import Look
+from trex.crosscheck.enlarged import EnlargedLook
 from trex.explain.blame_words import sentence, stability_sentences
 from trex.explain.explanation import Effect, Explanation
 from trex.explain.saliency_agreement import scene_agreement
@@ -65,7 +65,7 @@ class Strip:
     effect: float  # the strongest of an object to blame, 0 if there is none
 
 
-def make_strip(folder: RunFolder, explanation: Explanation, look: Look | None = None) -> Strip:
+def make_strip(folder: RunFolder, explanation: Explanation, look: EnlargedLook | None = None) -> Strip:
     """The strip of an explained scene; RunError where one of its pictures is missing or damaged."""
     changes = [explanation.removals[i].change for i in explanation.blame.parts]
     return Strip(
@@ -90,7 +90,7 @@ def _sentences(explanation: Explanation) -> list[str]:
     return [*sentences, explanation.control.sentence()]
 
 
-def _original(folder: RunFolder, explanation: Explanation, look: Look | None) -> Shot:
+def _original(folder: RunFolder, explanation: Explanation, look: EnlargedLook | None) -> Shot:
     score = explanation.control.score
     return Shot(
         jpeg_url(_outlined(explanation, read_picture(folder, score.picture))),
@@ -199,7 +199,7 @@ def overlay(pixels: Bytes, saliency: Map) -> Bytes:
 
 
 def strips(
-    folder: RunFolder, explanations: Sequence[Explanation], looks: Mapping[str, Look]
+    folder: RunFolder, explanations: Sequence[Explanation], looks: Mapping[str, EnlargedLook]
 ) -> dict[str, Strip]:
     """The strip of each explained scene by its picture; `looks` are larger ones of the same scenes."""
     return {one.picture: make_strip(folder, one, looks.get(one.picture)) for one in explanations}

@@ -50,8 +50,8 @@ def _questions(manifest: Manifest, items: Sequence[ExportItem]) -> Iterator[Json
             "split": item.split,
             "question_family_index": NO_FAMILY,
             "question_index": number,
-            "question": manifest.asked.text,
-            "program": program_to_json(manifest.asked.program),
+            "question": manifest.question.text,
+            "program": program_to_json(manifest.question.program),
             "answer": item.truth,
         }
 
@@ -62,7 +62,7 @@ def said(manifest: Manifest, item: ExportItem) -> Json:
         "split": item.split,
         "image_filename": item.name,
         "model": manifest.facts.model,
-        "question": manifest.asked.text,
+        "question": manifest.question.text,
         "true_answer": item.truth,
         "model_answer": item.answer,
         "confidence": item.confidence,

@@ -31,7 +31,11 @@ def write_coco(out: Path, exported: Exported) -> None:
             for k, annotation in enumerate(_annotations(item, number, mask, shapes), start=1)
         ]
     data = {
-        "info": {"description": exported.manifest.asked.text, "version": "1.0", "contributor": "trex export"},
+        "info": {
+            "description": exported.manifest.question.text,
+            "version": "1.0",
+            "contributor": "trex export",
+        },
         "licenses": [],
         "images": images,
         "annotations": annotations,

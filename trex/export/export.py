@@ -21,7 +21,7 @@ WRITERS: Mapping[str, Write] = {"clevr": write_clevr, "parquet": write_parquet, 
 
 
 @dataclass(frozen=True)
-class Done:
+class ExportOutcome:
     """A data set that was written: scenes of each split, and those whose question has no true answer."""
 
     out: Path
@@ -29,7 +29,7 @@ class Done:
     unanswered: int
 
 
-def export(run: Path, form: str, out: Path | None, edits: bool | None) -> Done:
+def export(run: Path, form: str, out: Path | None, edits: bool | None) -> ExportOutcome:
     """Writes the data set of a run to `out` (RUN/export-FORMAT if None), which must be new or empty."""
     if form not in WRITERS:
         raise unknown("format", form, WRITERS)
@@ -41,7 +41,7 @@ def export(run: Path, form: str, out: Path | None, edits: bool | None) -> Done:
     check_out(place)
     _write_whole(place, exported, WRITERS[form])
     scenes = {split: len(exported.of(split)) for split in exported.splits}
-    return Done(place, scenes, sum(item.truth is None for item in exported.items))
+    return ExportOutcome(place, scenes, sum(item.truth is None for item in exported.items))
 
 
 def _write_whole(place: Path, exported: Exported, write: Write) -> None:

@@ -20,7 +20,7 @@ from trex.runs.record import PRIOR
 from trex.scenes.edits import Edit
 from trex.scenes.questions.truth import NO_ANSWER, true_answer
 from trex.scenes.scene import Scene
-from trex.search.results import find_out
+from trex.search.results import read_results
 
 FOUND, EDITED = "found", "edited"
 Bytes = NDArray[np.uint8]
@@ -92,7 +92,7 @@ def read_items(folder: RunFolder, edits: bool | None) -> Exported:
     manifest, records = folder.manifest, read_draws(folder.draws, folder.manifest)
     if not any(record.phase == PRIOR for record in records):
         raise RunError(f"{folder.path} has no draws yet; go on with it first: trex resume {folder.path}")
-    found = find_out(manifest, records).found
+    found = read_results(manifest, records).found
     if not found:
         raise RunError(
             f"{folder.path} has found no scene, so there is nothing to export; search on, or otherwise"
@@ -141,7 +141,7 @@ def _effects(explanation: Explanation) -> list[Effect]:
 
 def _edited_item(manifest: Manifest, parent: ExportItem, effect: Effect, index: int) -> ExportItem:
     scene, score = apply_all(parent.scene, effect.edits), effect.score
-    truth = _known(true_answer(manifest.asked.program, scene))
+    truth = _known(true_answer(manifest.question.program, scene))
     said = (score.answer, score.confidence, score.log_probs)
     return ExportItem(EDITED, index, scene, score.picture, truth, *said, parent.name, effect.words)
 

@@ -16,7 +16,7 @@ from trex.inference.statistics.diagnostics import by_chain
 from trex.runs.manifest import Manifest
 from trex.runs.record import Record
 from trex.runs.world_of import world_of
-from trex.search.results import Findings, find_out
+from trex.search.results import Results, read_results
 from trex.worlds.description import Chains
 
 with warnings.catch_warnings():  # ArviZ announces its next version at every import
@@ -26,7 +26,7 @@ with warnings.catch_warnings():  # ArviZ announces its next version at every imp
 
 def write_netcdf(manifest: Manifest, records: Sequence[Record], path: Path) -> None:
     """Groups: posterior (chains after warmup), sample_stats, and prior (which has log_weight too)."""
-    findings = find_out(manifest, records)
+    findings = read_results(manifest, records)
     chains = [chain for chain in by_chain(findings.chains) if chain]
     prior = [list(findings.prior)]
     ours = _variables(manifest, chains) if chains else {}
@@ -58,7 +58,7 @@ def _write_whole(data: arviz.InferenceData, path: Path) -> None:
             scratch.unlink()
 
 
-def _attributes(manifest: Manifest, findings: Findings) -> dict[str, str]:
+def _attributes(manifest: Manifest, findings: Results) -> dict[str, str]:
     return {
         "question": manifest.facts.question,
         "target": manifest.target.describe(),

@@ -56,7 +56,7 @@ def write_parquet(out: Path, exported: Exported) -> None:
 
 
 def _rows(exported: Exported, items: tuple[ExportItem, ...]) -> Iterator[Json]:
-    asked = exported.manifest.asked
+    asked = exported.manifest.question
     program = json.dumps(program_to_json(asked.program))
     for item in items:
         image, mask = exported.picture(item)

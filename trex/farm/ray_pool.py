@@ -14,8 +14,8 @@ from trex.farm.ray_cluster import Cluster
 from trex.farm.ray_worker import Hello, RayWorker
 from trex.foundation.errors import RunError
 from trex.workers.pool import Answered, Broken, Inbox, Joined, Lost, Unfit
-from trex.workers.task_board import Ticket
-from trex.workers.task_result import Answer, Trouble, differences, identity
+from trex.workers.task_board import Task
+from trex.workers.task_result import Answer, TaskFailure, differences, identity
 
 CHECK_S = 2.0  # between two looks at the head
 HEAD_GONE_S = 40.0  # so long the head of a cluster may be away; after 60 s Ray ends this process
@@ -66,7 +66,7 @@ class RayPool:
         for number in range(self.size):
             self._bring_up(number, 0)
 
-    def submit(self, worker: str, ticket: Ticket) -> None:
+    def submit(self, worker: str, ticket: Task) -> None:
         """See `Pool`."""
         place = self._places.get(worker)
         if place is None:  # gone with Ray's head; that is in the inbox already, and gives the work back
@@ -124,7 +124,7 @@ class RayPool:
         else:
             self._inbox.put(Joined(place.name, hello.host, hello.pid, place.restarts))
 
-    def _answered(self, name: str, ticket: Ticket, future: Future[Answer]) -> None:
+    def _answered(self, name: str, ticket: Task, future: Future[Answer]) -> None:
         """From a thread of Ray's: a worker has answered, or is gone."""
         from ray.exceptions import RayTaskError
 
@@ -132,7 +132,7 @@ class RayPool:
         if error is None:
             self._inbox.put(Answered(name, ticket, future.result()))
         elif isinstance(error, RayTaskError):
-            self._inbox.put(Answered(name, ticket, Trouble("failed", str(error.cause or error))))
+            self._inbox.put(Answered(name, ticket, TaskFailure("failed", str(error.cause or error))))
         elif (place := self._places.get(name)) is not None:
             self._lost(place, error)
 

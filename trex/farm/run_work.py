@@ -5,13 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from trex.farm.work import Ended, Farm
+from trex.farm.work import Farm, WorkOutcome
 from trex.farm.work_progress import WorkProgress
 from trex.foundation.errors import InputError
 from trex.pages.display import Display
 from trex.runs.folder import check_free
 from trex.search.stopping import stoppable
-from trex.workers.local_pool import PoolHere
+from trex.workers.local_pool import LocalPool
 from trex.workers.pool import Pool
 from trex.workers.worker import Worker
 from trex.workers.worker_log import worker_log
@@ -27,7 +27,7 @@ class Workforce:
     temp: Path | None
 
 
-def run_work(runs: Path, workforce: Workforce, lease_s: float, *, until_empty: bool) -> Ended:
+def run_work(runs: Path, workforce: Workforce, lease_s: float, *, until_empty: bool) -> WorkOutcome:
     """Carry the queue out; a stop by Ctrl-C or a polite kill says how to go on."""
     check_free(runs)
     pool = make_pool(runs, workforce)
@@ -44,7 +44,7 @@ def make_pool(runs: Path, workforce: Workforce) -> Pool:
             raise InputError(
                 "--address, --gpus-per-worker and --ray-temp are for workers of Ray; give --workers N too"
             )
-        return PoolHere(Worker(worker_log(runs, "here")))
+        return LocalPool(Worker(worker_log(runs, "here")))
     from trex.farm.ray_cluster import Cluster, import_ray
     from trex.farm.ray_pool import RayPool
 

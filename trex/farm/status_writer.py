@@ -18,16 +18,16 @@ from trex.monitor.status import (
     write_run_status,
 )
 from trex.search.progress import Status
-from trex.workers.jobs import Job
+from trex.workers.jobs import RunningSearch
 from trex.workers.memory import memory_mib
-from trex.workers.scheduler import Hand, Scheduler
+from trex.workers.scheduler import Scheduler, WorkerSlot
 
 EVERY_S = 1.0
 WINDOW_S = 30.0  # over which rates are taken
 Moments = deque[tuple[float, Status]]
 
 
-class Telling:
+class StatusWriter:
     """Writes the files of trex/monitor/status.py."""
 
     def __init__(self, runs: Path, owner: str) -> None:
@@ -35,7 +35,7 @@ class Telling:
         self._began, self._last = time.time(), 0.0
         self._moments: dict[str, Moments] = {}
 
-    def tell(self, scheduler: Scheduler, jobs: Mapping[str, Job]) -> None:
+    def tell(self, scheduler: Scheduler, jobs: Mapping[str, RunningSearch]) -> None:
         """Renew the files, where that was not done a moment ago."""
         now = time.time()
         if now - self._last < EVERY_S:
@@ -49,7 +49,7 @@ class Telling:
         status = FarmStatus(self._owner, host, os.getpid(), self._began, now, scheduler.lost, workers)
         write_farm_status(self._runs, status)
 
-    def forget(self, job: Job) -> None:
+    def forget(self, job: RunningSearch) -> None:
         """A search has ended: its last words."""
         self._tell_run(job, 0, time.time())
         self._moments.pop(job.name, None)
@@ -58,7 +58,7 @@ class Telling:
         """This `trex work` ends."""
         remove_farm_status(self._runs, self._owner)
 
-    def _tell_run(self, job: Job, workers: int, now: float) -> None:
+    def _tell_run(self, job: RunningSearch, workers: int, now: float) -> None:
         status = job.progress.status
         if status is None:
             return
@@ -81,7 +81,7 @@ def rates(moments: Moments) -> tuple[float, float | None]:
     return max(0, now.renders - before.renders) / seconds, left
 
 
-def _worker(hand: Hand) -> WorkerStatus:
+def _worker(hand: WorkerSlot) -> WorkerStatus:
     entry = hand.doing.job if hand.doing is not None else ""
     is_here = hand.host == platform.node()
     memory = memory_mib(hand.pid) if is_here else hand.memory_mib

@@ -11,7 +11,7 @@ from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from pathlib import Path
 
-from trex.farm.status_writer import Telling
+from trex.farm.status_writer import StatusWriter
 from trex.foundation.errors import RunError, TrexError
 from trex.queue import queue
 from trex.queue.entry import OPEN, Entry, run_path
@@ -20,10 +20,10 @@ from trex.queue.queued_folder import queued_folders, settings_of
 from trex.runs.folder import RunFolder, RunInUse
 from trex.search.stopping import undivided
 from trex.workers.engine import FarmEngine
-from trex.workers.jobs import Dropped, Job, begin_job
+from trex.workers.jobs import Dropped, RunningSearch, begin_search
 from trex.workers.pool import Inbox, Pool, Woken
 from trex.workers.scheduler import Scheduler
-from trex.workers.task_board import Desk
+from trex.workers.task_board import TaskBoard
 
 LEASE_S = 30.0  # after so long without a sign of life another `trex work` takes over
 TURN_S = 0.1
@@ -32,11 +32,13 @@ BEATS = 5  # heartbeats within a lease
 log = logging.getLogger(__name__)
 Say = Callable[[str], None]
 Clock = Callable[[], float]  # Unix seconds
-Show = Callable[[Collection[Job], int, int], None]  # the searches at work, how many are done, how many failed
+Show = Callable[
+    [Collection[RunningSearch], int, int], None
+]  # the searches at work, how many are done, how many failed
 
 
 @dataclass(frozen=True)
-class Ended:
+class WorkOutcome:
     """What a `trex work` has done with its queries."""
 
     done: int = 0
@@ -52,17 +54,17 @@ class Farm:
         self._runs, self._pool, self._say, self._lease_s, self._now = runs, pool, say, lease_s, now
         self.owner = f"{platform.node()}-{os.getpid()}-{uuid.uuid4().hex[:6]}"
         self._inbox = Inbox()
-        self._desk = Desk(lambda: self._inbox.put(Woken()))
+        self._desk = TaskBoard(lambda: self._inbox.put(Woken()))
         self._scheduler = Scheduler(self._desk, pool, self._inbox)
-        self._jobs: dict[str, Job] = {}
+        self._jobs: dict[str, RunningSearch] = {}
         self._later: dict[str, float] = {}  # entries whose run another process holds, and when to ask again
         self._done = self._failed = 0
         self._is_empty = self._is_stopping = False
         self._next_beat = self._next_lease = 0.0
-        self._telling = Telling(runs, self.owner)
+        self._telling = StatusWriter(runs, self.owner)
         self._show: Show = lambda *_: None
 
-    def run(self, *, until_empty: bool, show: Show | None = None) -> Ended:
+    def run(self, *, until_empty: bool, show: Show | None = None) -> WorkOutcome:
         """Work until nothing is queued and nothing runs, or for ever; KeyboardInterrupt stops it in order.
 
         QueueMissing or QueueDamaged if the queue's file goes meanwhile.
@@ -76,7 +78,7 @@ class Farm:
                 self._reap()
                 self._beat()
             check_queue(self._runs)  # one that is gone looks as if nothing waited
-            return Ended(self._done, self._failed)
+            return WorkOutcome(self._done, self._failed)
         finally:
             self._stop()
 
@@ -132,7 +134,7 @@ class Farm:
             self._fail(entry.id, str(error))
             return True
         self._say(f"{run}: {_words(entry, settings_of(self._runs, entry))}")
-        self._jobs[entry.id] = begin_job(
+        self._jobs[entry.id] = begin_search(
             self._desk, entry.id, run, entry.priority, lambda folder: self._engine(entry.id, folder)
         )
         return True
@@ -148,7 +150,7 @@ class Farm:
             self._telling.forget(job)
             self._account(name, job)
 
-    def _account(self, name: str, job: Job) -> None:
+    def _account(self, name: str, job: RunningSearch) -> None:
         match job.error:
             case None:
                 self._finish(name, job.run)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from trex.foundation.words import counted
 from trex.search.progress import PHASES
-from trex.workers.jobs import Job
+from trex.workers.jobs import RunningSearch
 
 if TYPE_CHECKING:
     from trex.pages.display import Display
@@ -21,7 +21,7 @@ class WorkProgress:
     def __init__(self, display: Display) -> None:
         self._display = display
 
-    def __call__(self, jobs: Collection[Job], done: int, failed: int) -> None:
+    def __call__(self, jobs: Collection[RunningSearch], done: int, failed: int) -> None:
         """Show it."""
         if jobs:
             places = [_where(job) for job in list(jobs)[:SHOWN]]
@@ -34,7 +34,7 @@ class WorkProgress:
             self._display.show("queries carried out:", done + failed, None, *failures, *places, *more)
 
 
-def _where(job: Job) -> str:
+def _where(job: RunningSearch) -> str:
     status = job.progress.status
     if status is None:
         return f"{job.run.name}: begins"

@@ -13,7 +13,7 @@ QUALITY = 88  # an official picture takes 25 kB so, 190 kB as PNG; a page may ho
 
 
 @dataclass(frozen=True)
-class Shown:
+class Thumbnail:
     """A picture to be shown: its name, its data URL, and what is in it for those who do not see it."""
 
     name: str

@@ -24,7 +24,7 @@ WIDEST = 0.2  # an interval wider than this cannot tell a model that was put tog
 
 
 @dataclass(frozen=True)
-class Share:
+class AccuracyShare:
     """Right answers, with the 95 % interval in which whole pictures, not questions, are independent."""
 
     right: int
@@ -47,7 +47,7 @@ class Share:
 
 
 @dataclass(frozen=True)
-class Gate:
+class AccuracyCheck:
     """One measurement: who (by weights), on what (by content), how often right, by source and type of question.
 
     `official` are CLEVR's own questions, "all" first; `others` hold what is asked besides, which is never compared.
@@ -60,8 +60,8 @@ class Gate:
     dataset: str
     data: str
     splits: dict[str, int]
-    official: dict[str, Share]
-    others: dict[str, dict[str, Share]]
+    official: dict[str, AccuracyShare]
+    others: dict[str, dict[str, AccuracyShare]]
     unread: int
     skipped: int
     published: Number | None = None
@@ -106,14 +106,14 @@ class Gate:
         return tuple(said)
 
 
-def share(counts: Iterable[tuple[int, int]]) -> Share:
+def share(counts: Iterable[tuple[int, int]]) -> AccuracyShare:
     """The share over pictures, each (right, questions); pictures without a question do not count."""
     kept = [(right, of) for right, of in counts if of]
     low, high = clustered_interval([right for right, _ in kept], [of for _, of in kept])
-    return Share(sum(right for right, _ in kept), sum(of for _, of in kept), len(kept), low, high)
+    return AccuracyShare(sum(right for right, _ in kept), sum(of for _, of in kept), len(kept), low, high)
 
 
-_ADAPTER: TypeAdapter[Gate] = TypeAdapter(Gate)
+_ADAPTER: TypeAdapter[AccuracyCheck] = TypeAdapter(AccuracyCheck)
 
 
 def gates_folder() -> Path:
@@ -121,7 +121,7 @@ def gates_folder() -> Path:
     return cache_root() / "gates"
 
 
-def keep_gate(gate: Gate) -> Path:
+def keep_gate(gate: AccuracyCheck) -> Path:
     """Write a measurement; one of the same weights on the same data is replaced."""
     path = gates_folder() / f"{short_hash(gate.weights + gate.data)}.json"
     make_folder(path.parent)
@@ -129,12 +129,12 @@ def keep_gate(gate: Gate) -> Path:
     return path
 
 
-def read_gates() -> list[Gate]:
+def read_gates() -> list[AccuracyCheck]:
     """Every measurement that is kept; RunError names a damaged file."""
     return [_read(path) for path in sorted(gates_folder().glob("*.json"))]
 
 
-def gate_of(weights: str) -> Gate | None:
+def gate_of(weights: str) -> AccuracyCheck | None:
     """The measurement of exactly these weights with the most official questions, None where there is none."""
     compared = [
         gate for gate in read_gates() if weights and gate.weights == weights and "all" in gate.official
@@ -170,7 +170,7 @@ def make_folder(path: Path) -> None:
         raise disk_error(error, path) from error
 
 
-def _read(path: Path) -> Gate:
+def _read(path: Path) -> AccuracyCheck:
     try:
         written = read_text(path, error=RunError)
         parse_json(written, str(path), error=RunError)

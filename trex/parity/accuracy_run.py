@@ -17,12 +17,20 @@ from trex.clevr_models.interface.question import Question
 from trex.clevr_models.percept.evaluate import question_type
 from trex.clevr_models.published import PUBLISHED
 from trex.datasets.clevr_folder import read_pixels
-from trex.datasets.clevr_questions import OFFICIAL, AskedFolder, AskedPicture, Options, read_folder
-from trex.datasets.official_scenes import Asked
+from trex.datasets.clevr_questions import OFFICIAL, AskedFolder, AskedPicture, QuestionOptions, read_folder
+from trex.datasets.official_scenes import AskedQuestion
 from trex.foundation.errors import InputError, RunError
 from trex.foundation.files import disk_error, is_missing, read_bytes
 from trex.foundation.parse import parse_json
-from trex.parity.accuracy_check import Gate, Share, gates_folder, keep_gate, make_folder, share, short_hash
+from trex.parity.accuracy_check import (
+    AccuracyCheck,
+    AccuracyShare,
+    gates_folder,
+    keep_gate,
+    make_folder,
+    share,
+    short_hash,
+)
 from trex.parity.parity import given, program_steps
 from trex.worlds.fingerprint import weights_fingerprint
 
@@ -40,8 +48,8 @@ class Answered:
 
 
 def verify(
-    model: ClevrModel, folder: Path, options: Options, tell: Tell, published: float | None = None
-) -> Gate:
+    model: ClevrModel, folder: Path, options: QuestionOptions, tell: Tell, published: float | None = None
+) -> AccuracyCheck:
     """Measures and keeps the gate; `tell` hears (pictures done, pictures). A stopped measurement is gone on with.
 
     `published` replaces the number that is known of the model.
@@ -83,7 +91,7 @@ def _answer(model: ClevrModel, path: Path, asked: AskedFolder, tell: Tell) -> li
     return rows
 
 
-def ask(model: ClevrModel, pixels: NDArray[np.uint8], asked: Sequence[Asked]) -> tuple[str, ...]:
+def ask(model: ClevrModel, pixels: NDArray[np.uint8], asked: Sequence[AskedQuestion]) -> tuple[str, ...]:
     """The model's answers to all questions on a picture, UNREAD where it cannot read one."""
     try:
         return given(model, pixels, asked)
@@ -93,7 +101,7 @@ def ask(model: ClevrModel, pixels: NDArray[np.uint8], asked: Sequence[Asked]) ->
         return tuple(answer for one in asked for answer in ask(model, pixels, [one]))
 
 
-def _readable(model: ClevrModel, asked: AskedFolder) -> Asked:
+def _readable(model: ClevrModel, asked: AskedFolder) -> AskedQuestion:
     """The first question that the model can read; InputError where there is none."""
     first: InputError | None = None
     for picture in asked.pictures:
@@ -107,7 +115,7 @@ def _readable(model: ClevrModel, asked: AskedFolder) -> Asked:
     raise InputError(f"{model.name} can read none of the questions: {first}")
 
 
-def _question(asked: Asked) -> Question:
+def _question(asked: AskedQuestion) -> Question:
     return Question(asked.text, program_steps(asked))
 
 
@@ -147,7 +155,7 @@ def _check(key: str, answers: Sequence[str]) -> str:
 
 def _gate(
     name: str, weights: str, asked: AskedFolder, rows: Sequence[Answered], published: float | None
-) -> Gate:
+) -> AccuracyCheck:
     known = PUBLISHED.get(name)
     sources = {q.source for row in rows for q in row.picture.asked}
     by_source = {source: by_type(rows, source) for source in sorted(sources)}
@@ -157,7 +165,7 @@ def _gate(
         if official:
             splits[row.picture.split] = splits.get(row.picture.split, 0) + official
     given_by_hand = ("given by --published", "")
-    return Gate(
+    return AccuracyCheck(
         model=name,
         weights=weights,
         dataset=asked.name,
@@ -173,13 +181,13 @@ def _gate(
     )
 
 
-def by_type(rows: Sequence[Answered], source: str) -> dict[str, Share]:
+def by_type(rows: Sequence[Answered], source: str) -> dict[str, AccuracyShare]:
     """The share of right answers to the questions of a source: "all", then by type."""
     types = sorted({question_type(program_steps(q)) for q in _of(rows, source)})
     return {name: share(_counts(rows, source, name)) for name in ("all", *types)}
 
 
-def _of(rows: Sequence[Answered], source: str) -> Iterator[Asked]:
+def _of(rows: Sequence[Answered], source: str) -> Iterator[AskedQuestion]:
     return (q for row in rows for q in row.picture.asked if q.source == source)
 
 

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from trex.datasets.official_scenes import OfficialPicture
 from trex.pages.page import TEMPLATES
-from trex.parity.scores import PresetParity, Share
+from trex.parity.scores import ParityShare, PresetParity
 from trex.render.png_url import png_url
 
 Pixels = NDArray[np.uint8]
@@ -77,9 +77,9 @@ def _write(path: Path, template: str, values: dict[str, object]) -> None:
     path.write_text(environment.get_template(template).render(values), encoding="utf-8")
 
 
-def _percent(share: Share) -> str:
+def _percent(share: ParityShare) -> str:
     return f"{100 * share.value:.1f} % ({100 * share.low:.1f} to {100 * share.high:.1f})"
 
 
-def _points(share: Share) -> str:
+def _points(share: ParityShare) -> str:
     return f"{100 * share.value:+.1f} ({100 * share.low:+.1f} to {100 * share.high:+.1f})"

@@ -14,7 +14,7 @@ from trex.clevr_models.interface.answers import ANSWERS
 from trex.clevr_models.interface.bound import ClevrModel
 from trex.clevr_models.interface.question import ProgramStep, Question
 from trex.clevr_models.relation_network.model import RelationModel
-from trex.datasets.official_scenes import Asked, OfficialPicture, read_official, read_questions
+from trex.datasets.official_scenes import AskedQuestion, OfficialPicture, read_official, read_questions
 from trex.parity.page import write_page, write_table
 from trex.parity.scores import PictureAnswers, PresetParity, compare_answers
 from trex.render.blender.blender_renderer import BlenderRenderer
@@ -92,7 +92,7 @@ def make_pair(official: Pixels, ours: Pixels) -> Pair:
 def judge(
     named: tuple[str, ClevrModel],
     pictures: Sequence[OfficialPicture],
-    questions: Sequence[Asked],
+    questions: Sequence[AskedQuestion],
     pairs: dict[str, list[Pair]],
     tell: Callable[[int, int, str], None],
 ) -> list[PresetParity]:
@@ -109,7 +109,7 @@ def judge(
     return [row for preset in pairs for row in compare_answers(name, preset, answers[preset])]
 
 
-def given(model: ClevrModel, pixels: Pixels, asked: Sequence[Asked]) -> tuple[str, ...]:
+def given(model: ClevrModel, pixels: Pixels, asked: Sequence[AskedQuestion]) -> tuple[str, ...]:
     """The model's answers to questions on one picture."""
     images = (pixels.astype(np.float32) / np.float32(255.0))[None]
     if isinstance(model, RelationModel):  # the picture half once for all questions
@@ -119,7 +119,7 @@ def given(model: ClevrModel, pixels: Pixels, asked: Sequence[Asked]) -> tuple[st
     return tuple(each.labels[int(each.log_probs(images)[0].argmax())] for each in bound)
 
 
-def program_steps(question: Asked) -> tuple[ProgramStep, ...]:
+def program_steps(question: AskedQuestion) -> tuple[ProgramStep, ...]:
     """The question's program as the models take it."""
     return tuple(
         ProgramStep(*cast(tuple[str, tuple[int, ...], tuple[str, ...]], step)) for step in question.program

@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from trex.datasets.official_scenes import Asked
+from trex.datasets.official_scenes import AskedQuestion
 
 RESAMPLES = 4000
 SEED = 28
@@ -18,12 +18,12 @@ SEED = 28
 class PictureAnswers(NamedTuple):
     """The questions on one picture and a model's answers, on the official picture and on ours."""
 
-    asked: tuple[Asked, ...]
+    asked: tuple[AskedQuestion, ...]
     official: tuple[str, ...]
     rendered: tuple[str, ...]
 
 
-class Share(NamedTuple):
+class ParityShare(NamedTuple):
     """A share or a difference of shares, with its 95 % interval; whole pictures are resampled."""
 
     value: float
@@ -40,10 +40,10 @@ class PresetParity:
     source: str
     questions: int
     pictures: int
-    official: Share  # accuracy on the official pictures
-    rendered: Share  # accuracy on ours
-    difference: Share  # rendered - official
-    equal: Share  # share of equal answers
+    official: ParityShare  # accuracy on the official pictures
+    rendered: ParityShare  # accuracy on ours
+    difference: ParityShare  # rendered - official
+    equal: ParityShare  # share of equal answers
 
 
 def compare_answers(model: str, preset: str, pictures: Sequence[PictureAnswers]) -> list[PresetParity]:
@@ -53,12 +53,16 @@ def compare_answers(model: str, preset: str, pictures: Sequence[PictureAnswers])
     return rows + [_row(model, preset, source, pictures, _is_from(source)) for source in sources]
 
 
-def _is_from(source: str) -> Callable[[Asked], bool]:
+def _is_from(source: str) -> Callable[[AskedQuestion], bool]:
     return lambda question: question.source == source
 
 
 def _row(
-    model: str, preset: str, source: str, pictures: Sequence[PictureAnswers], takes: Callable[[Asked], bool]
+    model: str,
+    preset: str,
+    source: str,
+    pictures: Sequence[PictureAnswers],
+    takes: Callable[[AskedQuestion], bool],
 ) -> PresetParity:
     counts = np.array([_counts(picture, takes) for picture in pictures], dtype=np.float64)
     counts = counts[counts[:, 0] > 0]  # (pictures, 4): questions, right on official, right on ours, equal
@@ -69,7 +73,7 @@ def _row(
     return PresetParity(model, preset, source, asked, len(counts), official, rendered, difference, equal)
 
 
-def _counts(picture: PictureAnswers, takes: Callable[[Asked], bool]) -> tuple[int, int, int, int]:
+def _counts(picture: PictureAnswers, takes: Callable[[AskedQuestion], bool]) -> tuple[int, int, int, int]:
     kept = [row for row in zip(*picture, strict=True) if takes(row[0])]
     right_official = sum(official == question.answer for question, official, _ in kept)
     right_rendered = sum(rendered == question.answer for question, _, rendered in kept)
@@ -90,6 +94,6 @@ def _resampled(counts: NDArray[np.float64]) -> NDArray[np.float64]:
     return shares
 
 
-def _share(column: NDArray[np.float64]) -> Share:
+def _share(column: NDArray[np.float64]) -> ParityShare:
     low, high = np.quantile(column[1:], (0.025, 0.975))
-    return Share(float(column[0]), float(low), float(high))
+    return ParityShare(float(column[0]), float(low), float(high))

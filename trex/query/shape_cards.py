@@ -42,11 +42,11 @@ def shipped_names() -> tuple[str, ...]:
     return tuple(sorted(path.stem for path in SHIPPED.glob("*.toml")))
 
 
-def read_card(which: str, beside: Path) -> ShapeCard:
+def read_card(which: str, query_dir: Path) -> ShapeCard:
     """The card of a shipped shape ("cone"), or in a TOML file whose path starts from the folder `beside`."""
     if which in shipped_names():
         return _read(SHIPPED / f"{which}.toml")
-    path = _resolved(beside, which)
+    path = _resolved(query_dir, which)
     if not path.is_file():
         shipped = ", ".join(shipped_names())
         raise InputError(

@@ -9,10 +9,12 @@ from trex.query.question import ResolvedQuestion
 from trex.query.schema import TargetSection
 
 
-def make_target(section: TargetSection, asked: ResolvedQuestion, labels: tuple[str, ...]) -> GaussianTarget:
+def make_target(
+    section: TargetSection, question: ResolvedQuestion, labels: tuple[str, ...]
+) -> GaussianTarget:
     """The level set; InputError where the model has no such answer."""
-    _check_labels(asked, labels)
-    answers, width = asked.answers, section.width
+    _check_labels(question, labels)
+    answers, width = question.answers, section.width
     match section.kind:
         case "high_confidence":
             return targets.high_confidence(labels, answers[0], width=width)
@@ -23,14 +25,14 @@ def make_target(section: TargetSection, asked: ResolvedQuestion, labels: tuple[s
         case "k_way":
             return targets.k_way(labels, answers, width=width)
         case "uniform":  # over the answers that the question can have: the others count as the rest
-            return targets.k_way(labels, asked.possible, width=width)
+            return targets.k_way(labels, question.possible, width=width)
         case "graded":
             return targets.graded(labels, answers[0], answers[1], section.share, width=width)
         case "probabilities":
             return targets.probability_vector(labels, section.probabilities, width=width)
 
 
-def _check_labels(asked: ResolvedQuestion, labels: tuple[str, ...]) -> None:
-    missing = [answer for answer in asked.answers if answer not in labels]
+def _check_labels(question: ResolvedQuestion, labels: tuple[str, ...]) -> None:
+    missing = [answer for answer in question.answers if answer not in labels]
     if missing:
         raise InputError(f"the model has no answer {missing[0]!r}; it answers {', '.join(labels)}")

@@ -16,7 +16,7 @@ from trex.queue.entry import Entry
 from trex.queue.queue import insert, known
 from trex.queue.queue_file import explain_os, transaction
 from trex.queue.queued_folder import QUEUED, Queued, as_entry, found_entry, queued_folders, to_json
-from trex.queue.requests import Wanted
+from trex.queue.requests import QueueRequest
 from trex.runs.folder import check_free
 from trex.runs.trust import keep_record
 
@@ -31,7 +31,7 @@ class Added:
     is_new: bool
 
 
-def add(runs: Path, wanted: Sequence[Wanted], priority: int, now: float) -> list[Added]:
+def add(runs: Path, wanted: Sequence[QueueRequest], priority: int, now: float) -> list[Added]:
     """Queue what neither the queue nor a run folder knows yet; a run folder that was deleted is queued again.
 
     A kill leaves run folders without entries, which the next add or rebuild takes in.
@@ -70,7 +70,7 @@ def _added(
     return Added(found_entry(held[entry_id]), is_new=False)
 
 
-def _queued(one: Wanted, priority: int, now: float, place: int) -> Queued:
+def _queued(one: QueueRequest, priority: int, now: float, place: int) -> Queued:
     return Queued(
         id=one.id, source=str(one.source), text=one.text, overrides=one.overrides, question=one.question,
         priority=priority, added=now, place=place,

@@ -21,7 +21,7 @@ SEED = {"search": {"seed"}}  # nothing that is checked looks at it
 
 
 @dataclass(frozen=True)
-class Wanted:
+class QueueRequest:
     """A query with its overrides, every word of it checked; `id` is its content key."""
 
     id: str
@@ -55,7 +55,9 @@ def query_files(patterns: Sequence[str]) -> list[Path]:
     return found
 
 
-def wanted(files: Sequence[Path], settings: Sequence[str], swept: Sequence[tuple[str, ...]]) -> list[Wanted]:
+def wanted(
+    files: Sequence[Path], settings: Sequence[str], swept: Sequence[tuple[str, ...]]
+) -> list[QueueRequest]:
     """Every file with every combination of overrides; InputError where any of them is no good query."""
     if len(files) * len(swept) > MOST:
         raise InputError(
@@ -75,7 +77,7 @@ def _of_file(
     settings: Sequence[str],
     swept: Sequence[tuple[str, ...]],
     planned: dict[str, Planned],
-) -> list[Wanted]:
+) -> list[QueueRequest]:
     text = read_text(named)
     table = parse_table(text, str(named))
     made = []
@@ -87,23 +89,23 @@ def _of_file(
             planned[key] = _planned(query, source.parent, " ".join([str(named), *overrides]))
         content = f"{query.search.seed} {planned[key].content}"
         entry_id = hashlib.sha256(content.encode()).hexdigest()[:16]
-        made.append(Wanted(entry_id, source, text, overrides, planned[key].question, query))
+        made.append(QueueRequest(entry_id, source, text, overrides, planned[key].question, query))
     return made
 
 
-def _planned(query: Query, beside: Path, named: str) -> Planned:
+def _planned(query: Query, query_dir: Path, named: str) -> Planned:
     try:
-        plan = make_plan(query, beside)
+        plan = make_plan(query, query_dir)
     except InputError as error:
         raise InputError(f"{named}: {error}") from error
     resolved = plan.query.model_dump_json(exclude=SEED)
     model = model_fingerprint(plan.model_name, plan.bound)
-    return Planned(plan.asked.text, " ".join([resolved, model, *_cards(query, beside)]))
+    return Planned(plan.question.text, " ".join([resolved, model, *_cards(query, query_dir)]))
 
 
-def _cards(query: Query, beside: Path) -> list[str]:
+def _cards(query: Query, query_dir: Path) -> list[str]:
     """The introduced shapes, by what their files hold."""
-    cards = [read_card(which, beside) for which in query.scene.introduce]
+    cards = [read_card(which, query_dir) for which in query.scene.introduce]
     meshes = [Path(card.mesh) for card in cards]
     return [
         f"{card} {file_fingerprint(mesh) if mesh.is_absolute() else 'shipped'}"

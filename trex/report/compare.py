@@ -23,8 +23,8 @@ from trex.runs.folder import REPORT, RunFolder, open_run
 from trex.runs.manifest import Manifest
 from trex.runs.world_of import world_of
 from trex.scenes.questions.truth import NO_ANSWER
-from trex.search.results import Findings, FoundScene, find_out
-from trex.worlds.latents import Latent, kept, live
+from trex.search.results import Hit, Results, read_results
+from trex.worlds.latents import Latent, from_stored, to_stored
 
 SHOWN = 6  # pictures of a run
 FALSE_ALARMS = 0.05  # of all tests of a page together
@@ -37,7 +37,7 @@ class Compared:
     name: str
     folder: Path
     manifest: Manifest
-    findings: Findings
+    findings: Results
     pictures: tuple[tuple[str, str], ...]
 
     @property
@@ -143,24 +143,24 @@ def _read(path: Path, name: str) -> Compared:
         records = read_draws(folder.draws, folder.manifest)
         if not any(record.phase == "prior" for record in records):
             raise RunError(f"{path} has no draws yet; go on with it first: trex resume {path}")
-        findings = find_out(folder.manifest, records, blamed_looks(read_explanations(folder)))
+        findings = read_results(folder.manifest, records, blamed_looks(read_explanations(folder)))
         return Compared(name, path, folder.manifest, findings, tuple(_pictures(folder, findings)))
 
 
-def _pictures(folder: RunFolder, findings: Findings) -> list[tuple[str, str]]:
+def _pictures(folder: RunFolder, findings: Results) -> list[tuple[str, str]]:
     shown = [(picture_url(folder, found), found) for found in findings.found[:SHOWN]]
     return [(url, _words(folder.manifest, found)) for url, found in shown if url]
 
 
-def _words(manifest: Manifest, found: FoundScene) -> str:
+def _words(manifest: Manifest, found: Hit) -> str:
     truth = "" if found.truth is None else f", truth {found.truth}"
-    return f"{world_of(manifest).words(live(found.record.z))}; model {found.answer}{truth}"
+    return f"{world_of(manifest).words(from_stored(found.record.z))}; model {found.answer}{truth}"
 
 
 def _shared(one: Compared, other: Compared) -> list[tuple[Draw[Latent], Draw[Latent]]]:
     """The prior draws of both that are of the same latent."""
-    theirs = {kept(draw.z): draw for draw in other.findings.prior}
-    return [(draw, theirs[kept(draw.z)]) for draw in one.findings.prior if kept(draw.z) in theirs]
+    theirs = {to_stored(draw.z): draw for draw in other.findings.prior}
+    return [(draw, theirs[to_stored(draw.z)]) for draw in one.findings.prior if to_stored(draw.z) in theirs]
 
 
 def _why_not(one: Compared, other: Compared, shared: int) -> str:

@@ -15,12 +15,12 @@ from trex.runs.manifest import Manifest
 from trex.runs.world_of import world_of
 from trex.scenes.describe import object_words
 from trex.search.headline import SURE
-from trex.search.results import Findings
+from trex.search.results import Results
 
 Tone = Literal["bad", "good", "open"]
 
 
-def tone(findings: Findings) -> Tone:
+def tone(findings: Results) -> Tone:
     """How the ending is colored: "good" only if every answer found is known to be right, "bad" if one is wrong."""
     if findings.conclusion.ending is Ending.NOT_FOUND or not findings.found:
         return "open"
@@ -30,7 +30,7 @@ def tone(findings: Findings) -> Tone:
 
 def summary(
     manifest: Manifest,
-    findings: Findings,
+    findings: Results,
     explanations: Mapping[str, Explanation],
     looks: Sequence[Section],
 ) -> str:
@@ -45,13 +45,13 @@ def summary(
     return f"{text[0].upper()}{text[1:]}."
 
 
-def how_often_words(findings: Findings, many: str) -> str:
+def how_often_words(findings: Results, many: str) -> str:
     """How often it happens without a search, with its interval."""
     said = findings.how_often.said
     return f"without a search it happens in {said.figure} of {many} ({said.detail})"
 
 
-def _how_sure(manifest: Manifest, findings: Findings) -> str:
+def _how_sure(manifest: Manifest, findings: Results) -> str:
     if not findings.found:
         return f"the best confidence was {percent(findings.conclusion.best)}"
     is_sure = manifest.query.target.kind in SURE

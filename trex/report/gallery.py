@@ -7,7 +7,7 @@ import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from trex.crosscheck.enlarged import Look
+from trex.crosscheck.enlarged import EnlargedLook
 from trex.crosscheck.misses import read_misses
 from trex.explain.view import Strip
 from trex.pages.thumbnails import jpeg_url
@@ -15,9 +15,9 @@ from trex.report.latent_cards import Table, parts, table
 from trex.runs.folder import RunFolder
 from trex.runs.picture_files import KeptPicture, read_kept
 from trex.runs.world_of import world_of
-from trex.search.results import FoundScene
+from trex.search.results import Hit
 from trex.worlds.description import Noun
-from trex.worlds.latents import live
+from trex.worlds.latents import from_stored
 
 PER_PAGE = 24  # cards shown at once
 MOST_CARDS = 240  # on the page; all found latents are in findings.json
@@ -29,7 +29,7 @@ class Card:
     """One found latent of the gallery."""
 
     number: int
-    scene: FoundScene
+    scene: Hit
     image: str  # data URI, "" where the picture is not kept
     words: str
     origin: str
@@ -39,11 +39,11 @@ class Card:
     truth_rank: int  # place of the true answer among those there are
     kinds: tuple[str, ...]
     strip: Strip | None = None
-    large: Look | None = None  # the same scene, rendered larger
+    large: EnlargedLook | None = None  # the same scene, rendered larger
 
 
 def make_cards(
-    folder: RunFolder, found: Sequence[FoundScene], made: Mapping[str, Strip], looks: Mapping[str, Look]
+    folder: RunFolder, found: Sequence[Hit], made: Mapping[str, Strip], looks: Mapping[str, EnlargedLook]
 ) -> list[Card]:
     """The first MOST_CARDS of the found latents; pictures after the first page of them are JPEG, to bound the size."""
     shown = found[:MOST_CARDS]
@@ -55,7 +55,7 @@ def make_cards(
             number=number,
             scene=one,
             image=picture_url(folder, one) if number <= PER_PAGE else light_url(folder, one),
-            words=kind.words(live(one.record.z)),
+            words=kind.words(from_stored(one.record.z)),
             origin=origin(one, kind.noun),
             parts=parts(one.record),
             table=table(one.record),
@@ -69,7 +69,7 @@ def make_cards(
     ]
 
 
-def make_misses(folder: RunFolder, nearest: Sequence[FoundScene]) -> list[Card]:
+def make_misses(folder: RunFolder, nearest: Sequence[Hit]) -> list[Card]:
     """The nearest misses as cards, with their pictures where those were kept when the search was over."""
     known = read_misses(folder)
     named = [
@@ -79,13 +79,13 @@ def make_misses(folder: RunFolder, nearest: Sequence[FoundScene]) -> list[Card]:
     return make_cards(folder, named, {}, {})
 
 
-def picture_url(folder: RunFolder, found: FoundScene) -> str:
+def picture_url(folder: RunFolder, found: Hit) -> str:
     """The picture of a found latent as a data URL, "" if it is not kept; RunError if it is not the one that was."""
     kept = _kept(folder, found)
     return "" if kept is None else "data:image/png;base64," + base64.b64encode(kept.png).decode()
 
 
-def light_url(folder: RunFolder, found: FoundScene) -> str:
+def light_url(folder: RunFolder, found: Hit) -> str:
     """The same as a JPEG, a third of the bytes; tiny pictures stay what they are."""
     if folder.manifest.facts.size[0] < SMALL_PX:
         return picture_url(folder, found)
@@ -93,14 +93,14 @@ def light_url(folder: RunFolder, found: FoundScene) -> str:
     return "" if kept is None else jpeg_url(kept.pixels)
 
 
-def _kept(folder: RunFolder, found: FoundScene) -> KeptPicture | None:
+def _kept(folder: RunFolder, found: Hit) -> KeptPicture | None:
     name = found.record.picture
     if not name or not os.path.lexists(folder.picture_path(name)):
         return None
     return read_kept(folder.path, name)
 
 
-def origin(found: FoundScene, noun: Noun) -> str:
+def origin(found: Hit, noun: Noun) -> str:
     """Which draw a latent was: "chain 2, step 17"."""
     record = found.record
     if record.phase == "prior":
@@ -109,11 +109,11 @@ def origin(found: FoundScene, noun: Noun) -> str:
     return f"{name} {record.chain}, step {record.index}" + ("" if record.is_accepted else ", proposed only")
 
 
-def _step(found: FoundScene) -> tuple[bool, int, int]:
+def _step(found: Hit) -> tuple[bool, int, int]:
     """The order of the search: the prior batch first, then the chains side by side."""
     return (found.record.phase != "prior", found.record.index, found.record.chain)
 
 
-def _kinds(found: FoundScene, is_explained: bool) -> tuple[str, ...]:
+def _kinds(found: Hit, is_explained: bool) -> tuple[str, ...]:
     judged = () if found.is_wrong is None else ("wrong" if found.is_wrong else "right",)
     return (*judged, found.record.phase, *(("explained",) if is_explained else ()))

@@ -16,7 +16,7 @@ from trex.runs.world_of import world_of
 from trex.scenes.questions.filters import FILTER_ORDER, Description
 from trex.scenes.scene import Scene, SceneObject
 from trex.scenes.vocabulary import Vocabulary
-from trex.search.results import Findings
+from trex.search.results import Results
 from trex.worlds.latents import scene_of
 
 MOST_ADJECTIVES = 2  # of size, color and material; the shape is the noun
@@ -35,7 +35,7 @@ class Example:
 
 
 @dataclass(frozen=True)
-class Commonality:
+class Pattern:
     """How often a description fits here and under the prior.
 
     `present`: shares of scenes that hold such an object. `to blame`: of the explained scenes with a culprit, the share
@@ -87,15 +87,15 @@ class Commonality:
 
 
 @dataclass(frozen=True)
-class Commonalities:
+class Patterns:
     """The rows that lift most first, and how many were considered."""
 
-    rows: tuple[Commonality, ...]
+    rows: tuple[Pattern, ...]
     considered: int
     clusters: int
     scenes: int
 
-    def clear(self, kind: Kind, n: int) -> tuple[Commonality, ...]:
+    def clear(self, kind: Kind, n: int) -> tuple[Pattern, ...]:
         """Of the first rows of a kind, those that are surely more frequent here than under the prior."""
         return tuple(row for row in self.rows if row.kind == kind and row.is_clear)[:n]
 
@@ -119,14 +119,14 @@ class Commonalities:
             "the prior shows anyway."
         )
 
-    def top(self, kind: Kind, n: int) -> tuple[Commonality, ...]:
+    def top(self, kind: Kind, n: int) -> tuple[Pattern, ...]:
         """The first n rows of a kind; of rows that say the same of these scenes, the one rarest under the prior."""
         return tuple(row for row in self.rows if row.kind == kind)[:n]
 
 
-def commonalities(
+def find_patterns(
     found: Sequence[Example], prior: Sequence[Scene], vocabulary: Vocabulary
-) -> Commonalities | None:
+) -> Patterns | None:
     """Every description of up to two adjectives, with or without a shape; None where there is nothing to compare."""
     blamed = [example for example in found if example.culprit is not None]
     samples: dict[Kind, list[Example]] = {"present": list(found), "to blame": blamed}
@@ -139,12 +139,12 @@ def commonalities(
     held = [row for row in rows if row.hits]
     held.sort(key=lambda row: (-row.lift_interval.low, row.prior_share, row.words))
     clusters = len({example.cluster for example in found})
-    return Commonalities(tuple(_without_echoes(held, samples)), considered, clusters, len(found))
+    return Patterns(tuple(_without_echoes(held, samples)), considered, clusters, len(found))
 
 
-def of_run(
-    manifest: Manifest, findings: Findings, explanations: Mapping[str, Explanation]
-) -> Commonalities | None:
+def run_patterns(
+    manifest: Manifest, findings: Results, explanations: Mapping[str, Explanation]
+) -> Patterns | None:
     """Of a run's found scenes, beside the prior draws it began with; relatives are one cluster (`trex.search.families`).
 
     None in a world without objects.
@@ -156,7 +156,7 @@ def of_run(
         record = scene.record
         explained = explanations.get(record.picture)
         examples.append(Example(record.scene, cluster, explained.culprit.index if explained else None))
-    return commonalities(examples, [scene_of(draw.z) for draw in findings.prior], manifest.vocabulary)
+    return find_patterns(examples, [scene_of(draw.z) for draw in findings.prior], manifest.vocabulary)
 
 
 def descriptions(vocabulary: Vocabulary) -> Iterator[Description]:
@@ -185,7 +185,7 @@ def fits(said: Description, item: SceneObject) -> bool:
 
 def _row(
     kind: Kind, said: Description, found: Sequence[Example], prior: Sequence[Scene], considered: int
-) -> Commonality:
+) -> Pattern:
     holds = _holds(kind, said)
     clusters: dict[Hashable, list[bool]] = {}
     for example in found:
@@ -198,7 +198,7 @@ def _row(
         prior_hits = [sum(fits(said, o) for o in scene.objects) for scene in prior]
         prior_sizes = [len(scene.objects) for scene in prior]
     level = 1 - (1 - LEVEL) / (2 * considered)  # two intervals a row
-    return Commonality(
+    return Pattern(
         said=said,
         kind=kind,
         hits=sum(hits),
@@ -215,9 +215,7 @@ def _holds(kind: Kind, said: Description) -> Callable[[Example], bool]:
     return lambda example: example.culprit is not None and fits(said, example.scene.objects[example.culprit])
 
 
-def _without_echoes(
-    rows: Sequence[Commonality], samples: Mapping[Kind, Sequence[Example]]
-) -> Iterator[Commonality]:
+def _without_echoes(rows: Sequence[Pattern], samples: Mapping[Kind, Sequence[Example]]) -> Iterator[Pattern]:
     """Rows, but of several that hold in the very same scenes only the first."""
     seen = set()
     for row in rows:

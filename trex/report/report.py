@@ -23,14 +23,14 @@ from trex.pages.wording import percent
 from trex.parity.accuracy_check import gate_words
 from trex.report.first_screen import summary, tone
 from trex.report.gallery import PER_PAGE, SMALL_PX, make_cards, make_misses
-from trex.report.patterns import of_run
+from trex.report.patterns import run_patterns
 from trex.runs.folder import REPORT, RunFolder
 from trex.runs.manifest import Manifest
 from trex.runs.sessions import read_sessions
 from trex.runs.world_of import world_of
 from trex.search.families import family_rule
 from trex.search.headline import headline
-from trex.search.results import Findings
+from trex.search.results import Results
 
 TOP_ANSWERS = 3
 SHOWN_REASONS = 3  # the others fold away
@@ -45,12 +45,12 @@ KIND_WORDS = {
 }
 
 
-def write_report(folder: RunFolder, findings: Findings, files: Mapping[str, str]) -> Path:
+def write_report(folder: RunFolder, findings: Results, files: Mapping[str, str]) -> Path:
     """Write the report of a run; its path. `files` beside it hold the found latents, in the words given."""
     return folder.write(REPORT, report_html(folder, findings, files))
 
 
-def report_html(folder: RunFolder, findings: Findings, files: Mapping[str, str]) -> str:
+def report_html(folder: RunFolder, findings: Results, files: Mapping[str, str]) -> str:
     """The page."""
     manifest, kind = folder.manifest, world_of(folder.manifest)
     sessions = read_sessions(folder.path)
@@ -69,7 +69,7 @@ def report_html(folder: RunFolder, findings: Findings, files: Mapping[str, str])
         "kind_words": KIND_WORDS,
         "strips": explanations,
         "agreements": agreements(list(explanations.values())),
-        "common": of_run(manifest, findings, explanations),
+        "common": run_patterns(manifest, findings, explanations),
         "most_rows": MOST_ROWS,
         "confirmations": sections,
         "misses": make_misses(folder, findings.nearest),
@@ -140,7 +140,7 @@ def _target_answers(manifest: Manifest) -> tuple[str, ...]:
     return manifest.query.answer or tuple(manifest.query.target.probabilities)
 
 
-def _plots(manifest: Manifest, findings: Findings) -> list[tuple[str, str, str]]:
+def _plots(manifest: Manifest, findings: Results) -> list[tuple[str, str, str]]:
     """(title, what is to be seen in words, SVG)."""
     how, target, noun = findings.how_often, manifest.target, world_of(manifest).noun
     words = (

@@ -11,7 +11,7 @@ from trex.inference.types import PRIOR_CHAIN
 from trex.runs.manifest import Manifest
 from trex.runs.record import CHAIN, CONTROL, PRIOR, Key, Record
 from trex.scenes.scene import Scene
-from trex.worlds.latents import Kept
+from trex.worlds.latents import StoredLatent
 from trex.worlds.registry import CLEVR, WORLDS
 
 NORMALIZED = 1.1e-3  # how far from 1 probabilities may sum to; inference.scoring lets a little less pass
@@ -71,7 +71,7 @@ class DrawChecks:
         if record.phase == PRIOR and not record.is_accepted:
             raise RunError("a prior draw is always accepted, this one is not")
 
-    def _check_latent(self, z: Kept) -> None:
+    def _check_latent(self, z: StoredLatent) -> None:
         if self._has_scenes is not None and isinstance(z, Scene) != self._has_scenes:
             raise RunError(
                 f"it holds {'a scene' if isinstance(z, Scene) else 'a vector'}, the run's draws do not"

@@ -64,7 +64,7 @@ class Manifest(Section):
         return shlex.join(words)
 
     @property
-    def asked(self) -> ResolvedQuestion:
+    def question(self) -> ResolvedQuestion:
         """The question as it was understood."""
         steps = tuple(Step(s.function, s.inputs, s.value_inputs) for s in self.facts.program)
         return ResolvedQuestion(self.facts.question, steps, self.query.answer, self.facts.possible)
@@ -73,7 +73,9 @@ class Manifest(Section):
     def resolved(self) -> ResolvedQuery:
         """The query as it was understood."""
         facts = self.facts
-        return ResolvedQuery(self.query, self.asked, facts.labels, facts.cards, facts.size, facts.trained_on)
+        return ResolvedQuery(
+            self.query, self.question, facts.labels, facts.cards, facts.size, facts.trained_on
+        )
 
     @property
     def target(self) -> GaussianTarget:
@@ -112,7 +114,7 @@ def parse_manifest(text: str, where: str) -> Manifest:
     try:
         manifest = Manifest.model_validate(data)
         check_answers(manifest.query, manifest.facts.question, manifest.facts.possible)
-        make_target(manifest.query.target, manifest.asked, manifest.facts.labels)
+        make_target(manifest.query.target, manifest.question, manifest.facts.labels)
         return manifest
     except InputError as error:
         raise RunError(f"{where} is damaged: query: {error}; start a new run") from error

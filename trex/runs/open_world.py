@@ -16,7 +16,7 @@ from trex.worlds.world import OpenWorld
 
 
 @contextmanager
-def reopened(folder: RunFolder, processes: int | None = None) -> Iterator[OpenWorld]:
+def open_world(folder: RunFolder, processes: int | None = None) -> Iterator[OpenWorld]:
     """The model, renderer and vocabulary of a run; RunError where one of them is not what it was.
 
     `processes` that render replace the run's own: no picture depends on their number.

@@ -13,7 +13,7 @@ from trex.foundation.json_fields import finite, listed, mapping, short, text, wh
 from trex.foundation.parse import parse_json
 from trex.inference.rng import RngState
 from trex.scenes.scene import Scene
-from trex.worlds.latents import Kept, from_fields, scene_of, to_fields
+from trex.worlds.latents import StoredLatent, from_fields, scene_of, to_fields
 
 PRIOR, CHAIN, CONTROL = "prior", "chain", "control"
 Key = tuple[str, int, int]
@@ -33,7 +33,7 @@ class Record:
     phase: str
     chain: int
     index: int
-    z: Kept
+    z: StoredLatent
     is_accepted: bool
     log_prior: float
     log_weight: float

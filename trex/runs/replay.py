@@ -14,7 +14,7 @@ from trex.inference.types import PRIOR_CHAIN, Draw, Evaluation, Picture, State, 
 from trex.render.picture import Picture as ScenePicture
 from trex.runs.record import PRIOR, Record
 from trex.scenes.scene import Scene
-from trex.worlds.latents import Latent, kept, live
+from trex.worlds.latents import Latent, from_stored, to_stored
 
 Keep = Callable[[Picture], str]  # puts a picture into the run folder; its name there
 
@@ -48,10 +48,10 @@ def round_records(phase: str, done: Round[Latent], target: Target, keep: Keep) -
 
 def _record(phase: str, chain: int, index: int, z: Latent, scored: Evaluation | None) -> Record:
     if scored is None:
-        return Record(phase, chain, index, kept(z), False, -np.inf, -np.inf, -np.inf, (), ())
+        return Record(phase, chain, index, to_stored(z), False, -np.inf, -np.inf, -np.inf, (), ())
     log_probs = tuple(scored.log_probs.tolist())
     priced = (scored.log_prior, scored.log_weight, 0.0)
-    return Record(phase, chain, index, kept(z), False, *priced, log_probs, _visible(z, scored))
+    return Record(phase, chain, index, to_stored(z), False, *priced, log_probs, _visible(z, scored))
 
 
 def _visible(z: Latent, scored: Evaluation) -> tuple[int, ...]:
@@ -75,7 +75,7 @@ def evaluation(record: Record) -> Evaluation:
 def prior_draws(records: Sequence[Record]) -> list[Draw[Latent]]:
     """The prior draws among the records, by index."""
     rows = sorted((record for record in records if record.phase == PRIOR), key=lambda record: record.index)
-    return [Draw(PRIOR_CHAIN, row.index, live(row.z), evaluation(row), True, False) for row in rows]
+    return [Draw(PRIOR_CHAIN, row.index, from_stored(row.z), evaluation(row), True, False) for row in rows]
 
 
 def by_chain(records: Sequence[Record], phase: str) -> dict[int, list[Record]]:
@@ -91,7 +91,7 @@ def states(rows: Sequence[Record], first: State[Latent]) -> Iterator[State[Laten
     """The state after each step of a chain that began at `first`."""
     state = first
     for row in rows:
-        state = State(live(row.z), evaluation(row)) if row.is_accepted else state
+        state = State(from_stored(row.z), evaluation(row)) if row.is_accepted else state
         yield state
 
 

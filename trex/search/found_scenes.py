@@ -7,12 +7,12 @@ from collections.abc import Mapping, Sequence
 from trex.runs.folder import RunFolder
 from trex.runs.world_of import world_of
 from trex.scenes.clevr_format.scene_json import SceneRecord, write_scenes
-from trex.search.results import FoundScene
+from trex.search.results import Hit
 
 FILE = "found_scenes.json"
 
 
-def write_found_scenes(folder: RunFolder, found: Sequence[FoundScene]) -> Mapping[str, str]:
+def write_found_scenes(folder: RunFolder, found: Sequence[Hit]) -> Mapping[str, str]:
     """The files written beside the findings, by name, with what each holds in words; none in a world without objects."""
     if not world_of(folder.manifest).has_scenes:
         return {}

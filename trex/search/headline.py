@@ -5,13 +5,13 @@ from __future__ import annotations
 from trex.runs.manifest import Manifest
 from trex.runs.record import PRIOR
 from trex.runs.world_of import world_of
-from trex.search.results import Findings
+from trex.search.results import Results
 from trex.worlds.description import Noun
 
 SURE = ("high_confidence", "threshold")  # kinds for which the answer is right or wrong
 
 
-def headline(manifest: Manifest, findings: Findings) -> str:
+def headline(manifest: Manifest, findings: Results) -> str:
     """How many were found, of how many kinds, from how many chains, and how many answers are wrong."""
     n, noun = len(findings.found), world_of(manifest).noun
     if not n:
@@ -28,13 +28,13 @@ def headline(manifest: Manifest, findings: Findings) -> str:
     return f"{found}; the answer is right in {'it' if n == 1 else 'all of them'}."
 
 
-def kind_words(findings: Findings) -> str:
+def kind_words(findings: Results) -> str:
     """ " of about 2 kinds"; nothing of a single latent."""
     count = findings.families.count
     return f" of about {_count(count, 'kind', 'kinds')}" if len(findings.found) > 1 else ""
 
 
-def source_words(findings: Findings, noun: Noun) -> str:
+def source_words(findings: Results, noun: Noun) -> str:
     """ " (from 1 prior scene and 2 chains)"; nothing of a single latent."""
     if len(findings.found) < 2:
         return ""

@@ -8,12 +8,12 @@ import numpy as np
 
 from trex.inference.types import Target
 from trex.runs.record import Record
-from trex.worlds.latents import Latent, live
+from trex.worlds.latents import Latent, from_stored
 
 Distinct = Callable[[Latent, Latent], bool]
 
 
-class FoundLatents:
+class Hits:
     """Distinct hits in the order in which they came, proposals that were rejected included.
 
     A hit that is distinct from all kept ones but one, and has more confidence than that one, takes its place.
@@ -42,7 +42,7 @@ class FoundLatents:
                 self._keep(record)
 
     def _keep(self, record: Record) -> None:
-        z = live(record.z)
+        z = from_stored(record.z)
         alike = [place for place, (held, _) in enumerate(self._kept) if not self._are_distinct(z, held)]
         if not alike:
             self._kept.append((z, record))

@@ -19,11 +19,11 @@ from trex.runs.record import CHAIN, CONTROL, PRIOR, Record
 from trex.runs.replay import chain_draws, prior_draws
 from trex.runs.world_of import world_of
 from trex.search.families import Families, Member, group
-from trex.search.hits import FoundLatents
+from trex.search.hits import Hits
 from trex.search.search import CONTROL_SEED, chain_starts, control_of, decide
 from trex.search.trajectories import trajectory_sentences
 from trex.search.visibility_check import renderer_checks
-from trex.worlds.latents import Kept, Latent, kept, live, to_fields
+from trex.worlds.latents import Latent, StoredLatent, from_stored, to_fields, to_stored
 
 Blamed = Mapping[str, frozenset[Hashable]]
 MOST_MISSES = 6
@@ -32,7 +32,7 @@ NO_CONTROL = "No positive control could be run: the model scores nearly all prio
 
 
 @dataclass(frozen=True)
-class FoundScene:
+class Hit:
     """One latent of the level set: its true answer, and the model's answers, most probable first.
 
     `truth` is None where nobody knows it, `is_wrong` None where nobody knows whether the model's answer is.
@@ -57,12 +57,12 @@ class FoundScene:
 
 
 @dataclass(frozen=True)
-class Findings:
+class Results:
     """Everything that a report says of the draws; `found` is sorted by confidence in the target."""
 
     how_often: HowOften
     conclusion: Conclusion
-    found: tuple[FoundScene, ...]
+    found: tuple[Hit, ...]
     control: str
     remarks: tuple[str, ...]  # on this world, whatever was found
     checks: tuple[str, ...]  # of the renderer, made on the draws
@@ -73,7 +73,7 @@ class Findings:
     invalid: int
     accepted: int
     families: Families  # of `found`, in its order
-    nearest: tuple[FoundScene, ...] = ()  # misses with the most confidence, of a run that has found nothing
+    nearest: tuple[Hit, ...] = ()  # misses with the most confidence, of a run that has found nothing
 
     @property
     def ending(self) -> str:
@@ -81,7 +81,7 @@ class Findings:
         return self.conclusion.ending.value
 
 
-def find_out(manifest: Manifest, records: Sequence[Record], blamed: Blamed | None = None) -> Findings:
+def read_results(manifest: Manifest, records: Sequence[Record], blamed: Blamed | None = None) -> Results:
     """The findings of a run; at least one prior draw must have been made.
 
     `blamed` are looks of the objects to blame by the found scene's picture, as far as the run is explained.
@@ -92,13 +92,13 @@ def find_out(manifest: Manifest, records: Sequence[Record], blamed: Blamed | Non
     chains = _chains(manifest, records, prior)
     renders = sum(record.is_rendered for record in records)
     summaries = world_of(manifest).summaries(manifest.resolved, prior[0].z)
-    found = FoundLatents(target, world_of(manifest).are_distinct)
+    found = Hits(target, world_of(manifest).are_distinct)
     found.add(records)
     with np.errstate(divide="ignore", invalid="ignore"):  # of a summary that never changes
         conclusion = conclude([*prior, *chains], target, summaries, how, renders)
     steps = [record for record in records if record.phase == CHAIN]
     scenes = _sorted(manifest, found.records)
-    return Findings(
+    return Results(
         how_often=how,
         conclusion=_honest(conclusion, found, chains, how, options),
         found=scenes,
@@ -120,10 +120,10 @@ def find_out(manifest: Manifest, records: Sequence[Record], blamed: Blamed | Non
 
 
 def _members(
-    manifest: Manifest, scenes: Sequence[FoundScene], prior: Sequence[Draw[Latent]], blamed: Blamed
+    manifest: Manifest, scenes: Sequence[Hit], prior: Sequence[Draw[Latent]], blamed: Blamed
 ) -> list[Member]:
     """The found latents with what each came from."""
-    index = {kept(draw.z): draw.index for draw in prior}
+    index = {to_stored(draw.z): draw.index for draw in prior}
     begun = {phase: _starts(manifest, phase, prior) for phase in {one.record.phase for one in scenes}}
     members = []
     for one in scenes:
@@ -131,20 +131,20 @@ def _members(
         is_prior = record.phase == PRIOR
         source: Hashable = (record.phase, record.index if is_prior else record.chain)
         origin = record.index if is_prior else index[begun[record.phase][record.chain]]
-        members.append(Member(live(record.z), source, origin, blamed.get(record.picture, frozenset())))
+        members.append(Member(from_stored(record.z), source, origin, blamed.get(record.picture, frozenset())))
     return members
 
 
-def _starts(manifest: Manifest, phase: str, prior: Sequence[Draw[Latent]]) -> tuple[Kept, ...]:
+def _starts(manifest: Manifest, phase: str, prior: Sequence[Draw[Latent]]) -> tuple[StoredLatent, ...]:
     """Where the chains of a phase began; none in the prior batch."""
     options = manifest.query.search
     if phase == CHAIN:
-        return tuple(kept(state.z) for state in chain_starts(prior, options))
+        return tuple(to_stored(state.z) for state in chain_starts(prior, options))
     easier = control_of(prior, manifest.target, options) if phase == CONTROL else None
     if easier is None:
         return ()
     first = starts(options.seed + CONTROL_SEED, easier.outside, options.chains)
-    return tuple(kept(state.z) for state in first)
+    return tuple(to_stored(state.z) for state in first)
 
 
 def _chains(manifest: Manifest, records: Sequence[Record], prior: list[Draw[Latent]]) -> list[Draw[Latent]]:
@@ -169,7 +169,7 @@ def _control(manifest: Manifest, records: Sequence[Record], prior: list[Draw[Lat
 
 def _honest(
     conclusion: Conclusion,
-    found: FoundLatents,
+    found: Hits,
     chains: Sequence[Draw[Latent]],
     how: HowOften,
     options: SearchSection,
@@ -189,7 +189,7 @@ def _honest(
     return conclusion
 
 
-def _no_chain(found: FoundLatents, how: HowOften, options: SearchSection) -> str:
+def _no_chain(found: Hits, how: HowOften, options: SearchSection) -> str:
     """Why there is none; in the order in which a search decides."""
     if 0 < options.stop_when_found <= len(found.records):
         return "No chain was run: the prior draws already held what was asked for."
@@ -203,30 +203,30 @@ def _no_chain(found: FoundLatents, how: HowOften, options: SearchSection) -> str
     return "No chain has been run yet."
 
 
-def _sorted(manifest: Manifest, records: Sequence[Record]) -> tuple[FoundScene, ...]:
+def _sorted(manifest: Manifest, records: Sequence[Record]) -> tuple[Hit, ...]:
     scenes = [_found(manifest, record) for record in records]
     return tuple(sorted(scenes, key=lambda scene: -scene.confidence))
 
 
-def _nearest(manifest: Manifest, records: Sequence[Record]) -> tuple[FoundScene, ...]:
+def _nearest(manifest: Manifest, records: Sequence[Record]) -> tuple[Hit, ...]:
     """The distinct rendered latents that come nearest to the level set."""
     target = manifest.target
     scored = [(target.confidence(np.array(one.log_probs)), one) for one in records if one.is_rendered]
-    kept: list[FoundScene] = []
+    to_stored: list[Hit] = []
     for _, record in sorted(scored, key=lambda pair: -pair[0])[:MISSES_LOOKED_AT]:
-        z = live(record.z)
-        if all(world_of(manifest).are_distinct(z, live(other.record.z)) for other in kept):
-            kept.append(_found(manifest, record))
-        if len(kept) == MOST_MISSES:
+        z = from_stored(record.z)
+        if all(world_of(manifest).are_distinct(z, from_stored(other.record.z)) for other in to_stored):
+            to_stored.append(_found(manifest, record))
+        if len(to_stored) == MOST_MISSES:
             break
-    return tuple(kept)
+    return tuple(to_stored)
 
 
-def _found(manifest: Manifest, record: Record) -> FoundScene:
+def _found(manifest: Manifest, record: Record) -> Hit:
     labels, probs = manifest.facts.labels, record.probs
     order = sorted(range(len(labels)), key=lambda k: -probs[k])
-    judged = world_of(manifest).judge(manifest.resolved, live(record.z), labels[order[0]])
-    return FoundScene(
+    judged = world_of(manifest).judge(manifest.resolved, from_stored(record.z), labels[order[0]])
+    return Hit(
         record=record,
         truth=judged.truth,
         answers=tuple((labels[k], probs[k]) for k in order),
@@ -235,7 +235,7 @@ def _found(manifest: Manifest, record: Record) -> FoundScene:
     )
 
 
-def to_json(findings: Findings) -> str:
+def to_json(findings: Results) -> str:
     """The findings for machines."""
     how = findings.how_often
     data: Mapping[str, object] = {
@@ -257,7 +257,7 @@ def to_json(findings: Findings) -> str:
     return json.dumps(data, indent=1) + "\n"
 
 
-def _scene_json(findings: Findings, place: int) -> Mapping[str, object]:
+def _scene_json(findings: Results, place: int) -> Mapping[str, object]:
     found = findings.found[place]
     record = found.record
     return {

@@ -20,7 +20,7 @@ from trex.runs.journal import Journal
 from trex.runs.record import CHAIN, CONTROL, PRIOR, Record
 from trex.runs.replay import checkpoint, prior_draws
 from trex.search.engine import Engine, batch_size
-from trex.search.hits import FoundLatents
+from trex.search.hits import Hits
 from trex.search.progress import Progress, Status
 from trex.worlds.latents import Latent
 from trex.worlds.registry import world_named
@@ -72,9 +72,7 @@ class Search:
         self._target = folder.manifest.target
         self._options = folder.manifest.query.search
         self._batch = batch_size(folder.manifest.query)
-        self._found = FoundLatents(
-            self._target, world_named(folder.manifest.query.generator.name).are_distinct
-        )
+        self._found = Hits(self._target, world_named(folder.manifest.query.generator.name).are_distinct)
 
     def run(self) -> None:
         """All that the query asks for."""

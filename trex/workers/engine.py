@@ -11,8 +11,8 @@ from trex.runs.folder import RunFolder
 from trex.runs.manifest import Manifest, parse_manifest
 from trex.runs.record import Record, from_line
 from trex.workers.reassembly import ChainBook, PriorBook
-from trex.workers.task_board import Desk
-from trex.workers.tasks import ALL, PRIOR_SCENES, STEPS, Opening, Segment
+from trex.workers.task_board import TaskBoard
+from trex.workers.tasks import ALL, PRIOR_SCENES, STEPS, PrepareRun, Segment
 from trex.worlds.latents import Latent
 
 NUTS = "nuts"
@@ -27,7 +27,7 @@ class FarmEngine:
     depend on a chain's place among them, and its warmup in one piece, since it is made anew where it is cut.
     """
 
-    def __init__(self, desk: Desk, job: str, folder: RunFolder, *, together: int, spread: int) -> None:
+    def __init__(self, desk: TaskBoard, job: str, folder: RunFolder, *, together: int, spread: int) -> None:
         search = folder.manifest.query.search
         is_nuts = search.kernel == NUTS
         self._desk, self._job, self._run = desk, job, folder.path
@@ -67,13 +67,13 @@ class FarmEngine:
 
     def _take_in(self, accept: Accept) -> None:
         for work, made in self._desk.wait(self._job):
-            assert not isinstance(work, Opening)
+            assert not isinstance(work, PrepareRun)
             accept(work, [from_line(line) for line in made.lines])
 
 
-def begin_run(desk: Desk, job: str, run: Path) -> Manifest:
+def begin_run(desk: TaskBoard, job: str, run: Path) -> Manifest:
     """What a run that waits in the queue is made of, as a worker finds it."""
-    desk.put(job, [Opening(run)])
+    desk.put(job, [PrepareRun(run)])
     made = desk.wait(job)[0][1]
     desk.withdraw(job)  # it may come twice
     return parse_manifest(made.lines[0], f"what a worker says of {run}")

@@ -15,7 +15,7 @@ from trex.runs.folder import RunFolder, begin, is_run, open_run
 from trex.runs.trust import check_made_here
 from trex.search.progress import Progress, Status
 from trex.workers.engine import FarmEngine, begin_run
-from trex.workers.task_board import Desk
+from trex.workers.task_board import TaskBoard
 
 log = logging.getLogger(__name__)
 MakeEngine = Callable[[RunFolder], FarmEngine]
@@ -37,7 +37,7 @@ class Latest(Progress):
 
 
 @dataclass
-class Job:
+class RunningSearch:
     """A search in its thread; `error` is what it ended with, None for a report."""
 
     name: str
@@ -52,9 +52,11 @@ class Job:
         return self.thread is not None and not self.thread.is_alive()
 
 
-def begin_job(desk: Desk, name: str, run: Path, priority: int, make_engine: MakeEngine) -> Job:
+def begin_search(
+    desk: TaskBoard, name: str, run: Path, priority: int, make_engine: MakeEngine
+) -> RunningSearch:
     """Carry a queued run out, from where it stands to its report, in a thread of its own."""
-    job = Job(name, run)
+    job = RunningSearch(name, run)
 
     def work() -> None:
         try:
@@ -73,13 +75,13 @@ def begin_job(desk: Desk, name: str, run: Path, priority: int, make_engine: Make
     return job
 
 
-def carry_run(desk: Desk, name: str, run: Path, make_engine: MakeEngine, progress: Progress) -> None:
+def carry_run(desk: TaskBoard, name: str, run: Path, make_engine: MakeEngine, progress: Progress) -> None:
     """A queued run, begun or gone on with, to its report."""
     with _opened(desk, name, run) as folder:
         carry_out(make_engine(folder), folder, progress)
 
 
-def _opened(desk: Desk, name: str, run: Path) -> RunFolder:
+def _opened(desk: TaskBoard, name: str, run: Path) -> RunFolder:
     if is_run(run):
         folder = open_run(run, for_writing=True)
         try:

@@ -8,15 +8,15 @@ import threading
 from queue import SimpleQueue
 
 from trex.workers.pool import Answered, Inbox, Joined
-from trex.workers.task_board import Ticket
-from trex.workers.task_result import Trouble
+from trex.workers.task_board import Task
+from trex.workers.task_result import TaskFailure
 from trex.workers.tasks import ALL
 from trex.workers.worker import Worker
 
 NAME = "here"
 
 
-class PoolHere:
+class LocalPool:
     """Its thread leaves this one free to renew leases while it renders; it steps all chains of a query at once."""
 
     together = ALL
@@ -24,7 +24,7 @@ class PoolHere:
 
     def __init__(self, worker: Worker) -> None:
         self._worker = worker
-        self._work: SimpleQueue[Ticket | None] = SimpleQueue()
+        self._work: SimpleQueue[Task | None] = SimpleQueue()
         self._is_stopped = threading.Event()
         self._thread: threading.Thread | None = None
 
@@ -34,7 +34,7 @@ class PoolHere:
         self._thread.start()
         inbox.put(Joined(NAME, platform.node(), os.getpid()))
 
-    def submit(self, worker: str, ticket: Ticket) -> None:
+    def submit(self, worker: str, ticket: Task) -> None:
         """See `Pool`."""
         assert worker == NAME
         self._work.put(ticket)
@@ -53,7 +53,7 @@ class PoolHere:
     def _run(self, inbox: Inbox) -> None:
         while (ticket := self._work.get()) is not None:
             if self._is_stopped.is_set():
-                answer = Trouble("stopped", "the farm was stopped")
+                answer = TaskFailure("stopped", "the farm was stopped")
                 inbox.put(Answered(NAME, ticket, answer))
                 continue
             inbox.put(Answered(NAME, ticket, self._worker.do(ticket.work, self._is_stopped.is_set)))

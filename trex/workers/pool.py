@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from queue import SimpleQueue
 from typing import Protocol
 
-from trex.workers.task_board import Ticket
+from trex.workers.task_board import Task
 from trex.workers.task_result import Answer
 
 
@@ -25,7 +25,7 @@ class Answered:
     """A worker has done a piece of work, or has said why not; it waits for the next."""
 
     worker: str
-    ticket: Ticket
+    ticket: Task
     answer: Answer
 
 
@@ -78,7 +78,7 @@ class Pool(Protocol):
         """Bring the workers up; each is told of when it is there."""
         ...
 
-    def submit(self, worker: str, ticket: Ticket) -> None:
+    def submit(self, worker: str, ticket: Task) -> None:
         """Give a waiting worker a piece of work."""
         ...
 

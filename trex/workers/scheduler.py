@@ -10,8 +10,8 @@ from queue import Empty
 
 from trex.foundation.errors import InputError, RenderError, RunError
 from trex.workers.pool import Answered, Broken, Event, Inbox, Joined, Lost, Pool, Unfit, Woken
-from trex.workers.task_board import Desk, Ticket
-from trex.workers.task_result import Answer, Made, Trouble
+from trex.workers.task_board import Task, TaskBoard
+from trex.workers.task_result import Answer, TaskFailure, TaskResult
 
 ATTEMPTS = 3  # of a piece of work that ends in an error
 LOSSES = 10  # workers that one piece of work may take with it
@@ -19,14 +19,14 @@ log = logging.getLogger(__name__)
 
 
 @dataclass
-class Hand:
+class WorkerSlot:
     """A worker as the scheduler sees it, and what it has done."""
 
     name: str
     host: str
     pid: int
     restarts: int = 0
-    doing: Ticket | None = None
+    doing: Task | None = None
     last: str = ""  # the job that it did last: its world is open there
     refused: set[str] = field(default_factory=set)  # jobs
     segments: int = 0
@@ -38,9 +38,9 @@ class Hand:
 class Scheduler:
     """Hands out what lies on the desk. A worker does one piece of work at a time; a lost one's goes to another."""
 
-    def __init__(self, desk: Desk, pool: Pool, inbox: Inbox) -> None:
+    def __init__(self, desk: TaskBoard, pool: Pool, inbox: Inbox) -> None:
         self._desk, self._pool, self._inbox = desk, pool, inbox
-        self.hands: dict[str, Hand] = {}
+        self.hands: dict[str, WorkerSlot] = {}
         self.lost = 0  # pieces of work whose worker was lost
         self.renders: dict[str, int] = defaultdict(int)  # by job
         self.unfit: dict[str, str] = {}  # workers that are not used, and why
@@ -71,7 +71,7 @@ class Scheduler:
         """See to one event."""
         match event:
             case Joined(name, host, pid, restarts):
-                self.hands[name] = Hand(name, host, pid, restarts)
+                self.hands[name] = WorkerSlot(name, host, pid, restarts)
             case Answered(name, ticket, answer):
                 self._answered(name, ticket, answer)
             case Lost(name, why):
@@ -92,25 +92,25 @@ class Scheduler:
                 found[hand.doing.job] += 1
         return found
 
-    def _answered(self, name: str, ticket: Ticket, answer: Answer) -> None:
+    def _answered(self, name: str, ticket: Task, answer: Answer) -> None:
         hand = self.hands.get(name)
         is_new = hand is not None and hand.doing is ticket
         if hand is not None and is_new:
             hand.doing, hand.seen = None, time.time()
-        if isinstance(answer, Made):
+        if isinstance(answer, TaskResult):
             self._desk.deliver(ticket, answer)  # also from a worker thought lost: the search takes it once
             if hand is not None and is_new:
                 self._count(hand, ticket, answer)
         elif hand is not None and is_new and self._desk.is_wanted(ticket):
             self._not_done(hand, ticket, answer)
 
-    def _count(self, hand: Hand, ticket: Ticket, made: Made) -> None:
+    def _count(self, hand: WorkerSlot, ticket: Task, made: TaskResult) -> None:
         self.renders[ticket.job] += made.renders
         hand.segments += 1
         hand.renders += made.renders
         hand.memory_mib = made.memory_mib
 
-    def _not_done(self, hand: Hand, ticket: Ticket, trouble: Trouble) -> None:
+    def _not_done(self, hand: WorkerSlot, ticket: Task, trouble: TaskFailure) -> None:
         if trouble.kind == "stopped":
             self._desk.give_back(ticket)
         elif trouble.kind == "asked":
@@ -123,7 +123,7 @@ class Scheduler:
         else:
             self._failed(ticket, trouble.why)
 
-    def _failed(self, ticket: Ticket, why: str) -> None:
+    def _failed(self, ticket: Task, why: str) -> None:
         ticket.failures.append(why)
         if len(ticket.failures) < ATTEMPTS:
             log.warning("work for %s failed and is tried again: %s", ticket.job, why)

@@ -6,12 +6,12 @@ import threading
 from collections.abc import Callable, Container, Sequence
 from dataclasses import dataclass, field
 
-from trex.workers.task_result import Made
+from trex.workers.task_result import TaskResult
 from trex.workers.tasks import Work
 
 
 @dataclass(eq=False)
-class Ticket:
+class Task:
     """A piece of work on its way through the farm: whose it is, and what has become of it so far."""
 
     job: str
@@ -22,23 +22,23 @@ class Ticket:
 
 
 @dataclass
-class Job:
+class SearchTasks:
     """A search that is being carried out."""
 
     priority: int
     place: int
     turn: int = 0
     is_waiting: bool = False
-    waiting: list[Ticket] = field(default_factory=list)
-    made: list[tuple[Work, Made]] = field(default_factory=list)
+    waiting: list[Task] = field(default_factory=list)
+    made: list[tuple[Work, TaskResult]] = field(default_factory=list)
     end: Exception | None = None
 
 
-class Desk:
+class TaskBoard:
     """Work by job; `wake` is called when there is something new to hand out."""
 
     def __init__(self, wake: Callable[[], None] = lambda: None) -> None:
-        self._jobs: dict[str, Job] = {}
+        self._jobs: dict[str, SearchTasks] = {}
         self._changed = threading.Condition()
         self._wake = wake
         self._places = 0
@@ -49,7 +49,7 @@ class Desk:
         """A search begins."""
         with self._changed:
             self._places += 1
-            self._jobs[job] = Job(priority, self._places)
+            self._jobs[job] = SearchTasks(priority, self._places)
 
     def close(self, job: str) -> None:
         """A search has ended; what is still out for it will not be wanted."""
@@ -63,10 +63,10 @@ class Desk:
             return
         with self._changed:
             mine = self._jobs[job]
-            mine.waiting += [Ticket(job, work, mine.turn) for work in works]
+            mine.waiting += [Task(job, work, mine.turn) for work in works]
         self._wake()
 
-    def wait(self, job: str) -> list[tuple[Work, Made]]:
+    def wait(self, job: str) -> list[tuple[Work, TaskResult]]:
         """What has been made since the last call, at least one; raises what the job was ended with."""
         with self._changed:
             mine = self._jobs[job]
@@ -88,7 +88,7 @@ class Desk:
 
     # For the thread that hands out.
 
-    def take(self, last: str = "", refused: Container[str] = ()) -> Ticket | None:
+    def take(self, last: str = "", refused: Container[str] = ()) -> Task | None:
         """The work whose turn it is: by priority, then of the job that the worker did last, then the oldest job's."""
         with self._changed:
             open_jobs = [
@@ -101,20 +101,20 @@ class Desk:
             _, job = min(open_jobs, key=lambda pair: (-pair[1].priority, pair[0] != last, pair[1].place))
             return job.waiting.pop(0)
 
-    def is_wanted(self, ticket: Ticket) -> bool:
+    def is_wanted(self, ticket: Task) -> bool:
         """Whether anyone still waits for it."""
         with self._changed:
             job = self._jobs.get(ticket.job)
             return job is not None and job.end is None and job.turn == ticket.turn
 
-    def give_back(self, ticket: Ticket) -> None:
+    def give_back(self, ticket: Task) -> None:
         """It was not done: another worker may take it, before all else of its job."""
         with self._changed:
             job = self._jobs.get(ticket.job)
             if job is not None and job.turn == ticket.turn:
                 job.waiting.insert(0, ticket)
 
-    def deliver(self, ticket: Ticket, made: Made) -> None:
+    def deliver(self, ticket: Task, made: TaskResult) -> None:
         """It is done."""
         with self._changed:
             job = self._jobs.get(ticket.job)

@@ -13,7 +13,7 @@ Kind = Literal["refused", "asked", "failed", "stopped"]
 
 
 @dataclass(frozen=True)
-class Made:
+class TaskResult:
     """A piece of work that is done: its lines, what it cost, and the worker's memory in MiB."""
 
     lines: tuple[str, ...]
@@ -23,14 +23,14 @@ class Made:
 
 
 @dataclass(frozen=True)
-class Trouble:
+class TaskFailure:
     """A piece of work that was not done, and why."""
 
     kind: Kind
     why: str
 
 
-Answer = Made | Trouble
+Answer = TaskResult | TaskFailure
 Identity = dict[str, str]  # what must be the same everywhere, by name
 
 

@@ -20,7 +20,7 @@ STEPS = 16  # of each chain in one segment: some seconds at preset `fast`; what 
 
 
 @dataclass(frozen=True)
-class Opening:
+class PrepareRun:
     """A queued run that has not begun: find out what it is made of."""
 
     run: Path
@@ -58,10 +58,10 @@ class ChainSegment:
 
 
 Segment = PriorSegment | ChainSegment
-Work = Opening | Segment
+Work = PrepareRun | Segment
 
 
-def carry_out(engine: InProcess, segment: Segment) -> Iterator[Sequence[Record]]:
+def run_task(engine: InProcess, segment: Segment) -> Iterator[Sequence[Record]]:
     """The segment's records, as they are made."""
     if isinstance(segment, PriorSegment):
         yield from engine.prior(segment.indices, segment.indices.stop)

@@ -10,12 +10,12 @@ from collections.abc import Callable, Sequence
 from trex.foundation.errors import InputError, ModelError, TrexError
 from trex.runs.record import Record
 from trex.workers.memory import memory_mib
-from trex.workers.task_result import Answer, Kind, Made, Trouble
-from trex.workers.tasks import Opening, Work, carry_out, lines_of
-from trex.workers.worlds import Refused, Worlds
+from trex.workers.task_result import Answer, Kind, TaskFailure, TaskResult
+from trex.workers.tasks import PrepareRun, Work, lines_of, run_task
+from trex.workers.worlds import IncompatibleWorker, Worlds
 
 KINDS: tuple[tuple[type[BaseException], Kind], ...] = (
-    (Refused, "refused"),
+    (IncompatibleWorker, "refused"),
     (InputError, "asked"),
     (ModelError, "asked"),
     (Exception, "failed"),
@@ -39,12 +39,12 @@ class Worker:
         try:
             lines, renders = self._do(work, is_stopped)
         except Stopped:
-            return self._trouble(work, Trouble("stopped", "the work was stopped"))
+            return self._trouble(work, TaskFailure("stopped", "the work was stopped"))
         except Exception as error:
             return self._trouble(
                 work, _explained(error), "" if isinstance(error, TrexError) else traceback.format_exc()
             )
-        made = Made(tuple(lines), renders, time.monotonic() - began, memory_mib())
+        made = TaskResult(tuple(lines), renders, time.monotonic() - began, memory_mib())
         self._log.info(
             "done", extra={"fields": {**_named(work), "renders": renders, "seconds": round(made.seconds, 4)}}
         )
@@ -55,16 +55,16 @@ class Worker:
         self._worlds.close()
 
     def _do(self, work: Work, is_stopped: Callable[[], bool]) -> tuple[list[str], int]:
-        if isinstance(work, Opening):
+        if isinstance(work, PrepareRun):
             return [self._worlds.begin(work.run).model_dump_json()], 0
         records: list[Record] = []
-        for some in carry_out(self._worlds.engine(work.run), work):
+        for some in run_task(self._worlds.engine(work.run), work):
             records += some
             if is_stopped():
                 raise Stopped
         return lines_of(records), count_renders(records)
 
-    def _trouble(self, work: Work, trouble: Trouble, trace: str = "") -> Trouble:
+    def _trouble(self, work: Work, trouble: TaskFailure, trace: str = "") -> TaskFailure:
         fields = {
             **_named(work),
             "kind": trouble.kind,
@@ -80,15 +80,15 @@ def count_renders(records: Sequence[Record]) -> int:
     return sum(record.is_rendered for record in records)
 
 
-def _explained(error: Exception) -> Trouble:
+def _explained(error: Exception) -> TaskFailure:
     kind = next(kind for of, kind in KINDS if isinstance(error, of))
     is_ours = isinstance(error, TrexError)
-    return Trouble(kind, str(error) if is_ours else f"{type(error).__name__}: {error}")
+    return TaskFailure(kind, str(error) if is_ours else f"{type(error).__name__}: {error}")
 
 
 def _named(work: Work) -> dict[str, object]:
     name: dict[str, object] = {"run": work.run.name, "work": type(work).__name__}
-    if not isinstance(work, Opening) and work.keys:
+    if not isinstance(work, PrepareRun) and work.keys:
         phase, chain, index = work.keys[0]
         name |= {"phase": phase, "chain": chain, "index": index, "count": len(work.keys)}
     return name

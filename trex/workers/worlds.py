@@ -32,7 +32,7 @@ SEARCH_ONLY = {
 }
 
 
-class Refused(RunError):
+class IncompatibleWorker(RunError):
     """This worker is not what the run was begun with."""
 
 
@@ -58,10 +58,10 @@ class Worlds:
         try:
             world = self._world(manifest.query, Path(manifest.folder))
         except TrexError as error:
-            raise Refused(f"the world of {run} cannot be opened here: {error}") from error
+            raise IncompatibleWorker(f"the world of {run} cannot be opened here: {error}") from error
         changed = differences(manifest.made, world.made)
         if changed:
-            raise Refused(f"{run} would be scored otherwise: {'; '.join(changed)}")
+            raise IncompatibleWorker(f"{run} would be scored otherwise: {'; '.join(changed)}")
         return InProcess(world, folder)
 
     def close(self) -> None:

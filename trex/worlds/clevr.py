@@ -33,9 +33,9 @@ class ClevrWorld:
     rule: str = RULE
     has_scenes: bool = True
 
-    def plan(self, query: Query, beside: Path) -> Plan:
+    def plan(self, query: Query, query_dir: Path) -> Plan:
         """Checks words, answers, shapes and weights."""
-        return plan_scenes(self, query, beside)
+        return plan_scenes(self, query, query_dir)
 
     def examples(self, plans: Sequence[Plan], folder: Path, splits: tuple[str, ...]) -> Examples:
         """A folder in CLEVR's layout."""

@@ -25,7 +25,7 @@ from trex.scenes.vocabulary import CLEVR, Vocabulary
 from trex.worlds.description import Outline
 from trex.worlds.fingerprint import file_fingerprint, model_fingerprint
 from trex.worlds.latents import Latent, scene_of
-from trex.worlds.placement_check import check_room
+from trex.worlds.placement_check import check_placement
 from trex.worlds.provenance import Provenance
 from trex.worlds.world import (
     FAKE,
@@ -42,7 +42,7 @@ from trex.worlds.world import (
 KERNELS = ("block", "random_walk")
 
 
-def plan_scenes(kind: World, query: Query, beside: Path) -> Plan:
+def plan_scenes(kind: World, query: Query, query_dir: Path) -> Plan:
     """Checks all that is cheap: words, answers, shapes, weights."""
     generator = query.generator
     if generator.without or generator.classes:
@@ -50,20 +50,20 @@ def plan_scenes(kind: World, query: Query, beside: Path) -> Plan:
             "[generator] without and classes belong to decoders that are trained on classes; in CLEVR's world, leave "
             'shapes out with [scene] revoke = ["cube"]'
         )
-    vocabulary = make_vocabulary(query, beside)
-    asked = resolve_question(query, vocabulary)
+    vocabulary = make_vocabulary(query, query_dir)
+    question = resolve_question(query, vocabulary)
     prior = ScenePrior(vocabulary, query.scene.objects)
-    check_room(vocabulary, prior.n_objects[1])
+    check_placement(vocabulary, prior.n_objects[1])
     resolved = check_search(query, KERNELS)
     _check_render(query.render)
     model = open_model(query.model.name)
-    bound = model.bind(Question(asked.text, tuple(ProgramStep(*step) for step in asked.program)))
-    target = make_target(query.target, asked, bound.labels)
+    bound = model.bind(Question(question.text, tuple(ProgramStep(*step) for step in question.program)))
+    target = make_target(query.target, question, bound.labels)
     any_prior = cast(Prior[Latent], prior)
     return Plan(
         kind=kind,
         query=resolved,
-        asked=asked,
+        question=question,
         prior=any_prior,
         model_name=model.name,
         bound=bound,
@@ -99,11 +99,11 @@ def _changes(scene: SceneSection) -> str:
     return "; ".join(parts) or "CLEVR's own"
 
 
-def make_vocabulary(query: Query, beside: Path) -> Vocabulary:
+def make_vocabulary(query: Query, query_dir: Path) -> Vocabulary:
     """CLEVR's vocabulary with shapes introduced and values revoked."""
     vocabulary = CLEVR
     for which in query.scene.introduce:
-        vocabulary = vocabulary.introduce(read_card(which, beside))
+        vocabulary = vocabulary.introduce(read_card(which, query_dir))
     for what in query.scene.revoke:
         vocabulary = vocabulary.revoke(what)
     return vocabulary

@@ -13,7 +13,7 @@ SURE = 6  # so many objects of any size always find room
 BATCH, BATCHES = 8192, 4000  # layouts tried: seconds, and only where there is next to no room
 
 
-def check_room(vocabulary: Vocabulary, n: int) -> None:
+def check_placement(vocabulary: Vocabulary, n: int) -> None:
     """InputError where none of 30 million random layouts of n such objects keeps CLEVR's distances."""
     if n <= SURE:
         return

@@ -74,7 +74,7 @@ class VectorWorld:
     rule: str = RULE
     has_scenes: bool = False
 
-    def plan(self, query: Query, beside: Path) -> Plan:
+    def plan(self, query: Query, query_dir: Path) -> Plan:
         """Checks sections, weights, answers, kernel."""
         _check_sections(self.name, query)
         resolved = check_search(query, KERNELS)
@@ -89,15 +89,15 @@ class VectorWorld:
         labels = tuple(parts.classifier.labels)
         resolved = with_names(resolved, labels, self.classes)
         check_answers(resolved, self.question, labels)
-        asked = ResolvedQuestion(self.question, (), resolved.answer, labels)
+        question = ResolvedQuestion(self.question, (), resolved.answer, labels)
         return Plan(
             kind=self,
             query=resolved,
-            asked=asked,
+            question=question,
             prior=cast(Prior[Latent], parts.prior),
             model_name=parts.model_name,
             bound=parts.classifier,
-            target=make_target(resolved.target, asked, labels),
+            target=make_target(resolved.target, question, labels),
             outline=Outline(
                 self.scope(resolved), f"{parts.size[0]} x {parts.size[1]} pixels, {parts.renderer.key}"
             ),

@@ -66,7 +66,7 @@ class Plan:
 
     kind: World
     query: Query
-    asked: ResolvedQuestion
+    question: ResolvedQuestion
     prior: Prior[Latent]
     model_name: str
     bound: Classifier
@@ -202,7 +202,7 @@ class World(Protocol):
         """When two latents count as distinct, as a sentence."""
         ...
 
-    def plan(self, query: Query, beside: Path) -> Plan:
+    def plan(self, query: Query, query_dir: Path) -> Plan:
         """Checks all that is cheap, every word of the query too; `beside` is the folder of its file."""
         ...
 

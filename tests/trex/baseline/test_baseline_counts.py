@@ -13,10 +13,10 @@ from scipy.stats import binom
 from tests.worlds.baseline_worlds import QUERY, SEED, Folder, probability, scene_with, write_query
 from trex.baseline import baseline as counted
 from trex.baseline import count as baseline_count
-from trex.baseline.baseline import Baseline, Seen, is_mistake
+from trex.baseline.baseline import Baseline, ScoredExample, is_mistake
 from trex.baseline.json_file import read_baselines
-from trex.baseline.run import Wanted, make_baseline
-from trex.inference.statistics.proportion import Interval, Rate
+from trex.baseline.run import BaselineOptions, make_baseline
+from trex.inference.statistics.proportion import Interval, Proportion
 from trex.query.toml_file import read_query
 
 # (red things that the model sees, scene or None): what the query asks is P(2) >= .85
@@ -51,20 +51,20 @@ def folder(tmp_path: Path) -> Path:
 
 def baseline(folder: Path, text: str = QUERY, **wanted: object) -> Baseline:
     query = write_query(folder.parent, text)
-    asked = Wanted(dataset=folder, **wanted)  # type: ignore[arg-type]
+    asked = BaselineOptions(dataset=folder, **wanted)  # type: ignore[arg-type]
     (one,) = make_baseline([query], [], asked, folder.parent / "out", lambda *_: None).baselines
     return one
 
 
 def check_counts(one: Baseline) -> None:
     assert one.examined == len(PICTURES)
-    assert one.hits == Rate(HITS, len(PICTURES))
-    assert one.mistakes == Rate(MISTAKES, KNOWN)
+    assert one.hits == Proportion(HITS, len(PICTURES))
+    assert one.mistakes == Proportion(MISTAKES, KNOWN)
     assert (one.hits_inside, one.mistakes_inside) == (
-        Rate(HITS_INSIDE, INSIDE),
-        Rate(MISTAKES_INSIDE, INSIDE),
+        Proportion(HITS_INSIDE, INSIDE),
+        Proportion(MISTAKES_INSIDE, INSIDE),
     )
-    assert one.accuracy == Rate(3, KNOWN)
+    assert one.accuracy == Proportion(3, KNOWN)
 
 
 def test_counts(folder: Path) -> None:
@@ -125,7 +125,7 @@ def check_each_query(found: Sequence[Baseline]) -> None:
 def both(folder: Path) -> tuple[Baseline, ...]:
     queries = [write_query(folder.parent, QUERY, "a.toml"), write_query(folder.parent, LOOSER, "b.toml")]
     return make_baseline(
-        queries, [], Wanted(dataset=folder), folder.parent / "both", lambda *_: None
+        queries, [], BaselineOptions(dataset=folder), folder.parent / "both", lambda *_: None
     ).baselines
 
 
@@ -208,7 +208,7 @@ def check_coverage(interval: Callable[[int], Interval]) -> None:
 
 
 def test_intervals_cover_at_any_rate() -> None:
-    check_coverage(lambda k: Rate(k, N).interval)
+    check_coverage(lambda k: Proportion(k, N).interval)
 
 
 def test_walds_interval_is_caught() -> None:
@@ -222,10 +222,10 @@ def test_walds_interval_is_caught() -> None:
 
 
 def test_the_bound_after_no_hit() -> None:
-    assert (1 - Rate(0, 15000).bound) ** 15000 == pytest.approx(0.05)
-    assert Rate(0, 15000).bound == pytest.approx(2.0e-4, rel=0.01)  # 3/n
-    assert Rate(0, 15000).interval.low == 0.0
-    assert Rate(0, 0).interval == (0.0, 1.0)
+    assert (1 - Proportion(0, 15000).bound) ** 15000 == pytest.approx(0.05)
+    assert Proportion(0, 15000).bound == pytest.approx(2.0e-4, rel=0.01)  # 3/n
+    assert Proportion(0, 15000).interval.low == 0.0
+    assert Proportion(0, 0).interval == (0.0, 1.0)
 
 
 # --- what is a mistake
@@ -284,7 +284,7 @@ def test_any_rows_give_consistent_figures() -> None:
     rng = np.random.default_rng(SEED)
     words = ("0", "1", "2", "no answer", None)
     seen = tuple(
-        Seen(f"{k}", "val", words[rng.integers(3)], 0.5, 0.5, bool(rng.integers(2)), words[rng.integers(5)],  # type: ignore[arg-type]
+        ScoredExample(f"{k}", "val", words[rng.integers(3)], 0.5, 0.5, bool(rng.integers(2)), words[rng.integers(5)],  # type: ignore[arg-type]
              False, (None, True, False)[rng.integers(3)])
         for k in range(300)
     )  # fmt: skip

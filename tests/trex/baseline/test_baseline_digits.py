@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from tests.worlds.mnist_worlds import N_TEST, N_TRAIN, bars, write_data
-from trex.baseline.run import Wanted, make_baseline
+from trex.baseline.run import BaselineOptions, make_baseline
 from trex.datasets.labelled_pictures import LabelledPictures
 from trex.experiments.experiment import run_experiment
 from trex.experiments.page import write_page
@@ -52,7 +52,7 @@ def test_hits_mistakes_and_confusion_are_counted_by_the_labels(tmp_path: Path, f
     common = int(np.bincount(answers[probs.max(axis=1) > 0.5]).argmax())
     query = tmp_path / "query.toml"
     query.write_text(QUERY.format(answer=common), encoding="utf-8")
-    done = make_baseline([query], (), Wanted(dataset=folder), tmp_path / "out", lambda *_: None)
+    done = make_baseline([query], (), BaselineOptions(dataset=folder), tmp_path / "out", lambda *_: None)
     (found,) = done.baselines
     hits = probs[:, common] >= 0.5
     assert found.hits.count == hits.sum() > 0
@@ -111,9 +111,9 @@ def test_a_folder_or_a_split_that_is_not_there_is_named(tmp_path: Path, folder: 
     query = tmp_path / "query.toml"
     query.write_text(QUERY.format(answer=7), encoding="utf-8")
     for wanted, message in (
-        (Wanted(dataset=tmp_path / "none"), "is not there"),
-        (Wanted(dataset=folder, splits=("val",)), "split 'val' is not known"),
-        (Wanted(rendered=5), "needs scenes"),
+        (BaselineOptions(dataset=tmp_path / "none"), "is not there"),
+        (BaselineOptions(dataset=folder, splits=("val",)), "split 'val' is not known"),
+        (BaselineOptions(rendered=5), "needs scenes"),
     ):
         with pytest.raises(InputError, match=message):
             make_baseline([query], (), wanted, tmp_path / "out", lambda *_: None)

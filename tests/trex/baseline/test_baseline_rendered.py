@@ -18,10 +18,10 @@ from trex.baseline import rendered as baseline_rendered
 from trex.baseline.baseline import Baseline
 from trex.baseline.json_file import read_baselines
 from trex.baseline.rendered import RenderedScenes
-from trex.baseline.run import Wanted, make_baseline
+from trex.baseline.run import BaselineOptions, make_baseline
 from trex.cli.app import app
 from trex.inference.statistics.importance import prior_draw
-from trex.inference.statistics.proportion import Rate
+from trex.inference.statistics.proportion import Proportion
 from trex.query.schema import RenderSection
 from trex.render.fake import FakeRenderer
 from trex.render.picture import Picture
@@ -143,7 +143,7 @@ def test_a_baseline_of_the_runs_own_draws_is_caught(tmp_path: Path, monkeypatch:
 
 
 def baselines(folder: Path, queries: list[Path], **wanted: object) -> tuple[Baseline, ...]:
-    asked = Wanted(rendered=N, cache=folder / "cache", **wanted)  # type: ignore[arg-type]
+    asked = BaselineOptions(rendered=N, cache=folder / "cache", **wanted)  # type: ignore[arg-type]
     return make_baseline(queries, [], asked, folder / "out", lambda *_: None).baselines
 
 
@@ -180,7 +180,7 @@ def test_hits_agree_with_a_searchs_prior_batch(tmp_path: Path) -> None:
 
     overrides = ["answer=0", "target.kind=threshold", "target.threshold=0.01"]
     how = run(tmp_path, [*overrides, "search.prior_scenes=150", "search.steps=0"]).findings.how_often
-    wanted = Wanted(rendered=150, cache=tmp_path / "cache")
+    wanted = BaselineOptions(rendered=150, cache=tmp_path / "cache")
     query, out = tmp_path / "query.toml", tmp_path / "out"
     (one,) = make_baseline([query], overrides, wanted, out, lambda *_: None).baselines
     table = [[how.hits, how.n - how.hits], [one.hits.count, one.hits.of - one.hits.count]]
@@ -265,7 +265,7 @@ def test_for_machines(tmp_path: Path) -> None:
     (one,) = read_baselines(Path(data["json"]))
     assert data["baselines"][0]["hits"]["count"] == one.hits.count
     assert data["baselines"][0]["examined"] == 6
-    assert one.accuracy == Rate(sum(row.answer == row.truth for row in one.seen), 6)
+    assert one.accuracy == Proportion(sum(row.answer == row.truth for row in one.seen), 6)
 
 
 def test_without_a_place_it_goes_below_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -290,7 +290,11 @@ def test_a_renderer_that_fails_keeps_what_was_there(tmp_path: Path, monkeypatch:
     monkeypatch.setattr(FakeRenderer, "render", fail)
     with pytest.raises(RenderError):
         make_baseline(
-            queries, [], Wanted(rendered=N + 1, cache=tmp_path / "cache"), tmp_path / "out", lambda *_: None
+            queries,
+            [],
+            BaselineOptions(rendered=N + 1, cache=tmp_path / "cache"),
+            tmp_path / "out",
+            lambda *_: None,
         )
     assert (tmp_path / "out" / "baseline.json").read_bytes() == before
     assert baselines(tmp_path, queries) == first  # all from the cache

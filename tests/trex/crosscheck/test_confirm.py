@@ -19,7 +19,7 @@ from trex.render.picture import Picture
 from trex.runs.draw_log import read_draws
 from trex.runs.folder import open_run
 from trex.scenes.scene import Scene
-from trex.search.results import find_out
+from trex.search.results import read_results
 from trex.worlds.registry import make_plan
 
 SIZE = (240, 160)  # the searches see half of it
@@ -88,7 +88,7 @@ def confirmed(path: Path) -> Confirmation:
 
 def found_scenes(path: Path) -> list[Scene]:
     with open_run(path, for_writing=False) as folder:
-        found = find_out(folder.manifest, read_draws(folder.draws)).found
+        found = read_results(folder.manifest, read_draws(folder.draws)).found
     return [one.record.scene for one in found]
 
 

@@ -12,7 +12,13 @@ from typer.testing import CliRunner
 
 from tests.worlds.runs import run
 from trex.cli.app import app
-from trex.explain.explain_picture import Control, PictureExplained, Rendered, Wanted, explain_picture
+from trex.explain.explain_picture import (
+    PictureControl,
+    PictureExplained,
+    PictureQuestion,
+    Rendered,
+    explain_picture,
+)
 from trex.export.export import export
 from trex.foundation.errors import InputError
 from trex.scenes.clevr_format.scene_json import read_scenes
@@ -28,8 +34,8 @@ def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return export(done.folder, "clevr", folder / "data", False).out
 
 
-def wanted(data: Path, image: str = "CLEVR_found_000000") -> Wanted:
-    return Wanted(data, image, QUESTION, "fake", "fake")
+def wanted(data: Path, image: str = "CLEVR_found_000000") -> PictureQuestion:
+    return PictureQuestion(data, image, QUESTION, "fake", "fake")
 
 
 @pytest.fixture(scope="module")
@@ -95,7 +101,7 @@ def test_bad_input_is_refused_before_anything_is_written(
 ) -> None:
     fields = {"image": "CLEVR_found_000000", "question": QUESTION, "model": "fake", "preset": "fake"}
     with pytest.raises(InputError, match=words):
-        explain_picture(Wanted(data, **(fields | change)), tmp_path / "out")
+        explain_picture(PictureQuestion(data, **(fields | change)), tmp_path / "out")
     assert not (tmp_path / "out").exists()
 
 
@@ -113,8 +119,8 @@ def test_run_and_picture_are_not_mixed() -> None:
 
 def test_a_control_is_measured_or_there_is_none() -> None:
     """No default passes: neither the control nor what is told of it can be made without both measurements."""
-    for kind in (Control, Rendered, PictureExplained):
+    for kind in (PictureControl, Rendered, PictureExplained):
         assert all(f.default is MISSING and f.default_factory is MISSING for f in fields(kind))
     same = np.log(np.array([0.25, 0.75]))
-    assert Control(same, same.copy()).difference == 0.0
-    assert Control(same, np.log(np.array([0.5, 0.5]))).difference == pytest.approx(0.25)
+    assert PictureControl(same, same.copy()).difference == 0.0
+    assert PictureControl(same, np.log(np.array([0.5, 0.5]))).difference == pytest.approx(0.25)

@@ -25,7 +25,7 @@ from trex.scenes.clevr_format.scene_json import from_clevr, read_scenes
 from trex.scenes.questions.program_json import program_from_json
 from trex.scenes.questions.programs import execute
 from trex.scenes.vocabulary import CLEVR
-from trex.search.results import find_out
+from trex.search.results import read_results
 
 
 def trex(*arguments: object) -> Result:
@@ -70,7 +70,7 @@ def exported(folder: Path, form: str, out: Path, *options: str) -> Path:
 def test_every_found_scene_and_every_edit_once(explained: Path) -> None:
     got = items(explained)
     with open_run(explained, for_writing=False) as folder:
-        found = find_out(folder.manifest, read_draws(folder.draws)).found
+        found = read_results(folder.manifest, read_draws(folder.draws)).found
         explanations = read_explanations(folder)
     assert [item.scene for item in got.of(FOUND)] == [one.record.scene for one in found]
     assert len(explanations) == 2

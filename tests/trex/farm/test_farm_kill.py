@@ -24,11 +24,11 @@ from trex.queue.queue_file import QueueMissing, queue_file
 from trex.queue.rebuild import rebuild
 from trex.runs.folder import MANIFEST
 from trex.search.stopping import stoppable
-from trex.workers.local_pool import PoolHere
+from trex.workers.local_pool import LocalPool
 from trex.workers.pool import Answered
-from trex.workers.task_board import Ticket
-from trex.workers.task_result import Trouble
-from trex.workers.worlds import Refused, Worlds
+from trex.workers.task_board import Task
+from trex.workers.task_result import TaskFailure
+from trex.workers.worlds import IncompatibleWorker, Worlds
 
 CHAINS = SEARCHES["chains"]
 
@@ -54,7 +54,7 @@ def test_a_killed_trex_work_goes_on_where_it_was(tmp_path: Path, whole: bytes) -
     assert process.wait() == 130
     assert "Go on: trex work --runs" in (tmp_path / "work.log").read_text()
     assert queue.counts(tmp_path / "runs") == {"queued": 1}, "the lease is given back at once"
-    assert work(tmp_path, PoolHere(new_worker(tmp_path))).done == 1
+    assert work(tmp_path, LocalPool(new_worker(tmp_path))).done == 1
     assert farmed(tmp_path, entries) == [whole]
 
 
@@ -69,7 +69,7 @@ def test_a_stop_in_the_moment_of_the_claim_gives_the_lease_back(tmp_path: Path, 
     before = signal.signal(signal.SIGINT, signal.default_int_handler)  # a pytest that has workers ignores it
     try:
         with pytest.raises(typer.Exit), stoppable(list):
-            Farm(tmp_path / "runs", PoolHere(new_worker(tmp_path)), say).run(until_empty=True)
+            Farm(tmp_path / "runs", LocalPool(new_worker(tmp_path)), say).run(until_empty=True)
     finally:
         signal.signal(signal.SIGINT, before)
     assert queue.counts(tmp_path / "runs") == {"queued": 1}
@@ -78,11 +78,11 @@ def test_a_stop_in_the_moment_of_the_claim_gives_the_lease_back(tmp_path: Path, 
 class Spoiled(ChaosPool):
     """Workers that do everything, but this for the runs of some entries."""
 
-    def __init__(self, folder: Path, entry: str, trouble: Trouble) -> None:
+    def __init__(self, folder: Path, entry: str, trouble: TaskFailure) -> None:
         super().__init__(new_worker(folder), 2, seed=0, loss=0.0)
         self._entry, self._trouble = entry, trouble
 
-    def submit(self, worker: str, ticket: Ticket) -> None:
+    def submit(self, worker: str, ticket: Task) -> None:
         if ticket.job == self._entry:
             self._inbox.put(Answered(worker, ticket, self._trouble))
         else:
@@ -91,14 +91,14 @@ class Spoiled(ChaosPool):
 
 def test_a_query_that_fails_leaves_the_others_alone(tmp_path: Path, whole: bytes) -> None:
     bad, good = add(tmp_path, [["search.seed=3", "search.steps=6"], CHAINS])
-    ended = work(tmp_path, Spoiled(tmp_path, bad.id, Trouble("failed", "the lamp is broken")))
+    ended = work(tmp_path, Spoiled(tmp_path, bad.id, TaskFailure("failed", "the lamp is broken")))
     assert (ended.done, ended.failed) == (1, 1)
     assert (run_path(tmp_path / "runs", good) / "report.html").exists()
     now = queue.entry(tmp_path / "runs", bad.id)
     assert now.state == "failed" and "the lamp is broken" in now.why
     assert farmed(tmp_path, [good]) == [whole]
     queue.retry(tmp_path / "runs", [bad.id])
-    assert work(tmp_path, PoolHere(new_worker(tmp_path))).done == 1
+    assert work(tmp_path, LocalPool(new_worker(tmp_path))).done == 1
 
 
 class Cancelling(ChaosPool):
@@ -108,7 +108,7 @@ class Cancelling(ChaosPool):
         super().__init__(new_worker(folder), 2, seed=0, loss=0.0)
         self._runs, self._entry, self.pieces = folder / "runs", entry, 0
 
-    def submit(self, worker: str, ticket: Ticket) -> None:
+    def submit(self, worker: str, ticket: Task) -> None:
         self.pieces += ticket.job == self._entry
         if self.pieces == 5:
             queue.cancel(self._runs, [self._entry], time.time())
@@ -124,19 +124,19 @@ def test_a_cancelled_query_ends_and_keeps_its_draws(tmp_path: Path, whole: bytes
     assert 0 < len(kept) < len(whole) and whole.startswith(kept)
     assert queue.counts(tmp_path / "runs") == {"cancelled": 1}
     queue.retry(tmp_path / "runs", [entries[0].id])
-    assert work(tmp_path, PoolHere(new_worker(tmp_path))).done == 1
+    assert work(tmp_path, LocalPool(new_worker(tmp_path))).done == 1
     assert farmed(tmp_path, entries) == [whole]
 
 
 def test_a_run_that_would_be_scored_otherwise_is_refused(tmp_path: Path) -> None:
     entries = add(tmp_path, [["search.steps=0"]])
-    work(tmp_path, PoolHere(new_worker(tmp_path)))
+    work(tmp_path, LocalPool(new_worker(tmp_path)))
     run = run_path(tmp_path / "runs", entries[0])
     worlds = Worlds(None)
     assert worlds.engine(run)
     text = (run / MANIFEST).read_text().replace('"renderer": "fake v1', '"renderer": "fake v0')
     (run / MANIFEST).write_text(text)
-    with pytest.raises(Refused, match="the renderer was fake v0"):
+    with pytest.raises(IncompatibleWorker, match="the renderer was fake v0"):
         Worlds(None).engine(run)
 
 
@@ -166,7 +166,7 @@ def test_a_run_whose_lock_is_held_is_given_back_and_done_later(tmp_path: Path, w
         if sum("another process is writing" in told for told in said) == 2:
             holder.close()
 
-    farm = Farm(runs, PoolHere(new_worker(tmp_path)), say, 5.0, clock)
+    farm = Farm(runs, LocalPool(new_worker(tmp_path)), say, 5.0, clock)
     ended = farm.run(until_empty=True)
     assert (ended.done, ended.failed) == (1, 0)
     assert sum("given back, tried again in 1 s" in told for told in said) == 2
@@ -191,7 +191,7 @@ def test_a_trex_work_that_was_stopped_longer_than_its_lease_harms_nothing(
             stopped.send_signal(signal.SIGCONT)
 
     try:
-        ended = Farm(runs, PoolHere(new_worker(tmp_path)), say, 5.0, clock).run(until_empty=True)
+        ended = Farm(runs, LocalPool(new_worker(tmp_path)), say, 5.0, clock).run(until_empty=True)
         assert stopped.wait(60.0) == 0, (tmp_path / "work.log").read_text()
     finally:
         stopped.kill()
@@ -227,7 +227,7 @@ def test_an_entry_that_is_no_longer_held_counts_neither_as_done_nor_as_failed(
         return finish(runs, name, owner, now)
 
     monkeypatch.setattr(queue, "finish", late)
-    ended = work(tmp_path, PoolHere(new_worker(tmp_path)), lease_s=1e5)
+    ended = work(tmp_path, LocalPool(new_worker(tmp_path)), lease_s=1e5)
     assert (ended.done, ended.failed) == (0, 0)
     assert queue.counts(tmp_path / "runs") == {"done": 1}
 
@@ -275,7 +275,7 @@ class Deleting(ChaosPool):
         super().__init__(new_worker(folder), 2, seed=0, loss=0.0)
         self._file, self.pieces = queue_file(folder / "runs"), 0
 
-    def submit(self, worker: str, ticket: Ticket) -> None:
+    def submit(self, worker: str, ticket: Task) -> None:
         self.pieces += 1
         if self.pieces == 2:
             for path in self._file.parent.glob("queue.sqlite*"):
@@ -291,5 +291,5 @@ def test_a_queue_that_is_deleted_during_the_work_ends_it_and_points_to_rebuild(
         work(tmp_path, Deleting(tmp_path))
     assert not queue_file(tmp_path / "runs").exists(), "no empty queue takes its place"
     rebuild(tmp_path / "runs")
-    assert work(tmp_path, PoolHere(new_worker(tmp_path))).done == 1
+    assert work(tmp_path, LocalPool(new_worker(tmp_path))).done == 1
     assert farmed(tmp_path, entries) == [whole]

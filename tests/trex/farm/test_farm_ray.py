@@ -17,7 +17,7 @@ from trex.farm.work import Farm
 from trex.foundation.errors import InputError, RunError
 from trex.workers.pool import Answered, Event, Inbox, Joined, Lost, Unfit
 from trex.workers.scheduler import Scheduler
-from trex.workers.task_board import Desk, Ticket
+from trex.workers.task_board import Task, TaskBoard
 from trex.workers.task_result import differences, identity
 from trex.workers.tasks import PriorSegment
 
@@ -59,7 +59,7 @@ def test_two_workers_and_a_kill(tmp_path: Path, whole: list[bytes], monkeypatch:
 
         killed = ""
 
-        def submit(self, worker: str, ticket: Ticket) -> None:
+        def submit(self, worker: str, ticket: Task) -> None:
             super().submit(worker, ticket)
             if not self.killed:
                 self.killed = worker
@@ -130,7 +130,7 @@ def test_work_for_a_worker_that_went_with_the_head_is_done_by_another(
     from trex.farm.ray_cluster import Cluster
     from trex.farm.ray_pool import Place, RayPool
 
-    pool, inbox, desk = RayPool(tmp_path, 1, Cluster(None, 1, None)), Inbox(), Desk()
+    pool, inbox, desk = RayPool(tmp_path, 1, Cluster(None, 1, None)), Inbox(), TaskBoard()
     pool._inbox = inbox
     pool._places = {"0-0": Place(0, None, 0)}
     for name in ("connect", "disconnect"):

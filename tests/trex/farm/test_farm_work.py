@@ -19,7 +19,7 @@ from tests.worlds.farm_pools import (
 from tests.worlds.runs import draws, write_query
 from trex.api import find as finding
 from trex.search.progress import Silent
-from trex.workers.local_pool import PoolHere
+from trex.workers.local_pool import LocalPool
 
 
 @pytest.fixture(autouse=True, scope="module")
@@ -36,7 +36,7 @@ def whole(quick: None, tmp_path_factory: pytest.TempPathFactory) -> list[bytes]:
 
 def test_one_worker_in_this_process(tmp_path: Path, whole: list[bytes]) -> None:
     entries = add(tmp_path, list(SEARCHES.values()))
-    assert work(tmp_path, PoolHere(new_worker(tmp_path))).done == len(entries)
+    assert work(tmp_path, LocalPool(new_worker(tmp_path))).done == len(entries)
     assert farmed(tmp_path, entries) == whole
 
 

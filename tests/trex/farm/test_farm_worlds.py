@@ -17,8 +17,8 @@ from trex.query.schema import RenderSection
 from trex.queue import queue
 from trex.queue.entry import run_path
 from trex.scenes.vocabulary import CLEVR
-from trex.workers.task_result import Made
-from trex.workers.tasks import Opening
+from trex.workers.task_result import TaskResult
+from trex.workers.tasks import PrepareRun
 from trex.workers.worker import Worker
 from trex.workers.worker_log import worker_log
 from trex.worlds.world import open_renderer
@@ -76,9 +76,9 @@ def test_a_worker_of_one_process_opens_every_kind_of_world(
     shutil.copy(toy_disk.__file__, tmp_path / "own_disk.py")
     (entry,) = add(tmp_path, [()], text=WORLDS[name])
     worker = Worker(worker_log(tmp_path / "runs", "one"), processes=1)
-    answer = worker.do(Opening(run_path(tmp_path / "runs", entry)))
+    answer = worker.do(PrepareRun(run_path(tmp_path / "runs", entry)))
     worker.close()
-    assert isinstance(answer, Made), answer
+    assert isinstance(answer, TaskResult), answer
 
 
 def test_blender_gets_as_many_processes_as_the_plan_or_else_the_query_says(

@@ -17,7 +17,7 @@ from trex.clevr_models.interface.question import Question
 from trex.clevr_models.published import PUBLISHED
 from trex.cli.app import app
 from trex.datasets.clevr_folder import read_pixels
-from trex.datasets.clevr_questions import Options, read_folder
+from trex.datasets.clevr_questions import QuestionOptions, read_folder
 from trex.foundation.errors import InputError, RunError
 from trex.inference.statistics.proportion import clopper_pearson
 from trex.parity import accuracy_run as gate_run
@@ -163,7 +163,7 @@ def test_only_clevr_s_own_questions_are_compared(tmp_path: Path) -> None:
 
 def test_phrased_questions_are_counted_by_kind_and_their_truth_is_the_scene_s(tmp_path: Path) -> None:
     data = folder(tmp_path / "data", pictures=4)
-    asked = read_folder(data, Options(phrased=True))
+    asked = read_folder(data, QuestionOptions(phrased=True))
     own = [q for picture in asked.pictures for q in picture.asked if q.source in ("zero_hop", "one_hop")]
     assert {q.source for q in own} == {"zero_hop", "one_hop"}
     assert all(

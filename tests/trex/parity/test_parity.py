@@ -10,7 +10,7 @@ import pytest
 from PIL import Image
 
 from tests.worlds.official_clevr import data_file
-from trex.datasets.official_scenes import Asked, read_official, read_questions, wrong_truths
+from trex.datasets.official_scenes import AskedQuestion, read_official, read_questions, wrong_truths
 from trex.foundation.errors import InputError
 from trex.parity import parity
 from trex.parity.parity import make_pair, write_parity_page
@@ -22,8 +22,8 @@ from trex.scenes.clevr_format.scene_json import to_clevr
 from trex.scenes.prior import ScenePrior
 
 
-def asked(answer: str, source: str = "CLEVR") -> Asked:
-    return Asked("picture", source, "How many?", (), answer)
+def asked(answer: str, source: str = "CLEVR") -> AskedQuestion:
+    return AskedQuestion("picture", source, "How many?", (), answer)
 
 
 def test_shares_are_of_questions_and_intervals_of_whole_pictures() -> None:

@@ -12,7 +12,7 @@ from trex.foundation.errors import InputError
 from trex.inference.statistics.clustered import clustered_interval
 from trex.inference.statistics.proportion import clopper_pearson
 from trex.pages.page import page
-from trex.report.patterns import KINDS, Commonalities, Example, commonalities, descriptions, fits
+from trex.report.patterns import KINDS, Example, Patterns, descriptions, find_patterns, fits
 from trex.scenes.prior import ScenePrior
 from trex.scenes.scene import Scene
 from trex.scenes.vocabulary import CLEVR
@@ -47,7 +47,7 @@ def planted(scenes: list[Scene]) -> list[Example]:
 
 
 def test_the_planted_cause_comes_first(prior: list[Scene]) -> None:
-    found = commonalities(planted(prior_scenes(60, SEED + 1)), prior, CLEVR)
+    found = find_patterns(planted(prior_scenes(60, SEED + 1)), prior, CLEVR)
     assert found is not None
     (first, *_) = found.top("to blame", 5)
     assert first.said == BLAMED
@@ -66,7 +66,7 @@ def false_alarms(level_of: float, repeats: int, prior: list[Scene]) -> int:
     alarms = 0
     for k in range(repeats):
         scenes = prior_scenes(25, SEED + 100 + k)
-        found = commonalities([Example(s, i, i % 4) for i, s in enumerate(scenes)], prior, CLEVR)
+        found = find_patterns([Example(s, i, i % 4) for i, s in enumerate(scenes)], prior, CLEVR)
         assert found is not None
         if level_of == 1:
             alarms += any(row.is_clear for row in found.rows)
@@ -135,13 +135,13 @@ def test_descriptions_name_what_may_occur() -> None:
 
 
 def test_nothing_to_compare_is_none(prior: list[Scene]) -> None:
-    assert commonalities([], prior, CLEVR) is None
-    assert commonalities([Example(prior[0], 0)], [], CLEVR) is None
+    assert find_patterns([], prior, CLEVR) is None
+    assert find_patterns([Example(prior[0], 0)], [], CLEVR) is None
 
 
 def test_a_row_without_prior_examples_has_no_upper_lift(prior: list[Scene]) -> None:
     bare = [scene for scene in prior if blamed(scene) is None]
-    found = commonalities(planted(prior_scenes(30, SEED + 2)), bare, CLEVR)
+    found = find_patterns(planted(prior_scenes(30, SEED + 2)), bare, CLEVR)
     assert found is not None
     row = next(row for row in found.rows if row.said == BLAMED)
     assert row.lift == math.inf
@@ -150,20 +150,20 @@ def test_a_row_without_prior_examples_has_no_upper_lift(prior: list[Scene]) -> N
 
 
 def test_echoes_are_told_once(prior: list[Scene]) -> None:
-    found = commonalities(planted(prior_scenes(60, SEED + 1)), prior, CLEVR)
+    found = find_patterns(planted(prior_scenes(60, SEED + 1)), prior, CLEVR)
     assert found is not None
     certain = [row for row in found.rows if row.kind == "to blame" and row.share == 1.0]
     assert [row.said for row in certain] == [BLAMED]  # not also "metal cylinder", "small thing", ...
 
 
-def shown(common: Commonalities) -> str:
+def shown(common: Patterns) -> str:
     """The section of a report."""
     return page("commonalities.html", {"common": common, "most_rows": 8})
 
 
 def test_what_cannot_be_told_from_the_prior_is_one_sentence_and_no_table(prior: list[Scene]) -> None:
     examples = [Example(s, i // 4, i % 4) for i, s in enumerate(prior_scenes(8, SEED + 7))]
-    found = commonalities(examples, prior, CLEVR)
+    found = find_patterns(examples, prior, CLEVR)
     assert found is not None and found.rows and not found.is_clear
     html = shown(found)
     assert "<table" not in html and "<h3>" not in html
@@ -171,7 +171,7 @@ def test_what_cannot_be_told_from_the_prior_is_one_sentence_and_no_table(prior: 
 
 
 def test_only_rows_that_are_surely_more_frequent_are_shown(prior: list[Scene]) -> None:
-    found = commonalities(planted(prior_scenes(60, SEED + 1)), prior, CLEVR)
+    found = find_patterns(planted(prior_scenes(60, SEED + 1)), prior, CLEVR)
     assert found is not None
     rows = [row for kind in KINDS for row in found.clear(kind, 8)]
     assert rows and all(row.lift_interval.low > 1 for row in rows)

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from tests.worlds.runs import QUERY, run, write_query
-from trex.api.find import Done, conclude_run, find
+from trex.api.find import Outcome, conclude_run, find
 from trex.export.netcdf import write_netcdf
 from trex.pages import figures
 from trex.pages.wording import percent
@@ -62,23 +62,23 @@ class Page(HTMLParser):
         self.text += data
 
 
-def read_page(done: Done) -> Page:
+def read_page(done: Outcome) -> Page:
     page = Page()
     page.feed(done.report.read_text(encoding="utf-8"))
     return page
 
 
 @pytest.fixture(scope="module")
-def done(tmp_path_factory: pytest.TempPathFactory) -> Done:
+def done(tmp_path_factory: pytest.TempPathFactory) -> Outcome:
     return run(tmp_path_factory.mktemp("report"), ["search.steps=40"])
 
 
 @pytest.fixture(scope="module")
-def page(done: Done) -> Page:
+def page(done: Outcome) -> Page:
     return read_page(done)
 
 
-def test_it_needs_nothing_but_itself(page: Page, done: Done) -> None:
+def test_it_needs_nothing_but_itself(page: Page, done: Outcome) -> None:
     assert page.references
     assert all(reference.startswith(("data:", "#")) for reference in page.references)
     html = done.report.read_text(encoding="utf-8")
@@ -88,7 +88,7 @@ def test_it_needs_nothing_but_itself(page: Page, done: Done) -> None:
     assert page.open == []
 
 
-def test_it_shows_every_scene_with_its_true_answer(page: Page, done: Done) -> None:
+def test_it_shows_every_scene_with_its_true_answer(page: Page, done: Outcome) -> None:
     found = done.findings.found
     assert len(found) >= 5
     shown = found[:24]
@@ -96,13 +96,13 @@ def test_it_shows_every_scene_with_its_true_answer(page: Page, done: Done) -> No
     assert all((image["alt"] or "").startswith("Rendered scene with 5 objects:") for image in page.images)
     html = done.report.read_text(encoding="utf-8")
     truths = re.findall(r'True answer: <span class="answer">([^<]*)', html)
-    assert truths == [execute(done.manifest.asked.program, scene.record.scene) for scene in shown]
+    assert truths == [execute(done.manifest.question.program, scene.record.scene) for scene in shown]
     says = re.findall(r'Model: <span class="answer">([^<]*)', html)
     assert says == ["2"] * len(shown)
     assert all(scene.confidence >= 0.9 for scene in shown)
 
 
-def test_it_says_how_often_how_sure_and_how_to_do_it_again(page: Page, done: Done) -> None:
+def test_it_says_how_often_how_sure_and_how_to_do_it_again(page: Page, done: Outcome) -> None:
     for sentence in (*done.findings.conclusion.sentences, *done.findings.how_often.sentences()):
         assert sentence in page.text
     assert done.findings.checks[0].startswith("Visible pixels, id map")
@@ -116,7 +116,7 @@ def test_it_says_how_often_how_sure_and_how_to_do_it_again(page: Page, done: Don
     assert "prior_scenes = 12" in page.text  # the query as asked
 
 
-def test_all_28_answers_are_there(done: Done) -> None:
+def test_all_28_answers_are_there(done: Outcome) -> None:
     html = done.report.read_text(encoding="utf-8")
     tables = re.findall(r"All answers for scene \d+</caption>(.*?)</table>", html, re.DOTALL)
     assert len(tables) == len(done.findings.found[:24])
@@ -145,7 +145,7 @@ def test_nothing_found_is_said_with_its_bound_and_control(tmp_path: Path) -> Non
     assert below.count(">miss</span>") == len(done.findings.nearest) == 6
 
 
-def test_findings_for_machines(done: Done) -> None:
+def test_findings_for_machines(done: Outcome) -> None:
     data = json.loads((done.folder / "findings.json").read_text())
     assert data["ending"] == done.findings.ending
     assert len(data["found"]) == len(done.findings.found)
@@ -155,12 +155,12 @@ def test_findings_for_machines(done: Done) -> None:
     assert first["probabilities"]["2"] == pytest.approx(first["confidence"])
 
 
-def test_found_scenes_are_clevr_scenes(done: Done) -> None:
+def test_found_scenes_are_clevr_scenes(done: Outcome) -> None:
     records = list(read_scenes(done.folder / "found_scenes.json"))
     assert [record.scene for record in records] == [found.record.scene for found in done.findings.found]
 
 
-def test_netcdf(done: Done, tmp_path: Path) -> None:
+def test_netcdf(done: Outcome, tmp_path: Path) -> None:
     with open_run(done.folder, for_writing=False) as folder:
         write_netcdf(folder.manifest, read_draws(folder.draws), tmp_path / "draws.nc")
     data = arviz.from_netcdf(str(tmp_path / "draws.nc"))
@@ -257,7 +257,7 @@ def test_rolling_mean_matches_the_plain_sum() -> None:
     np.testing.assert_allclose(figures.rolling(values, 25), plain)
 
 
-def test_a_question_without_an_answer_says_so(done: Done) -> None:
+def test_a_question_without_an_answer_says_so(done: Outcome) -> None:
     scene = done.findings.found[0].record.scene
     program = (Step("scene"), Step("unique", (0,)), Step("query_color", (1,)))
     assert true_answer(program, scene) == NO_ANSWER

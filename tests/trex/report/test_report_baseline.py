@@ -8,8 +8,8 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from tests.worlds.runs import run, write_query
-from trex.api.find import Done
-from trex.baseline.run import Wanted, make_baseline
+from trex.api.find import Outcome
+from trex.baseline.run import BaselineOptions, make_baseline
 from trex.cli.app import app
 
 
@@ -18,17 +18,17 @@ def trex(*words: object) -> Result:
 
 
 @pytest.fixture(scope="module")
-def done(tmp_path_factory: pytest.TempPathFactory) -> Done:
+def done(tmp_path_factory: pytest.TempPathFactory) -> Outcome:
     return run(tmp_path_factory.mktemp("beside"), ["search.steps=4"])
 
 
 def baseline(folder: Path, overrides: list[str], n: int = 12, seed: int = 0) -> Path:
     folder.mkdir(parents=True, exist_ok=True)
-    wanted = Wanted(rendered=n, cache=folder / "cache", seed=seed)
+    wanted = BaselineOptions(rendered=n, cache=folder / "cache", seed=seed)
     return make_baseline([write_query(folder)], overrides, wanted, folder / "out", lambda *_: None).out
 
 
-def test_the_report_shows_the_baseline_beside_the_run(done: Done, tmp_path: Path) -> None:
+def test_the_report_shows_the_baseline_beside_the_run(done: Outcome, tmp_path: Path) -> None:
     place = baseline(tmp_path, ["search.steps=4"])
     assert trex("report", done.folder, "--baseline", place).exit_code == 0
     html = done.report.read_text(encoding="utf-8")
@@ -38,7 +38,7 @@ def test_the_report_shows_the_baseline_beside_the_run(done: Done, tmp_path: Path
     assert "Without a search" in done.report.read_text(encoding="utf-8")
 
 
-def test_a_baseline_of_the_same_source_is_replaced_and_others_stay(done: Done, tmp_path: Path) -> None:
+def test_a_baseline_of_the_same_source_is_replaced_and_others_stay(done: Outcome, tmp_path: Path) -> None:
     first, other = baseline(tmp_path / "a", []), baseline(tmp_path / "b", [], n=7, seed=3)
     for place in (first, other, other):
         assert trex("report", done.folder, "--baseline", place).exit_code == 0
@@ -54,7 +54,9 @@ def test_a_baseline_of_the_same_source_is_replaced_and_others_stay(done: Done, t
         ('question="How many blue things are there?"', "question"),
     ],
 )
-def test_another_query_cannot_stand_beside_it(override: str, what: str, done: Done, tmp_path: Path) -> None:
+def test_another_query_cannot_stand_beside_it(
+    override: str, what: str, done: Outcome, tmp_path: Path
+) -> None:
     before = done.report.read_bytes()
     result = trex("report", done.folder, "--baseline", baseline(tmp_path, [override]))
     assert result.exit_code == 2
@@ -62,7 +64,7 @@ def test_another_query_cannot_stand_beside_it(override: str, what: str, done: Do
     assert done.report.read_bytes() == before
 
 
-def test_what_is_no_baseline_or_no_run_is_refused(done: Done, tmp_path: Path) -> None:
+def test_what_is_no_baseline_or_no_run_is_refused(done: Outcome, tmp_path: Path) -> None:
     (tmp_path / "cut.json").write_text('{"format": 1, "base')
     for words, said in (
         (("report", done.folder, "--baseline", tmp_path / "cut.json"), "is no baseline"),
@@ -90,7 +92,7 @@ def test_a_damaged_explanation_or_baseline_in_the_folder_is_named(tmp_path: Path
     assert f"{'0' * 32}.json is damaged" in result.stderr
 
 
-def test_comparing_writes_where_it_is_told(done: Done, tmp_path: Path) -> None:
+def test_comparing_writes_where_it_is_told(done: Outcome, tmp_path: Path) -> None:
     other = run(tmp_path, ["search.steps=0"], "other")
     result = trex("report", done.folder, other.folder, "--out", tmp_path / "page.html")
     assert result.exit_code == 0

@@ -17,9 +17,9 @@ from selenium.webdriver.support.select import Select
 from tests.worlds.browser import chromium, console
 from tests.worlds.large_looks import add_looks
 from tests.worlds.runs import run
-from trex.api.find import Done, conclude_run
+from trex.api.find import Outcome, conclude_run
 from trex.explain.explain_run import explain
-from trex.explain.explain_scene import Options
+from trex.explain.explain_scene import ExplainOptions
 from trex.foundation.errors import InputError
 from trex.report.compare import compare, write_comparison
 from trex.report.first_screen import tone
@@ -42,9 +42,9 @@ EXPLAINED = 2
 
 
 @pytest.fixture(scope="module")
-def done(tmp_path_factory: pytest.TempPathFactory) -> Done:
+def done(tmp_path_factory: pytest.TempPathFactory) -> Outcome:
     made = run(tmp_path_factory.mktemp("pages"), ["search.steps=40"])
-    explain(made.folder, Options(top=EXPLAINED, nuisances=0, flip_renders=4), Quiet())
+    explain(made.folder, ExplainOptions(top=EXPLAINED, nuisances=0, flip_renders=4), Quiet())
     with open_run(made.folder, for_writing=False) as folder:
         return conclude_run(folder, read_draws(folder.draws))
 
@@ -56,7 +56,7 @@ def browser() -> Iterator[Chrome]:
 
 
 @pytest.fixture
-def page(browser: Chrome, done: Done) -> Chrome:
+def page(browser: Chrome, done: Outcome) -> Chrome:
     browser.get(done.report.as_uri())
     return browser
 
@@ -73,7 +73,7 @@ def numbers(page: Chrome) -> list[int]:
     return [int(card.get_attribute("data-number") or 0) for card in shown(page)]
 
 
-def test_it_loads_without_a_complaint(page: Chrome, done: Done) -> None:
+def test_it_loads_without_a_complaint(page: Chrome, done: Outcome) -> None:
     assert len(shown(page)) == len(done.findings.found[:24])
     assert page.find_element(By.ID, "count").text == f"{len(shown(page))} of {len(shown(page))} scenes shown"
     is_broken = "i => i.getAttribute('src') && i.loading !== 'lazy' && !i.naturalWidth"
@@ -89,7 +89,7 @@ def test_a_script_that_is_not_the_page_s_own_is_refused(page: Chrome) -> None:
     assert any("Content Security Policy" in line for line in console(page))
 
 
-def test_filter_by_kind(page: Chrome, done: Done) -> None:
+def test_filter_by_kind(page: Chrome, done: Outcome) -> None:
     choose(page, "kind", "wrong")
     wrong = [k for k, found in enumerate(done.findings.found[:24], start=1) if found.is_wrong]
     assert numbers(page) == wrong
@@ -99,7 +99,7 @@ def test_filter_by_kind(page: Chrome, done: Done) -> None:
     assert len(numbers(page)) == len(done.findings.found[:24])
 
 
-def test_filter_by_an_object(page: Chrome, done: Done) -> None:
+def test_filter_by_an_object(page: Chrome, done: Outcome) -> None:
     page.find_element(By.ID, "words").send_keys("metal brown")
     fitting = [
         k for k, found in enumerate(done.findings.found[:24], start=1)
@@ -111,7 +111,7 @@ def test_filter_by_an_object(page: Chrome, done: Done) -> None:
     assert numbers(page) == []
 
 
-def test_sort(page: Chrome, done: Done) -> None:
+def test_sort(page: Chrome, done: Outcome) -> None:
     truths = [found.truth for found in done.findings.found[:24]]
     choose(page, "order", "truth")
     assert [truths[k - 1] for k in numbers(page)] == sorted(truths)
@@ -146,7 +146,7 @@ def test_enlarge_with_the_keyboard_alone(page: Chrome) -> None:
     assert console(page) == []
 
 
-def test_the_strip_shows_every_removal_and_marks_the_culprit(page: Chrome, done: Done) -> None:
+def test_the_strip_shows_every_removal_and_marks_the_culprit(page: Chrome, done: Outcome) -> None:
     for card in shown(page)[:EXPLAINED]:
         shots = card.find_elements(By.CSS_SELECTOR, ".shot")
         assert len(shots) == 6  # nothing left out, and each of five objects
@@ -175,7 +175,7 @@ def test_a_phone_does_not_scroll_sideways(page: Chrome) -> None:
         page.set_window_size(1200, 1000)
 
 
-def test_the_comparison_page(browser: Chrome, done: Done, tmp_path: Path) -> None:
+def test_the_comparison_page(browser: Chrome, done: Outcome, tmp_path: Path) -> None:
     other = run(tmp_path, ["target.kind=threshold", "search.steps=0"], "other")
     path = tmp_path / "comparison.html"
     write_comparison(compare([done.folder, other.folder]), path)
@@ -186,25 +186,25 @@ def test_the_comparison_page(browser: Chrome, done: Done, tmp_path: Path) -> Non
     assert browser.find_element(By.CSS_SELECTOR, "[aria-label='Runs']").text.count("FOUND") == 2
 
 
-def test_a_run_is_not_compared_with_itself(done: Done) -> None:
+def test_a_run_is_not_compared_with_itself(done: Outcome) -> None:
     with pytest.raises(InputError, match="twice"):
         compare([done.folder, done.folder])
 
 
-def test_other_questions_are_not_tested(done: Done, tmp_path: Path) -> None:
+def test_other_questions_are_not_tested(done: Outcome, tmp_path: Path) -> None:
     other = run(tmp_path, ['question="How many blue things are there?"', "search.steps=0"], "other")
     found = compare([done.folder, other.folder])
     assert found.tests == ()
     assert "different questions" in found.unpaired[0]
 
 
-def test_other_scenes_are_not_tested(done: Done, tmp_path: Path) -> None:
+def test_other_scenes_are_not_tested(done: Outcome, tmp_path: Path) -> None:
     other = run(tmp_path, ["search.seed=9", "search.steps=0"], "other")
     assert "no prior scene is in both" in compare([done.folder, other.folder]).unpaired[0]
 
 
 @pytest.fixture(scope="module")
-def enlarged(done: Done, tmp_path_factory: pytest.TempPathFactory) -> Path:
+def enlarged(done: Outcome, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The page of a run, two of whose scenes were rendered large."""
     made = run(tmp_path_factory.mktemp("large"), ["search.steps=40"])
     add_looks(made.folder, 2)
@@ -279,7 +279,7 @@ def test_on_a_phone_the_enlarged_picture_fills_the_screen_and_is_swiped(
         assert not dialog.is_displayed()
 
 
-def test_the_result_comes_first_and_a_found_failure_is_not_green(page: Chrome, done: Done) -> None:
+def test_the_result_comes_first_and_a_found_failure_is_not_green(page: Chrome, done: Outcome) -> None:
     headings = page.find_elements(By.CSS_SELECTOR, "h1, h2")
     assert headings[0].text == headline(done.manifest, done.findings)
     said = page.find_element(By.CSS_SELECTOR, ".summary").text

@@ -8,7 +8,7 @@ from trex.inference.statistics.importance import prior_draws
 from trex.render.picture import Picture
 from trex.runs.folder import open_run
 from trex.runs.manifest import Manifest
-from trex.runs.open_world import reopened
+from trex.runs.open_world import open_world
 from trex.runs.record import CHAIN, to_line
 from trex.runs.replay import prior_record, round_records
 from trex.search.search import chain_starts
@@ -24,7 +24,7 @@ def by_hand(path: Path, seed: int) -> bytes:
     def keep(picture: Picture) -> str:
         return names.setdefault(picture.pixels.tobytes(), folder.save_picture(picture.pixels, picture.mask))
 
-    with reopened(folder) as world:
+    with open_world(folder) as world:
         manifest: Manifest = folder.manifest
         options, target = manifest.query.search, manifest.target
         prior = prior_draws(

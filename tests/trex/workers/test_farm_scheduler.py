@@ -10,11 +10,11 @@ import pytest
 from trex.foundation.errors import InputError, RenderError, RunError
 from trex.workers.pool import Answered, Broken, Inbox, Joined, Lost, Unfit, Woken
 from trex.workers.scheduler import ATTEMPTS, LOSSES, Scheduler
-from trex.workers.task_board import Desk, Ticket
-from trex.workers.task_result import Answer, Made, Trouble
+from trex.workers.task_board import Task, TaskBoard
+from trex.workers.task_result import Answer, TaskFailure, TaskResult
 from trex.workers.tasks import PriorSegment, Work
 
-DONE = Made(("{}",), 1, 0.1)
+DONE = TaskResult(("{}",), 1, 0.1)
 
 
 def piece(job: str, number: int = 0) -> Work:
@@ -29,8 +29,8 @@ class Bench:
     def __init__(self, *workers: str) -> None:
         self.size = len(workers)
         self.inbox = Inbox()
-        self.desk = Desk(lambda: self.inbox.put(Woken()))
-        self.given: dict[str, Ticket] = {}
+        self.desk = TaskBoard(lambda: self.inbox.put(Woken()))
+        self.given: dict[str, Task] = {}
         self.scheduler = Scheduler(self.desk, self, self.inbox)
         for worker in workers:
             self.scheduler.take_in(Joined(worker, "here", 1))
@@ -39,7 +39,7 @@ class Bench:
     def check(self) -> None: ...
     def close(self) -> None: ...
 
-    def submit(self, worker: str, ticket: Ticket) -> None:
+    def submit(self, worker: str, ticket: Task) -> None:
         assert worker not in self.given, "a worker does one piece of work at a time"
         self.given[worker] = ticket
 
@@ -52,12 +52,12 @@ class Bench:
         self.scheduler.hand_out()
         return {worker: ticket.job for worker, ticket in self.given.items()}
 
-    def answer(self, worker: str, answer: Answer = DONE) -> Ticket:
+    def answer(self, worker: str, answer: Answer = DONE) -> Task:
         ticket = self.given.pop(worker)
         self.scheduler.take_in(Answered(worker, ticket, answer))
         return ticket
 
-    def lose(self, worker: str) -> Ticket:
+    def lose(self, worker: str) -> Task:
         ticket = self.given.pop(worker)
         self.scheduler.take_in(Lost(worker, "kill -9"))
         return ticket
@@ -127,7 +127,7 @@ def test_a_piece_that_fails_is_tried_again_and_then_ends_its_query_alone() -> No
     bench.job("good", pieces=2)
     for _ in range(ATTEMPTS):
         assert bench.turn() == {"a": "bad"}
-        bench.answer("a", Trouble("failed", "the lamp is broken"))
+        bench.answer("a", TaskFailure("failed", "the lamp is broken"))
     assert bench.turn() == {"a": "good"}
     error = bench.end_of("bad")
     assert isinstance(error, RenderError) and "the lamp is broken" in str(error)
@@ -149,7 +149,7 @@ def test_a_mistake_in_the_query_is_not_tried_again() -> None:
     bench = Bench("a")
     bench.job("bad")
     bench.turn()
-    bench.answer("a", Trouble("asked", "shape 'cone' is not known"))
+    bench.answer("a", TaskFailure("asked", "shape 'cone' is not known"))
     assert isinstance(bench.end_of("bad"), InputError)
 
 
@@ -157,7 +157,7 @@ def test_a_worker_with_another_version_is_refused_and_others_carry_on() -> None:
     bench = Bench("old", "new")
     bench.job("one")
     assert bench.turn() == {"old": "one"}
-    bench.answer("old", Trouble("refused", "the renderer was A, now it is B"))
+    bench.answer("old", TaskFailure("refused", "the renderer was A, now it is B"))
     assert bench.turn() == {"new": "one"}
     bench.answer("new")
     assert bench.desk.wait("one")
@@ -168,7 +168,7 @@ def test_a_query_that_every_worker_refuses_ends_with_the_reason() -> None:
     bench.job("one")
     for _ in "ab":
         (worker,) = bench.turn()
-        bench.answer(worker, Trouble("refused", "the renderer was A, now it is B"))
+        bench.answer(worker, TaskFailure("refused", "the renderer was A, now it is B"))
     assert "the renderer was A" in str(bench.end_of("one"))
 
 

@@ -15,14 +15,14 @@ from tests.worlds.kills import in_child, kill_midway
 from tests.worlds.runs import draws, go_on, write_query
 from tests.worlds.toy_disk import DiskClassifier, DiskRenderer
 from trex.api import find as finding
-from trex.api.find import Done
+from trex.api.find import Outcome
 from trex.cli.app import app
 from trex.inference.scoring import images
 from trex.inference.statistics.proportion import clopper_pearson
 from trex.inference.statistics.verdict import MIN_ESS
 from trex.search.engine import BATCH
 from trex.search.progress import Silent
-from trex.search.results import Findings
+from trex.search.results import Results
 from trex.search.search import MIN_HITS, next_look
 
 ALPHA = 1e-5
@@ -47,29 +47,29 @@ def trex(*words: object) -> Result:
     return CliRunner().invoke(app, [str(word) for word in words])
 
 
-def search(folder: Path, *overrides: str, name: str = "run") -> Done:
+def search(folder: Path, *overrides: str, name: str = "run") -> Outcome:
     return finding.find(write_query(folder, QUERY), overrides, folder / name, Silent(), lambda _: None)
 
 
 @pytest.fixture(scope="module")
-def done(tmp_path_factory: pytest.TempPathFactory) -> Done:
+def done(tmp_path_factory: pytest.TempPathFactory) -> Outcome:
     return search(tmp_path_factory.mktemp("disk"))
 
 
-def p_value(findings: Findings, share: float) -> float:
+def p_value(findings: Results, share: float) -> float:
     """Two-sided, of so many hits where each draw hits with this chance."""
     how = findings.how_often
     tail = min(binom.cdf(how.hits, how.n, share), binom.sf(how.hits - 1, how.n, share))
     return min(1.0, 2.0 * float(tail))
 
 
-def edge(findings: Findings, done: Done) -> float:
+def edge(findings: Results, done: Outcome) -> float:
     """The probability of "far" from which on a draw counts as a hit: the threshold, less the target's tolerance."""
     hits = [d for d in findings.prior if done.manifest.target.is_hit(d.evaluation.log_probs)]
     return min(done.manifest.target.confidence(d.evaluation.log_probs) for d in hits)
 
 
-def test_the_reported_rate_is_the_closed_form(done: Done) -> None:
+def test_the_reported_rate_is_the_closed_form(done: Outcome) -> None:
     findings = done.findings
     assert findings.how_often.n == 3000 and findings.how_often.hits > 10
     tolerance = 2.0 * 0.02  # inference.targets: a hit is within two widths
@@ -82,7 +82,7 @@ def test_the_reported_rate_is_the_closed_form(done: Done) -> None:
     assert f"{findings.how_often.hits} of 3000 prior draws hit" in done.report.read_text()
 
 
-def test_its_chains_stay_in_the_level_set_and_its_page_says_nothing_of_truth(done: Done) -> None:
+def test_its_chains_stay_in_the_level_set_and_its_page_says_nothing_of_truth(done: Outcome) -> None:
     found = done.findings.found
     assert found and all(one.truth is None and one.is_wrong is None for one in found)
     assert len({one.record.z for one in found}) == len(found)
@@ -97,7 +97,7 @@ def test_its_chains_stay_in_the_level_set_and_its_page_says_nothing_of_truth(don
     assert 'class="small-picture"' in html
 
 
-def test_a_killed_run_goes_on_to_the_same_bytes(done: Done, tmp_path: Path) -> None:
+def test_a_killed_run_goes_on_to_the_same_bytes(done: Outcome, tmp_path: Path) -> None:
     whole, out = draws(done.folder), tmp_path / "run"
     query = write_query(tmp_path, QUERY)
     start = partial(in_child, lambda: finding.find(query, (), out, Silent(), lambda _: None))
@@ -105,7 +105,7 @@ def test_a_killed_run_goes_on_to_the_same_bytes(done: Done, tmp_path: Path) -> N
     assert draws(go_on(out).folder) == whole
 
 
-def test_every_command_takes_it_or_says_why_not(done: Done, tmp_path: Path) -> None:
+def test_every_command_takes_it_or_says_why_not(done: Outcome, tmp_path: Path) -> None:
     run, query = done.folder, write_query(tmp_path, QUERY)
     assert trex("report", run).exit_code == 0
     assert trex("check", query).exit_code == 0
@@ -121,7 +121,7 @@ def test_every_command_takes_it_or_says_why_not(done: Done, tmp_path: Path) -> N
     assert refused.exit_code == 2 and "tests.worlds.toy_disk:disk" in refused.stderr
 
 
-def test_the_vectors_reach_arviz(done: Done, tmp_path: Path) -> None:
+def test_the_vectors_reach_arviz(done: Outcome, tmp_path: Path) -> None:
     import warnings
 
     with warnings.catch_warnings():

@@ -13,7 +13,7 @@ from trex.cli.result import AsJson
 from trex.foundation.errors import STOPPED
 
 if TYPE_CHECKING:
-    from trex.baseline.run import Done
+    from trex.baseline.run import BaselineOutcome
 
 RENDERED_ONLY = ("world", "seed", "cache")
 MOST_NOTES = 20  # on the terminal; all are in baseline.json
@@ -53,7 +53,7 @@ def baseline(
     as_json: AsJson = False,
 ) -> None:
     """Count hits and true mistakes of queries on pictures of a data set, or on rendered scenes of the prior."""
-    from trex.baseline.run import Wanted, make_baseline
+    from trex.baseline.run import BaselineOptions, make_baseline
     from trex.cli.options import overrides
     from trex.pages.display import Display
 
@@ -61,7 +61,7 @@ def baseline(
         refuse(
             ctx, RENDERED_ONLY, "it is of scenes that --rendered N draws, and --dataset draws none; drop it"
         )
-    wanted = Wanted(
+    wanted = BaselineOptions(
         dataset, tuple(split or ()), rendered, world, seed, cache, tuple(beside or ()), all_pictures
     )
     try:
@@ -73,7 +73,7 @@ def baseline(
     _show_json(done) if as_json else _show(done)
 
 
-def _show_json(done: Done) -> None:
+def _show_json(done: BaselineOutcome) -> None:
     from trex.baseline.json_file import FILE, summary_json
     from trex.baseline.page import PAGE
 
@@ -81,7 +81,7 @@ def _show_json(done: Done) -> None:
     typer.echo(json.dumps({**places, **summary_json(done.baselines, done.problems)}))
 
 
-def _show(done: Done) -> None:
+def _show(done: BaselineOutcome) -> None:
     from trex.baseline.page import PAGE
     from trex.baseline.words import WORLD_RULE, covered, sentences
 

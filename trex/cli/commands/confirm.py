@@ -42,7 +42,7 @@ def confirm(
     runs take turns: after Ctrl-C or a kill the same command goes on, and with a smaller --top it says what there is.
     """
     from trex.cli.commands.explain import renew_report
-    from trex.crosscheck.confirm import Options
+    from trex.crosscheck.confirm import ConfirmOptions
     from trex.crosscheck.confirm import confirm as confirm_runs
     from trex.pages.display import Display
 
@@ -50,7 +50,7 @@ def confirm(
         trust_runs(runs)
     try:
         with Display() as display:
-            made = confirm_runs(runs, Options(preset, top, device), ConfirmProgress(display, preset))
+            made = confirm_runs(runs, ConfirmOptions(preset, top, device), ConfirmProgress(display, preset))
     except KeyboardInterrupt:
         sys.stderr.write("stopped; every scene that was done is kept. The same command goes on.\n")
         raise typer.Exit(STOPPED) from None

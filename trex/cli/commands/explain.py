@@ -109,10 +109,10 @@ def explain(
         raise InputError("give a RUN, or --dataset with --image and --question")
     _refuse_ignored(ctx, flip_depth, nuisances)
     from trex.explain.explain_run import explain as explain_run
-    from trex.explain.explain_scene import Options
+    from trex.explain.explain_scene import ExplainOptions
     from trex.pages.display import Display
 
-    options = Options(top, edits, flip_depth, flip_renders, nuisances, every_object, saliency)
+    options = ExplainOptions(top, edits, flip_depth, flip_renders, nuisances, every_object, saliency)
     if trust:
         trust_runs([run])
     try:
@@ -165,7 +165,7 @@ def renew_report(run: Path) -> Path:
 def _explain_picture(
     dataset: Path, asked: tuple[str, str, str, str], out: Path | None, as_json: bool
 ) -> None:
-    from trex.explain.explain_picture import FILE, PAGE, Wanted, explain_picture
+    from trex.explain.explain_picture import FILE, PAGE, PictureQuestion, explain_picture
     from trex.pages.display import Display
 
     image, question, model, preset = asked
@@ -173,7 +173,7 @@ def _explain_picture(
     sys.stderr.write(f"writing to {place}\n")
     with Display() as display:
         display.say(f"rendering {image} again, whole and without each object")
-        made = explain_picture(Wanted(dataset, image, question, model, preset), place)
+        made = explain_picture(PictureQuestion(dataset, image, question, model, preset), place)
     if as_json:
         typer.echo((place / FILE).read_text(encoding="utf-8").strip())
     else:

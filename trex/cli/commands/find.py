@@ -8,7 +8,7 @@ from pathlib import Path
 
 import typer
 
-from trex.api.find import FINDINGS, Done, conclude_run, find, resume
+from trex.api.find import FINDINGS, Outcome, conclude_run, find, resume
 from trex.api.page_pictures import add_pictures
 from trex.baseline.attach import keep_baseline
 from trex.cli.large_progress import LargeProgress
@@ -70,7 +70,7 @@ def run_check(query: Path, overrides: Sequence[str], as_json: bool) -> None:
         typer.echo(json.dumps({**document, "seconds_at_most_about": takes.seconds if takes else None}))
         return
     typer.echo(f"{query} is good; nothing was rendered")
-    typer.echo(f"question  {plan.asked.text}  (answers: {', '.join(plan.asked.possible)})")
+    typer.echo(f"question  {plan.question.text}  (answers: {', '.join(plan.question.possible)})")
     typer.echo(f"target    {plan.target.describe()}")
     outline = plan.outline
     typer.echo(f"world     {outline.world}")
@@ -125,7 +125,7 @@ def _report_one(run: Path, form: str, out: Path | None, baseline: Path | None) -
         return out or done.report
 
 
-def _with_pictures(done: Done, large: bool) -> Done:
+def _with_pictures(done: Outcome, large: bool) -> Outcome:
     """The run with the pictures that are made when its search is over."""
     words = (
         f"stopped; the search is over and its report is {done.report}. Pictures that it lacks: trex resume"
@@ -139,14 +139,14 @@ def _with_pictures(done: Done, large: bool) -> Done:
     return done
 
 
-def _watched(work: Callable[[Progress], Done]) -> Done:
+def _watched(work: Callable[[Progress], Outcome]) -> Outcome:
     from trex.pages.display import Display
 
     with Display() as display:
         return work(SearchProgress(display))
 
 
-def _show(done: Done, as_json: bool) -> None:
+def _show(done: Outcome, as_json: bool) -> None:
     """The outcome; the last line says where the report is."""
     if as_json:
         data = json.loads((done.folder / FINDINGS).read_text(encoding="utf-8"))

@@ -16,7 +16,7 @@ from trex.cli.result import AsJson, tell_result
 from trex.foundation.errors import OURS, STOPPED, InputError
 
 if TYPE_CHECKING:
-    from trex.parity.accuracy_check import Gate, Share
+    from trex.parity.accuracy_check import AccuracyCheck, AccuracyShare
 
 models_app = typer.Typer(no_args_is_help=True, help="The models at hand, and those that can be fetched.")
 FETCHED = ("relation-network", "iep", "resnet101")
@@ -159,8 +159,8 @@ def _measure(
     dataset: Path,
     options: tuple[tuple[str, ...], int | None, bool],
     published: float | None,
-) -> Gate:
-    from trex.datasets.clevr_questions import Options
+) -> AccuracyCheck:
+    from trex.datasets.clevr_questions import QuestionOptions
     from trex.pages.display import Display
     from trex.parity.accuracy_run import verify
     from trex.worlds.world import open_model
@@ -168,13 +168,13 @@ def _measure(
     try:
         with Display() as display:
             tell = partial(display.show, "pictures asked")
-            return verify(open_model(name), dataset, Options(*options), tell, published)
+            return verify(open_model(name), dataset, QuestionOptions(*options), tell, published)
     except KeyboardInterrupt:
         sys.stderr.write("stopped; what was answered is kept, the same command goes on\n")
         raise typer.Exit(STOPPED) from None
 
 
-def _text(gate: Gate) -> str:
+def _text(gate: AccuracyCheck) -> str:
     lines = [f"{gate.model}, weights {gate.weights.rpartition(' ')[2]}, on {gate.dataset}"]
     for source, shares in (("official", gate.official), *gate.others.items()):
         lines += [_row(source, kind, share) for kind, share in shares.items()]
@@ -187,6 +187,6 @@ def _text(gate: Gate) -> str:
     return "\n".join([*lines, *gate.sentences()])
 
 
-def _row(source: str, kind: str, share: Share) -> str:
+def _row(source: str, kind: str, share: AccuracyShare) -> str:
     interval = f"{share.low:6.1%} to {share.high:6.1%}"
     return f"  {source:10} {kind:20} {share.right:6} of {share.of:6} {share.value:6.1%}  ({interval})"
