@@ -24,7 +24,7 @@ from trex.clevr_models.percept.model import load_percept, load_shipped
 from trex.clevr_models.relation_network.model import load_relation_model
 from trex.foundation.errors import InputError
 
-ASK = "ask:"  # before package.module:answerer, a callable as trex.clevr_models.adapters.callable_model.Answerer describes
+ASK = "ask:"  # before package.module:answerer, a callable as adapters.callable_model.Answerer describes
 SPECS = (
     "'shipped', 'relation-network', 'relation-network:original', 'relation-network:ir', 'iep:18k' and other released "
     "CLEVR models ('iep:GENERATOR.pt,ENGINE.pt' for files), a path that ends in .safetensors, 'onnx:FILE.onnx', "

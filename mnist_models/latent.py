@@ -1,4 +1,4 @@
-"""The prior of latents that VAE and GAN share. The proposal that belongs to it is `trex.inference.gaussian_walk.GaussianWalk`."""
+"""The prior of latents that VAE and GAN share; its proposal is `trex.inference.gaussian_walk.GaussianWalk`."""
 
 from __future__ import annotations
 

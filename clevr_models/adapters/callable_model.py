@@ -28,7 +28,8 @@ Floats = NDArray[np.float64]
 class Answerer(Protocol):
     """A model of any kind.
 
-    It may have an attribute `labels`, its K answers; without one they are the 28 of `trex.clevr_models.interface.answers.ANSWERS`.
+    It may have an attribute `labels`, its K answers; without one they are the 28 of
+    `trex.clevr_models.interface.answers.ANSWERS`.
     """
 
     def __call__(self, pictures: NDArray[np.float32], question: Question) -> Floats:

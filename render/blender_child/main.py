@@ -1,7 +1,7 @@
 """The Blender process: reads scenes from one pipe, writes pictures to another, and ends with its parent.
 
-Run as `python -P -m trex.render.blender_child.main READ_FD WRITE_FD`. Nothing but frames goes through the pipes; whatever Blender
-prints goes elsewhere.
+Run as `python -P -m trex.render.blender_child.main READ_FD WRITE_FD`. Nothing but frames goes through the pipes;
+whatever Blender prints goes elsewhere.
 """
 
 from __future__ import annotations

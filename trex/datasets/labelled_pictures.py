@@ -15,7 +15,7 @@ SPLIT = "test"  # where none is named: models have seen the others
 
 @dataclass(frozen=True)
 class LabelledPictures:
-    """The splits of a data set in a folder (see `trex.mnist_models.data.labelled.load_data`); damaged files are errors."""
+    """The splits of a data set in a folder (`trex.mnist_models.data.labelled.load_data`); damaged files are errors."""
 
     dataset: str
     folder: Path

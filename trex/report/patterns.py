@@ -145,7 +145,7 @@ def find_patterns(
 def run_patterns(
     manifest: Manifest, findings: Results, explanations: Mapping[str, Explanation]
 ) -> Patterns | None:
-    """Of a run's found scenes, beside the prior draws it began with; relatives are one cluster (`trex.search.families`).
+    """Of a run's found scenes beside its prior draws; relatives are one cluster (`trex.search.families`).
 
     None in a world without objects.
     """

@@ -13,7 +13,7 @@ FILE = "found_scenes.json"
 
 
 def write_found_scenes(folder: RunFolder, found: Sequence[Hit]) -> Mapping[str, str]:
-    """The files written beside the findings, by name, with what each holds in words; none in a world without objects."""
+    """The files written, by name, with what each holds in words; none in a world without objects."""
     if not world_of(folder.manifest).has_scenes:
         return {}
     scenes = [

@@ -60,8 +60,8 @@ class Plan:
 
     `cards` are the shapes that scenes may hold, `trained_on` the classes that a decoder has seen. `processes` render,
     in a world that renders by processes; None: as many as the query or the machine says. No picture depends on it, so
-    it is no part of the query. `model_key` gives the model's name and what changes with its weights; `opener` starts the
-    renderer that the world has prepared.
+    it is no part of the query. `model_key` gives the model's name and what changes with its weights; `opener` starts
+    the renderer that the world has prepared.
     """
 
     kind: World
