@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import importlib
 import pkgutil
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from importlib.metadata import EntryPoint, entry_points
@@ -48,17 +48,25 @@ class Road(Generic[T]):
 
         InputError if an entry point cannot be imported, declares something else, or takes a name that is in use.
         """
+        return self._by_name((*self._declared(), *self._installed()))
+
+    @cached_property
+    def ours(self) -> Mapping[str, T]:
+        """Those of this project alone."""
+        return self._by_name(self._declared())
+
+    def _by_name(self, declared: Iterable[tuple[str, T]]) -> Mapping[str, T]:
         found: dict[str, T] = {}
-        for source, one in (*self._ours(), *self._installed()):
+        for source, one in declared:
             name = getattr(one, "name", "")
             if name in found:
                 raise InputError(
-                    f"{source} declares {self.what} {name!r}, which is declared already; rename one of them"
+                    f"{source} declares {self.what} {name!r}, which is declared already; rename it"
                 )
             found[name] = one
         return found
 
-    def _ours(self) -> Iterator[tuple[str, T]]:
+    def _declared(self) -> Iterator[tuple[str, T]]:
         for module in _modules(self.package):
             declared = getattr(module, self.attribute, ())
             for one in declared if isinstance(declared, tuple) else (declared,):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal, Self
+from typing import Annotated, Self
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 
@@ -145,6 +145,7 @@ class SearchSection(Section):
     `kernel`: "auto" is the world's own. `scale`: of a step of kernel "gaussian", in standard deviations of the prior.
     `max_depth`: of kernel "nuts", a trajectory has at most 2^max_depth steps. `common_rate`: from this share of prior
     hits on, the prior draws are the answer. `stop_when_found`: distinct scenes to stop at, 0 to spend the whole budget.
+    `options`: of kernels of other distributions, each of which says which keys it takes.
     `control`: where nothing is found, the same search on an easier target.
     """
 
@@ -153,7 +154,8 @@ class SearchSection(Section):
     chains: Annotated[Count, Field(ge=1, le=1024)] = 4
     steps: Annotated[Count, Field(ge=0, le=MOST_STEPS)] = 500
     warmup: Annotated[Count, Field(ge=0, le=MOST_STEPS)] = 0
-    kernel: Literal["auto", "block", "random_walk", "gaussian", "nuts"] = "auto"
+    kernel: Name = "auto"
+    options: Options = Field(default_factory=dict)
     scale: Annotated[Real, Field(ge=1e-6, le=10)] = 0.3
     max_depth: Annotated[Count, Field(ge=1, le=20)] = 10  # as Pyro's and Stan's
     stop_when_found: Annotated[Count, Field(ge=0, le=MOST_DRAWS)] = 0
