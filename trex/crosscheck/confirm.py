@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
@@ -127,8 +128,8 @@ def _in_turn(tasks: Sequence[LookTask]) -> Iterator[tuple[int, Hit]]:
 
 def _real(paths: Sequence[Path]) -> list[Path]:
     """A run that is named twice is opened once."""
-    first = {path.resolve(): path for path in reversed(paths)}
-    return [path for path in paths if first[path.resolve()] is path]
+    first = {os.path.realpath(path): path for path in reversed(paths)}
+    return [path for path in paths if first[os.path.realpath(path)] is path]
 
 
 def _check(folder: RunFolder, options: ConfirmOptions) -> tuple[RunFolder, Plan, tuple[Hit, ...]]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from itertools import combinations
@@ -95,7 +96,7 @@ def compare(paths: Sequence[Path]) -> Comparison:
 
     Found scenes were selected by what one of the models says, so they are never tested on.
     """
-    if len({path.resolve() for path in paths}) < len(paths):
+    if len({os.path.realpath(path) for path in paths}) < len(paths):
         raise InputError("one run was given twice; give each run once")
     runs = tuple(_read(path, name) for path, name in zip(paths, _names(paths), strict=True))
     tests: list[Test] = []
@@ -134,7 +135,7 @@ def write_comparison(comparison: Comparison, path: Path) -> None:
 
 def _names(paths: Sequence[Path]) -> list[str]:
     """The folders' names, or the whole paths where two folders have one name."""
-    short = [path.resolve().name for path in paths]
+    short = [Path(os.path.realpath(path)).name for path in paths]
     return short if len(set(short)) == len(short) else [str(path) for path in paths]
 
 
