@@ -12,14 +12,14 @@ import numpy as np
 
 from trex.explain.blame_words import blamed_looks
 from trex.explain.explanation import read_explanations
-from trex.foundation.errors import InputError, RunError
+from trex.foundation.errors import InputError
 from trex.foundation.files import write_atomic
 from trex.inference.statistics.paired import Paired, paired
 from trex.inference.types import Draw
 from trex.pages.page import link_below, page
 from trex.report.gallery import picture_url
 from trex.report.report import goal, model_words
-from trex.runs.draw_log import read_draws
+from trex.runs.draw_log import drawn
 from trex.runs.folder import REPORT, RunFolder, open_run
 from trex.runs.manifest import Manifest
 from trex.runs.world_of import world_of
@@ -141,9 +141,7 @@ def _names(paths: Sequence[Path]) -> list[str]:
 
 def _read(path: Path, name: str) -> Compared:
     with open_run(path, for_writing=False) as folder:
-        records = read_draws(folder.draws, folder.manifest)
-        if not any(record.phase == "prior" for record in records):
-            raise RunError(f"{path} has no draws yet; go on with it first: trex resume {path}")
+        records = drawn(folder)
         findings = read_results(folder.manifest, records, blamed_looks(read_explanations(folder)))
         return Compared(name, path, folder.manifest, findings, tuple(_pictures(folder, findings)))
 
