@@ -24,7 +24,7 @@ from trex.clevr_models.percept.model import load_percept, load_shipped
 from trex.clevr_models.relation_network.model import load_relation_model
 from trex.foundation.errors import InputError
 
-ASK = "ask:"  # before package.module:answerer, a callable as trex.clevr_models.adapters.callable_model.Answerer describes
+ASK = "ask:"  # before package.module:answerer, a callable as adapters.callable_model.Answerer describes
 SPECS = (
     "'shipped', 'relation-network', 'relation-network:original', 'relation-network:ir', 'iep:18k' and other released "
     "CLEVR models ('iep:GENERATOR.pt,ENGINE.pt' for files), a path that ends in .safetensors, 'onnx:FILE.onnx', "
@@ -69,10 +69,14 @@ def load_model(spec: str, threads: int = 1) -> ClevrModel:
 
 
 def import_factory(module: str, attribute: str) -> Factory:
-    """What `module:attribute` names, the current folder searched too; InputError where there is no such callable."""
+    """What `module:attribute` names; InputError if there is no such callable.
+
+    The current folder is searched first, as Python does for a script: a file beside the user's module goes before an
+    installed package of the same name.
+    """
     here = os.getcwd()
-    if here not in sys.path:
-        sys.path.append(here)
+    if sys.path[:1] != [here]:
+        sys.path.insert(0, here)
     try:
         found = importlib.import_module(module)
         factory = getattr(found, attribute, None)
