@@ -63,6 +63,16 @@ def test_an_sdist_gives_the_same_wheel(wheel: Path, tree: Path, tmp_path: Path) 
     assert sums[0] == sums[1]
 
 
+def test_an_editable_installation_adds_one_name_too(tree: Path, tmp_path: Path) -> None:
+    """As `make` installs: the top of the repository is not put on the path, so its folders are not imported."""
+    with ZipFile(build(tree, "editable", tmp_path / "editable")) as archive:
+        sources = {name: archive.read(name).decode() for name in archive.namelist() if "/" not in name}
+    (finder,) = (source for name, source in sources.items() if name.endswith("_finder.py"))
+    (path_file,) = (source for name, source in sources.items() if name.endswith(".pth"))
+    assert f"{{'trex': {str(tree / 'trex')!r}}}" in finder
+    assert path_file.startswith("import ") and str(tree) not in path_file
+
+
 def test_the_command_and_the_module_say_the_version(trex: Trex, python: Path, tree: Path) -> None:
     (package,) = trex("-c", FEW, command=("python",)).stdout.split()
     assert Path(package).is_relative_to(python.parents[1])
