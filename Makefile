@@ -1,5 +1,6 @@
 # make demo   install, then find scenes without a cube in which the shipped model is sure of exactly one
 # make test   install, then run every check and test
+# make wheel  install, then build the wheel into dist/
 PYTHON ?= python3.11
 VENV := .venv
 BIN := $(VENV)/bin
@@ -8,7 +9,7 @@ TORCH ?=
 SUDO := $(if $(filter 0,$(shell id -u)),,sudo )
 INSTALL := $(BIN)/python -m pip install --disable-pip-version-check -c constraints.txt
 
-.PHONY: demo test check tests bench clean
+.PHONY: demo test check tests bench wheel clean
 
 demo: $(VENV)/.base
 	$(BIN)/trex find queries/demo.toml --out runs/demo
@@ -26,6 +27,11 @@ tests: $(VENV)/.dev
 
 bench: $(VENV)/.dev
 	$(BIN)/python -m benchmarks.run
+
+# build/ first: setuptools would put modules into the wheel that an older build left there
+wheel: $(VENV)/.dev
+	rm -rf build dist *.egg-info
+	$(BIN)/python -m pip wheel --disable-pip-version-check --no-deps --no-build-isolation -w dist .
 
 $(VENV)/.base: pyproject.toml constraints.txt
 	@command -v $(PYTHON) >/dev/null || { echo "$(PYTHON) is missing: install Python 3.11 (Debian: $(SUDO)apt-get install -y python3.11 python3.11-venv), or run make PYTHON=/path/to/python3.11" >&2; exit 2; }

@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from trex.cli import complete
 from trex.cli.commands.baseline import baseline
 from trex.cli.commands.cache import cache_app
 from trex.cli.commands.confirm import confirm
@@ -27,7 +28,6 @@ from trex.cli.trust import Trust, trust_runs
 app = typer.Typer(
     cls=Guarded,
     no_args_is_help=True,
-    add_completion=False,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
     help="Ask a vision model about a world that can be rendered, and find the scenes that it answers so.",
@@ -112,7 +112,12 @@ def check(
 def report(
     ctx: typer.Context,
     runs: Annotated[
-        list[Path], typer.Argument(metavar="RUN...", help="A run folder; several are compared on one page.")
+        list[Path],
+        typer.Argument(
+            metavar="RUN...",
+            help="A run folder; several are compared on one page.",
+            autocompletion=complete.runs,
+        ),
     ],
     form: Annotated[str, typer.Option("--format", help="html, or netcdf for ArviZ InferenceData.")] = "html",
     out: Annotated[

@@ -12,10 +12,8 @@ from pydantic import BeforeValidator, Field, ValidationError
 from trex.foundation.errors import InputError, unknown
 from trex.foundation.parse import parse_toml
 from trex.query.schema import Section, Texts
+from trex.query.shipped import EXPERIMENTS, SUFFIX, names
 from trex.query.toml_file import read_text
-
-FOLDER = Path(__file__).parent.parent / "queries" / "experiments"
-SUFFIX = ".toml"
 
 
 def _numbers(value: object) -> object:
@@ -78,10 +76,9 @@ def experiment_path(name: str) -> Path:
     """Where an experiment lies: those of this project by name, any other by its path."""
     if name.endswith(SUFFIX):
         return Path(name)
-    path = FOLDER / f"{name}{SUFFIX}"
+    path = EXPERIMENTS / f"{name}{SUFFIX}"
     if "/" in name or not path.is_file():
-        names = sorted(found.stem for found in FOLDER.glob(f"*{SUFFIX}"))
-        raise unknown("experiment", name, names, "Or name a path that ends in .toml.")
+        raise unknown("experiment", name, names(EXPERIMENTS), "Or name a path that ends in .toml.")
     return path
 
 
@@ -93,8 +90,8 @@ def read_experiment(path: Path) -> Experiment:
         first = error.errors(include_url=False)[0]
         key = ".".join(map(str, first["loc"]))
         raise InputError(f"{path}: {key}: {first['msg']}") from error
-    names = [cell.name for cell in cells(experiment)]
-    if not names or len(set(names)) < len(names):
+    named = [cell.name for cell in cells(experiment)]
+    if not named or len(set(named)) < len(named):
         raise InputError(f"{path}: give cells or pairs, each under a name of its own")
     return experiment
 

@@ -10,12 +10,19 @@ from typing import Annotated
 
 import typer
 
+from trex.cli import complete
 from trex.cli.result import AsJson, tell_result
 from trex.foundation.errors import STOPPED
 
 
 def experiment(
-    name: Annotated[str, typer.Argument(help="One of queries/experiments, or a path that ends in .toml.")],
+    name: Annotated[
+        str,
+        typer.Argument(
+            help="One of queries/experiments, or a path that ends in .toml.",
+            autocompletion=complete.experiments,
+        ),
+    ],
     cell: Annotated[
         list[str] | None, typer.Option("--cell", help="Only this cell, e.g. 1-7. Repeatable.")
     ] = None,

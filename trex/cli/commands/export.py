@@ -7,12 +7,13 @@ from typing import Annotated
 
 import typer
 
+from trex.cli.options import RunPath
 from trex.cli.result import AsJson, tell_result
 from trex.foundation.words import counted
 
 
 def export(
-    run: Annotated[Path, typer.Argument(metavar="RUN", help="A run folder, as `trex find` names it first.")],
+    run: RunPath,
     form: Annotated[str, typer.Option("--format", help="clevr, parquet or coco.")] = "clevr",
     out: Annotated[
         Path | None, typer.Option(help="A new or empty folder; RUN/export-FORMAT if not given.")
