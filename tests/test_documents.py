@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import ast
 import contextlib
 import importlib
 import importlib.util
 import re
 import shlex
+import tomllib
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -98,7 +100,9 @@ def test_a_dead_link_and_a_dead_anchor_are_noticed(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", NAMES)
 def test_every_command_in_a_code_block_parses(name: str) -> None:
-    wrong = {" ".join(words): why for words in commands((ROOT / name).read_text()) if (why := complaint(words))}
+    wrong = {
+        " ".join(words): why for words in commands((ROOT / name).read_text()) if (why := complaint(words))
+    }
     assert wrong == {}
 
 
@@ -110,6 +114,21 @@ def test_the_documents_show_commands_of_every_group() -> None:
 @pytest.mark.parametrize("line", ["fnd q.toml", "find q.toml --steps 3", "queue ad q.toml", "find"])
 def test_a_command_that_does_not_exist_is_noticed(line: str) -> None:
     assert complaint(next(commands(f"```\ntrex {line}\n```")))
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_python_and_toml_example_can_be_read(name: str) -> None:
+    for language, body in re.findall(r"^```(python|toml)\n(.*?)^```", (ROOT / name).read_text(), re.M | re.S):
+        if language == "python":
+            ast.parse(body)
+        else:
+            tomllib.loads(body)
+
+
+def test_the_readme_names_commands_of_make_that_exist() -> None:
+    targets = set(re.findall(r"^(\w+):", (ROOT / "Makefile").read_text(), re.M))
+    named = set(re.findall(r"(?:^|`)make (\w+)", (ROOT / "README.md").read_text(), re.M))
+    assert {"demo", "test", "docs"} <= named <= targets
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -161,7 +180,9 @@ def test_the_citation_file_says_what_citation_file_format_requires() -> None:
     paper = found["preferred-citation"]
     assert [author["family-names"] for author in paper["authors"]] == ["Booth", "Zhou", "Shah", "Shah"]
     assert "2002.10248" in paper["url"]
-    assert paper["title"].lower() in (ROOT / "README.md").read_text().replace("{", "").replace("}", "").lower()
+    assert (
+        paper["title"].lower() in (ROOT / "README.md").read_text().replace("{", "").replace("}", "").lower()
+    )
 
 
 def test_the_site_has_every_document() -> None:
