@@ -3,88 +3,28 @@
 from __future__ import annotations
 
 import ast
-import contextlib
-import importlib
-import importlib.util
 import re
-import shlex
 import tomllib
-from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
-import typer
 import yaml
 
-from trex.cli.app import app
+from tests.worlds.documents import (
+    MODULE,
+    NAMES,
+    PATH,
+    ROOT,
+    commands,
+    complaint,
+    dead_links,
+    exists,
+    is_ours,
+    prose,
+    unknown_words,
+)
 
-ROOT = Path(__file__).resolve().parent.parent
-DOCUMENTS = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md")])
-NAMES = [str(path.relative_to(ROOT)) for path in DOCUMENTS]
 WORDS = ("world", "model", "query", "target", "hit", "draw", "chain", "run", "effect", "look")
-LINK = re.compile(r"\]\(([^)\s]+)\)")
-FENCE = re.compile(r"^```.*?^```", re.M | re.S)
-MODULE = re.compile(r"`(trex(?:\.\w+)+)(?:\(\))?`")
-PATH = re.compile(r"`((?:\w+/)+[\w.-]*\.(?:py|md|toml|json|safetensors|png))`")
-TOP = {path.name for path in ROOT.iterdir() if path.is_dir()} | {"trex"}
-HEADING = re.compile(r"^#+ (.+)$", re.M)
-COMMAND = re.compile(r"(?<![\w.-])trex (?=[a-z])(.*)")
-USAGE_ERROR = typer.BadParameter.__mro__[1]  # of the click that typer brings along
-
-
-def prose(path: Path) -> str:
-    """The text without code blocks."""
-    return FENCE.sub("", path.read_text(encoding="utf-8"))
-
-
-def slug(heading: str) -> str:
-    """The anchor that GitHub and mkdocs give to a heading."""
-    words = re.sub(r"[^\w\- ]", "", heading.replace("`", "").lower())
-    return words.strip().replace(" ", "-")
-
-
-def anchors(path: Path) -> set[str]:
-    """All anchors of a document."""
-    return {slug(heading) for heading in HEADING.findall(prose(path))}
-
-
-def dead_links(path: Path) -> list[str]:
-    """Relative links of a document whose file or anchor does not exist."""
-    found = []
-    for link in LINK.findall(prose(path)):
-        if "://" in link:
-            continue
-        file, _, anchor = link.partition("#")
-        target = path.parent / file if file else path
-        if not target.exists() or (anchor and anchor not in anchors(target)):
-            found.append(link)
-    return found
-
-
-def commands(text: str) -> Iterator[list[str]]:
-    """The words of every `trex ...` line in a document's untyped and bash code blocks."""
-    for block in FENCE.findall(text):
-        language = block.split("\n", 1)[0].removeprefix("```").strip()
-        if language not in ("", "bash", "sh"):
-            continue
-        body = block.split("\n", 1)[1].rsplit("\n", 1)[0].replace("\\\n", " ")
-        for line in body.splitlines():
-            words = re.sub(r"\s+#.*|\s+& .*$", "", line)
-            if match := COMMAND.search(words):
-                yield shlex.split(match[1])
-
-
-def complaint(words: list[str]) -> str:
-    """Why the command line does not parse; "" if it does. Nothing runs."""
-    command: Any = typer.main.get_command(app)
-    try:
-        while hasattr(command, "resolve_command"):
-            _, command, words = command.resolve_command(command.context_class(command), words)
-        command.make_context(command.name, [*words])
-    except USAGE_ERROR as error:
-        return str(error)
-    return ""
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -104,6 +44,18 @@ def test_every_command_in_a_code_block_parses(name: str) -> None:
         " ".join(words): why for words in commands((ROOT / name).read_text()) if (why := complaint(words))
     }
     assert wrong == {}
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_command_in_the_text_has_its_options(name: str) -> None:
+    spans = re.findall(r"`trex ([a-z][^`]*)`", prose(ROOT / name))
+    assert {span: found for span in spans if (found := unknown_words(span.split()))} == {}
+
+
+def test_an_option_that_the_text_invents_is_noticed() -> None:
+    assert unknown_words(["models", "verify", "NAME", "--dataset", "DIR"]) == []
+    assert unknown_words(["models", "verify", "NAME", "--data", "DIR"]) == ["--data"]
+    assert unknown_words(["modles", "verify"]) == ["modles"]
 
 
 def test_the_documents_show_commands_of_every_group() -> None:
@@ -137,22 +89,6 @@ def test_every_module_and_file_that_a_document_names_exists(name: str) -> None:
     modules = [module for module in MODULE.findall(text) if not exists(module)]
     files = [file for file in PATH.findall(text) if is_ours(file) and not (ROOT / file).exists()]
     assert (modules, files) == ([], [])
-
-
-def is_ours(file: str) -> bool:
-    """Whether it is a path from the top of the repository; `scenes/CLEVR_...` is one in a folder of CLEVR's layout."""
-    return file.split("/")[0] in TOP and "CLEVR_" not in file
-
-
-def exists(dotted: str) -> bool:
-    """Whether this is a module, or a name in one."""
-    for end in (0, 1, 2):
-        module, *names = dotted.rsplit(".", end)
-        with contextlib.suppress(ModuleNotFoundError):
-            if importlib.util.find_spec(module) is not None:
-                found: object = importlib.import_module(module)
-                return all((found := getattr(found, part, None)) is not None for part in names)
-    return False
 
 
 def test_a_module_that_is_gone_is_noticed() -> None:
