@@ -51,7 +51,7 @@ def test_on_a_terminal_it_is_one_live_line() -> None:
 
 def test_blender_is_said_to_start_while_it_starts_and_once() -> None:
     display, stream, _ = plain()
-    logger = logging.getLogger("render.pool")
+    logger = logging.getLogger("trex.render.blender.pool")
     with display:
         logger.info("starting Blender (%s)", counted(2, "process", "processes"))
         logger.info("starting Blender (2 processes)")
