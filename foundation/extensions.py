@@ -114,7 +114,10 @@ class Installed:
         """What the entry point names; InputError if it cannot be imported."""
         try:
             return self.point.load()
-        except (Exception, SystemExit) as error:  # an installed package may raise anything while it is imported
+        except (
+            Exception,
+            SystemExit,
+        ) as error:  # an installed package may raise anything while it is imported
             raise InputError(f"{self.source} cannot be imported: {type(error).__name__}: {error}") from error
 
 

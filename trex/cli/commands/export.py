@@ -13,7 +13,9 @@ from trex.foundation.words import counted
 
 def export(
     run: Annotated[Path, typer.Argument(metavar="RUN", help="A run folder, as `trex find` names it first.")],
-    form: Annotated[str, typer.Option("--format", help="clevr, parquet, coco, or an installed one.")] = "clevr",
+    form: Annotated[
+        str, typer.Option("--format", help="clevr, parquet, coco, or an installed one.")
+    ] = "clevr",
     out: Annotated[
         Path | None, typer.Option(help="A new or empty folder; RUN/export-FORMAT if not given.")
     ] = None,
