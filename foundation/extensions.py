@@ -9,17 +9,23 @@ installed, so a name in a query or a run folder of somebody else runs no code of
 from __future__ import annotations
 
 import importlib
+import os
 import pkgutil
+import sys
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from importlib.metadata import EntryPoint, entry_points
+from pathlib import Path
 from types import ModuleType
-from typing import Generic, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Generic, NamedTuple, TypeVar
 
 from trex.foundation.errors import InputError, unknown
 
+if TYPE_CHECKING:
+    from importlib.metadata import EntryPoint
+
 T = TypeVar("T")
+METADATA = (".dist-info", ".egg-info")
 
 
 class Sound(NamedTuple, Generic[T]):
@@ -123,7 +129,22 @@ class Installed:
 
 def installed(group: str) -> Iterator[Installed]:
     """The entry points of a group, by name."""
+    if not any(_may_name(Path(place), f"[{group}]".encode()) for place in sys.path):
+        return  # importlib.metadata takes 50 ms to import, which `trex --help` does without
+    from importlib.metadata import entry_points
+
     yield from map(Installed, sorted(entry_points(group=group), key=lambda point: point.name))
+
+
+def _may_name(place: Path, section: bytes) -> bool:
+    """Whether metadata in this folder of sys.path has the section; True if the place is no folder (a zip file)."""
+    if not place.is_dir():
+        return place.exists()
+    for name in os.listdir(place):
+        points = place / name / "entry_points.txt"
+        if name.endswith(METADATA) and points.is_file() and section in points.read_bytes():
+            return True
+    return False
 
 
 def _each(declared: object) -> tuple[object, ...]:

@@ -10,6 +10,7 @@ from typing import Annotated
 
 import typer
 
+from trex.cli.command import MANY, Command
 from trex.cli.result import AsJson, tell_result
 from trex.foundation.errors import STOPPED
 
@@ -68,3 +69,6 @@ def _train(words: str) -> None:
     typer.echo(f"trex train {words}", err=True)
     with redirect_stdout(sys.stderr):  # the result is the experiment's
         typer.main.get_command(train_app).main(shlex.split(words), standalone_mode=False)
+
+
+COMMAND = Command("experiment", experiment, MANY, 250)

@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from trex.cli.command import WHY, Command
 from trex.cli.result import AsJson, tell_result
 from trex.foundation.words import counted
 
@@ -36,3 +37,6 @@ def export(
     scenes = ", ".join(counted(n, f"{split} scene") for split, n in done.scenes.items())
     document = {"out": str(done.out), "scenes": done.scenes, "unanswered": done.unanswered}
     tell_result(document, f"{scenes}\n{form}: {done.out}", as_json)
+
+
+COMMAND = Command("export", export, WHY, 140)
