@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from itertools import combinations
 from pathlib import Path
 from typing import Annotated, Literal, NamedTuple
@@ -10,12 +11,14 @@ from typing import Annotated, Literal, NamedTuple
 from pydantic import BeforeValidator, Field, ValidationError
 
 from trex.foundation.errors import InputError, unknown
+from trex.foundation.extensions import Installed, installed
 from trex.foundation.parse import parse_toml
 from trex.query.schema import Section, Texts
 from trex.query.toml_file import read_text
 
 FOLDER = Path(__file__).parent.parent / "queries" / "experiments"
 SUFFIX = ".toml"
+GROUP = "trex.experiments"  # of entry points: a folder of such files, or a module that has it as FOLDER
 
 
 def _numbers(value: object) -> object:
@@ -75,14 +78,39 @@ class Cell(NamedTuple):
 
 
 def experiment_path(name: str) -> Path:
-    """Where an experiment lies: those of this project by name, any other by its path."""
+    """Where an experiment lies: ours and installed ones by name, any other by its path.
+
+    InputError if there is none of this name, or two installed folders have one.
+    """
     if name.endswith(SUFFIX):
         return Path(name)
-    path = FOLDER / f"{name}{SUFFIX}"
-    if "/" in name or not path.is_file():
-        names = sorted(found.stem for found in FOLDER.glob(f"*{SUFFIX}"))
-        raise unknown("experiment", name, names, "Or name a path that ends in .toml.")
-    return path
+    ours = _files(FOLDER)
+    if name in ours:
+        return ours[name]
+    theirs: dict[str, Path] = {}
+    for point in installed(GROUP):
+        for stem, path in _files(_folder(point)).items():
+            if stem == name and stem in theirs:
+                raise InputError(
+                    f"experiment {name!r} is installed twice, {theirs[stem]} and {path}; name the path"
+                )
+            theirs[stem] = path
+    if name not in theirs:
+        raise unknown("experiment", name, sorted({*ours, *theirs}), "Or name a path that ends in .toml.")
+    return theirs[name]
+
+
+def _files(folder: Path) -> Mapping[str, Path]:
+    """The TOML files of a folder, by name."""
+    return {path.stem: path for path in sorted(folder.glob(f"*{SUFFIX}"))}
+
+
+def _folder(point: Installed) -> Path:
+    declared = point.load()
+    found = getattr(declared, "FOLDER", declared)
+    if not isinstance(found, str | Path) or not Path(found).is_dir():
+        raise InputError(f"{point.source} names no folder; give its path, or a module with it as FOLDER")
+    return Path(found)
 
 
 def read_experiment(path: Path) -> Experiment:

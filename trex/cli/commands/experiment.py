@@ -16,7 +16,10 @@ from trex.foundation.errors import STOPPED
 
 
 def experiment(
-    name: Annotated[str, typer.Argument(help="One of queries/experiments, or a path that ends in .toml.")],
+    name: Annotated[
+        str,
+        typer.Argument(help="One of queries/experiments, an installed one, or a path that ends in .toml."),
+    ],
     cell: Annotated[
         list[str] | None, typer.Option("--cell", help="Only this cell, e.g. 1-7. Repeatable.")
     ] = None,
