@@ -61,7 +61,7 @@ FULL = "full disk"
 HEAVY = (  # imported once, not by each of the forks
     "clevr_models.load",
     "trex.baseline.run",
-    "trex.cli.commands.find",
+    "trex.cli.search",
     "trex.crosscheck.confirm",
     "trex.experiments.experiment",
     "trex.explain.explain_run",

@@ -9,17 +9,30 @@ installed, so a name in a query or a run folder of somebody else runs no code of
 from __future__ import annotations
 
 import importlib
+import os
 import pkgutil
-from collections.abc import Iterable, Iterator, Mapping
+import sys
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from importlib.metadata import EntryPoint, entry_points
+from pathlib import Path
 from types import ModuleType
-from typing import Generic, TypeVar
+from typing import TYPE_CHECKING, Generic, NamedTuple, TypeVar
 
 from trex.foundation.errors import InputError, unknown
 
+if TYPE_CHECKING:
+    from importlib.metadata import EntryPoint
+
 T = TypeVar("T")
+METADATA = (".dist-info", ".egg-info")
+
+
+class Sound(NamedTuple, Generic[T]):
+    """The extensions that can be used, by name, and one error for each entry point that cannot."""
+
+    found: Mapping[str, T]
+    problems: tuple[InputError, ...]
 
 
 @dataclass(frozen=True)
@@ -37,62 +50,119 @@ class Road(Generic[T]):
     of: type[T]
 
     def named(self, name: str) -> T:
-        """The extension of this name; InputError, with the names there are, if there is none."""
-        if name not in self.all:
-            raise unknown(self.what, name, sorted(self.all))
-        return self.all[name]
+        """The extension of this name; InputError, with the names there are, if there is none.
 
-    @cached_property
+        An entry point that is broken matters only if the name is not found without it.
+        """
+        found, problems = self.sound
+        if name not in found:
+            raise unknown(self.what, name, sorted(found), "; ".join(map(str, problems)))
+        return found[name]
+
+    @property
     def all(self) -> Mapping[str, T]:
         """Every extension by its name: ours in the order of their modules, then those of other distributions.
 
         InputError if an entry point cannot be imported, declares something else, or takes a name that is in use.
         """
-        return self._by_name((*self._declared(), *self._installed()))
+        found, problems = self.sound
+        if problems:
+            raise problems[0]
+        return found
+
+    @property
+    def known(self) -> Mapping[str, T]:
+        """As `all`, but without the entry points that are broken."""
+        return self.sound.found
 
     @cached_property
     def ours(self) -> Mapping[str, T]:
         """Those of this project alone."""
-        return self._by_name(self._declared())
-
-    def _by_name(self, declared: Iterable[tuple[str, T]]) -> Mapping[str, T]:
         found: dict[str, T] = {}
-        for source, one in declared:
-            name = getattr(one, "name", "")
-            if name in found:
-                raise InputError(
-                    f"{source} declares {self.what} {name!r}, which is declared already; rename it"
-                )
-            found[name] = one
+        for module in _modules(self.package):
+            declared = _each(getattr(module, self.attribute, ()))
+            self._add(found, module.__name__, [one for one in declared if isinstance(one, self.of)])
         return found
 
-    def _declared(self) -> Iterator[tuple[str, T]]:
-        for module in _modules(self.package):
-            declared = getattr(module, self.attribute, ())
-            for one in declared if isinstance(declared, tuple) else (declared,):
-                if isinstance(one, self.of):
-                    yield module.__name__, one
+    @cached_property
+    def sound(self) -> Sound[T]:
+        """As `all`, but without the entry points that are broken, which are named."""
+        found = dict(self.ours)
+        problems = []
+        for point in installed(self.group):
+            try:
+                self._add(found, point.source, self._checked(point))
+            except InputError as error:
+                problems.append(error)
+        return Sound(found, tuple(problems))
 
-    def _installed(self) -> Iterator[tuple[str, T]]:
-        for point in sorted(entry_points(group=self.group), key=lambda point: point.name):
-            source = f"entry point {point.name!r} of group {self.group!r}"
-            declared = _load(point, source)
-            for one in declared if isinstance(declared, tuple) else (declared,):
-                if not isinstance(one, self.of):
-                    raise InputError(
-                        f"{source} is a {type(one).__name__}, not a {self.of.__name__}; see CONTRIBUTING.md"
-                    )
-                yield source, one
+    def _checked(self, point: Installed) -> list[T]:
+        declared = _each(point.load())
+        good = [one for one in declared if isinstance(one, self.of)]
+        if len(good) < len(declared):
+            strange = next(one for one in declared if not isinstance(one, self.of))
+            raise InputError(
+                f"{point.source} is a {type(strange).__name__}, not a {self.of.__name__}; see CONTRIBUTING.md"
+            )
+        return good
+
+    def _add(self, found: dict[str, T], source: str, declared: list[T]) -> None:
+        names = [getattr(one, "name", "") for one in declared]
+        for name in names:
+            if name in found or names.count(name) > 1:
+                raise InputError(
+                    f"{source} declares {self.what} {name!r}, which is declared already; rename one of them"
+                )
+        found |= dict(zip(names, declared, strict=True))
+
+
+@dataclass(frozen=True)
+class Installed:
+    """An entry point of some distribution, not imported yet."""
+
+    point: EntryPoint
+
+    @property
+    def source(self) -> str:
+        """The entry point in words, for errors."""
+        return f"entry point {self.point.name!r} of group {self.point.group!r}"
+
+    def load(self) -> object:
+        """What the entry point names; InputError if it cannot be imported."""
+        try:
+            return self.point.load()
+        except (
+            Exception,
+            SystemExit,
+        ) as error:  # an installed package may raise anything while it is imported
+            raise InputError(f"{self.source} cannot be imported: {type(error).__name__}: {error}") from error
+
+
+def installed(group: str) -> Iterator[Installed]:
+    """The entry points of a group, by name."""
+    if not any(_may_name(Path(place), f"[{group}]".encode()) for place in sys.path):
+        return  # importlib.metadata takes 50 ms to import, which `trex --help` does without
+    from importlib.metadata import entry_points
+
+    yield from map(Installed, sorted(entry_points(group=group), key=lambda point: point.name))
+
+
+def _may_name(place: Path, section: bytes) -> bool:
+    """Whether metadata in this folder of sys.path has the section; True if the place is no folder (a zip file)."""
+    if not place.is_dir():
+        return place.exists()
+    for name in os.listdir(place):
+        points = place / name / "entry_points.txt"
+        if name.endswith(METADATA) and points.is_file() and section in points.read_bytes():
+            return True
+    return False
+
+
+def _each(declared: object) -> tuple[object, ...]:
+    return declared if isinstance(declared, tuple) else (declared,)
 
 
 def _modules(package: str) -> Iterator[ModuleType]:
     path = importlib.import_module(package).__path__
     for name in sorted(info.name for info in pkgutil.iter_modules(path) if not info.name.startswith("_")):
         yield importlib.import_module(f"{package}.{name}")
-
-
-def _load(point: EntryPoint, source: str) -> object:
-    try:
-        return point.load()
-    except Exception as error:  # an installed package may raise anything while it is imported
-        raise InputError(f"{source} cannot be imported: {type(error).__name__}: {error}") from error

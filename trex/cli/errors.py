@@ -27,9 +27,13 @@ LONGEST = 2000  # characters of an error
 class Guarded(TyperGroup):
     """Commands whose errors end in one clear line on standard error, whatever streams are closed or left."""
 
+    notes: tuple[str, ...] = ()  # printed on standard error before anything else
+
     def main(self, *args: object, **options: object) -> object:
         """The command line from its words to the exit."""
         hold_streams()
+        for note in self.notes:
+            sys.stderr.write(f"note: {one_line(note)}\n")
         try:
             return super().main(*args, **options)  # type: ignore[arg-type]
         finally:

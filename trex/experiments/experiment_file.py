@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from itertools import combinations
 from pathlib import Path
 from typing import Annotated, Literal, NamedTuple
@@ -10,10 +11,13 @@ from typing import Annotated, Literal, NamedTuple
 from pydantic import BeforeValidator, Field, ValidationError
 
 from trex.foundation.errors import InputError, unknown
+from trex.foundation.extensions import Installed, installed
 from trex.foundation.parse import parse_toml
 from trex.query.schema import Section, Texts
-from trex.query.shipped import EXPERIMENTS, SUFFIX, names
+from trex.query.shipped import EXPERIMENTS, SUFFIX
 from trex.query.toml_file import read_text
+
+GROUP = "trex.experiments"  # of entry points: a folder of such files, or a module that has it as FOLDER
 
 
 def _numbers(value: object) -> object:
@@ -73,13 +77,39 @@ class Cell(NamedTuple):
 
 
 def experiment_path(name: str) -> Path:
-    """Where an experiment lies: those of this project by name, any other by its path."""
+    """Where an experiment lies: ours and installed ones by name, any other by its path.
+
+    InputError if there is none of this name, or two installed folders have one.
+    """
     if name.endswith(SUFFIX):
         return Path(name)
-    path = EXPERIMENTS / f"{name}{SUFFIX}"
-    if "/" in name or not path.is_file():
-        raise unknown("experiment", name, names(EXPERIMENTS), "Or name a path that ends in .toml.")
-    return path
+    ours = _files(EXPERIMENTS)
+    if name in ours:
+        return ours[name]
+    theirs: dict[str, Path] = {}
+    for point in installed(GROUP):
+        for stem, path in _files(_folder(point)).items():
+            if stem == name and stem in theirs:
+                raise InputError(
+                    f"experiment {name!r} is installed twice, {theirs[stem]} and {path}; name the path"
+                )
+            theirs[stem] = path
+    if name not in theirs:
+        raise unknown("experiment", name, sorted({*ours, *theirs}), "Or name a path that ends in .toml.")
+    return theirs[name]
+
+
+def _files(folder: Path) -> Mapping[str, Path]:
+    """The TOML files of a folder, by name."""
+    return {path.stem: path for path in sorted(folder.glob(f"*{SUFFIX}"))}
+
+
+def _folder(point: Installed) -> Path:
+    declared = point.load()
+    found = getattr(declared, "FOLDER", declared)
+    if not isinstance(found, str | Path) or not Path(found).is_dir():
+        raise InputError(f"{point.source} names no folder; give its path, or a module with it as FOLDER")
+    return Path(found)
 
 
 def read_experiment(path: Path) -> Experiment:
@@ -90,8 +120,8 @@ def read_experiment(path: Path) -> Experiment:
         first = error.errors(include_url=False)[0]
         key = ".".join(map(str, first["loc"]))
         raise InputError(f"{path}: {key}: {first['msg']}") from error
-    named = [cell.name for cell in cells(experiment)]
-    if not named or len(set(named)) < len(named):
+    names = [cell.name for cell in cells(experiment)]
+    if not names or len(set(names)) < len(names):
         raise InputError(f"{path}: give cells or pairs, each under a name of its own")
     return experiment
 

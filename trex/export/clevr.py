@@ -7,6 +7,7 @@ import math
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+from trex.export.export_format import ExportFormat
 from trex.export.items import Exported, ExportItem
 from trex.foundation.files import write_atomic
 from trex.foundation.json_fields import Json
@@ -75,3 +76,6 @@ def said(manifest: Manifest, item: ExportItem) -> Json:
 def probabilities(manifest: Manifest, item: ExportItem) -> dict[str, float]:
     """The model's answer distribution by label."""
     return {label: math.exp(row) for label, row in zip(manifest.facts.labels, item.log_probs, strict=True)}
+
+
+FORMAT = ExportFormat("clevr", write_clevr)

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from trex.export.clevr import said
+from trex.export.export_format import ExportFormat
 from trex.export.items import Exported, ExportItem
 from trex.foundation.files import write_atomic
 from trex.foundation.json_fields import Json
@@ -92,3 +93,6 @@ def _attributes(index: int, thing: SceneObject) -> Json:
         "y": thing.y,
         "rotation": thing.rotation,
     }
+
+
+FORMAT = ExportFormat("coco", write_coco)

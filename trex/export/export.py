@@ -8,16 +8,10 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from trex.export.clevr import write_clevr
-from trex.export.coco import write_coco
+from trex.export.export_format import FORMATS
 from trex.export.items import Exported, read_items
-from trex.export.parquet import check_pyarrow, write_parquet
-from trex.foundation.errors import unknown
 from trex.foundation.files import disk_error
 from trex.runs.folder import check_out, open_run
-
-Write = Callable[[Path, Exported], None]
-WRITERS: Mapping[str, Write] = {"clevr": write_clevr, "parquet": write_parquet, "coco": write_coco}
 
 
 @dataclass(frozen=True)
@@ -31,20 +25,18 @@ class ExportOutcome:
 
 def export(run: Path, form: str, out: Path | None, edits: bool | None) -> ExportOutcome:
     """Writes the data set of a run to `out` (RUN/export-FORMAT if None), which must be new or empty."""
-    if form not in WRITERS:
-        raise unknown("format", form, WRITERS)
-    if form == "parquet":
-        check_pyarrow()
+    chosen = FORMATS.named(form)
+    chosen.check()
     with open_run(run, for_writing=False) as folder:
         exported = read_items(folder, edits)
     place = out or run / f"export-{form}"
     check_out(place)
-    _write_whole(place, exported, WRITERS[form])
+    _write_whole(place, exported, chosen.write)
     scenes = {split: len(exported.of(split)) for split in exported.splits}
     return ExportOutcome(place, scenes, sum(item.truth is None for item in exported.items))
 
 
-def _write_whole(place: Path, exported: Exported, write: Write) -> None:
+def _write_whole(place: Path, exported: Exported, write: Callable[[Path, Exported], None]) -> None:
     """Written beside its place and then put there: a kill leaves all of it or nothing."""
     scratch = None
     try:

@@ -7,6 +7,7 @@ import warnings
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -19,13 +20,16 @@ from trex.runs.world_of import world_of
 from trex.search.results import Results, read_results
 from trex.worlds.description import Chains
 
-with warnings.catch_warnings():  # ArviZ announces its next version at every import
-    warnings.simplefilter("ignore", FutureWarning)
+if TYPE_CHECKING:
     import arviz
 
 
 def write_netcdf(manifest: Manifest, records: Sequence[Record], path: Path) -> None:
     """Groups: posterior (chains after warmup), sample_stats, and prior (which has log_weight too)."""
+    with warnings.catch_warnings():  # ArviZ announces its next version at every import
+        warnings.simplefilter("ignore", FutureWarning)
+        import arviz
+
     findings = read_results(manifest, records)
     chains = [chain for chain in by_chain(findings.chains) if chain]
     prior = [list(findings.prior)]

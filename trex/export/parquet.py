@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from trex.export.clevr import probabilities
+from trex.export.export_format import ExportFormat
 from trex.export.items import Exported, ExportItem
 from trex.foundation.errors import InputError
 from trex.foundation.json_fields import Json
@@ -102,3 +103,6 @@ def _schema() -> pyarrow.Schema:
 
 def _value(kind: str) -> dict[str, str]:
     return {"dtype": kind, "_type": "Value"}
+
+
+FORMAT = ExportFormat("parquet", write_parquet, check_pyarrow)

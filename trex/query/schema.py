@@ -41,8 +41,8 @@ def _range(value: object) -> object:
 
 
 def _target_kind(name: str) -> str:
-    if name not in TARGETS.all:
-        raise ValueError(f"it is not known; use {', '.join(map(repr, TARGETS.all))}")
+    if name not in TARGETS.known:
+        raise ValueError(f"it is not known; use {', '.join(map(repr, TARGETS.known))}")
     return name
 
 

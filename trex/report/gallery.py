@@ -13,6 +13,7 @@ from trex.explain.view import Strip
 from trex.pages.thumbnails import jpeg_url
 from trex.report.latent_cards import Table, parts, table
 from trex.runs.folder import RunFolder
+from trex.runs.manifest import Manifest
 from trex.runs.picture_files import KeptPicture, read_kept
 from trex.runs.world_of import world_of
 from trex.search.results import Hit
@@ -21,6 +22,7 @@ from trex.worlds.latents import from_stored
 
 PER_PAGE = 24  # cards shown at once
 MOST_CARDS = 240  # on the page; all found latents are in findings.json
+TOP_ANSWERS = 3  # of a card, before it is unfolded
 SMALL_PX = 64  # narrower pictures are scaled up without blurring
 
 
@@ -77,6 +79,11 @@ def make_misses(folder: RunFolder, nearest: Sequence[Hit]) -> list[Card]:
         for one in nearest
     ]
     return make_cards(folder, named, {}, {})
+
+
+def target_answers(manifest: Manifest) -> tuple[str, ...]:
+    """The answers that the target names, which a card marks."""
+    return manifest.query.answer or tuple(manifest.query.target.probabilities)
 
 
 def picture_url(folder: RunFolder, found: Hit) -> str:

@@ -8,12 +8,7 @@ import json
 from collections.abc import Mapping
 from pathlib import Path
 
-from trex.baseline.attach import kept_baselines
-from trex.baseline.words import sentences as baseline_sentences
-from trex.crosscheck.confirmation_page import confirmations
 from trex.crosscheck.enlarged import larger_looks
-from trex.explain.explanation import read_explanations
-from trex.explain.saliency_agreement import agreements
 from trex.explain.view import strips
 from trex.inference.statistics.diagnostics import by_chain
 from trex.inference.targets.kind import Goal
@@ -24,8 +19,8 @@ from trex.pages.wording import percent
 from trex.parity.accuracy_check import gate_words
 from trex.query.target import goal as target_goal
 from trex.report.first_screen import summary, tone
-from trex.report.gallery import PER_PAGE, SMALL_PX, make_cards, make_misses
-from trex.report.patterns import run_patterns
+from trex.report.gallery import PER_PAGE, SMALL_PX, TOP_ANSWERS, make_cards, target_answers
+from trex.report.section import ReportContext, section_pages
 from trex.runs.folder import REPORT, RunFolder
 from trex.runs.manifest import Manifest
 from trex.runs.sessions import read_sessions
@@ -34,9 +29,7 @@ from trex.search.families import family_rule
 from trex.search.headline import headline
 from trex.search.results import Results
 
-TOP_ANSWERS = 3
 SHOWN_REASONS = 3  # the others fold away
-MOST_ROWS = 8  # of what the scenes have in common, of each kind
 KIND_WORDS = {
     "wrong": "wrong answers",
     "right": "right answers",
@@ -56,9 +49,9 @@ def report_html(folder: RunFolder, findings: Results, files: Mapping[str, str]) 
     """The page."""
     manifest, kind = folder.manifest, world_of(folder.manifest)
     sessions = read_sessions(folder.path)
-    explanations = read_explanations(folder)
-    sections = confirmations(folder)
-    looks = larger_looks(sections, manifest.facts.size)
+    context = ReportContext(folder, findings)
+    explanations, confirmed = context.explanations, context.confirmations
+    looks = larger_looks(confirmed, manifest.facts.size)
     made = strips(folder, list(explanations.values()), looks)
     cards = make_cards(folder, findings.found, made, looks)
     script = (TEMPLATES / "report.js").read_text(encoding="utf-8")
@@ -70,18 +63,12 @@ def report_html(folder: RunFolder, findings: Results, files: Mapping[str, str]) 
         "kinds": [kind for kind in KIND_WORDS if any(kind in card.kinds for card in cards)],
         "kind_words": KIND_WORDS,
         "strips": explanations,
-        "agreements": agreements(list(explanations.values())),
-        "common": run_patterns(manifest, findings, explanations),
-        "most_rows": MOST_ROWS,
-        "confirmations": sections,
-        "misses": make_misses(folder, findings.nearest),
+        "sections": list(section_pages(context)),
         "tone": tone(findings),
-        "summary": summary(manifest, findings, explanations, sections),
+        "summary": summary(manifest, findings, explanations, confirmed),
         "glossary": WORDS,
         "per_page": PER_PAGE,
         "gate": gate_words(manifest.facts.weights, manifest.facts.model),
-        "baselines": kept_baselines(folder),
-        "baseline_sentences": baseline_sentences,
         "script": script,
         "script_hash": base64.b64encode(hashlib.sha256(script.encode()).digest()).decode(),
         "headline": headline(manifest, findings),
@@ -92,7 +79,7 @@ def report_html(folder: RunFolder, findings: Results, files: Mapping[str, str]) 
         "model": model_words(manifest),
         "world": world_of(manifest).scope(manifest.query),
         "target": manifest.target.describe(),
-        "target_answers": _target_answers(manifest),
+        "target_answers": target_answers(manifest),
         "plots": _plots(manifest, findings),
         "rule": kind.rule,
         "family_rule": family_rule(kind.noun),
@@ -122,10 +109,6 @@ def span(seconds: float) -> str:
     minutes, rest = divmod(round(seconds), 60)
     hours, minutes = divmod(minutes, 60)
     return f"{hours} h {minutes} min" if hours else f"{minutes} min {rest} s" if minutes else f"{rest} s"
-
-
-def _target_answers(manifest: Manifest) -> tuple[str, ...]:
-    return manifest.query.answer or tuple(manifest.query.target.probabilities)
 
 
 def _plots(manifest: Manifest, findings: Results) -> list[tuple[str, str, str]]:

@@ -13,6 +13,7 @@ import os
 from contextlib import suppress
 from pathlib import Path
 
+from trex.clevr_models.specs.adapter import adapter_of
 from trex.foundation.errors import InputError, RunError
 from trex.foundation.files import read_text, write_atomic
 from trex.foundation.parse import parse_json
@@ -21,9 +22,6 @@ from trex.worlds.registry import is_shipped
 
 STATE = "XDG_STATE_HOME"
 LIMIT = 1 << 16
-ADDRESSES = ("http://", "https://")
-ONNX, ASK = "onnx:", "ask:"
-RELEASED = ("relation-network:", "iep:")  # read by us, whatever follows
 
 
 def named_code(query: Query) -> tuple[str, ...]:
@@ -32,13 +30,9 @@ def named_code(query: Query) -> tuple[str, ...]:
     if not is_shipped(query.generator.name):
         found.append(f"runs the code of generator {query.generator.name!r}")
     model = query.model.name
-    if model.startswith(ADDRESSES):
-        found.append(f"sends pictures to {model!r}")
-    elif model.startswith(ONNX):
-        found.append(f"loads the file of model {model!r}")
-    elif ":" in model and not model.endswith(".safetensors") and not model.startswith(RELEASED):
-        found.append(f"runs the code of model {model!r}")
-    return tuple(found)
+    adapter = adapter_of(model)  # the one that would load it; if there is none, it cannot be loaded
+    said = adapter.trust(model) if adapter else None
+    return (*found, *([said] if said else []))
 
 
 def keep_record(run: Path, query: Query) -> None:

@@ -29,7 +29,7 @@ class FarmEngine:
 
     def __init__(self, desk: TaskBoard, job: str, folder: RunFolder, *, together: int, spread: int) -> None:
         search = folder.manifest.query.search
-        sampler = SAMPLERS.all.get(search.kernel)
+        sampler = SAMPLERS.known.get(search.kernel)
         self._desk, self._job, self._run = desk, job, folder.path
         self._together, self._ahead = ALL if sampler and sampler.is_joint else together, spread * PRIOR_SCENES
         self._uncut = search.warmup if sampler and sampler.has_whole_warmup else 0

@@ -84,8 +84,8 @@ SAMPLERS = Road("kernel", "trex.worlds.samplers", "SAMPLER", "trex.samplers", Sa
 
 def kernel_names(form: Form) -> tuple[str, ...]:
     """All that moves latents of this form, the default first."""
-    proposals = [one.name for one in PROPOSALS.all.values() if one.form == form]
-    samplers = [one.name for one in SAMPLERS.all.values() if form in one.forms]
+    proposals = [one.name for one in PROPOSALS.known.values() if one.form == form]
+    samplers = [one.name for one in SAMPLERS.known.values() if form in one.forms]
     return tuple(dict.fromkeys((DEFAULTS[form], *proposals, *samplers)))
 
 
@@ -109,14 +109,18 @@ def check_search(query: Query, form: Form) -> Query:
     kernel = names[0] if search.kernel == AUTO else search.kernel
     resolved = search.model_copy(update={"kernel": kernel})
     _check_options(resolved)
-    if kernel in SAMPLERS.all:
-        SAMPLERS.all[kernel].check(resolved)
+    if kernel in SAMPLERS.known:
+        SAMPLERS.known[kernel].check(resolved)
     return query.model_copy(update={"search": resolved})
 
 
 def check_gradients(search: SearchSection, world: str, has_gradients: bool) -> None:
     """InputError where the kernel needs gradients and the world has none."""
-    if not has_gradients and search.kernel in SAMPLERS.all and SAMPLERS.all[search.kernel].needs_gradients:
+    if (
+        not has_gradients
+        and search.kernel in SAMPLERS.known
+        and SAMPLERS.known[search.kernel].needs_gradients
+    ):
         raise InputError(
             f"search.kernel = {search.kernel!r} needs gradients, and {world!r} has none; use 'gaussian'"
         )
@@ -124,19 +128,19 @@ def check_gradients(search: SearchSection, world: str, has_gradients: bool) -> N
 
 def make_proposal(prior: Prior[Latent], search: SearchSection, form: Form) -> Proposal[Latent]:
     """The proposal that [search] names, or the form's own where it names a sampler."""
-    name = search.kernel if search.kernel in PROPOSALS.all else DEFAULTS[form]
-    return PROPOSALS.all[name].make(prior, search)
+    name = search.kernel if search.kernel in PROPOSALS.known else DEFAULTS[form]
+    return PROPOSALS.known[name].make(prior, search)
 
 
 def make_sampler(parts: SamplerParts, search: SearchSection) -> Sampler | None:
     """The sampler that [search] names; None where it names a proposal, with which Metropolis moves."""
-    if search.kernel not in SAMPLERS.all:
+    if search.kernel not in SAMPLERS.known:
         return None
-    return SAMPLERS.all[search.kernel].make(parts, search)
+    return SAMPLERS.known[search.kernel].make(parts, search)
 
 
 def _check_options(search: SearchSection) -> None:
-    options = (PROPOSALS.all.get(search.kernel) or SAMPLERS.all[search.kernel]).options
+    options = (PROPOSALS.known.get(search.kernel) or SAMPLERS.known[search.kernel]).options
     try:
         options.model_validate(search.options)
     except ValidationError as error:

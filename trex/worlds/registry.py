@@ -42,17 +42,17 @@ def world_named(name: str) -> World:
     """The world that a query's [generator] names; InputError where there is none."""
     if is_shipped(name):
         return WORLDS.ours[name].make(name)
-    if name in WORLDS.all:
-        LOADED[name] = WORLDS.all[name].make(name)
+    if name in WORLDS.known:
+        LOADED[name] = WORLDS.known[name].make(name)
         return LOADED[name]
     module, colon, attribute = name.partition(":")
     if not (module and colon and attribute):
-        raise InputError(f"generator.name = {name!r} is not known; use {', '.join(WORLDS.all)}, or {OWN}")
+        raise InputError(f"generator.name = {name!r} is not known; use {', '.join(WORLDS.known)}, or {OWN}")
     return _own(name, module, attribute)
 
 
 def _own(name: str, module: str, attribute: str) -> World:
-    from trex.clevr_models.catalog import import_factory
+    from trex.clevr_models.adapters.named_object import import_factory
 
     make = cast(Callable[[str], object], import_factory(module, attribute))
     try:

@@ -326,7 +326,7 @@ def test_without_pyarrow_it_says_how_to_get_it(
 
 
 def test_bad_input(searched: Path, tmp_path: Path) -> None:
-    refused(trex("export", searched, "--format", "csv"), "'csv'", "clevr, parquet, coco")
+    refused(trex("export", searched, "--format", "csv"), "'csv'", "clevr, coco, parquet")
     refused(trex("export", tmp_path), "no run folder")
     refused(trex("export", searched, "--edits"), "no edited scenes", "trex explain")
     (tmp_path / "full").mkdir()

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from trex.cli.command import WHY, Command
 from trex.cli.options import refuse
 from trex.cli.result import AsJson
 from trex.foundation.errors import STOPPED
@@ -98,3 +99,6 @@ def _show(done: BaselineOutcome) -> None:
     if len(done.baselines) > 1:
         typer.echo(f"{covered(done.baselines)}.")
     typer.echo(f"page: {done.out / PAGE}")
+
+
+COMMAND = Command("baseline", baseline, WHY, 130)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from trex.cli.command import PARTS, Command
 from trex.cli.result import AsJson
 from trex.foundation.errors import InputError
 from trex.foundation.words import counted
@@ -98,3 +99,6 @@ def _words(amount: Amount) -> str:
     from trex.cli.user_cache import size_words
 
     return f"{counted(amount.entries, 'picture')} ({size_words(amount.size)})"
+
+
+COMMAND = Command("cache", cache_app, PARTS, 350)

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from trex.cli import complete
+from trex.cli.command import WHY, Command
 from trex.cli.result import AsJson
 from trex.cli.trust import Trust, trust_runs
 from trex.foundation.errors import STOPPED
@@ -122,3 +123,6 @@ def _json(made: Made) -> dict[str, object]:
             for rate, wrong in [(stay(one.scenes), still_wrong(one.scenes))]
         ]
     }
+
+
+COMMAND = Command("confirm", confirm, WHY, 120)

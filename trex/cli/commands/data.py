@@ -8,6 +8,7 @@ from typing import Annotated
 
 import typer
 
+from trex.cli.command import PARTS, Command
 from trex.cli.commands.digits import classifier, gan, vae
 from trex.cli.result import AsJson, tell_result
 
@@ -103,3 +104,9 @@ def object_range(text: str) -> tuple[int, int]:
     if not low.isdigit() or not (high or low).isdigit():
         raise InputError(f"objects {text!r} is no number or range; write 5 or 3-10")
     return int(low), int(high or low)
+
+
+COMMAND = (
+    Command("train", train_app, PARTS, 320),
+    Command("dataset", dataset_app, PARTS, 330),
+)

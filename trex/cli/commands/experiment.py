@@ -11,6 +11,7 @@ from typing import Annotated
 import typer
 
 from trex.cli import complete
+from trex.cli.command import MANY, Command
 from trex.cli.result import AsJson, tell_result
 from trex.foundation.errors import STOPPED
 
@@ -19,7 +20,7 @@ def experiment(
     name: Annotated[
         str,
         typer.Argument(
-            help="One of queries/experiments, or a path that ends in .toml.",
+            help="One of queries/experiments, an installed one, or a path that ends in .toml.",
             autocompletion=complete.experiments,
         ),
     ],
@@ -75,3 +76,6 @@ def _train(words: str) -> None:
     typer.echo(f"trex train {words}", err=True)
     with redirect_stdout(sys.stderr):  # the result is the experiment's
         typer.main.get_command(train_app).main(shlex.split(words), standalone_mode=False)
+
+
+COMMAND = Command("experiment", experiment, MANY, 250)

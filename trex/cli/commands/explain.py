@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from trex.cli.command import WHY, Command
 from trex.cli.options import refuse
 from trex.cli.result import AsJson
 from trex.cli.trust import Trust, trust_runs
@@ -300,3 +301,6 @@ def _saliency(made: Explanation) -> Sequence[str]:
             f"  {found.method}: most salient object {found.ranking[0]}{agrees}; largest pixel on {place}{rank}"
         )
     return lines
+
+
+COMMAND = Command("explain", explain, WHY, 110)

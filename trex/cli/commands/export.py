@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from trex.cli.command import WHY, Command
 from trex.cli.options import RunPath
 from trex.cli.result import AsJson, tell_result
 from trex.foundation.words import counted
@@ -14,7 +15,9 @@ from trex.foundation.words import counted
 
 def export(
     run: RunPath,
-    form: Annotated[str, typer.Option("--format", help="clevr, parquet or coco.")] = "clevr",
+    form: Annotated[
+        str, typer.Option("--format", help="clevr, parquet, coco, or an installed one.")
+    ] = "clevr",
     out: Annotated[
         Path | None, typer.Option(help="A new or empty folder; RUN/export-FORMAT if not given.")
     ] = None,
@@ -35,3 +38,6 @@ def export(
     scenes = ", ".join(counted(n, f"{split} scene") for split, n in done.scenes.items())
     document = {"out": str(done.out), "scenes": done.scenes, "unanswered": done.unanswered}
     tell_result(document, f"{scenes}\n{form}: {done.out}", as_json)
+
+
+COMMAND = Command("export", export, WHY, 140)

@@ -1,180 +1,103 @@
-"""What `trex find`, `check`, `resume` and `report` print."""
+"""`trex find`, `resume`, `check` and `report`."""
 
 from __future__ import annotations
 
-import json
-from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Annotated
 
 import typer
 
-from trex.api.find import FINDINGS, Outcome, conclude_run, find, resume
-from trex.api.page_pictures import add_pictures
-from trex.baseline.attach import keep_baseline
-from trex.cli.large_progress import LargeProgress
-from trex.cli.result import tell_result
-from trex.foundation.errors import InputError, unknown
-from trex.foundation.files import write_atomic
-from trex.report.report import goal, model_words
-from trex.runs.draw_log import drawn, repair
-from trex.runs.folder import open_run
-from trex.runs.world_of import world_of
-from trex.search.headline import headline
-from trex.search.progress import Progress, SearchProgress
-from trex.search.render_speed import estimate
-from trex.search.stopping import say, stoppable
-from trex.worlds.query_plan import check
+from trex.cli import complete
+from trex.cli.command import SEARCH, Command
+from trex.cli.options import ModelName, QueryFile, RunPath, Settings, overrides, refuse
+from trex.cli.result import AsJson
+from trex.cli.trust import Trust, trust_runs
 
-FORMATS = ("html", "netcdf")
-NETCDF = "draws.nc"
-COMPARISON = "comparison.html"
+Large = Annotated[
+    bool,
+    typer.Option(
+        "--large/--no-large",
+        help="Render the 8 most confident scenes once more, large, for the page: about 5 seconds of CPU time each.",
+    ),
+]
 
 
-def run_find(
-    query: Path, overrides: Sequence[str], out: Path | None, as_json: bool, large: bool = True
+def find(
+    query: QueryFile,
+    out: Annotated[
+        Path | None, typer.Option(help="The run folder to make; below runs/ if not given.")
+    ] = None,
+    model: ModelName = None,
+    settings: Settings = None,
+    large: Large = True,
+    as_json: AsJson = False,
 ) -> None:
-    """`trex find`."""
-    place: list[Path] = []
+    """Search for the scenes that a query asks for. Ctrl-C keeps everything; `trex resume` goes on."""
+    from trex.cli.search import run_find
 
-    def tell(folder: Path) -> None:
-        place.append(folder)
-        say(f"writing to {folder}")
-
-    with stoppable(lambda: _last_words(place)):
-        done = _watched(lambda progress: find(query, overrides, out, progress, tell))
-    _show(_with_pictures(done, large), as_json)
+    run_find(query, overrides(model, settings), out, as_json, large)
 
 
-def run_resume(run: Path, as_json: bool, large: bool = True, *, is_repaired: bool) -> None:
-    """`trex resume`."""
-    if is_repaired:
-        with open_run(run, for_writing=True) as folder:
-            repaired = repair(folder.draws, folder.manifest)
-        if repaired is None:
-            say("no draw is damaged, nothing to repair")
-        else:
-            say(f"{repaired[1]} draws are sound and kept; the damaged file is now {repaired[0]}")
-    with stoppable(lambda: _last_words([run])):
-        done = _watched(lambda progress: resume(run, progress, lambda folder: say(f"writing to {folder}")))
-    _show(_with_pictures(done, large), as_json)
-
-
-def run_check(query: Path, overrides: Sequence[str], as_json: bool) -> None:
-    """`trex check`."""
-    plan = check(query, overrides)
-    search = plan.query.search
-    most = search.prior_scenes + search.chains * search.steps
-    takes = estimate(plan.query, most)
-    if as_json:
-        document = {"query": json.loads(plan.query.model_dump_json()), "renders_at_most": most}
-        typer.echo(json.dumps({**document, "seconds_at_most_about": takes.seconds if takes else None}))
-        return
-    typer.echo(f"{query} is good; nothing was rendered")
-    typer.echo(f"question  {plan.question.text}  (answers: {', '.join(plan.question.possible)})")
-    typer.echo(f"target    {plan.target.describe()}")
-    outline = plan.outline
-    typer.echo(f"world     {outline.world}")
-    named = plan.query.model.name
-    typer.echo(f"model     {named}" + (f" ({plan.model_name})" if plan.model_name != named else ""))
-    typer.echo(f"renders   at most {most:,}: {outline.renders}")
-    typer.echo(
-        f"time      at most {takes.sentence()}" if takes else "time      not known yet for such a query"
-    )
-
-
-def run_report(
-    runs: Sequence[Path], form: str, out: Path | None, baseline: Path | None, as_json: bool
+def resume(
+    run: RunPath,
+    repair: Annotated[
+        bool,
+        typer.Option(
+            "--repair", help="Keep the draws before the first damaged one, and make the rest again."
+        ),
+    ] = False,
+    trust: Trust = False,
+    large: Large = True,
+    as_json: AsJson = False,
 ) -> None:
-    """`trex report`."""
-    if form not in FORMATS:
-        raise unknown("format", form, FORMATS)
-    if len(runs) == 1:
-        written = _report_one(runs[0], form, out, baseline)
-        key = "report" if form == "html" else form
-        tell_result({"run": str(runs[0]), key: str(written)}, f"{key}: {written}", as_json)
-        return
-    if form != "html" or baseline is not None:
-        raise InputError(
-            "several runs are compared on one page: drop --format and --baseline, or give one run"
-        )
-    from trex.report.compare import compare, comparison_json, write_comparison
+    """Go on with a run that was stopped or killed, to the same draws as if it never had been."""
+    from trex.cli.search import run_resume
 
-    path = out or Path(COMPARISON)
-    found = compare(runs)
-    write_comparison(found, path)
-    document = {"runs": [str(run) for run in runs], "report": str(path), **comparison_json(found)}
-    tell_result(document, f"report: {path}", as_json)
+    if trust:
+        trust_runs([run])
+    run_resume(run, as_json, large, is_repaired=repair)
 
 
-def _report_one(run: Path, form: str, out: Path | None, baseline: Path | None) -> Path:
-    with open_run(run, for_writing=baseline is not None) as folder:
-        records = drawn(folder)
-        if baseline is not None:
-            keep_baseline(folder, baseline)
-        if form == "netcdf":
-            from trex.export.netcdf import write_netcdf
+def check(
+    query: QueryFile, model: ModelName = None, settings: Settings = None, as_json: AsJson = False
+) -> None:
+    """Check a query and say what it would do; nothing is rendered or written."""
+    from trex.cli.search import run_check
 
-            path = out or run / NETCDF
-            write_netcdf(folder.manifest, records, path)
-            return path
-        done = conclude_run(folder, records)
-        if out is not None:
-            write_atomic(out, done.report.read_bytes())
-        return out or done.report
+    run_check(query, overrides(model, settings), as_json)
 
 
-def _with_pictures(done: Outcome, large: bool) -> Outcome:
-    """The run with the pictures that are made when its search is over."""
-    words = (
-        f"stopped; the search is over and its report is {done.report}. Pictures that it lacks: trex resume"
-    )
-    from trex.pages.display import Display
+def report(
+    ctx: typer.Context,
+    runs: Annotated[
+        list[Path],
+        typer.Argument(
+            metavar="RUN...",
+            help="A run folder; several are compared on one page.",
+            autocompletion=complete.runs,
+        ),
+    ],
+    form: Annotated[str, typer.Option("--format", help="html, or netcdf for ArviZ InferenceData.")] = "html",
+    out: Annotated[
+        Path | None,
+        typer.Option(help="Where to write; into the run folder, or comparison.html, if not given."),
+    ] = None,
+    baseline: Annotated[
+        Path | None, typer.Option(help="What `trex baseline` wrote for the same query: shown beside the run.")
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Write the report of a run, also of one that is not finished; or compare several runs."""
+    from trex.cli.search import run_report
 
-    with stoppable(lambda: [f"{words} {done.folder}"]), Display() as display:
-        done, why_not = add_pictures(done, LargeProgress(display), large=large)
-    if why_not:
-        say(why_not)
-    return done
-
-
-def _watched(work: Callable[[Progress], Outcome]) -> Outcome:
-    from trex.pages.display import Display
-
-    with Display() as display:
-        return work(SearchProgress(display))
-
-
-def _show(done: Outcome, as_json: bool) -> None:
-    """The outcome; the last line says where the report is."""
-    if as_json:
-        data = json.loads((done.folder / FINDINGS).read_text(encoding="utf-8"))
-        typer.echo(json.dumps({"run": str(done.folder), "report": str(done.report), **data}))
-        return
-    manifest = done.manifest
-    verb, answers = goal(manifest)
-    typer.echo(
-        f"{model_words(manifest)} {verb} {' and '.join(answers)}; world: {world_of(manifest).scope(manifest.query)}"
-    )
-    for number, found in enumerate(done.findings.found[:10], start=1):
-        says = f"{found.answer} ({found.answers[0][1]:.3f})"
-        truth = "" if found.truth is None else f"true answer {found.truth}, "
-        typer.echo(f"{number:4}. {truth}model says {says}, confidence {found.confidence:.3f}")
-    if len(done.findings.found) > 10:
-        typer.echo(f"      and {len(done.findings.found) - 10} more")
-    typer.echo(f"{done.findings.ending}: {headline(manifest, done.findings)}")
-    for sentence in done.findings.how_often.sentences()[:1]:
-        typer.echo(sentence)
-    for sentence in (done.findings.control, *done.findings.remarks):
-        if sentence:
-            typer.echo(sentence)
-    typer.echo(f"report: {done.report}")
+    if form == "netcdf":
+        refuse(ctx, ["baseline"], "it is shown on the page of a run; drop it, or drop --format netcdf")
+    run_report(runs, form, out, baseline, as_json)
 
 
-def _last_words(place: Sequence[Path]) -> list[str]:
-    """How to go on with the run at this place, if one was begun."""
-    if not place:
-        return ["stopped before anything was written"]
-    return [
-        f"stopped; every draw is kept. Go on: trex resume {place[0]}",
-        f"What is there so far: trex report {place[0]}",
-    ]
+COMMAND = (
+    Command("find", find, SEARCH, 10),
+    Command("resume", resume, SEARCH, 20),
+    Command("check", check, SEARCH, 30),
+    Command("report", report, SEARCH, 40),
+)

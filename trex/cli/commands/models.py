@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from trex.cli.command import PARTS, Command
 from trex.cli.options import refuse
 from trex.cli.result import AsJson, tell_result
 from trex.foundation.errors import OURS, STOPPED, InputError
@@ -190,3 +191,6 @@ def _text(gate: AccuracyCheck) -> str:
 def _row(source: str, kind: str, share: AccuracyShare) -> str:
     interval = f"{share.low:6.1%} to {share.high:6.1%}"
     return f"  {source:10} {kind:20} {share.right:6} of {share.of:6} {share.value:6.1%}  ({interval})"
+
+
+COMMAND = Command("models", models_app, PARTS, 310)

@@ -10,6 +10,7 @@ from typing import Annotated
 
 import typer
 
+from trex.cli.command import MANY, Command
 from trex.cli.options import refuse
 from trex.cli.result import AsJson
 from trex.foundation.errors import InputError, RunError, unknown
@@ -234,3 +235,6 @@ def _tell(lines: Sequence[str]) -> None:
         typer.echo(text)
     if len(lines) > SHOWN:
         typer.echo(f"... and {len(lines) - SHOWN} more")
+
+
+COMMAND = Command("queue", queue_app, MANY, 210)

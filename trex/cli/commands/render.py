@@ -8,6 +8,7 @@ from typing import Annotated
 
 import typer
 
+from trex.cli.command import PARTS, Command
 from trex.cli.options import is_given, refuse
 from trex.cli.result import AsJson, tell_result
 
@@ -97,3 +98,6 @@ def _refuse_ignored(ctx: typer.Context, is_parity: bool, is_assets: bool, is_fil
         only = "it is of the scenes that --prior N draws; give --prior too, or drop it"
         if not is_given(ctx, "prior"):
             refuse(ctx, ("seed", "objects"), only)
+
+
+COMMAND = Command("render", render, PARTS, 340)

@@ -6,6 +6,7 @@ from typing import Annotated
 
 import typer
 
+from trex.cli.command import MANY, Command
 from trex.cli.commands.queue import RUNS, Runs
 from trex.cli.result import AsJson, tell_result
 from trex.foundation.errors import InputError
@@ -53,3 +54,9 @@ def serve(
         shown = f"[{address}]" if ":" in address else address
         typer.echo(f"serving {runs} at http://{shown}:{bound}/ (Ctrl-C ends)")
         serving.serve(runs, listening, token or None)
+
+
+COMMAND = (
+    Command("top", top, MANY, 230),
+    Command("serve", serve, MANY, 240),
+)

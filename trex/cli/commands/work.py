@@ -8,6 +8,7 @@ from typing import Annotated
 
 import typer
 
+from trex.cli.command import MANY, Command
 from trex.cli.commands.queue import RUNS, Runs
 from trex.cli.options import refuse
 from trex.cli.result import AsJson
@@ -62,3 +63,6 @@ def work(
         typer.echo(f"{ended.done} done, {ended.failed} failed; see them: trex queue list --runs {runs}")
     if ended.failed:
         raise typer.Exit(OURS)
+
+
+COMMAND = Command("work", work, MANY, 220)

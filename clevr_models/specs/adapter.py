@@ -1,0 +1,59 @@
+"""What an adapter is, and the road by which adapters are found: ours, and those of other distributions."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from trex.foundation.extensions import Road
+
+if TYPE_CHECKING:
+    from trex.clevr_models.interface.bound import ClevrModel
+
+
+def runs_code(spec: str) -> str:
+    """What is said of an adapter that does not say what it does."""
+    return f"runs the code of model {spec!r}"
+
+
+def runs_nothing(spec: str) -> None:
+    """Of models whose files this project reads itself, as numbers."""
+
+
+@dataclass(frozen=True)
+class Adapter:
+    """One form of spec, such as 'onnx:FILE.onnx', and the model that it gives.
+
+    `fits` says whether a spec is of this form, from its text alone. `load` takes the spec and a number of threads;
+    InputError if there is no such model. `words` shows the form in errors. Adapters are tried by their `order`; that of
+    'package.module:factory' is last. `trust` says what a spec of somebody else's run folder would run or send, None if
+    nothing: an adapter that does not declare it runs code, for which trex wants `--trust`.
+    """
+
+    name: str
+    fits: Callable[[str], bool]
+    load: Callable[[str, int], ClevrModel]
+    words: str
+    order: int = 100
+    trust: Callable[[str], str | None] = runs_code
+
+
+ADAPTERS = Road("model adapter", "trex.clevr_models.specs", "ADAPTER", "trex.adapters", Adapter)
+LAST = 1000
+
+
+def adapters() -> list[Adapter]:
+    """Every adapter, in the order in which they are tried; an installed one that is broken is left out."""
+    return sorted(ADAPTERS.sound.found.values(), key=lambda adapter: adapter.order)
+
+
+def adapter_of(spec: str) -> Adapter | None:
+    """The first adapter that a spec fits; None if there is none."""
+    return next((adapter for adapter in adapters() if adapter.fits(spec)), None)
+
+
+def forms() -> str:
+    """Every form of spec in words, for errors; and what is wrong with installed adapters that are broken."""
+    *first, last = (adapter.words for adapter in adapters())
+    return "; ".join([f"{', '.join(first)}, or {last}", *map(str, ADAPTERS.sound.problems)])

@@ -1,0 +1,171 @@
+"""Each example of CONTRIBUTING.md's "Extending it" is copied out of the document, installed and used for real."""
+
+import csv
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from tests.worlds.documented_extensions import Example, examples, trex
+from tests.worlds.runs import run, write_query
+
+EXAMPLES = examples()
+HEADINGS = [
+    "A target",
+    "A sampler",
+    "A proposal",
+    "A model adapter",
+    "A world",
+    "A command",
+    "A report section",
+    "An export format",
+    "An experiment",
+]
+NOT_YET = ["A target", "A sampler", "A proposal", "A world"]  # delete each as its example is written
+FEW = ("--set", "search.prior_scenes=8", "--set", "search.steps=3", "--no-large")
+
+
+def adapter_answers(place: Path) -> None:
+    out = found(place, "--model", "always:2")
+    assert "always:2 is sure of 2" in out
+    code, _, errors = trex(place, "find", "query.toml", "--out", place / "other", "--model", "never:2")
+    assert code == "2"
+    assert "'always:ANSWER'" in errors
+
+
+def command_prints(place: Path) -> None:
+    assert trex(place, "hello", "--name", "Tyra") == ("0", "hello Tyra\n", "")
+    _, words, _ = trex(place, "--help")
+    assert "From other packages" in words
+    assert "Say hello." in words
+
+
+def section_is_shown(place: Path) -> None:
+    found(place)
+    page = (place / "run" / "report.html").read_text()
+    assert '<h2 id="draws-title">How many draws</h2>' in page
+    assert 'prior draws are in the <abbr title="' in page
+    assert page.index("How many draws") < page.index("What may be said")
+
+
+def format_is_written(place: Path) -> None:
+    outcome = run(place)
+    code, words, errors = trex(place, "export", outcome.folder, "--format", "answers")
+    assert code == "0", errors
+    assert words.endswith(f"answers: {outcome.folder}/export-answers\n")
+    with (outcome.folder / "export-answers" / "answers.csv").open() as file:
+        rows = list(csv.DictReader(file))
+    assert len(rows) == len(outcome.findings.found) > 0
+    assert all((outcome.folder / "export-answers" / row["picture"]).is_file() for row in rows)
+    assert all(row["model's answer"] == "2" for row in rows)
+
+
+def experiment_runs(place: Path) -> None:
+    code, words, errors = trex(place, "experiment", "two_seeds", "--out", place / "out")
+    assert code == "0", errors
+    assert "| seed one | 0.500 |" in words
+    assert (place / "out" / "seed two" / "report.html").is_file()
+    code, _, errors = trex(place, "experiment", "three_seeds")
+    assert code == "2"
+    assert "did you mean 'two_seeds'" in errors
+
+
+USED: dict[str, Callable[[Path], None]] = {
+    "A model adapter": adapter_answers,
+    "A command": command_prints,
+    "A report section": section_is_shown,
+    "An export format": format_is_written,
+    "An experiment": experiment_runs,
+}
+
+
+def found(place: Path, *words: str) -> str:
+    query = write_query(place)
+    code, out, errors = trex(place, "find", query, "--out", place / "run", *FEW, *words)
+    assert code == "0", errors
+    return out
+
+
+def test_every_kind_of_extension_has_an_example() -> None:
+    assert list(EXAMPLES) == HEADINGS
+    empty = [name for name, one in EXAMPLES.items() if not one.files or not one.points]
+    assert empty == NOT_YET
+    assert sorted(USED) == sorted(set(HEADINGS) - set(NOT_YET))
+
+
+@pytest.mark.parametrize("heading", [name for name in EXAMPLES if name not in NOT_YET])
+def test_an_example_of_the_document_works(heading: str, tmp_path: Path) -> None:
+    EXAMPLES[heading].install(tmp_path)
+    USED[heading](tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("import sys; sys.exit(3)", "cannot be imported: SystemExit: 3"),
+        ("import no_such_module", "cannot be imported: ModuleNotFoundError"),
+        ("COMMAND = 7", "is a int, not a Command"),
+        (
+            "from trex.cli.command import Command\nCOMMAND = Command('find', print)",
+            "declares command 'find', which is declared already",
+        ),
+    ],
+)
+def test_a_broken_command_is_named_and_stops_nothing(text: str, says: str, tmp_path: Path) -> None:
+    broken = Example({"broken.py": text}, {"trex.commands": {"broken": "broken:COMMAND"}})
+    broken.install(tmp_path, "broken")
+    EXAMPLES["A command"].install(tmp_path)
+    code, words, errors = trex(tmp_path, "hello")
+    assert (code, words) == ("0", "hello world\n")
+    assert errors.startswith("note: ")
+    assert "'broken'" in errors
+    assert says in errors
+
+
+@pytest.mark.parametrize(
+    ("template", "says"),
+    [("{{ nothing }}", "UndefinedError: 'nothing' is undefined"), ("{% if %}", "TemplateSyntaxError")],
+)
+def test_a_broken_section_is_named(template: str, says: str, tmp_path: Path) -> None:
+    outcome = run(tmp_path)
+    text = f"from trex.report.section import Section\nSECTION = Section('odd', {template!r}, lambda context: {{}})"
+    Example({"odd.py": text}, {"trex.sections": {"odd": "odd:SECTION"}}).install(tmp_path, "odd")
+    code, _, errors = trex(tmp_path, "report", outcome.folder)
+    assert code == "2"
+    assert "section 'odd' fails" in errors
+    assert says in errors
+
+
+def test_what_a_section_shows_is_escaped(tmp_path: Path) -> None:
+    outcome = run(tmp_path)
+    text = (
+        "from trex.report.section import Section\n"
+        "SECTION = Section('odd', '<p>{{ x }}</p>', lambda context: {'x': '<script>'})"
+    )
+    Example({"odd.py": text}, {"trex.sections": {"odd": "odd:SECTION"}}).install(tmp_path, "odd")
+    code, _, errors = trex(tmp_path, "report", outcome.folder)
+    assert code == "0", errors
+    assert "<p>&lt;script&gt;</p>" in (outcome.folder / "report.html").read_text()
+
+
+TRUSTED = """
+import sys
+from trex.query.schema import Query
+from trex.runs.trust import named_code
+query = Query.model_validate({"question": "q", "answer": "2", "model": {"name": sys.argv[1]}})
+print(named_code(query))
+"""
+
+
+@pytest.mark.parametrize(
+    ("trust", "named"),
+    [("", "(\"runs the code of model 'odd:x'\",)"), (", trust=lambda spec: None", "()")],
+)
+def test_an_adapter_counts_as_code_unless_it_says_otherwise(trust: str, named: str, tmp_path: Path) -> None:
+    text = (
+        "from trex.clevr_models.specs.adapter import Adapter\n"
+        f"ADAPTER = Adapter('odd', lambda spec: spec.startswith('odd:'), None, 'odd:NAME'{trust})"
+    )
+    Example({"odd.py": text}, {"trex.adapters": {"odd": "odd:ADAPTER"}}).install(tmp_path, "odd")
+    code, words, errors = trex(tmp_path, "odd:x", code=TRUSTED)
+    assert (code, words.strip()) == ("0", named), errors

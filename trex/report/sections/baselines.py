@@ -1,0 +1,18 @@
+"""Without a search: the same query counted on a data set or on rendered scenes of the prior."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from trex.baseline.attach import kept_baselines
+from trex.baseline.words import sentences
+from trex.report.section import ReportContext, Section, template_file
+
+
+def baselines(context: ReportContext) -> Mapping[str, object] | None:
+    """The baselines beside the run; None if there are none."""
+    kept = kept_baselines(context.folder)
+    return {"baselines": kept, "baseline_sentences": sentences} if kept else None
+
+
+SECTION = Section("baselines", template_file("trex.pages", "templates/baselines.html"), baselines, 50)

@@ -1,0 +1,15 @@
+"""The found scenes at another preset: one part for each preset that `trex confirm` was run at."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from trex.report.section import ReportContext, Section, template_file
+
+
+def confirmed(context: ReportContext) -> Mapping[str, object] | None:
+    """The confirmations; None if there are none."""
+    return {"confirmations": context.confirmations} if context.confirmations else None
+
+
+SECTION = Section("confirmations", template_file("trex.pages", "templates/confirmations.html"), confirmed, 40)

@@ -1,0 +1,17 @@
+"""How far to trust saliency here: each method beside leaving objects out, over all explained scenes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from trex.explain.saliency_agreement import agreements
+from trex.report.section import ReportContext, Section, template_file
+
+
+def saliency(context: ReportContext) -> Mapping[str, object] | None:
+    """The agreement of each method; None if no explained scene has a saliency map."""
+    found = agreements(list(context.explanations.values()))
+    return {"agreements": found} if found else None
+
+
+SECTION = Section("saliency", template_file("trex.pages", "templates/saliency.html"), saliency, 20)
