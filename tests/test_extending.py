@@ -28,7 +28,7 @@ FEW = ("--set", "search.prior_scenes=8", "--set", "search.steps=3", "--no-large"
 def adapter_answers(place: Path) -> None:
     out = found(place, "--model", "always:2")
     assert "always:2 is sure of 2" in out
-    code, _, errors = trex(place, "find", "query.toml", "--out", place / "other", "--model", "never:2")
+    code, _, errors = trex(place, "find", "query.toml", "--out", place / "other", "--model", "never")
     assert code == "2"
     assert "'always:ANSWER'" in errors
 
@@ -146,6 +146,17 @@ def test_what_a_section_shows_is_escaped(tmp_path: Path) -> None:
     code, _, errors = trex(tmp_path, "report", outcome.folder)
     assert code == "0", errors
     assert "<p>&lt;script&gt;</p>" in (outcome.folder / "report.html").read_text()
+
+
+def test_a_section_that_cannot_be_imported_stops_no_report(tmp_path: Path) -> None:
+    outcome = run(tmp_path)
+    assert "Not shown" not in outcome.report.read_text()
+    Example({"odd.py": "1 / 0"}, {"trex.sections": {"odd": "odd:SECTION"}}).install(tmp_path, "odd")
+    code, _, errors = trex(tmp_path, "report", outcome.folder)
+    assert code == "0", errors
+    page = (outcome.folder / "report.html").read_text()
+    assert "Not shown" in page
+    assert "cannot be imported: ZeroDivisionError" in page
 
 
 TRUSTED = """
