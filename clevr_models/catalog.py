@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from trex.clevr_models.adapters.named_object import import_factory
 from trex.clevr_models.interface.bound import ClevrModel
-from trex.clevr_models.specs.adapter import adapter_of, forms
+from trex.clevr_models.specs.adapter import ADAPTERS, adapter_of, forms
 from trex.foundation.errors import InputError
 
 __all__ = ["import_factory", "load_model"]
@@ -25,7 +25,13 @@ def load_model(spec: str, threads: int = 1) -> ClevrModel:
     torch.set_num_threads(threads)
     adapter = adapter_of(spec)
     if adapter is not None:
-        return adapter.load(spec, threads)
+        try:
+            return adapter.load(spec, threads)
+        except InputError as error:
+            if not ADAPTERS.sound.problems:
+                raise
+            broken = "; ".join(map(str, ADAPTERS.sound.problems))  # one of these may have been meant
+            raise InputError(f"{error}; {broken}") from error
     if spec.endswith(PICKLED):
         raise InputError(
             f"model {spec!r} is a pickled checkpoint, which is not read here; write a factory instead: {forms()}"

@@ -19,11 +19,11 @@ from trex.artifacts.weights import sha256_of
 from trex.clevr_models.adapters.callable_model import AdaptedModel, Floats
 from trex.clevr_models.interface.answers import ANSWERS
 from trex.clevr_models.interface.question import Question
+from trex.clevr_models.specs.onnx import PREFIX
 from trex.foundation.errors import InputError, unknown
 from trex.foundation.files import DATA_LIMIT, TEXT_LIMIT, read_bytes
 from trex.foundation.parse import parse_json
 
-PREFIX = "onnx:"
 GIVES = ("logits", "probabilities")
 WORD = re.compile(r"[a-z0-9]+")
 LONGEST = 1000

@@ -11,9 +11,9 @@ from trex.clevr_models.iep.baselines import BaselineSizes
 from trex.clevr_models.iep.checkpoint import Part, read_parts
 from trex.clevr_models.iep.fetch import PARTS, load_part, load_resnet
 from trex.clevr_models.iep.model import BaselineModel, EngineModel, put_together
+from trex.clevr_models.specs.iep import PREFIX
 from trex.foundation.errors import unknown
 
-PREFIX = "iep:"
 # Generator and engine that were released together.
 PAIRS: Mapping[str, tuple[str, str]] = {
     "9k": ("program_generator_9k", "execution_engine_9k"),

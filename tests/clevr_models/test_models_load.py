@@ -9,8 +9,10 @@ import numpy as np
 import pytest
 
 from trex.clevr_models.catalog import load_model
+from trex.clevr_models.fetch import NAMES
 from trex.clevr_models.interface.answers import ANSWERS
 from trex.clevr_models.interface.question import Question
+from trex.clevr_models.specs.relation_network import SPECS
 from trex.foundation.errors import InputError
 
 QUESTION = Question("How many cubes are there?", ())
@@ -119,6 +121,10 @@ def test_a_module_or_factory_that_is_not_there_is_named(module: str) -> None:
 def test_an_unknown_spec_says_what_is_allowed(spec: str) -> None:
     with pytest.raises(InputError, match=r"relation-network|cannot be imported"):
         load_model(spec)
+
+
+def test_every_released_relation_network_can_be_named() -> None:
+    assert {*NAMES} < {*SPECS}
 
 
 def test_a_pickled_checkpoint_is_not_a_model(tmp_path: Path) -> None:

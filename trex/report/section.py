@@ -81,11 +81,21 @@ def template_file(package: str, path: str) -> str:
 
 
 def section_pages(context: ReportContext) -> Iterator[Markup]:
-    """Every section that has something to show, in order."""
-    for section in sorted(SECTIONS.all.values(), key=lambda section: section.order):
+    """Every section that has something to show, in order; last, the installed ones that cannot be imported."""
+    found, problems = SECTIONS.sound
+    for section in sorted(found.values(), key=lambda section: section.order):
         html = section.html(context)
         if html is not None:
             yield html
+    if problems:
+        yield fragment(NOT_SHOWN, {"problems": problems})
 
 
+NOT_SHOWN = """
+<section aria-labelledby="not-shown-title">
+<h2 id="not-shown-title">Not shown</h2>
+<ul>{% for problem in problems %}<li>{{ problem }}</li>
+{% endfor %}</ul>
+</section>
+"""
 SECTIONS = Road("report section", "trex.report.sections", "SECTION", "trex.sections", Section)

@@ -178,6 +178,13 @@ def test_work_needs_no_trust_for_what_was_queued_here(
     assert entry["state"] == "done", entry
 
 
+@pytest.mark.parametrize("model", ["relation-network:evil", "evil:x", "ask:evil:x", "ask:evil"])
+def test_what_would_be_imported_needs_trust(model: str) -> None:
+    assert named_code(Query.model_validate({"model": {"name": model}})) == (
+        f"runs the code of model {model!r}",
+    )
+
+
 @pytest.mark.parametrize(
     "model", ["shipped", "fake", "relation-network", "relation-network:ir", "iep:18k", "w.safetensors"]
 )

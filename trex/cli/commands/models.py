@@ -144,7 +144,7 @@ def _sha256(name: str) -> str:
     from trex.clevr_models.catalog import load_model
     from trex.clevr_models.fetch import verify_model
     from trex.clevr_models.iep.fetch import RESNET, load_resnet
-    from trex.clevr_models.iep.load import PREFIX
+    from trex.clevr_models.specs.iep import PREFIX
 
     if name == RESNET:
         load_resnet()
