@@ -1,5 +1,7 @@
 # make demo   install, then find scenes without a cube in which the shipped model is sure of exactly one
 # make test   install, then run every check and test
+# make wheel  install, then build the wheel into dist/
+# make docs   install, then build the documents as a site in site/; a warning is an error
 PYTHON ?= python3.11
 VENV := .venv
 BIN := $(VENV)/bin
@@ -8,7 +10,7 @@ TORCH ?=
 SUDO := $(if $(filter 0,$(shell id -u)),,sudo )
 INSTALL := $(BIN)/python -m pip install --disable-pip-version-check -c constraints.txt
 
-.PHONY: demo test check tests bench clean
+.PHONY: demo test check tests bench wheel docs clean
 
 demo: $(VENV)/.base
 	$(BIN)/trex find queries/demo.toml --out runs/demo
@@ -27,6 +29,14 @@ tests: $(VENV)/.dev
 bench: $(VENV)/.dev
 	$(BIN)/python -m benchmarks.run
 
+# build/ first: setuptools would put modules into the wheel that an older build left there
+wheel: $(VENV)/.dev
+	rm -rf build dist *.egg-info
+	$(BIN)/python -m pip wheel --disable-pip-version-check --no-deps --no-build-isolation -w dist .
+
+docs: $(VENV)/.docs
+	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict
+
 $(VENV)/.base: pyproject.toml constraints.txt
 	@command -v $(PYTHON) >/dev/null || { echo "$(PYTHON) is missing: install Python 3.11 (Debian: $(SUDO)apt-get install -y python3.11 python3.11-venv), or run make PYTHON=/path/to/python3.11" >&2; exit 2; }
 	$(PYTHON) trex/cli/preflight.py
@@ -40,5 +50,9 @@ $(VENV)/.dev: $(VENV)/.base
 	$(INSTALL) -e '.[dev]'
 	touch $@
 
+$(VENV)/.docs: $(VENV)/.base
+	$(INSTALL) -e '.[docs]'
+	touch $@
+
 clean:
-	rm -rf $(VENV) build dist *.egg-info
+	rm -rf $(VENV) build dist site *.egg-info

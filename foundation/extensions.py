@@ -70,13 +70,24 @@ class Road(Generic[T]):
             raise problems[0]
         return found
 
+    @property
+    def known(self) -> Mapping[str, T]:
+        """As `all`, but without the entry points that are broken."""
+        return self.sound.found
+
     @cached_property
-    def sound(self) -> Sound[T]:
-        """As `all`, but without the entry points that are broken, which are named."""
+    def ours(self) -> Mapping[str, T]:
+        """Those of this project alone."""
         found: dict[str, T] = {}
         for module in _modules(self.package):
             declared = _each(getattr(module, self.attribute, ()))
             self._add(found, module.__name__, [one for one in declared if isinstance(one, self.of)])
+        return found
+
+    @cached_property
+    def sound(self) -> Sound[T]:
+        """As `all`, but without the entry points that are broken, which are named."""
+        found = dict(self.ours)
         problems = []
         for point in installed(self.group):
             try:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import Counter
 
 import numpy as np
-from scipy.optimize import linear_sum_assignment
 
 from trex.scenes.scene import Scene, SceneObject
 
@@ -29,6 +28,8 @@ def are_distinct(one: Scene, other: Scene) -> bool:
 
 def in_common(one: Scene, other: Scene) -> int:
     """How many objects two scenes share, matched as well as they can be."""
+    from scipy.optimize import linear_sum_assignment
+
     if not _categories(one) & _categories(other):
         return 0
     alike = np.array([[_are_alike(a, b) for b in other.objects] for a in one.objects], dtype=float)

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-
-import networkx as nx
+from typing import TYPE_CHECKING
 
 from trex.scenes.scene import ATTRIBUTES, Scene, Vec3
 from trex.scenes.validity import BEHIND, RIGHT
+
+if TYPE_CHECKING:
+    import networkx as nx
 
 _RIGHT: Vec3 = (*RIGHT, 0.0)
 _BEHIND: Vec3 = (*BEHIND, 0.0)
@@ -43,6 +45,8 @@ def _beyond(places: Iterable[tuple[float, float]], origin: tuple[float, float], 
 
 def relation_graph(scene: Scene) -> nx.MultiDiGraph:
     """The scene as a graph: a node per object index, an edge j -> i with key "left" where j is left of i."""
+    import networkx as nx
+
     graph = nx.MultiDiGraph()
     for index, item in enumerate(scene.objects):
         names = (*ATTRIBUTES, "x", "y", "rotation")

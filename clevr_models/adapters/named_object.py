@@ -1,4 +1,4 @@
-"""What `package.module:attribute` names, imported with the current folder searched too."""
+"""What `package.module:attribute` names, imported with the current folder searched first."""
 
 from __future__ import annotations
 
@@ -15,10 +15,14 @@ if TYPE_CHECKING:
 
 
 def import_factory(module: str, attribute: str) -> Factory:
-    """What `module:attribute` names, the current folder searched too; InputError where there is no such callable."""
+    """What `module:attribute` names; InputError if there is no such callable.
+
+    The current folder is searched first, as Python does for a script: a file beside the user's module goes before an
+    installed package of the same name.
+    """
     here = os.getcwd()
-    if here not in sys.path:
-        sys.path.append(here)
+    if sys.path[:1] != [here]:
+        sys.path.insert(0, here)
     try:
         found = importlib.import_module(module)
         factory = getattr(found, attribute, None)

@@ -1,50 +1,41 @@
-"""CLEVR's functions: what each takes and gives, and a check that a program fits together."""
+"""CLEVR's functions as its models take them, and a check that a program fits together."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import NamedTuple
 
 from trex.clevr_models.interface.question import ProgramStep
 from trex.foundation.errors import InputError, unknown
+from trex.scenes.questions.functions import FUNCTIONS, OBJECT, SET
+from trex.scenes.relations import RELATIONS
+from trex.scenes.vocabulary import CLEVR
 
-# CLEVR's values (clevr-dataset-gen, metadata.json), in its own order.
 ATTRIBUTE_VALUES: dict[str, tuple[str, ...]] = {
-    "shape": ("cube", "sphere", "cylinder"),
-    "size": ("large", "small"),
-    "color": ("gray", "red", "blue", "green", "brown", "purple", "cyan", "yellow"),
-    "material": ("rubber", "metal"),
+    "shape": CLEVR.shapes,
+    "size": CLEVR.sizes,
+    "color": CLEVR.colors,
+    "material": CLEVR.materials,
 }
-DIRECTIONS = ("left", "right", "front", "behind")
-SET, OBJECT, COUNT, TRUTH = "set", "object", "count", "truth"
 
 
 class Signature(NamedTuple):
-    """What a function takes (kinds of its inputs), gives, and which words it may carry as its value."""
+    """What a function takes (types of its inputs), gives, and which words it may carry as its value."""
 
     takes: tuple[str, ...]
     gives: str
     values: tuple[str, ...] = ()
 
 
-def _signatures() -> Iterator[tuple[str, Signature]]:
-    yield "scene", Signature((), SET)
-    yield "unique", Signature((SET,), OBJECT)
-    yield "relate", Signature((OBJECT,), SET, DIRECTIONS)
-    yield "union", Signature((SET, SET), SET)
-    yield "intersect", Signature((SET, SET), SET)
-    yield "count", Signature((SET,), COUNT)
-    yield "exist", Signature((SET,), TRUTH)
-    for name in ("equal_integer", "less_than", "greater_than"):
-        yield name, Signature((COUNT, COUNT), TRUTH)
-    for attribute, values in ATTRIBUTE_VALUES.items():
-        yield f"filter_{attribute}", Signature((SET,), SET, values)
-        yield f"query_{attribute}", Signature((OBJECT,), attribute)
-        yield f"same_{attribute}", Signature((OBJECT,), SET)
-        yield f"equal_{attribute}", Signature((attribute, attribute), TRUTH)
+def _values(word: str) -> tuple[str, ...]:
+    return RELATIONS if word == "relation" else ATTRIBUTE_VALUES.get(word, ())
 
 
-SIGNATURES: dict[str, Signature] = dict(_signatures())
+# CLEVR's programs compare no two objects, so its models know no equal_object.
+SIGNATURES: dict[str, Signature] = {
+    name: Signature(function.takes, function.gives, _values(function.word))
+    for name, function in FUNCTIONS.items()
+    if name != "equal_object"
+}
 Program = tuple[ProgramStep, ...]
 
 

@@ -14,8 +14,9 @@ from torch import Tensor
 from torch.nn import functional
 
 from trex.clevr_models.interface.answers import ANSWERS
-from trex.clevr_models.interface.program_kinds import ATTRIBUTE_VALUES, COUNT, SIGNATURES, TRUTH, Program
+from trex.clevr_models.interface.program_kinds import ATTRIBUTE_VALUES, SIGNATURES, Program
 from trex.clevr_models.percept.object_table import ObjectTable
+from trex.scenes.questions.functions import BOOL, INTEGER
 
 MAX_COUNT = 10  # CLEVR's largest answer: more than ten count as ten
 FLOOR = 1e-12  # least probability of an answer
@@ -59,10 +60,10 @@ def count_distribution(chances: Tensor) -> Tensor:
 
 def _spread(result: Tensor, kind: str) -> Tensor:
     """The last step's result (B, ...) laid out over the 28 answers; zero for answers of other kinds."""
-    if kind == TRUTH:
+    if kind == BOOL:
         words: tuple[str, ...] = ("yes", "no")
         result = torch.stack((result, 1.0 - result), dim=1)
-    elif kind == COUNT:
+    elif kind == INTEGER:
         words = tuple(str(n) for n in range(MAX_COUNT + 1))
     else:
         words = ATTRIBUTE_VALUES[kind]

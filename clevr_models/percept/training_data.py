@@ -23,12 +23,11 @@ from trex.foundation.files import MIB, open_regular, read_bytes, read_text
 from trex.foundation.images import read_png
 from trex.foundation.json_fields import field, listed, mapping, whole
 from trex.foundation.parse import parse_json
+from trex.scenes.validity import BEHIND, RIGHT
 
 MOST_OBJECTS = 10
 LARGEST = 2048 * MIB  # the questions of CLEVR v1.0 train have 1.3 GB
 SCENE_WIDTH = 480  # pixels that pixel_coords refer to
-RIGHT = (0.6563112735748291, 0.7544902563095093)  # CLEVR's fixed directions on the ground (its scene files)
-BEHIND = (-0.7544902563095093, 0.6563112735748291)
 Record = dict[str, object]
 
 

@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.stats import t as student
 
 from trex.foundation.errors import InputError
 from trex.inference.types import Floats
@@ -82,6 +81,8 @@ def paired_effect(
     Exact for normal differences; an approximation for differences that cannot leave [-reach, reach], to which the
     interval is then cut.
     """
+    from scipy.stats import t as student
+
     if len(before) != len(after) or not before:
         raise InputError(f"{len(before)} and {len(after)} repeats do not make pairs")
     changes = np.asarray(after, dtype=np.float64) - np.asarray(before, dtype=np.float64)

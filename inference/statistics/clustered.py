@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-from scipy.stats import beta, t
 
 from trex.foundation.errors import InputError
 from trex.inference.statistics.proportion import Interval
@@ -18,6 +17,8 @@ def clustered_interval(hits: Sequence[float], sizes: Sequence[int], level: float
     Survey Methodology 24, 193-201): the variance between clusters says how much fewer they are. Where the share is 0
     or 1 no variance can be seen, and a cluster counts as one example.
     """
+    from scipy.stats import beta
+
     x, n = np.asarray(hits, dtype=float), np.asarray(sizes, dtype=float)
     if x.shape != n.shape or np.any(n <= 0) or np.any(x < 0) or np.any(x > n):
         raise InputError(f"hits {list(hits)} of {list(sizes)} are no counts of clusters")
@@ -34,6 +35,8 @@ def clustered_interval(hits: Sequence[float], sizes: Sequence[int], level: float
 
 def _effective(x: np.ndarray, n: np.ndarray, share: float, tail: float) -> float:  # type: ignore[type-arg]
     """How many independent examples the clusters are worth, the degrees of freedom of the variance included."""
+    from scipy.stats import t
+
     clusters, total = n.size, float(n.sum())
     if clusters == 1:
         return 1.0

@@ -6,8 +6,6 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from scipy.stats import binomtest
-
 from trex.foundation.errors import InputError
 from trex.inference.statistics.importance import NORMAL_95
 from trex.inference.statistics.proportion import Interval
@@ -30,6 +28,8 @@ class Paired:
     @property
     def p_value(self) -> float:
         """The exact test of McNemar (1947): are the two discordant counts alike? 1 where there are none."""
+        from scipy.stats import binomtest
+
         discordant = self.only_first + self.only_second
         return float(binomtest(self.only_first, discordant).pvalue) if discordant else 1.0
 

@@ -6,8 +6,6 @@ import math
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from scipy.stats import beta
-
 from trex.foundation.errors import InputError
 from trex.foundation.percent import percent
 
@@ -23,6 +21,8 @@ class Interval(NamedTuple):
 
 def clopper_pearson(hits: int, n: int, level: float = 0.95) -> Interval:
     """The exact interval of a rate after `hits` of n (Clopper and Pearson 1934); (0, 1) for n = 0."""
+    from scipy.stats import beta
+
     if not 0 <= hits <= n:
         raise InputError(f"{hits} hits of {n} draws is impossible")
     tail = (1.0 - level) / 2.0

@@ -16,6 +16,7 @@ from trex.inference.targets.gaussian import (
     label_indices,
     largest_other,
 )
+from trex.inference.targets.kind import Goal, TargetKind, TargetRequest
 from trex.inference.types import Floats
 
 
@@ -48,3 +49,15 @@ def ambiguous_pair(
     """Both answers at one half."""
     i, j = label_indices(labels, answers)
     return gaussian_target(PairTie((i, j), answers), (0.0, 0.5), width, tolerance)
+
+
+def _build(request: TargetRequest) -> GaussianTarget:
+    one, other = request.answers
+    return ambiguous_pair(request.labels, (one, other), width=request.width)
+
+
+def _goal(request: TargetRequest) -> Goal:
+    return Goal("is torn between", request.answers)
+
+
+TARGET = TargetKind("ambiguous", (2, 2), _build, _goal)

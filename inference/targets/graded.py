@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from trex.foundation.errors import InputError
+from trex.foundation.percent import percent
 from trex.inference.targets.gaussian import WIDTH, GaussianTarget, label_indices
+from trex.inference.targets.kind import Goal, TargetKind, TargetRequest
 from trex.inference.targets.probability_vector import probability_vector
 
 
@@ -20,3 +22,16 @@ def graded(
     if not 0.0 <= level <= 1.0:
         raise InputError(f"level {level} must lie from 0 to 1: it is the probability of {one!r}")
     return probability_vector(labels, {one: level, other: 1.0 - level}, width, tolerance)
+
+
+def _build(request: TargetRequest) -> GaussianTarget:
+    one, other = request.answers
+    return graded(request.labels, one, other, request.share, width=request.width)
+
+
+def _goal(request: TargetRequest) -> Goal:
+    one, other = request.answers
+    return Goal("gives", (f"{one}: {percent(request.share)}", f"{other}: {percent(1 - request.share)}"))
+
+
+TARGET = TargetKind("graded", (2, 2), _build, _goal)

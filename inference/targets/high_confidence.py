@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from trex.inference.targets.arrays import Array
 from trex.inference.targets.gaussian import WIDTH, GaussianTarget, gaussian_target, label_index
+from trex.inference.targets.kind import Goal, TargetKind, TargetRequest
 from trex.inference.types import Floats
 
 
@@ -42,3 +43,14 @@ def high_confidence(
     about the width than about the model. For "at least so sure" use `threshold`.
     """
     return gaussian_target(Probability(label_index(labels, answer), answer), (level,), width, tolerance)
+
+
+def _build(request: TargetRequest) -> GaussianTarget:
+    return high_confidence(request.labels, request.answers[0], width=request.width)
+
+
+def _goal(request: TargetRequest) -> Goal:
+    return Goal("is sure of", request.answers)
+
+
+TARGET = TargetKind("high_confidence", (1, 1), _build, _goal, is_sure=True)

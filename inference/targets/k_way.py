@@ -13,6 +13,7 @@ from trex.inference.targets.gaussian import (
     label_indices,
     largest_other,
 )
+from trex.inference.targets.kind import Goal, TargetKind, TargetRequest
 from trex.inference.types import Floats
 
 
@@ -48,3 +49,14 @@ def k_way(
     return gaussian_target(
         Tie(label_indices(labels, answers), answers), (0.0, 1.0 / len(answers)), width, tolerance
     )
+
+
+def _build(request: TargetRequest) -> GaussianTarget:
+    return k_way(request.labels, request.answers, width=request.width)
+
+
+def _goal(request: TargetRequest) -> Goal:
+    return Goal("is torn between", request.answers)
+
+
+TARGET = TargetKind("k_way", (2, 28), _build, _goal)

@@ -9,8 +9,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from trex.foundation.errors import InputError
+from trex.foundation.percent import percent
 from trex.inference.targets.arrays import Array
 from trex.inference.targets.gaussian import WIDTH, GaussianTarget, gaussian_target, label_index
+from trex.inference.targets.kind import Goal, TargetKind, TargetRequest
 from trex.inference.types import Floats
 
 
@@ -48,3 +50,14 @@ def probability_vector(
     wanted = tuple(float(probs.get(label, 0.0)) for label in labels)
     words = ", ".join(f"P({answer}) = {p:g}" for answer, p in probs.items() if p > 0.0)
     return gaussian_target(AllProbabilities(wanted, words), wanted, width, tolerance)
+
+
+def _build(request: TargetRequest) -> GaussianTarget:
+    return probability_vector(request.labels, request.probabilities, width=request.width)
+
+
+def _goal(request: TargetRequest) -> Goal:
+    return Goal("gives", tuple(f"{answer}: {percent(p)}" for answer, p in request.probabilities.items()))
+
+
+TARGET = TargetKind("probabilities", (0, 0), _build, _goal, takes_probabilities=True)

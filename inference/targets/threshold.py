@@ -10,8 +10,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from trex.foundation.errors import InputError
+from trex.foundation.percent import percent
 from trex.inference.targets.arrays import Array, at_most
 from trex.inference.targets.gaussian import WIDTH, GaussianTarget, gaussian_target, label_index
+from trex.inference.targets.kind import Goal, TargetKind, TargetRequest
 from trex.inference.types import Floats
 
 
@@ -46,3 +48,14 @@ def threshold(
     return gaussian_target(
         CappedProbability(label_index(labels, answer), answer, cap), (cap,), width, tolerance=0.0
     )
+
+
+def _build(request: TargetRequest) -> GaussianTarget:
+    return threshold(request.labels, request.answers[0], delta=1.0 - request.threshold, width=request.width)
+
+
+def _goal(request: TargetRequest) -> Goal:
+    return Goal(f"is at least {percent(request.threshold)} sure of", request.answers)
+
+
+TARGET = TargetKind("threshold", (1, 1), _build, _goal, is_sure=True)

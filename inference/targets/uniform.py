@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from trex.foundation.errors import InputError
 from trex.inference.targets.arrays import Array, largest, smallest, stack
 from trex.inference.targets.gaussian import WIDTH, GaussianTarget, gaussian_target
+from trex.inference.targets.k_way import k_way
+from trex.inference.targets.kind import Goal, TargetKind, TargetRequest
 from trex.inference.types import Floats
 
 
@@ -32,3 +34,15 @@ def uniform(labels: tuple[str, ...], width: float = WIDTH, tolerance: float | No
     if len(labels) < 2:
         raise InputError(f"uniform ambiguity needs at least two labels, not {labels}")
     return gaussian_target(Spread(), (0.0,), width, tolerance)
+
+
+def _build(request: TargetRequest) -> GaussianTarget:
+    """Over the answers that the question can have: the others count as the rest."""
+    return k_way(request.labels, request.possible, width=request.width)
+
+
+def _goal(request: TargetRequest) -> Goal:
+    return Goal("is torn between all answers", ())
+
+
+TARGET = TargetKind("uniform", (0, 0), _build, _goal)

@@ -66,7 +66,9 @@ class Worker:
             write_frame(self.request_fd, settings.header())
 
     def _launch(self, request_read: int, answer_write: int) -> subprocess.Popen[bytes]:
-        paths = [SOURCE, *filter(None, [os.environ.get("PYTHONPATH")])]
+        # Absolute folders only: an empty entry is the current folder, where a user's own modules lie.
+        users = os.environ.get("PYTHONPATH", "").split(os.pathsep)
+        paths = [SOURCE, *filter(os.path.isabs, users)]
         own = {
             "PYTHONPATH": os.pathsep.join(paths),
             "BLENDER_USER_RESOURCES": str(self.folder.path),

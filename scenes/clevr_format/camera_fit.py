@@ -8,7 +8,6 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.optimize import least_squares
 
 from trex.foundation.errors import InputError
 from trex.foundation.json_fields import field, listed, mapping, triple
@@ -42,6 +41,8 @@ class CameraFit(NamedTuple):
 
 def fit_camera(points: Floats, pixels: Floats, width: int = WIDTH_PX, height: int = HEIGHT_PX) -> CameraFit:
     """The offset by least squares; points (N, 3) pixels (N, 3) as px, py, depth, N at least 1."""
+    from scipy.optimize import least_squares
+
     if len(points) < 1 or points.shape != pixels.shape:
         raise InputError(f"{len(points)} points and {len(pixels)} pixel_coords; a fit needs as many of both")
 

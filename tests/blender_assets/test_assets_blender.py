@@ -39,7 +39,7 @@ def found(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     scratch = tmp_path_factory.mktemp("assets")
     (scratch / "user").mkdir()
     environment = os.environ | {"BLENDER_USER_RESOURCES": str(scratch / "user"), "PYTHONPATH": str(ROOT)}
-    command = [sys.executable, "-P", str(ROOT / "tests" / "assets_in_blender.py"), str(scratch)]
+    command = [sys.executable, "-P", str(ROOT / "tests" / "worlds" / "assets_in_blender.py"), str(scratch)]
     done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=120)
     assert done.returncode == 0, done.stderr[-2000:]
     facts: dict[str, Any] = json.loads((scratch / "found.json").read_text(encoding="utf-8"))

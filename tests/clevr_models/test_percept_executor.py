@@ -21,6 +21,7 @@ from trex.clevr_models.percept.soft_program import FLOOR, answer_log_probs, answ
 from trex.foundation.errors import InputError
 from trex.scenes.prior import ScenePrior
 from trex.scenes.questions.families import FAMILIES, random_question
+from trex.scenes.questions.functions import BOOL, SET
 
 SCENES = 6
 COLOR = "red"
@@ -67,7 +68,7 @@ def test_perfect_sight_gives_true_answers_in_all_families() -> None:
 @pytest.mark.parametrize("function", sorted(set(SIGNATURES) - {"scene", "unique", "exist", "count"}))
 def test_a_wrong_function_is_noticed(function: str, monkeypatch: pytest.MonkeyPatch) -> None:
     honest = soft_program.OPERATIONS[function]
-    truth = SIGNATURES[function].gives in ("truth", "set")
+    truth = SIGNATURES[function].gives in (BOOL, SET)
 
     def lies(table: ObjectTable, arguments: list[torch.Tensor], value: torch.Tensor) -> torch.Tensor:
         result = honest(table, arguments, value)

@@ -153,7 +153,7 @@ def test_a_process_may_grow_while_it_settles(plan: Plan) -> None:
 
 PROGRAM = """
 import sys
-from render import worker
+from trex.render.blender import process as worker
 from trex.render.blender.blender_renderer import BlenderRenderer
 from tests.worlds.render_worlds import crowd
 worker.CHILD = "tests.worlds.scripted_child"

@@ -30,7 +30,7 @@ from trex.search.results import Results, read_results, to_json
 from trex.search.search import Search
 from trex.worlds.fingerprint import weights_fingerprint
 from trex.worlds.recorded import WorldFacts
-from trex.worlds.registry import WORLDS, make_plan
+from trex.worlds.registry import is_shipped, make_plan
 from trex.worlds.world import OpenWorld, Plan
 
 FINDINGS = "findings.json"
@@ -131,7 +131,7 @@ def manifest_of(world: OpenWorld, path: Path, overrides: Sequence[str]) -> Manif
 def _world_facts(plan: Plan) -> WorldFacts | None:
     """What reading needs of a world of somebody's own."""
     kind = plan.kind
-    if plan.query.generator.name in WORLDS:
+    if is_shipped(plan.query.generator.name):
         return None
     return WorldFacts(
         one=kind.noun.one, many=kind.noun.many, scope=kind.scope(plan.query), has_scenes=kind.has_scenes

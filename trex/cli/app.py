@@ -19,7 +19,6 @@ class Trex(Guarded):
 app = typer.Typer(
     cls=Trex,
     no_args_is_help=True,
-    add_completion=False,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
     help="Ask a vision model about a world that can be rendered, and find the scenes that it answers so.",

@@ -8,7 +8,9 @@ from typing import Annotated
 
 import typer
 
+from trex.cli import complete
 from trex.foundation.errors import InputError
+from trex.query.shipped import query_path
 
 TYPED = "COMMANDLINE"  # not a default, and not a variable of the environment
 
@@ -36,10 +38,23 @@ def _typed(ctx: typer.Context, name: str) -> str:
     return max(one.secondary_opts if is_off else one.opts, key=len)
 
 
-QueryFile = Annotated[Path, typer.Argument(metavar="QUERY", help="A TOML file such as those in queries/.")]
+QueryFile = Annotated[
+    Path,
+    typer.Argument(
+        metavar="QUERY",
+        help="A TOML file, or the name of a shipped query such as demo.",
+        callback=query_path,
+        autocompletion=complete.queries,
+    ),
+]
 
 
-RunPath = Annotated[Path, typer.Argument(metavar="RUN", help="A run folder, as `trex find` names it first.")]
+RunPath = Annotated[
+    Path,
+    typer.Argument(
+        metavar="RUN", help="A run folder, as `trex find` names it first.", autocompletion=complete.runs
+    ),
+]
 
 
 Settings = Annotated[

@@ -13,10 +13,10 @@ from trex.api.page_pictures import add_pictures
 from trex.baseline.attach import keep_baseline
 from trex.cli.large_progress import LargeProgress
 from trex.cli.result import tell_result
-from trex.foundation.errors import InputError, RunError, unknown
+from trex.foundation.errors import InputError, unknown
 from trex.foundation.files import write_atomic
 from trex.report.report import goal, model_words
-from trex.runs.draw_log import read_draws, repair
+from trex.runs.draw_log import drawn, repair
 from trex.runs.folder import open_run
 from trex.runs.world_of import world_of
 from trex.search.headline import headline
@@ -108,9 +108,7 @@ def run_report(
 
 def _report_one(run: Path, form: str, out: Path | None, baseline: Path | None) -> Path:
     with open_run(run, for_writing=baseline is not None) as folder:
-        records = read_draws(folder.draws, folder.manifest)
-        if not any(record.phase == "prior" for record in records):
-            raise RunError(f"{run} has no draws yet; go on with it first: trex resume {run}")
+        records = drawn(folder)
         if baseline is not None:
             keep_baseline(folder, baseline)
         if form == "netcdf":

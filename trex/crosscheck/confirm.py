@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
@@ -27,11 +28,10 @@ from trex.query.schema import RenderSection
 from trex.render.picture import Picture
 from trex.render.presets import preset_named
 from trex.render.renderer import SceneRenderer
-from trex.runs.draw_log import read_draws
+from trex.runs.draw_log import drawn
 from trex.runs.folder import RunFolder, check_free, check_scenes, open_run
 from trex.runs.manifest import differences
 from trex.runs.pictures import read_picture
-from trex.runs.record import PRIOR
 from trex.runs.trust import check_made_here
 from trex.search.results import Hit, read_results
 from trex.worlds.fingerprint import model_fingerprint
@@ -127,8 +127,8 @@ def _in_turn(tasks: Sequence[LookTask]) -> Iterator[tuple[int, Hit]]:
 
 def _real(paths: Sequence[Path]) -> list[Path]:
     """A run that is named twice is opened once."""
-    first = {path.resolve(): path for path in reversed(paths)}
-    return [path for path in paths if first[path.resolve()] is path]
+    first = {os.path.realpath(path): path for path in reversed(paths)}
+    return [path for path in paths if first[os.path.realpath(path)] is path]
 
 
 def _check(folder: RunFolder, options: ConfirmOptions) -> tuple[RunFolder, Plan, tuple[Hit, ...]]:
@@ -139,9 +139,7 @@ def _check(folder: RunFolder, options: ConfirmOptions) -> tuple[RunFolder, Plan,
         raise InputError(
             f"{folder.path} was searched at preset {options.preset} already; give another with --preset"
         )
-    records = read_draws(folder.draws, folder.manifest)
-    if not any(record.phase == PRIOR for record in records):
-        raise RunError(f"{folder.path} has no draws yet; go on with it first: trex resume {folder.path}")
+    records = drawn(folder)
     found = tuple(one for one in read_results(manifest, records).found if one.record.picture)[: options.top]
     if not found:
         raise RunError(f"{folder.path} has found no scene, so there is none to confirm; search on (trex resume "

@@ -14,10 +14,9 @@ from trex.foundation.errors import InputError, unknown
 from trex.foundation.extensions import Installed, installed
 from trex.foundation.parse import parse_toml
 from trex.query.schema import Section, Texts
+from trex.query.shipped import EXPERIMENTS, SUFFIX
 from trex.query.toml_file import read_text
 
-FOLDER = Path(__file__).parent.parent / "queries" / "experiments"
-SUFFIX = ".toml"
 GROUP = "trex.experiments"  # of entry points: a folder of such files, or a module that has it as FOLDER
 
 
@@ -84,7 +83,7 @@ def experiment_path(name: str) -> Path:
     """
     if name.endswith(SUFFIX):
         return Path(name)
-    ours = _files(FOLDER)
+    ours = _files(EXPERIMENTS)
     if name in ours:
         return ours[name]
     theirs: dict[str, Path] = {}

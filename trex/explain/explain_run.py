@@ -13,10 +13,9 @@ from trex.explain.explanation import FOLDER, Explanation, explanation_path, read
 from trex.explain.scene_scores import CACHE, open_scores
 from trex.foundation.errors import InputError, RunError
 from trex.foundation.files import write_atomic
-from trex.runs.draw_log import read_draws
+from trex.runs.draw_log import drawn
 from trex.runs.folder import RunFolder, check_free, check_scenes, open_run
 from trex.runs.open_world import open_world
-from trex.runs.record import PRIOR
 from trex.search.results import Hit, read_results
 from trex.worlds.world import OpenWorld
 
@@ -88,9 +87,7 @@ def _make(
 
 
 def _found(folder: RunFolder, top: int) -> Sequence[Hit]:
-    records = read_draws(folder.draws, folder.manifest)
-    if not any(record.phase == PRIOR for record in records):
-        raise RunError(f"{folder.path} has no draws yet; go on with it first: trex resume {folder.path}")
+    records = drawn(folder)
     found = [scene for scene in read_results(folder.manifest, records).found if scene.record.picture][:top]
     if not found:
         raise RunError(

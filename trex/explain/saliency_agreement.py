@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.stats import spearmanr
 
 from trex.explain.explanation import Explanation, Method, SaliencyMap
 from trex.inference.statistics.proportion import Interval, clopper_pearson
@@ -74,6 +73,8 @@ def scene_agreement(explanation: Explanation, found: SaliencyMap) -> SceneAgreem
 
 def rank_correlation(one: Sequence[float], other: Sequence[float]) -> float | None:
     """Spearman's, ties sharing their mean rank; None for fewer than three values or where all of one are equal."""
+    from scipy.stats import spearmanr
+
     if len(one) < FEWEST or len(set(one)) == 1 or len(set(other)) == 1:
         return None
     return float(spearmanr(one, other).statistic)

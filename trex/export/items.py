@@ -11,12 +11,11 @@ from numpy.typing import NDArray
 from trex.explain.explanation import Effect, Explanation, read_explanations
 from trex.explain.scene_scores import apply_all
 from trex.foundation.errors import InputError, RunError
-from trex.runs.draw_log import read_draws
+from trex.runs.draw_log import drawn
 from trex.runs.folder import RunFolder, check_scenes
 from trex.runs.manifest import Manifest
 from trex.runs.picture_files import mask_file, read_kept
 from trex.runs.pictures import read_picture
-from trex.runs.record import PRIOR
 from trex.scenes.edits import Edit
 from trex.scenes.questions.truth import NO_ANSWER, true_answer
 from trex.scenes.scene import Scene
@@ -89,9 +88,7 @@ def read_items(folder: RunFolder, edits: bool | None) -> Exported:
     RunError where nothing was found, or where edited scenes are asked for and there are none.
     """
     check_scenes(folder)
-    manifest, records = folder.manifest, read_draws(folder.draws, folder.manifest)
-    if not any(record.phase == PRIOR for record in records):
-        raise RunError(f"{folder.path} has no draws yet; go on with it first: trex resume {folder.path}")
+    manifest, records = folder.manifest, drawn(folder)
     found = read_results(manifest, records).found
     if not found:
         raise RunError(

@@ -7,15 +7,14 @@ a file that is missing or cut says nothing, and is rewritten soon.
 from __future__ import annotations
 
 import json
-import os
 from contextlib import suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from pydantic import TypeAdapter, ValidationError
 
-from trex.foundation.errors import RunError
-from trex.foundation.files import read_bytes
+from trex.foundation.errors import RunError, TrexError
+from trex.foundation.files import read_bytes, write_atomic
 from trex.search.progress import Status
 
 RUN_STATUS = "status.json"
@@ -108,8 +107,6 @@ def _farm_file(runs: Path, owner: str) -> Path:
 
 
 def _write(path: Path, fields: dict[str, object]) -> None:
-    """Whole or not at all; not synced, since it is renewed in a moment, and worth no error."""
-    scratch = path.with_name(f".{path.name}.{os.getpid()}.tmp")
-    with suppress(OSError):
-        scratch.write_text(json.dumps(fields) + "\n", encoding="utf-8")
-        scratch.replace(path)
+    """Not synced, since it is renewed in a moment, and worth no error."""
+    with suppress(TrexError, OSError):
+        write_atomic(path, (json.dumps(fields) + "\n").encode(), is_precious=False)

@@ -6,15 +6,16 @@ import io
 import re
 from collections.abc import Sequence
 from contextlib import AbstractContextManager
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
-from matplotlib import rc_context
-from matplotlib.axes import Axes
-from matplotlib.figure import Figure
 
 from trex.inference.types import Draw, Floats, Target
 from trex.worlds.latents import Latent
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
 
 WIDTH_IN, HEIGHT_IN = 4.6, 2.5
 INK = "#010203"  # becomes currentColor
@@ -85,11 +86,15 @@ def rolling(values: Floats, window: int) -> Floats:
 
 def styled() -> AbstractContextManager[None]:
     """Matplotlib set up for these pages."""
+    from matplotlib import rc_context
+
     return rc_context(cast(Any, STYLE))  # matplotlib types its keys one by one
 
 
 def axes_of(x: str, y: str) -> tuple[Figure, Axes]:
     """A figure of a report's size with the axes named."""
+    from matplotlib.figure import Figure
+
     figure = Figure(figsize=(WIDTH_IN, HEIGHT_IN), layout="constrained")
     axes = figure.add_subplot()
     axes.set_xlabel(x)

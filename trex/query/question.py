@@ -12,17 +12,6 @@ from trex.scenes.questions.program_json import program_from_json
 from trex.scenes.questions.programs import Program, possible_answers
 from trex.scenes.vocabulary import CLEVR, Vocabulary
 
-# How many answers each kind of target names.
-NAMED = {
-    "high_confidence": (1, 1),
-    "threshold": (1, 1),
-    "ambiguous": (2, 2),
-    "k_way": (2, 28),
-    "uniform": (0, 0),
-    "graded": (2, 2),
-    "probabilities": (0, 0),
-}
-
 
 @dataclass(frozen=True)
 class ResolvedQuestion:
@@ -60,7 +49,7 @@ def _program(query: Query, vocabulary: Vocabulary) -> Program:
 
 
 def _check_count(query: Query) -> None:
-    low, high = NAMED[query.target.kind]
+    low, high = query.target.declared.n_answers
     given = len(query.answer)
     if not low <= given <= high:
         wanted = f"{low}" if low == high else f"{low} to {high}"
@@ -78,7 +67,7 @@ def _check_answer(kind: str, answer: str, text: str, possible: tuple[str, ...]) 
 
 
 def _check_probabilities(target: TargetSection, text: str, possible: tuple[str, ...]) -> None:
-    if target.kind != "probabilities":
+    if not target.declared.takes_probabilities:
         if target.probabilities:
             raise InputError(f"[target] probabilities belong to kind 'probabilities', not to {target.kind!r}")
         return

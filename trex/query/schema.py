@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated, Self
 
-from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 
-Kind = Literal["high_confidence", "threshold", "ambiguous", "k_way", "uniform", "graded", "probabilities"]
+from trex.foundation.extensions import Road
+from trex.inference.targets.kind import TargetKind
+
+TARGETS = Road("target kind", "trex.inference.targets", "TARGET", "trex.targets", TargetKind)
 
 
 def _word(value: object) -> object:
@@ -37,6 +40,12 @@ def _range(value: object) -> object:
     return tuple(ends)
 
 
+def _target_kind(name: str) -> str:
+    if name not in TARGETS.known:
+        raise ValueError(f"it is not known; use {', '.join(map(repr, TARGETS.known))}")
+    return name
+
+
 def _plain(text: str) -> str:
     if not text.isprintable():
         raise ValueError("it holds characters that cannot be printed; take them out")
@@ -52,6 +61,7 @@ Words = Annotated[tuple[Name, ...], Field(max_length=100), BeforeValidator(_word
 Texts = Annotated[tuple[Name, ...], Field(max_length=200), BeforeValidator(_texts)]
 Count = Annotated[int, Field(strict=True)]
 Real = Annotated[float, Field(strict=True, allow_inf_nan=False)]
+Options = Annotated[dict[Name, Real | Count | bool | Sentence], Field(max_length=100)]
 Range = Annotated[tuple[Count, Count], BeforeValidator(_range)]
 
 
@@ -70,13 +80,27 @@ class ProgramStep(Section):
 
 
 class TargetSection(Section):
-    """The level set: which answers are looked for, and how exactly (Bayes-TrEx, equations 1-10)."""
+    """The level set: which answers are looked for, and how exactly (Bayes-TrEx, equations 1-10).
 
-    kind: Kind = "high_confidence"
+    `options` belong to the kinds of other distributions, each of which says which keys it takes.
+    """
+
+    kind: Annotated[Name, AfterValidator(_target_kind)] = "high_confidence"
     width: Annotated[Real, Field(ge=1e-6, le=1)] = 0.05
     threshold: Annotated[Real, Field(ge=1e-6, lt=1)] = 0.9
     share: Annotated[Real, Field(ge=0, le=1)] = 0.5
     probabilities: Annotated[dict[Name, Real], Field(max_length=100)] = Field(default_factory=dict)
+    options: Options = Field(default_factory=dict)
+
+    @property
+    def declared(self) -> TargetKind:
+        """The kind as its module declares it."""
+        return TARGETS.named(self.kind)
+
+    @model_validator(mode="after")
+    def _check_options(self) -> Self:
+        self.declared.options.model_validate(self.options)
+        return self
 
 
 class GeneratorSection(Section):
@@ -121,6 +145,7 @@ class SearchSection(Section):
     `kernel`: "auto" is the world's own. `scale`: of a step of kernel "gaussian", in standard deviations of the prior.
     `max_depth`: of kernel "nuts", a trajectory has at most 2^max_depth steps. `common_rate`: from this share of prior
     hits on, the prior draws are the answer. `stop_when_found`: distinct scenes to stop at, 0 to spend the whole budget.
+    `options`: of kernels of other distributions, each of which says which keys it takes.
     `control`: where nothing is found, the same search on an easier target.
     """
 
@@ -129,7 +154,8 @@ class SearchSection(Section):
     chains: Annotated[Count, Field(ge=1, le=1024)] = 4
     steps: Annotated[Count, Field(ge=0, le=MOST_STEPS)] = 500
     warmup: Annotated[Count, Field(ge=0, le=MOST_STEPS)] = 0
-    kernel: Literal["auto", "block", "random_walk", "gaussian", "nuts"] = "auto"
+    kernel: Name = "auto"
+    options: Options = Field(default_factory=dict)
     scale: Annotated[Real, Field(ge=1e-6, le=10)] = 0.3
     max_depth: Annotated[Count, Field(ge=1, le=20)] = 10  # as Pyro's and Stan's
     stop_when_found: Annotated[Count, Field(ge=0, le=MOST_DRAWS)] = 0

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from trex.foundation.errors import InputError
-from trex.inference import targets
 from trex.inference.targets import GaussianTarget
+from trex.inference.targets.kind import Goal, TargetRequest
 from trex.query.question import ResolvedQuestion
 from trex.query.schema import TargetSection
 
@@ -14,22 +14,25 @@ def make_target(
 ) -> GaussianTarget:
     """The level set; InputError where the model has no such answer."""
     _check_labels(question, labels)
-    answers, width = question.answers, section.width
-    match section.kind:
-        case "high_confidence":
-            return targets.high_confidence(labels, answers[0], width=width)
-        case "threshold":
-            return targets.threshold(labels, answers[0], delta=1.0 - section.threshold, width=width)
-        case "ambiguous":
-            return targets.ambiguous_pair(labels, (answers[0], answers[1]), width=width)
-        case "k_way":
-            return targets.k_way(labels, answers, width=width)
-        case "uniform":  # over the answers that the question can have: the others count as the rest
-            return targets.k_way(labels, question.possible, width=width)
-        case "graded":
-            return targets.graded(labels, answers[0], answers[1], section.share, width=width)
-        case "probabilities":
-            return targets.probability_vector(labels, section.probabilities, width=width)
+    return section.declared.build(_request(section, question, labels))
+
+
+def goal(section: TargetSection, question: ResolvedQuestion, labels: tuple[str, ...]) -> Goal:
+    """What the model is to do, in words, and the answers that it is to do it with."""
+    return section.declared.goal(_request(section, question, labels))
+
+
+def _request(section: TargetSection, question: ResolvedQuestion, labels: tuple[str, ...]) -> TargetRequest:
+    return TargetRequest(
+        labels=labels,
+        answers=question.answers,
+        possible=question.possible,
+        width=section.width,
+        threshold=section.threshold,
+        share=section.share,
+        probabilities=section.probabilities,
+        options=section.declared.options.model_validate(section.options),
+    )
 
 
 def _check_labels(question: ResolvedQuestion, labels: tuple[str, ...]) -> None:

@@ -62,7 +62,7 @@ def queue_file(runs: Path) -> Path:
 
 def has_queue(runs: Path) -> bool:
     """Whether anything was ever queued in this runs folder."""
-    return queue_file(runs).exists()
+    return os.path.lexists(queue_file(runs))
 
 
 def check_queue(runs: Path) -> None:
@@ -78,7 +78,7 @@ def transaction(runs: Path) -> Iterator[sqlite3.Connection]:
     path = queue_file(runs)
     with _explained(path):
         runs.mkdir(parents=True, exist_ok=True)
-        if not path.exists():
+        if not os.path.lexists(path):
             _make(path)
     with change(runs) as db:
         yield db
@@ -125,6 +125,10 @@ def _check_file(path: Path) -> None:
         found = path.stat()
     except FileNotFoundError:
         raise _missing(path) from None
+    except OSError as error:
+        if error.errno != errno.ELOOP:
+            raise
+        raise _damaged(path, "it is a link that leads to itself") from error
     if not stat.S_ISREG(found.st_mode):
         raise _damaged(path, "it is not a regular file")
     if not found.st_size:
@@ -135,7 +139,7 @@ def _check_file(path: Path) -> None:
 
 def _make(path: Path) -> None:
     with _alone(path.parent):
-        if not path.exists():
+        if not os.path.lexists(path):
             path.touch()
             with closing(_connect(path)) as db:
                 db.executescript(f"BEGIN IMMEDIATE; {SCHEMA} COMMIT;")

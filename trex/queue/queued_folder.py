@@ -40,7 +40,7 @@ class Queued(Section):
 
     format: Literal[1] = 1
     id: Annotated[str, Field(pattern=r"^[0-9a-f]{16}$")]
-    source: str
+    source: Annotated[str, Field(pattern=r"^[^\x00]*$")]
     text: str
     overrides: tuple[str, ...] = ()
     question: str

@@ -9,7 +9,7 @@ from pathlib import Path
 from trex.foundation.errors import InputError, RunError
 from trex.queue.entry import Entry
 from trex.queue.queue import insert, known
-from trex.queue.queue_file import BESIDE, QueueDamaged, has_queue, queue_file, transaction
+from trex.queue.queue_file import BESIDE, QueueDamaged, QueueMissing, has_queue, queue_file, transaction
 from trex.queue.queued_folder import found_entry, queued_folders
 
 ASIDE = ".damaged"
@@ -71,7 +71,7 @@ def _is_sound(runs: Path) -> bool:
             (verdict,) = db.execute("PRAGMA quick_check(1)").fetchone()
             db.execute("SELECT * FROM entries LIMIT 1").fetchone()
             return bool(verdict == "ok")
-    except (QueueDamaged, sqlite3.DatabaseError):
+    except (QueueDamaged, QueueMissing, sqlite3.DatabaseError):
         return False
 
 

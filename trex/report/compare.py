@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from itertools import combinations
@@ -11,14 +12,14 @@ import numpy as np
 
 from trex.explain.blame_words import blamed_looks
 from trex.explain.explanation import read_explanations
-from trex.foundation.errors import InputError, RunError
+from trex.foundation.errors import InputError
 from trex.foundation.files import write_atomic
 from trex.inference.statistics.paired import Paired, paired
 from trex.inference.types import Draw
 from trex.pages.page import link_below, page
 from trex.report.gallery import picture_url
 from trex.report.report import goal, model_words
-from trex.runs.draw_log import read_draws
+from trex.runs.draw_log import drawn
 from trex.runs.folder import REPORT, RunFolder, open_run
 from trex.runs.manifest import Manifest
 from trex.runs.world_of import world_of
@@ -95,7 +96,7 @@ def compare(paths: Sequence[Path]) -> Comparison:
 
     Found scenes were selected by what one of the models says, so they are never tested on.
     """
-    if len({path.resolve() for path in paths}) < len(paths):
+    if len({os.path.realpath(path) for path in paths}) < len(paths):
         raise InputError("one run was given twice; give each run once")
     runs = tuple(_read(path, name) for path, name in zip(paths, _names(paths), strict=True))
     tests: list[Test] = []
@@ -134,15 +135,13 @@ def write_comparison(comparison: Comparison, path: Path) -> None:
 
 def _names(paths: Sequence[Path]) -> list[str]:
     """The folders' names, or the whole paths where two folders have one name."""
-    short = [path.resolve().name for path in paths]
+    short = [Path(os.path.realpath(path)).name for path in paths]
     return short if len(set(short)) == len(short) else [str(path) for path in paths]
 
 
 def _read(path: Path, name: str) -> Compared:
     with open_run(path, for_writing=False) as folder:
-        records = read_draws(folder.draws, folder.manifest)
-        if not any(record.phase == "prior" for record in records):
-            raise RunError(f"{path} has no draws yet; go on with it first: trex resume {path}")
+        records = drawn(folder)
         findings = read_results(folder.manifest, records, blamed_looks(read_explanations(folder)))
         return Compared(name, path, folder.manifest, findings, tuple(_pictures(folder, findings)))
 

@@ -14,7 +14,6 @@ from trex.pages.wording import percent, percent_interval
 from trex.runs.manifest import Manifest
 from trex.runs.world_of import world_of
 from trex.scenes.describe import object_words
-from trex.search.headline import SURE
 from trex.search.results import Results
 
 Tone = Literal["bad", "good", "open"]
@@ -54,7 +53,7 @@ def how_often_words(findings: Results, many: str) -> str:
 def _how_sure(manifest: Manifest, findings: Results) -> str:
     if not findings.found:
         return f"the best confidence was {percent(findings.conclusion.best)}"
-    is_sure = manifest.query.target.kind in SURE
+    is_sure = manifest.query.target.declared.is_sure
     values = [found.answers[0][1] if is_sure else found.confidence for found in findings.found]
     low, high = percent(min(values)), percent(max(values))
     share = low if low == high else f"{low} to {high}"

@@ -11,11 +11,13 @@ from pathlib import Path
 from trex.crosscheck.enlarged import larger_looks
 from trex.explain.view import strips
 from trex.inference.statistics.diagnostics import by_chain
+from trex.inference.targets.kind import Goal
 from trex.pages import figures
 from trex.pages.glossary import WORDS
 from trex.pages.page import TEMPLATES, page
 from trex.pages.wording import percent
 from trex.parity.accuracy_check import gate_words
+from trex.query.target import goal as target_goal
 from trex.report.first_screen import summary, tone
 from trex.report.gallery import PER_PAGE, SMALL_PX, TOP_ANSWERS, make_cards, target_answers
 from trex.report.section import ReportContext, section_pages
@@ -92,23 +94,9 @@ def report_html(folder: RunFolder, findings: Results, files: Mapping[str, str]) 
     return page("report.html", values, span=span)
 
 
-def goal(manifest: Manifest) -> tuple[str, tuple[str, ...]]:
+def goal(manifest: Manifest) -> Goal:
     """What the model was to do, in words, and the answers that it was to do it with."""
-    target, answers = manifest.query.target, manifest.query.answer
-    match target.kind:
-        case "high_confidence":
-            return "is sure of", answers
-        case "threshold":
-            return f"is at least {percent(target.threshold)} sure of", answers
-        case "ambiguous" | "k_way":
-            return "is torn between", answers
-        case "uniform":
-            return "is torn between all answers", ()
-        case "graded":
-            shares = (target.share, 1 - target.share)
-            return "gives", tuple(f"{a}: {percent(p)}" for a, p in zip(answers, shares, strict=True))
-        case "probabilities":
-            return "gives", tuple(f"{a}: {percent(p)}" for a, p in target.probabilities.items())
+    return target_goal(manifest.query.target, manifest.question, manifest.facts.labels)
 
 
 def model_words(manifest: Manifest) -> str:

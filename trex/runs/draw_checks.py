@@ -12,7 +12,7 @@ from trex.runs.manifest import Manifest
 from trex.runs.record import CHAIN, CONTROL, PRIOR, Key, Record
 from trex.scenes.scene import Scene
 from trex.worlds.latents import StoredLatent
-from trex.worlds.registry import CLEVR, WORLDS
+from trex.worlds.registry import CLEVR, is_shipped
 
 NORMALIZED = 1.1e-3  # how far from 1 probabilities may sum to; inference.scoring lets a little less pass
 PICTURE = re.compile("[0-9a-f]{32}")
@@ -88,7 +88,7 @@ def _scenes_of(manifest: Manifest | None) -> bool | None:
     """Whether the draws are scenes; None without a manifest."""
     if manifest is None:
         return None
-    if (name := manifest.query.generator.name) in WORLDS:
+    if is_shipped(name := manifest.query.generator.name):
         return name == CLEVR
     return manifest.facts.world is not None and manifest.facts.world.has_scenes
 

@@ -15,8 +15,9 @@ from trex.foundation.errors import RunError
 from trex.foundation.files import disk_error, open_inside, read_bytes, write_atomic
 from trex.runs.checked_lines import chained, check_path, read_checked
 from trex.runs.draw_checks import DrawChecks
+from trex.runs.folder import RunFolder
 from trex.runs.manifest import Manifest
-from trex.runs.record import Record, from_line, to_line
+from trex.runs.record import PRIOR, Record, from_line, to_line
 
 log = logging.getLogger(__name__)
 
@@ -122,6 +123,14 @@ class _Appended:
 
 
 CHANGED = "it, or a line before it, is not what was written (changed, lost or doubled: the checksum differs)"
+
+
+def drawn(folder: RunFolder) -> list[Record]:
+    """The draws of a run; RunError where one is damaged or there are none yet."""
+    records = read_draws(folder.draws, folder.manifest)
+    if not any(record.phase == PRIOR for record in records):
+        raise RunError(f"{folder.path} has no draws yet; resume it first: trex resume {folder.path}")
+    return records
 
 
 def read_draws(path: Path, manifest: Manifest | None = None) -> list[Record]:

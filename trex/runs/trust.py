@@ -18,7 +18,7 @@ from trex.foundation.errors import InputError, RunError
 from trex.foundation.files import read_text, write_atomic
 from trex.foundation.parse import parse_json
 from trex.query.schema import Query
-from trex.worlds.registry import WORLDS
+from trex.worlds.registry import is_shipped
 
 STATE = "XDG_STATE_HOME"
 LIMIT = 1 << 16
@@ -27,7 +27,7 @@ LIMIT = 1 << 16
 def named_code(query: Query) -> tuple[str, ...]:
     """What carrying this query out would run or send, in words; nothing for all that comes with this program."""
     found = []
-    if query.generator.name not in WORLDS:
+    if not is_shipped(query.generator.name):
         found.append(f"runs the code of generator {query.generator.name!r}")
     model = query.model.name
     adapter = adapter_of(model)  # the one that would load it; if there is none, it cannot be loaded

@@ -8,8 +8,6 @@ from trex.runs.world_of import world_of
 from trex.search.results import Results
 from trex.worlds.description import Noun
 
-SURE = ("high_confidence", "threshold")  # kinds for which the answer is right or wrong
-
 
 def headline(manifest: Manifest, findings: Results) -> str:
     """How many were found, of how many kinds, from how many chains, and how many answers are wrong."""
@@ -19,7 +17,7 @@ def headline(manifest: Manifest, findings: Results) -> str:
     found = f"{noun.distinct(n)}{kind_words(findings)} found{source_words(findings, noun)}"
     wrong = sum(bool(found.is_wrong) for found in findings.found)
     is_known = all(found.is_wrong is not None for found in findings.found)
-    if manifest.query.target.kind not in SURE or not is_known:
+    if not manifest.query.target.declared.is_sure or not is_known:
         return f"{found}."
     if wrong == n:
         return f"{found}, and in {'it' if n == 1 else 'every one'} the answer is wrong."

@@ -11,7 +11,7 @@ from trex.inference.types import Draw, Floats
 from trex.query.schema import SearchSection
 from trex.runs.record import CHAIN, Record
 from trex.worlds.latents import Latent, vector_of
-from trex.worlds.nuts_sampler import nuts_options
+from trex.worlds.samplers.nuts import nuts_options
 
 
 @dataclass(frozen=True)

@@ -13,9 +13,9 @@ from trex.runs.record import Record, from_line
 from trex.workers.reassembly import ChainBook, PriorBook
 from trex.workers.task_board import TaskBoard
 from trex.workers.tasks import ALL, PRIOR_SCENES, STEPS, PrepareRun, Segment
+from trex.worlds.kernels import SAMPLERS
 from trex.worlds.latents import Latent
 
-NUTS = "nuts"
 Accept = Callable[[Segment, Sequence[Record]], None]
 
 
@@ -29,10 +29,10 @@ class FarmEngine:
 
     def __init__(self, desk: TaskBoard, job: str, folder: RunFolder, *, together: int, spread: int) -> None:
         search = folder.manifest.query.search
-        is_nuts = search.kernel == NUTS
+        sampler = SAMPLERS.known.get(search.kernel)
         self._desk, self._job, self._run = desk, job, folder.path
-        self._together, self._ahead = ALL if is_nuts else together, spread * PRIOR_SCENES
-        self._uncut = search.warmup if is_nuts else 0
+        self._together, self._ahead = ALL if sampler and sampler.is_joint else together, spread * PRIOR_SCENES
+        self._uncut = search.warmup if sampler and sampler.has_whole_warmup else 0
         self._prior: PriorBook | None = None
 
     def prior(self, indices: range, most: int) -> Iterator[Sequence[Record]]:

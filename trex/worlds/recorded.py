@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from trex.foundation.errors import InputError
 from trex.query.resolved import ResolvedQuery
 from trex.query.schema import Query, Section
-from trex.worlds.clevr import ClevrWorld
 from trex.worlds.description import Noun
+from trex.worlds.shipped.clevr import ClevrWorld
 from trex.worlds.vectors import VectorParts, VectorWorld
 from trex.worlds.world import World
 

@@ -1,13 +1,14 @@
-"""Kinds of worlds by name: a new one is one file and a line here, or a module of the user's own."""
+"""Worlds by name: shipped ones, installed ones, and `package.module:callable` for one of the user's own."""
 
 from __future__ import annotations
 
-import importlib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
+from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING, cast
 
 from trex.foundation.errors import InputError
+from trex.foundation.extensions import Road
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -16,30 +17,42 @@ if TYPE_CHECKING:
     from trex.worlds.world import Plan, World
 
 CLEVR = "clevr"
-WORLDS: Mapping[str, str] = {  # the module whose function `kind` makes it
-    CLEVR: "trex.worlds.clevr",
-    "mnist-vae": "trex.worlds.digits",
-    "mnist-gan": "trex.worlds.digits",
-    "fashion-vae": "trex.worlds.digits",
-    "fashion-gan": "trex.worlds.digits",
-}
-LOADED: dict[str, World] = {}  # of somebody's own, loaded in this process to carry a query out
+LOADED: dict[str, World] = {}  # not shipped, loaded in this process to carry a query out
 OWN = "'package.module:callable' for one of your own (docs/DIGITS.md)"
+
+
+@dataclass(frozen=True)
+class WorldKind:
+    """A world by the name that [generator] takes; `make` is given that name."""
+
+    name: str
+    make: Callable[[str], World]
+
+
+WORLDS = Road("generator.name", "trex.worlds.shipped", "WORLDS", "trex.worlds", WorldKind)
+
+
+def is_shipped(name: str) -> bool:
+    """Whether the world of this name comes with this program; any other runs code of somebody else."""
+    return name in WORLDS.ours
 
 
 @cache
 def world_named(name: str) -> World:
-    """The kind of world that a query's [generator] names; InputError where there is none."""
-    if name in WORLDS:
-        return cast("World", importlib.import_module(WORLDS[name]).kind(name))
+    """The world that a query's [generator] names; InputError where there is none."""
+    if is_shipped(name):
+        return WORLDS.ours[name].make(name)
+    if name in WORLDS.known:
+        LOADED[name] = WORLDS.known[name].make(name)
+        return LOADED[name]
     module, colon, attribute = name.partition(":")
     if not (module and colon and attribute):
-        raise InputError(f"generator.name = {name!r} is not known; use {', '.join(WORLDS)}, or {OWN}")
+        raise InputError(f"generator.name = {name!r} is not known; use {', '.join(WORLDS.known)}, or {OWN}")
     return _own(name, module, attribute)
 
 
 def _own(name: str, module: str, attribute: str) -> World:
-    from trex.clevr_models.catalog import import_factory
+    from trex.clevr_models.adapters.named_object import import_factory
 
     make = cast(Callable[[str], object], import_factory(module, attribute))
     try:
@@ -49,7 +62,7 @@ def _own(name: str, module: str, attribute: str) -> World:
     except Exception as error:  # a user's module may raise anything
         raise InputError(f"generator {name!r} fails: {type(error).__name__}: {error}") from error
     if not all(hasattr(kind, part) for part in ("name", "plan", "noun")):
-        raise InputError(f"generator {name!r} gives a {type(kind).__name__}, no kind of world; see {OWN}")
+        raise InputError(f"generator {name!r} gives a {type(kind).__name__}, no world; see {OWN}")
     LOADED[name] = cast("World", kind)
     return LOADED[name]
 

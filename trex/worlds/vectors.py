@@ -12,26 +12,24 @@ import numpy as np
 
 from trex.datasets.examples import Example, Examples
 from trex.foundation.errors import InputError
-from trex.inference.gaussian_walk import GaussianWalk
 from trex.inference.scoring import Scorer
 from trex.inference.statistics.diagnostics import basic_summaries
-from trex.inference.types import Classifier, Draw, Floats, Generator, Prior, Proposal
+from trex.inference.types import Classifier, Draw, Floats, Generator, Prior
 from trex.query.question import ResolvedQuestion, check_answers
 from trex.query.resolved import ResolvedQuery
 from trex.query.schema import Query, RenderSection, SceneSection
 from trex.query.target import make_target
 from trex.worlds.description import NOT_KNOWN, Judgment, Noun, Outline, Summary
+from trex.worlds.kernels import SamplerParts, check_gradients, check_search, make_proposal, make_sampler
 from trex.worlds.latents import Latent, vector_of
-from trex.worlds.nuts_sampler import NutsSampler, nuts_options
 from trex.worlds.provenance import Provenance
-from trex.worlds.world import OpenRenderer, OpenWorld, Plan, check_search
+from trex.worlds.world import OpenRenderer, OpenWorld, Plan, metropolis_of
 
 if TYPE_CHECKING:  # importing torch takes seconds
     from torch import Tensor
 
 APART = 0.5  # in standard deviations of the prior
 RULE = f"Two pictures count as distinct where their latents lie more than {APART:g} apart."
-KERNELS = ("gaussian", "nuts")
 PICTURE = Noun("picture", "pictures")
 
 
@@ -77,15 +75,9 @@ class VectorWorld:
     def plan(self, query: Query, query_dir: Path) -> Plan:
         """Checks sections, weights, answers, kernel."""
         _check_sections(self.name, query)
-        resolved = check_search(query, KERNELS)
-        is_nuts = resolved.search.kernel == "nuts"
-        if is_nuts:
-            nuts_options(query.search)
+        resolved = check_search(query, "vector")
         parts = self.load(query)
-        if is_nuts and parts.differentiable is None:
-            raise InputError(
-                f"search.kernel = 'nuts' needs gradients, and {self.name!r} has none; use 'gaussian'"
-            )
+        check_gradients(resolved.search, self.name, parts.differentiable is not None)
         labels = tuple(parts.classifier.labels)
         resolved = with_names(resolved, labels, self.classes)
         check_answers(resolved, self.question, labels)
@@ -171,20 +163,16 @@ def with_names(query: Query, labels: tuple[str, ...], classes: tuple[str, ...]) 
 
 
 def _open(parts: VectorParts, plan: Plan) -> OpenWorld:
-    """The walk, and the decoder as renderer."""
-    walk = cast(Proposal[Latent], GaussianWalk(plan.query.search.scale))
-    generator = Generator(plan.kind.name, plan.prior, walk, parts.renderer)
+    """The plan with its decoder as renderer."""
+    search = plan.query.search
+    proposal = make_proposal(plan.prior, search, "vector")
+    generator = Generator(plan.kind.name, plan.prior, proposal, parts.renderer)
     made = Provenance(model=parts.model_key, renderer=parts.renderer.key)
     scorer = Scorer(parts.renderer, plan.bound)
-    return OpenWorld(plan, generator, scorer, parts.renderer, made, parts.size, _sampler(plan, parts))
-
-
-def _sampler(plan: Plan, parts: VectorParts) -> NutsSampler | None:
-    search = plan.query.search
-    if search.kernel != "nuts":
-        return None
-    assert parts.differentiable is not None, "the plan was checked"
-    return NutsSampler(parts.differentiable, parts.renderer, nuts_options(search))
+    given = SamplerParts(
+        plan.kind.name, metropolis_of(generator, scorer), parts.renderer, parts.differentiable
+    )
+    return OpenWorld(plan, generator, scorer, parts.renderer, made, parts.size, make_sampler(given, search))
 
 
 def _check_sections(name: str, query: Query) -> None:

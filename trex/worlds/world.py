@@ -21,6 +21,7 @@ from trex.render.renderer import SceneRenderer
 from trex.scenes.prior import ScenePrior
 from trex.scenes.vocabulary import ShapeCard, Vocabulary
 from trex.worlds.description import Judgment, Noun, Outline, Summary
+from trex.worlds.kernels import Sampler
 from trex.worlds.latents import Latent
 from trex.worlds.provenance import Provenance
 
@@ -41,16 +42,6 @@ class OpenRenderer(Renderer[Latent], Protocol):
 
     def close(self) -> None:
         """Free what is held; a later render takes it again."""
-        ...
-
-
-class Sampler(Protocol):
-    """Steps of several chains at once."""
-
-    def __call__(
-        self, target: GaussianTarget, begin: Checkpoint[Latent], n_rounds: int
-    ) -> Iterator[Round[Latent]]:
-        """Rounds up to index n_rounds - 1, from the checkpoint on."""
         ...
 
 
@@ -120,28 +111,14 @@ class OpenWorld:
 
     def kernel(self, target: GaussianTarget) -> Metropolis[Latent]:
         """The Metropolis kernel of the query."""
-        return Metropolis(self.generator.prior, self.generator.proposal, self.scorer, target)
+        return metropolis_of(self.generator, self.scorer)(target)
 
 
-def check_search(query: Query, kernels: tuple[str, ...]) -> Query:
-    """The query with the kernel that it runs, the first of these for "auto"; InputError where no search is possible."""
-    search = query.search
-    if search.steps and search.prior_scenes < search.chains:
-        raise InputError(
-            f"search.prior_scenes = {search.prior_scenes}: {search.chains} chains start from as many prior scenes; "
-            "raise prior_scenes or lower chains"
-        )
-    if 0 < search.steps <= search.warmup:
-        raise InputError(
-            f"search.warmup = {search.warmup} leaves none of search.steps = {search.steps}, of which it is a part; "
-            "raise steps or lower warmup"
-        )
-    if search.kernel not in ("auto", *kernels):
-        raise InputError(
-            f"search.kernel = {search.kernel!r} does not move in {query.generator.name!r}; use {' or '.join(kernels)}"
-        )
-    kernel = kernels[0] if search.kernel == "auto" else search.kernel
-    return query.model_copy(update={"search": search.model_copy(update={"kernel": kernel})})
+def metropolis_of(
+    generator: Generator[Latent], scorer: Scorer[Latent]
+) -> Callable[[GaussianTarget], Metropolis[Latent]]:
+    """Metropolis with the generator's proposal, for any target."""
+    return lambda target: Metropolis(generator.prior, generator.proposal, scorer, target)
 
 
 def open_model(name: str) -> ClevrModel:

@@ -247,3 +247,12 @@ def test_another_renderer_does_not_go_on_with_the_pictures_of_the_first(
     monkeypatch.setattr(Elsewhere, "key", property(lambda self: "another"))
     refused(trex(path, "--top", 2), "was made with renderer", "now they are another")
     assert other.rendered == []
+
+
+@pytest.mark.parametrize("command", ["confirm", "report"])
+def test_a_run_that_is_a_link_to_itself_is_told_in_one_line(tmp_path: Path, command: str) -> None:
+    loop = tmp_path / "run"
+    loop.symlink_to(loop)
+    result = CliRunner().invoke(app, [command, str(loop), str(loop)])
+    assert result.exit_code in (1, 2) and result.stderr.startswith("error: "), result.stderr
+    assert result.stderr.count("\n") == 1

@@ -12,11 +12,12 @@ from tests.worlds.runs import write_query
 from trex.cli.app import app
 from trex.experiments import experiment as carrying_out
 from trex.experiments.experiment import Outcome, run_experiment
-from trex.experiments.experiment_file import FOLDER, cells, experiment_path, read_experiment
+from trex.experiments.experiment_file import cells, experiment_path, read_experiment
 from trex.experiments.page import PAGE, TABLE, page_html, write_page
 from trex.experiments.table import markdown, rows
 from trex.foundation.errors import InputError
 from trex.inference.statistics.importance import normalized_weights
+from trex.query.shipped import EXPERIMENTS
 from trex.query.toml_file import read_query
 from trex.search.progress import Silent
 
@@ -177,7 +178,7 @@ def test_unknown_names_are_answered_with_those_there_are(folder: Path) -> None:
     assert said.exit_code != 0
 
 
-@pytest.mark.parametrize("path", sorted(FOLDER.glob("*.toml")), ids=lambda path: path.stem)
+@pytest.mark.parametrize("path", sorted(EXPERIMENTS.glob("*.toml")), ids=lambda path: path.stem)
 def test_every_cell_of_the_experiments_here_is_a_query(path: Path) -> None:
     experiment = read_experiment(path)
     for cell in cells(experiment):

@@ -51,7 +51,7 @@ def test_on_a_terminal_it_is_one_live_line() -> None:
 
 def test_blender_is_said_to_start_while_it_starts_and_once() -> None:
     display, stream, _ = plain()
-    logger = logging.getLogger("render.pool")
+    logger = logging.getLogger("trex.render.blender.pool")
     with display:
         logger.info("starting Blender (%s)", counted(2, "process", "processes"))
         logger.info("starting Blender (2 processes)")
@@ -62,7 +62,7 @@ def test_blender_is_said_to_start_while_it_starts_and_once() -> None:
         "starting Blender (2 processes)",
         *["starting Blender again: it ended"] * 2,
     ]
-    assert logging.getLogger("render").handlers == []
+    assert logging.getLogger("trex.render").handlers == []
 
 
 def test_a_pool_tells_that_it_starts_blender_before_the_first_process_answers(
@@ -78,7 +78,7 @@ def test_a_pool_tells_that_it_starts_blender_before_the_first_process_answers(
         raise KeyboardInterrupt
 
     monkeypatch.setattr(pool, "Worker", first)
-    caplog.set_level(logging.INFO, "render")
+    caplog.set_level(logging.INFO, "trex.render")
     with BlenderRenderer("draft", "auto", processes=2) as renderer, pytest.raises(KeyboardInterrupt):
         _ = renderer.device
     assert told == ["starting Blender (1 process)"]

@@ -35,10 +35,7 @@ def test_set_overrides_are_checked_like_the_file() -> None:
     [
         ("serch = 1", ["unknown key 'serch'", "did you mean 'search'", "question, program"]),
         ("[search]\nsteps_ = 1", ["unknown key 'steps_' in [search]", "did you mean 'steps'"]),
-        (
-            '[search]\nkernel = "gibbs"',
-            ["search.kernel = 'gibbs'", "'block', 'random_walk', 'gaussian' or 'nuts'"],
-        ),
+        ("[search]\nkernel = 1", ["search.kernel = 1", "string"]),
         ('[search]\nseed = "a"', ["search.seed = 'a'", "integer"]),
         ("[search]\nchains = 0", ["search.chains = 0", "greater than or equal to 1"]),
         ("[target]\nwidth = -0.1", ["target.width = -0.1", "greater than or equal to 0.000001"]),

@@ -21,7 +21,7 @@ from tests.worlds.runs import QUERY, write_query
 from trex.api import find
 from trex.api.find import manifest_of
 from trex.cli.app import app
-from trex.foundation.errors import InputError
+from trex.foundation.errors import InputError, RunError
 from trex.foundation.files import DiskFullError
 from trex.queue import add as queue_add
 from trex.queue import queue
@@ -206,6 +206,26 @@ def test_a_priority_is_changed_in_the_queue_and_in_the_folder(runs: Path) -> Non
     )  # all or none
 
 
+@pytest.mark.parametrize("target", ["queue.sqlite", "nowhere"])
+def test_a_queue_file_that_is_a_link_to_nothing_is_told_and_rebuilt(runs: Path, target: str) -> None:
+    before = {one.id for one in queue.entries(runs)}
+    for path in runs.glob("queue.sqlite*"):
+        path.unlink()
+    (runs / "queue.sqlite").symlink_to(target)
+    with pytest.raises(RunError, match="queue rebuild"):
+        queue.entries(runs)
+    trex(runs, "rebuild")
+    assert {one.id for one in queue.entries(runs)} == before and not (runs / "nowhere").exists()
+
+
+def test_a_source_with_a_nul_is_left_out_of_a_rebuilt_queue_and_named(runs: Path) -> None:
+    one = queue.entries(runs)[0]
+    place = runs / one.folder / QUEUED
+    place.write_text(json.dumps({**json.loads(place.read_text()), "source": "\0"}))
+    result = trex(runs, "rebuild")
+    assert "source" in result.stderr and one.id not in {left.id for left in queue.entries(runs)}
+
+
 def test_clean_deletes_nothing_but_run_folders_of_the_queue(runs: Path, tmp_path: Path) -> None:
     used, strange, linked, _ = queue.entries(runs)
     trex(runs, "cancel", "--all")
@@ -312,7 +332,7 @@ def test_an_add_that_was_killed_is_taken_in_by_the_next(runs: Path, monkeypatch:
 KILLED_ADD = """
 import os, signal, sys
 from trex.cli.app import app
-from trex.farm import queue_add
+from trex.queue import add as queue_add
 word = sys.argv.pop(1)
 def at_once() -> None:
     if word == "kill":

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from trex.cli import complete
 from trex.cli.command import WHY, Command
 from trex.cli.result import AsJson
 from trex.cli.trust import Trust, trust_runs
@@ -27,7 +28,10 @@ if TYPE_CHECKING:
 
 def confirm(
     runs: Annotated[
-        list[Path], typer.Argument(metavar="RUN...", help="Run folders, as `trex find` makes them.")
+        list[Path],
+        typer.Argument(
+            metavar="RUN...", help="Run folders, as `trex find` makes them.", autocompletion=complete.runs
+        ),
     ],
     preset: Annotated[
         str, typer.Option(help="The preset to render at: clevr, reference, fast or draft.")

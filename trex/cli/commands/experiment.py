@@ -10,6 +10,7 @@ from typing import Annotated
 
 import typer
 
+from trex.cli import complete
 from trex.cli.command import MANY, Command
 from trex.cli.result import AsJson, tell_result
 from trex.foundation.errors import STOPPED
@@ -18,7 +19,10 @@ from trex.foundation.errors import STOPPED
 def experiment(
     name: Annotated[
         str,
-        typer.Argument(help="One of queries/experiments, an installed one, or a path that ends in .toml."),
+        typer.Argument(
+            help="One of queries/experiments, an installed one, or a path that ends in .toml.",
+            autocompletion=complete.experiments,
+        ),
     ],
     cell: Annotated[
         list[str] | None, typer.Option("--cell", help="Only this cell, e.g. 1-7. Repeatable.")

@@ -8,12 +8,13 @@ from typing import Annotated
 import typer
 
 from trex.cli.command import WHY, Command
+from trex.cli.options import RunPath
 from trex.cli.result import AsJson, tell_result
 from trex.foundation.words import counted
 
 
 def export(
-    run: Annotated[Path, typer.Argument(metavar="RUN", help="A run folder, as `trex find` names it first.")],
+    run: RunPath,
     form: Annotated[
         str, typer.Option("--format", help="clevr, parquet, coco, or an installed one.")
     ] = "clevr",

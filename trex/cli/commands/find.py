@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from trex.cli import complete
 from trex.cli.command import SEARCH, Command
 from trex.cli.options import ModelName, QueryFile, RunPath, Settings, overrides, refuse
 from trex.cli.result import AsJson
@@ -69,7 +70,12 @@ def check(
 def report(
     ctx: typer.Context,
     runs: Annotated[
-        list[Path], typer.Argument(metavar="RUN...", help="A run folder; several are compared on one page.")
+        list[Path],
+        typer.Argument(
+            metavar="RUN...",
+            help="A run folder; several are compared on one page.",
+            autocompletion=complete.runs,
+        ),
     ],
     form: Annotated[str, typer.Option("--format", help="html, or netcdf for ArviZ InferenceData.")] = "html",
     out: Annotated[

@@ -11,35 +11,31 @@ from trex.clevr_models.interface.question import ProgramStep, Question
 from trex.foundation.errors import InputError
 from trex.foundation.words import counted
 from trex.inference.scoring import Scorer
-from trex.inference.types import Generator, Prior, Proposal
+from trex.inference.types import Generator, Prior
 from trex.query.question import resolve_question
 from trex.query.schema import Query, RenderSection, SceneSection
 from trex.query.shape_cards import read_card
 from trex.query.target import make_target
 from trex.scenes.edits import removals
-from trex.scenes.moves.block_moves import block_moves
-from trex.scenes.moves.random_walk import RandomWalk
 from trex.scenes.prior import ScenePrior
-from trex.scenes.scene import Scene
 from trex.scenes.vocabulary import CLEVR, Vocabulary
 from trex.worlds.description import Outline
 from trex.worlds.fingerprint import file_fingerprint, model_fingerprint
+from trex.worlds.kernels import SamplerParts, check_search, make_proposal, make_sampler
 from trex.worlds.latents import Latent, scene_of
-from trex.worlds.placement_check import check_placement
 from trex.worlds.provenance import Provenance
+from trex.worlds.shipped.placement_check import check_placement
 from trex.worlds.world import (
     FAKE,
     OpenRenderer,
     OpenWorld,
     Plan,
     World,
-    check_search,
+    metropolis_of,
     open_model,
     open_renderer,
     picture_size,
 )
-
-KERNELS = ("block", "random_walk")
 
 
 def plan_scenes(kind: World, query: Query, query_dir: Path) -> Plan:
@@ -54,7 +50,7 @@ def plan_scenes(kind: World, query: Query, query_dir: Path) -> Plan:
     question = resolve_question(query, vocabulary)
     prior = ScenePrior(vocabulary, query.scene.objects)
     check_placement(vocabulary, prior.n_objects[1])
-    resolved = check_search(query, KERNELS)
+    resolved = check_search(query, "scene")
     _check_render(query.render)
     model = open_model(query.model.name)
     bound = model.bind(Question(question.text, tuple(ProgramStep(*step) for step in question.program)))
@@ -113,11 +109,8 @@ def open_scenes(plan: Plan) -> OpenWorld:
     """The plan with its renderer; Blender is started, to see that it and the device are there."""
     query, prior = plan.query, plan.scenes
     renderer = cast(OpenRenderer, open_renderer(query.render, prior.vocabulary, plan.processes))
-    proposal: Proposal[Scene] = (
-        block_moves(prior) if query.search.kernel == "block" else RandomWalk(prior.vocabulary)
-    )
-    any_proposal = cast(Proposal[Latent], proposal)
-    generator = Generator(plan.kind.name, plan.prior, any_proposal, renderer, leave_one_out)
+    proposal = make_proposal(plan.prior, query.search, "scene")
+    generator = Generator(plan.kind.name, plan.prior, proposal, renderer, leave_one_out)
     made = Provenance(
         model=model_fingerprint(plan.model_name, plan.bound),
         tried=getattr(plan.bound, "tried", ()),
@@ -125,7 +118,10 @@ def open_scenes(plan: Plan) -> OpenWorld:
         shapes=_shape_hashes(prior.vocabulary),
     )
     scorer = Scorer(renderer, plan.bound)
-    return OpenWorld(plan, generator, scorer, renderer, made, picture_size(query.render))
+    parts = SamplerParts(plan.kind.name, metropolis_of(generator, scorer), renderer)
+    return OpenWorld(
+        plan, generator, scorer, renderer, made, picture_size(query.render), make_sampler(parts, query.search)
+    )
 
 
 def leave_one_out(z: Latent) -> Mapping[str, Latent]:

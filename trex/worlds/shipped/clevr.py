@@ -15,10 +15,11 @@ from trex.scenes.describe import scene_words
 from trex.scenes.distinct import RULE, are_distinct
 from trex.scenes.questions.truth import true_answer
 from trex.scenes.vocabulary import Vocabulary
-from trex.worlds.clevr_plan import plan_scenes
 from trex.worlds.description import Judgment, Noun, Summary
 from trex.worlds.latents import Latent, scene_of
-from trex.worlds.scene_summaries import scene_summaries
+from trex.worlds.registry import WorldKind
+from trex.worlds.shipped.clevr_plan import plan_scenes
+from trex.worlds.shipped.scene_summaries import scene_summaries
 from trex.worlds.world import Plan
 
 SCENE = Noun("scene", "scenes")
@@ -77,9 +78,7 @@ class ClevrWorld:
         return scene_summaries(resolved.target, resolved.vocabulary)
 
 
-def kind(name: str) -> ClevrWorld:
-    """CLEVR's world."""
-    return ClevrWorld(name)
+WORLDS = (WorldKind("clevr", ClevrWorld),)
 
 
 def _words(plans: Sequence[Plan]) -> Vocabulary:

@@ -15,6 +15,7 @@ from trex.inference.rng import RngState
 from trex.inference.targets import GaussianTarget
 from trex.inference.types import Draw, Evaluation, Info, Renderer, State
 from trex.query.schema import SearchSection
+from trex.worlds.kernels import SamplerKind, SamplerParts
 from trex.worlds.latents import Latent, vector_of
 
 if TYPE_CHECKING:  # importing torch takes seconds
@@ -87,3 +88,15 @@ def _point(state: State[Latent], rng: RngState) -> dict[str, object]:
     if "rng" in rng:  # as NUTS left it
         return dict(rng)
     return {"z": np.asarray(vector_of(state.z)).tolist(), "rng": dict(rng), "tuning": None}
+
+
+def _make(parts: SamplerParts, search: SearchSection) -> NutsSampler:
+    assert parts.differentiable is not None, "the plan was checked"
+    return NutsSampler(parts.differentiable, parts.renderer, nuts_options(search))
+
+
+def _check(search: SearchSection) -> None:
+    nuts_options(search)
+
+
+SAMPLER = SamplerKind("nuts", ("vector",), _make, _check, needs_gradients=True)

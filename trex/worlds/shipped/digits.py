@@ -11,6 +11,7 @@ from trex.mnist_models.data.classes import chosen_classes
 from trex.mnist_models.data.datasets import SOURCES
 from trex.mnist_models.data.labelled import SIDE_PX
 from trex.query.schema import Query
+from trex.worlds.registry import WorldKind
 from trex.worlds.vectors import VectorParts, VectorWorld
 from trex.worlds.world import OpenRenderer
 
@@ -19,7 +20,7 @@ THINGS = {"mnist": "digits", "fashion": "garments"}
 SHIPPED = "shipped"  # as model: the classifier of the data set that is drawn
 
 
-def kind(name: str) -> VectorWorld:
+def _world(name: str) -> VectorWorld:
     """The world of "mnist-vae", "fashion-gan" and so on."""
     dataset, _, decoder = name.partition("-")
     load = partial(_load, dataset, decoder)
@@ -52,3 +53,8 @@ def _load(dataset: str, decoder_kind: str, query: Query) -> VectorParts:
         trained_on=decoder.labels,
         differentiable=lambda z: classifier.differentiable_log_probs(decoder.pixels(z.float())),
     )
+
+
+WORLDS = tuple(
+    WorldKind(f"{dataset}-{decoder}", _world) for dataset in QUESTIONS for decoder in ("vae", "gan")
+)

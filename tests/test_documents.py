@@ -1,0 +1,126 @@
+"""The documents hold: links lead somewhere, commands parse, modules exist, the words have their entries."""
+
+from __future__ import annotations
+
+import ast
+import re
+import tomllib
+from pathlib import Path
+
+import pytest
+import yaml
+
+from tests.worlds.documents import (
+    MODULE,
+    NAMES,
+    PATH,
+    ROOT,
+    commands,
+    complaint,
+    dead_links,
+    exists,
+    is_ours,
+    prose,
+    unknown_words,
+)
+
+WORDS = ("world", "model", "query", "target", "hit", "draw", "chain", "run", "effect", "look")
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_relative_link_and_anchor_leads_somewhere(name: str) -> None:
+    assert dead_links(ROOT / name) == []
+
+
+def test_a_dead_link_and_a_dead_anchor_are_noticed(tmp_path: Path) -> None:
+    page = tmp_path / "page.md"
+    page.write_text("# A heading: one\n[a](#a-heading-one) [b](#two) [c](none.md) [d](https://x.example/y)\n")
+    assert dead_links(page) == ["#two", "none.md"]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_command_in_a_code_block_parses(name: str) -> None:
+    wrong = {
+        " ".join(words): why for words in commands((ROOT / name).read_text()) if (why := complaint(words))
+    }
+    assert wrong == {}
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_command_in_the_text_has_its_options(name: str) -> None:
+    spans = re.findall(r"`trex ([a-z][^`]*)`", prose(ROOT / name))
+    assert {span: found for span in spans if (found := unknown_words(span.split()))} == {}
+
+
+def test_an_option_that_the_text_invents_is_noticed() -> None:
+    assert unknown_words(["models", "verify", "NAME", "--dataset", "DIR"]) == []
+    assert unknown_words(["models", "verify", "NAME", "--data", "DIR"]) == ["--data"]
+    assert unknown_words(["modles", "verify"]) == ["modles"]
+
+
+def test_the_documents_show_commands_of_every_group() -> None:
+    shown = {words[0] for name in NAMES for words in commands((ROOT / name).read_text())}
+    assert shown >= {"find", "explain", "baseline", "confirm", "export", "queue", "work", "models", "train"}
+
+
+@pytest.mark.parametrize("line", ["fnd q.toml", "find q.toml --steps 3", "queue ad q.toml", "find"])
+def test_a_command_that_does_not_exist_is_noticed(line: str) -> None:
+    assert complaint(next(commands(f"```\ntrex {line}\n```")))
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_python_and_toml_example_can_be_read(name: str) -> None:
+    for language, body in re.findall(r"^```(python|toml)\n(.*?)^```", (ROOT / name).read_text(), re.M | re.S):
+        if language == "python":
+            ast.parse(body)
+        else:
+            tomllib.loads(body)
+
+
+def test_the_readme_names_commands_of_make_that_exist() -> None:
+    targets = set(re.findall(r"^(\w+):", (ROOT / "Makefile").read_text(), re.M))
+    named = set(re.findall(r"(?:^|`)make (\w+)", (ROOT / "README.md").read_text(), re.M))
+    assert {"demo", "test", "docs"} <= named <= targets
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_module_and_file_that_a_document_names_exists(name: str) -> None:
+    text = prose(ROOT / name)
+    modules = [module for module in MODULE.findall(text) if not exists(module)]
+    files = [file for file in PATH.findall(text) if is_ours(file) and not (ROOT / file).exists()]
+    assert (modules, files) == ([], [])
+
+
+def test_a_module_that_is_gone_is_noticed() -> None:
+    assert not exists("trex.inference.rate")
+    assert not exists("trex.worlds.vectors.VectorKind")
+    assert exists("trex.worlds.vectors.VectorWorld")
+
+
+def test_the_glossary_has_the_ten_words_and_leads_to_where_they_are_used() -> None:
+    text = (ROOT / "docs" / "GLOSSARY.md").read_text(encoding="utf-8")
+    parts = re.split(r"^## ", text, flags=re.M)[1:]
+    assert tuple(part.split("\n", 1)[0].lower() for part in parts) == WORDS
+    assert [part[:20] for part in parts if ".md" not in part] == []
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_no_document_names_the_folder_that_became_trex(name: str) -> None:
+    assert "harness" not in (ROOT / name).read_text(encoding="utf-8").lower()
+
+
+def test_the_citation_file_says_what_citation_file_format_requires() -> None:
+    found = yaml.safe_load((ROOT / "CITATION.cff").read_text(encoding="utf-8"))
+    assert {"cff-version", "message", "title", "authors"} <= set(found)
+    assert found["cff-version"] == "1.2.0"
+    paper = found["preferred-citation"]
+    assert [author["family-names"] for author in paper["authors"]] == ["Booth", "Zhou", "Shah", "Shah"]
+    assert "2002.10248" in paper["url"]
+    assert (
+        paper["title"].lower() in (ROOT / "README.md").read_text().replace("{", "").replace("}", "").lower()
+    )
+
+
+def test_the_site_has_every_document() -> None:
+    pages = re.findall(r"\w+\.md", (ROOT / "mkdocs.yml").read_text(encoding="utf-8"))
+    assert sorted(pages) == sorted(path.name for path in (ROOT / "docs").glob("*.md"))

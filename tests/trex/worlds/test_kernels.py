@@ -1,0 +1,39 @@
+"""Which kernels move which world, and what is refused before anything is rendered."""
+
+from pathlib import Path
+
+import pytest
+
+from trex.foundation.errors import InputError
+from trex.query.toml_file import parse_query
+from trex.worlds.kernels import kernel_names
+from trex.worlds.registry import make_plan
+
+CLEVR = (
+    'question = "How many cubes are there?"\nanswer = 1\n[model]\nname = "fake"\n[render]\npreset = "fake"\n'
+)
+DIGITS = 'answer = 1\n[generator]\nname = "mnist-vae"\n'
+
+
+def test_each_form_has_its_default_first() -> None:
+    assert kernel_names("scene") == ("block", "random_walk")
+    assert kernel_names("vector") == ("gaussian", "nuts")
+
+
+@pytest.mark.parametrize(
+    ("text", "kernel", "words"),
+    [
+        (CLEVR, "gibbs", ["search.kernel = 'gibbs'", "'clevr'", "use block or random_walk"]),
+        (CLEVR, "nuts", ["search.kernel = 'nuts'", "use block or random_walk"]),
+        (DIGITS, "block", ["search.kernel = 'block'", "'mnist-vae'", "use gaussian or nuts"]),
+    ],
+)
+def test_a_kernel_that_does_not_move_in_a_world_is_refused(text: str, kernel: str, words: list[str]) -> None:
+    with pytest.raises(InputError) as caught:
+        make_plan(parse_query(text, "q.toml", [f"search.kernel={kernel}"]), Path())
+    assert all(word in str(caught.value) for word in words)
+
+
+def test_options_that_no_kernel_takes_are_refused() -> None:
+    with pytest.raises(InputError, match=r"search\.options\.beta of kernel 'block'"):
+        make_plan(parse_query(CLEVR, "q.toml", ["search.options.beta=1"]), Path())

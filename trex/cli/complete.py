@@ -1,0 +1,40 @@
+"""What the shell offers for a word that is not finished yet; if nothing is offered, it completes file names itself."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from glob import iglob
+from pathlib import PurePath
+
+from trex.query import shipped
+
+RUN = "run.json"  # what a run folder holds; trex.runs.folder would take long to import
+
+
+def queries(incomplete: str) -> list[str]:
+    """Query files up to one folder below, and the names of the shipped queries."""
+    files = _below(incomplete, ("*.toml", "*/*.toml"))
+    return _begun(incomplete, [*files, *shipped.names(shipped.QUERIES)])
+
+
+def experiments(incomplete: str) -> list[str]:
+    """The names of the shipped experiments."""
+    return _begun(incomplete, shipped.names(shipped.EXPERIMENTS))
+
+
+def runs(incomplete: str) -> list[str]:
+    """Run folders up to two folders below."""
+    found = _below(incomplete, (f"*/{RUN}", f"*/*/{RUN}", f"*/*/*/{RUN}"))
+    return _begun(incomplete, [str(PurePath(path).parent) for path in found])
+
+
+def _below(incomplete: str, patterns: tuple[str, ...]) -> Iterator[str]:
+    """The paths that match below the folder typed so far, written as the user began them."""
+    folder = incomplete[: incomplete.rfind("/") + 1]
+    for pattern in patterns:
+        for path in iglob(pattern, root_dir=folder or None):
+            yield folder + path
+
+
+def _begun(incomplete: str, found: list[str]) -> list[str]:
+    return sorted(word for word in found if word.startswith(incomplete))

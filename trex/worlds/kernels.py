@@ -1,0 +1,151 @@
+"""What [search] kernel may name: a proposal, with which Metropolis moves, or a sampler of its own."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal, Protocol
+
+from pydantic import BaseModel, ValidationError
+
+from trex.foundation.errors import InputError
+from trex.foundation.extensions import Road
+from trex.inference.chains import Checkpoint, Round
+from trex.inference.metropolis import Metropolis
+from trex.inference.targets import GaussianTarget
+from trex.inference.targets.kind import NoOptions
+from trex.inference.types import Prior, Proposal, Renderer
+from trex.query.schema import Query, SearchSection
+from trex.worlds.latents import Latent
+
+if TYPE_CHECKING:  # importing torch takes seconds
+    from torch import Tensor
+
+AUTO = "auto"
+Form = Literal["scene", "vector"]
+DEFAULTS: dict[Form, str] = {"scene": "block", "vector": "gaussian"}
+
+
+@dataclass(frozen=True)
+class ProposalKind:
+    """A proposal for latents of one form, made of the prior and [search]; `options` are keys of [search] options."""
+
+    name: str
+    form: Form
+    make: Callable[[Prior[Latent], SearchSection], Proposal[Latent]]
+    options: type[BaseModel] = NoOptions
+
+
+class Sampler(Protocol):
+    """Steps of several chains at once."""
+
+    def __call__(
+        self, target: GaussianTarget, begin: Checkpoint[Latent], n_rounds: int
+    ) -> Iterator[Round[Latent]]:
+        """Rounds up to index n_rounds - 1, from the checkpoint on."""
+        ...
+
+
+@dataclass(frozen=True)
+class SamplerParts:
+    """What a sampler may be built of.
+
+    `kernel` gives Metropolis with the form's default proposal, for any target. `differentiable` goes from latents
+    (B, d) to log probabilities (B, K) in torch; None in a world that has no gradients.
+    """
+
+    name: str  # of the world
+    kernel: Callable[[GaussianTarget], Metropolis[Latent]]
+    renderer: Renderer[Latent]
+    differentiable: Callable[[Tensor], Tensor] | None = None
+
+
+@dataclass(frozen=True)
+class SamplerKind:
+    """A sampler for latents of some forms.
+
+    `check` raises InputError where it cannot run [search]. A farm steps all chains together if `is_joint`, and the
+    warmup in one piece if `has_whole_warmup`.
+    """
+
+    name: str
+    forms: tuple[Form, ...]
+    make: Callable[[SamplerParts, SearchSection], Sampler]
+    check: Callable[[SearchSection], None] = lambda search: None
+    needs_gradients: bool = False
+    is_joint: bool = True
+    has_whole_warmup: bool = True
+    options: type[BaseModel] = NoOptions
+
+
+PROPOSALS = Road("kernel", "trex.worlds.proposals", "PROPOSAL", "trex.proposals", ProposalKind)
+SAMPLERS = Road("kernel", "trex.worlds.samplers", "SAMPLER", "trex.samplers", SamplerKind)
+
+
+def kernel_names(form: Form) -> tuple[str, ...]:
+    """All that moves latents of this form, the default first."""
+    proposals = [one.name for one in PROPOSALS.known.values() if one.form == form]
+    samplers = [one.name for one in SAMPLERS.known.values() if form in one.forms]
+    return tuple(dict.fromkeys((DEFAULTS[form], *proposals, *samplers)))
+
+
+def check_search(query: Query, form: Form) -> Query:
+    """The query with the kernel that it runs, the form's own for "auto"; InputError where no search is possible."""
+    search, names = query.search, kernel_names(form)
+    if search.steps and search.prior_scenes < search.chains:
+        raise InputError(
+            f"search.prior_scenes = {search.prior_scenes}: {search.chains} chains start from as many prior scenes; "
+            "raise prior_scenes or lower chains"
+        )
+    if 0 < search.steps <= search.warmup:
+        raise InputError(
+            f"search.warmup = {search.warmup} leaves none of search.steps = {search.steps}, of which it is a part; "
+            "raise steps or lower warmup"
+        )
+    if search.kernel not in (AUTO, *names):
+        raise InputError(
+            f"search.kernel = {search.kernel!r} does not move in {query.generator.name!r}; use {' or '.join(names)}"
+        )
+    kernel = names[0] if search.kernel == AUTO else search.kernel
+    resolved = search.model_copy(update={"kernel": kernel})
+    _check_options(resolved)
+    if kernel in SAMPLERS.known:
+        SAMPLERS.known[kernel].check(resolved)
+    return query.model_copy(update={"search": resolved})
+
+
+def check_gradients(search: SearchSection, world: str, has_gradients: bool) -> None:
+    """InputError where the kernel needs gradients and the world has none."""
+    if (
+        not has_gradients
+        and search.kernel in SAMPLERS.known
+        and SAMPLERS.known[search.kernel].needs_gradients
+    ):
+        raise InputError(
+            f"search.kernel = {search.kernel!r} needs gradients, and {world!r} has none; use 'gaussian'"
+        )
+
+
+def make_proposal(prior: Prior[Latent], search: SearchSection, form: Form) -> Proposal[Latent]:
+    """The proposal that [search] names, or the form's own where it names a sampler."""
+    name = search.kernel if search.kernel in PROPOSALS.known else DEFAULTS[form]
+    return PROPOSALS.known[name].make(prior, search)
+
+
+def make_sampler(parts: SamplerParts, search: SearchSection) -> Sampler | None:
+    """The sampler that [search] names; None where it names a proposal, with which Metropolis moves."""
+    if search.kernel not in SAMPLERS.known:
+        return None
+    return SAMPLERS.known[search.kernel].make(parts, search)
+
+
+def _check_options(search: SearchSection) -> None:
+    options = (PROPOSALS.known.get(search.kernel) or SAMPLERS.known[search.kernel]).options
+    try:
+        options.model_validate(search.options)
+    except ValidationError as error:
+        first = error.errors(include_url=False)[0]
+        key = ".".join(map(str, first["loc"]))
+        raise InputError(
+            f"search.options.{key} of kernel {search.kernel!r}: {first['msg'].lower()}"
+        ) from error

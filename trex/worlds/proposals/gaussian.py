@@ -1,0 +1,18 @@
+"""Kernel "gaussian": a Gaussian random walk of vectors, the default for decoders."""
+
+from __future__ import annotations
+
+from typing import cast
+
+from trex.inference.gaussian_walk import GaussianWalk
+from trex.inference.types import Prior, Proposal
+from trex.query.schema import SearchSection
+from trex.worlds.kernels import ProposalKind
+from trex.worlds.latents import Latent
+
+
+def _make(prior: Prior[Latent], search: SearchSection) -> Proposal[Latent]:
+    return cast(Proposal[Latent], GaussianWalk(search.scale))
+
+
+PROPOSAL = ProposalKind("gaussian", "vector", _make)
