@@ -87,5 +87,10 @@ class Display(logging.Handler):
         return f"about {span((total - done) * (now - since) / (done - before))} left"
 
 
+def display_if(is_shown: bool) -> Display:
+    """The display, or one that shows nothing."""
+    return Display() if is_shown else Display(Console(quiet=True))
+
+
 def _of(done: int, total: int | None) -> str:
     return f"{done}" if total is None else f"{done}/{total}"

@@ -13,6 +13,7 @@ import os
 from contextlib import suppress
 from pathlib import Path
 
+from trex.clevr_models.adapters.live import PREFIX as LIVE
 from trex.foundation.errors import InputError, RunError
 from trex.foundation.files import read_text, write_atomic
 from trex.foundation.parse import parse_json
@@ -23,7 +24,11 @@ STATE = "XDG_STATE_HOME"
 LIMIT = 1 << 16
 ADDRESSES = ("http://", "https://")
 ONNX, ASK = "onnx:", "ask:"
-RELEASED = ("relation-network:", "iep:")  # read by us, whatever follows
+HARMLESS = (
+    "relation-network:",
+    "iep:",
+    LIVE,
+)  # read by us, whatever follows; or an object of the user's own session
 
 
 def named_code(query: Query) -> tuple[str, ...]:
@@ -36,7 +41,7 @@ def named_code(query: Query) -> tuple[str, ...]:
         found.append(f"sends pictures to {model!r}")
     elif model.startswith(ONNX):
         found.append(f"loads the file of model {model!r}")
-    elif ":" in model and not model.endswith(".safetensors") and not model.startswith(RELEASED):
+    elif ":" in model and not model.endswith(".safetensors") and not model.startswith(HARMLESS):
         found.append(f"runs the code of model {model!r}")
     return tuple(found)
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
+from trex.clevr_models.adapters.live import PREFIX as LIVE
 from trex.datasets.examples import Example, Examples
 from trex.foundation.errors import InputError
 from trex.inference.chains import Checkpoint, Round, rounds
@@ -145,11 +146,15 @@ def check_search(query: Query, kernels: tuple[str, ...]) -> Query:
 
 
 def open_model(name: str) -> ClevrModel:
-    """The model of this name, its weights read and checked; "fake" needs no torch."""
+    """The model of this name, its weights read and checked; "fake" needs no torch, "live:..." is a lent object."""
     if name == FAKE:
         from trex.clevr_models.fake import fake
 
         return fake()
+    if name.startswith(LIVE):
+        from trex.clevr_models.adapters.live_model import live_model
+
+        return live_model(name)
     from trex.clevr_models.catalog import load_model
 
     return load_model(name)
