@@ -22,7 +22,7 @@ class DigitClassifier:
     module: nn.Module
     labels: tuple[str, ...]
     dataset: str
-    sha256: str  # of the weights
+    sha256: str  # of the weights; of an object of the user's session, of its code too
 
     def log_probs(self, images: NDArray[np.float32]) -> NDArray[np.float64]:
         """(B, 28, 28, 1) in [0, 1] -> (B, K), natural log; one at a time, so that no row depends on another."""

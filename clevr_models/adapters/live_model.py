@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable
-from types import CodeType
+from types import CodeType, FunctionType
 from typing import cast
 
 import numpy as np
@@ -17,12 +17,15 @@ from trex.clevr_models.adapters.torch_module import UserModel, UserModule
 from trex.clevr_models.interface.bound import BoundModule, ClevrModel
 from trex.clevr_models.interface.question import Question
 
+FOREIGN = "torch."  # whose code is known by its version
+
 
 class TriedModule(UserModule):
-    """A user's module, and its answers to `tried_pictures`: classes with equal weights may compute different things."""
+    """A user's module with its code's hash, and its answers to `tried_pictures`: weights alone do not tell it."""
 
     def __init__(self, name: str, module: nn.Module, labels: tuple[str, ...]) -> None:
         super().__init__(name, module, labels)
+        self.identity = code_hash(module)
         self.tried: tuple[float, ...] = tuple(np.exp(self.log_probs(tried_pictures())).ravel().tolist())
 
 
@@ -50,16 +53,29 @@ def live_model(name: str, threads: int = 1) -> ClevrModel:
     return AdaptedModel(name, cast(Answerer, thing), code_hash(thing))
 
 
-def code_hash(function: Callable[..., object]) -> str:
-    """16 hexadecimal digits that change with what the function (or the object's `__call__`) does; "" if it has no code.
+def code_hash(thing: Callable[..., object]) -> str:
+    """16 hexadecimal digits that change with the code of a function, or of the classes of an object; "" if it has none.
 
-    Names, line numbers and comments do not count. What the code reads from elsewhere does not either: that shows in
-    its answers.
+    Of a torch module it is that of the classes of all its parts. Line numbers and comments do not count, nor does torch
+    itself. What the code reads from elsewhere does not either: that shows in its answers.
     """
-    code = getattr(function, "__code__", None) or getattr(type(function).__call__, "__code__", None)
-    if not isinstance(code, CodeType):
-        return ""
-    return hashlib.sha256(_code_words(code).encode()).hexdigest()[:16]
+    code = getattr(thing, "__code__", None)
+    words = [_code_words(code)] if isinstance(code, CodeType) else _class_words(thing)
+    return hashlib.sha256("\n".join(words).encode()).hexdigest()[:16] if words else ""
+
+
+def _class_words(thing: object) -> list[str]:
+    """The functions of an object's own classes, as words that are the same in every process."""
+    parts = cast(nn.Module, thing).modules() if is_module(thing) else [thing]
+    classes = {
+        kind for part in parts for kind in type(part).__mro__ if not kind.__module__.startswith(FOREIGN)
+    }
+    return sorted(
+        f"{kind.__qualname__}.{name} {_code_words(member.__code__)}"
+        for kind in classes
+        for name, member in vars(kind).items()
+        if isinstance(member, FunctionType)
+    )
 
 
 def _code_words(code: CodeType) -> str:

@@ -17,11 +17,11 @@ if TYPE_CHECKING:  # importing torch takes seconds
 
 
 def model_fingerprint(name: str, bound: Classifier) -> str:
-    """The model's name and, for a torch module, the sha256 (16 characters) of all its tensors."""
+    """The model's name and, for a torch module, the sha256 (16 characters) of all its tensors and its `identity`."""
     tensors = _tensors(bound)
     if tensors is None:
         return f"{name} {bound!r}" if type(bound).__repr__ is not object.__repr__ else name
-    return f"{name} {tensor_hash(tensors)}"
+    return f"{name} {tensor_hash(tensors)} {getattr(bound, 'identity', '')}".strip()
 
 
 def weights_fingerprint(name: str, bound: Classifier) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Sequence
 from typing import cast
 
@@ -10,6 +11,7 @@ from torch import Tensor, nn
 
 from trex.clevr_models.adapters.callable_model import RAISED, checked_labels, said
 from trex.clevr_models.adapters.live import is_module, lent_thing
+from trex.clevr_models.adapters.live_model import code_hash
 from trex.foundation.errors import InputError
 from trex.mnist_models.classify import DigitClassifier
 from trex.mnist_models.data.labelled import SIDE_PX
@@ -32,7 +34,8 @@ def live_classifier(name: str, dataset: str, classes: Sequence[str], threads: in
     torch.set_num_threads(threads)
     labels = checked_labels(name, getattr(module, "labels", tuple(classes)))
     _try(name, module, len(labels))
-    return DigitClassifier(name, module, labels, dataset, tensor_hash(module.state_dict()))
+    told = f"{tensor_hash(module.state_dict())} {code_hash(module)}"
+    return DigitClassifier(name, module, labels, dataset, hashlib.sha256(told.encode()).hexdigest())
 
 
 def _try(name: str, module: nn.Module, k: int) -> None:
