@@ -32,12 +32,11 @@ ASKED: Keywords = {
     "preset": "fake",
     "prior_scenes": 16,
     "chains": 2,
-    "steps": 10,
 }
 
 
-def find(folder: Path, model: object, **changed: object) -> trex.Run:
-    keywords: Keywords = {**ASKED, "model": model, **changed}  # type: ignore[typeddict-item]
+def find(folder: Path, model: object, steps: int = 10) -> trex.Run:
+    keywords: Keywords = {**ASKED, "model": model, "steps": steps}
     return trex.find(out=folder, progress=False, **keywords)
 
 

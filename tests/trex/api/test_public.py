@@ -7,6 +7,7 @@ import json
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -95,10 +96,10 @@ def test_every_keyword_is_a_key_of_a_query_and_shown_to_help() -> None:
     ],
 )
 def test_a_mistake_is_an_input_error_and_nothing_is_written(
-    keywords: dict[str, object], message: str, tmp_path: Path
+    keywords: dict[str, Any], message: str, tmp_path: Path
 ) -> None:
     with pytest.raises(trex.InputError, match=message):
-        trex.find(out=tmp_path / "run", progress=False, **{**ASKED, **keywords})  # type: ignore[typeddict-item]
+        trex.find(out=tmp_path / "run", progress=False, **{**ASKED, **keywords})
     assert list(tmp_path.iterdir()) == []
 
 
@@ -157,14 +158,14 @@ def test_a_hit_has_the_picture_that_was_asked_about(found: trex.Run) -> None:
 
 def test_the_draws_are_arviz_s_and_pandas(found: trex.Run) -> None:
     lines = [json.loads(line) for line in (found.path / "draws.jsonl").read_text().splitlines()]
-    assert found.draws.prior.log_probs.shape == (1, 12, 28)
-    assert found.draws.posterior.log_probs.shape == (3, 12, 28)
+    assert found.draws["prior"].log_probs.shape == (1, 12, 28)
+    assert found.draws["posterior"].log_probs.shape == (3, 12, 28)
     frame = found.draws_frame()
     assert len(frame) == len(lines) == 12 + 3 * 12
     assert list(frame["index"]) == [line["index"] for line in lines]
     prior = frame[frame.phase == "prior"]
     assert int(prior.is_hit.sum()) == found.rate.count
-    np.testing.assert_allclose(prior["p(2)"], np.exp(found.draws.prior.log_probs[0, :, 2]))
+    np.testing.assert_allclose(prior["p(2)"], np.exp(found.draws["prior"].log_probs[0, :, 2]))
     assert frame[~frame.is_rendered].confidence.isna().all()
 
 
@@ -173,7 +174,8 @@ def test_a_notebook_shows_a_run_escaped_with_its_pictures(found: trex.Run, tmp_p
     assert shown.count('<img alt="') == min(len(found.hits), 8)
     assert 'src="data:image/jpeg;base64,' in shown and "<script" not in shown
     folder = tmp_path / "<script>alert(1)</script>"
-    named = trex.find(out=folder, progress=False, **{**ASKED, "model": uniform})
+    with_own: Keywords = {**ASKED, "model": uniform}
+    named = trex.find(out=folder, progress=False, **with_own)
     assert "&lt;script&gt;alert(1)" in named._repr_html_() and "<script" not in named._repr_html_()
 
 
@@ -195,7 +197,8 @@ def test_without_a_name_two_runs_of_one_second_have_two_folders(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    made = {trex.find(progress=False, **{**ASKED, "seed": seed, "steps": 0}).path for seed in range(3)}
+    seeds: list[Keywords] = [{**ASKED, "seed": seed, "steps": 0} for seed in range(3)]
+    made = {trex.find(progress=False, **keywords).path for keywords in seeds}
     assert len(made) == 3 and {path.parent for path in made} == {Path("runs")}
 
 
@@ -207,5 +210,6 @@ def test_a_card_of_a_shape_is_found_from_the_current_folder(
     for name in ("cone.toml", "cone.obj"):
         (tmp_path / name).write_bytes((SHIPPED / name).read_bytes())
     monkeypatch.chdir(tmp_path)
-    asked = trex.check(**{**ASKED, "introduce": "cone.toml"})
+    with_cone: Keywords = {**ASKED, "introduce": "cone.toml"}
+    asked = trex.check(**with_cone)
     assert asked.query.scene.introduce == (str(tmp_path / "cone.toml"),)
