@@ -8,11 +8,10 @@ from typing import cast
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from torch import Tensor
+from torch import Tensor, nn
 
 from trex.foundation.errors import ModelError
 from trex.mnist_models.data.labelled import SIDE_PX
-from trex.mnist_models.networks.classifiers import Classifier, LeNet
 
 
 @dataclass(frozen=True, eq=False)
@@ -20,10 +19,10 @@ class DigitClassifier:
     """A trained network with the names of its K classes; `module` goes from (B, 1, 28, 28) to logits (B, K)."""
 
     name: str
-    module: Classifier | LeNet
+    module: nn.Module
     labels: tuple[str, ...]
     dataset: str
-    sha256: str  # of the weights
+    sha256: str  # of the weights; of an object of the user's session, of its code too
 
     def log_probs(self, images: NDArray[np.float32]) -> NDArray[np.float64]:
         """(B, 28, 28, 1) in [0, 1] -> (B, K), natural log; one at a time, so that no row depends on another."""

@@ -1,6 +1,64 @@
 """Bayes-TrEx: find scenes in which a vision model is confidently wrong, or torn.
 
+    import trex
+    run = trex.find(question="How many cubes are there?", answer="1", revoke=["cube"])
+    run.hits, run.rate, run.draws, run.explain(), run.report()
+
 This package is the application, named after its command; each folder is a room and says what lives there. The libraries
 `scenes`, `render`, `inference`, `clevr_models`, `mnist_models`, `artifacts`, `foundation` and `blender_assets` stand at
 the top of the repository and are imported as `trex.scenes`, `trex.render` and so on, never by their bare names.
+
+Importing it takes milliseconds: what it offers is loaded when it is first used.
 """
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from trex.api.check import QueryCheck
+    from trex.api.hit import Hit
+    from trex.api.public import check, find, open_run
+    from trex.api.run import Run
+    from trex.api.stopped import Stopped
+    from trex.foundation.errors import InputError, ModelError, RenderError, RunError, TrexError
+
+_HOMES = {
+    "find": "trex.api.public",
+    "check": "trex.api.public",
+    "open_run": "trex.api.public",
+    "Run": "trex.api.run",
+    "Hit": "trex.api.hit",
+    "QueryCheck": "trex.api.check",
+    "Stopped": "trex.api.stopped",
+    **dict.fromkeys(
+        ("TrexError", "InputError", "ModelError", "RenderError", "RunError"), "trex.foundation.errors"
+    ),
+}
+
+__all__ = [
+    "Hit",
+    "InputError",
+    "ModelError",
+    "QueryCheck",
+    "RenderError",
+    "Run",
+    "RunError",
+    "Stopped",
+    "TrexError",
+    "check",
+    "find",
+    "open_run",
+]
+
+
+def __getattr__(name: str) -> object:
+    """What the package offers under this name, loaded now."""
+    if name not in _HOMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(importlib.import_module(_HOMES[name]), name)
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

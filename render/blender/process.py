@@ -16,7 +16,6 @@ from typing import cast
 
 import numpy as np
 
-import trex
 from trex.foundation.errors import InputError, RenderError
 from trex.foundation.owned_folder import make_owned, sweep
 from trex.render.blender.settings import TEMPORARY, Settings
@@ -27,7 +26,7 @@ from trex.scenes.scene import Scene, scene_id, scene_to_dict
 log = logging.getLogger(__name__)
 START_S = 180.0
 CHILD = "trex.render.blender_child.main"
-SOURCE = str(Path(trex.__file__).resolve().parent.parent)
+SOURCE = str(Path(__file__).absolute().parents[3])  # what holds the package: links are not resolved
 MAX_LOG_BYTES = 1 << 20
 SETTLED_AFTER = 50  # pictures, after which a process has nearly the size that it keeps (docs/PERFORMANCE.md)
 MOST_GROWTH = 0.5  # of the size that it had then

@@ -1,1 +1,4 @@
-"""The Python API: find, check, resume and open runs. The command line is a thin layer over it."""
+"""The Python API: find, check, resume and open runs; what `import trex` offers.
+
+The command line is a thin layer over it.
+"""

@@ -6,6 +6,7 @@ import shutil
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from itertools import chain, count
 from pathlib import Path
 
 from trex.explain.blame_words import blamed_looks
@@ -14,7 +15,7 @@ from trex.foundation.errors import InputError
 from trex.query.schema import ProgramStep
 from trex.query.toml_file import parse_query, read_text
 from trex.report.report import write_report
-from trex.runs.draw_log import check_draws
+from trex.runs.draw_log import check_draws, drawn
 from trex.runs.folder import DRAWS, FINISHED, RUNS, RunFolder, check_out, create, is_run, open_run
 from trex.runs.journal import Journal
 from trex.runs.manifest import Facts, Manifest, versions
@@ -38,6 +39,24 @@ Tell = Callable[[Path], None]
 
 
 @dataclass(frozen=True)
+class QuerySource:
+    """A query before anybody has read it: its text, overrides ("search.seed=3"), and where it comes from.
+
+    Shape cards lie in the folder of `path`. `said` names the query in errors, `path` if it is "".
+    """
+
+    text: str
+    path: Path
+    overrides: tuple[str, ...] = ()
+    said: str = ""
+
+    def plan(self) -> Plan:
+        """The query with every word checked; InputError says what is wrong. Nothing is rendered or written."""
+        query = parse_query(self.text, self.said or str(self.path), self.overrides)
+        return make_plan(query, self.path.parent)
+
+
+@dataclass(frozen=True)
 class Outcome:
     """A run that has come to its end."""
 
@@ -48,19 +67,28 @@ class Outcome:
 
 
 def find(path: Path, overrides: Sequence[str], out: Path | None, progress: Progress, tell: Tell) -> Outcome:
-    """Carry out a query; `tell` is given the place that it writes to before anything is rendered.
+    """Carry out the query in a file, see `find_query`; `out` is a new folder below runs/ if it is None."""
+    source = query_file(path, overrides)
+    return find_query(source, out or default_out(path.stem), progress, tell)
 
-    Where the place holds a run of the same query already, that run is gone on with.
+
+def query_file(path: Path, overrides: Sequence[str]) -> QuerySource:
+    """The query in a TOML file."""
+    return QuerySource(read_text(path), path, tuple(overrides))
+
+
+def find_query(source: QuerySource, place: Path, progress: Progress, tell: Tell) -> Outcome:
+    """Carry out a query; `tell` is called with the run folder before anything is rendered.
+
+    If `place` holds a run of the same query already, that run is resumed.
     """
-    text = read_text(path)
-    plan = make_plan(parse_query(text, str(path), overrides), path.parent)
-    place = out or default_out(path)
+    plan = source.plan()
     if is_run(place) and open_run(place, for_writing=False).manifest.query == plan.query:
         return resume(place, progress, tell)
     check_out(place)
     world = plan.open()
     try:
-        with create(place, text, manifest_of(world, path, overrides)) as folder:
+        with create(place, source.text, manifest_of(world, source.path, source.overrides)) as folder:
             keep_record(place, plan.query)
             tell(place)
             return _begin(world, folder, progress)
@@ -94,9 +122,20 @@ def conclude_run(folder: RunFolder, records: Sequence[Record]) -> Outcome:
     return Outcome(folder.path, folder.manifest, findings, write_report(folder, findings, files))
 
 
-def default_out(path: Path) -> Path:
-    """A new folder below runs/, named after the query and the time."""
-    return RUNS / f"{path.stem}-{time.strftime('%Y%m%d-%H%M%S')}"
+def renew_report(run: Path) -> Outcome:
+    """Write the findings and the report of a run again, with all that lies beside its draws now.
+
+    RunError if the run has no prior draw yet.
+    """
+    with open_run(run, for_writing=True) as folder:
+        return conclude_run(folder, drawn(folder))
+
+
+def default_out(stem: str) -> Path:
+    """A new folder below runs/, named after the query and the time; numbered if another query took that name."""
+    place = RUNS / f"{stem}-{time.strftime('%Y%m%d-%H%M%S')}"
+    names = (place.with_name(f"{place.name}-{number}") for number in count(2))
+    return next(free for free in chain([place], names) if not free.exists())
 
 
 def manifest_of(world: OpenWorld, path: Path, overrides: Sequence[str]) -> Manifest:

@@ -7,10 +7,9 @@ from dataclasses import replace
 from pathlib import Path
 
 from trex.baseline.baseline import Baseline, ComparedRun, compared_run
-from trex.foundation.errors import InputError, RunError
-from trex.runs.draw_log import read_draws
+from trex.foundation.errors import InputError
+from trex.runs.draw_log import check_begun, read_draws
 from trex.runs.folder import open_run
-from trex.runs.record import PRIOR
 from trex.search.results import read_results
 
 
@@ -29,8 +28,7 @@ def _row(path: Path, asked: Sequence[Baseline]) -> tuple[list[int], ComparedRun]
         nearest = min((one.differences(manifest) for one in asked), key=len)
         why = "; ".join(nearest)
         raise InputError(f"run {path} cannot stand beside this baseline: {why}; give a run of the same query")
-    if not any(record.phase == PRIOR for record in records):
-        raise RunError(f"{path} has no draws yet; go on with it first: trex resume {path}")
+    check_begun(path, records)
     return fits, compared_run(
         path.resolve().name, manifest, read_results(manifest, records), asked[fits[0]].answers
     )

@@ -8,10 +8,11 @@ from pathlib import Path
 
 import typer
 
-from trex.api.find import FINDINGS, Outcome, conclude_run, find, resume
+from trex.api.check import checked
+from trex.api.find import FINDINGS, Outcome, conclude_run, find, query_file, resume
 from trex.api.page_pictures import add_pictures
+from trex.api.watchers import NO_LARGE, LargeProgress
 from trex.baseline.attach import keep_baseline
-from trex.cli.large_progress import LargeProgress
 from trex.cli.result import tell_result
 from trex.foundation.errors import InputError, unknown
 from trex.foundation.files import write_atomic
@@ -21,9 +22,7 @@ from trex.runs.folder import open_run
 from trex.runs.world_of import world_of
 from trex.search.headline import headline
 from trex.search.progress import Progress, SearchProgress
-from trex.search.render_speed import estimate
 from trex.search.stopping import say, stoppable
-from trex.worlds.query_plan import check
 
 FORMATS = ("html", "netcdf")
 NETCDF = "draws.nc"
@@ -61,25 +60,16 @@ def run_resume(run: Path, as_json: bool, large: bool = True, *, is_repaired: boo
 
 def run_check(query: Path, overrides: Sequence[str], as_json: bool) -> None:
     """`trex check`."""
-    plan = check(query, overrides)
-    search = plan.query.search
-    most = search.prior_scenes + search.chains * search.steps
-    takes = estimate(plan.query, most)
+    found = checked(query_file(query, overrides).plan())
     if as_json:
-        document = {"query": json.loads(plan.query.model_dump_json()), "renders_at_most": most}
-        typer.echo(json.dumps({**document, "seconds_at_most_about": takes.seconds if takes else None}))
+        document = {
+            "query": json.loads(found.query.model_dump_json()),
+            "renders_at_most": found.renders_at_most,
+            "seconds_at_most_about": found.seconds_at_most,
+        }
+        typer.echo(json.dumps(document))
         return
-    typer.echo(f"{query} is good; nothing was rendered")
-    typer.echo(f"question  {plan.question.text}  (answers: {', '.join(plan.question.possible)})")
-    typer.echo(f"target    {plan.target.describe()}")
-    outline = plan.outline
-    typer.echo(f"world     {outline.world}")
-    named = plan.query.model.name
-    typer.echo(f"model     {named}" + (f" ({plan.model_name})" if plan.model_name != named else ""))
-    typer.echo(f"renders   at most {most:,}: {outline.renders}")
-    typer.echo(
-        f"time      at most {takes.sentence()}" if takes else "time      not known yet for such a query"
-    )
+    typer.echo(f"{query} is good; nothing was rendered\n{found}")
 
 
 def run_report(
@@ -131,7 +121,7 @@ def _with_pictures(done: Outcome, large: bool) -> Outcome:
     from trex.pages.display import Display
 
     with stoppable(lambda: [f"{words} {done.folder}"]), Display() as display:
-        done, why_not = add_pictures(done, LargeProgress(display), large=large)
+        done, why_not = add_pictures(done, LargeProgress(display, NO_LARGE), large=large)
     if why_not:
         say(why_not)
     return done

@@ -25,7 +25,15 @@ if TYPE_CHECKING:
 
 
 def write_netcdf(manifest: Manifest, records: Sequence[Record], path: Path) -> None:
-    """Groups: posterior (chains after warmup), sample_stats, and prior (which has log_weight too)."""
+    """The draws as a NetCDF file, see `inference_data`; RunError if it cannot be written."""
+    _write_whole(inference_data(manifest, records), path)
+
+
+def inference_data(manifest: Manifest, records: Sequence[Record]) -> arviz.InferenceData:
+    """Groups: posterior (chains after warmup), sample_stats, and prior (which has log_weight too).
+
+    Without chains there is no posterior. At least one prior draw must have been made.
+    """
     with warnings.catch_warnings():  # ArviZ announces its next version at every import
         warnings.simplefilter("ignore", FutureWarning)
         import arviz
@@ -35,7 +43,7 @@ def write_netcdf(manifest: Manifest, records: Sequence[Record], path: Path) -> N
     prior = [list(findings.prior)]
     ours = _variables(manifest, chains) if chains else {}
     before = _variables(manifest, prior)
-    data = arviz.from_dict(
+    data: arviz.InferenceData = arviz.from_dict(
         posterior=_values(ours) if chains else None,
         sample_stats=_stats(chains) if chains else None,
         prior=_values(before) | _stats(prior),
@@ -43,7 +51,7 @@ def write_netcdf(manifest: Manifest, records: Sequence[Record], path: Path) -> N
         coords={"answer": list(manifest.facts.labels)},
         attrs=_attributes(manifest, findings),
     )
-    _write_whole(data, path)
+    return data
 
 
 def _write_whole(data: arviz.InferenceData, path: Path) -> None:

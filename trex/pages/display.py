@@ -1,6 +1,7 @@
 """The one progress display of every command that takes long, on standard error.
 
-On a terminal it is a live line with a bar; elsewhere a plain line when something begins, when it ends, and every 15 s.
+On a terminal, and below the cell of a notebook, it is a live line with a bar; elsewhere a plain line when something
+begins, when it ends, and every 15 s.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, SpinnerColumn, TaskID, TextColumn, TimeElapsedColumn
 
 from trex.foundation.words import span
+from trex.pages.notebook_line import NotebookLine
 
 QUIET_S = 15.0  # between two lines of the same step if there is no terminal
 SOURCE = "trex.render"  # the logger that tells what Blender does
@@ -28,6 +30,7 @@ class Display(logging.Handler):
         self._console, self._clock = console or Console(file=sys.stderr), clock
         columns = (SpinnerColumn(), TextColumn("{task.description}"), BarColumn(20), TimeElapsedColumn())
         self._bar = Progress(*columns, console=self._console)
+        self._notebook = NotebookLine()
         self._task: TaskID | None = None
         self._what = ""
         self._first = (0, 0.0)  # done and time when the step began
@@ -67,7 +70,11 @@ class Display(logging.Handler):
         if is_new:
             self._what, self._first = what, (done, now)
         line = ", ".join(filter(None, (f"{what} {_of(done, total)}", *facts, self._left(done, total, now))))
-        if self._console.is_terminal:
+        if self._console.quiet:
+            return
+        if self._console.is_jupyter:
+            self._notebook.show(line, done, total)
+        elif self._console.is_terminal:
             self._show_bar(line, done, total)
         elif is_new or done == total or now - self._last_line > QUIET_S:
             self._last_line = now
@@ -85,6 +92,11 @@ class Display(logging.Handler):
         if total is None or not before < done < total or now <= since:
             return ""
         return f"about {span((total - done) * (now - since) / (done - before))} left"
+
+
+def display_if(is_shown: bool) -> Display:
+    """The display, or one that shows nothing."""
+    return Display() if is_shown else Display(Console(quiet=True))
 
 
 def _of(done: int, total: int | None) -> str:

@@ -128,9 +128,14 @@ CHANGED = "it, or a line before it, is not what was written (changed, lost or do
 def drawn(folder: RunFolder) -> list[Record]:
     """The draws of a run; RunError where one is damaged or there are none yet."""
     records = read_draws(folder.draws, folder.manifest)
-    if not any(record.phase == PRIOR for record in records):
-        raise RunError(f"{folder.path} has no draws yet; resume it first: trex resume {folder.path}")
+    check_begun(folder.path, records)
     return records
+
+
+def check_begun(run: Path, records: Sequence[Record]) -> None:
+    """RunError if there is no prior draw among these records: then nothing can be said of the run."""
+    if not any(record.phase == PRIOR for record in records):
+        raise RunError(f"{run} has no draws yet; resume it first: trex resume {run}")
 
 
 def read_draws(path: Path, manifest: Manifest | None = None) -> list[Record]:

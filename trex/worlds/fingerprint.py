@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -16,11 +17,11 @@ if TYPE_CHECKING:  # importing torch takes seconds
 
 
 def model_fingerprint(name: str, bound: Classifier) -> str:
-    """The model's name and, for a torch module, the sha256 (16 characters) of all its tensors."""
+    """The model's name and, for a torch module, the sha256 (16 characters) of all its tensors and its `identity`."""
     tensors = _tensors(bound)
     if tensors is None:
         return f"{name} {bound!r}" if type(bound).__repr__ is not object.__repr__ else name
-    return f"{name} {_digest(tensors)}"
+    return f"{name} {tensor_hash(tensors)} {getattr(bound, 'identity', '')}".strip()
 
 
 def weights_fingerprint(name: str, bound: Classifier) -> str:
@@ -32,7 +33,7 @@ def weights_fingerprint(name: str, bound: Classifier) -> str:
     if tensors is None:
         return f"{name} {getattr(bound, 'identity', '')}".strip()
     asked = getattr(bound.module, "question_tensors", ()) if hasattr(bound, "module") else ()
-    return f"{name} {_digest({key: tensor for key, tensor in tensors.items() if key not in asked})}"
+    return f"{name} {tensor_hash({key: tensor for key, tensor in tensors.items() if key not in asked})}"
 
 
 def _tensors(bound: Classifier) -> dict[str, Tensor] | None:
@@ -44,7 +45,8 @@ def _tensors(bound: Classifier) -> dict[str, Tensor] | None:
     return dict(bound.module.state_dict()) if isinstance(bound, BoundModule) else None
 
 
-def _digest(tensors: dict[str, Tensor]) -> str:
+def tensor_hash(tensors: Mapping[str, Tensor]) -> str:
+    """sha256 (16 characters) of named tensors: names, types, shapes, values."""
     digest = hashlib.sha256()
     for key, tensor in sorted(tensors.items()):
         values = tensor.detach().cpu().contiguous().numpy()

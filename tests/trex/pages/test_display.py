@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import io
 import logging
+import sys
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 from rich.console import Console
 
 from trex.foundation.words import counted, span
-from trex.pages.display import QUIET_S, Display
+from trex.pages.display import QUIET_S, Display, display_if
+from trex.pages.notebook_line import Shown
 from trex.search.progress import SearchProgress, Status
 
 
@@ -47,6 +50,46 @@ def test_on_a_terminal_it_is_one_live_line() -> None:
         display.show("scenes", 1, 2, "[bold]brackets stay[/bold]")
         display.show("scenes", 2, 2, "[bold]brackets stay[/bold]")
     assert "scenes 2/2, [bold]brackets stay[/bold]" in stream.getvalue()
+
+
+class Cell:
+    """The output of a notebook's cell, in place of IPython's."""
+
+    def __init__(self) -> None:
+        self.shown: list[object] = []
+
+    def display(self, shown: object, *, display_id: bool) -> Cell:
+        assert display_id
+        self.shown.append(shown)
+        return self
+
+    def update(self, shown: object) -> None:
+        self.shown[-1] = shown
+
+
+def test_in_a_notebook_it_is_one_line_that_is_written_over(monkeypatch: pytest.MonkeyPatch) -> None:
+    cell = Cell()
+    module = ModuleType("IPython.display")
+    vars(module)["display"] = cell.display
+    monkeypatch.setitem(sys.modules, "IPython.display", module)
+    with Display(Console(file=io.StringIO(), force_jupyter=True)) as display:
+        for done in range(3):
+            display.show("scenes", done, 2, "<b>not bold</b>")
+    (shown,) = cell.shown
+    assert repr(shown) == "scenes 2/2, <b>not bold</b>"
+    assert isinstance(shown, Shown)
+    assert '<progress value="2" max="2">' in shown._repr_html_() and "&lt;b&gt;" in shown._repr_html_()
+
+
+def test_where_nothing_is_to_be_shown_nothing_is(capfd: pytest.CaptureFixture[str]) -> None:
+    with display_if(False) as display:
+        display.show("scenes", 1, 2)
+        display.say("a line")
+        logging.getLogger("trex.render.blender.pool").info("starting Blender")
+    assert capfd.readouterr() == ("", "")
+    with display_if(True) as display:
+        display.say("a line")
+    assert capfd.readouterr().err == "a line\n"
 
 
 def test_blender_is_said_to_start_while_it_starts_and_once() -> None:

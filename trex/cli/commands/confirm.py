@@ -19,8 +19,7 @@ from trex.foundation.errors import STOPPED
 from trex.foundation.words import counted
 
 if TYPE_CHECKING:
-    from trex.crosscheck.confirmation import Confirmation, Confirmed
-    from trex.pages.display import Display
+    from trex.crosscheck.confirmation import Confirmation
     from trex.runs.folder import RunFolder
 
     Made = Sequence[tuple[RunFolder, Confirmation]]
@@ -46,6 +45,7 @@ def confirm(
     At the default, clevr, a scene takes about two minutes on one core. Each is kept as soon as it is done, and the
     runs take turns: after Ctrl-C or a kill the same command goes on, and with a smaller --top it says what there is.
     """
+    from trex.api.watchers import ConfirmProgress
     from trex.cli.commands.explain import renew_report
     from trex.crosscheck.confirm import ConfirmOptions
     from trex.crosscheck.confirm import confirm as confirm_runs
@@ -61,30 +61,6 @@ def confirm(
         raise typer.Exit(STOPPED) from None
     reports = [renew_report(folder.path) for folder, _ in made]
     typer.echo(json.dumps(_json(made)) if as_json else _text(made, reports))
-
-
-class ConfirmProgress:
-    """Which scene is rendered, and what the last one has become."""
-
-    def __init__(self, display: Display, preset: str) -> None:
-        self._display, self._preset = display, preset
-        self._done = self._total = 0
-
-    def begin(self, done: int, total: int) -> None:
-        """So many of all scenes are there already."""
-        self._done, self._total = done, total
-        self._show(f"{counted(done, 'scene')} confirmed before" if done else "")
-
-    def done(self, run: Path, scene: Confirmed) -> None:
-        """One more is there."""
-        self._done += 1
-        change = f"{scene.before.confidence:.3f} to {scene.after.confidence:.3f}"
-        self._show(f"{run.name}: {change}, {scene.verdict}")
-
-    def _show(self, last: str) -> None:
-        is_over = self._done >= self._total
-        now = "" if is_over else f"rendering scene {self._done + 1} at preset {self._preset}"
-        self._display.show("scenes confirmed", self._done, self._total, last, now)
 
 
 def _text(made: Made, reports: Sequence[Path]) -> str:

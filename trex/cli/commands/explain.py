@@ -21,7 +21,6 @@ from trex.foundation.words import counted
 if TYPE_CHECKING:
     from trex.explain.explain_run import Explained
     from trex.explain.explanation import Effect, Explanation
-    from trex.pages.display import Display
 
 OF_PICTURES = ("image", "question", "model", "preset", "out")
 OF_RUNS = (
@@ -109,7 +108,8 @@ def explain(
     if run is None:
         raise InputError("give a RUN, or --dataset with --image and --question")
     _refuse_ignored(ctx, flip_depth, nuisances)
-    from trex.explain.explain_run import explain as explain_run
+    from trex.api.explaining import explain_with_report
+    from trex.api.watchers import NO_LARGE
     from trex.explain.explain_scene import ExplainOptions
     from trex.pages.display import Display
 
@@ -118,15 +118,12 @@ def explain(
         trust_runs([run])
     try:
         with Display() as display:
-            done = explain_run(run, options, ExplainProgress(display), processes)
-            if large:
-                _enlarge(run, top, display)
+            done, report = explain_with_report(run, options, display, processes, large=large, hint=NO_LARGE)
     except KeyboardInterrupt:
         sys.stderr.write(
             "stopped; the scenes that were done and all renders are kept. The same command goes on.\n"
         )
         raise typer.Exit(STOPPED) from None
-    report = renew_report(run)
     typer.echo(json.dumps(_json(done)) if as_json else f"{_text(done)}\nreport: {report}")
     if not done.is_exact:
         sys.stderr.write("error: a remove-nothing control is not exact, see above\n")
@@ -144,23 +141,11 @@ def _refuse_ignored(ctx: typer.Context, flip_depth: int, nuisances: int) -> None
         refuse(ctx, ["every_object"], "--nuisances 0 repeats nothing; drop one of the two")
 
 
-def _enlarge(run: Path, top: int, display: Display) -> None:
-    from trex.api.page_pictures import enlarge_explained
-    from trex.cli.large_progress import LargeProgress
-
-    why_not = enlarge_explained(run, top, LargeProgress(display))
-    if why_not:
-        sys.stderr.write(f"{why_not}\n")
-
-
 def renew_report(run: Path) -> Path:
     """Write the findings and the report of a run again, with all that lies beside its draws now."""
-    from trex.api.find import conclude_run
-    from trex.runs.draw_log import read_draws
-    from trex.runs.folder import open_run
+    from trex.api.find import renew_report as renew
 
-    with open_run(run, for_writing=True) as folder:
-        return conclude_run(folder, read_draws(folder.draws, folder.manifest)).report
+    return renew(run).report
 
 
 def _explain_picture(
@@ -185,32 +170,6 @@ def _explain_picture(
         typer.echo("\n".join([*made.sentences(), *rows, f"report: {place / PAGE}"]))
     if made.control_difference != 0.0:
         raise typer.Exit(OURS)
-
-
-class ExplainProgress:
-    """Scenes explained, and the pictures that this took."""
-
-    def __init__(self, display: Display) -> None:
-        self._display = display
-        self._pictures = self._number = self._total = 0
-
-    def begin(self, number: int, total: int) -> None:
-        """Scene `number` of `total` is begun."""
-        self._number, self._total = number, total
-        self._show(number - 1)
-
-    def pictures(self, count: int) -> None:
-        """So many more pictures of it are scored."""
-        self._pictures += count
-        self._show(self._number - 1)
-
-    def done(self) -> None:
-        """It is written."""
-        self._show(self._number)
-
-    def _show(self, done: int) -> None:
-        scored = f"{counted(self._pictures, 'picture')} scored"
-        self._display.show("scenes explained", done, self._total, scored)
 
 
 def _json(done: Explained) -> dict[str, object]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import partial
 from typing import cast
 
+from trex.clevr_models.adapters.live import PREFIX as LIVE
 from trex.datasets.labelled_pictures import LabelledPictures
 from trex.foundation.errors import InputError
 from trex.mnist_models.data.classes import chosen_classes
@@ -37,7 +38,12 @@ def _load(dataset: str, decoder_kind: str, query: Query) -> VectorParts:
 
     decoder = load_decoder(model_name(decoder_kind, dataset, kept, len(SOURCES[dataset].labels)))
     name = query.model.name
-    classifier = load_classifier(f"{dataset}-classifier" if name == SHIPPED else name)
+    if name.startswith(LIVE):
+        from trex.worlds.live_digits import live_classifier
+
+        classifier = live_classifier(name, dataset, SOURCES[dataset].labels)
+    else:
+        classifier = load_classifier(f"{dataset}-classifier" if name == SHIPPED else name)
     if classifier.dataset != dataset:
         raise InputError(
             f"classifier {classifier.name!r} is of {classifier.dataset}, {query.generator.name!r} draws "

@@ -1,0 +1,99 @@
+"""A model that is an object of this Python process instead of a name: who holds it, and what it is called in a run.
+
+A world opens the model that its query names (`trex.worlds.world.open_model`), and worlds of users' own do so too, with
+the query as their only argument. So an object cannot be passed along as an argument; it is lent for the length of one
+call instead: `with lent(model): ...`. The loan is a context variable: it ends with the block, and other threads and
+tasks do not see it.
+
+Imports no torch: run folders are checked for such names without it.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, cast
+
+from trex.foundation.errors import InputError
+
+if TYPE_CHECKING:  # importing torch takes seconds
+    from torch import nn
+
+PREFIX = "live:"
+TORCH = "torch"
+
+
+@dataclass(frozen=True)
+class Live:
+    """A torch module or a callable, and the name that stands for it in queries and run folders."""
+
+    name: str
+    thing: Callable[..., object]
+
+
+def live(thing: object) -> Live:
+    """The object with its name, "live:package.module.Class"; InputError if it is no torch module and no callable.
+
+    The name says which class or function it is. Weights and answers are not part of it: a run records them beside it.
+    """
+    if isinstance(thing, type):
+        raise InputError(f"model is the class {thing.__qualname__}; give an instance of it")
+    if not callable(thing):
+        raise InputError(
+            f"model is a {type(thing).__name__}; give a name, a torch.nn.Module, or a callable (pictures, question) "
+            "that returns probabilities"
+        )
+    named = thing if hasattr(thing, "__qualname__") else type(thing)
+    name = f"{PREFIX}{named.__module__}.{named.__qualname__}"
+    return Live(name, cast("Callable[..., object]", thing))
+
+
+_LENT: ContextVar[Live | None] = ContextVar("lent model", default=None)
+
+
+@contextmanager
+def lent(model: Live | None) -> Iterator[None]:
+    """While the block runs, the name of this model opens this object; None lends nothing.
+
+    Afterwards the number of torch's threads, and which parts of the module are in training mode, are what they were.
+    """
+    with ExitStack() as after:
+        _restore_torch(model, after)
+        token = _LENT.set(model)
+        after.callback(_LENT.reset, token)
+        yield
+
+
+def lent_thing(name: str) -> Callable[..., object]:
+    """The object that is lent under this name; InputError if there is none."""
+    model = _LENT.get()
+    if model is None or model.name != name:
+        raise InputError(
+            f"model {name!r} is an object of a Python session, which a run folder cannot hold; resume it there: "
+            "trex.open_run(folder).resume(model=...)"
+        )
+    return model.thing
+
+
+def is_module(thing: object) -> bool:
+    """Whether it is a torch module; where nobody has imported torch, nothing is."""
+    if TORCH not in sys.modules:
+        return False
+    from torch import nn
+
+    return isinstance(thing, nn.Module)
+
+
+def _restore_torch(model: Live | None, after: ExitStack) -> None:
+    """Calls that put back what asking a model changes."""
+    if TORCH not in sys.modules:
+        return
+    import torch
+
+    after.callback(torch.set_num_threads, torch.get_num_threads())
+    if model is not None and is_module(model.thing):
+        for part in cast("nn.Module", model.thing).modules():
+            after.callback(setattr, part, "training", part.training)

@@ -1,0 +1,93 @@
+"""A lent object as a CLEVR model: a torch module by its weights, a callable by its code, both by what they answer."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable
+from types import CodeType, FunctionType
+from typing import cast
+
+import numpy as np
+import torch
+from torch import nn
+
+from trex.clevr_models.adapters.callable_model import AdaptedModel, Answerer, tried_pictures
+from trex.clevr_models.adapters.live import is_module, lent_thing
+from trex.clevr_models.adapters.torch_module import UserModel, UserModule
+from trex.clevr_models.interface.bound import BoundModule, ClevrModel
+from trex.clevr_models.interface.question import Question
+
+FOREIGN = "torch."  # whose code is known by its version
+
+
+class TriedModule(UserModule):
+    """A user's module with its code's hash, and its answers to `tried_pictures`: weights alone do not tell it."""
+
+    def __init__(self, name: str, module: nn.Module, labels: tuple[str, ...]) -> None:
+        super().__init__(name, module, labels)
+        self.identity = code_hash(module)
+        self.tried: tuple[float, ...] = tuple(np.exp(self.log_probs(tried_pictures())).ravel().tolist())
+
+
+class LiveModule:
+    """A torch module that is asked as it is; the question is the one that it was made for."""
+
+    input_size: tuple[int, int] | None = None
+
+    def __init__(self, name: str, module: nn.Module) -> None:
+        self.name = name
+        self.module = module
+
+    def bind(self, question: Question) -> BoundModule:
+        """The module, tried on pictures; InputError if it fails or its output has another shape."""
+        bound = UserModel(self.name, lambda _: self.module).bind(question)
+        return TriedModule(self.name, bound.module, bound.labels)
+
+
+def live_model(name: str, threads: int = 1) -> ClevrModel:
+    """The lent object of this name as a model; torch is set to `threads` threads, as for any model."""
+    thing = lent_thing(name)
+    torch.set_num_threads(threads)
+    if is_module(thing):
+        return LiveModule(name, cast(nn.Module, thing))
+    return AdaptedModel(name, cast(Answerer, thing), code_hash(thing))
+
+
+def code_hash(thing: Callable[..., object]) -> str:
+    """16 hexadecimal digits that change with the code of a function, or of the classes of an object; "" if it has none.
+
+    Of a torch module it is that of the classes of all its parts. Line numbers and comments do not count, nor does torch
+    itself. What the code reads from elsewhere does not either: that shows in its answers.
+    """
+    code = getattr(thing, "__code__", None)
+    words = [_code_words(code)] if isinstance(code, CodeType) else _class_words(thing)
+    return hashlib.sha256("\n".join(words).encode()).hexdigest()[:16] if words else ""
+
+
+def _class_words(thing: object) -> list[str]:
+    """The functions of an object's own classes, as words that are the same in every process."""
+    parts = cast(nn.Module, thing).modules() if is_module(thing) else [thing]
+    classes = {
+        kind for part in parts for kind in type(part).__mro__ if not kind.__module__.startswith(FOREIGN)
+    }
+    return sorted(
+        f"{kind.__qualname__}.{name} {_code_words(member.__code__)}"
+        for kind in classes
+        for name, member in vars(kind).items()
+        if isinstance(member, FunctionType)
+    )
+
+
+def _code_words(code: CodeType) -> str:
+    return f"{code.co_code.hex()} {code.co_names} {[_words(constant) for constant in code.co_consts]}"
+
+
+def _words(constant: object) -> str:
+    """A constant of a function, the same in every process."""
+    if isinstance(constant, CodeType):
+        return _code_words(constant)
+    if isinstance(constant, frozenset):
+        return f"{{{', '.join(sorted(map(_words, constant)))}}}"
+    if isinstance(constant, tuple):
+        return f"({', '.join(map(_words, constant))})"
+    return repr(constant)

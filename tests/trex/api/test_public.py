@@ -1,0 +1,215 @@
+"""`import trex`: the same searches as on the command line, as Python values."""
+
+from __future__ import annotations
+
+import inspect
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import trex
+from tests.worlds.live_models import uniform
+from tests.worlds.runs import QUERY, draws, run, write_query
+from trex.api.keywords import KEYS, Keywords
+from trex.query.schema import Query
+from trex.query.toml_file import parse_query
+from trex.query.toml_text import toml_text
+
+ASKED: Keywords = {
+    "question": "How many red things are there?",
+    "answer": 2,
+    "revoke": "cube",
+    "model": "fake",
+    "preset": "fake",
+    "prior_scenes": 12,
+    "chains": 3,
+    "steps": 12,
+}
+
+
+@pytest.fixture(scope="module")
+def found(tmp_path_factory: pytest.TempPathFactory) -> trex.Run:
+    """A run of ASKED that has found something."""
+    return trex.find(out=tmp_path_factory.mktemp("api") / "run", progress=False, **ASKED)
+
+
+def test_importing_trex_loads_none_of_it() -> None:
+    heavy = "numpy torch bpy pydantic rich typer PIL"
+    code = f"import sys, trex; dir(trex); print([name for name in {heavy.split()} if name in sys.modules])"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == "[]\n"
+
+
+def test_everything_that_is_offered_is_there_and_described() -> None:
+    for name in trex.__all__:
+        assert name in dir(trex)
+        assert inspect.getdoc(getattr(trex, name))
+    with pytest.raises(AttributeError, match="no attribute 'fnid'"):
+        getattr(trex, "fnid")  # noqa: B009
+
+
+def test_keywords_are_the_query_that_a_file_would_be(found: trex.Run, tmp_path: Path) -> None:
+    from_file = run(tmp_path)
+    assert found.query == from_file.manifest.query
+    assert draws(found.path) == draws(from_file.folder)
+    text = (found.path / "query.toml").read_text()
+    assert parse_query(text, "kept") == parse_query(QUERY, "file")
+
+
+def test_a_file_is_changed_by_keywords_and_by_set(tmp_path: Path) -> None:
+    path = write_query(tmp_path)
+    changed = trex.check(path, seed=3, objects=(3, 10), set={"search.steps": 0})
+    assert (changed.query.search.seed, changed.query.search.steps) == (3, 0)
+    assert changed.query.scene.objects == (3, 10)
+    assert changed.renders_at_most == 12
+    assert changed.answers[:3] == ("0", "1", "2")
+
+
+def test_every_keyword_is_a_key_of_a_query_and_shown_to_help() -> None:
+    assert {*KEYS, "set"} == set(Keywords.__annotations__)
+    assert set(KEYS) < set(inspect.signature(trex.find).parameters)
+    sections = {name: field.annotation for name, field in Query.model_fields.items()}
+    wanted = {
+        f"{name}.{key}" if hasattr(kind, "model_fields") else name
+        for name, kind in sections.items()
+        for key in getattr(kind, "model_fields", [""])
+    }
+    assert set(KEYS.values()) == wanted
+
+
+@pytest.mark.parametrize(
+    ("keywords", "message"),
+    [
+        ({"quesion": "Are there any cubes?"}, "keyword 'quesion' is not known .*did you mean 'question'"),
+        ({"answer": object()}, "answer = <object .* give a text, a number"),
+        ({"set": {"search.seed": 1}, "seed": 2}, "search.seed is given twice"),
+        ({"set": "search.seed=1"}, "set is no mapping"),
+        ({"seed": "a"}, "the query: search.seed = 'a': input should be a valid integer"),
+        ({"set": {"search.sed": 1}}, r"the query: unknown key 'sed' in \[search\]; did you mean 'seed'"),
+        ({"model": 3}, "model is a int; give a name, a torch.nn.Module, or a callable"),
+        ({"model": dict}, "model is the class dict; give an instance"),
+    ],
+)
+def test_a_mistake_is_an_input_error_and_nothing_is_written(
+    keywords: dict[str, Any], message: str, tmp_path: Path
+) -> None:
+    with pytest.raises(trex.InputError, match=message):
+        trex.find(out=tmp_path / "run", progress=False, **{**ASKED, **keywords})
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_values_come_back_from_toml_as_they_were() -> None:
+    text = toml_text(
+        {
+            "question": 'Are there "big" \\ things?',
+            "answer": ["yes"],
+            "scene.objects": (3, np.int64(4)),
+            "target.probabilities": {"1": 0.7, "a b": np.float64(0.3)},
+            "search.control": False,
+            "program": [{"function": "scene", "inputs": []}],
+        }
+    )
+    query = parse_query(text, "text")
+    assert query.question == 'Are there "big" \\ things?'
+    assert (query.scene.objects, query.search.control) == ((3, 4), False)
+    assert query.target.probabilities == {"1": 0.7, "a b": 0.3}
+    assert query.program[0].function == "scene"
+
+
+def test_a_run_says_what_its_report_says(found: trex.Run) -> None:
+    told = json.loads((found.path / "findings.json").read_text())
+    assert found.ending == told["ending"] and found.is_finished
+    assert (found.rate.count, found.rate.of) == (told["how_often"]["hits"], told["how_often"]["prior_draws"])
+    assert list(found.rate.interval) == told["how_often"]["interval_95"]
+    assert len(found.hits) == len(told["found"]) > 0
+    for hit, row in zip(found.hits, told["found"], strict=True):
+        assert (hit.answer, hit.truth, hit.confidence) == (
+            row["model_answer"],
+            row["true_answer"],
+            row["confidence"],
+        )
+        assert hit.probabilities[hit.answer] == max(hit.probabilities.values())
+        assert sum(hit.probabilities.values()) == pytest.approx(1)
+        assert hit.scene is not None and len(hit.scene.objects) == 5 and hit.vector is None
+
+
+def test_a_hit_has_the_picture_that_was_asked_about(found: trex.Run) -> None:
+    from trex.clevr_models.fake import ColorArea
+
+    hit = found.hits[0]
+    pixels = (np.asarray(hit.picture) / 255).astype(np.float32)[None]
+    model = ColorArea("red")
+    assert np.exp(model.log_probs(pixels)[0]).max() == pytest.approx(hit.probabilities[hit.answer], abs=1e-9)
+    assert hit.mask is not None and hit.mask.shape == pixels.shape[1:3]
+    assert set(np.unique(hit.mask)) <= set(range(6))
+    (found.path / "pictures" / f"{hit.found.record.picture}.png").rename(found.path / "aside")
+    try:
+        with pytest.raises(trex.RunError, match="cannot be read"):
+            _ = hit.picture
+        assert "<img" not in hit._repr_html_()
+    finally:
+        (found.path / "aside").rename(found.path / "pictures" / f"{hit.found.record.picture}.png")
+
+
+def test_the_draws_are_arviz_s_and_pandas(found: trex.Run) -> None:
+    lines = [json.loads(line) for line in (found.path / "draws.jsonl").read_text().splitlines()]
+    assert found.draws["prior"].log_probs.shape == (1, 12, 28)
+    assert found.draws["posterior"].log_probs.shape == (3, 12, 28)
+    frame = found.draws_frame()
+    assert len(frame) == len(lines) == 12 + 3 * 12
+    assert list(frame["index"]) == [line["index"] for line in lines]
+    prior = frame[frame.phase == "prior"]
+    assert int(prior.is_hit.sum()) == found.rate.count
+    np.testing.assert_allclose(prior["p(2)"], np.exp(found.draws["prior"].log_probs[0, :, 2]))
+    assert frame[~frame.is_rendered].confidence.isna().all()
+
+
+def test_a_notebook_shows_a_run_escaped_with_its_pictures(found: trex.Run, tmp_path: Path) -> None:
+    shown = found._repr_html_()
+    assert shown.count('<img alt="') == min(len(found.hits), 8)
+    assert 'src="data:image/jpeg;base64,' in shown and "<script" not in shown
+    folder = tmp_path / "<script>alert(1)</script>"
+    with_own: Keywords = {**ASKED, "model": uniform}
+    named = trex.find(out=folder, progress=False, **with_own)
+    assert "&lt;script&gt;alert(1)" in named._repr_html_() and "<script" not in named._repr_html_()
+
+
+def test_the_report_is_written_again(found: trex.Run) -> None:
+    before = (found.path / "report.html").read_bytes()
+    (found.path / "report.html").unlink()
+    assert found.report() == found.path / "report.html"
+    assert found.report().read_bytes() == before
+
+
+def test_a_run_is_opened_again_and_a_folder_that_is_none_is_refused(found: trex.Run, tmp_path: Path) -> None:
+    again = trex.open_run(str(found.path))
+    assert [hit.confidence for hit in again.hits] == [hit.confidence for hit in found.hits]
+    with pytest.raises(trex.RunError, match="is no run folder"):
+        trex.open_run(tmp_path)
+
+
+def test_without_a_name_two_runs_of_one_second_have_two_folders(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    seeds: list[Keywords] = [{**ASKED, "seed": seed, "steps": 0} for seed in range(3)]
+    made = {trex.find(progress=False, **keywords).path for keywords in seeds}
+    assert len(made) == 3 and {path.parent for path in made} == {Path("runs")}
+
+
+def test_a_card_of_a_shape_is_found_from_the_current_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from trex.query.shape_cards import SHIPPED
+
+    for name in ("cone.toml", "cone.obj"):
+        (tmp_path / name).write_bytes((SHIPPED / name).read_bytes())
+    monkeypatch.chdir(tmp_path)
+    with_cone: Keywords = {**ASKED, "introduce": "cone.toml"}
+    asked = trex.check(**with_cone)
+    assert asked.query.scene.introduce == (str(tmp_path / "cone.toml"),)

@@ -1,0 +1,72 @@
+"""docs/tutorial.ipynb runs as it stands: the first cells always, on the fake world; the whole by night, in Blender."""
+
+from __future__ import annotations
+
+import ast
+import json
+import re
+from pathlib import Path
+
+import pytest
+
+import trex
+
+NOTEBOOK = Path(__file__).resolve().parents[3] / "docs" / "tutorial.ipynb"
+
+
+def cells() -> list[str]:
+    """The code of the notebook, cell by cell."""
+    book = json.loads(NOTEBOOK.read_text(encoding="utf-8"))
+    return ["".join(cell["source"]) for cell in book["cells"] if cell["cell_type"] == "code"]
+
+
+def execute(code: list[str]) -> dict[str, object]:
+    """The names that the cells leave, run one after the other; what a cell ends with is shown as notebooks do."""
+    names: dict[str, object] = {"__name__": "__main__"}
+    for number, cell in enumerate(code):
+        tree = ast.parse(cell, f"cell {number}")
+        last = tree.body.pop() if isinstance(tree.body[-1], ast.Expr) else None
+        exec(compile(tree, f"cell {number}", "exec"), names)
+        if isinstance(last, ast.Expr):
+            shown = eval(compile(ast.Expression(last.value), f"cell {number}", "eval"), names)
+            show = getattr(shown, "_repr_html_", None)
+            assert show() if show else repr(shown)
+    return names
+
+
+def test_the_notebook_is_committed_without_outputs() -> None:
+    book = json.loads(NOTEBOOK.read_text(encoding="utf-8"))
+    assert all(not cell.get("outputs") and cell.get("execution_count") is None for cell in book["cells"])
+
+
+def smaller(cell: str) -> str:
+    """The cell with flat pictures instead of Blender's, and few of them."""
+    cell = re.sub(r"(?<=\bpreset)(.{1,3})\"draft\"", r'\1"fake"', cell)
+    return re.sub(
+        r"(?<=\bsteps)(\D{1,3})\d+", r"\g<1>4", re.sub(r"(?<=\bprior_scenes)(\D{1,3})\d+", r"\g<1>8", cell)
+    )
+
+
+def test_the_cells_run_on_the_fake_world(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    quick = [smaller(cell) for cell in cells()]
+    asked = quick[1].replace("query = {", 'query = {"model": "fake",')
+    assert asked != quick[1]
+    names = execute([quick[0], asked, *quick[2:]])
+    run, own = names["run"], names["own"]
+    assert isinstance(run, trex.Run) and isinstance(own, trex.Run)
+    assert run.is_finished and own.is_finished
+    assert len(run.records) == 8 + 2 * 4 or run.hits
+    assert run.path == Path("runs/tutorial") and (run.path / "report.html").is_file()
+    assert own.query.model.name == "live:__main__.CountReds"
+
+
+@pytest.mark.nightly
+@pytest.mark.blender
+@pytest.mark.timeout(1800)
+def test_the_whole_notebook_runs_as_it_stands(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    names = execute(cells())
+    run, own = names["run"], names["own"]
+    assert isinstance(run, trex.Run) and isinstance(own, trex.Run)
+    assert run.is_finished and own.is_finished

@@ -1,0 +1,114 @@
+"""One found latent, as Python sees it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from trex.api.html import hit_html
+from trex.foundation.errors import RunError
+from trex.inference.types import Floats
+from trex.report.gallery import origin
+from trex.runs.manifest import Manifest
+from trex.runs.picture_files import KeptPicture, read_kept
+from trex.runs.world_of import world_of
+from trex.scenes.scene import Scene
+from trex.search.results import Hit as Found
+from trex.worlds.latents import from_stored, vector_of
+
+if TYPE_CHECKING:
+    from PIL.Image import Image
+
+
+@dataclass(frozen=True, repr=False)
+class Hit:
+    """A latent of the level set: its picture, what the model answers, and what is true.
+
+    Its picture and mask are read from the run folder each time; RunError if they are not there, or were changed.
+    """
+
+    run: Path
+    manifest: Manifest
+    found: Found
+
+    @property
+    def answer(self) -> str:
+        """The model's most probable answer."""
+        return self.found.answer
+
+    @property
+    def truth(self) -> str | None:
+        """The true answer; None if nobody knows it, as for pictures that a decoder draws."""
+        return self.found.truth
+
+    @property
+    def is_wrong(self) -> bool | None:
+        """Whether the model's answer is wrong, None if that is not known."""
+        return self.found.is_wrong
+
+    @property
+    def confidence(self) -> float:
+        """How well the probabilities fit the target, 0 to 1; for kind "high_confidence" it is P(answer)."""
+        return self.found.confidence
+
+    @property
+    def probabilities(self) -> dict[str, float]:
+        """The model's probability of each of its K answers, most probable first; they add up to 1."""
+        return dict(self.found.answers)
+
+    @property
+    def words(self) -> str:
+        """The latent in words: "Rendered scene with 5 objects: small red metal cylinder, ..."."""
+        return world_of(self.manifest).words(from_stored(self.found.record.z))
+
+    @property
+    def origin(self) -> str:
+        """Which draw it is: "chain 2, step 17"."""
+        return origin(self.found, world_of(self.manifest).noun)
+
+    @property
+    def scene(self) -> Scene | None:
+        """The scene, None in a world whose latents are vectors."""
+        z = self.found.record.z
+        return z if isinstance(z, Scene) else None
+
+    @property
+    def vector(self) -> Floats | None:
+        """The latent (d,), float64, in standard deviations of the prior; None in a world of scenes."""
+        z = self.found.record.z
+        return None if isinstance(z, Scene) else vector_of(z)
+
+    @property
+    def picture(self) -> Image:
+        """The picture that the model was asked about: RGB, gray ("L") for digits."""
+        from PIL import Image
+
+        pixels = self._kept().pixels
+        return Image.fromarray(pixels[:, :, 0] if pixels.shape[2] == 1 else pixels)
+
+    @property
+    def mask(self) -> NDArray[np.uint8] | None:
+        """(H, W): 0 background, i + 1 object i of `scene`; None in a world without objects."""
+        return self._kept().mask
+
+    def __repr__(self) -> str:
+        truth = "" if self.truth is None else f", truth {self.truth!r}"
+        return f"Hit(answer {self.answer!r}{truth}, confidence {self.confidence:.3f}, {self.origin})"
+
+    def _repr_html_(self) -> str:
+        """The picture with its answers, for notebooks; text alone if the picture is not kept."""
+        try:
+            pixels = self._kept().pixels
+        except RunError:
+            pixels = None
+        return hit_html(self.found, self.words, self.origin, pixels)
+
+    def _kept(self) -> KeptPicture:
+        name = self.found.record.picture
+        if not name:
+            raise RunError(f"{self.run} has not kept the picture of {self.origin}")
+        return read_kept(self.run, name)

@@ -1,0 +1,75 @@
+"""The keywords of `trex.find` and `trex.check`: each is one key of a query file, by the name that it has there."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Mapping, Sequence
+from typing import TypedDict, TypeVar
+
+Answer = str | int | bool  # 1 is the answer "1", True the answer "yes"
+Made = TypeVar("Made", bound=Callable[..., object])
+
+KEYS: Mapping[str, str] = {
+    **{name: name for name in ("question", "program", "answer")},
+    "target": "target.kind",
+    **{name: f"target.{name}" for name in ("width", "threshold", "share", "probabilities")},
+    "generator": "generator.name",
+    **{name: f"generator.{name}" for name in ("without", "classes")},
+    **{name: f"scene.{name}" for name in ("objects", "revoke", "introduce")},
+    "model": "model.name",
+    **{name: f"render.{name}" for name in ("preset", "device", "processes")},
+    **{
+        name: f"search.{name}"
+        for name in (
+            "seed", "prior_scenes", "chains", "steps", "warmup", "kernel", "scale", "max_depth", "stop_when_found",
+            "common_rate", "control",
+        )
+    },
+}  # fmt: skip
+
+
+class Keywords(TypedDict, total=False):
+    """Types of the keywords; docs/QUERIES.md has their meaning, bounds and defaults."""
+
+    question: str
+    program: Sequence[Mapping[str, object]]
+    answer: Answer | Sequence[Answer]
+    target: str
+    width: float
+    threshold: float
+    share: float
+    probabilities: Mapping[str, float]
+    generator: str
+    without: str | Sequence[str]
+    classes: str | Sequence[str]
+    objects: int | tuple[int, int]
+    revoke: str | Sequence[str]
+    introduce: str | Sequence[str]
+    model: object
+    preset: str
+    device: str
+    processes: int
+    seed: int
+    prior_scenes: int
+    chains: int
+    steps: int
+    warmup: int
+    kernel: str
+    scale: float
+    max_depth: int
+    stop_when_found: int
+    common_rate: float
+    control: bool
+    set: Mapping[str, object]
+
+
+def with_keywords(function: Made) -> Made:
+    """The function with its keywords in its signature, so that `help` and a notebook's Tab show each of them."""
+    signature = inspect.signature(function)
+    known = [one for one in signature.parameters.values() if one.kind is not inspect.Parameter.VAR_KEYWORD]
+    named = [
+        inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=annotation)
+        for name, annotation in Keywords.__annotations__.items()
+    ]
+    vars(function)["__signature__"] = signature.replace(parameters=[*known, *named])
+    return function

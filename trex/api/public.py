@@ -1,0 +1,67 @@
+"""What `import trex` offers: `find`, `check` and `open_run`."""
+
+from __future__ import annotations
+
+from os import PathLike, fspath
+from pathlib import Path
+from typing import Unpack
+
+from trex.api.asked import asked
+from trex.api.check import QueryCheck, checked
+from trex.api.find import find_query
+from trex.api.keywords import Keywords, with_keywords
+from trex.api.run import Run
+from trex.api.searching import search
+from trex.clevr_models.adapters.live import lent
+
+
+@with_keywords
+def find(
+    query: str | PathLike[str] | None = None,
+    *,
+    out: str | PathLike[str] | None = None,
+    progress: bool = True,
+    large: bool = False,
+    **keywords: Unpack[Keywords],
+) -> Run:
+    """Search for the pictures that a query describes; the run folder with every draw, and its report.
+
+    `query` is a TOML file, whose keys the keywords replace, or nothing: then the keywords are the query. Each keyword
+    is the key of the same name in docs/QUERIES.md (`target` is `target.kind`, `generator` and `model` are their
+    `name`), and `set={"search.seed": 3}` sets any key by its dotted name.
+
+    `model` is a name, or an object of this session: a `torch.nn.Module` from pictures (B, 3, H, W), float32 in [0, 1],
+    to logits (B, 28) in the order of `trex.clevr_models.interface.answers.ANSWERS`, or (B, K) with an attribute
+    `labels` (K names); or a callable (pictures, question) -> probabilities (B, K) from pictures (B, H, W, 3). In a
+    world of digits it is a module from (B, 1, 28, 28) to logits (B, K).
+
+    `out` is the run folder, a new one below runs/ if it is not given. If it holds a run of the same query, that run is
+    resumed. `progress=False` shows nothing; `large` renders the 8 most confident scenes once more, large, for the
+    report (5 seconds of CPU time each).
+
+    Raises InputError (the query, before anything is rendered), ModelError and RenderError (during the search), RunError
+    (the run folder), and Stopped, a KeyboardInterrupt, on Ctrl-C: every draw is kept then.
+    """
+    order = asked(query, keywords, out)
+    done = search(
+        lambda shown, tell: find_query(order.source, order.place, shown, tell),
+        order.model,
+        progress=progress,
+        large=large,
+    )
+    return Run(done.folder, order.model)
+
+
+@with_keywords
+def check(query: str | PathLike[str] | None = None, **keywords: Unpack[Keywords]) -> QueryCheck:
+    """What a search would do; nothing is rendered or written. Takes the query as `find` does; InputError as there."""
+    order = asked(query, keywords, None)
+    with lent(order.model):
+        return checked(order.source.plan())
+
+
+def open_run(path: str | PathLike[str]) -> Run:
+    """The run in a folder, whoever made it, finished or not; no model is opened. RunError if there is none."""
+    run = Run(Path(fspath(path)))
+    run.check_readable()
+    return run

@@ -1,0 +1,194 @@
+"""A run folder as Python sees it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import cached_property, partial
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from trex.api.asked import given
+from trex.api.find import renew_report
+from trex.api.find import resume as resume_search
+from trex.api.hit import Hit
+from trex.api.html import run_html
+from trex.api.searching import search
+from trex.clevr_models.adapters.live import Live, lent
+from trex.foundation.errors import RunError
+from trex.inference.statistics.proportion import Proportion
+from trex.pages.display import display_if
+from trex.query.schema import Query
+from trex.runs.draw_log import check_begun, read_draws
+from trex.runs.folder import open_run
+from trex.runs.manifest import Manifest
+from trex.runs.record import Record
+from trex.runs.world_of import world_of
+from trex.search.headline import headline
+from trex.search.results import Results, read_results
+
+if TYPE_CHECKING:
+    import arviz
+    import pandas
+
+    from trex.crosscheck.confirmation import Confirmation
+    from trex.explain.explanation import Explanation
+
+SHOWN = 8  # hits in a notebook
+
+
+@dataclass(frozen=True)
+class Run:
+    """A run folder. Its draws are read once, when they are first asked for; `trex.open_run(run.path)` reads anew.
+
+    `model` is the object that is asked, if the run was made with one; None if the model has a name.
+    """
+
+    path: Path
+    model: Live | None = field(default=None, repr=False)
+
+    @cached_property
+    def manifest(self) -> Manifest:
+        """What the run was made of: query, model, renderer, versions (`run.json`)."""
+        with open_run(self.path, for_writing=False) as folder:
+            return folder.manifest
+
+    def check_readable(self) -> None:
+        """RunError if there is no run at this place, or it is of another version."""
+        open_run(self.path, for_writing=False).close()
+
+    @property
+    def query(self) -> Query:
+        """The query with every default filled in."""
+        return self.manifest.query
+
+    @property
+    def is_finished(self) -> bool:
+        """Whether the search has come to its end; `resume()` continues one that has not."""
+        with open_run(self.path, for_writing=False) as folder:
+            return folder.is_finished
+
+    @property
+    def ending(self) -> str:
+        """ "CONVERGED", "FOUND" or "NOT FOUND", of the draws so far; docs/METHOD.md says what each means."""
+        return self.results.ending
+
+    @property
+    def hits(self) -> tuple[Hit, ...]:
+        """The distinct latents of the level set, most confident first."""
+        return tuple(Hit(self.path, self.manifest, found) for found in self.results.found)
+
+    @property
+    def rate(self) -> Proportion:
+        """How often it happens without a search: hits among prior draws, with `value` and `interval` (95 %)."""
+        return self.results.how_often.said
+
+    @property
+    def draws(self) -> arviz.InferenceData:
+        """ArviZ groups: prior, and posterior and sample_stats if chains were run; log_probs (chain, draw, answer)."""
+        from trex.export.netcdf import inference_data
+
+        return inference_data(self.manifest, self._begun())
+
+    def draws_frame(self) -> pandas.DataFrame:
+        """A pandas row for each prior draw and each proposal, see `trex.export.frame.draws_frame`."""
+        from trex.export.frame import draws_frame
+
+        return draws_frame(self.manifest, self.records)
+
+    @cached_property
+    def records(self) -> tuple[Record, ...]:
+        """Every prior draw and proposal, in the order of `draws.jsonl`; RunError if a line is damaged."""
+        return tuple(read_draws(self.path / "draws.jsonl", self.manifest))
+
+    @cached_property
+    def results(self) -> Results:
+        """Everything that the report says of the draws; RunError if there is no prior draw yet."""
+        return read_results(self.manifest, self._begun())
+
+    def report(self) -> Path:
+        """The path of `report.html`, written again with all that lies beside the draws; RunError without any draw."""
+        return renew_report(self.path).report
+
+    def resume(self, model: object = None, *, progress: bool = True, large: bool = False) -> Run:
+        """Continue the search to its end; a finished run is returned as it is, its report written again.
+
+        `model` is needed if the run was made with an object and this is another session. RunError if model, renderer
+        or shapes are not what the draws were made with, Stopped on Ctrl-C.
+        """
+        lending = self._lending(model)
+        work = partial(resume_search, self.path)
+        search(work, lending, progress=progress, large=large)
+        return Run(self.path, lending)
+
+    def explain(
+        self, top: int = 5, *, model: object = None, progress: bool = True, large: bool = False, edits: bool = True,
+        flip_depth: int = 2, flip_renders: int = 40, nuisances: int = 5, every_object: bool = False,
+        saliency: bool = True, processes: int | None = None,
+    ) -> tuple[Explanation, ...]:  # fmt: skip
+        """Which object is to blame in each of the `top` most confident hits, in the order of `hits`.
+
+        With the defaults a scene of 5 objects takes about 75 renders; what is there already is not made again.
+        `edits`: change each attribute of each object; `flip_depth`: edits made together; `nuisances`: other cameras
+        and lights; `large`: render the scenes once more, large, for the page. The report is written again.
+        RunError if nothing was found, or the run has no scenes.
+        """
+        from trex.api.explaining import explain_with_report
+        from trex.explain.explain_scene import ExplainOptions
+
+        options = ExplainOptions(top, edits, flip_depth, flip_renders, nuisances, every_object, saliency)
+        with lent(self._lending(model)), display_if(progress) as display:
+            done, _ = explain_with_report(self.path, options, display, processes, large=large)
+        return done.explanations
+
+    def confirm(
+        self, preset: str = "clevr", top: int = 20, *, model: object = None, progress: bool = True,
+        device: str = "auto",
+    ) -> Confirmation:  # fmt: skip
+        """Render the `top` most confident hits at another preset and ask again; the report is written again.
+
+        At preset "clevr" a scene takes about two minutes on one core. Each is kept as soon as it is done.
+        RunError if nothing was found, or the model is not what it was.
+        """
+        from trex.api.watchers import ConfirmProgress
+        from trex.crosscheck.confirm import ConfirmOptions, confirm
+
+        with lent(self._lending(model)), display_if(progress) as display:
+            watcher = ConfirmProgress(display, preset)
+            ((_, made),) = confirm([self.path], ConfirmOptions(preset, top, device), watcher)
+        self.report()
+        return made
+
+    def _repr_html_(self) -> str:
+        """Headline, rate and the first hits, for notebooks."""
+        facts = self.manifest.facts
+        state = "" if self.is_finished else " (not finished)"
+        try:
+            results = self.results
+        except RunError as error:
+            return run_html(f"{facts.question}{state}", [str(error)], [], str(self.path))
+        said, many = self.rate, world_of(self.manifest).noun.many
+        sentences = [
+            f"{results.ending}{state}: {headline(self.manifest, results)}",
+            f"Without a search it happens in {said.figure} of {many} ({said.detail}).",
+        ]
+        shown = self.hits[:SHOWN]
+        more = f"{len(shown)} of {len(self.hits)} shown; " if len(self.hits) > len(shown) else ""
+        cards = [hit._repr_html_() for hit in shown]
+        return run_html(f"{facts.question} Model: {facts.model}", sentences, cards, f"{more}{self.path}")
+
+    def _begun(self) -> Sequence[Record]:
+        check_begun(self.path, self.records)
+        return self.records
+
+    def _lending(self, model: object) -> Live | None:
+        """The object that answers; RunError if another name than the run's own is given."""
+        if model is None:
+            return self.model
+        name, lending = given(model)
+        if name != self.query.model.name:
+            raise RunError(
+                f"{self.path} was made with model {self.query.model.name!r}, this is {name!r}; give that one, or start "
+                "a new run"
+            )
+        return lending

@@ -1,0 +1,55 @@
+"""A torch module of the user's own session as the classifier of a digit world."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from typing import cast
+
+import torch
+from torch import Tensor, nn
+
+from trex.clevr_models.adapters.callable_model import RAISED, checked_labels, said
+from trex.clevr_models.adapters.live import is_module, lent_thing
+from trex.clevr_models.adapters.live_model import code_hash
+from trex.foundation.errors import InputError
+from trex.mnist_models.classify import DigitClassifier
+from trex.mnist_models.data.labelled import SIDE_PX
+from trex.worlds.fingerprint import tensor_hash
+
+
+def live_classifier(name: str, dataset: str, classes: Sequence[str], threads: int = 1) -> DigitClassifier:
+    """The lent module of this name: pictures (B, 1, 28, 28) in [0, 1] to logits (B, K).
+
+    Its answers are its `labels`, the classes of the data set if it has none. InputError if it is no torch module, or
+    gives something else for two pictures.
+    """
+    thing = lent_thing(name)
+    if not is_module(thing):
+        raise InputError(
+            f"model {name!r} is a {type(thing).__name__}; the worlds of {dataset} take a torch.nn.Module from pictures "
+            "(B, 1, 28, 28) to logits (B, K)"
+        )
+    module = cast(nn.Module, thing).eval()
+    torch.set_num_threads(threads)
+    labels = checked_labels(name, getattr(module, "labels", tuple(classes)))
+    _try(name, module, len(labels))
+    told = f"{tensor_hash(module.state_dict())} {code_hash(module)}"
+    return DigitClassifier(name, module, labels, dataset, hashlib.sha256(told.encode()).hexdigest())
+
+
+def _try(name: str, module: nn.Module, k: int) -> None:
+    """InputError unless two empty pictures give finite logits (2, k)."""
+    try:
+        with torch.inference_mode():
+            logits = module(torch.zeros(2, 1, SIDE_PX, SIDE_PX))
+    except RAISED as error:
+        raise InputError(
+            f"model {name!r} fails on two pictures, float32 (2, 1, 28, 28): {said(error)}"
+        ) from error
+    if not isinstance(logits, Tensor) or logits.shape != (2, k) or not bool(torch.isfinite(logits).all()):
+        found = f"shape {tuple(logits.shape)}" if isinstance(logits, Tensor) else type(logits).__name__
+        raise InputError(
+            f"model {name!r} gives {found} for two pictures; it must give finite logits (2, {k}), or name its answers "
+            "in `labels`"
+        )
