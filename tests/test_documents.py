@@ -20,6 +20,7 @@ from tests.worlds.documents import (
     dead_links,
     exists,
     is_ours,
+    place_of,
     prose,
     unknown_words,
 )
@@ -87,7 +88,7 @@ def test_the_readme_names_commands_of_make_that_exist() -> None:
 def test_every_module_and_file_that_a_document_names_exists(name: str) -> None:
     text = prose(ROOT / name)
     modules = [module for module in MODULE.findall(text) if not exists(module)]
-    files = [file for file in PATH.findall(text) if is_ours(file) and not (ROOT / file).exists()]
+    files = [file for file in PATH.findall(text) if is_ours(file) and not place_of(file).exists()]
     assert (modules, files) == ([], [])
 
 

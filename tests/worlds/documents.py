@@ -109,3 +109,9 @@ def exists(dotted: str) -> bool:
                 found: object = importlib.import_module(module) if names else module
                 return all((found := getattr(found, part, None)) is not None for part in names)
     return False
+
+
+def place_of(file: str) -> Path:
+    """The file that a document names; of a placeholder such as `trex/export/NAME.py`, the folder."""
+    path = ROOT / file
+    return path.parent if path.stem == "NAME" else path
