@@ -17,7 +17,7 @@ LOADED = "import json, sys, {module}; print(json.dumps(sorted({{name.partition('
     ("module", "needed"),
     [
         ("trex.cli.app", set()),
-        ("trex.cli.commands.find", {"numpy", "pydantic", "PIL", "jinja2"}),  # `find`, `check`, `report`
+        ("trex.cli.search", {"numpy", "pydantic", "PIL", "jinja2"}),  # what `find`, `check`, `report` use
     ],
 )
 def test_a_command_loads_no_heavy_package_that_it_does_not_need(module: str, needed: set[str]) -> None:
