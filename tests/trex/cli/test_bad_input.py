@@ -17,7 +17,7 @@ from tests.worlds.runs import QUERY, run, write_query
 from trex.cli.app import app
 from trex.render.fake import FakeRenderer
 from trex.runs import folder as run_folder
-from trex.worlds import placement_check as room
+from trex.worlds.shipped import placement_check as room
 
 
 class Rendered(AssertionError):
