@@ -1,4 +1,4 @@
-"""Which tests run by hand, where tests keep records of runs, and how hypothesis looks for examples: always alike."""
+"""Which tests run by hand, what every test may ask for, and how hypothesis looks for examples: always alike."""
 
 from collections.abc import Iterator
 
@@ -27,3 +27,14 @@ def state_folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("XDG_STATE_HOME", str(tmp_path_factory.mktemp("state")))
         yield
+
+
+@pytest.fixture
+def one_thread() -> Iterator[None]:
+    """Torch on one thread: sums come out alike on every machine, and threads do not stall each other on a busy one."""
+    import torch
+
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(before)

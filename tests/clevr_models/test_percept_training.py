@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
@@ -24,16 +23,10 @@ from trex.clevr_models.percept.object_table import find_peaks
 from trex.clevr_models.percept.training_data import BEHIND, RIGHT, load_scenes, to_pixels
 from trex.foundation.errors import InputError, RunError
 
+pytestmark = pytest.mark.usefixtures("one_thread")
+
 SCENES = 26
 RED, BLUE = (173, 35, 35), (42, 75, 215)
-
-
-@pytest.fixture(autouse=True)
-def _one_thread() -> Iterator[None]:
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(before)
 
 
 def _scene(root: Path, split: str, index: int, rng: np.random.Generator) -> dict[str, object]:

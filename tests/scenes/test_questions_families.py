@@ -13,6 +13,7 @@ from scipy.stats import binom
 
 from tests.worlds.official_clevr import raw
 from tests.worlds.scene_strategies import random_scene, scenes
+from tests.worlds.statistics import ALPHA
 from trex.scenes.questions import families
 from trex.scenes.questions import program_builder as drafts
 from trex.scenes.questions.bitsets import scene_sets
@@ -42,7 +43,6 @@ KINDS = {
     "two_hop": 6,
     "zero_hop": 6,
 }
-ALPHA = 1e-5
 
 
 def test_kinds_and_indices() -> None:

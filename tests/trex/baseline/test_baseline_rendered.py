@@ -8,10 +8,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from typer.testing import CliRunner, Result
 
 from tests.trex.report.test_report import Page
 from tests.worlds.baseline_worlds import QUERY, write_query
+from tests.worlds.command_line import trex
 from tests.worlds.runs import run
 from tests.worlds.runs import write_query as write_run_query
 from trex.baseline import rendered as baseline_rendered
@@ -19,7 +19,6 @@ from trex.baseline.baseline import Baseline
 from trex.baseline.json_file import read_baselines
 from trex.baseline.rendered import RenderedScenes
 from trex.baseline.run import BaselineOptions, make_baseline
-from trex.cli.app import app
 from trex.inference.statistics.importance import prior_draw
 from trex.inference.statistics.proportion import Proportion
 from trex.query.schema import RenderSection
@@ -31,10 +30,6 @@ from trex.scenes.vocabulary import CLEVR
 
 N = 40
 ALARM = 1e-5
-
-
-def trex(*arguments: object) -> Result:
-    return CliRunner().invoke(app, [str(argument) for argument in arguments])
 
 
 def source(cache: Path, n: int = N, seed: int = 0, prior: ScenePrior | None = None) -> RenderedScenes:

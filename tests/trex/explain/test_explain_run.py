@@ -13,10 +13,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from typer.testing import CliRunner, Result
 
+from tests.worlds.command_line import refused, trex
 from tests.worlds.runs import run
-from trex.cli.app import app
 from trex.explain.explanation import (
     Explanation,
     explanation_path,
@@ -33,16 +32,6 @@ from trex.scenes.edits import attribute_edits, removals
 from trex.scenes.scene import Scene
 
 QUICK = ("--top", "2", "--nuisances", "2")
-
-
-def trex(*arguments: object) -> Result:
-    return CliRunner().invoke(app, [str(argument) for argument in arguments])
-
-
-def refused(result: Result, *parts: str) -> None:
-    assert result.exit_code == 2, (result.output, result.exception)
-    for part in parts:
-        assert part in result.stderr, result.stderr
 
 
 @pytest.fixture(autouse=True)

@@ -11,12 +11,12 @@ from pathlib import Path
 
 import pytest
 import typer
-from typer.testing import CliRunner, Result
+from typer.testing import Result
 
+from tests.worlds.command_line import trex
 from tests.worlds.farm_pools import SEARCHES, ChaosPool, add, farmed, new_worker, undisturbed, work
 from tests.worlds.farm_processes import n_draws, start_work, wait_for
 from tests.worlds.farm_runs import begun
-from trex.cli.app import app
 from trex.farm.work import Farm
 from trex.queue import queue
 from trex.queue.entry import Entry, run_path
@@ -234,7 +234,7 @@ def test_an_entry_that_is_no_longer_held_counts_neither_as_done_nor_as_failed(
 
 def trex_work(folder: Path) -> Result:
     """The command, in this process."""
-    return CliRunner().invoke(app, ["work", "--runs", str(folder / "runs"), "--until-empty"])
+    return trex("work", "--runs", folder / "runs", "--until-empty")
 
 
 def test_trex_work_ends_with_1_if_an_entry_failed(tmp_path: Path) -> None:
@@ -264,7 +264,7 @@ def test_trex_work_on_what_is_no_queue_points_to_rebuild(damage: str, tmp_path: 
     assert result.exit_code != 0 and result.stdout == ""
     assert "trex queue rebuild" in result.stderr and result.stderr.count("\n") == 1
     if damage in ("empty", "deleted"):
-        rebuilt = CliRunner().invoke(app, ["queue", "rebuild", "--runs", str(tmp_path / "runs")])
+        rebuilt = trex("queue", "rebuild", "--runs", tmp_path / "runs")
         assert rebuilt.exit_code == 0 and queue.counts(tmp_path / "runs") == {"queued": 1}
 
 

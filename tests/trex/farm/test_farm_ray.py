@@ -8,11 +8,10 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from typer.testing import CliRunner
 
+from tests.worlds.command_line import trex
 from tests.worlds.farm_pools import SEARCHES, add, farmed, undisturbed
 from tests.worlds.farm_processes import below
-from trex.cli.app import app
 from trex.farm.work import Farm
 from trex.foundation.errors import InputError, RunError
 from trex.workers.pool import Answered, Event, Inbox, Joined, Lost, Unfit
@@ -160,7 +159,7 @@ def test_work_for_a_worker_that_went_with_the_head_is_done_by_another(
     ],
 )
 def test_what_cannot_be_is_said_before_anything_begins(options: list[str], told: str, tmp_path: Path) -> None:
-    result = CliRunner().invoke(app, ["work", "--until-empty", "--runs", str(tmp_path / "runs"), *options])
+    result = trex("work", "--until-empty", "--runs", tmp_path / "runs", *options)
     assert result.exit_code == 2, result.output
     assert told in result.output
 

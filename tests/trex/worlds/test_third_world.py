@@ -7,16 +7,16 @@ from pathlib import Path
 import numpy as np
 import pytest
 from scipy.stats import binom
-from typer.testing import CliRunner, Result
 
 from tests.trex.report.test_report import Page
 from tests.worlds import toy_disk
+from tests.worlds.command_line import trex
 from tests.worlds.kills import in_child, kill_midway
 from tests.worlds.runs import draws, go_on, write_query
+from tests.worlds.statistics import ALPHA
 from tests.worlds.toy_disk import DiskClassifier, DiskRenderer
 from trex.api import find as finding
 from trex.api.find import Outcome
-from trex.cli.app import app
 from trex.inference.scoring import images
 from trex.inference.statistics.proportion import clopper_pearson
 from trex.inference.statistics.verdict import MIN_ESS
@@ -25,7 +25,6 @@ from trex.search.progress import Silent
 from trex.search.results import Results
 from trex.search.search import MIN_HITS, next_look
 
-ALPHA = 1e-5
 QUERY = """
 answer = "far"
 [generator]
@@ -41,10 +40,6 @@ chains = 4
 steps = 150
 scale = 0.5
 """
-
-
-def trex(*words: object) -> Result:
-    return CliRunner().invoke(app, [str(word) for word in words])
 
 
 def search(folder: Path, *overrides: str, name: str = "run") -> Outcome:
