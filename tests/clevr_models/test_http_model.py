@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 from tests.worlds.command_line import trex
-from tests.worlds.http_scripts import ANSWER, answer, read_request, sends, serving
+from tests.worlds.http_scripts import ANSWER, Waits, answer, read_request, sends, serving
 from trex.clevr_models.adapters import http_exchange
 from trex.clevr_models.adapters.http_address import is_loopback
 from trex.clevr_models.adapters.http_model import TOKEN, HttpAnswerer, load_http
@@ -39,11 +39,6 @@ def no_proxy(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def ask(url: str, **options: object) -> list[list[float]]:
     return HttpAnswerer(url, **options)(PICTURE, CUBES).tolist()  # type: ignore[arg-type]
-
-
-class Waits(list[float]):
-    def __call__(self, seconds: float) -> None:
-        self.append(seconds)
 
 
 @pytest.mark.parametrize(

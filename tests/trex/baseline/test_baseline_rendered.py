@@ -9,9 +9,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tests.trex.report.test_report import Page
 from tests.worlds.baseline_worlds import QUERY, write_query
 from tests.worlds.command_line import trex
+from tests.worlds.html_page import read_page
 from tests.worlds.runs import run
 from tests.worlds.runs import write_query as write_run_query
 from trex.baseline import rendered as baseline_rendered
@@ -224,8 +224,7 @@ def test_the_page_needs_nothing_but_itself(tmp_path: Path) -> None:
     result = trex("baseline", *queries, *arguments, "--all-pictures")
     assert result.exit_code == 0, result.stderr
     assert result.stdout.splitlines()[-1] == f"page: {tmp_path / 'out' / 'baseline.html'}"
-    page = Page()
-    page.feed((tmp_path / "out" / "baseline.html").read_text())
+    page = read_page(tmp_path / "out" / "baseline.html")
     assert page.open == []
     assert all(reference.startswith(("data:", "#")) for reference in page.references)
     assert len(page.images) == 2 * N
@@ -234,8 +233,7 @@ def test_the_page_needs_nothing_but_itself(tmp_path: Path) -> None:
         assert f"{one.hits.count} of {N}" in " ".join(page.text.split())
     fewer = trex("baseline", *queries, *arguments)  # an earlier baseline is replaced
     assert fewer.exit_code == 0
-    page = Page()
-    page.feed((tmp_path / "out" / "baseline.html").read_text())
+    page = read_page(tmp_path / "out" / "baseline.html")
     assert len(page.images) == sum(one.hits.count for one in read_baselines(tmp_path / "out"))
 
 

@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 from typer.testing import Result
 
-from tests.trex.worlds.test_third_world import QUERY
 from tests.worlds.command_line import trex
 from tests.worlds.runs import run, write_query
+from tests.worlds.toy_disk import QUERY
 from trex.api import find as finding
 from trex.query.schema import Query
 from trex.runs.trust import named_code

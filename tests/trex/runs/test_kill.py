@@ -13,25 +13,11 @@ from pathlib import Path
 import pytest
 
 from tests.worlds.kills import ended, in_child, kill_midway, n_bytes
-from tests.worlds.runs import QUERY, draws, go_on, run, write_query
+from tests.worlds.runs import QUERY, SEARCHES, draws, go_on, run, write_query
 from trex.api import find as finding
 from trex.search.progress import Silent
 
 SEED = 20260
-# Each ends in another phase: chains to the end, chains that stop early, a common target, a positive control.
-SEARCHES = {
-    "chains": [],
-    "random walk": ["search.kernel=random_walk"],
-    "stops when found": ["search.stop_when_found=4", "search.steps=40"],
-    "common": [
-        "search.prior_scenes=60",
-        "search.common_rate=0.001",
-        "target.kind=threshold",
-        "target.threshold=0.01",
-        "answer=0",
-    ],
-    "control": ["answer=3"],
-}
 
 
 @pytest.mark.parametrize("moment", range(10))
