@@ -70,7 +70,7 @@ def test_a_killed_training_goes_on_to_the_same_weights(
     assert read_card(resumed)["sha256"] == unbroken["sha256"]
     assert sorted(path.suffix for path in resumed.parent.iterdir()) == [".json", ".safetensors"]
     with monkeypatch.context() as patch:  # planted: the optimizer's moments are forgotten
-        patch.setattr(checkpoint_module, "_fill", lambda *_: None)
+        patch.setattr(checkpoint_module, "fill_optimizer", lambda *_: None)
         killed_after(monkeypatch, given, tmp_path / "forgetful", 3)
         forgetful = train(given, tmp_path / "forgetful")
     assert read_card(forgetful)["sha256"] != unbroken["sha256"]

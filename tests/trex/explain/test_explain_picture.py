@@ -59,9 +59,9 @@ def test_a_flickering_renderer_fails_the_control(
 ) -> None:
     from trex.render import fake
 
-    plain = fake._brightness
+    plain = fake.brightness
     calls = iter(range(10_000))
-    monkeypatch.setattr(fake, "_brightness", lambda nuisances: plain(nuisances) * (1 + 0.001 * next(calls)))
+    monkeypatch.setattr(fake, "brightness", lambda nuisances: plain(nuisances) * (1 + 0.001 * next(calls)))
     made = explain_picture(wanted(data), tmp_path / "out")
     assert made.control_difference > 0
     assert any("NOT the same" in sentence for sentence in made.sentences())

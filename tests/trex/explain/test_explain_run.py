@@ -152,7 +152,7 @@ def test_kills_change_nothing(
         pid = os.fork()
         if pid == 0:
             left = iter(range(30))
-            real = FakeRenderer._picture
+            real = FakeRenderer.picture_of
 
             def picture(
                 self: FakeRenderer, scene: Scene, left: Iterator[int] = left, real: object = real
@@ -161,7 +161,7 @@ def test_kills_change_nothing(
                     os.kill(os.getpid(), signal.SIGKILL)
                 return real(self, scene)  # type: ignore[operator,no-any-return]
 
-            monkeypatch.setattr(FakeRenderer, "_picture", picture)
+            monkeypatch.setattr(FakeRenderer, "picture_of", picture)
             result = trex("explain", path, *QUICK)
             os._exit(result.exit_code)
         status = os.waitpid(pid, 0)[1]
@@ -276,14 +276,14 @@ def test_bad_input_is_refused(searched: Path, tmp_path: Path, monkeypatch: pytes
 
 
 def test_ctrl_c_keeps_what_is_done(searched: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    path, real, left = copied(searched, tmp_path), FakeRenderer._picture, iter(range(80))
+    path, real, left = copied(searched, tmp_path), FakeRenderer.picture_of, iter(range(80))
 
     def picture(self: FakeRenderer, scene: Scene) -> Picture:
         if next(left, None) is None:
             raise KeyboardInterrupt
         return real(self, scene)
 
-    monkeypatch.setattr(FakeRenderer, "_picture", picture)
+    monkeypatch.setattr(FakeRenderer, "picture_of", picture)
     result = trex("explain", path, *QUICK)
     assert result.exit_code == 130
     assert "The same command goes on" in result.stderr

@@ -12,13 +12,14 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 
 import pytest
 
 from tests.worlds.farm_pools import add, draws_alone, farmed, undisturbed
-from tests.worlds.farm_processes import WORKER, n_draws, start_work, wait_for
+from tests.worlds.farm_processes import WORKER, n_draws, start_work
+from tests.worlds.waiting import wait_for
 from trex.queue import queue
 
 NAMES = {"trexhead": "10.77.0.1", "trexhost": "10.77.0.2"}
@@ -100,7 +101,8 @@ def ray_node(name: str, temp: Path, *options: str) -> Iterator[subprocess.Popen[
         for what in (signal.SIGTERM, signal.SIGKILL):
             if process.poll() is None:
                 os.killpg(process.pid, what)
-                time.sleep(3.0)
+                with suppress(subprocess.TimeoutExpired):
+                    process.wait(3.0)
         process.wait()
 
 

@@ -15,8 +15,10 @@ from typer.testing import Result
 
 from tests.worlds.command_line import trex
 from tests.worlds.farm_pools import SEARCHES, ChaosPool, add, farmed, new_worker, undisturbed, work
-from tests.worlds.farm_processes import n_draws, start_work, wait_for
+from tests.worlds.farm_processes import n_draws, start_work
 from tests.worlds.farm_runs import begun
+from tests.worlds.waiting import wait_for
+from trex.farm import work as farm_work
 from trex.farm.work import Farm
 from trex.queue import queue
 from trex.queue.entry import Entry, run_path
@@ -112,11 +114,13 @@ class Cancelling(ChaosPool):
         self.pieces += ticket.job == self._entry
         if self.pieces == 5:
             queue.cancel(self._runs, [self._entry], time.time())
-            time.sleep(0.6)  # the queue is looked at every half second
         super().submit(worker, ticket)
 
 
-def test_a_cancelled_query_ends_and_keeps_its_draws(tmp_path: Path, whole: bytes) -> None:
+def test_a_cancelled_query_ends_and_keeps_its_draws(
+    tmp_path: Path, whole: bytes, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(farm_work, "BEAT_S", 0.0)  # the queue is looked at in each turn
     entries = add(tmp_path, [CHAINS])
     ended = work(tmp_path, Cancelling(tmp_path, entries[0].id))
     assert (ended.done, ended.failed) == (0, 0)

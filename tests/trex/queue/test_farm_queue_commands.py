@@ -309,7 +309,7 @@ def test_a_deleted_run_folder_is_queued_again(runs: Path) -> None:
 
 
 def test_an_add_that_was_killed_is_taken_in_by_the_next(runs: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    real = queue_add._put
+    real = queue_add.put_in_place
     put: list[str] = []
 
     def killed(made: str, place: str) -> None:
@@ -318,7 +318,7 @@ def test_an_add_that_was_killed_is_taken_in_by_the_next(runs: Path, monkeypatch:
         put.append(place)
         real(made, place)
 
-    monkeypatch.setattr(queue_add, "_put", killed)
+    monkeypatch.setattr(queue_add, "put_in_place", killed)
     trex("queue", "add", runs.parent / "query.toml", "--sweep", "search.seed=5..8",
                              "--runs", runs)  # fmt: skip
     monkeypatch.undo()

@@ -5,15 +5,15 @@ import random
 import signal
 import subprocess
 import sys
-import time
 from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 
 import pytest
 
-from tests.worlds.kills import ended, in_child, kill_midway, n_bytes
+from tests.worlds.kills import ended, has_draws, in_child, kill_midway
 from tests.worlds.runs import QUERY, SEARCHES, draws, go_on, run, write_query
+from tests.worlds.waiting import wait_for
 from trex.api import find as finding
 from trex.search.progress import Silent
 
@@ -156,9 +156,7 @@ def test_ctrl_c_keeps_everything_and_says_how_to_go_on(tmp_path: Path) -> None:
     trex = [sys.executable, "-m", "trex.cli.app", "find", str(query), "--out", str(out)]
     listen = partial(signal.signal, signal.SIGINT, signal.SIG_DFL)  # a background shell has it ignored
     process = subprocess.Popen(trex, stderr=subprocess.PIPE, text=True, preexec_fn=listen)
-    while n_bytes(out) < 20_000:
-        assert process.poll() is None
-        time.sleep(0.001)
+    wait_for(partial(has_draws, process.pid, out, 20_000), pause_s=0.001)
     process.send_signal(signal.SIGINT)
     _, told = process.communicate()
     assert process.returncode == 130
@@ -175,8 +173,7 @@ def test_with_blender_too(tmp_path: Path) -> None:
     out = tmp_path / "run"
     kill_midway(lambda: find_in_child(out, overrides), out, len(whole) // 4, len(whole))
     pid = in_child(lambda: go_on(out))
-    while n_bytes(out) < len(whole) // 2:
-        time.sleep(0.001)
+    wait_for(partial(has_draws, pid, out, len(whole) // 2), pause_s=0.001)
     os.kill(pid, signal.SIGKILL)
     assert ended(pid)
     assert draws(go_on(out).folder) == whole
