@@ -12,13 +12,14 @@ settings.load_profile("same")
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Nightly tests run only if a -m expression asks for them."""
-    if config.getoption("-m"):
-        return
+    """Nightly tests run only if a -m expression names them; Blender is a process."""
     skip = pytest.mark.skip(reason="takes minutes; run by hand: pytest -m nightly")
+    is_asked_for = "nightly" in config.getoption("-m")
     for item in items:
-        if "nightly" in item.keywords:
+        if "nightly" in item.keywords and not is_asked_for:
             item.add_marker(skip)
+        if "blender" in item.keywords:
+            item.add_marker(pytest.mark.process)
 
 
 @pytest.fixture(autouse=True, scope="session")

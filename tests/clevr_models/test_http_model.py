@@ -305,6 +305,7 @@ def over_tls(turn: Callable[[socket.socket], None], folder: Path) -> Callable[[s
     return wrapped
 
 
+@pytest.mark.process
 def test_a_service_over_tls_is_asked_and_kept_to_its_time(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -322,6 +323,7 @@ def test_a_service_over_tls_is_asked_and_kept_to_its_time(
             drip.looks.put(False)
 
 
+@pytest.mark.process
 def test_a_certificate_that_nobody_vouches_for_is_refused_at_once(tmp_path: Path) -> None:
     waits = Waits()
     with (

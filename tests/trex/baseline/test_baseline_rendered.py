@@ -73,6 +73,7 @@ def killed_after(work: Iterator[object], steps: int) -> None:
     assert os.WIFSIGNALED(os.waitpid(pid, 0)[1])
 
 
+@pytest.mark.process
 @pytest.mark.parametrize("steps", [1, 17, 39])
 def test_a_kill_loses_no_picture(steps: int, tmp_path: Path, counted: Counted) -> None:
     whole = pixels(source(tmp_path / "whole"))

@@ -88,6 +88,7 @@ def test_our_own_mistakes_are_not_called_the_users(tmp_path: Path, monkeypatch: 
     assert "error: Blender could not be started" in result.stderr
 
 
+@pytest.mark.process
 def test_help_is_quick_because_nothing_heavy_is_imported() -> None:
     code = "import sys, trex.cli.app; print(*sorted({name.split('.')[0] for name in sys.modules}))"
     loaded = subprocess.run(

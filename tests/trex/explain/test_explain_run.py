@@ -142,6 +142,7 @@ def test_more_is_added_and_nothing_made_twice(
     assert texts(path) == texts(explained)
 
 
+@pytest.mark.process
 def test_kills_change_nothing(
     searched: Path, explained: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -339,6 +340,7 @@ def test_every_bit_is_kept_as_text(explained: Path) -> None:
         assert explanation_path(folder, made.picture).exists()
 
 
+@pytest.mark.process
 def test_starting_the_command_line_loads_no_torch() -> None:
     code = "import sys, trex.cli.app, trex.explain.explain_run; print({'torch', 'captum', 'bpy'} & set(sys.modules))"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

@@ -22,6 +22,9 @@ from tests.worlds.farm_processes import WORKER, n_draws, start_work
 from tests.worlds.waiting import wait_for
 from trex.queue import queue
 
+pytestmark = pytest.mark.process
+
+
 NAMES = {"trexhead": "10.77.0.1", "trexhost": "10.77.0.2"}
 HEAD = f"{NAMES['trexhead']}:6379"
 # So that a cut is noticed within seconds, not within a minute.
@@ -122,7 +125,6 @@ def _command(pid: str) -> str:
 
 
 @pytest.mark.nightly
-@pytest.mark.skipif("not config.getoption('-m')", reason="takes minutes; run by hand: pytest -m nightly")
 @pytest.mark.timeout(3600)
 def test_two_hosts_survive_a_cut_of_the_link_and_its_return(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch

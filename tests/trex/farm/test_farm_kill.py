@@ -40,6 +40,7 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> bytes:
     return undisturbed(tmp_path_factory.mktemp("whole"), [CHAINS])[0]
 
 
+@pytest.mark.process
 def test_a_killed_trex_work_goes_on_where_it_was(tmp_path: Path, whole: bytes) -> None:
     """kill -9 in the prior scenes and in the chains; then a polite stop; then to the end."""
     entries = add(tmp_path, [CHAINS])
@@ -178,6 +179,7 @@ def test_a_run_whose_lock_is_held_is_given_back_and_done_later(tmp_path: Path, w
     assert queue.entry(runs, entry.id).attempts == 1
 
 
+@pytest.mark.process
 def test_a_trex_work_that_was_stopped_longer_than_its_lease_harms_nothing(
     tmp_path: Path, whole: bytes
 ) -> None:

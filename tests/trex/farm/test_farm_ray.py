@@ -52,6 +52,7 @@ def no_ray_left() -> Iterator[None]:
     assert not below(os.getpid(), "raylet")
 
 
+@pytest.mark.process
 @pytest.mark.usefixtures("no_ray_left")
 def test_two_workers_and_a_kill(tmp_path: Path, whole: list[bytes], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("RAY_worker_niceness", "0")  # Ray's workers give way to everything else

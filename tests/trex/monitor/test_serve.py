@@ -330,6 +330,7 @@ def test_an_empty_runs_folder(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.process
 def test_the_command_serves_and_ends(tmp_path: Path) -> None:
     process = subprocess.Popen(
         [sys.executable, "-m", "trex.cli.app", "serve", "--runs", str(tmp_path), "--port", "0"],

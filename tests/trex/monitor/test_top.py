@@ -125,6 +125,7 @@ def test_a_disk_without_room_does_not_stop_the_work(tmp_path: Path) -> None:
     assert not (tmp_path / "gone" / RUN_STATUS).exists()
 
 
+@pytest.mark.process
 def test_on_a_terminal_it_goes_on_until_ctrl_c(tmp_path: Path) -> None:
     runs = queued(tmp_path)
     ours, theirs = os.openpty()

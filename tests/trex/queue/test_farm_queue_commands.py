@@ -344,6 +344,7 @@ app()
 """
 
 
+@pytest.mark.process
 def test_what_a_killed_add_leaves_goes_at_the_next_add_and_what_a_living_one_makes_stays(runs: Path) -> None:
     def other_add(word: str, seed: int) -> subprocess.Popen[str]:
         command = [

@@ -155,12 +155,14 @@ def race(runs: Path, together: Barrier) -> list[str]:
     return [*mine, *yours]
 
 
+@pytest.mark.process
 def test_two_processes_never_get_the_same_entry(tmp_path: Path) -> None:
     new = [waiting(number) for number in range(100)]
     runs = filled(tmp_path, *new)
     assert sorted(race(runs, FORK.Barrier(2))) == [one.id for one in new]
 
 
+@pytest.mark.process
 def test_a_claim_in_two_steps_would_be_caught(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Planted: look first, take afterwards, in two transactions."""
     together = FORK.Barrier(2)

@@ -20,6 +20,7 @@ from trex.search.progress import Silent
 SEED = 20260
 
 
+@pytest.mark.process
 @pytest.mark.parametrize("moment", range(10))
 def test_a_kill_at_a_random_moment_changes_no_draw(moment: int, tmp_path: Path) -> None:
     overrides = [*SEARCHES["chains"], f"search.seed={moment % 2}"]
@@ -49,6 +50,7 @@ def kill_in_a_call(name: str, at: int, keep: int) -> None:
     setattr(os, name, call)
 
 
+@pytest.mark.process
 @pytest.mark.parametrize("search", SEARCHES)
 def test_a_kill_in_the_middle_of_a_write_changes_no_draw(search: str, tmp_path: Path) -> None:
     overrides = SEARCHES[search]
@@ -136,6 +138,7 @@ def test_a_step_that_comes_out_differently_is_noticed(
         go_on(done.folder)
 
 
+@pytest.mark.process
 def test_the_command_itself_survives_a_kill(tmp_path: Path) -> None:
     """`trex find` as a process of its own, killed, then `trex resume`."""
     whole = draws(run(tmp_path, name="whole").folder)
@@ -151,6 +154,7 @@ def test_the_command_itself_survives_a_kill(tmp_path: Path) -> None:
     assert draws(out) == whole
 
 
+@pytest.mark.process
 def test_ctrl_c_keeps_everything_and_says_how_to_go_on(tmp_path: Path) -> None:
     query, out = write_query(tmp_path, QUERY.replace("steps = 12", "steps = 4000")), tmp_path / "run"
     trex = [sys.executable, "-m", "trex.cli.app", "find", str(query), "--out", str(out)]

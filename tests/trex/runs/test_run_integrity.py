@@ -279,6 +279,7 @@ def test_a_line_keeps_its_meaning(folder: Path) -> None:
         from_line(line.decode())
 
 
+@pytest.mark.process
 def test_a_netcdf_file_that_does_not_fit_leaves_nothing_and_keeps_the_one_before(folder: Path) -> None:
     place = folder / "draws.nc"
     place.write_bytes(b"the one before")

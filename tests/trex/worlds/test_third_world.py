@@ -74,6 +74,7 @@ def test_its_chains_stay_in_the_level_set_and_its_page_says_nothing_of_truth(don
     assert 'class="small-picture"' in html
 
 
+@pytest.mark.process
 def test_a_killed_run_goes_on_to_the_same_bytes(done: Outcome, tmp_path: Path) -> None:
     whole, out = draws(done.folder), tmp_path / "run"
     query = write_query(tmp_path, QUERY)
