@@ -54,7 +54,7 @@ def load_checkpoint(path: Path, modules: Modules, optimizers: Optimizers, settin
     for key, module in modules.items():
         load_into(module, _below(f"{key}.", tensors), path)
     for key, optimizer in optimizers.items():
-        _fill(optimizer, key, tensors)
+        fill_optimizer(optimizer, key, tensors)
     return int(tensors["step"])
 
 
@@ -64,7 +64,8 @@ def _moments(optimizer: torch.optim.Optimizer) -> Iterator[tuple[int, str, Tenso
             yield index, name, tensor
 
 
-def _fill(optimizer: torch.optim.Optimizer, key: str, tensors: Mapping[str, Tensor]) -> None:
+def fill_optimizer(optimizer: torch.optim.Optimizer, key: str, tensors: Mapping[str, Tensor]) -> None:
+    """Set an optimizer's moments to those of a checkpoint."""
     for index, parameter in enumerate(optimizer.param_groups[0]["params"]):
         found = _below(f"{key}.{index}.", tensors)
         moved = {n: t if n == "step" else t.to(parameter.device) for n, t in found.items()}

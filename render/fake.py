@@ -42,15 +42,16 @@ class FakeRenderer:
     def render(self, zs: Sequence[Scene]) -> list[Picture]:
         """One picture a scene, in the same order; raises InputError as BlenderRenderer does."""
         check_scenes(zs, self.vocabulary)
-        return [self._picture(scene) for scene in zs]
+        return [self.picture_of(scene) for scene in zs]
 
     def close(self) -> None:
         """Nothing is held."""
 
-    def _picture(self, scene: Scene) -> Picture:
+    def picture_of(self, scene: Scene) -> Picture:
+        """The picture of a scene that was checked."""
         mask = id_map(scene, self.vocabulary, self.width, self.height)
         palette = [np.full(3, GROUND), *(_color(item) for item in scene.objects)]
-        colors = np.stack(palette) * _brightness(scene.nuisances)
+        colors = np.stack(palette) * brightness(scene.nuisances)
         pixels: Bytes = np.clip(np.rint(colors), 0, 255).astype(np.uint8)[mask]
         return Picture(pixels, mask, scene_id(scene))
 
@@ -59,7 +60,7 @@ def _color(item: SceneObject) -> np.ndarray[tuple[int, ...], np.dtype[np.float64
     return np.array(RGB[item.color], dtype=np.float64) * (SHINE if item.material == "metal" else 1.0)
 
 
-def _brightness(nuisances: Nuisances) -> float:
+def brightness(nuisances: Nuisances) -> float:
     """Between .8 and 1.2; 1 where no light is moved. Higher lights are farther away: darker."""
     height = 0.6 * nuisances.key[2] + 0.25 * nuisances.fill[2] + 0.15 * nuisances.back[2]
     return 1.0 - 0.2 * math.tanh(height)

@@ -1,4 +1,4 @@
-"""Which tests run by hand, where tests keep records of runs, and how hypothesis looks for examples: always alike."""
+"""Which tests run by hand, what every test may ask for, and how hypothesis looks for examples: always alike."""
 
 from collections.abc import Iterator
 
@@ -12,13 +12,14 @@ settings.load_profile("same")
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Nightly tests run only if a -m expression asks for them."""
-    if config.getoption("-m"):
-        return
+    """Nightly tests run only if a -m expression names them; Blender is a process."""
     skip = pytest.mark.skip(reason="takes minutes; run by hand: pytest -m nightly")
+    is_asked_for = "nightly" in config.getoption("-m")
     for item in items:
-        if "nightly" in item.keywords:
+        if "nightly" in item.keywords and not is_asked_for:
             item.add_marker(skip)
+        if "blender" in item.keywords:
+            item.add_marker(pytest.mark.process)
 
 
 @pytest.fixture(autouse=True, scope="session")
@@ -27,3 +28,14 @@ def state_folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("XDG_STATE_HOME", str(tmp_path_factory.mktemp("state")))
         yield
+
+
+@pytest.fixture
+def one_thread() -> Iterator[None]:
+    """Torch on one thread: sums come out alike on every machine, and threads do not stall each other on a busy one."""
+    import torch
+
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(before)

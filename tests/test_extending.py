@@ -137,12 +137,14 @@ def test_every_kind_of_extension_has_an_example() -> None:
     assert sorted(USED) == sorted(HEADINGS)
 
 
+@pytest.mark.process
 @pytest.mark.parametrize("heading", HEADINGS)
 def test_an_example_of_the_document_works(heading: str, tmp_path: Path) -> None:
     EXAMPLES[heading].install(tmp_path)
     USED[heading](tmp_path)
 
 
+@pytest.mark.process
 @pytest.mark.parametrize(
     ("text", "says"),
     [
@@ -166,6 +168,7 @@ def test_a_broken_command_is_named_and_stops_nothing(text: str, says: str, tmp_p
     assert says in errors
 
 
+@pytest.mark.process
 @pytest.mark.parametrize(
     ("template", "says"),
     [("{{ nothing }}", "UndefinedError: 'nothing' is undefined"), ("{% if %}", "TemplateSyntaxError")],
@@ -180,6 +183,7 @@ def test_a_broken_section_is_named(template: str, says: str, tmp_path: Path) -> 
     assert says in errors
 
 
+@pytest.mark.process
 def test_what_a_section_shows_is_escaped(tmp_path: Path) -> None:
     outcome = run(tmp_path)
     text = (
@@ -192,6 +196,7 @@ def test_what_a_section_shows_is_escaped(tmp_path: Path) -> None:
     assert "<p>&lt;script&gt;</p>" in (outcome.folder / "report.html").read_text()
 
 
+@pytest.mark.process
 def test_a_section_that_cannot_be_imported_stops_no_report(tmp_path: Path) -> None:
     outcome = run(tmp_path)
     assert "Not shown" not in outcome.report.read_text()
@@ -212,6 +217,7 @@ print(named_code(query))
 """
 
 
+@pytest.mark.process
 @pytest.mark.parametrize(
     ("trust", "named"),
     [("", "(\"runs the code of model 'odd:x'\",)"), (", trust=lambda spec: None", "()")],

@@ -12,8 +12,8 @@ from trex.foundation.errors import InputError
 from trex.foundation.files import open_regular, replacing
 from trex.foundation.parse import check_depth, finite_number, whole_number
 
-_CHUNK = 1 << 20  # characters read at a time; an item may be longer
-_LARGEST_ITEM = 16 * _CHUNK  # characters; a scene of CLEVR's has some 4,000
+CHUNK = 1 << 20  # characters read at a time; an item may be longer
+LARGEST_ITEM = 16 * CHUNK  # characters; a scene of CLEVR's has some 4,000
 
 
 def read_items(path: Path, key: str) -> Iterator[object]:
@@ -105,8 +105,8 @@ class _Reader:
             try:
                 value, end = self._decoder.raw_decode(self._text, self._at)
             except json.JSONDecodeError:
-                if len(self._text) - self._at > _LARGEST_ITEM:
-                    raise ValueError(f"an item is longer than {_LARGEST_ITEM >> 20} MiB") from None
+                if len(self._text) - self._at > LARGEST_ITEM:
+                    raise ValueError(f"an item is longer than {LARGEST_ITEM >> 20} MiB") from None
                 if not self._more():
                     raise
                 continue
@@ -117,7 +117,7 @@ class _Reader:
                 return value
 
     def _more(self) -> bool:
-        chunk = self._stream.read(max(_CHUNK, len(self._text) - self._at))
+        chunk = self._stream.read(max(CHUNK, len(self._text) - self._at))
         self._text, self._at = self._text[self._at :] + chunk, 0
         return bool(chunk)
 

@@ -99,7 +99,7 @@ class Draft:
     def the_related(self, anchor: Single, silent: int = 0) -> Single:
         """The one related to an object that fits a random description; without the relation several would."""
         return self.unique(
-            self._related(anchor, lambda fits, left: left.bit_count() == 1 and fits != left, silent)
+            self.related(anchor, lambda fits, left: left.bit_count() == 1 and fits != left, silent)
         )
 
     def some_related(self, anchor: Single, empty_share: float) -> Objects:
@@ -108,10 +108,11 @@ class Draft:
         Without the relation more would: so something fits the description, if not in that place.
         """
         if self.rng.random() < empty_share:
-            return self._related(anchor, lambda fits, left: left == 0)
-        return self._related(anchor, lambda fits, left: left not in (0, fits))
+            return self.related(anchor, lambda fits, left: left == 0)
+        return self.related(anchor, lambda fits, left: left not in (0, fits))
 
-    def _related(self, anchor: Single, fitting: Callable[[Bits, Bits], bool], silent: int = 0) -> Objects:
+    def related(self, anchor: Single, fitting: Callable[[Bits, Bits], bool], silent: int = 0) -> Objects:
+        """Those related to an object that fit a description; `fitting` chooses it, with the relation and without."""
         for at in self.rng.permutation(len(RELATIONS)):
             bits = self.world.sets.beyond[RELATIONS[at]][anchor.which]
             options = [

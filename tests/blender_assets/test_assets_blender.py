@@ -46,6 +46,7 @@ def found(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     return facts
 
 
+@pytest.mark.process
 def test_base_scene_holds_what_was_measured(found: dict[str, Any]) -> None:
     objects = found["shipped"]["objects"]
     assert set(objects) == {"Camera", "Target", "Key", "Fill", "Back", "Sun", "Ground"}
@@ -58,6 +59,7 @@ def test_base_scene_holds_what_was_measured(found: dict[str, Any]) -> None:
     assert objects["Target"]["location"] == [0.0, 0.0, 0.0]
 
 
+@pytest.mark.process
 @pytest.mark.parametrize("name", LAMPS)
 def test_lamp_is_as_measured(name: str, found: dict[str, Any]) -> None:
     lamp, (location, size, energy, color) = found["shipped"]["objects"][name], LAMPS[name]
@@ -67,6 +69,7 @@ def test_lamp_is_as_measured(name: str, found: dict[str, Any]) -> None:
     assert lamp["kind"] == "AREA" and not lamp["visible_camera"]
 
 
+@pytest.mark.process
 def test_sun_and_ground_are_as_measured(found: dict[str, Any]) -> None:
     sun, ground = (found["shipped"]["objects"][name] for name in ("Sun", "Ground"))
     np.testing.assert_allclose(sun["rotation"], (0.236028, 0.41688, 0.097079), atol=1e-6)
@@ -77,6 +80,7 @@ def test_sun_and_ground_are_as_measured(found: dict[str, Any]) -> None:
     np.testing.assert_allclose(high - low, (27.6, 56.5, 23.2), atol=0.1)
 
 
+@pytest.mark.process
 def test_materials_take_their_color_from_the_object(found: dict[str, Any]) -> None:
     assert found["shipped"]["materials"] == {
         "metal": [
@@ -100,20 +104,24 @@ def test_materials_take_their_color_from_the_object(found: dict[str, Any]) -> No
     }
 
 
+@pytest.mark.process
 def test_script_makes_the_scene_that_is_shipped(found: dict[str, Any]) -> None:
     assert found["made"] == found["shipped"]
     assert found["shipped"]["linked"] == 0
     assert found["beside"] == ["made.blend"]
 
 
+@pytest.mark.process
 def test_blender_shades_shapes_by_their_own_normals(found: dict[str, Any]) -> None:
     assert max(found["shading"]["worst"].values()) < 2e-3  # Blender keeps 16 bits of an angle
 
 
+@pytest.mark.process
 def test_box_without_normals_keeps_sharp_edges(found: dict[str, Any]) -> None:
     assert found["shading"]["box"] > 0.999
 
 
+@pytest.mark.process
 def test_mesh_that_blender_would_repair_is_refused(found: dict[str, Any]) -> None:
     assert "doubled" in found["shading"]["refused"]
 

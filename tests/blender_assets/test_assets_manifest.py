@@ -76,6 +76,7 @@ def test_shape_path_stays_with_our_shapes_unless_absolute(tmp_path: Path) -> Non
     assert shape_path(str(tmp_path / "own.obj")) == tmp_path / "own.obj"
 
 
+@pytest.mark.process
 def test_base_scene_is_small_and_names_no_folder_of_its_maker() -> None:
     assert BASE_SCENE.stat().st_size < 500_000
     zstd = shutil.which("zstd")

@@ -15,6 +15,7 @@ import pytest
 from numpy.typing import NDArray
 from PIL import Image
 
+from tests.worlds.http_scripts import Waits
 from trex.clevr_models.adapters.callable_model import AdaptedModel
 from trex.clevr_models.adapters.http_model import TOKEN, HttpAnswerer, load_http
 from trex.clevr_models.catalog import load_model
@@ -201,11 +202,6 @@ def test_a_service_is_asked_in_batches_and_gets_the_very_pixels(service: str) ->
     assert sizes == [2, 32, 8]
     assert Service.requests[0]["question"] == CUBES.text and Service.secrets == [""] * 3
     assert Service.requests[0]["program"][1] == {"function": "count", "inputs": [0], "value_inputs": []}  # type: ignore[index]
-
-
-class Waits(list[float]):
-    def __call__(self, seconds: float) -> None:
-        self.append(seconds)
 
 
 @pytest.mark.parametrize("passing", [503, 429, "hang up"])

@@ -13,15 +13,14 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from typer.testing import CliRunner
 
-from tests.worlds.http_scripts import ANSWER, answer, read_request, sends, serving
+from tests.worlds.command_line import trex
+from tests.worlds.http_scripts import ANSWER, Waits, answer, read_request, sends, serving
 from trex.clevr_models.adapters import http_exchange
 from trex.clevr_models.adapters.http_address import is_loopback
 from trex.clevr_models.adapters.http_model import TOKEN, HttpAnswerer, load_http
 from trex.clevr_models.catalog import load_model
 from trex.clevr_models.interface.question import Question
-from trex.cli.app import app
 from trex.foundation.errors import InputError, ModelError
 
 CUBES = Question("How many cubes are there?", ())
@@ -40,11 +39,6 @@ def no_proxy(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def ask(url: str, **options: object) -> list[list[float]]:
     return HttpAnswerer(url, **options)(PICTURE, CUBES).tolist()  # type: ignore[arg-type]
-
-
-class Waits(list[float]):
-    def __call__(self, seconds: float) -> None:
-        self.append(seconds)
 
 
 @pytest.mark.parametrize(
@@ -277,7 +271,7 @@ def test_a_possible_address_is_taken(url: str) -> None:
 def test_check_refuses_an_impossible_address_in_one_line(url: str, tmp_path: Path) -> None:
     query = tmp_path / "query.toml"
     query.write_text('question = "How many cubes are there?"\nanswer = "1"\n', encoding="utf-8")
-    done = CliRunner().invoke(app, ["check", str(query), "--model", url])
+    done = trex("check", query, "--model", url)
     assert done.exit_code == 2 and done.stderr.startswith("error: ") and done.stderr.count("\n") == 1
     assert "pw-x" not in done.stderr
 
@@ -311,6 +305,7 @@ def over_tls(turn: Callable[[socket.socket], None], folder: Path) -> Callable[[s
     return wrapped
 
 
+@pytest.mark.process
 def test_a_service_over_tls_is_asked_and_kept_to_its_time(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -328,6 +323,7 @@ def test_a_service_over_tls_is_asked_and_kept_to_its_time(
             drip.looks.put(False)
 
 
+@pytest.mark.process
 def test_a_certificate_that_nobody_vouches_for_is_refused_at_once(tmp_path: Path) -> None:
     waits = Waits()
     with (

@@ -36,6 +36,8 @@ from trex.clevr_models.interface.answers import ANSWERS
 from trex.clevr_models.interface.question import ProgramStep, Question
 from trex.foundation.errors import InputError
 
+pytestmark = pytest.mark.usefixtures("one_thread")
+
 SMALL = ENGINE_KWARGS | {
     "feature_dim": (12, 6, 6), "module_dim": 8, "classifier_proj_dim": 10, "classifier_fc_layers": (16,),
 }  # fmt: skip
@@ -46,11 +48,6 @@ CUBES = Question(
 PROGRAM = (
     "equal_color query_color unique filter_shape[sphere] scene query_color unique relate[left] unique scene"
 )
-
-
-@pytest.fixture(autouse=True)
-def _one_thread() -> None:
-    torch.set_num_threads(1)  # more stall each other on a busy machine
 
 
 def small_engine(**extra: object) -> dict[str, object]:

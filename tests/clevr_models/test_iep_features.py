@@ -13,6 +13,8 @@ from tests.worlds.official_clevr import data_file
 from trex.clevr_models.bicubic import resize_8bit
 from trex.clevr_models.iep.resnet_features import FEATURES, MEAN, STD, ResNet, normalize, trunk_state
 
+pytestmark = pytest.mark.usefixtures("one_thread")
+
 SIZES = [
     (320, 480, 224, 224),
     (160, 240, 224, 224),
@@ -20,11 +22,6 @@ SIZES = [
     (224, 224, 224, 224),
     (37, 91, 50, 13),
 ]
-
-
-@pytest.fixture(autouse=True)
-def _one_thread() -> None:
-    torch.set_num_threads(1)  # more stall each other on a busy machine
 
 
 def as_pillow(picture: np.ndarray[tuple[int, ...], np.dtype[np.uint8]], height: int, width: int) -> Tensor:

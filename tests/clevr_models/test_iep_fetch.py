@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 import torch
-from typer.testing import CliRunner
 
+from tests.worlds.command_line import trex
 from tests.worlds.iep_reference import (
     BASELINE_KWARGS,
     ENGINE_KWARGS,
@@ -34,7 +34,6 @@ from trex.clevr_models.iep.fetch import fetch_iep, fetch_resnet, list_iep, load_
 from trex.clevr_models.iep.resnet_features import ResNet
 from trex.clevr_models.iep.vocabulary import IepVocabulary
 from trex.clevr_models.interface.question import ProgramStep, Question
-from trex.cli.app import app
 from trex.foundation.errors import InputError, ModelError, RunError
 
 LSTM = checkpoint("baseline", BASELINE_KWARGS, random_state(baseline_shapes("LSTM")), baseline_type="LSTM")
@@ -308,26 +307,20 @@ def test_the_released_models_come_from_their_address(
 ) -> None:
     Server.content = archive.read_bytes()
     monkeypatch.setattr(iep_fetch, "URL", server)
-    result = CliRunner().invoke(app, ["models", "fetch", "iep"])
+    result = trex("models", "fetch", "iep")
     assert result.exit_code == 0, result.output
     assert "iep-lstm.safetensors" in result.output and not (cache / "iep-models.zip").exists()
-    assert CliRunner().invoke(app, ["models", "verify", "iep:lstm"]).output == "iep:lstm: good\n"
+    assert trex("models", "verify", "iep:lstm").output == "iep:lstm: good\n"
 
 
 def test_the_command_line_converts_and_refuses(cache: Path, tmp_path: Path) -> None:
     path, out = tmp_path / "mine.pt", tmp_path / "mine.safetensors"
     path.write_bytes(as_bytes(LSTM))
-    runner = CliRunner()
-    assert runner.invoke(app, ["models", "convert", str(path), str(out)]).output == f"baseline: {out}\n"
+    assert trex("models", "convert", path, out).output == f"baseline: {out}\n"
     assert load_model(f"iep:{out}").name == f"iep:{out}"
-    again = runner.invoke(app, ["models", "convert", str(path), str(out)])
+    again = trex("models", "convert", path, out)
     assert again.exit_code == 2 and "is there already" in again.output
     path.write_bytes(b"no checkpoint")
-    assert (
-        runner.invoke(app, ["models", "convert", str(path), str(tmp_path / "x.safetensors")]).exit_code == 2
-    )
-    assert runner.invoke(app, ["models", "verify", "iep:lstm"]).exit_code == 2
-    assert (
-        "iep:execution_engine_18k  not here; trex models fetch iep"
-        in runner.invoke(app, ["models", "list"]).output
-    )
+    assert trex("models", "convert", path, tmp_path / "x.safetensors").exit_code == 2
+    assert trex("models", "verify", "iep:lstm").exit_code == 2
+    assert "iep:execution_engine_18k  not here; trex models fetch iep" in trex("models", "list").output

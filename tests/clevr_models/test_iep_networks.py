@@ -31,17 +31,14 @@ from trex.clevr_models.iep.programs import calls_of
 from trex.clevr_models.iep.vocabulary import IepVocabulary
 from trex.foundation.errors import InputError
 
+pytestmark = pytest.mark.usefixtures("one_thread")
+
 VOCABULARY = IepVocabulary()
 SMALL = ENGINE_KWARGS | {
     "feature_dim": (12, 6, 6), "module_dim": 8, "classifier_proj_dim": 10, "classifier_fc_layers": (16,),
 }  # fmt: skip
 PROGRAM = "less_than count filter_color[red] scene count relate[left] unique filter_shape[cube] scene"
 KWARGS = {"LSTM": BASELINE_KWARGS, "CNN+LSTM": CNN_KWARGS, "CNN+LSTM+SA": ATTENTION_KWARGS}
-
-
-@pytest.fixture(autouse=True)
-def _one_thread() -> None:
-    torch.set_num_threads(1)  # more stall each other on a busy machine
 
 
 def filled(sizes: Sizes, state: dict[str, Tensor]) -> nn.Module:

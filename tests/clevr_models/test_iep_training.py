@@ -98,7 +98,6 @@ def share_right(engine: ExecutionEngine, rng: np.random.Generator, swapped: bool
 
 
 @pytest.mark.nightly
-@pytest.mark.skipif("not config.getoption('-m')", reason="takes minutes; run by hand: pytest -m nightly")
 def test_a_trained_engine_answers_programs_it_never_ran() -> None:
     torch.set_num_threads(1)
     engine = trained(np.random.default_rng(11))

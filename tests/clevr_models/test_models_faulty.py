@@ -8,13 +8,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from typer.testing import CliRunner
 
+from tests.worlds.command_line import trex
 from tests.worlds.onnx_files import mean_colors
 from trex.clevr_models.adapters.callable_model import AdaptedModel, said
 from trex.clevr_models.catalog import load_model
 from trex.clevr_models.interface.question import Question
-from trex.cli.app import app
 from trex.foundation.errors import InputError, ModelError, TrexError
 
 QUESTION = Question("How many cubes are there?", ())
@@ -176,5 +175,5 @@ def test_check_ends_with_code_2_if_the_model_ends_the_program(module: str, tmp_p
     query = tmp_path / "query.toml"
     query.write_text('question = "How many cubes are there?"\nanswer = "1"\n', encoding="utf-8")
     for spec in (f"{module}:quits", f"{module}:exits", f"{module}_script:factory"):
-        done = CliRunner().invoke(app, ["check", str(query), "--model", spec])
+        done = trex("check", query, "--model", spec)
         assert done.exit_code == 2 and done.stderr.startswith("error: ") and done.stderr.count("\n") == 1

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
@@ -19,16 +18,10 @@ from trex.clevr_models.percept.model import SHIPPED, Percept, PerceptModel, load
 from trex.clevr_models.percept.object_table import find_peaks
 from trex.foundation.errors import InputError
 
+pytestmark = pytest.mark.usefixtures("one_thread")
+
 CUBES = Question("How many cubes are there?", chain("scene", "filter_shape cube", "count"))
 COLOR = Question("", chain("scene", "filter_shape cube", "unique", "query_color"))
-
-
-@pytest.fixture(autouse=True)
-def _one_thread() -> Iterator[None]:
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(before)
 
 
 @pytest.fixture(scope="module")

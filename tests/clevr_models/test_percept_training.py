@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -24,16 +24,10 @@ from trex.clevr_models.percept.object_table import find_peaks
 from trex.clevr_models.percept.training_data import BEHIND, RIGHT, load_scenes, to_pixels
 from trex.foundation.errors import InputError, RunError
 
+pytestmark = pytest.mark.usefixtures("one_thread")
+
 SCENES = 26
 RED, BLUE = (173, 35, 35), (42, 75, 215)
-
-
-@pytest.fixture(autouse=True)
-def _one_thread() -> Iterator[None]:
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(before)
 
 
 def _scene(root: Path, split: str, index: int, rng: np.random.Generator) -> dict[str, object]:
@@ -75,8 +69,8 @@ def dataset(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return root
 
 
-def run(dataset: Path, out: Path, seed: int = 1) -> Path:
-    return train_percept.train(dataset, out, seed=seed, epochs=2, device="cpu", batch_size=8)
+def run(dataset: Path, out: Path, seed: int = 1, tell: Callable[..., None] = lambda *_: None) -> Path:
+    return train_percept.train(dataset, out, seed=seed, epochs=2, device="cpu", batch_size=8, tell=tell)
 
 
 class _Killed(Exception):
@@ -88,22 +82,20 @@ def test_a_killed_run_resumes_to_the_same_weights(
 ) -> None:
     unbroken = run(dataset, tmp_path / "unbroken")
     assert read_card(unbroken)["sha256"] != ""
-    step = train_percept._step
 
-    def dies(*arguments: object) -> object:
-        dies.left -= 1  # type: ignore[attr-defined]
-        if dies.left < 0:  # type: ignore[attr-defined]
+    def dies(done: int, *_: object) -> None:
+        if done == 5:  # the checkpoint is of the step before
             raise _Killed
-        return step(*arguments)  # type: ignore[arg-type]
 
-    dies.left = 4  # type: ignore[attr-defined]
     with monkeypatch.context() as patch:
-        patch.setattr(train_percept, "CHECKPOINT_S", 0.0)
-        patch.setattr(train_percept, "_step", dies)
+        patch.setattr(train_percept, "CHECKPOINT_S", -1.0)
+        patch.setattr(train_percept, "EVERY", 1)
         with pytest.raises(_Killed):
-            run(dataset, tmp_path / "broken")
+            run(dataset, tmp_path / "broken", tell=dies)
     assert not (tmp_path / "broken" / "percept.safetensors").exists()
-    resumed = run(dataset, tmp_path / "broken")
+    told: list[int] = []
+    resumed = run(dataset, tmp_path / "broken", tell=lambda done, *_: told.append(done))
+    assert told == [4, 6]  # it goes on after the fourth step, and does not begin anew
     assert read_card(resumed)["sha256"] == read_card(unbroken)["sha256"]
     with pytest.raises(RunError, match="other settings"):
         run(dataset, tmp_path / "broken", seed=2)

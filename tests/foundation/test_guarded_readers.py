@@ -10,13 +10,12 @@ from pathlib import Path
 
 import pytest
 import torch
-from typer.testing import CliRunner
 
+from tests.worlds.command_line import trex
 from tests.worlds.runs import QUERY, run
 from trex.artifacts.weights import read_checkpoint
 from trex.blender_assets.mesh import read_obj
 from trex.clevr_models.adapters.onnx_model import read_onnx_card
-from trex.cli.app import app
 from trex.cli.errors import one_line
 from trex.datasets.render_files import everything, read_any
 from trex.experiments.experiment_file import read_experiment
@@ -232,7 +231,7 @@ def test_an_error_is_one_line_whatever_it_repeats(tmp_path: Path) -> None:
     for word in ("c" * 100_000, "a\nb\x07"):
         path = tmp_path / "scene.json"
         path.write_text(json.dumps({**scene, "objects": [item | {"shape": word}]}))
-        result = CliRunner().invoke(app, ["render", str(path)])
+        result = trex("render", path)
         (line,) = result.stderr.rstrip("\n").split("\n")
         assert line.startswith("error: ") and line.isprintable() and len(line) < 2500
     assert one_line("a\nb\x07" + "x" * 10_000).startswith("a b\\x07xx")
@@ -240,6 +239,6 @@ def test_an_error_is_one_line_whatever_it_repeats(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("words", ["--seed=-1", "--processes=0", "--processes=99999", "--prior=1000000"])
 def test_a_number_that_nothing_can_be_rendered_with_is_refused(words: str, tmp_path: Path) -> None:
-    result = CliRunner().invoke(app, ["render", "--prior", "1", "--out", str(tmp_path / "out"), words])
+    result = trex("render", "--prior", "1", "--out", tmp_path / "out", words)
     assert result.exit_code == 2
     assert "not possible" in result.stderr

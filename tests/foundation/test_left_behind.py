@@ -15,6 +15,8 @@ from tests.worlds.runs import go_on, run
 from trex.baseline.run import BaselineOptions, make_baseline
 from trex.foundation.files import left_behind, write_atomic
 
+pytestmark = pytest.mark.process
+
 
 def cut(path: Path) -> Path:
     """What a process leaves that is killed while it writes this file; the name of what is left."""

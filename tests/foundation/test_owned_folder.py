@@ -38,6 +38,7 @@ def end(process: subprocess.Popen[str]) -> None:
     process.communicate()
 
 
+@pytest.mark.process
 def test_the_folder_of_a_living_process_stays_and_goes_once_it_is_killed(tmp_path: Path) -> None:
     process, folder = owner(tmp_path)
     try:
@@ -57,6 +58,7 @@ def test_one_s_own_folder_stays_until_it_is_removed(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.process
 def test_a_child_that_has_the_lock_owns_the_folder_after_its_parent_is_gone(tmp_path: Path) -> None:
     folder = make_owned("scratch-", tmp_path)
     child = subprocess.Popen(

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from tests.worlds.statistics import ALPHA
 from tests.worlds.tiny_world import VALID, TinyPrior, TinyRenderer, kernel, states
 from trex.foundation.errors import InputError
 from trex.inference.scoring import Scorer
@@ -28,7 +29,6 @@ from trex.inference.targets import high_confidence
 from trex.inference.toy import PixelClassifier, PixelRenderer, SquarePrior
 from trex.inference.types import Draw, Floats
 
-ALPHA = 1e-5
 LABELS = PixelClassifier().labels
 SQUARE = Scorer(PixelRenderer(), PixelClassifier())
 TINY = Scorer(TinyRenderer(), PixelClassifier())

@@ -10,7 +10,6 @@ import numpy as np
 import pytest
 
 from tests.worlds.rank_test import (
-    ALPHA,
     RankTest,
     end_p_values,
     p_values,
@@ -18,6 +17,7 @@ from tests.worlds.rank_test import (
     smallest,
     together,
 )
+from tests.worlds.statistics import ALPHA
 from trex.inference.gaussian_walk import GaussianWalk
 from trex.inference.metropolis import Metropolis
 from trex.inference.scoring import Scorer

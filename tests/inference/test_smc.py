@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 from scipy import stats
 
+from tests.worlds.statistics import ALPHA
 from tests.worlds.tiny_world import kernel, posterior, states
 from trex.inference.metropolis import Metropolis
 from trex.inference.smc import Particles, next_power, particles, stages
@@ -13,7 +14,6 @@ from trex.inference.targets import high_confidence
 from trex.inference.toy import PixelClassifier
 from trex.inference.types import Floats
 
-ALPHA = 1e-5
 TARGET = high_confidence(PixelClassifier().labels, "red", width=0.1)
 OF = kernel(target=TARGET)
 RELATIVE = np.array([state.evaluation.log_weight for state in states(OF)]) - TARGET.log_peak

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from tests.worlds.statistics import ALPHA
 from tests.worlds.tiny_world import (
     BLOCKS,
     VALID,
@@ -26,7 +27,6 @@ from trex.foundation.errors import InputError
 from trex.inference.metropolis import Candidate
 from trex.inference.types import Floats
 
-ALPHA = 1e-5
 ROUNDING = 1e-15  # probabilities of about 1/224, summed over 224 states
 RETRIED = TinyProposal(retried, blocks)
 UNHASTY = TinyProposal(blocks, lambda z: dict.fromkeys(blocks(z), 1.0))  # planted: no Hastings ratio

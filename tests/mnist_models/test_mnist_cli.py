@@ -6,12 +6,9 @@ import json
 from pathlib import Path
 
 import pytest
-from typer.testing import CliRunner
 
+from tests.worlds.command_line import trex
 from tests.worlds.mnist_worlds import write_data
-from trex.cli.app import app
-
-RUNNER = CliRunner()
 
 
 @pytest.fixture
@@ -33,14 +30,12 @@ def test_train_writes_weights_and_says_what_they_are_worth(folder: Path, tmp_pat
         "cpu",
     ]
     out = ["--out", str(tmp_path / "out")]
-    made = RUNNER.invoke(app, ["train", "classifier", *small, *out, "--network", "lenet"])
+    made = trex("train", "classifier", *small, *out, "--network", "lenet")
     assert made.exit_code == 0, made.output
     assert "writing to" in made.stderr and "steps 3/3, epoch 1/1, loss" in made.stderr
     weights = tmp_path / "out" / "fashion-lenet.safetensors"
     assert made.stdout.splitlines()[-1] == f"weights: {weights}" and weights.is_file()
-    judged = RUNNER.invoke(
-        app, ["train", "vae", *small, *out, "--without", "Trouser, 9", "--judge", str(weights)]
-    )
+    judged = trex("train", "vae", *small, *out, "--without", "Trouser, 9", "--judge", weights)
     assert judged.exit_code == 0, judged.output
     card = json.loads((tmp_path / "out" / "fashion-vae-without-1-9.json").read_text())
     assert card["figures"]["fid"] > 0
@@ -61,6 +56,6 @@ def test_bad_input_ends_with_2_before_anything_is_written(
     folder: Path, tmp_path: Path, words: list[str], message: str
 ) -> None:
     out = tmp_path / "out"
-    found = RUNNER.invoke(app, ["train", *words, "--data", str(folder), "--out", str(out)])
+    found = trex("train", *words, "--data", folder, "--out", out)
     assert found.exit_code == 2 and message in found.stderr
     assert not list(out.glob("*"))

@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from tests.worlds.statistics import ALPHA
 from trex.inference.gaussian_walk import GaussianWalk
 from trex.inference.types import Floats, Prior, Proposal
 from trex.mnist_models.latent import StandardNormal
 
-ALPHA = 1e-5
 D = 5
 GIVEN = np.array([0.3, -1.2, 0.0, 2.0, 0.7])
 PRIOR: Prior[Floats] = StandardNormal(D)

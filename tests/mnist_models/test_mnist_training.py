@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
@@ -22,15 +21,9 @@ from trex.mnist_models.training.loop import Status
 from trex.mnist_models.training.quality import classifier_figures
 from trex.mnist_models.training.train import Plan, model_name, train
 
+pytestmark = pytest.mark.usefixtures("one_thread")
+
 BATCH = {"classifier": 20, "lenet": 20, "ambiguous": 20, "vae": 20, "gan": 6}
-
-
-@pytest.fixture(autouse=True)
-def _one_thread() -> Iterator[None]:
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(before)
 
 
 @pytest.fixture(scope="module")
@@ -77,7 +70,7 @@ def test_a_killed_training_goes_on_to_the_same_weights(
     assert read_card(resumed)["sha256"] == unbroken["sha256"]
     assert sorted(path.suffix for path in resumed.parent.iterdir()) == [".json", ".safetensors"]
     with monkeypatch.context() as patch:  # planted: the optimizer's moments are forgotten
-        patch.setattr(checkpoint_module, "_fill", lambda *_: None)
+        patch.setattr(checkpoint_module, "fill_optimizer", lambda *_: None)
         killed_after(monkeypatch, given, tmp_path / "forgetful", 3)
         forgetful = train(given, tmp_path / "forgetful")
     assert read_card(forgetful)["sha256"] != unbroken["sha256"]

@@ -6,6 +6,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 ROOT = Path(__file__).parents[2]
 LIBRARIES = sorted(
     path.name for path in (ROOT / "trex").iterdir() if path.is_symlink() and path.name != "queries"
@@ -27,6 +29,7 @@ def test_there_are_libraries_to_ban() -> None:
     assert len(LIBRARIES) == 8
 
 
+@pytest.mark.process
 def test_every_bare_name_is_caught_and_the_full_one_is_not() -> None:
     forms = [
         form

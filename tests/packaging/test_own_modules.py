@@ -15,6 +15,9 @@ from tests.worlds.render_worlds import prior_scenes
 from tests.worlds.runs import QUERY, write_query
 from trex.render.blender.blender_renderer import BlenderRenderer
 
+pytestmark = pytest.mark.process
+
+
 ROOT = Path(__file__).parents[2]
 OWN = {
     "scenes": "LABELS = ('0', '1', '2', 'of my own')\n",

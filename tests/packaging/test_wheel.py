@@ -7,8 +7,13 @@ import tarfile
 from pathlib import Path
 from zipfile import ZipFile
 
+import pytest
+
 from tests.packaging.conftest import Trex, build
 from tests.worlds.runs import QUERY
+
+pytestmark = pytest.mark.process
+
 
 FEW = "from pathlib import Path; import trex; print(Path(trex.__file__).parent)"
 

@@ -51,6 +51,7 @@ def check(scenes: list[Scene], pictures: list[Picture]) -> None:
     assert [int(p.pixels[0, 0, 0]) for p in pictures] == [len(s.objects) for s in scenes]
 
 
+@pytest.mark.process
 @pytest.mark.parametrize("processes", [1, 3])
 @pytest.mark.parametrize(
     "word", ["well", "killed", "segfault", "garbage", "half", "failed", "stale", "small"]
@@ -64,6 +65,7 @@ def test_whatever_goes_wrong_once_every_picture_is_right(plan: Plan, word: str, 
     assert attempts == len(SCENES) + (0 if word == "well" else 2)
 
 
+@pytest.mark.process
 def test_a_hang_is_ended_and_the_scene_repeated(plan: Plan) -> None:
     plan("well hang")
     with renderer(timeout_s=1.0) as blender:
@@ -81,6 +83,7 @@ def test_a_render_that_is_only_slow_is_waited_for_one_that_spins_is_not() -> Non
     assert not is_only_slow(worker, task)  # 70 s of CPU time and no picture
 
 
+@pytest.mark.process
 def test_a_scene_that_never_works_is_named_with_what_was_tried(plan: Plan) -> None:
     plan("well segfault garbage killed")
     with renderer() as blender, pytest.raises(RenderError) as caught:
@@ -91,6 +94,7 @@ def test_a_scene_that_never_works_is_named_with_what_was_tried(plan: Plan) -> No
     assert "Fra:1" not in message and "no frame begins" in message
 
 
+@pytest.mark.process
 def test_after_an_error_the_next_render_works(plan: Plan) -> None:
     plan("killed killed killed")
     with renderer(3) as blender:
@@ -99,6 +103,7 @@ def test_after_an_error_the_next_render_works(plan: Plan) -> None:
         check(SCENES, blender.render(SCENES))
 
 
+@pytest.mark.process
 def test_an_interrupt_leaves_no_answer_behind(plan: Plan, monkeypatch: pytest.MonkeyPatch) -> None:
     plan("")
     with renderer(2) as blender:
@@ -114,6 +119,7 @@ def interrupt(*_: object) -> None:
     raise KeyboardInterrupt
 
 
+@pytest.mark.process
 def test_a_process_that_grows_is_replaced_and_nothing_is_repeated(plan: Plan) -> None:
     plan("well fat")
     with renderer() as blender:
@@ -125,6 +131,7 @@ def test_a_process_that_grows_is_replaced_and_nothing_is_repeated(plan: Plan) ->
     assert {stats.attempts for _, stats in results} == {1}
 
 
+@pytest.mark.process
 def test_a_process_that_has_grown_by_half_is_replaced_between_renders_and_no_picture_changes(
     plan: Plan,
 ) -> None:
@@ -142,6 +149,7 @@ def test_a_process_that_has_grown_by_half_is_replaced_between_renders_and_no_pic
     assert {stats.attempts for _, stats in results} == {1}  # nothing was rendered twice
 
 
+@pytest.mark.process
 def test_a_process_may_grow_while_it_settles(plan: Plan) -> None:
     plan("well grown well grown")
     with renderer() as blender:
@@ -164,6 +172,7 @@ sys.stdin.read()
 """
 
 
+@pytest.mark.process
 def test_what_a_double_kill_leaves_goes_at_the_next_start_and_what_is_in_use_stays(
     plan: Plan, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -195,6 +204,7 @@ def started(tmp_path: Path) -> tuple[subprocess.Popen[str], int]:
     return program, int(program.stdout.readline())
 
 
+@pytest.mark.process
 def test_a_start_that_fails_is_tried_three_times_and_told(
     plan: Plan, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -206,12 +216,14 @@ def test_a_start_that_fails_is_tried_three_times_and_told(
         blender.render(SCENES)
 
 
+@pytest.mark.process
 def test_refused_settings_are_the_user_s_error(plan: Plan, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TREX_TEST_START", "refuse")
     with renderer() as blender, pytest.raises(InputError, match="not on this machine"):
         blender.render(SCENES)
 
 
+@pytest.mark.process
 def test_no_more_processes_than_scenes_and_none_after_close(plan: Plan) -> None:
     blender = renderer(3)
     assert blender.process_ids() == []  # nothing is started before it is needed
@@ -225,6 +237,7 @@ def test_no_more_processes_than_scenes_and_none_after_close(plan: Plan) -> None:
             os.kill(pid, 0)
 
 
+@pytest.mark.process
 def test_descriptors_and_folders_are_given_back(
     plan: Plan, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -145,7 +145,7 @@ def test_a_failed_write_leaves_the_old_file(tmp_path: Path) -> None:
 def test_items_are_those_of_the_json_module(
     items: list[object], chunk: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(json_files, "_CHUNK", chunk)
+    monkeypatch.setattr(json_files, "CHUNK", chunk)
     path = tmp_path / "items.json"
     path.write_text(
         json.dumps({"before": [items], "n": 12345, "scenes": items, "after": {"scenes": 0}}, indent=1)

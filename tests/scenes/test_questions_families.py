@@ -13,6 +13,7 @@ from scipy.stats import binom
 
 from tests.worlds.official_clevr import raw
 from tests.worlds.scene_strategies import random_scene, scenes
+from tests.worlds.statistics import ALPHA
 from trex.scenes.questions import families
 from trex.scenes.questions import program_builder as drafts
 from trex.scenes.questions.bitsets import scene_sets
@@ -42,7 +43,6 @@ KINDS = {
     "two_hop": 6,
     "zero_hop": 6,
 }
-ALPHA = 1e-5
 
 
 def test_kinds_and_indices() -> None:
@@ -184,14 +184,14 @@ def _filter(step: Step) -> int | None:
 
 def test_a_relation_that_does_not_matter_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
     """Planted: as the public generator does now and then, also descriptions that need no relation."""
-    related = drafts.Draft._related
+    related = drafts.Draft.related
 
     def careless(
         self: drafts.Draft, anchor: drafts.Single, fitting: Callable[[int, int], bool], silent: int = 0
     ) -> drafts.Objects:
         return related(self, anchor, lambda fits, left: left != 0 and left.bit_count() == 1, silent)
 
-    monkeypatch.setattr(drafts.Draft, "_related", careless)
+    monkeypatch.setattr(drafts.Draft, "related", careless)
     with pytest.raises(AssertionError):
         check_rules(FAMILIES[75], seed=0, n_scenes=50)
 

@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
+from tests.worlds.statistics import ALPHA
 from trex.foundation.errors import InputError
 from trex.scenes.camera import POSITION, project
 from trex.scenes.edits import Edit, attribute_edits, leave_out, removals
@@ -20,7 +21,6 @@ from trex.scenes.validity import BEHIND, MIN_GAP, MIN_MARGIN, RIGHT, is_valid, p
 from trex.scenes.visibility import CUBE_PLANES, id_map, visible_pixels
 from trex.scenes.vocabulary import CLEVR, CONE, ShapeCard
 
-ALPHA = 1e-5
 SEEDS = st.integers(0, 2**32 - 1)
 
 

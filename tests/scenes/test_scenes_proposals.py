@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from tests.worlds.statistics import ALPHA
 from trex.scenes.moves.block_moves import (
     FreshScene,
     JitterObject,
@@ -32,7 +33,6 @@ from trex.scenes.scene import ATTRIBUTES, TAU, Scene
 from trex.scenes.validity import HALF_WIDTH, REACH
 from trex.scenes.vocabulary import CLEVR
 
-ALPHA = 1e-5
 GRID = 96
 PRIOR = ScenePrior(n_objects=(2, 2))
 START = PRIOR.sample(np.random.default_rng(7))

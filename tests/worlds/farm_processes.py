@@ -7,10 +7,9 @@ import random
 import signal
 import subprocess
 import sys
-import time
-from collections.abc import Callable
 from pathlib import Path
 
+from tests.worlds.waiting import wait_for
 from trex.workers.memory import children
 
 TREX = [sys.executable, "-m", "trex.cli.app"]
@@ -52,14 +51,6 @@ def _command(pid: int) -> str:
         return (Path("/proc") / str(pid) / "cmdline").read_bytes().split(b"\0")[0].decode()
     except OSError:
         return ""
-
-
-def wait_for(condition: Callable[[], object], seconds: float = 600.0) -> None:
-    """Return once the condition holds."""
-    end = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < end, f"waited {seconds:g} s in vain"
-        time.sleep(0.02)
 
 
 def kill_one(rng: random.Random, pid: int, name: str) -> int:

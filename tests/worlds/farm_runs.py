@@ -6,11 +6,9 @@ import json
 import time
 from pathlib import Path
 
-from typer.testing import CliRunner, Result
-
+from tests.worlds.command_line import trex_done
 from tests.worlds.runs import go_on, write_query
 from trex.api.find import manifest_of
-from trex.cli.app import app
 from trex.monitor.status import FarmStatus, RunStatus, WorkerStatus, write_farm_status, write_run_status
 from trex.queue import queue
 from trex.queue.entry import Entry
@@ -21,16 +19,9 @@ from trex.search.progress import Status
 OWNER = "farm<b>1"  # a name that a page must not take for HTML
 
 
-def trex(*words: object) -> Result:
-    """The command, which has to do well."""
-    result = CliRunner().invoke(app, [str(word) for word in words])
-    assert result.exit_code == 0, result.output
-    return result
-
-
 def queued(folder: Path, sweep: str = "search.seed=0..4") -> Path:
     """A runs folder with these queries waiting."""
-    trex("queue", "add", write_query(folder), "--sweep", sweep, "--runs", folder / "runs")
+    trex_done("queue", "add", write_query(folder), "--sweep", sweep, "--runs", folder / "runs")
     return folder / "runs"
 
 

@@ -78,3 +78,10 @@ def answer(reply: object = ANSWER) -> bytes:
     """A whole reply with its length."""
     body = json.dumps(reply).encode()
     return b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n%s" % (len(body), body)
+
+
+class Waits(list[float]):
+    """Sleeps for nothing, and keeps how long it was asked to."""
+
+    def __call__(self, seconds: float) -> None:
+        self.append(seconds)

@@ -5,9 +5,11 @@ from __future__ import annotations
 import os
 import shutil
 import signal
-import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
+
+from tests.worlds.waiting import wait_for
 
 
 def in_child(work: Callable[[], object]) -> int:
@@ -33,12 +35,7 @@ def kill_midway(start: Callable[[], int], run: Path, size: int, whole: int) -> N
     """
     while True:
         pid = start()
-        while True:
-            is_over = os.waitid(os.P_PID, pid, HAS_ENDED)
-            if n_bytes(run) >= size:
-                break
-            assert not is_over, "it ended without its draws"
-            time.sleep(0.001)
+        wait_for(partial(has_draws, pid, run, size), pause_s=0.001)
         os.kill(pid, signal.SIGKILL)
         ended(pid)
         if n_bytes(run) < whole:
@@ -46,6 +43,14 @@ def kill_midway(start: Callable[[], int], run: Path, size: int, whole: int) -> N
         assert size > 1, "it is never killed in time"
         shutil.rmtree(run)
         size //= 2
+
+
+def has_draws(pid: int, run: Path, size: int) -> bool:
+    """Whether the draws of a run have this many bytes; AssertionError if the process ended before."""
+    is_over = os.waitid(os.P_PID, pid, HAS_ENDED)  # asked first: what ends now may still have made them all
+    is_there = n_bytes(run) >= size
+    assert is_there or not is_over, "it ended without its draws"
+    return is_there
 
 
 HAS_ENDED = os.WEXITED | os.WNOHANG | os.WNOWAIT  # asked of a process that is still to be waited for

@@ -21,7 +21,6 @@ from scipy import stats
 from trex.inference.metropolis import Metropolis
 from trex.inference.types import Evaluation, State, Target, Z
 
-ALPHA = 1e-5  # false alarms per test, Bonferroni over its statistics
 Statistic = Callable[[State[Z], Target], float]
 Transition = Callable[[np.random.Generator, Sequence[Metropolis[Z]], Sequence[State[Z]]], list[State[Z]]]
 Ranks = dict[str, NDArray[np.int64]]

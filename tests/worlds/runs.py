@@ -27,6 +27,20 @@ prior_scenes = 12
 chains = 3
 steps = 12
 """
+# Each ends in another phase: chains to the end, chains that stop early, a common target, a positive control.
+SEARCHES = {
+    "chains": [],
+    "random walk": ["search.kernel=random_walk"],
+    "stops when found": ["search.stop_when_found=4", "search.steps=40"],
+    "common": [
+        "search.prior_scenes=60",
+        "search.common_rate=0.001",
+        "target.kind=threshold",
+        "target.threshold=0.01",
+        "answer=0",
+    ],
+    "control": ["answer=3"],
+}
 
 
 def write_query(folder: Path, text: str = QUERY) -> Path:

@@ -23,6 +23,21 @@ from trex.query.schema import Query
 from trex.worlds.vectors import VectorParts, VectorWorld
 
 FAR, SLOPE = 9.0, 4.0
+QUERY = """
+answer = "far"
+[generator]
+name = "tests.worlds.toy_disk:disk"
+[target]
+kind = "threshold"
+threshold = 0.9
+width = 0.02
+[search]
+prior_scenes = 3000
+common_rate = 1.0
+chains = 4
+steps = 150
+scale = 0.5
+"""
 
 
 def mass(p: float) -> float:

@@ -52,7 +52,7 @@ def score_examples(
     seen: list[list[ScoredExample]] = [[] for _ in asked]
     shown = []
     for number, example in enumerate(examples, start=1):
-        rows = _one(example, [one.plan for one in asked])
+        rows = score_example(example, [one.plan for one in asked])
         for kept, row in zip(seen, rows, strict=True):
             kept.append(row)
         if all_pictures or any(row.is_hit for row in rows):
@@ -66,7 +66,8 @@ def score_examples(
     return SourceResult(examples.words, baselines, tuple(shown), examples.problems)
 
 
-def _one(example: Example, plans: Sequence[Plan]) -> list[ScoredExample]:
+def score_example(example: Example, plans: Sequence[Plan]) -> list[ScoredExample]:
+    """One example by every query: what each one's model says of it."""
     scored: dict[Key, Floats] = {}
     for plan in plans:
         key = _key(plan)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import shutil
 import signal
@@ -12,7 +13,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from types import ModuleType
+from typing import Any
 
+from trex.farm.ray_worker import RayWorker
 from trex.foundation.errors import InputError, RunError
 
 LONGEST = 40  # characters of a temporary folder: the path of a socket in it has room for 107
@@ -25,6 +28,7 @@ INSTALL = "install it: pip install 'bayes-trex[farm]'"
 # No reports to Ray's makers; a cluster of this machine alone listens on the loopback address alone.
 QUIET = {"RAY_USAGE_STATS_ENABLED": "0"}
 LOOPBACK = {"RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER": "0"}
+log = logging.getLogger(__name__)
 
 
 class Cluster:
@@ -70,6 +74,22 @@ class Cluster:
         if self._own_temp and self._temp is not None:
             shutil.rmtree(self._temp, ignore_errors=True)
             self._temp = None
+
+    def start_worker(self, runs: Path, name: str, gpus: float) -> Any:
+        """A worker of one core, as the handle that Ray gives of an actor. It never comes back by itself."""
+        import ray
+
+        options = {"num_cpus": 1, "num_gpus": gpus, "max_restarts": 0, "max_task_retries": 0}
+        return ray.remote(RayWorker).options(**options).remote(str(runs), name)
+
+    def end_worker(self, actor: Any) -> None:
+        """Kill one, wherever it is."""
+        import ray
+
+        try:
+            ray.kill(actor)
+        except Exception as error:  # whatever Ray makes of an actor that is gone already
+            log.debug("%s", error)
 
     def _connected(self, ray: ModuleType, failures: list[str]) -> bool:
         try:

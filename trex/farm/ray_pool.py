@@ -11,7 +11,7 @@ from queue import SimpleQueue
 from typing import Any
 
 from trex.farm.ray_cluster import Cluster
-from trex.farm.ray_worker import Hello, RayWorker
+from trex.farm.ray_worker import Hello
 from trex.foundation.errors import RunError
 from trex.workers.pool import Answered, Broken, Inbox, Joined, Lost, Unfit
 from trex.workers.task_board import Task
@@ -93,15 +93,12 @@ class RayPool:
         """See `Pool`."""
         self._is_closed = True
         for place in self._take_places():
-            self._kill(place)
+            self._cluster.end_worker(place.actor)
         self._cluster.disconnect()
 
     def _bring_up(self, number: int, restarts: int) -> None:
-        import ray
-
         name = f"{number}-{restarts}"
-        options = {"num_cpus": 1, "num_gpus": self._gpus, "max_restarts": 0, "max_task_retries": 0}
-        actor: Any = ray.remote(RayWorker).options(**options).remote(str(self._runs), name)
+        actor = self._cluster.start_worker(self._runs, name, self._gpus)
         place = self._places[name] = Place(number, actor, restarts)
         actor.hello.remote().future().add_done_callback(lambda future: self._greeted(place, future))
 
@@ -145,7 +142,7 @@ class RayPool:
     def _replace_lost(self) -> None:
         while not self._gone.empty():
             place = self._gone.get()
-            self._kill(place)
+            self._cluster.end_worker(place.actor)
             if self._failures >= START_FAILURES:
                 raise RunError(
                     f"{START_FAILURES} workers in a row ended before they were there; see Ray's logs"
@@ -169,14 +166,6 @@ class RayPool:
         places = list(self._places.values())
         self._places = {}
         return places
-
-    def _kill(self, place: Place) -> None:
-        import ray
-
-        try:
-            ray.kill(place.actor)
-        except Exception as error:  # whatever Ray makes of an actor that is gone already
-            log.debug("%s", error)
 
     def _tell_of_missing(self, now: float) -> None:
         """Ray waits for ever where the cluster is too small."""

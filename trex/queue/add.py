@@ -101,7 +101,7 @@ def _make_folders(runs: Path, new: Mapping[str, Queued], queries: Mapping[str, Q
                 file.write(to_json(queued))
         os.sync()  # once for all: a file at a time would cost a millisecond each
         for name in new:
-            _put(f"{scratch.path}/{name}", f"{runs}/{name}")
+            put_in_place(f"{scratch.path}/{name}", f"{runs}/{name}")
             keep_record(runs / name, queries[name])
     except OSError as error:
         raise explain_os(error, runs) from error
@@ -110,7 +110,7 @@ def _make_folders(runs: Path, new: Mapping[str, Queued], queries: Mapping[str, Q
             scratch.remove()
 
 
-def _put(made: str, place: str) -> None:
+def put_in_place(made: str, place: str) -> None:
     """Where another process adds the same query at this moment, the folder that came first stays."""
     try:
         os.rename(made, place)

@@ -11,17 +11,15 @@ import numpy as np
 import pytest
 import torch
 from numpy.typing import NDArray
-from typer.testing import CliRunner
 
 import trex
-from tests.worlds import digit_runs
+from tests.worlds import command_line, digit_runs
 from tests.worlds.live_models import NAMED, Blueness, Redness, Scaled, uniform
 from tests.worlds.runs import draws
 from trex.api.keywords import Keywords
 from trex.clevr_models.adapters.live import lent, live
 from trex.clevr_models.adapters.live_model import code_hash
 from trex.clevr_models.interface.question import Question
-from trex.cli.app import app
 from trex.runs.trust import named_code
 
 ASKED: Keywords = {
@@ -140,12 +138,12 @@ def test_the_command_line_cannot_have_the_object_and_says_so(tmp_path: Path) -> 
     run = find(tmp_path / "run", Redness(), steps=4)
     assert named_code(run.query) == ()  # no code would be loaded, so no trust is asked for
     for words in (["resume", run.path], ["find", run.path / "query.toml"], ["explain", run.path]):
-        result = CliRunner().invoke(app, [str(word) for word in words])
+        result = command_line.trex(*words)
         assert result.exit_code == 2, words
         if words[0] != "explain" or run.hits:
             assert "is an object of a Python session" in result.stderr
             assert result.stderr.count("\n") == 1
-    assert CliRunner().invoke(app, ["report", str(run.path)]).exit_code == 0
+    assert command_line.trex("report", run.path).exit_code == 0
 
 
 def test_a_loan_ends_with_its_block() -> None:

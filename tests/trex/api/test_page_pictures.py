@@ -8,12 +8,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 from PIL import Image
-from typer.testing import CliRunner
 
+from tests.worlds.command_line import trex
 from tests.worlds.large_looks import add_looks
 from tests.worlds.runs import QUERY, draws, run, write_query
 from trex.api.find import conclude_run
-from trex.cli.app import app
 from trex.crosscheck.confirmation import read_confirmation
 from trex.crosscheck.misses import FILE, has_misses, read_misses
 from trex.foundation.errors import RunError
@@ -22,7 +21,7 @@ from trex.runs.folder import open_run
 
 
 def call(*words: object) -> str:
-    done = CliRunner().invoke(app, [str(word) for word in words])
+    done = trex(*words)
     assert done.exit_code == 0, done.output
     return done.output
 

@@ -38,6 +38,7 @@ def found(tmp_path_factory: pytest.TempPathFactory) -> trex.Run:
     return trex.find(out=tmp_path_factory.mktemp("api") / "run", progress=False, **ASKED)
 
 
+@pytest.mark.process
 def test_importing_trex_loads_none_of_it() -> None:
     heavy = "numpy torch bpy pydantic rich typer PIL"
     code = f"import sys, trex; dir(trex); print([name for name in {heavy.split()} if name in sys.modules])"

@@ -135,14 +135,14 @@ def test_each_picture_counts_for_each_query(folder: Path) -> None:
 
 def test_an_elif_chain_is_caught(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The published code counted a picture for the first query that it met, and for no other (D11)."""
-    real = baseline_count._one
+    real = baseline_count.score_example
 
     def one(example, plans):  # type: ignore[no-untyped-def]
         rows = real(example, plans)
         first = next((k for k, row in enumerate(rows) if row.is_hit), 0)
         return [row if k == first else replace(row, is_hit=False) for k, row in enumerate(rows)]
 
-    monkeypatch.setattr(baseline_count, "_one", one)
+    monkeypatch.setattr(baseline_count, "score_example", one)
     with pytest.raises(AssertionError):
         check_each_query(both(folder))
 

@@ -8,10 +8,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from typer.testing import CliRunner, Result
 
-from tests.trex.report.test_report import Page
 from tests.worlds.baseline_worlds import QUERY, write_query
+from tests.worlds.command_line import trex
+from tests.worlds.html_page import read_page
 from tests.worlds.runs import run
 from tests.worlds.runs import write_query as write_run_query
 from trex.baseline import rendered as baseline_rendered
@@ -19,7 +19,6 @@ from trex.baseline.baseline import Baseline
 from trex.baseline.json_file import read_baselines
 from trex.baseline.rendered import RenderedScenes
 from trex.baseline.run import BaselineOptions, make_baseline
-from trex.cli.app import app
 from trex.inference.statistics.importance import prior_draw
 from trex.inference.statistics.proportion import Proportion
 from trex.query.schema import RenderSection
@@ -31,10 +30,6 @@ from trex.scenes.vocabulary import CLEVR
 
 N = 40
 ALARM = 1e-5
-
-
-def trex(*arguments: object) -> Result:
-    return CliRunner().invoke(app, [str(argument) for argument in arguments])
 
 
 def source(cache: Path, n: int = N, seed: int = 0, prior: ScenePrior | None = None) -> RenderedScenes:
@@ -78,6 +73,7 @@ def killed_after(work: Iterator[object], steps: int) -> None:
     assert os.WIFSIGNALED(os.waitpid(pid, 0)[1])
 
 
+@pytest.mark.process
 @pytest.mark.parametrize("steps", [1, 17, 39])
 def test_a_kill_loses_no_picture(steps: int, tmp_path: Path, counted: Counted) -> None:
     whole = pixels(source(tmp_path / "whole"))
@@ -229,8 +225,7 @@ def test_the_page_needs_nothing_but_itself(tmp_path: Path) -> None:
     result = trex("baseline", *queries, *arguments, "--all-pictures")
     assert result.exit_code == 0, result.stderr
     assert result.stdout.splitlines()[-1] == f"page: {tmp_path / 'out' / 'baseline.html'}"
-    page = Page()
-    page.feed((tmp_path / "out" / "baseline.html").read_text())
+    page = read_page(tmp_path / "out" / "baseline.html")
     assert page.open == []
     assert all(reference.startswith(("data:", "#")) for reference in page.references)
     assert len(page.images) == 2 * N
@@ -239,8 +234,7 @@ def test_the_page_needs_nothing_but_itself(tmp_path: Path) -> None:
         assert f"{one.hits.count} of {N}" in " ".join(page.text.split())
     fewer = trex("baseline", *queries, *arguments)  # an earlier baseline is replaced
     assert fewer.exit_code == 0
-    page = Page()
-    page.feed((tmp_path / "out" / "baseline.html").read_text())
+    page = read_page(tmp_path / "out" / "baseline.html")
     assert len(page.images) == sum(one.hits.count for one in read_baselines(tmp_path / "out"))
 
 

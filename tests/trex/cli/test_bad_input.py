@@ -11,13 +11,13 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from typer.testing import CliRunner, Result
+from typer.testing import Result
 
+from tests.worlds.command_line import trex
 from tests.worlds.runs import QUERY, run, write_query
-from trex.cli.app import app
 from trex.render.fake import FakeRenderer
 from trex.runs import folder as run_folder
-from trex.worlds import placement_check as room
+from trex.worlds.shipped import placement_check as room
 
 
 class Rendered(AssertionError):
@@ -31,10 +31,6 @@ def no_render(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
     monkeypatch.setattr(FakeRenderer, "render", refuse)
     return
-
-
-def trex(*arguments: object) -> Result:
-    return CliRunner().invoke(app, [str(argument) for argument in arguments])
 
 
 def refused(result: Result, *parts: str) -> None:

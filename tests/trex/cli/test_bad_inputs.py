@@ -17,6 +17,7 @@ def count(*words: str) -> dict[str, object]:
     return found
 
 
+@pytest.mark.process
 @pytest.mark.timeout(1200)
 def test_every_twentieth_bad_input_ends_in_one_clear_line() -> None:
     found = count("--every", "20")
@@ -24,6 +25,7 @@ def test_every_twentieth_bad_input_ends_in_one_clear_line() -> None:
     assert int(str(found["inputs"])) >= 40
 
 
+@pytest.mark.process
 @pytest.mark.nightly
 @pytest.mark.timeout(7200)
 def test_every_bad_input_ends_in_one_clear_line() -> None:

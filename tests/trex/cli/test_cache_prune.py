@@ -10,10 +10,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from typer.testing import CliRunner, Result
+from typer.testing import Result
 
+from tests.worlds.command_line import trex
 from tests.worlds.render_worlds import prior_scenes
-from trex.cli.app import app
 from trex.cli.user_cache import PICTURES, parse_age_s
 from trex.foundation.errors import InputError
 from trex.render.cache import CachedRenderer, entry_name
@@ -44,8 +44,8 @@ def kept(folder: Path) -> list[int]:
     return sorted(round((time.time() - entry.used) / DAY_S) for entry in entries(folder))
 
 
-def trex(*words: object, fails: str = "") -> Result:
-    result = CliRunner().invoke(app, ["cache", *map(str, words)])
+def cache_command(*words: object, fails: str = "") -> Result:
+    result = trex("cache", *words)
     assert result.exit_code == (2 if fails else 0), result.output
     if fails:
         assert fails in result.stderr and result.stderr.count("\n") == 1
@@ -53,16 +53,16 @@ def trex(*words: object, fails: str = "") -> Result:
 
 
 def test_cache_says_where_what_and_how_much(folder: Path) -> None:
-    told = json.loads(trex("--json").stdout)
+    told = json.loads(cache_command("--json").stdout)
     (pictures,) = [part for part in told["parts"] if part["path"] == str(folder)]
     assert (pictures["files"], pictures["bytes"]) == (6, sum(entry.size for entry in entries(folder)))
     assert told["max_picture_bytes"] == 10 << 30
-    text = trex().stdout
+    text = cache_command().stdout
     assert str(folder) in text and "6 files" in text and "at most 10.0 GiB" in text
 
 
 def test_prune_by_age_deletes_what_was_not_used_for_so_long(folder: Path) -> None:
-    done = json.loads(trex("prune", "--older-than", "60h", "--json").stdout)
+    done = json.loads(cache_command("prune", "--older-than", "60h", "--json").stdout)
     assert kept(folder) == [0, 1, 2]
     assert (done["deleted"]["pictures"], done["left"]["pictures"]) == (3, 3)
     assert done["left"]["bytes"] == sum(entry.size for entry in entries(folder))
@@ -70,16 +70,16 @@ def test_prune_by_age_deletes_what_was_not_used_for_so_long(folder: Path) -> Non
 
 def test_prune_by_size_deletes_what_was_used_longest_ago(folder: Path) -> None:
     size = sum(entry.size for entry in entries(folder) if entry.used > time.time() - 1.5 * DAY_S)
-    assert "deleted 4 pictures" in trex("prune", "--max-size", size).stdout
+    assert "deleted 4 pictures" in cache_command("prune", "--max-size", size).stdout
     assert kept(folder) == [0, 1]
 
 
 def test_prune_without_options_keeps_what_is_below_the_bound(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    assert "deleted 0 pictures (0 bytes); 6 pictures" in trex("prune").stdout
+    assert "deleted 0 pictures (0 bytes); 6 pictures" in cache_command("prune").stdout
     monkeypatch.setenv("TREX_CACHE_MAX", "0")
-    trex("prune")
+    cache_command("prune")
     assert kept(folder) == []
 
 
@@ -179,7 +179,7 @@ def test_a_cache_stays_below_its_bound_and_keeps_what_was_used_last(
 def test_sizes_ages_and_folders_that_are_none_are_refused_in_one_line(
     folder: Path, words: list[str], message: str
 ) -> None:
-    trex(*words, fails=message)
+    cache_command(*words, fails=message)
     assert len(entries(folder)) == 6
 
 

@@ -7,16 +7,11 @@ from importlib.metadata import version
 from pathlib import Path
 
 import pytest
-from typer.testing import CliRunner, Result
 
+from tests.worlds.command_line import trex
 from tests.worlds.runs import write_query
-from trex.cli.app import app
 from trex.cli.errors import exit_code
 from trex.foundation.errors import InputError, ModelError, RenderError, RunError
-
-
-def trex(*arguments: object) -> Result:
-    return CliRunner().invoke(app, [str(argument) for argument in arguments])
 
 
 def test_find_says_where_it_writes_and_ends_with_the_report(tmp_path: Path) -> None:
@@ -93,6 +88,7 @@ def test_our_own_mistakes_are_not_called_the_users(tmp_path: Path, monkeypatch: 
     assert "error: Blender could not be started" in result.stderr
 
 
+@pytest.mark.process
 def test_help_is_quick_because_nothing_heavy_is_imported() -> None:
     code = "import sys, trex.cli.app; print(*sorted({name.split('.')[0] for name in sys.modules}))"
     loaded = subprocess.run(

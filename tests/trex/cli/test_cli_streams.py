@@ -11,6 +11,9 @@ import pytest
 
 from tests.worlds.runs import draws, run, write_query
 
+pytestmark = pytest.mark.process
+
+
 TREX = "from trex.cli.app import app; app()"
 
 

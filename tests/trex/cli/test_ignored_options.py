@@ -5,10 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from typer.testing import CliRunner
 
+from tests.worlds.command_line import trex
 from tests.worlds.runs import write_query
-from trex.cli.app import app
 
 DATASET = ["--dataset", "DATA", "--image", "A", "--question", "How many cubes are there?"]
 PARITY, ASSETS = ["render", "--parity", "DATA"], ["render", "--compare-assets", "DATA"]
@@ -61,7 +60,7 @@ def test_an_option_that_does_not_apply_is_refused_by_name(
     command: list[str], extra: tuple[str, ...], named: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    result = CliRunner().invoke(app, [*command, *extra])
+    result = trex(*command, *extra)
     assert result.exit_code == 2
     (line,) = [line for line in result.stderr.splitlines() if line.startswith("error: ")]
     assert named in line.split()
@@ -75,12 +74,12 @@ def test_a_key_that_is_given_twice_is_refused(tmp_path: Path) -> None:
         (["--model", "shipped", "--set", "model.name=fake"], "--model shipped"),
         (["--set", "search.seed=1", "--set", "search.seed = 2"], "--set search.seed=1"),
     ):
-        result = CliRunner().invoke(app, ["check", query, *given])
+        result = trex("check", query, *given)
         assert result.exit_code == 2
         assert f"error: {named} does not apply" in result.stderr
 
 
 def test_options_that_apply_are_taken_even_at_their_defaults(tmp_path: Path) -> None:
-    nowhere = CliRunner().invoke(app, ["explain", str(tmp_path), "--top", "5", "--edits", "--nuisances", "5"])
+    nowhere = trex("explain", tmp_path, "--top", "5", "--edits", "--nuisances", "5")
     assert "not apply" not in nowhere.stderr
     assert "is no run folder" in nowhere.stderr

@@ -9,6 +9,9 @@ import sys
 
 import pytest
 
+pytestmark = pytest.mark.process
+
+
 HEAVY = {"torch", "numpy", "scipy", "matplotlib", "networkx", "pydantic", "PIL", "jinja2", "bpy", "ray"}
 LOADED = "import json, sys, {module}; print(json.dumps(sorted({{name.partition('.')[0] for name in sys.modules}})))"
 

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 import typer
-from typer.testing import CliRunner
 
+from tests.worlds.command_line import trex
 from tests.worlds.runs import run, write_query
 from trex.cli.app import app
 
@@ -30,7 +30,7 @@ EVERY = dict(commands(typer.main.get_command(app)))
 
 @pytest.mark.parametrize("words", EVERY, ids=" ".join)
 def test_every_command_has_help_by_h_and_a_first_line(words: tuple[str, ...]) -> None:
-    short, long = (CliRunner().invoke(app, [*words, option]) for option in ("-h", "--help"))
+    short, long = (trex(*words, option) for option in ("-h", "--help"))
     assert short.exit_code == 0
     assert short.stdout == long.stdout
     assert f" {' '.join(words)} [OPTIONS]" in short.stdout
@@ -53,7 +53,7 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     write_query(tmp_path)
     run(tmp_path, ["search.steps=20"], "one")
     run(tmp_path, ["target.kind=threshold", "search.steps=0"], "two")
-    assert CliRunner().invoke(app, ["queue", "add", "query.toml"]).exit_code == 0
+    assert trex("queue", "add", "query.toml").exit_code == 0
     return tmp_path
 
 
@@ -85,37 +85,37 @@ LINES = [
 
 @pytest.mark.parametrize("line", LINES)
 def test_standard_output_holds_one_json_document_and_nothing_else(place: Path, line: str) -> None:
-    result = CliRunner().invoke(app, [*line.split(), "--json"])
+    result = trex(*line.split(), "--json")
     assert result.exit_code == 0, result.output
     json.loads(result.stdout)
     assert result.stdout.count("\n") == 1
 
 
 def test_progress_goes_to_standard_error_with_json_too(place: Path) -> None:
-    result = CliRunner().invoke(app, ["find", "query.toml", "--out", "new", "--json"])
+    result = trex("find", "query.toml", "--out", "new", "--json")
     assert "prior draws 12/12" in result.stderr
     assert "prior draws" not in result.stdout
 
 
 def test_work_tells_on_standard_error_which_query_is_carried_out(place: Path) -> None:
-    result = CliRunner().invoke(app, ["work", "--until-empty", "--json"])
+    result = trex("work", "--until-empty", "--json")
     assert "queries carried out: 0, query-" in result.stderr
     assert json.loads(result.stdout)["done"] == 1
 
 
 def test_an_entry_is_shown_in_json(place: Path) -> None:
-    (entry,) = json.loads(CliRunner().invoke(app, ["queue", "list", "--json"]).stdout)
-    shown = json.loads(CliRunner().invoke(app, ["queue", "show", entry["id"], "--json"]).stdout)
+    (entry,) = json.loads(trex("queue", "list", "--json").stdout)
+    shown = json.loads(trex("queue", "show", entry["id"], "--json").stdout)
     assert shown["id"] == entry["id"]
 
 
 def test_an_error_leaves_standard_output_empty(place: Path) -> None:
-    result = CliRunner().invoke(app, ["find", "nowhere.toml", "--json"])
+    result = trex("find", "nowhere.toml", "--json")
     assert (result.exit_code, result.stdout) == (2, "")
 
 
 def test_a_comparison_in_json_tells_what_its_page_tells(place: Path) -> None:
-    told = json.loads(CliRunner().invoke(app, ["report", "one", "two", "--json"]).stdout)
+    told = json.loads(trex("report", "one", "two", "--json").stdout)
     assert [one["name"] for one in told["compared"]] == ["one", "two"]
     assert Path(told["report"]).is_file()
     assert told["tests"] or told["unpaired"]

@@ -28,6 +28,7 @@ def made(*words: str) -> str:
     return subprocess.run(command, capture_output=True, text=True, check=True, timeout=60).stdout
 
 
+@pytest.mark.process
 def test_torch_without_cuda_is_installed_first_if_asked_for_and_pip_shows_its_progress() -> None:
     lines = [line for line in made("demo", "TORCH=cpu").splitlines() if "pip install" in line]
     assert "download.pytorch.org/whl/cpu" in lines[0]
@@ -36,6 +37,7 @@ def test_torch_without_cuda_is_installed_first_if_asked_for_and_pip_shows_its_pr
     assert "download.pytorch.org" not in made("demo")
 
 
+@pytest.mark.process
 def test_make_test_runs_checks_and_tests() -> None:
     text = made("test")
     for word in ("ruff check", "mypy", "lint-imports", "pytest -n 2"):

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from typer.testing import CliRunner, Result
+from typer.testing import Result
 
+from tests.worlds.command_line import refused, trex
 from tests.worlds.runs import run
-from trex.cli.app import app
 from trex.crosscheck import confirm as confirming
 from trex.crosscheck.confirmation import RIGHT, STAYS, WRONG, Confirmation, read_confirmation, sentences, stay
 from trex.inference.statistics.proportion import clopper_pearson
@@ -75,8 +75,8 @@ def put(monkeypatch: pytest.MonkeyPatch, renderer: Elsewhere) -> Elsewhere:
     return renderer
 
 
-def trex(*arguments: object) -> Result:
-    return CliRunner().invoke(app, ["confirm", *map(str, arguments), "--preset", PRESET])
+def confirm_hits(*arguments: object) -> Result:
+    return trex("confirm", *arguments, "--preset", PRESET)
 
 
 def confirmed(path: Path) -> Confirmation:
@@ -92,14 +92,8 @@ def found_scenes(path: Path) -> list[Scene]:
     return [one.record.scene for one in found]
 
 
-def refused(result: Result, *parts: str) -> None:
-    assert result.exit_code == 2, (result.output, result.exception)
-    for part in parts:
-        assert part in result.stderr, result.stderr
-
-
 def test_each_scene_is_rendered_once_and_asked_the_same(path: Path, renderer: Elsewhere) -> None:
-    result = trex(path, "--top", 3)
+    result = confirm_hits(path, "--top", 3)
     assert result.exit_code == 0, result.output
     made = confirmed(path)
     assert renderer.rendered == found_scenes(path)[:3]
@@ -116,7 +110,7 @@ def test_each_scene_is_rendered_once_and_asked_the_same(path: Path, renderer: El
 
 
 def test_the_report_shows_each_scene(path: Path, renderer: Elsewhere) -> None:
-    assert trex(path, "--top", 1).exit_code == 0
+    assert confirm_hits(path, "--top", 1).exit_code == 0
     html = (path / "report.html").read_text()
     assert "Confirmed at fast" in html and html.count("The scene at fast: the model says") == 1
 
@@ -127,11 +121,11 @@ def test_scenes_that_look_otherwise_are_counted_as_such(
     """The planted change: one scene loses all color at the other preset, so nobody may say that it stayed."""
     scenes = found_scenes(path)[:3]
     put(monkeypatch, Elsewhere())
-    assert trex(path, "--top", 3).exit_code == 0
+    assert confirm_hits(path, "--top", 3).exit_code == 0
     honest = confirmed(path)
     shutil.rmtree(path / "confirmations")
     put(monkeypatch, Elsewhere(changed=[scenes[1]]))
-    assert trex(path, "--top", 3).exit_code == 0
+    assert confirm_hits(path, "--top", 3).exit_code == 0
     planted = confirmed(path)
     assert [one.after.answer for one in planted.scenes][1] == "0"
     assert not planted.scenes[1].after.is_hit
@@ -143,7 +137,7 @@ def test_scenes_that_look_otherwise_are_counted_as_such(
 def test_the_sentence_counts_and_its_interval_is_clopper_and_pearson_s(
     path: Path, renderer: Elsewhere
 ) -> None:
-    assert trex(path, "--top", 3).exit_code == 0
+    assert confirm_hits(path, "--top", 3).exit_code == 0
     made = confirmed(path)
     n = stay(made.scenes).count
     low, high = clopper_pearson(n, 3)
@@ -157,27 +151,27 @@ def test_a_stopped_command_goes_on_and_ends_as_an_unbroken_one(
 ) -> None:
     unbroken = Path(shutil.copytree(searched, tmp_path / "unbroken"))
     put(monkeypatch, Elsewhere())
-    assert trex(unbroken, "--top", 4).exit_code == 0
+    assert confirm_hits(unbroken, "--top", 4).exit_code == 0
     put(monkeypatch, Elsewhere(fails_after=2))
-    stopped = trex(path, "--top", 4)
+    stopped = confirm_hits(path, "--top", 4)
     assert stopped.exit_code == 130
     assert "The same command goes on" in stopped.stderr
     assert len(confirmed(path).scenes) == 2
     last = put(monkeypatch, Elsewhere())
-    assert trex(path, "--top", 4).exit_code == 0
+    assert confirm_hits(path, "--top", 4).exit_code == 0
     assert len(last.rendered) == 2
     assert confirmed(path) == confirmed(unbroken)
-    assert trex(path, "--top", 2).exit_code == 0
+    assert confirm_hits(path, "--top", 2).exit_code == 0
     assert len(last.rendered) == 2, "what is there is said, not made again"
 
 
 def test_runs_take_turns(path: Path, searched: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     other = run(tmp_path, ["search.steps=30", "search.seed=3"], "other").folder
     put(monkeypatch, Elsewhere(fails_after=3))
-    assert trex(path, other, path, "--top", 3).exit_code == 130
+    assert confirm_hits(path, other, path, "--top", 3).exit_code == 130
     assert (len(confirmed(path).scenes), len(confirmed(other).scenes)) == (2, 1)
     put(monkeypatch, Elsewhere())
-    result = trex(path, other, "--top", 3, "--json")
+    result = confirm_hits(path, other, "--top", 3, "--json")
     assert [len(one["scenes"]) for one in json.loads(result.stdout)["runs"]] == [3, 3]
 
 
@@ -189,7 +183,7 @@ def test_a_model_that_says_otherwise_of_the_kept_picture_is_refused(
 
     true = ColorArea.log_probs
     monkeypatch.setattr(ColorArea, "log_probs", lambda self, images: true(self, images * np.float32(0.98)))
-    refused(trex(path), "the model says otherwise than when it was found")
+    refused(confirm_hits(path), "the model says otherwise than when it was found")
     assert renderer.rendered == []
 
 
@@ -204,22 +198,22 @@ def test_a_model_that_says_otherwise_of_the_kept_picture_is_refused(
 def test_bad_options_are_refused(
     path: Path, renderer: Elsewhere, arguments: list[str], parts: list[str]
 ) -> None:
-    refused(CliRunner().invoke(app, ["confirm", str(path), *arguments]), *parts)
+    refused(trex("confirm", path, *arguments), *parts)
     assert renderer.rendered == []
 
 
 def test_runs_that_cannot_be_confirmed_are_refused(path: Path, renderer: Elsewhere, tmp_path: Path) -> None:
-    refused(trex(tmp_path / "nowhere"), "no run folder")
+    refused(confirm_hits(tmp_path / "nowhere"), "no run folder")
     nothing = run(tmp_path, ["search.steps=0", "search.prior_scenes=1", "search.chains=1"], "nothing").folder
-    refused(trex(nothing), "has found no scene")
+    refused(confirm_hits(nothing), "has found no scene")
     manifest = json.loads((path / "run.json").read_text())
     manifest["query"]["render"]["preset"] = PRESET
     (path / "run.json").write_text(json.dumps(manifest))
-    refused(trex(path), "was searched at preset fast already")
+    refused(confirm_hits(path), "was searched at preset fast already")
     manifest["query"]["render"]["preset"] = "fake"
     manifest["made"]["model"] = "another"
     (path / "run.json").write_text(json.dumps(manifest))
-    refused(trex(path), "the model was another")
+    refused(confirm_hits(path), "the model was another")
     assert renderer.rendered == []
 
 
@@ -230,11 +224,11 @@ def test_runs_that_cannot_be_confirmed_are_refused(path: Path, renderer: Elsewhe
     ids=["cut", "moved", "longer"],
 )  # fmt: skip
 def test_a_damaged_confirmation_is_named_and_left_alone(path: Path, renderer: Elsewhere, damage) -> None:  # type: ignore[no-untyped-def]
-    assert trex(path, "--top", 1).exit_code == 0
+    assert confirm_hits(path, "--top", 1).exit_code == 0
     file = path / "confirmations" / f"{PRESET}.json"
     file.write_text(damage(file.read_text()))
     before = file.read_text()
-    refused(trex(path, "--top", 2), str(file), "is damaged", "delete it")
+    refused(confirm_hits(path, "--top", 2), str(file), "is damaged", "delete it")
     assert file.read_text() == before
 
 
@@ -242,10 +236,10 @@ def test_another_renderer_does_not_go_on_with_the_pictures_of_the_first(
     path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     put(monkeypatch, Elsewhere())
-    assert trex(path, "--top", 1).exit_code == 0
+    assert confirm_hits(path, "--top", 1).exit_code == 0
     other = put(monkeypatch, Elsewhere())
     monkeypatch.setattr(Elsewhere, "key", property(lambda self: "another"))
-    refused(trex(path, "--top", 2), "was made with renderer", "now they are another")
+    refused(confirm_hits(path, "--top", 2), "was made with renderer", "now they are another")
     assert other.rendered == []
 
 
@@ -253,6 +247,6 @@ def test_another_renderer_does_not_go_on_with_the_pictures_of_the_first(
 def test_a_run_that_is_a_link_to_itself_is_told_in_one_line(tmp_path: Path, command: str) -> None:
     loop = tmp_path / "run"
     loop.symlink_to(loop)
-    result = CliRunner().invoke(app, [command, str(loop), str(loop)])
+    result = trex(command, loop, loop)
     assert result.exit_code in (1, 2) and result.stderr.startswith("error: "), result.stderr
     assert result.stderr.count("\n") == 1

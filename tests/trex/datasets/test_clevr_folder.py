@@ -9,18 +9,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 from PIL import Image
-from typer.testing import CliRunner, Result
 
 from tests.worlds.baseline_worlds import QUERY, Folder, pixels_with, scene_with, write_query
-from trex.cli.app import app
+from tests.worlds.command_line import refused, trex
 from trex.datasets.clevr_folder import ClevrFolder
 from trex.foundation.errors import InputError
 from trex.scenes.clevr_format.scene_json import to_clevr
 from trex.scenes.vocabulary import CLEVR
-
-
-def trex(*arguments: object) -> Result:
-    return CliRunner().invoke(app, [str(argument) for argument in arguments])
 
 
 def notes(folder: ClevrFolder) -> dict[str, str]:
@@ -201,12 +196,6 @@ def test_pictures_without_splits(data: Folder) -> None:
     flat.write()
     (example,) = opened(flat)
     assert (example.name, example.split, example.scene) == ("CLEVR_new_000000.png", "", scene_with(1))
-
-
-def refused(result: Result, *parts: str) -> None:
-    assert result.exit_code == 2, (result.output, result.exception)
-    for part in parts:
-        assert part in result.stderr, result.stderr
 
 
 def test_folders_that_hold_nothing_usable_are_refused(tmp_path: Path, data: Folder) -> None:

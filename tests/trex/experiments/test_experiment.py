@@ -6,10 +6,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from typer.testing import CliRunner
 
+from tests.worlds.command_line import trex
 from tests.worlds.runs import write_query
-from trex.cli.app import app
 from trex.experiments import experiment as carrying_out
 from trex.experiments.experiment import Outcome, run_experiment
 from trex.experiments.experiment_file import cells, experiment_path, read_experiment
@@ -174,7 +173,7 @@ def test_unknown_names_are_answered_with_those_there_are(folder: Path) -> None:
         experiment_path("mnist-ambigity")
     with pytest.raises(InputError, match="its cells are one, nine, 1-2"):
         carry_out(folder, ("ten",))
-    said = CliRunner().invoke(app, ["experiment", "no-such"])
+    said = trex("experiment", "no-such")
     assert said.exit_code != 0
 
 

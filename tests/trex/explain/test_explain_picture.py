@@ -8,10 +8,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from typer.testing import CliRunner
 
+from tests.worlds.command_line import trex
 from tests.worlds.runs import run
-from trex.cli.app import app
 from trex.explain.explain_picture import (
     PictureControl,
     PictureExplained,
@@ -60,9 +59,9 @@ def test_a_flickering_renderer_fails_the_control(
 ) -> None:
     from trex.render import fake
 
-    plain = fake._brightness
+    plain = fake.brightness
     calls = iter(range(10_000))
-    monkeypatch.setattr(fake, "_brightness", lambda nuisances: plain(nuisances) * (1 + 0.001 * next(calls)))
+    monkeypatch.setattr(fake, "brightness", lambda nuisances: plain(nuisances) * (1 + 0.001 * next(calls)))
     made = explain_picture(wanted(data), tmp_path / "out")
     assert made.control_difference > 0
     assert any("NOT the same" in sentence for sentence in made.sentences())
@@ -72,7 +71,7 @@ def test_the_page_needs_no_network_and_the_command_prints_the_outcome(data: Path
     place = tmp_path / "out"
     words = ["explain", "--dataset", data, "--image", "CLEVR_found_000000.png", "--question", QUESTION]
     words += ["--model", "fake", "--preset", "fake", "--out", place]
-    done = CliRunner().invoke(app, [str(word) for word in words])
+    done = trex(*words)
     assert done.exit_code == 0, done.output
     assert f"report: {place / 'explanation.html'}" in done.output
     html = (place / "explanation.html").read_text(encoding="utf-8")
@@ -84,7 +83,7 @@ def test_the_page_needs_no_network_and_the_command_prints_the_outcome(data: Path
     )
     stored = json.loads((place / "explanation.json").read_text())
     assert len(stored["effects"]) == len(stored["removals"])
-    assert CliRunner().invoke(app, [str(word) for word in words]).exit_code == 0  # again, from the cache
+    assert trex(*words).exit_code == 0  # again, from the cache
 
 
 BAD = [
@@ -112,7 +111,7 @@ def test_a_folder_with_other_things_in_it_is_left_alone(data: Path, tmp_path: Pa
 
 
 def test_run_and_picture_are_not_mixed() -> None:
-    done = CliRunner().invoke(app, ["explain"])
+    done = trex("explain")
     assert done.exit_code == 2
     assert "give a RUN" in done.output + (done.stderr or "")
 

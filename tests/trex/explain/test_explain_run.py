@@ -13,10 +13,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from typer.testing import CliRunner, Result
 
+from tests.worlds.command_line import refused, trex
 from tests.worlds.runs import run
-from trex.cli.app import app
 from trex.explain.explanation import (
     Explanation,
     explanation_path,
@@ -33,16 +32,6 @@ from trex.scenes.edits import attribute_edits, removals
 from trex.scenes.scene import Scene
 
 QUICK = ("--top", "2", "--nuisances", "2")
-
-
-def trex(*arguments: object) -> Result:
-    return CliRunner().invoke(app, [str(argument) for argument in arguments])
-
-
-def refused(result: Result, *parts: str) -> None:
-    assert result.exit_code == 2, (result.output, result.exception)
-    for part in parts:
-        assert part in result.stderr, result.stderr
 
 
 @pytest.fixture(autouse=True)
@@ -153,6 +142,7 @@ def test_more_is_added_and_nothing_made_twice(
     assert texts(path) == texts(explained)
 
 
+@pytest.mark.process
 def test_kills_change_nothing(
     searched: Path, explained: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -163,7 +153,7 @@ def test_kills_change_nothing(
         pid = os.fork()
         if pid == 0:
             left = iter(range(30))
-            real = FakeRenderer._picture
+            real = FakeRenderer.picture_of
 
             def picture(
                 self: FakeRenderer, scene: Scene, left: Iterator[int] = left, real: object = real
@@ -172,7 +162,7 @@ def test_kills_change_nothing(
                     os.kill(os.getpid(), signal.SIGKILL)
                 return real(self, scene)  # type: ignore[operator,no-any-return]
 
-            monkeypatch.setattr(FakeRenderer, "_picture", picture)
+            monkeypatch.setattr(FakeRenderer, "picture_of", picture)
             result = trex("explain", path, *QUICK)
             os._exit(result.exit_code)
         status = os.waitpid(pid, 0)[1]
@@ -287,14 +277,14 @@ def test_bad_input_is_refused(searched: Path, tmp_path: Path, monkeypatch: pytes
 
 
 def test_ctrl_c_keeps_what_is_done(searched: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    path, real, left = copied(searched, tmp_path), FakeRenderer._picture, iter(range(80))
+    path, real, left = copied(searched, tmp_path), FakeRenderer.picture_of, iter(range(80))
 
     def picture(self: FakeRenderer, scene: Scene) -> Picture:
         if next(left, None) is None:
             raise KeyboardInterrupt
         return real(self, scene)
 
-    monkeypatch.setattr(FakeRenderer, "_picture", picture)
+    monkeypatch.setattr(FakeRenderer, "picture_of", picture)
     result = trex("explain", path, *QUICK)
     assert result.exit_code == 130
     assert "The same command goes on" in result.stderr
@@ -350,6 +340,7 @@ def test_every_bit_is_kept_as_text(explained: Path) -> None:
         assert explanation_path(folder, made.picture).exists()
 
 
+@pytest.mark.process
 def test_starting_the_command_line_loads_no_torch() -> None:
     code = "import sys, trex.cli.app, trex.explain.explain_run; print({'torch', 'captum', 'bpy'} & set(sys.modules))"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

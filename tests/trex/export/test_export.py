@@ -10,10 +10,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 from PIL import Image
-from typer.testing import CliRunner, Result
 
+from tests.worlds.command_line import refused, trex
 from tests.worlds.runs import run
-from trex.cli.app import app
 from trex.datasets.clevr_folder import ClevrFolder
 from trex.datasets.official_scenes import read_official, read_questions
 from trex.explain.explanation import read_explanations
@@ -26,16 +25,6 @@ from trex.scenes.questions.program_json import program_from_json
 from trex.scenes.questions.programs import execute
 from trex.scenes.vocabulary import CLEVR
 from trex.search.results import read_results
-
-
-def trex(*arguments: object) -> Result:
-    return CliRunner().invoke(app, [str(argument) for argument in arguments])
-
-
-def refused(result: Result, *parts: str) -> None:
-    assert result.exit_code == 2, (result.output, result.exception)
-    for part in parts:
-        assert part in result.stderr, result.stderr
 
 
 @pytest.fixture(scope="module")

@@ -14,21 +14,22 @@ from pathlib import Path
 
 import pytest
 
-from tests.trex.queue.test_farm_queue_states import filled, waiting
 from tests.worlds.farm_pools import add, farmed, undisturbed
-from tests.worlds.farm_processes import n_draws, start_work, wait_for
+from tests.worlds.farm_processes import n_draws, start_work
+from tests.worlds.queues import filled, waiting
+from tests.worlds.waiting import wait_for
 from trex.queue import queue
 from trex.queue.queue_file import queue_file
 from trex.queue.rebuild import rebuild
+
+pytestmark = pytest.mark.process
+
 
 SEED = 12
 ENTRIES = int(os.environ.get("TREX_FAULT_ENTRIES", "1000"))
 QUERIES = int(os.environ.get("TREX_FAULT_QUERIES", "16"))
 FORK = multiprocessing.get_context("fork")
 LEASE_S = 0.5
-BY_HAND = pytest.mark.skipif(
-    "not config.getoption('-m')", reason="takes minutes; run by hand: pytest -m nightly"
-)
 
 
 def claim_all(runs: Path, name: str) -> None:
@@ -47,7 +48,6 @@ def claim_all(runs: Path, name: str) -> None:
 
 
 @pytest.mark.nightly
-@BY_HAND
 @pytest.mark.timeout(3600)
 def test_forty_kills_of_claiming_processes_lose_and_double_no_entry(tmp_path: Path) -> None:
     runs, rng = filled(tmp_path, *(waiting(number) for number in range(ENTRIES))), random.Random(SEED)
@@ -123,7 +123,6 @@ class Crew:
 
 
 @pytest.mark.nightly
-@BY_HAND
 @pytest.mark.timeout(3600)
 def test_kills_stops_and_a_deleted_queue_lose_and_double_no_draw(tmp_path: Path) -> None:
     budget = ["search.prior_scenes=10", "search.chains=2", "search.steps=18"]

@@ -12,14 +12,18 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 
 import pytest
 
 from tests.worlds.farm_pools import add, draws_alone, farmed, undisturbed
-from tests.worlds.farm_processes import WORKER, n_draws, start_work, wait_for
+from tests.worlds.farm_processes import WORKER, n_draws, start_work
+from tests.worlds.waiting import wait_for
 from trex.queue import queue
+
+pytestmark = pytest.mark.process
+
 
 NAMES = {"trexhead": "10.77.0.1", "trexhost": "10.77.0.2"}
 HEAD = f"{NAMES['trexhead']}:6379"
@@ -100,7 +104,8 @@ def ray_node(name: str, temp: Path, *options: str) -> Iterator[subprocess.Popen[
         for what in (signal.SIGTERM, signal.SIGKILL):
             if process.poll() is None:
                 os.killpg(process.pid, what)
-                time.sleep(3.0)
+                with suppress(subprocess.TimeoutExpired):
+                    process.wait(3.0)
         process.wait()
 
 
@@ -120,7 +125,6 @@ def _command(pid: str) -> str:
 
 
 @pytest.mark.nightly
-@pytest.mark.skipif("not config.getoption('-m')", reason="takes minutes; run by hand: pytest -m nightly")
 @pytest.mark.timeout(3600)
 def test_two_hosts_survive_a_cut_of_the_link_and_its_return(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch

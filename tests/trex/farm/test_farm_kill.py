@@ -11,12 +11,14 @@ from pathlib import Path
 
 import pytest
 import typer
-from typer.testing import CliRunner, Result
+from typer.testing import Result
 
+from tests.worlds.command_line import trex
 from tests.worlds.farm_pools import SEARCHES, ChaosPool, add, farmed, new_worker, undisturbed, work
-from tests.worlds.farm_processes import n_draws, start_work, wait_for
+from tests.worlds.farm_processes import n_draws, start_work
 from tests.worlds.farm_runs import begun
-from trex.cli.app import app
+from tests.worlds.waiting import wait_for
+from trex.farm import work as farm_work
 from trex.farm.work import Farm
 from trex.queue import queue
 from trex.queue.entry import Entry, run_path
@@ -38,6 +40,7 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> bytes:
     return undisturbed(tmp_path_factory.mktemp("whole"), [CHAINS])[0]
 
 
+@pytest.mark.process
 def test_a_killed_trex_work_goes_on_where_it_was(tmp_path: Path, whole: bytes) -> None:
     """kill -9 in the prior scenes and in the chains; then a polite stop; then to the end."""
     entries = add(tmp_path, [CHAINS])
@@ -112,11 +115,13 @@ class Cancelling(ChaosPool):
         self.pieces += ticket.job == self._entry
         if self.pieces == 5:
             queue.cancel(self._runs, [self._entry], time.time())
-            time.sleep(0.6)  # the queue is looked at every half second
         super().submit(worker, ticket)
 
 
-def test_a_cancelled_query_ends_and_keeps_its_draws(tmp_path: Path, whole: bytes) -> None:
+def test_a_cancelled_query_ends_and_keeps_its_draws(
+    tmp_path: Path, whole: bytes, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(farm_work, "BEAT_S", 0.0)  # the queue is looked at in each turn
     entries = add(tmp_path, [CHAINS])
     ended = work(tmp_path, Cancelling(tmp_path, entries[0].id))
     assert (ended.done, ended.failed) == (0, 0)
@@ -174,6 +179,7 @@ def test_a_run_whose_lock_is_held_is_given_back_and_done_later(tmp_path: Path, w
     assert queue.entry(runs, entry.id).attempts == 1
 
 
+@pytest.mark.process
 def test_a_trex_work_that_was_stopped_longer_than_its_lease_harms_nothing(
     tmp_path: Path, whole: bytes
 ) -> None:
@@ -234,7 +240,7 @@ def test_an_entry_that_is_no_longer_held_counts_neither_as_done_nor_as_failed(
 
 def trex_work(folder: Path) -> Result:
     """The command, in this process."""
-    return CliRunner().invoke(app, ["work", "--runs", str(folder / "runs"), "--until-empty"])
+    return trex("work", "--runs", folder / "runs", "--until-empty")
 
 
 def test_trex_work_ends_with_1_if_an_entry_failed(tmp_path: Path) -> None:
@@ -264,7 +270,7 @@ def test_trex_work_on_what_is_no_queue_points_to_rebuild(damage: str, tmp_path: 
     assert result.exit_code != 0 and result.stdout == ""
     assert "trex queue rebuild" in result.stderr and result.stderr.count("\n") == 1
     if damage in ("empty", "deleted"):
-        rebuilt = CliRunner().invoke(app, ["queue", "rebuild", "--runs", str(tmp_path / "runs")])
+        rebuilt = trex("queue", "rebuild", "--runs", tmp_path / "runs")
         assert rebuilt.exit_code == 0 and queue.counts(tmp_path / "runs") == {"queued": 1}
 
 

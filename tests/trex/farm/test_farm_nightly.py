@@ -12,19 +12,19 @@ from pathlib import Path
 import pytest
 
 from tests.worlds.farm_pools import add, farmed, undisturbed
-from tests.worlds.farm_processes import HEAD, WORKER, below, kill_one, n_draws, start_work, wait_for
+from tests.worlds.farm_processes import HEAD, WORKER, below, kill_one, n_draws, start_work
+from tests.worlds.waiting import wait_for
 from trex.queue import queue
 
+pytestmark = pytest.mark.process
+
+
 SEED = 5
-BY_HAND = pytest.mark.skipif(
-    "not config.getoption('-m')", reason="takes minutes; run by hand: pytest -m nightly"
-)
 QUERIES = int(os.environ.get("TREX_FARM_QUERIES", "40"))
 BUDGET = ["search.prior_scenes=10", "search.chains=2", "search.steps=18"]
 
 
 @pytest.mark.nightly
-@BY_HAND
 @pytest.mark.timeout(3600)
 def test_forty_queries_survive_every_kill(tmp_path: Path) -> None:
     """10 kills of workers, 1 of Ray's head, 2 of `trex work` itself, at random moments; no draw lost or doubled."""

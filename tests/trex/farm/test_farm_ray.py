@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import os
 import signal
+import socket
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from typer.testing import CliRunner
 
+from tests.worlds.command_line import trex
 from tests.worlds.farm_pools import SEARCHES, add, farmed, undisturbed
 from tests.worlds.farm_processes import below
-from trex.cli.app import app
+from tests.worlds.silent_cluster import SilentCluster
+from trex.farm.ray_cluster import Cluster, import_ray
+from trex.farm.ray_pool import RayPool
 from trex.farm.work import Farm
 from trex.foundation.errors import InputError, RunError
 from trex.workers.pool import Answered, Event, Inbox, Joined, Lost, Unfit
@@ -48,11 +52,10 @@ def no_ray_left() -> Iterator[None]:
     assert not below(os.getpid(), "raylet")
 
 
+@pytest.mark.process
 @pytest.mark.usefixtures("no_ray_left")
 def test_two_workers_and_a_kill(tmp_path: Path, whole: list[bytes], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("RAY_worker_niceness", "0")  # Ray's workers give way to everything else
-    from trex.farm.ray_cluster import Cluster
-    from trex.farm.ray_pool import RayPool
 
     class Killing(RayPool):
         """Kills the first worker that is given work, at that moment."""
@@ -85,61 +88,44 @@ def test_a_worker_of_another_version_is_told_apart() -> None:
     assert "numpy is None" in differences(here, {key: value for key, value in here.items() if key != "numpy"})
 
 
-def test_such_a_worker_is_not_used() -> None:
-    from concurrent.futures import Future
+def started(runs: Path, size: int) -> tuple[RayPool, SilentCluster, Inbox]:
+    """A pool on a cluster whose workers have said nothing yet."""
+    cluster, inbox = SilentCluster(size), Inbox()
+    pool = RayPool(runs, size, cluster)
+    pool.start(inbox)
+    return pool, cluster, inbox
 
-    from trex.farm.ray_cluster import Cluster
-    from trex.farm.ray_pool import Place, RayPool
-    from trex.farm.ray_worker import Hello
 
-    pool = RayPool(Path("runs"), 2, Cluster(None, 2, None))
-    pool._inbox = inbox = Inbox()
-    place = pool._places["0-0"] = Place(0, None, 0)
-    future: Future[Hello] = Future()
-    future.set_result(Hello("far", 7, {**identity(), "assets": "0"}))
-    pool._greeted(place, future)
+def test_such_a_worker_is_not_used(tmp_path: Path) -> None:
+    _, cluster, inbox = started(tmp_path, 2)
+    cluster.workers["0-0"].greets(assets="0")
     event = inbox.get_nowait()
     assert isinstance(event, Unfit) and "on far, assets is 0" in event.why
 
 
-def test_workers_that_are_lost_while_the_pool_closes(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_workers_that_are_lost_while_the_pool_closes(tmp_path: Path) -> None:
     """To kill one brings a thread of Ray's to take it out."""
-    from trex.farm.ray_cluster import Cluster
-    from trex.farm.ray_pool import Place, RayPool
-
-    pool = RayPool(Path("runs"), 3, Cluster(None, 3, None))
-    pool._inbox = inbox = Inbox()
-    pool._places = {f"{number}-0": Place(number, None, 0) for number in range(3)}
-    killed: list[Place] = []
-
-    def kill(place: Place) -> None:
-        killed.append(place)
-        pool._lost(place, RuntimeError("killed"))
-
-    monkeypatch.setattr(pool, "_kill", kill)
-    monkeypatch.setattr(pool._cluster, "disconnect", lambda: None)
+    pool, cluster, inbox = started(tmp_path, 3)
+    for name, worker in cluster.workers.items():
+        worker.greets()
+        joined = inbox.get_nowait()
+        assert isinstance(joined, Joined) and joined.worker == name
+        pool.submit(name, Task("one", PriorSegment(tmp_path, range(1)), 0))
     pool.close()
-    assert [place.number for place in killed] == [0, 1, 2]
+    assert cluster.killed == ["0-0", "1-0", "2-0"]
     assert inbox.empty(), "nobody is told of workers that were ended"
 
 
-def test_work_for_a_worker_that_went_with_the_head_is_done_by_another(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_work_for_a_worker_that_went_with_the_head_is_done_by_another(tmp_path: Path) -> None:
     """The head was found gone; before that is taken in, a worker that waited is given work."""
-    from trex.farm.ray_cluster import Cluster
-    from trex.farm.ray_pool import Place, RayPool
-
-    pool, inbox, desk = RayPool(tmp_path, 1, Cluster(None, 1, None)), Inbox(), TaskBoard()
-    pool._inbox = inbox
-    pool._places = {"0-0": Place(0, None, 0)}
-    for name in ("connect", "disconnect"):
-        monkeypatch.setattr(pool._cluster, name, lambda: None)
-    monkeypatch.setattr(pool._cluster, "is_alive", lambda: False)
-    monkeypatch.setattr(pool, "_bring_up", lambda number, restarts: None)
+    pool, cluster, inbox = started(tmp_path, 1)
+    desk = TaskBoard()
     scheduler = Scheduler(desk, pool, inbox)
-    scheduler.take_in(Joined("0-0", "here", 1))
+    cluster.workers["0-0"].greets()
+    scheduler.take_in(inbox.get_nowait())
+    cluster.has_head = False
     pool.check()
+    assert list(cluster.workers) == ["0-0", "0-1"], "another one is started, and has not greeted yet"
     desk.open("one", 0)
     desk.put("one", [PriorSegment(tmp_path, range(1))])
     scheduler.turn(0.0)
@@ -160,16 +146,12 @@ def test_work_for_a_worker_that_went_with_the_head_is_done_by_another(
     ],
 )
 def test_what_cannot_be_is_said_before_anything_begins(options: list[str], told: str, tmp_path: Path) -> None:
-    result = CliRunner().invoke(app, ["work", "--until-empty", "--runs", str(tmp_path / "runs"), *options])
+    result = trex("work", "--until-empty", "--runs", tmp_path / "runs", *options)
     assert result.exit_code == 2, result.output
     assert told in result.output
 
 
 def test_ray_that_is_not_installed_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
-    import sys
-
-    from trex.farm.ray_cluster import import_ray
-
     monkeypatch.setitem(sys.modules, "ray", None)
     with pytest.raises(InputError, match=r"pip install 'bayes-trex\[farm\]'"):
         import_ray(is_local=True)
@@ -179,10 +161,6 @@ def test_ray_that_is_not_installed_is_said(monkeypatch: pytest.MonkeyPatch) -> N
 def test_a_head_that_turns_a_client_away_may_want_a_token(
     mode: str | None, is_hinted: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    import socket
-
-    from trex.farm.ray_cluster import Cluster
-
     def times_out(**_: object) -> None:
         raise ConnectionError("timed out")
 

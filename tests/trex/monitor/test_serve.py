@@ -13,12 +13,11 @@ from pathlib import Path
 import pytest
 from selenium.webdriver.common.by import By
 from selenium.webdriver.support.ui import WebDriverWait
-from typer.testing import CliRunner
 
 from tests.worlds.browser import chromium, console
-from tests.worlds.farm_runs import OWNER, finished, queued, trex, working
+from tests.worlds.command_line import trex, trex_done
+from tests.worlds.farm_runs import OWNER, finished, queued, working
 from tests.worlds.served import Site, served
-from trex.cli.app import app
 from trex.foundation.errors import InputError
 from trex.monitor import serve_app, serve_guard
 from trex.monitor.serve import allow_many_connections, check_address
@@ -227,13 +226,13 @@ def test_what_is_served(tmp_path: Path) -> None:
         (["--runs", str(tmp_path / "none")], "is no folder"),
         (["--runs", str(tmp_path), "--host", "192.0.2.7", "--token", TOKEN], "cannot be served"),
     ):
-        result = CliRunner().invoke(app, ["serve", *words])
+        result = trex("serve", *words)
         assert result.exit_code == 2 and told in result.stderr
 
 
 def test_without_the_extra_it_says_what_to_install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "uvicorn", None)
-    result = CliRunner().invoke(app, ["serve", "--runs", str(tmp_path), "--port", "0"])
+    result = trex("serve", "--runs", tmp_path, "--port", "0")
     assert result.exit_code == 2
     assert "pip install 'bayes-trex[farm]'" in result.stderr and result.stdout == ""
 
@@ -331,6 +330,7 @@ def test_an_empty_runs_folder(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.process
 def test_the_command_serves_and_ends(tmp_path: Path) -> None:
     process = subprocess.Popen(
         [sys.executable, "-m", "trex.cli.app", "serve", "--runs", str(tmp_path), "--port", "0"],
@@ -370,4 +370,4 @@ def test_in_a_browser(tmp_path: Path) -> None:
         assert browser.execute_script("return self.origin") == "null"  # type: ignore[no-untyped-call]
         assert console(browser) == []
     assert read_run_status(runs / entry.folder) is not None
-    assert trex("queue", "list", "--runs", runs)
+    assert trex_done("queue", "list", "--runs", runs)

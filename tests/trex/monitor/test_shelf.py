@@ -12,7 +12,8 @@ from selenium.webdriver.common.by import By
 from selenium.webdriver.support.ui import WebDriverWait
 
 from tests.worlds.browser import chromium, console
-from tests.worlds.farm_runs import finished, line_of, queued, trex, working
+from tests.worlds.command_line import trex_done
+from tests.worlds.farm_runs import finished, line_of, queued, working
 from tests.worlds.runs import QUERY, run, write_query
 from tests.worlds.served import Site, served
 from trex.pages.page import link_below
@@ -47,10 +48,10 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
         (runs / "half" / name).unlink()
     write_query(folder, QUERY)
     (folder / "pair.toml").write_text(EXPERIMENT, encoding="utf-8")
-    trex("experiment", folder / "pair.toml", "--out", runs / "experiments" / "pair")
-    trex("baseline", folder / "query.toml", "--rendered", 20, "--out", runs / "baseline-query")
+    trex_done("experiment", folder / "pair.toml", "--out", runs / "experiments" / "pair")
+    trex_done("baseline", folder / "query.toml", "--rendered", 20, "--out", runs / "baseline-query")
     cells = [runs / "experiments" / "pair" / name for name in ("seed 1", "seed 2")]
-    trex("report", runs / "demo", *cells, "--out", runs / "comparison.html")
+    trex_done("report", runs / "demo", *cells, "--out", runs / "comparison.html")
     (runs / "linked").symlink_to(folder)
     (folder / "secret.html").write_text("secret")
     (runs / ".hidden").mkdir()
@@ -101,7 +102,7 @@ def test_links_of_experiments_and_comparisons_hold_as_files_and_served(site: Sit
 
 
 def test_a_page_elsewhere_gets_no_link_to_what_lies_outside_its_folder(runs: Path, tmp_path: Path) -> None:
-    trex(
+    trex_done(
         "report",
         runs / "demo",
         runs / "experiments" / "pair" / "seed 1",
@@ -135,20 +136,20 @@ def test_members_of_a_sweep_are_told_apart_everywhere(
 ) -> None:
     runs = tmp_path / "runs"
     words = ["--sweep", "search.seed=1,2,3", "--set", "target.width=0.07", "--runs", runs]
-    added = trex("queue", "add", write_query(tmp_path), *words).stdout
+    added = trex_done("queue", "add", write_query(tmp_path), *words).stdout
     first, second, third = queue.entries(runs)
     finished(runs, first)
     working(runs, time.time())
     monkeypatch.setenv("COLUMNS", "220")
     shown = {
         "add": added,
-        "list": trex("queue", "list", "--runs", runs).stdout,
-        "top": trex("top", "--once", "--runs", runs).stdout,
+        "list": trex_done("queue", "list", "--runs", runs).stdout,
+        "top": trex_done("top", "--once", "--runs", runs).stdout,
     }
     for number, entry in enumerate((first, second, third), start=1):
         for name, text in shown.items():
             assert f"search.seed={number} target.width=0.07" in line_of(text, entry.id[:10] + "  "), name
-        assert f"search.seed={number}" in trex("queue", "show", entry.id, "--runs", runs).stdout
+        assert f"search.seed={number}" in trex_done("queue", "show", entry.id, "--runs", runs).stdout
     with served(runs) as site:
         check_served(site, (first, second, third))
 

@@ -15,7 +15,8 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
-from tests.worlds.farm_runs import OWNER, finished, line_of, queued, trex, working
+from tests.worlds.command_line import trex_done
+from tests.worlds.farm_runs import OWNER, finished, line_of, queued, working
 from trex.monitor.overview import SILENT_S, Overview, overview
 from trex.monitor.status import (
     FARM,
@@ -47,7 +48,7 @@ def test_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     queue.fail(runs, lost.id, OWNER, time.time(), "\x1b[2Jthe model is gone")
     entry = working(runs, time.time())
     monkeypatch.setenv("COLUMNS", "200")
-    shown = trex("top", "--once", "--runs", runs).stdout
+    shown = trex_done("top", "--once", "--runs", runs).stdout
     assert "2 queued, 1 running, 1 done, 1 failed; 1 worker, 2.50 renders/s" in shown
     assert f"{OWNER}: worker-0 {entry.id[:10]}" in shown
     line = line_of(shown, " running ")
@@ -55,7 +56,7 @@ def test_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         assert cell in line
     assert "FOUND" in line_of(shown, " done ")
     assert "the model is gone" in line_of(shown, " failed ") and "\x1b" not in shown
-    few = trex("top", "--once", "--rows", 0, "--runs", runs).stdout
+    few = trex_done("top", "--once", "--rows", 0, "--runs", runs).stdout
     assert " running " in few and " done " not in few.split("\n\n", 1)[1]
 
 
@@ -71,7 +72,7 @@ def test_what_was_told_long_ago_is_not_shown_as_new(tmp_path: Path) -> None:
 
 
 def test_an_empty_folder(tmp_path: Path) -> None:
-    assert "nothing; 0 workers" in trex("top", "--once", "--runs", tmp_path / "none").stdout
+    assert "nothing; 0 workers" in trex_done("top", "--once", "--runs", tmp_path / "none").stdout
     assert not (tmp_path / "none").exists()
 
 
@@ -124,6 +125,7 @@ def test_a_disk_without_room_does_not_stop_the_work(tmp_path: Path) -> None:
     assert not (tmp_path / "gone" / RUN_STATUS).exists()
 
 
+@pytest.mark.process
 def test_on_a_terminal_it_goes_on_until_ctrl_c(tmp_path: Path) -> None:
     runs = queued(tmp_path)
     ours, theirs = os.openpty()

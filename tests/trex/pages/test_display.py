@@ -108,6 +108,7 @@ def test_blender_is_said_to_start_while_it_starts_and_once() -> None:
     assert logging.getLogger("trex.render").handlers == []
 
 
+@pytest.mark.process
 def test_a_pool_tells_that_it_starts_blender_before_the_first_process_answers(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:

@@ -9,13 +9,13 @@ import numpy as np
 import pytest
 from PIL import Image
 from scipy.stats import binom
-from typer.testing import CliRunner, Result
+from typer.testing import Result
 
+from tests.worlds.command_line import refused, trex
 from tests.worlds.runs import run
 from trex.clevr_models.fake import ColorArea, fake
 from trex.clevr_models.interface.question import Question
 from trex.clevr_models.published import PUBLISHED
-from trex.cli.app import app
 from trex.datasets.clevr_folder import read_pixels
 from trex.datasets.clevr_questions import QuestionOptions, read_folder
 from trex.foundation.errors import InputError, RunError
@@ -93,21 +93,15 @@ def folder(
     return place
 
 
-def trex(*arguments: object) -> Result:
-    return CliRunner().invoke(app, ["models", "verify", *map(str, arguments)])
+def verify(*arguments: object) -> Result:
+    return trex("models", "verify", *arguments)
 
 
 def measured(*arguments: object) -> dict[str, object]:
-    result = trex("fake", *arguments, "--json")
+    result = verify("fake", *arguments, "--json")
     found: dict[str, object] = json.loads(result.stdout)
     assert result.exit_code == (1 if found["outcome"] == FAILED else 0), result.output
     return found
-
-
-def refused(result: Result, *parts: str) -> None:
-    assert result.exit_code == 2, (result.output, result.exception)
-    for part in parts:
-        assert part in result.stderr, result.stderr
 
 
 def test_a_model_as_good_as_published_passes_and_is_remembered(tmp_path: Path) -> None:
@@ -197,7 +191,7 @@ def test_a_stopped_measurement_goes_on_and_asks_nothing_twice(
         return ask(model, pixels, questions)
 
     monkeypatch.setattr(gate_run, "ask", counted)
-    assert trex("fake", "--dataset", data).exit_code == 130
+    assert verify("fake", "--dataset", data).exit_code == 130
     (log,) = gates_folder().glob("*.jsonl")
     log.write_bytes(log.read_bytes()[:-20])  # a kill may cut the last line
     asked.clear()
@@ -221,7 +215,7 @@ def test_a_changed_answer_of_a_stopped_measurement_is_asked_for_again(
         return ask(model, pixels, questions)
 
     monkeypatch.setattr(gate_run, "ask", counted)
-    assert trex("fake", "--dataset", data).exit_code == 130
+    assert verify("fake", "--dataset", data).exit_code == 130
     (log,) = gates_folder().glob("*.jsonl")
     rows = [json.loads(line) for line in log.read_bytes().splitlines() if line]
     rows[3][1][0] = "9" if rows[3][1][0] != "9" else "8"
@@ -246,7 +240,7 @@ def test_two_measurements_of_the_same_weights_do_not_take_each_other_s_answers(
         return ask(model, pixels, questions)
 
     monkeypatch.setattr(gate_run, "ask", stops)
-    assert trex("fake", "--dataset", data).exit_code == 130
+    assert verify("fake", "--dataset", data).exit_code == 130
     measured("--dataset", other)
     asked[:] = [1] * 10
     measured("--dataset", data)
@@ -295,7 +289,7 @@ def test_bad_input_is_refused(
 ) -> None:
     data = folder(tmp_path / "data", pictures=2)
     change(data)
-    refused(trex("fake", "--dataset", data, *arguments), *parts)
+    refused(verify("fake", "--dataset", data, *arguments), *parts)
     assert not list(gates_folder().glob("*.json"))
 
 
@@ -305,7 +299,7 @@ def edit(data: Path, old: str, new: str) -> None:
 
 
 def test_options_of_the_gate_need_a_folder() -> None:
-    refused(trex("shipped", "--published", "0.9"), "belong to --dataset DIR")
+    refused(verify("shipped", "--published", "0.9"), "belong to --dataset DIR")
 
 
 def test_a_damaged_measurement_is_named(tmp_path: Path) -> None:

@@ -15,12 +15,12 @@ from pathlib import Path
 from types import SimpleNamespace as Namespace
 
 import pytest
-from typer.testing import CliRunner, Result
+from typer.testing import Result
 
+from tests.worlds.command_line import trex
 from tests.worlds.runs import QUERY, write_query
 from trex.api import find
 from trex.api.find import manifest_of
-from trex.cli.app import app
 from trex.foundation.errors import InputError, RunError
 from trex.foundation.files import DiskFullError
 from trex.queue import add as queue_add
@@ -35,10 +35,10 @@ from trex.search.progress import Silent
 SEEDS = "search.seed=0..3"
 
 
-def trex(runs: Path, command: str, *arguments: object, fails: str = "") -> Result:
+def queue_command(runs: Path, command: str, *arguments: object, fails: str = "") -> Result:
     """`trex queue COMMAND`; where it fails, with this in its one line."""
     words = ["queue", command, *map(str, arguments), "--runs", str(runs)]
-    result = CliRunner().invoke(app, words)
+    result = trex(*words)
     assert result.exit_code == (2 if fails else 0), result.output
     if fails:
         assert fails in result.stderr and result.stderr.count("\n") == 1
@@ -46,14 +46,14 @@ def trex(runs: Path, command: str, *arguments: object, fails: str = "") -> Resul
 
 
 def added(runs: Path, *arguments: object) -> list[dict[str, object]]:
-    found: list[dict[str, object]] = json.loads(trex(runs, "add", *arguments, "--json").stdout)
+    found: list[dict[str, object]] = json.loads(queue_command(runs, "add", *arguments, "--json").stdout)
     return found
 
 
 @pytest.fixture
 def runs(tmp_path: Path) -> Path:
     """Four queries that wait."""
-    trex(tmp_path / "runs", "add", write_query(tmp_path), "--sweep", SEEDS)
+    queue_command(tmp_path / "runs", "add", write_query(tmp_path), "--sweep", SEEDS)
     return tmp_path / "runs"
 
 
@@ -75,7 +75,7 @@ def worked_on(runs: Path, one: Entry, end: str = "") -> None:
 def test_adding_makes_run_folders_and_says_what_is_known(tmp_path: Path) -> None:
     runs = tmp_path / "runs"
     query = write_query(tmp_path)
-    result = trex(
+    result = queue_command(
         runs, "add", query, "--sweep", "search.seed=1,2", "--sweep", "target.width=0.05,0.1", "--priority", 3
     )
     assert result.stdout.splitlines()[-1].startswith("4 queued, 0 known already and not queued again;")
@@ -135,18 +135,18 @@ def test_a_queued_folder_becomes_the_run_that_find_would_make(runs: Path, tmp_pa
 def test_list_and_show(runs: Path) -> None:
     every = queue.entries(runs)
     worked_on(runs, every[0], "failed")
-    lines = trex(runs, "list").stdout.splitlines()
+    lines = queue_command(runs, "list").stdout.splitlines()
     assert len(lines) == 1 + 4 + 1 and lines[-1] == "in all: 3 queued, 1 failed"
     assert lines[1].startswith(every[0].id[:10]) and lines[1].endswith("the model is gone")
-    assert len(trex(runs, "list", "--state", "failed").stdout.splitlines()) == 3
-    assert len(json.loads(trex(runs, "list", "--limit", 2, "--json").stdout)) == 2
-    trex(runs, "list", "--state", "lost", fails="state 'lost' is not known (queued, running")
-    shown = trex(runs, "show", every[1].id[:6]).stdout
+    assert len(queue_command(runs, "list", "--state", "failed").stdout.splitlines()) == 3
+    assert len(json.loads(queue_command(runs, "list", "--limit", 2, "--json").stdout)) == 2
+    queue_command(runs, "list", "--state", "lost", fails="state 'lost' is not known (queued, running")
+    shown = queue_command(runs, "show", every[1].id[:6]).stdout
     assert "set       search.seed=1" in shown and f"run       {runs / every[1].folder}" in shown
-    assert json.loads(trex(runs, "show", every[0].id, "--json").stdout)["why"] == "the model is gone"
-    trex(runs, "show", "nothing", fails="no entry 'nothing'")
-    trex(runs / "none", "show", "1", fails="nothing is queued")
-    assert "nothing to show" in trex(runs / "none", "list").stdout
+    assert json.loads(queue_command(runs, "show", every[0].id, "--json").stdout)["why"] == "the model is gone"
+    queue_command(runs, "show", "nothing", fails="no entry 'nothing'")
+    queue_command(runs / "none", "show", "1", fails="nothing is queued")
+    assert "nothing to show" in queue_command(runs / "none", "list").stdout
     assert not (runs / "none").exists()
 
 
@@ -155,21 +155,21 @@ def test_cancel_retry_and_clean(runs: Path) -> None:
     worked_on(runs, done, "done")
     queue.claim(runs, "worker", 10.0, 60.0)
     queue.fail(runs, failed.id, "worker", 20.0, "no reason")
-    trex(runs, "cancel", cancelled.id[:8])
-    trex(runs, "cancel", done.id, fails="is done, only queued or running entries can be cancelled")
-    trex(runs, "cancel", fails="no ID is given")
-    trex(runs, "retry", waiting.id, fails="only failed or cancelled entries can be tried again")
-    trex(runs, "retry", "--failed")
+    queue_command(runs, "cancel", cancelled.id[:8])
+    queue_command(runs, "cancel", done.id, fails="is done, only queued or running entries can be cancelled")
+    queue_command(runs, "cancel", fails="no ID is given")
+    queue_command(runs, "retry", waiting.id, fails="only failed or cancelled entries can be tried again")
+    queue_command(runs, "retry", "--failed")
     assert [states(runs)[one.id] for one in (done, failed, cancelled, waiting)] == [
         "done", "queued", "cancelled", "queued",
     ]  # fmt: skip
-    assert "2 taken out of the queue" in trex(runs, "clean").stdout
+    assert "2 taken out of the queue" in queue_command(runs, "clean").stdout
     assert (runs / done.folder / QUEUED).exists() and (runs / cancelled.folder / CANCELLED).exists()
     known = added(runs, runs.parent / "query.toml", "--sweep", SEEDS)
     assert [one["is_new"] for one in known] == [False] * 4
     assert [one["state"] for one in known] == ["done", "queued", "cancelled", "queued"]
-    trex(runs, "cancel", "--all")
-    assert "4 taken out" in trex(runs, "clean", "--delete-runs").stdout
+    queue_command(runs, "cancel", "--all")
+    assert "4 taken out" in queue_command(runs, "clean", "--delete-runs").stdout
     assert [item.name for item in runs.iterdir() if item.is_dir()] == []
 
 
@@ -177,20 +177,20 @@ def test_a_priority_is_changed_in_the_queue_and_in_the_folder(runs: Path) -> Non
     first, second, third, done = queue.entries(runs)
     finished = queue.claim(runs, "worker", 10.0, 60.0)
     assert finished == replace(first, state="running", owner="worker", expires=70.0, attempts=1, began=10.0)
-    said = trex(runs, "priority", done.id[:8], third.id, "--to", 7).stdout
+    said = queue_command(runs, "priority", done.id[:8], third.id, "--to", 7).stdout
     assert "2 with priority 7" in said
     assert [one.id for one in queue.entries(runs)] == [third.id, done.id, first.id, second.id]
-    trex(runs, "priority", first.id, "--to", -3)  # what runs, keeps its lease
+    queue_command(runs, "priority", first.id, "--to", -3)  # what runs, keeps its lease
     assert queue.entry(runs, first.id) == replace(finished, priority=-3)
     before = read_queued(runs / done.folder)
     assert before.priority == 7 and open_queued(runs / done.folder)
     queue_file(runs).unlink()
-    trex(runs, "rebuild")
+    queue_command(runs, "rebuild")
     assert [one.priority for one in queue.entries(runs)] == [7, 7, 0, -3]
-    trex(runs, "priority", "--all", "--to", 1)
+    queue_command(runs, "priority", "--all", "--to", 1)
     assert {one.priority for one in queue.entries(runs)} == {1}
     worked_on(runs, queue.entry(runs, done.id), "done")
-    trex(
+    queue_command(
         runs,
         "priority",
         done.id,
@@ -198,9 +198,9 @@ def test_a_priority_is_changed_in_the_queue_and_in_the_folder(runs: Path) -> Non
         2,
         fails="is done, only queued or running entries can be put earlier",
     )
-    trex(runs, "priority", "--to", 2, fails="no ID is given")
+    queue_command(runs, "priority", "--to", 2, fails="no ID is given")
     (runs / third.folder / QUEUED).write_text("{")
-    trex(runs, "priority", second.id, third.id, "--to", 2, fails="is damaged")
+    queue_command(runs, "priority", second.id, third.id, "--to", 2, fails="is damaged")
     assert (
         queue.entry(runs, second.id).priority == read_queued(runs / second.folder).priority == 1
     )  # all or none
@@ -214,7 +214,7 @@ def test_a_queue_file_that_is_a_link_to_nothing_is_told_and_rebuilt(runs: Path, 
     (runs / "queue.sqlite").symlink_to(target)
     with pytest.raises(RunError, match="queue rebuild"):
         queue.entries(runs)
-    trex(runs, "rebuild")
+    queue_command(runs, "rebuild")
     assert {one.id for one in queue.entries(runs)} == before and not (runs / "nowhere").exists()
 
 
@@ -222,24 +222,24 @@ def test_a_source_with_a_nul_is_left_out_of_a_rebuilt_queue_and_named(runs: Path
     one = queue.entries(runs)[0]
     place = runs / one.folder / QUEUED
     place.write_text(json.dumps({**json.loads(place.read_text()), "source": "\0"}))
-    result = trex(runs, "rebuild")
+    result = queue_command(runs, "rebuild")
     assert "source" in result.stderr and one.id not in {left.id for left in queue.entries(runs)}
 
 
 def test_clean_deletes_nothing_but_run_folders_of_the_queue(runs: Path, tmp_path: Path) -> None:
     used, strange, linked, _ = queue.entries(runs)
-    trex(runs, "cancel", "--all")
+    queue_command(runs, "cancel", "--all")
     begun = begin_run(runs / used.folder)
     (runs / strange.folder / QUEUED).unlink()
     (runs / linked.folder).rename(tmp_path / "elsewhere")
     (runs / linked.folder).symlink_to(tmp_path / "elsewhere")
-    result = trex(runs, "clean", "--delete-runs")
+    result = queue_command(runs, "clean", "--delete-runs")
     assert "1 taken out" in result.stdout
     for reason in ("another process is writing", "no queued.json", "not a folder right below"):
         assert reason in result.stderr
     assert (tmp_path / "elsewhere" / QUEUED).exists() and (runs / strange.folder).exists()
     begun.close()
-    assert "1 taken out" in trex(runs, "clean", "--delete-runs").stdout
+    assert "1 taken out" in queue_command(runs, "clean", "--delete-runs").stdout
 
 
 def begin_run(path: Path) -> RunFolder:
@@ -250,7 +250,7 @@ def begin_run(path: Path) -> RunFolder:
 
 @pytest.mark.parametrize("damage", ["deleted", "zeros", "cut", "another file", "page"])
 def test_the_queue_comes_back_from_the_run_folders(damage: str, runs: Path) -> None:
-    trex(runs, "add", write_query(runs.parent), "--set", "search.seed=9", "--priority", 5)
+    queue_command(runs, "add", write_query(runs.parent), "--set", "search.seed=9", "--priority", 5)
     urgent, done, failed, cancelled, _ = queue.entries(runs)
     worked_on(runs, done, "done")
     queue.claim(runs, "worker", 10.0, 60.0)
@@ -260,8 +260,8 @@ def test_the_queue_comes_back_from_the_run_folders(damage: str, runs: Path) -> N
     before = [(one.id, one.state, one.priority, one.why, one.folder) for one in queue.entries(runs)]
     spoil(queue_file(runs), damage)
     if damage not in ("deleted", "cut"):
-        trex(runs, "list", fails="trex queue rebuild")
-    trex(runs, "rebuild")
+        queue_command(runs, "list", fails="trex queue rebuild")
+    queue_command(runs, "rebuild")
     assert [(one.id, one.state, one.priority, one.why, one.folder) for one in queue.entries(runs)] == before
     assert (runs / "queue.sqlite.damaged").exists() == (damage not in ("deleted", "cut"))
 
@@ -284,7 +284,7 @@ def test_rebuild_keeps_the_leases_of_a_sound_file(runs: Path) -> None:
     running = queue.claim(runs, "worker", 10.0, 60.0)
     gone = queue.entries(runs)[2]
     shutil.rmtree(runs / gone.folder)
-    trex(runs, "rebuild")
+    queue_command(runs, "rebuild")
     assert queue.entries(runs)[0] == running
     assert gone.id not in states(runs) and len(states(runs)) == 3
 
@@ -295,7 +295,7 @@ def test_rebuild_leaves_out_what_is_no_entry(runs: Path) -> None:
     shutil.copytree(runs / second.folder, runs / f"copy-{'0' * 16}")
     (runs / f"link-{'1' * 16}").symlink_to(runs / second.folder)
     (runs / "from-trex-find").mkdir()
-    result = trex(runs, "rebuild")
+    result = queue_command(runs, "rebuild")
     assert "3 entries" in result.stdout
     assert "is damaged: " in result.stderr and f"and says that it is {second.id}" in result.stderr
 
@@ -309,7 +309,7 @@ def test_a_deleted_run_folder_is_queued_again(runs: Path) -> None:
 
 
 def test_an_add_that_was_killed_is_taken_in_by_the_next(runs: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    real = queue_add._put
+    real = queue_add.put_in_place
     put: list[str] = []
 
     def killed(made: str, place: str) -> None:
@@ -318,9 +318,9 @@ def test_an_add_that_was_killed_is_taken_in_by_the_next(runs: Path, monkeypatch:
         put.append(place)
         real(made, place)
 
-    monkeypatch.setattr(queue_add, "_put", killed)
-    CliRunner().invoke(app, ["queue", "add", str(runs.parent / "query.toml"), "--sweep", "search.seed=5..8",
-                             "--runs", str(runs)])  # fmt: skip
+    monkeypatch.setattr(queue_add, "put_in_place", killed)
+    trex("queue", "add", runs.parent / "query.toml", "--sweep", "search.seed=5..8",
+                             "--runs", runs)  # fmt: skip
     monkeypatch.undo()
     assert len(states(runs)) == 4 and len(put) == 2
     found = added(runs, runs.parent / "query.toml", "--sweep", "search.seed=5..8")
@@ -344,6 +344,7 @@ app()
 """
 
 
+@pytest.mark.process
 def test_what_a_killed_add_leaves_goes_at_the_next_add_and_what_a_living_one_makes_stays(runs: Path) -> None:
     def other_add(word: str, seed: int) -> subprocess.Popen[str]:
         command = [
@@ -392,7 +393,7 @@ def test_a_bad_query_queues_nothing(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     write_query(tmp_path)
-    trex(tmp_path / "runs", "add", *arguments, fails=told)
+    queue_command(tmp_path / "runs", "add", *arguments, fails=told)
     assert not (tmp_path / "runs").exists()
 
 
@@ -413,7 +414,7 @@ def test_a_folder_that_is_in_the_way_stays(runs: Path) -> None:
     one = queue.entries(runs)[0]
     shutil.rmtree(runs / one.folder)
     (runs / one.folder).write_text("mine")
-    trex(runs, "add", runs.parent / "query.toml", "--set", "search.seed=0", fails="is in the way")
+    queue_command(runs, "add", runs.parent / "query.toml", "--set", "search.seed=0", fails="is in the way")
     assert (runs / one.folder).read_text() == "mine"
 
 
@@ -428,7 +429,7 @@ def test_a_full_or_read_only_disk_queues_nothing(
 
     before = sorted(item.name for item in runs.iterdir())
     monkeypatch.setattr(queue_add.os, "mkdir", refuse)
-    trex(runs, "add", runs.parent / "query.toml", "--set", "search.seed=7", fails=told)
+    queue_command(runs, "add", runs.parent / "query.toml", "--set", "search.seed=7", fails=told)
     monkeypatch.undo()
     assert sorted(item.name for item in runs.iterdir()) == before
 
@@ -463,7 +464,7 @@ def test_a_queue_of_another_version_is_refused(runs: Path) -> None:
     db.execute("PRAGMA user_version = 99")
     db.close()
     for command in (["list"], ["rebuild"]):
-        trex(runs, *command, fails="is of queue format 99, this version reads format 1")
+        queue_command(runs, *command, fails="is of queue format 99, this version reads format 1")
 
 
 def test_some_hundred_entries(tmp_path: Path) -> None:
@@ -471,9 +472,9 @@ def test_some_hundred_entries(tmp_path: Path) -> None:
     new = added(runs, write_query(tmp_path), "--sweep", "search.seed=0..299")
     assert len({one["id"] for one in new}) == 300
     assert [one.id for one in queue.entries(runs)] == [one["id"] for one in new]
-    assert "300 cancelled" in trex(runs, "cancel", "--all").stdout
+    assert "300 cancelled" in queue_command(runs, "cancel", "--all").stdout
     queue_file(runs).unlink()
-    trex(runs, "rebuild")
+    queue_command(runs, "rebuild")
     assert [(one.id, one.state) for one in queue.entries(runs)] == [(one["id"], "cancelled") for one in new]
     assert all((runs / one.folder / CANCELLED).exists() for one in queue.entries(runs))
     assert not any((runs / one.folder / FAILED).exists() for one in queue.entries(runs))

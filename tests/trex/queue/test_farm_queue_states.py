@@ -18,32 +18,14 @@ from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
+from tests.worlds.queues import filled, waiting
 from trex.foundation.errors import InputError, RunError
-from trex.queue import queue
 from trex.queue.entry import Entry, run_path
 from trex.queue.queue import LeaseLost, cancel, claim, entries, entry, fail, finish, heartbeat, release, retry
 from trex.queue.queue_file import queue_file, transaction
 from trex.queue.queued_folder import CANCELLED, FAILED
 
 LEASE = 10.0
-
-
-def waiting(number: int, priority: int = 0, added: float = 0.0) -> Entry:
-    """An entry that was just queued."""
-    return Entry(
-        id=f"{number:016x}", folder=f"q-{number:016x}", source="q.toml", question="?", state="queued",
-        priority=priority, attempts=0, added=added, place=number, began=None, ended=None, owner=None,
-        expires=None, why="",
-    )  # fmt: skip
-
-
-def filled(runs: Path, *new: Entry) -> Path:
-    """A queue with these entries and their folders."""
-    for one in new:
-        (runs / one.folder).mkdir(parents=True)
-    with transaction(runs) as db:
-        queue.insert(db, new)
-    return runs
 
 
 def test_the_highest_priority_goes_first_then_the_oldest(tmp_path: Path) -> None:
@@ -173,12 +155,14 @@ def race(runs: Path, together: Barrier) -> list[str]:
     return [*mine, *yours]
 
 
+@pytest.mark.process
 def test_two_processes_never_get_the_same_entry(tmp_path: Path) -> None:
     new = [waiting(number) for number in range(100)]
     runs = filled(tmp_path, *new)
     assert sorted(race(runs, FORK.Barrier(2))) == [one.id for one in new]
 
 
+@pytest.mark.process
 def test_a_claim_in_two_steps_would_be_caught(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Planted: look first, take afterwards, in two transactions."""
     together = FORK.Barrier(2)

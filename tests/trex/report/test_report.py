@@ -3,12 +3,12 @@
 import json
 import re
 import warnings
-from html.parser import HTMLParser
 from pathlib import Path
 
 import numpy as np
 import pytest
 
+from tests.worlds.html_page import Page, read_page
 from tests.worlds.runs import QUERY, run, write_query
 from trex.api.find import Outcome, conclude_run, find
 from trex.export.netcdf import write_netcdf
@@ -26,47 +26,6 @@ with warnings.catch_warnings():
     warnings.simplefilter("ignore", FutureWarning)
     import arviz
 
-VOID = {"meta", "link", "img", "br", "input"}
-
-
-class Page(HTMLParser):
-    """Collects what a page refers to, checks that its tags are closed, and keeps its text."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.references: list[str] = []
-        self.images: list[dict[str, str | None]] = []
-        self.open: list[str] = []
-        self.scripts = 0
-        self.text = ""
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        names = ("src", "href", "xlink:href", "action", "srcset", "data", "poster")
-        self.references += [value for name, value in attrs if name in names and value]
-        if tag == "img":
-            self.images += [dict(attrs)] if dict(attrs).get("src") else []
-        assert tag not in ("iframe", "object", "form")
-        self.scripts += tag == "script"
-        if tag not in VOID:
-            self.open.append(tag)
-
-    def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        self.handle_starttag(tag, attrs)
-        if tag not in VOID:
-            self.open.pop()
-
-    def handle_endtag(self, tag: str) -> None:
-        assert self.open.pop() == tag
-
-    def handle_data(self, data: str) -> None:
-        self.text += data
-
-
-def read_page(done: Outcome) -> Page:
-    page = Page()
-    page.feed(done.report.read_text(encoding="utf-8"))
-    return page
-
 
 @pytest.fixture(scope="module")
 def done(tmp_path_factory: pytest.TempPathFactory) -> Outcome:
@@ -75,7 +34,7 @@ def done(tmp_path_factory: pytest.TempPathFactory) -> Outcome:
 
 @pytest.fixture(scope="module")
 def page(done: Outcome) -> Page:
-    return read_page(done)
+    return read_page(done.report)
 
 
 def test_it_needs_nothing_but_itself(page: Page, done: Outcome) -> None:
@@ -135,7 +94,7 @@ def test_what_a_user_writes_is_escaped(tmp_path: Path) -> None:
 
 def test_nothing_found_is_said_with_its_bound_and_control(tmp_path: Path) -> None:
     done = run(tmp_path, ["answer=3"])
-    page = read_page(done)
+    page = read_page(done.report)
     assert done.findings.ending == "NOT FOUND"
     assert "less than 25.0\u00a0% of all prior draws" in page.text  # 3 / 12
     assert "Positive control" in page.text
@@ -216,8 +175,8 @@ def test_why_no_chain_was_run_is_said(name: str, tmp_path: Path) -> None:
     overrides, words = NO_CHAIN[name]
     done = run(tmp_path, overrides)
     assert done.findings.ending == "FOUND" and not done.findings.chains
-    assert words in read_page(done).text
-    assert [kind for kind, (_, part) in NO_CHAIN.items() if part in read_page(done).text] == [name]
+    assert words in read_page(done.report).text
+    assert [kind for kind, (_, part) in NO_CHAIN.items() if part in read_page(done.report).text] == [name]
 
 
 def test_a_run_that_was_stopped_before_its_chains_does_not_say_that_none_was_asked_for(
@@ -228,20 +187,20 @@ def test_a_run_that_was_stopped_before_its_chains_does_not_say_that_none_was_ask
     path.write_bytes(b"".join(path.read_bytes().splitlines(keepends=True)[:12]))  # the prior draws
     with open_run(done.folder, for_writing=False) as folder:
         assert conclude_run(folder, read_draws(folder.draws)).findings.ending == "FOUND"
-    assert "No chain has been run yet." in read_page(done).text
+    assert "No chain has been run yet." in read_page(done.report).text
 
 
 @pytest.mark.parametrize(("answer", "share"), [("2", 0.1), ("2", 0.55), ("3", 0.9)])
 def test_a_run_that_is_not_finished_has_a_report_too(answer: str, share: float, tmp_path: Path) -> None:
     done = run(tmp_path, [f"answer={answer}"])
-    assert "not finished" not in read_page(done).text
+    assert "not finished" not in read_page(done.report).text
     path = done.folder / "draws.jsonl"
     whole = path.read_bytes()
     path.write_bytes(whole[: int(share * len(whole))])
     (done.folder / "finished").unlink()
     with open_run(done.folder, for_writing=False) as folder:
         part = conclude_run(folder, read_draws(folder.draws))
-    page = read_page(part)
+    page = read_page(part.report)
     assert "This run is not finished" in page.text
     assert f"{part.findings.how_often.n} prior draws" in page.text
 

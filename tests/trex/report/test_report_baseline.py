@@ -5,16 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from typer.testing import CliRunner, Result
 
+from tests.worlds.command_line import trex
 from tests.worlds.runs import run, write_query
 from trex.api.find import Outcome
 from trex.baseline.run import BaselineOptions, make_baseline
-from trex.cli.app import app
-
-
-def trex(*words: object) -> Result:
-    return CliRunner().invoke(app, [str(word) for word in words])
 
 
 @pytest.fixture(scope="module")

@@ -6,9 +6,8 @@ import zipfile
 from pathlib import Path
 
 import pytest
-from typer.testing import CliRunner, Result
 
-from trex.cli.app import app
+from tests.worlds.command_line import trex
 
 EARLIER = Path(__file__).with_name("run_of_0d08ecc.zip")
 KEPT = 11  # draws that the run had when it was stopped, of 20
@@ -19,10 +18,6 @@ def earlier(tmp_path: Path) -> Path:
     with zipfile.ZipFile(EARLIER) as archive:
         archive.extractall(tmp_path)
     return tmp_path / "run"
-
-
-def trex(*words: object) -> Result:
-    return CliRunner().invoke(app, [str(word) for word in words])
 
 
 def test_it_is_reported_with_the_findings_that_it_had(earlier: Path) -> None:

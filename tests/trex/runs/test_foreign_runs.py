@@ -7,12 +7,12 @@ import shutil
 from pathlib import Path
 
 import pytest
-from typer.testing import CliRunner, Result
+from typer.testing import Result
 
-from tests.trex.worlds.test_third_world import QUERY
+from tests.worlds.command_line import trex
 from tests.worlds.runs import run, write_query
+from tests.worlds.toy_disk import QUERY
 from trex.api import find as finding
-from trex.cli.app import app
 from trex.query.schema import Query
 from trex.runs.trust import named_code
 from trex.search.progress import Silent
@@ -47,10 +47,6 @@ def marker(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         (place / f"{name}.py").write_text(CODE.format(marker=str(tmp_path / "marker")))
     monkeypatch.chdir(place)
     return tmp_path / "marker"
-
-
-def trex(*words: object) -> Result:
-    return CliRunner().invoke(app, [str(word) for word in words])
 
 
 def foreign(folder: Path, place: Path, old: str, new: str) -> Path:

@@ -5,35 +5,22 @@ import random
 import signal
 import subprocess
 import sys
-import time
 from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 
 import pytest
 
-from tests.worlds.kills import ended, in_child, kill_midway, n_bytes
-from tests.worlds.runs import QUERY, draws, go_on, run, write_query
+from tests.worlds.kills import ended, has_draws, in_child, kill_midway
+from tests.worlds.runs import QUERY, SEARCHES, draws, go_on, run, write_query
+from tests.worlds.waiting import wait_for
 from trex.api import find as finding
 from trex.search.progress import Silent
 
 SEED = 20260
-# Each ends in another phase: chains to the end, chains that stop early, a common target, a positive control.
-SEARCHES = {
-    "chains": [],
-    "random walk": ["search.kernel=random_walk"],
-    "stops when found": ["search.stop_when_found=4", "search.steps=40"],
-    "common": [
-        "search.prior_scenes=60",
-        "search.common_rate=0.001",
-        "target.kind=threshold",
-        "target.threshold=0.01",
-        "answer=0",
-    ],
-    "control": ["answer=3"],
-}
 
 
+@pytest.mark.process
 @pytest.mark.parametrize("moment", range(10))
 def test_a_kill_at_a_random_moment_changes_no_draw(moment: int, tmp_path: Path) -> None:
     overrides = [*SEARCHES["chains"], f"search.seed={moment % 2}"]
@@ -63,6 +50,7 @@ def kill_in_a_call(name: str, at: int, keep: int) -> None:
     setattr(os, name, call)
 
 
+@pytest.mark.process
 @pytest.mark.parametrize("search", SEARCHES)
 def test_a_kill_in_the_middle_of_a_write_changes_no_draw(search: str, tmp_path: Path) -> None:
     overrides = SEARCHES[search]
@@ -150,6 +138,7 @@ def test_a_step_that_comes_out_differently_is_noticed(
         go_on(done.folder)
 
 
+@pytest.mark.process
 def test_the_command_itself_survives_a_kill(tmp_path: Path) -> None:
     """`trex find` as a process of its own, killed, then `trex resume`."""
     whole = draws(run(tmp_path, name="whole").folder)
@@ -165,14 +154,13 @@ def test_the_command_itself_survives_a_kill(tmp_path: Path) -> None:
     assert draws(out) == whole
 
 
+@pytest.mark.process
 def test_ctrl_c_keeps_everything_and_says_how_to_go_on(tmp_path: Path) -> None:
     query, out = write_query(tmp_path, QUERY.replace("steps = 12", "steps = 4000")), tmp_path / "run"
     trex = [sys.executable, "-m", "trex.cli.app", "find", str(query), "--out", str(out)]
     listen = partial(signal.signal, signal.SIGINT, signal.SIG_DFL)  # a background shell has it ignored
     process = subprocess.Popen(trex, stderr=subprocess.PIPE, text=True, preexec_fn=listen)
-    while n_bytes(out) < 20_000:
-        assert process.poll() is None
-        time.sleep(0.001)
+    wait_for(partial(has_draws, process.pid, out, 20_000), pause_s=0.001)
     process.send_signal(signal.SIGINT)
     _, told = process.communicate()
     assert process.returncode == 130
@@ -189,8 +177,7 @@ def test_with_blender_too(tmp_path: Path) -> None:
     out = tmp_path / "run"
     kill_midway(lambda: find_in_child(out, overrides), out, len(whole) // 4, len(whole))
     pid = in_child(lambda: go_on(out))
-    while n_bytes(out) < len(whole) // 2:
-        time.sleep(0.001)
+    wait_for(partial(has_draws, pid, out, len(whole) // 2), pause_s=0.001)
     os.kill(pid, signal.SIGKILL)
     assert ended(pid)
     assert draws(go_on(out).folder) == whole

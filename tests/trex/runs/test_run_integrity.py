@@ -14,10 +14,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 from PIL import Image
-from typer.testing import CliRunner, Result
+from typer.testing import Result
 
+from tests.worlds.command_line import trex
 from tests.worlds.runs import draws, go_on, run
-from trex.cli.app import app
 from trex.foundation.errors import RunError
 from trex.runs.checked_lines import chained
 from trex.runs.draw_log import read_draws
@@ -36,10 +36,6 @@ def searched(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture
 def folder(searched: Path, tmp_path: Path) -> Path:
     return Path(shutil.copytree(searched, tmp_path / "run"))
-
-
-def trex(*words: object) -> Result:
-    return CliRunner().invoke(app, [str(word) for word in words])
 
 
 def refused(result: Result, *parts: str) -> None:
@@ -283,6 +279,7 @@ def test_a_line_keeps_its_meaning(folder: Path) -> None:
         from_line(line.decode())
 
 
+@pytest.mark.process
 def test_a_netcdf_file_that_does_not_fit_leaves_nothing_and_keeps_the_one_before(folder: Path) -> None:
     place = folder / "draws.nc"
     place.write_bytes(b"the one before")

@@ -6,10 +6,9 @@ import json
 from pathlib import Path
 
 import pytest
-from typer.testing import CliRunner
 
+from tests.worlds.command_line import trex
 from tests.worlds.runs import QUERY, write_query
-from trex.cli.app import app
 from trex.foundation.words import span
 from trex.query.schema import Query
 from trex.query.toml_file import parse_query
@@ -71,7 +70,7 @@ def test_a_damaged_file_of_measurements_is_measured_anew(cache: Path) -> None:
 
 def test_check_says_the_time_and_the_model_as_the_user_named_it(tmp_path: Path) -> None:
     text = QUERY.replace('name = "fake"', 'name = "shipped"').replace('preset = "fake"', 'preset = "fast"')
-    result = CliRunner().invoke(app, ["check", str(write_query(tmp_path, text))])
+    result = trex("check", write_query(tmp_path, text))
     assert result.exit_code == 0, result.stderr
     assert "\nmodel     shipped" in result.stdout
     assert "\ntime      at most about " in result.stdout

@@ -6,12 +6,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 from PIL import Image
-from typer.testing import CliRunner, Result
 
+from tests.worlds.command_line import trex
 from tests.worlds.digit_runs import QUERY, save, save_models, search
-from tests.worlds.rank_test import ALPHA, RankTest, p_values, rank_histograms, smallest
+from tests.worlds.rank_test import RankTest, p_values, rank_histograms, smallest
 from tests.worlds.runs import draws, go_on, write_query
-from trex.cli.app import app
+from tests.worlds.statistics import ALPHA
 from trex.inference.metropolis import Metropolis
 from trex.inference.targets import high_confidence
 from trex.inference.types import Floats, Prior, Target
@@ -23,10 +23,6 @@ from trex.worlds.registry import make_plan, world_named
 @pytest.fixture
 def models(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return save_models(tmp_path / "cache", monkeypatch)
-
-
-def trex(*words: object) -> Result:
-    return CliRunner().invoke(app, [str(word) for word in words])
 
 
 @pytest.mark.usefixtures("models")

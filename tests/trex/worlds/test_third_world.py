@@ -7,16 +7,16 @@ from pathlib import Path
 import numpy as np
 import pytest
 from scipy.stats import binom
-from typer.testing import CliRunner, Result
 
-from tests.trex.report.test_report import Page
 from tests.worlds import toy_disk
+from tests.worlds.command_line import trex
+from tests.worlds.html_page import read_page
 from tests.worlds.kills import in_child, kill_midway
 from tests.worlds.runs import draws, go_on, write_query
-from tests.worlds.toy_disk import DiskClassifier, DiskRenderer
+from tests.worlds.statistics import ALPHA
+from tests.worlds.toy_disk import QUERY, DiskClassifier, DiskRenderer
 from trex.api import find as finding
 from trex.api.find import Outcome
-from trex.cli.app import app
 from trex.inference.scoring import images
 from trex.inference.statistics.proportion import clopper_pearson
 from trex.inference.statistics.verdict import MIN_ESS
@@ -24,27 +24,6 @@ from trex.search.engine import BATCH
 from trex.search.progress import Silent
 from trex.search.results import Results
 from trex.search.search import MIN_HITS, next_look
-
-ALPHA = 1e-5
-QUERY = """
-answer = "far"
-[generator]
-name = "tests.worlds.toy_disk:disk"
-[target]
-kind = "threshold"
-threshold = 0.9
-width = 0.02
-[search]
-prior_scenes = 3000
-common_rate = 1.0
-chains = 4
-steps = 150
-scale = 0.5
-"""
-
-
-def trex(*words: object) -> Result:
-    return CliRunner().invoke(app, [str(word) for word in words])
 
 
 def search(folder: Path, *overrides: str, name: str = "run") -> Outcome:
@@ -86,9 +65,7 @@ def test_its_chains_stay_in_the_level_set_and_its_page_says_nothing_of_truth(don
     found = done.findings.found
     assert found and all(one.truth is None and one.is_wrong is None for one in found)
     assert len({one.record.z for one in found}) == len(found)
-    html = done.report.read_text()
-    page = Page()
-    page.feed(html)
+    html, page = done.report.read_text(), read_page(done.report)
     assert "How far out is it?" in page.text and "dots that tests.worlds.toy_disk:disk draws" in page.text
     said = page.text.split("Distinct pictures")[1].split("Do it again")[0]
     for word in ("true answer", "wrong answers", "scene", "right answers"):
@@ -97,6 +74,7 @@ def test_its_chains_stay_in_the_level_set_and_its_page_says_nothing_of_truth(don
     assert 'class="small-picture"' in html
 
 
+@pytest.mark.process
 def test_a_killed_run_goes_on_to_the_same_bytes(done: Outcome, tmp_path: Path) -> None:
     whole, out = draws(done.folder), tmp_path / "run"
     query = write_query(tmp_path, QUERY)
