@@ -7,7 +7,6 @@ import math
 import re
 import tomllib
 from collections.abc import Mapping
-from typing import cast
 
 from trex.foundation.errors import InputError, TrexError
 
@@ -20,9 +19,11 @@ DOTTED = re.compile(r"""(?<![\w"'-])(?:[\w"'-]++[ \t]*+\.[ \t]*+){101}""")
 def parse_json(text: str | bytes, where: str, *, error: type[TrexError] = InputError) -> object:
     """The value of a JSON text whose numbers are all finite; `error` names `where` and what is wrong."""
     try:
-        value = json.loads(text, parse_constant=_refuse, parse_float=finite_number, parse_int=whole_number)
+        value: object = json.loads(
+            text, parse_constant=_refuse, parse_float=finite_number, parse_int=whole_number
+        )
         check_depth(value)
-        return cast(object, value)
+        return value
     except RecursionError as problem:
         raise error(
             f"{where} is not usable JSON: it is nested too deep (at most {DEPTH} levels)"
