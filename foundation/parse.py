@@ -24,12 +24,8 @@ def parse_json(text: str | bytes, where: str, *, error: type[TrexError] = InputE
         )
         check_depth(value)
         return value
-    except RecursionError as problem:
-        raise error(
-            f"{where} is not usable JSON: it is nested too deep (at most {DEPTH} levels)"
-        ) from problem
-    except ValueError as problem:
-        raise error(f"{where} is not JSON: {_reason(problem)}") from problem
+    except (RecursionError, ValueError) as problem:
+        raise error(_refusal(where, "JSON", problem)) from problem
 
 
 def parse_toml(text: str, where: str, *, error: type[TrexError] = InputError) -> Mapping[str, object]:
@@ -40,12 +36,8 @@ def parse_toml(text: str, where: str, *, error: type[TrexError] = InputError) ->
         table = tomllib.loads(text, parse_float=finite_number)
         check_depth(table)
         return table
-    except RecursionError as problem:
-        raise error(
-            f"{where} is not usable TOML: it is nested too deep (at most {DEPTH} levels)"
-        ) from problem
-    except ValueError as problem:
-        raise error(f"{where} is not TOML: {_reason(problem)}") from problem
+    except (RecursionError, ValueError) as problem:
+        raise error(_refusal(where, "TOML", problem)) from problem
 
 
 def check_depth(value: object) -> None:
@@ -83,6 +75,9 @@ def _refuse(constant: str) -> object:
     raise ValueError(f"{constant} is not a finite number")
 
 
-def _reason(problem: ValueError) -> str:
+def _refusal(where: str, form: str, problem: RecursionError | ValueError) -> str:
+    if isinstance(problem, RecursionError):
+        return f"{where} is not usable {form}: it is nested too deep (at most {DEPTH} levels)"
     text = str(problem)
-    return "a number has too many digits" if "integer string conversion" in text else text
+    reason = "a number has too many digits" if "integer string conversion" in text else text
+    return f"{where} is not {form}: {reason}"
