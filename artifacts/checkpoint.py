@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import cast
 
 import torch
 from safetensors import SafetensorError
@@ -13,8 +12,9 @@ from safetensors.torch import load, save
 from torch import Tensor, nn
 
 from trex.artifacts.weights import DAMAGE, load_into, write_whole
-from trex.foundation.errors import RunError
+from trex.foundation.errors import InputError, RunError
 from trex.foundation.files import read_bytes
+from trex.foundation.json_fields import mapping, text
 from trex.foundation.parse import parse_json
 
 Settings = Mapping[str, object]
@@ -44,7 +44,7 @@ def load_checkpoint(path: Path, modules: Modules, optimizers: Optimizers, settin
     data = read_bytes(path, error=RunError)
     try:
         found, tensors = _settings_of(data), load(data)
-    except (SafetensorError, RunError, *DAMAGE) as error:
+    except (SafetensorError, InputError, *DAMAGE) as error:
         raise RunError(f"checkpoint {path} is damaged ({error}); remove it to begin anew") from error
     wanted = json.loads(json.dumps(dict(settings)))
     if found != wanted:
@@ -76,13 +76,12 @@ def _below(prefix: str, tensors: Mapping[str, Tensor]) -> dict[str, Tensor]:
     return {name[len(prefix) :]: t for name, t in tensors.items() if name.startswith(prefix)}
 
 
-def _settings_of(data: bytes) -> dict[str, object]:
+def _settings_of(data: bytes) -> Settings:
     """The settings in the header of a safetensors file, which begins with the header's length, 8 bytes."""
     length = int.from_bytes(data[:8], "little")
-    header = cast(dict[str, dict[str, str]], parse_json(data[8 : 8 + length], "its header", error=RunError))
-    return cast(
-        dict[str, object], parse_json(header["__metadata__"]["settings"], "its settings", error=RunError)
-    )
+    header = mapping(parse_json(data[8 : 8 + length], "its header"), "its header")
+    written = text(mapping(header["__metadata__"], "its metadata")["settings"], "its settings")
+    return mapping(parse_json(written, "its settings"), "its settings")
 
 
 def _difference(found: Mapping[str, object], wanted: Mapping[str, object]) -> str:

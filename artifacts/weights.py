@@ -11,7 +11,6 @@ import zipfile
 import zlib
 from collections.abc import Mapping
 from pathlib import Path
-from typing import cast
 
 import torch
 from safetensors import SafetensorError
@@ -62,7 +61,7 @@ def read_card(weights: Path) -> Card:
         raise InputError(f"{error}; fetch or train the model again") from error
     if not isinstance(card, dict) or not isinstance(card.get("sha256"), str):
         raise InputError(f"card {path} gives no sha256 of its weights; fetch or train the model again")
-    return cast(Card, card)
+    return card
 
 
 def read_safetensors(weights: Path) -> dict[str, Tensor]:
@@ -79,7 +78,7 @@ def read_safetensors(weights: Path) -> dict[str, Tensor]:
         raise InputError(
             f"weights {weights} are truncated or damaged ({error}); fetch or train the model again"
         ) from error
-    check_sha256(weights, data, cast(str, card["sha256"]))
+    check_sha256(weights, data, str(card["sha256"]))
     return state
 
 

@@ -14,18 +14,8 @@ from numpy.typing import NDArray
 from trex.clevr_models.interface.answers import ANSWERS, COLORS, COUNTS
 from trex.clevr_models.interface.inputs import check_pictures
 from trex.clevr_models.interface.question import Question
+from trex.scenes.vocabulary import RGB
 
-# CLEVR's colors, 0-255 (clevr-dataset-gen, properties.json).
-COLOR_RGB = {
-    "gray": (87, 87, 87),
-    "red": (173, 35, 35),
-    "blue": (42, 75, 215),
-    "green": (29, 105, 20),
-    "brown": (129, 74, 25),
-    "purple": (129, 38, 192),
-    "cyan": (41, 208, 208),
-    "yellow": (255, 238, 51),
-}
 OTHER_LOGIT = -12.0  # of an answer that is no number
 
 
@@ -43,7 +33,7 @@ class ColorArea:
     def count(self, images: NDArray[np.float32]) -> NDArray[np.float64]:
         """(B, H, W, 3) in [0, 1] -> (B,): the soft area of the color, in things."""
         check_pictures(images, self.size)
-        off = images.astype(np.float64) - np.array(COLOR_RGB[self.color]) / 255.0
+        off = images.astype(np.float64) - np.array(RGB[self.color]) / 255.0
         likeness = np.exp(-0.5 * (off * off).sum(axis=3) / self.softness**2)  # (B, H, W)
         things: NDArray[np.float64] = likeness.mean(axis=(1, 2)) / self.unit
         return things

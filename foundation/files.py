@@ -13,7 +13,7 @@ import stat
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import BinaryIO, cast
+from typing import BinaryIO
 
 from trex.foundation.errors import InputError, RunError, TrexError
 
@@ -114,7 +114,7 @@ def replacing(path: Path, *, is_precious: bool = True) -> Iterator[BinaryIO]:
             scratch.unlink()
         flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
         with os.fdopen(os.open(scratch, flags, 0o644), "wb") as file:
-            yield cast(BinaryIO, file)
+            yield file
             file.flush()
             os.fsync(file.fileno())
         scratch.replace(path)

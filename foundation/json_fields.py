@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from typing import cast
 
 from trex.foundation.errors import InputError
 
@@ -21,7 +20,7 @@ def mapping(value: object, where: str) -> Mapping[str, object]:
     """A JSON object."""
     if not isinstance(value, dict):
         raise InputError(f"{where} is {short(value)}; expected an object {{...}}")
-    return cast(dict[str, object], value)
+    return value
 
 
 def listed(value: object, where: str) -> list[object]:

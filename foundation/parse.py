@@ -7,7 +7,6 @@ import math
 import re
 import tomllib
 from collections.abc import Mapping
-from typing import cast
 
 from trex.foundation.errors import InputError, TrexError
 
@@ -20,15 +19,13 @@ DOTTED = re.compile(r"""(?<![\w"'-])(?:[\w"'-]++[ \t]*+\.[ \t]*+){101}""")
 def parse_json(text: str | bytes, where: str, *, error: type[TrexError] = InputError) -> object:
     """The value of a JSON text whose numbers are all finite; `error` names `where` and what is wrong."""
     try:
-        value = json.loads(text, parse_constant=_refuse, parse_float=finite_number, parse_int=whole_number)
+        value: object = json.loads(
+            text, parse_constant=_refuse, parse_float=finite_number, parse_int=whole_number
+        )
         check_depth(value)
-        return cast(object, value)
-    except RecursionError as problem:
-        raise error(
-            f"{where} is not usable JSON: it is nested too deep (at most {DEPTH} levels)"
-        ) from problem
-    except ValueError as problem:
-        raise error(f"{where} is not JSON: {_reason(problem)}") from problem
+        return value
+    except (RecursionError, ValueError) as problem:
+        raise error(_refusal(where, "JSON", problem)) from problem
 
 
 def parse_toml(text: str, where: str, *, error: type[TrexError] = InputError) -> Mapping[str, object]:
@@ -39,12 +36,8 @@ def parse_toml(text: str, where: str, *, error: type[TrexError] = InputError) ->
         table = tomllib.loads(text, parse_float=finite_number)
         check_depth(table)
         return table
-    except RecursionError as problem:
-        raise error(
-            f"{where} is not usable TOML: it is nested too deep (at most {DEPTH} levels)"
-        ) from problem
-    except ValueError as problem:
-        raise error(f"{where} is not TOML: {_reason(problem)}") from problem
+    except (RecursionError, ValueError) as problem:
+        raise error(_refusal(where, "TOML", problem)) from problem
 
 
 def check_depth(value: object) -> None:
@@ -82,6 +75,9 @@ def _refuse(constant: str) -> object:
     raise ValueError(f"{constant} is not a finite number")
 
 
-def _reason(problem: ValueError) -> str:
+def _refusal(where: str, form: str, problem: RecursionError | ValueError) -> str:
+    if isinstance(problem, RecursionError):
+        return f"{where} is not usable {form}: it is nested too deep (at most {DEPTH} levels)"
     text = str(problem)
-    return "a number has too many digits" if "integer string conversion" in text else text
+    reason = "a number has too many digits" if "integer string conversion" in text else text
+    return f"{where} is not {form}: {reason}"

@@ -26,7 +26,7 @@ class Coroutines(Generic[Request, Answer]):
     def __init__(self, program: Callable[[Ask[Request, Answer]], None]) -> None:
         self._program = program
         self._requests: SimpleQueue[Request | BaseException | None] = SimpleQueue()
-        self._answers: SimpleQueue[Answer | Closed | None] = SimpleQueue()
+        self._answers: SimpleQueue[Answer | Closed] = SimpleQueue()
         self._thread = threading.Thread(target=self._run, daemon=True)
         self._is_over = False
 
@@ -67,4 +67,4 @@ class Coroutines(Generic[Request, Answer]):
         answer = self._answers.get()
         if isinstance(answer, Closed):
             raise answer
-        return answer  # type: ignore[return-value]
+        return answer

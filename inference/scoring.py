@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Generic, NamedTuple, cast
+from typing import Generic, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -69,7 +69,7 @@ def images(pictures: Sequence[Picture]) -> Pixels:
 
 
 def _checked_floats(stack: NDArray[np.generic]) -> Pixels:
-    pixels = cast(Pixels, stack)
+    pixels = stack.astype(np.float32, copy=False)
     if pixels.size and not (float(pixels.min()) >= 0.0 and float(pixels.max()) <= 1.0):  # NaN fails
         raise RenderError(
             f"float pixels reach from {pixels.min():g} to {pixels.max():g}; they must lie in [0, 1]"

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import cast
 
 from trex.artifacts.weights import Card, card_path
 from trex.foundation.errors import InputError
@@ -47,4 +46,4 @@ def parse_card(card: Card, weights: Path, kinds: tuple[str, ...]) -> DigitCard:
         raise InputError(f"card {card_path(weights)} gives no list of labels; train the model again")
     if len(set(labels)) != len(labels):
         raise InputError(f"card {card_path(weights)} gives a label twice; train the model again")
-    return DigitCard(kind, cast(str, dataset), tuple(labels), cast(str, card["sha256"]))
+    return DigitCard(kind, str(dataset), tuple(labels), str(card["sha256"]))

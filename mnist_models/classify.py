@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import cast
 
 import numpy as np
 import torch
@@ -34,7 +33,8 @@ class DigitClassifier:
 
     def differentiable_log_probs(self, pixels: Tensor) -> Tensor:
         """(B, 1, 28, 28) in [0, 1] -> (B, K) in float64: logs that do not saturate where probabilities do."""
-        return cast(Tensor, self.module(pixels)).double().log_softmax(dim=1)
+        logits: Tensor = self.module(pixels)
+        return logits.double().log_softmax(dim=1)
 
 
 def check_digits(images: NDArray[np.float32]) -> None:

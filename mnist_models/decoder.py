@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import cast
 
 import numpy as np
 import torch
@@ -43,7 +42,8 @@ class DecoderRenderer:
 
     def pixels(self, z: Tensor) -> Tensor:
         """Latents (B, d) -> pictures (B, 1, 28, 28) in [0, 1], not rounded, differentiable."""
-        return cast(Tensor, self.decoder(z))
+        pictures: Tensor = self.decoder(z)
+        return pictures
 
     def close(self) -> None:
         """Nothing is held."""

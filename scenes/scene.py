@@ -6,9 +6,9 @@ import hashlib
 import json
 import math
 from dataclasses import dataclass, fields
-from typing import cast
 
 from trex.foundation.errors import InputError
+from trex.foundation.json_fields import listed, mapping, text
 
 Vec3 = tuple[float, float, float]
 Json = dict[str, object]
@@ -73,11 +73,11 @@ def scene_to_dict(scene: Scene) -> Json:
 def scene_from_dict(data: object) -> Scene:
     """The scene written by `scene_to_dict`; raises InputError where the form is another one."""
     try:
-        record = cast(dict[str, object], data)
-        objects = tuple(_object(o) for o in counted(cast(list[object], record["objects"])))
-        shifts = cast(dict[str, object], record["nuisances"])
+        record = mapping(data, "it")
+        objects = tuple(_object(o) for o in counted(listed(record["objects"], "objects")))
+        shifts = mapping(record["nuisances"], "nuisances")
         nuisances = Nuisances(**{f.name: _vec3(shifts[f.name]) for f in fields(Nuisances)})
-    except (KeyError, TypeError, ValueError) as error:
+    except (InputError, KeyError, TypeError, ValueError) as error:
         raise InputError(
             f"not a scene: {type(error).__name__} {error}; expected objects and nuisances"
         ) from error
@@ -92,17 +92,14 @@ def counted(objects: list[object]) -> list[object]:
 
 
 def _object(data: object) -> SceneObject:
-    record = cast(dict[str, object], data)
-    words = [record[name] for name in ATTRIBUTES]
-    if not all(isinstance(word, str) for word in words):
-        raise ValueError(f"shape, size, color and material are words, not {words!r}")
+    record = mapping(data, "an object")
+    shape, size, color, material = (text(record[name], name) for name in ATTRIBUTES)
     x, y, rotation = (_finite(record[name]) for name in ("x", "y", "rotation"))
-    shape, size, color, material = cast(list[str], words)
     return SceneObject(shape, size, color, material, x, y, rotation)
 
 
 def _vec3(data: object) -> Vec3:
-    x, y, z = cast(list[object], data)
+    x, y, z = listed(data, "an offset")
     return (_finite(x), _finite(y), _finite(z))
 
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Protocol, cast
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -42,7 +42,7 @@ class AdaptedModel:
     """An answerer as a CLEVR model; `identity` says which one it is (a hash, an address), for fingerprints."""
 
     name: str
-    answerer: Answerer
+    answerer: Callable[..., object]  # an `Answerer`
     identity: str = ""
     batch: int = BATCH
     input_size: tuple[int, int] | None = None
@@ -83,7 +83,7 @@ class AskedAnswerer:
     identity: str
     text: str
     labels: tuple[str, ...]
-    answerer: Answerer
+    answerer: Callable[..., object]
     question: Question
     tried: tuple[float, ...]  # its answers to `tried_pictures`, row by row, as its weights are not seen
     batch: int = BATCH
@@ -137,7 +137,8 @@ def checked(name: str, found: NDArray[np.generic], pictures: int, labels: Sequen
             f"{example.sum():g}); give softmax of the logits"
         )
     rows = np.maximum(rows, FLOOR)
-    return cast(Floats, rows / rows.sum(axis=1, keepdims=True))
+    shares: Floats = rows / rows.sum(axis=1, keepdims=True)
+    return shares
 
 
 def checked_labels(name: str, labels: object) -> tuple[str, ...]:

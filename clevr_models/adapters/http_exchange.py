@@ -191,7 +191,7 @@ class _Timed(io.RawIOBase):
     def readinto(self, buffer: Any) -> int | None:
         """The number of bytes that came, 0 at the end."""
         self._sock.settimeout(self._deadline.left())
-        return cast(int, self._raw.readinto(buffer))
+        return self._raw.readinto(buffer)
 
     def close(self) -> None:
         """Let go of the socket."""

@@ -83,7 +83,9 @@ class HttpAnswerer:
         wanted = '{"labels": [names], "probabilities": [[numbers] for each picture]}'
         try:
             reply = parse_json(data, "the reply", error=ModelError)
-            labels, rows = reply["labels"], np.array(reply["probabilities"])  # type: ignore[index]
+            if not isinstance(reply, dict):
+                raise TypeError
+            labels, rows = reply["labels"], np.array(reply["probabilities"])
         except (ModelError, ValueError, TypeError, LookupError) as error:
             why = f": {error}" if isinstance(error, ModelError) else ""
             raise ModelError(f"{self.url} replies with something else than {wanted}{why}") from None

@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, TypeGuard
 
 from trex.foundation.errors import InputError
 
@@ -48,7 +48,7 @@ def live(thing: object) -> Live:
         )
     named = thing if hasattr(thing, "__qualname__") else type(thing)
     name = f"{PREFIX}{named.__module__}.{named.__qualname__}"
-    return Live(name, cast("Callable[..., object]", thing))
+    return Live(name, thing)
 
 
 _LENT: ContextVar[Live | None] = ContextVar("lent model", default=None)
@@ -78,7 +78,7 @@ def lent_thing(name: str) -> Callable[..., object]:
     return model.thing
 
 
-def is_module(thing: object) -> bool:
+def is_module(thing: object) -> TypeGuard[nn.Module]:
     """Whether it is a torch module; where nobody has imported torch, nothing is."""
     if TORCH not in sys.modules:
         return False
@@ -95,5 +95,5 @@ def _restore_torch(model: Live | None, after: ExitStack) -> None:
 
     after.callback(torch.set_num_threads, torch.get_num_threads())
     if model is not None and is_module(model.thing):
-        for part in cast("nn.Module", model.thing).modules():
+        for part in model.thing.modules():
             after.callback(setattr, part, "training", part.training)

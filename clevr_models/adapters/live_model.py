@@ -5,13 +5,12 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable
 from types import CodeType, FunctionType
-from typing import cast
 
 import numpy as np
 import torch
 from torch import nn
 
-from trex.clevr_models.adapters.callable_model import AdaptedModel, Answerer, tried_pictures
+from trex.clevr_models.adapters.callable_model import AdaptedModel, tried_pictures
 from trex.clevr_models.adapters.live import is_module, lent_thing
 from trex.clevr_models.adapters.torch_module import UserModel, UserModule
 from trex.clevr_models.interface.bound import BoundModule, ClevrModel
@@ -49,8 +48,8 @@ def live_model(name: str, threads: int = 1) -> ClevrModel:
     thing = lent_thing(name)
     torch.set_num_threads(threads)
     if is_module(thing):
-        return LiveModule(name, cast(nn.Module, thing))
-    return AdaptedModel(name, cast(Answerer, thing), code_hash(thing))
+        return LiveModule(name, thing)
+    return AdaptedModel(name, thing, code_hash(thing))
 
 
 def code_hash(thing: Callable[..., object]) -> str:
@@ -66,7 +65,7 @@ def code_hash(thing: Callable[..., object]) -> str:
 
 def _class_words(thing: object) -> list[str]:
     """The functions of an object's own classes, as words that are the same in every process."""
-    parts = cast(nn.Module, thing).modules() if is_module(thing) else [thing]
+    parts = thing.modules() if is_module(thing) else [thing]
     classes = {
         kind for part in parts for kind in type(part).__mro__ if not kind.__module__.startswith(FOREIGN)
     }

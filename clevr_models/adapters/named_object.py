@@ -5,16 +5,13 @@ from __future__ import annotations
 import importlib
 import os
 import sys
-from typing import TYPE_CHECKING, cast
+from collections.abc import Callable
 
 from trex.clevr_models.adapters.callable_model import RAISED, said
 from trex.foundation.errors import InputError
 
-if TYPE_CHECKING:
-    from trex.clevr_models.adapters.torch_module import Factory
 
-
-def import_factory(module: str, attribute: str) -> Factory:
+def import_factory(module: str, attribute: str) -> Callable[..., object]:
     """What `module:attribute` names; InputError if there is no such callable.
 
     The current folder is searched first, as Python does for a script: a file beside the user's module goes before an
@@ -25,7 +22,7 @@ def import_factory(module: str, attribute: str) -> Factory:
         sys.path.insert(0, here)
     try:
         found = importlib.import_module(module)
-        factory = getattr(found, attribute, None)
+        factory: Callable[..., object] | None = getattr(found, attribute, None)
     except RAISED as error:  # a user's module may raise anything while it is imported, or end the program
         raise InputError(f"module {module!r} cannot be imported: {said(error)}") from error
     if not callable(factory):
@@ -33,4 +30,4 @@ def import_factory(module: str, attribute: str) -> Factory:
             name for name in vars(found) if not name.startswith("_") and callable(vars(found)[name])
         )
         raise InputError(f"module {module!r} has no function {attribute!r}; it has {near or 'none'}")
-    return cast("Factory", factory)
+    return factory

@@ -10,7 +10,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -83,9 +83,9 @@ class OnnxAnswerer:
 
         from trex.clevr_models.bicubic import resize_8bit
 
-        return cast(
-            NDArray[np.float32], (resize_8bit(torch.from_numpy(pixels), *self.size) / 255).float().numpy()
-        )
+        resized = resize_8bit(torch.from_numpy(pixels), *self.size) / 255
+        found: NDArray[np.float32] = resized.float().numpy()
+        return found
 
 
 def load_onnx(path: Path, threads: int = 1) -> AdaptedModel:
@@ -143,7 +143,8 @@ def read_onnx_card(path: Path) -> OnnxCard:
 
 def _softmax(logits: Floats) -> Floats:
     shifted = np.exp(logits - logits.max(axis=1, keepdims=True))
-    return cast(Floats, shifted / shifted.sum(axis=1, keepdims=True))
+    shares: Floats = shifted / shifted.sum(axis=1, keepdims=True)
+    return shares
 
 
 def _read(path: Path, limit: int) -> bytes:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import cast
+from typing import TypeVar
 
 from trex.clevr_models.iep.baselines import BASELINES, BaselineSizes
 from trex.clevr_models.iep.module_network import EngineSizes
@@ -14,13 +14,14 @@ LARGEST = 16_384  # of any one size; hostile files ask for networks that fill th
 # Choices of which only one is known here.
 FIXED_ENGINE = {"module_residual": True, "classifier_downsample": "maxpool2", "classifier_dropout": 0}
 FIXED_CNN = {"cnn_num_res_blocks": 0, "cnn_pooling": "maxpool2"}
+Sizes = TypeVar("Sizes")
 Check = Callable[[object], object]  # gives the value, or raises ValueError with what is allowed
 
 
 def generator_sizes(settings: object, where: str) -> GeneratorSizes:
     """Of `program_generator_kwargs`."""
     names = ("encoder_vocab_size", "decoder_vocab_size", "wordvec_dim", "hidden_dim", "rnn_num_layers")
-    return GeneratorSizes(**_checked(settings, where, dict.fromkeys(names, _size)))  # type: ignore[arg-type]
+    return _made(GeneratorSizes, _checked(settings, where, dict.fromkeys(names, _size)))
 
 
 def engine_sizes(settings: object, where: str) -> EngineSizes:
@@ -31,7 +32,7 @@ def engine_sizes(settings: object, where: str) -> EngineSizes:
         "classifier_fc_layers": _sizes, "classifier_batchnorm": _flag,
     }  # fmt: skip
     _checked(settings, where, {name: _only(value) for name, value in FIXED_ENGINE.items()})
-    return EngineSizes(**_checked(settings, where, chosen))  # type: ignore[arg-type]
+    return _made(EngineSizes, _checked(settings, where, chosen))
 
 
 def baseline_sizes(kind: object, settings: object, where: str) -> BaselineSizes:
@@ -47,7 +48,12 @@ def baseline_sizes(kind: object, settings: object, where: str) -> BaselineSizes:
         _checked(settings, where, {name: _only(value) for name, value in FIXED_CNN.items()})
     if kind == "CNN+LSTM+SA":
         chosen |= {"cnn_feat_dim": _three_sizes, "stacked_attn_dim": _size, "num_stacked_attn": _size}
-    return BaselineSizes(kind, **_checked(settings, where, chosen))  # type: ignore[arg-type]
+    return _made(BaselineSizes, {"kind": kind, **_checked(settings, where, chosen)})
+
+
+def _made(kind: Callable[..., Sizes], checked: Mapping[str, object]) -> Sizes:
+    """The sizes of this kind; each value has been checked to be of its type."""
+    return kind(**checked)
 
 
 def _checked(settings: object, where: str, checks: Mapping[str, Check]) -> dict[str, object]:
@@ -84,7 +90,8 @@ def _sizes(value: object) -> tuple[int, ...]:
 def _three_sizes(value: object) -> tuple[int, int, int]:
     if len(found := _sizes(value)) != 3:
         raise ValueError("channels, height and width")
-    return cast(tuple[int, int, int], found)
+    channels, height, width = found
+    return channels, height, width
 
 
 def _flag(value: object) -> bool:
@@ -94,9 +101,9 @@ def _flag(value: object) -> bool:
 
 
 def _share(value: object) -> float:
-    if type(value) not in (int, float) or not 0 <= cast(float, value) < 1:
+    if not isinstance(value, int | float) or isinstance(value, bool) or not 0 <= value < 1:
         raise ValueError("a share from 0 to below 1")
-    return float(cast(float, value))
+    return float(value)
 
 
 def _only(wanted: object) -> Check:

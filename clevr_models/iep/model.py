@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import cast
 
 import torch
 from torch import Tensor, nn
@@ -37,7 +36,8 @@ class EngineModel:
         tokens = self.program(question)
         labels, order = answer_order(self.engine.vocabulary)
         numbers = torch.tensor([self.engine.vocabulary.programs.index(token) for token in tokens])
-        network = cast(ExecutionEngine, self.engine.network)
+        network = self.engine.network
+        assert isinstance(network, ExecutionEngine), self.engine.kind
         asked = AskedEngine(self.features, network, tokens, order)
         asked.register_buffer("program", numbers)  # so that another program is another model
         return BoundModule(asked, labels)
@@ -47,7 +47,8 @@ class EngineModel:
         if self.generator is None:
             return to_prefix(question.program)
         vocabulary = self.generator.vocabulary
-        network = cast(ProgramGenerator, self.generator.network)
+        network = self.generator.network
+        assert isinstance(network, ProgramGenerator), self.generator.kind
         with torch.no_grad():
             numbers = network.decode(vocabulary.encode_question(question.text))
         return tuple(vocabulary.programs[number] for number in numbers)
@@ -66,7 +67,8 @@ class BaselineModel:
         """The network with its question; InputError names a word that it never saw."""
         numbers = self.part.vocabulary.encode_question(question.text)
         labels, order = answer_order(self.part.vocabulary)
-        network = cast(BaselineNetwork, self.part.network)
+        network = self.part.network
+        assert isinstance(network, BaselineNetwork), self.part.kind
         return BoundModule(AskedBaseline(self.features, network, numbers, order), labels)
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import cast
 
 from trex.clevr_models.interface.answers import ANSWERS
 from trex.clevr_models.interface.program_kinds import SIGNATURES
@@ -92,7 +91,10 @@ def _tokens(data: object, where: str) -> tuple[str, ...]:
         raise InputError(f"{where} is no mapping of 1 to {LARGEST} tokens to numbers")
     if not all(type(token) is str and type(number) is int for token, number in data.items()):
         raise InputError(f"{where} maps other things than text to whole numbers")
-    tokens = tuple(sorted(cast(Mapping[str, int], data), key=lambda token: cast(int, data[token])))
-    if [data[token] for token in tokens] != list(range(len(tokens))) or tokens[: len(SPECIALS)] != SPECIALS:
+    numbers: Mapping[str, int] = data
+    tokens = tuple(sorted(numbers, key=numbers.__getitem__))
+    if [numbers[token] for token in tokens] != list(range(len(tokens))) or tokens[
+        : len(SPECIALS)
+    ] != SPECIALS:
         raise InputError(f"{where} must number its tokens 0, 1, 2, ... and begin with {' '.join(SPECIALS)}")
     return tokens

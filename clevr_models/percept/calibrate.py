@@ -66,7 +66,7 @@ def calibrate(percept: Percept, scenes: Scenes) -> None:
         optimizer.zero_grad()
         loss = _presence_loss(percept, matched) + _attribute_loss(percept, matched, scenes)
         loss = loss + _relation_loss(percept, matched, scenes)
-        loss.backward()  # type: ignore[no-untyped-call]
+        loss.backward()
         optimizer.step()
     percept.calibration.to(next(percept.network.parameters()).device)
 

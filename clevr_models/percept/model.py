@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import cast
 
 import numpy as np
 import torch
@@ -40,7 +39,8 @@ class Percept(nn.Module):
                 images, INPUT_SIZE, mode="bilinear", antialias=True, align_corners=False
             )
         maps = self.network(images.contiguous(memory_format=torch.channels_last))
-        return cast(ObjectTable, self.calibration(find_peaks(maps)))
+        table: ObjectTable = self.calibration(find_peaks(maps))
+        return table
 
 
 class PerceptAnswers(nn.Module):
@@ -75,14 +75,17 @@ class PerceptModel:
             raise InputError(f"pictures are {images.shape}; the model takes at least one, (B, H, W, 3)")
         pixels = torch.from_numpy(np.ascontiguousarray(images, np.float32)).permute(0, 3, 1, 2)
         with torch.no_grad():  # one at a time, so that no table depends on another picture
-            tables = [cast(ObjectTable, self.percept(pixels[i : i + 1])).double() for i in range(len(pixels))]
-        return ObjectTable(*(torch.cat(fields) for fields in zip(*tables, strict=True)))
+            found: list[ObjectTable] = [self.percept(pixels[i : i + 1]) for i in range(len(pixels))]
+        return ObjectTable(
+            *(torch.cat(fields) for fields in zip(*(table.double() for table in found), strict=True))
+        )
 
     def answer(self, table: ObjectTable, program: Program) -> NDArray[np.float64]:
         """(B, 28) natural logs for a table of `perceive`; InputError where the program makes no sense."""
         check_program(program)
         with torch.no_grad():
-            return cast(NDArray[np.float64], answer_log_probs(table, program).numpy())
+            found: NDArray[np.float64] = answer_log_probs(table, program).numpy()
+        return found
 
 
 def load_shipped() -> PerceptModel:

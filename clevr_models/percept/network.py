@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple, cast
+from typing import NamedTuple
 
 import torch
 from torch import Tensor, nn
@@ -48,7 +48,8 @@ class Residual(nn.Module):
 
     def forward(self, x: Tensor) -> Tensor:
         """(B, width, h, w), as it came."""
-        return functional.relu(x + cast(Tensor, self.norm(self.second(self.first(x)))))
+        change: Tensor = self.norm(self.second(self.first(x)))
+        return functional.relu(x + change)
 
 
 class PerceptNetwork(nn.Module):
@@ -88,11 +89,13 @@ class PerceptNetwork(nn.Module):
         overall = self.overall(coarse.mean(dim=(2, 3)))[:, :, None, None]  # where the camera stands
         middle = functional.relu(middle + _enlarge(self.coarse_up(functional.relu(coarse + overall))))
         fine = functional.relu(fine + _enlarge(self.middle_up(middle)))
-        return cast(Tensor, self.join(torch.cat((fine, place), dim=1)))
+        joined: Tensor = self.join(torch.cat((fine, place), dim=1))
+        return joined
 
     def evidence(self, features: Tensor) -> Tensor:
         """(B, 18, 40, 60): logits, and positions in Blender units. Always float32."""
-        return cast(Tensor, self.head(features.float()))
+        evidence: Tensor = self.head(features.float())
+        return evidence
 
 
 def _enlarge(x: Tensor) -> Tensor:

@@ -7,7 +7,7 @@ import time
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Protocol, cast
+from typing import Protocol
 
 import numpy as np
 import torch
@@ -21,6 +21,7 @@ from trex.clevr_models.percept.loss import Labels, Loss, grid_loss
 from trex.clevr_models.percept.model import Percept, channels_last
 from trex.clevr_models.percept.training_data import Scenes, kept_out, load_scenes, to_pixels
 from trex.foundation.errors import InputError
+from trex.foundation.json_fields import listed
 
 LEARNING_RATE = (
     3e-3  # at its highest: rises over the first 5 % of the steps, then falls to zero along a cosine
@@ -98,7 +99,7 @@ def _check_numbers(given: Mapping[str, tuple[int, int]]) -> None:
 
 def _history(start: Path | None, settings: Settings) -> list[object]:
     """How the weights came about: every training in order, each with its command."""
-    before = cast(list[object], read_card(start).get("training", [])) if start else []
+    before = listed(read_card(start).get("training", []), "training") if start else []
     words = {"seed": settings.seed, "epochs": settings.epochs, "batch-size": settings.batch_size}
     options = [f"--{name} {value}" for name, value in words.items()]
     if settings.limit is not None:
@@ -164,7 +165,7 @@ def _step(
         features = percept.network.features(pixels)
     loss = grid_loss(percept.network.evidence(features), labels)
     optimizer.zero_grad(set_to_none=True)
-    loss.total.backward()  # type: ignore[no-untyped-call]
+    loss.total.backward()
     torch.nn.utils.clip_grad_norm_(percept.network.parameters(), 5.0)
     optimizer.step()
     return Loss(*(part.detach() for part in loss))

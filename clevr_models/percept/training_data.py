@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
-from typing import NamedTuple, cast
+from typing import NamedTuple
 
 import numpy as np
 import torch
@@ -21,14 +21,14 @@ from trex.clevr_models.percept.network import GRID, INPUT_SIZE, STRIDE
 from trex.foundation.errors import InputError
 from trex.foundation.files import MIB, open_regular, read_bytes, read_text
 from trex.foundation.images import read_png
-from trex.foundation.json_fields import field, listed, mapping, whole
+from trex.foundation.json_fields import field, finite, listed, mapping, text, whole
 from trex.foundation.parse import parse_json
 from trex.scenes.validity import BEHIND, RIGHT
 
 MOST_OBJECTS = 10
 LARGEST = 2048 * MIB  # the questions of CLEVR v1.0 train have 1.3 GB
 SCENE_WIDTH = 480  # pixels that pixel_coords refer to
-Record = dict[str, object]
+Record = Mapping[str, object]
 
 
 class Scenes(NamedTuple):
@@ -83,7 +83,7 @@ def _scene_records(dataset: Path, split: str) -> list[Record]:
     lines = read_bytes(growing).split(b"\n")[:-1]  # what follows the last newline is still being written
     where = f"{growing}, line"
     return [
-        cast(Record, mapping(parse_json(line, f"{where} {n}"), f"{where} {n}"))
+        mapping(parse_json(line, f"{where} {n}"), f"{where} {n}")
         for n, line in enumerate(lines, start=1)
         if line
     ]
@@ -92,7 +92,7 @@ def _scene_records(dataset: Path, split: str) -> list[Record]:
 def _records(path: Path, key: str) -> list[Record]:
     data = mapping(parse_json(read_text(path, limit=LARGEST), str(path)), str(path))
     items = listed(field(data, key, str(path)), f"{path}, {key}")
-    return [cast(Record, mapping(item, f"{path}, {key} {n}")) for n, item in enumerate(items)]
+    return [mapping(item, f"{path}, {key} {n}") for n, item in enumerate(items)]
 
 
 def _read_picture(path: Path) -> NDArray[np.uint8]:
@@ -111,18 +111,18 @@ def _labels(
     attributes = np.zeros((len(records), MOST_OBJECTS, len(ATTRIBUTE_VALUES)), np.int64)
     positions = np.zeros((len(records), MOST_OBJECTS, 2), np.float32)
     for row, record in enumerate(records):
-        objects = cast(list[Record], record["objects"])
+        objects = [mapping(item, "an object") for item in listed(record["objects"], "objects")]
         count[row] = len(objects)
         for slot, item in enumerate(objects[:MOST_OBJECTS]):
             cells[row, slot] = _cell(item)
-            attributes[row, slot] = [v.index(cast(str, item[a])) for a, v in ATTRIBUTE_VALUES.items()]
-            place = np.array(cast(list[float], item["3d_coords"])[:2])
+            attributes[row, slot] = [v.index(text(item[a], a)) for a, v in ATTRIBUTE_VALUES.items()]
+            place = np.array(listed(item["3d_coords"], "3d_coords")[:2], np.float64)
             positions[row, slot] = (place @ RIGHT, place @ BEHIND)
     return count, cells, attributes, positions
 
 
 def _cell(item: Record) -> tuple[int, int]:
-    across, down = cast(list[float], item["pixel_coords"])[:2]
+    across, down = (finite(n, "pixel_coords") for n in listed(item["pixel_coords"], "pixel_coords")[:2])
     pixels_a_cell = SCENE_WIDTH / INPUT_SIZE[1] * STRIDE
     row, column = int(down / pixels_a_cell), int(across / pixels_a_cell)
     return min(max(row, 0), GRID[0] - 1), min(max(column, 0), GRID[1] - 1)
@@ -147,23 +147,27 @@ def _explained(where: str) -> Iterator[None]:
     """What a record of another form raises, in our words."""
     try:
         yield
-    except (KeyError, TypeError, ValueError, LookupError, AttributeError, OverflowError) as error:
+    except (InputError, KeyError, TypeError, ValueError, LookupError, AttributeError, OverflowError) as error:
         raise InputError(
             f"{where} is not as CLEVR's are ({type(error).__name__}: {error}); render it again"
         ) from error
 
 
 def _asked(record: Record) -> Asked:
-    steps = cast(list[Record], record["program"])
     program = tuple(
         ProgramStep(
-            cast(str, step["function"] if "function" in step else step["type"]),
-            tuple(cast(list[int], step["inputs"])),
-            tuple(cast(list[str], step.get("value_inputs", step.get("side_inputs", [])))),
+            text(step["function"] if "function" in step else step["type"], "function"),
+            tuple(whole(n, "inputs") for n in listed(step["inputs"], "inputs")),
+            tuple(text(word, "value_inputs") for word in listed(_words(step), "value_inputs")),
         )
-        for step in steps
+        for step in (mapping(item, "a step") for item in listed(record["program"], "program"))
     )
-    return Asked(cast(int, record["image_index"]), program, str(record["answer"]))
+    return Asked(whole(record["image_index"], "image_index"), program, str(record["answer"]))
+
+
+def _words(step: Record) -> object:
+    """What a step carries; CLEVR v1.0 and its code name it differently."""
+    return step.get("value_inputs", step.get("side_inputs", []))
 
 
 def kept_out(count: int) -> NDArray[np.bool_]:

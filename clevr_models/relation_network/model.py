@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import cast
 
 import numpy as np
 import torch
@@ -47,7 +46,8 @@ class RelationModel:
         with torch.inference_mode():
             questions = self.network.questions([self.vocabulary.encode(text) for text in texts])
             rows = [self._picture_rows(image, questions) for image in images]
-        return cast(NDArray[np.float64], np.stack(rows))
+        stacked: NDArray[np.float64] = np.stack(rows)
+        return stacked
 
     def _picture_rows(self, image: NDArray[np.float32], questions: Tensor) -> NDArray[np.float64]:
         pixels = torch.from_numpy(np.ascontiguousarray(image.transpose(2, 0, 1))[None])

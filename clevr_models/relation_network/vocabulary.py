@@ -7,7 +7,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import cast
 
 from trex.foundation.errors import InputError, unknown
 from trex.foundation.files import read_text
@@ -78,5 +77,5 @@ def relation_vocabulary() -> RelationVocabulary:
 
 def how_found() -> dict[str, object]:
     """How the words' numbers were found, with margins and what stays uncertain: for the card of the weights."""
-    data = cast(dict[str, object], parse_json(read_text(FILE), str(FILE)))
-    return {"note": data["note"], **cast(dict[str, object], data["found"])}
+    data = mapping(parse_json(read_text(FILE), str(FILE)), str(FILE))
+    return {"note": data["note"], **mapping(data["found"], "found")}

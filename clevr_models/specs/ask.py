@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
 from trex.clevr_models.specs.adapter import Adapter
 from trex.clevr_models.specs.factory import is_named
 from trex.foundation.errors import InputError
 
 if TYPE_CHECKING:
-    from trex.clevr_models.adapters.callable_model import Answerer
     from trex.clevr_models.interface.bound import ClevrModel
 
 PREFIX = "ask:"
@@ -22,10 +21,10 @@ def _load(spec: str, threads: int) -> ClevrModel:
     if not is_named(spec.removeprefix(PREFIX)):
         raise InputError(f"model {spec!r} is not known; it may be {ADAPTER.words}")
     module, _, attribute = spec.removeprefix(PREFIX).partition(":")
-    found: object = import_factory(module, attribute)
+    found = import_factory(module, attribute)
     if isinstance(found, type):
         raise InputError(f"{module}:{attribute} is a class; name an instance of it, or a function")
-    return AdaptedModel(spec, cast("Answerer", found), spec)
+    return AdaptedModel(spec, found, spec)
 
 
 ADAPTER = Adapter("ask", lambda spec: spec.startswith(PREFIX), _load, "'ask:package.module:answerer'", 70)

@@ -7,13 +7,14 @@ same draws bit for bit, and goes on. After warmup nothing is run again.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple, cast
+from typing import NamedTuple
 
 import numpy as np
 
-from trex.foundation.errors import RunError
+from trex.foundation.errors import InputError, RunError
+from trex.foundation.json_fields import finite, listed, mapping, whole
 from trex.inference.rng import CHAIN_STREAM, RngState, load_rng, save_rng, stream
 from trex.inference.types import Floats, State
 
@@ -67,10 +68,10 @@ def plain_checkpoint(checkpoint: NutsCheckpoint) -> dict[str, object]:
 def read_checkpoint(plain: object) -> NutsCheckpoint:
     """The inverse; RunError for anything else."""
     try:
-        found = cast("dict[str, list[dict[str, object]]]", plain)
-        points = tuple(_read_point(point) for point in found["chains"])
-        return NutsCheckpoint(points, int(cast(int, found["next_index"])))
-    except (TypeError, KeyError, ValueError, AttributeError) as error:
+        found = mapping(plain, "it")
+        points = tuple(_read_point(mapping(point, "a chain")) for point in listed(found["chains"], "chains"))
+        return NutsCheckpoint(points, whole(found["next_index"], "next_index"))
+    except (InputError, TypeError, KeyError, ValueError, AttributeError) as error:
         raise RunError(
             f"not a checkpoint of NUTS ({error!r}): {str(plain)[:200]}; start the run anew"
         ) from error
@@ -81,14 +82,14 @@ def _plain_point(point: ChainPoint) -> dict[str, object]:
     return {"z": point.z.tolist(), "rng": dict(point.rng), "tuning": tuning}
 
 
-def _read_point(plain: dict[str, object]) -> ChainPoint:
+def _read_point(plain: Mapping[str, object]) -> ChainPoint:
     z = np.array(plain["z"], np.float64)
-    rng = save_rng(load_rng(cast(RngState, plain["rng"])))
+    rng = save_rng(load_rng(mapping(plain["rng"], "rng")))
     if z.ndim != 1 or not np.isfinite(z).all():
         raise ValueError(f"z is {plain['z']}")
     if plain["tuning"] is None:
         return ChainPoint(z, rng)
-    step_size, *inverse_mass = (float(value) for value in cast("list[float]", plain["tuning"]))
+    step_size, *inverse_mass = (finite(value, "tuning") for value in listed(plain["tuning"], "tuning"))
     if len(inverse_mass) != z.size or not all(
         v > 0.0 and math.isfinite(v) for v in (step_size, *inverse_mass)
     ):

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import Any, NamedTuple, cast
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
@@ -47,17 +47,17 @@ class WatchedNuts(NUTS):
     """Pyro's, which notes the doublings of the last trajectory, and the energy that it started with."""
 
     def __init__(self, **options: object) -> None:
-        super().__init__(**options)  # type: ignore[no-untyped-call]
+        super().__init__(**options)
         self.doublings: list[Doubling] = []
         self.energy = math.nan
         self._is_inside = False
 
     def _build_tree(self, *args: Any) -> Any:
         if self._is_inside:  # Pyro builds a tree of its halves
-            return super()._build_tree(*args)  # type: ignore[no-untyped-call]
+            return super()._build_tree(*args)
         self._is_inside, self.energy = True, float(args[-1])
         try:
-            tree = super()._build_tree(*args)  # type: ignore[no-untyped-call]
+            tree = super()._build_tree(*args)
         finally:
             self._is_inside = False
         self.doublings.append(
@@ -83,7 +83,7 @@ class Kernel:
         self._n_gradients = 0
         nuts.potential_fn = self._potential
         nuts.initial_params = {SITE: torch.from_numpy(z.astype(np.float64))}  # a copy
-        nuts.setup(n_warmup)  # type: ignore[no-untyped-call]
+        nuts.setup(n_warmup)
         self._params: dict[str, Tensor] = nuts.initial_params
 
     @property
@@ -105,12 +105,12 @@ class Kernel:
     def heat(self, temperature: float) -> None:
         """Goes on at this temperature; the point is weighed anew."""
         self._temperature = temperature
-        self._nuts.clear_cache()  # type: ignore[no-untyped-call]
+        self._nuts.clear_cache()
 
     def step(self) -> Tree:
         """One draw."""
         self._n_gradients, self._nuts.doublings = 0, []
-        self._params = self._nuts.sample(self._params)  # type: ignore[no-untyped-call]
+        self._params = self._nuts.sample(self._params)
         kept = _array(self._params[SITE]).tobytes()
         self._known = {kept: self._known[kept]}
         return _summary(self._nuts, self._n_gradients)
@@ -120,19 +120,20 @@ class Kernel:
         found = self._evaluate(Point(z.copy(), self._temperature))
         self._known[z.tobytes()] = found
         self._n_gradients += 1
-        return cast(Tensor, _Potential.apply(params[SITE], found))  # type: ignore[no-untyped-call]
+        energy: Tensor = _Potential.apply(params[SITE], found)
+        return energy
 
 
 class _Potential(torch.autograd.Function):
     """A potential energy whose value and gradient were found elsewhere."""
 
     @staticmethod
-    def forward(ctx, z: Tensor, found: Evaluated) -> Tensor:  # type: ignore[no-untyped-def]
+    def forward(ctx: Any, z: Tensor, found: Evaluated) -> Tensor:
         ctx.gradient = torch.from_numpy(-found.gradient)
         return torch.tensor(-found.log_density, dtype=torch.float64)
 
     @staticmethod
-    def backward(ctx, upstream: Tensor) -> tuple[Tensor, None]:  # type: ignore[no-untyped-def]
+    def backward(ctx: Any, upstream: Tensor) -> tuple[Tensor, None]:
         return upstream * ctx.gradient, None
 
 
@@ -182,4 +183,5 @@ def _summary(nuts: WatchedNuts, n_gradients: int) -> Tree:
 
 
 def _array(tensor: Tensor) -> Floats:
-    return cast(Floats, tensor.detach().numpy())
+    array: Floats = tensor.detach().numpy()
+    return array

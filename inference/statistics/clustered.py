@@ -8,6 +8,7 @@ import numpy as np
 
 from trex.foundation.errors import InputError
 from trex.inference.statistics.proportion import Interval
+from trex.inference.types import Floats
 
 
 def clustered_interval(hits: Sequence[float], sizes: Sequence[int], level: float = 0.95) -> Interval:
@@ -33,7 +34,7 @@ def clustered_interval(hits: Sequence[float], sizes: Sequence[int], level: float
     return Interval(low, high)
 
 
-def _effective(x: np.ndarray, n: np.ndarray, share: float, tail: float) -> float:  # type: ignore[type-arg]
+def _effective(x: Floats, n: Floats, share: float, tail: float) -> float:
     """How many independent examples the clusters are worth, the degrees of freedom of the variance included."""
     from scipy.stats import t
 

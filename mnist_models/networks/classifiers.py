@@ -7,8 +7,6 @@ softmax is left to the loss, which is the same function without rounding to 0 or
 
 from __future__ import annotations
 
-from typing import cast
-
 from torch import Tensor, nn
 
 FEATURES = {"classifier": 128, "lenet": 500}  # width of the last hidden layer
@@ -33,7 +31,8 @@ class Classifier(nn.Module):
 
     def forward(self, images: Tensor) -> Tensor:
         """The logits of each picture."""
-        return cast(Tensor, self.answer(self.features(images)))
+        logits: Tensor = self.answer(self.features(images))
+        return logits
 
 
 class LeNet(nn.Module):
@@ -56,4 +55,5 @@ class LeNet(nn.Module):
 
     def forward(self, images: Tensor) -> Tensor:
         """The logits of each picture."""
-        return cast(Tensor, self.answer(self.features(images)))
+        logits: Tensor = self.answer(self.features(images))
+        return logits

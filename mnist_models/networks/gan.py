@@ -6,7 +6,7 @@ sampled from is this one. They describe no discriminator for it: ours is DCGAN's
 
 from __future__ import annotations
 
-from typing import Any, cast
+from typing import Any
 
 import torch
 from torch import Tensor, nn
@@ -48,7 +48,8 @@ class Gray(nn.ConvTranspose2d):
 
 
 def _doubled(x: Tensor, weight: Tensor) -> Tensor:
-    return cast(Tensor, _Doubled.apply(x, weight))  # type: ignore[no-untyped-call]
+    pictures: Tensor = _Doubled.apply(x, weight)
+    return pictures
 
 
 class _Doubled(torch.autograd.Function):
@@ -136,7 +137,8 @@ class Discriminator(nn.Module):
 
     def forward(self, images: Tensor) -> Tensor:
         """The log odds of each picture."""
-        return cast(Tensor, self.layers(images)).flatten()
+        odds: Tensor = self.layers(images)
+        return odds.flatten()
 
 
 def discriminator_loss(real: Tensor, drawn: Tensor) -> Tensor:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple, cast
+from typing import NamedTuple
 
 import torch
 from torch import Tensor, nn
@@ -47,7 +47,8 @@ class VaeDecoder(nn.Module):
 
     def logits(self, z: Tensor) -> Tensor:
         """(B, 784), before the sigmoid."""
-        return cast(Tensor, self.pixels(functional.relu(self.hidden(z))))
+        logits: Tensor = self.pixels(functional.relu(self.hidden(z)))
+        return logits
 
     def forward(self, z: Tensor) -> Tensor:
         """The mean picture of each latent."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import cast
 
 from torch import nn
 
@@ -43,7 +42,7 @@ def load_judge(spec: str, threads: int = 1) -> Judge:
 def classifier_judge(classifier: DigitClassifier) -> Judge:
     """By the last hidden layer of a classifier: to compare decoders of its data set with each other."""
     network = f"last hidden layer of {classifier.name}, not Inception: compare with no published value"
-    features = cast(nn.Module, classifier.module.features)
+    features = classifier.module.get_submodule("features")
     return Judge("fid", network, classifier.sha256, features, classifier.dataset, FID_PICTURES, batch=500)
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import cast
 
 import numpy as np
 import torch
@@ -62,7 +61,8 @@ def decoder_fid(decoder: nn.Module, judge: Judge, data: DataSet, device: torch.d
 
 
 def _stack(parts: list[Tensor]) -> NDArray[np.float32]:
-    return cast(NDArray[np.float32], torch.cat(parts).cpu().numpy())
+    stacked: NDArray[np.float32] = torch.cat(parts).cpu().numpy()
+    return stacked
 
 
 def _rows(n: int, batch: int = BATCH) -> Iterator[slice]:

@@ -6,7 +6,6 @@ import os
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import cast
 
 import torch
 from torch import nn
@@ -22,6 +21,7 @@ from trex.artifacts.weights import (
     write_safetensors,
 )
 from trex.foundation.errors import InputError, RunError, unknown
+from trex.foundation.json_fields import mapping
 from trex.mnist_models.card import ARCHITECTURES, CLASSIFIERS, KINDS
 from trex.mnist_models.data.classes import chosen_classes, with_classes
 from trex.mnist_models.data.labelled import DataSet, load_data
@@ -162,12 +162,12 @@ def _judged(
 def _judge_kept(weights: Path, settings: Settings, judge: Judge, test: DataSet, device: torch.device) -> None:
     """Add the FID to the card of weights that were finished before."""
     card = read_card(weights)
-    figures = cast(Figures, card["figures"])
+    figures = mapping(card["figures"], "figures")
     if settings.model in CLASSIFIERS or figures.get(f"{judge.key}_sha256") == judge.sha256:
         return
     model = _job(settings).modules["model"].eval()
     load_into(model, expand(read_safetensors(weights)), weights)
-    found = figures | _fid(model, judge, test, device)
+    found = {**figures, **_fid(model, judge, test, device)}
     write_safetensors(weights, compact(model), {**card, "figures": found})
 
 

@@ -42,7 +42,7 @@ def _step(
             logits = network(images)
         value = loss(logits.float(), batch.labels)
         optimizer.zero_grad(set_to_none=True)
-        value.backward()  # type: ignore[no-untyped-call]
+        value.backward()
         optimizer.step()
         return {"loss": value}
 

@@ -40,14 +40,14 @@ def gan_job(settings: Settings) -> Job:
             odds = [discriminator(_shown(each, batch.done)) for each in (batch.images, drawn.detach())]
         judged = discriminator_loss(odds[0].float(), odds[1].float())
         judges.zero_grad(set_to_none=True)
-        judged.backward()  # type: ignore[no-untyped-call]
+        judged.backward()
         judges.step()
         discriminator.requires_grad_(False)
         with half_precision(batch.images):
             again = discriminator(_shown(drawn, batch.done))
         fooled = generator_loss(again.float())
         draws.zero_grad(set_to_none=True)
-        fooled.backward()  # type: ignore[no-untyped-call]
+        fooled.backward()
         draws.step()
         discriminator.requires_grad_(True)
         return {"generator": fooled, "discriminator": judged}

@@ -19,7 +19,7 @@ def vae_job(settings: Settings) -> Job:
     def step(batch: Batch) -> dict[str, Tensor]:
         loss = vae.loss(batch.images) / len(batch.images)
         optimizer.zero_grad(set_to_none=True)
-        loss.backward()  # type: ignore[no-untyped-call]
+        loss.backward()
         optimizer.step()
         return {"loss": loss}
 

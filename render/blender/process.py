@@ -12,11 +12,11 @@ import tempfile
 import time
 from dataclasses import dataclass
 from pathlib import Path
-from typing import cast
 
 import numpy as np
 
 from trex.foundation.errors import InputError, RenderError
+from trex.foundation.json_fields import finite, whole
 from trex.foundation.owned_folder import make_owned, sweep
 from trex.render.blender.settings import TEMPORARY, Settings
 from trex.render.blender.wire import Closed, Garbled, Header, TimedOut, read_frame, write_frame
@@ -174,8 +174,8 @@ class Worker:
 
 
 def _stats(header: Header, attempts: int) -> RenderStats:
-    cpu_s, process_cpu_s = cast(float, header["cpu_s"]), cast(float, header["process_cpu_s"])
-    return RenderStats(cpu_s, process_cpu_s, cast(int, header["rss"]), attempts)
+    cpu_s, process_cpu_s = finite(header["cpu_s"], "cpu_s"), finite(header["process_cpu_s"], "process_cpu_s")
+    return RenderStats(cpu_s, process_cpu_s, whole(header["rss"], "rss"), attempts)
 
 
 def sweep_folders() -> None:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import asdict, dataclass
-from typing import cast
 
+from trex.foundation.json_fields import listed, mapping, whole
 from trex.render.blender.wire import Header
 from trex.render.presets import Preset
 
@@ -28,8 +29,14 @@ class Settings:
     @classmethod
     def from_header(cls, header: Header) -> Settings:
         """The settings that `header` gave; the sender is our own code, so a wrong form is our own bug."""
-        preset = Preset(**cast(dict[str, object], header["preset"]))  # type: ignore[arg-type]
-        meshes = tuple((shape, path) for shape, path in cast(list[tuple[str, str]], header["meshes"]))
+        make: Callable[..., Preset] = Preset
+        preset = make(**mapping(header["preset"], "preset"))
+        pairs = (listed(pair, "meshes") for pair in listed(header["meshes"], "meshes"))
+        meshes = tuple((str(shape), str(path)) for shape, path in pairs)
         return cls(
-            preset, str(header["device"]), str(header["base_scene"]), meshes, cast(int, header["threads"])
+            preset,
+            str(header["device"]),
+            str(header["base_scene"]),
+            meshes,
+            whole(header["threads"], "threads"),
         )

@@ -8,7 +8,6 @@ import select
 import struct
 import time
 import zlib
-from typing import cast
 
 Header = dict[str, object]
 MAGIC = b"TRX1"
@@ -69,7 +68,7 @@ def _header(data: bytes) -> Header:
         raise Garbled(f"the header of a frame is no JSON: {data[:80]!r}") from error
     if not isinstance(header, dict):
         raise Garbled(f"the header of a frame is no JSON object: {data[:80]!r}")
-    return cast(Header, header)
+    return header
 
 
 def _write_all(fd: int, data: memoryview) -> None:

@@ -13,7 +13,6 @@ import threading
 import time
 import traceback
 from itertools import count
-from typing import cast
 
 from trex.render.blender.settings import TEMPORARY
 from trex.render.blender.wire import Closed, Header, read_frame, write_frame
@@ -39,10 +38,11 @@ def main() -> None:
 def serve(read_fd: int, write_fd: int) -> None:
     """Answer the settings with what was built, then each scene with its picture."""
     from trex.foundation.errors import TrexError
+    from trex.foundation.json_fields import whole
 
     settings, _ = read_frame(read_fd)
     try:
-        with seeing_cores(cast(int, settings["threads"])):
+        with seeing_cores(whole(settings["threads"], "threads")):
             from trex.render.blender_child.session import Session  # imports bpy
 
             session = Session(settings)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
+from typing import Any
 
 import typer
 from typer.core import TyperGroup
@@ -29,13 +30,13 @@ class Guarded(TyperGroup):
 
     notes: tuple[str, ...] = ()  # printed on standard error before anything else
 
-    def main(self, *args: object, **options: object) -> object:
+    def main(self, *args: Any, **options: Any) -> object:
         """The command line from its words to the exit."""
         hold_streams()
         for note in self.notes:
             sys.stderr.write(f"note: {one_line(note)}\n")
         try:
-            return super().main(*args, **options)  # type: ignore[arg-type]
+            return super().main(*args, **options)
         finally:
             error = flush_result()
             if error is not None:

@@ -6,7 +6,6 @@ import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import cast
 
 import numpy as np
 from PIL import Image
@@ -82,7 +81,7 @@ def read_any(path: Path, vocabulary: Vocabulary) -> list[tuple[str, Scene]]:
 
 
 def _one(data: object, vocabulary: Vocabulary, path: Path) -> Scene:
-    objects = cast(dict[str, object], data).get("objects") if isinstance(data, dict) else None
+    objects: object = data.get("objects") if isinstance(data, dict) else None
     is_clevr = isinstance(objects, list) and any(
         "3d_coords" in item for item in objects if isinstance(item, dict)
     )

@@ -30,10 +30,10 @@ def violins(result: CellResult) -> str:
         for place in places:
             column = probs[:, place]
             if column.std() > SPREAD:
-                parts = axes.violinplot([column], [float(place)], widths=0.8, showextrema=False)
-                for body in parts["bodies"]:  # type: ignore[attr-defined]
-                    body.set_facecolor(COLORS[place % len(COLORS)])
-                    body.set_alpha(0.5)
+                axes.violinplot([column], [float(place)], widths=0.8, showextrema=False)
+                body = axes.collections[-1]  # that of the one violin
+                body.set_facecolor(COLORS[place % len(COLORS)])
+                body.set_alpha(0.5)
             axes.plot([place], [column.mean()], "o", markersize=4, color=COLORS[place % len(COLORS)])
         axes.set_xticks(places, labels=list(result.answers))
         axes.set_ylim(-0.03, 1.03)

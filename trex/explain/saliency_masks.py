@@ -126,7 +126,7 @@ def read_map(folder: RunFolder, picture: str, method: Method) -> Map:
     width, height = folder.manifest.facts.size
     try:
         data = io.BytesIO(read_bytes(path, limit=64 * MIB, error=RunError))
-        found = np.lib.format.read_array(data, allow_pickle=False)  # type: ignore[no-untyped-call]
+        found = np.lib.format.read_array(data, allow_pickle=False)
         if found.shape != (height, width) or found.dtype != np.float32 or not np.isfinite(found).all():
             raise ValueError(f"it holds {found.dtype} {found.shape}, not finite float32 {(height, width)}")
     except (RunError, OSError, ValueError, EOFError, SyntaxError, MemoryError, OverflowError) as error:

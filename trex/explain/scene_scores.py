@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import cast
 
 import numpy as np
 
@@ -12,13 +11,14 @@ from trex.explain.explanation import FOLDER, Effect, Score
 from trex.inference.attribution.leave_one_out import margin
 from trex.inference.scoring import Scored, Scorer
 from trex.render.cache import CachedRenderer
-from trex.render.picture import Bytes, Picture
-from trex.render.renderer import SceneRenderer
+from trex.render.picture import Bytes
 from trex.runs.folder import RunFolder
+from trex.runs.pictures import as_bytes, keep_picture
 from trex.scenes.edits import Edit
 from trex.scenes.questions.truth import true_answer
 from trex.scenes.scene import Scene
 from trex.scenes.validity import is_valid
+from trex.worlds.latents import scene_renderer
 from trex.worlds.world import OpenWorld
 
 CACHE = "cache"  # below explanations/
@@ -58,7 +58,7 @@ class SceneScores:
         """(H, W, 3), 0-255; the picture stays in the cache only."""
         (picture,) = self.cached.renderer.render([scene])
         self.tell(1)
-        return cast(Picture, picture).pixels
+        return as_bytes(picture.pixels)
 
     def effects(self, scene: Scene, base: Score, sets: Sequence[tuple[Edit, ...]]) -> list[Effect]:
         """What each set of edits does to a scene that scored `base`."""
@@ -76,12 +76,13 @@ class SceneScores:
         return found
 
     def _score(self, scored: Scored) -> Score:
-        plan, picture = self.world.plan, cast(Picture, scored.picture)
+        plan, picture = self.world.plan, scored.picture
+        assert picture is not None, "it was rendered just now"
         return Score(
             answer=plan.bound.labels[int(scored.log_probs.argmax())],
             confidence=plan.target.confidence(scored.log_probs),
             log_probs=tuple(scored.log_probs.tolist()),
-            picture=self.folder.save_picture(picture.pixels, picture.mask),
+            picture=keep_picture(self.folder, picture),
         )
 
     def _effect(
@@ -102,7 +103,7 @@ class SceneScores:
 
 def open_scores(world: OpenWorld, folder: RunFolder, tell: Callable[[int], None]) -> SceneScores:
     """The scores of a run's world, pictures cached below its explanations."""
-    cache = CachedRenderer(cast(SceneRenderer, world.renderer), folder.path / FOLDER / CACHE)
+    cache = CachedRenderer(scene_renderer(world.renderer), folder.path / FOLDER / CACHE)
     return SceneScores(world, folder, Scorer(cache, world.plan.bound), tell)
 
 

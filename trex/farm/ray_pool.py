@@ -174,7 +174,7 @@ class RayPool:
         import ray
 
         self._has_told = True
-        resources: dict[str, float] = ray.cluster_resources()  # type: ignore[no-untyped-call]
+        resources: dict[str, float] = ray.cluster_resources()
         free = {name: resources.get(name, 0) for name in ("CPU", "GPU")}
         log.warning(
             "not all of %d workers have come up; each needs 1 CPU and %g GPU, the cluster has %s",

@@ -6,10 +6,10 @@ import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import cast
 
 from trex.foundation.errors import RunError, TrexError
 from trex.foundation.files import read_bytes
+from trex.foundation.json_fields import mapping
 from trex.foundation.parse import parse_json
 from trex.monitor.overview import ending_of
 from trex.monitor.serve_files import is_plain
@@ -106,7 +106,7 @@ def _question(manifest: Path) -> str:
     """Read as plain JSON: a manifest may name a module of its maker's."""
     try:
         data = read_bytes(manifest, limit=MANIFEST_BYTES, follow_links=False, error=RunError)
-        found = parse_json(data, str(manifest), error=RunError)
-        return str(cast("Mapping[str, Mapping[str, object]]", found)["facts"]["question"])
+        found = mapping(parse_json(data, str(manifest)), str(manifest))
+        return str(mapping(found["facts"], "facts")["question"])
     except (TrexError, KeyError, TypeError):
         return ""

@@ -6,7 +6,7 @@ import io
 import re
 from collections.abc import Sequence
 from contextlib import AbstractContextManager
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -16,12 +16,13 @@ from trex.worlds.latents import Latent
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
+    from matplotlib.typing import RcKeyType
 
 WIDTH_IN, HEIGHT_IN = 4.6, 2.5
 INK = "#010203"  # becomes currentColor
 WINDOW = 25  # steps that the acceptance is averaged over
 COLORS = tuple(f"#0a0b{k:02x}" for k in range(8))  # become the page's --line-0 to --line-7
-STYLE: dict[str, object] = {
+STYLE: dict[RcKeyType, object] = {
     "svg.fonttype": "none",
     "svg.hashsalt": "trex",
     "font.size": 9,
@@ -88,7 +89,7 @@ def styled() -> AbstractContextManager[None]:
     """Matplotlib set up for these pages."""
     from matplotlib import rc_context
 
-    return rc_context(cast(Any, STYLE))  # matplotlib types its keys one by one
+    return rc_context(STYLE)
 
 
 def axes_of(x: str, y: str) -> tuple[Figure, Axes]:

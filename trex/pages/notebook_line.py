@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib
 from collections.abc import Callable
 from html import escape
-from typing import Protocol, cast
+from typing import Protocol
 
 
 class Handle(Protocol):
@@ -26,7 +26,7 @@ class NotebookLine:
         """This line with a bar instead of the one before; `total` None: how long it takes is not known."""
         if self._handle is None:
             module = importlib.import_module("IPython.display")
-            display = cast("Callable[..., Handle]", vars(module)["display"])
+            display: Callable[..., Handle] = vars(module)["display"]
             self._handle = display(Shown(line, done, total), display_id=True)
         else:
             self._handle.update(Shown(line, done, total))

@@ -7,7 +7,6 @@ import json
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,6 +20,7 @@ from trex.datasets.clevr_questions import OFFICIAL, AskedFolder, AskedPicture, Q
 from trex.datasets.official_scenes import AskedQuestion
 from trex.foundation.errors import InputError, RunError
 from trex.foundation.files import disk_error, is_missing, read_bytes
+from trex.foundation.json_fields import listed
 from trex.foundation.parse import parse_json
 from trex.parity.accuracy_check import (
     AccuracyCheck,
@@ -139,7 +139,7 @@ def _read(path: Path) -> dict[str, tuple[str, ...]]:
 def _entries(lines: Sequence[bytes]) -> Iterator[tuple[str, tuple[str, ...]]]:
     for line in lines:
         try:
-            key, answers, check = cast(tuple[object, object, object], parse_json(line, "line"))
+            key, answers, check = listed(parse_json(line, "line"), "line")
         except (InputError, ValueError, TypeError):
             continue
         if not isinstance(key, str) or not isinstance(answers, list):

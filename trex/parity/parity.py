@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
-from typing import NamedTuple, cast
+from typing import NamedTuple
 
 import numpy as np
 
@@ -121,6 +121,4 @@ def given(model: ClevrModel, pixels: Pixels, asked: Sequence[AskedQuestion]) -> 
 
 def program_steps(question: AskedQuestion) -> tuple[ProgramStep, ...]:
     """The question's program as the models take it."""
-    return tuple(
-        ProgramStep(*cast(tuple[str, tuple[int, ...], tuple[str, ...]], step)) for step in question.program
-    )
+    return tuple(ProgramStep(*step) for step in question.program)

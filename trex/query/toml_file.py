@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 from collections.abc import Sequence
 from pathlib import Path
-from typing import cast, get_args
+from typing import get_args
 
 from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
@@ -71,7 +71,7 @@ def _override(table: Table, text: str) -> None:
         inner = table.setdefault(name, {})
         if not isinstance(inner, dict):
             raise InputError(f"--set {text!r}: {name!r} is no section; write e.g. --set search.seed=3")
-        table = cast(Table, inner)
+        table = inner
     table[names[-1]] = _toml_value(value.strip())
 
 

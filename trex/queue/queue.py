@@ -8,7 +8,6 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Collection, Sequence
 from pathlib import Path
-from typing import cast
 
 from trex.foundation.errors import InputError, RunError
 from trex.queue.entry import ENDED, OPEN, Entry, State, check_states, run_path
@@ -185,4 +184,4 @@ def _set(db: sqlite3.Connection, entry_id: str, fields: str, *values: object) ->
 
 
 def _entry(row: sqlite3.Row) -> Entry:
-    return Entry(*cast(tuple[str, ...], tuple(row)))  # type: ignore[arg-type]  # STRICT: the columns are as declared
+    return Entry(*row)  # the table is STRICT: its columns are as declared

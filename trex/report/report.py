@@ -10,6 +10,7 @@ from pathlib import Path
 
 from trex.crosscheck.enlarged import larger_looks
 from trex.explain.view import strips
+from trex.foundation.words import span
 from trex.inference.statistics.diagnostics import by_chain
 from trex.inference.targets.kind import Goal
 from trex.pages import figures
@@ -102,13 +103,6 @@ def goal(manifest: Manifest) -> Goal:
 def model_words(manifest: Manifest) -> str:
     """Who was asked."""
     return "the shipped model" if manifest.query.model.name == "shipped" else manifest.facts.model
-
-
-def span(seconds: float) -> str:
-    """Seconds in words."""
-    minutes, rest = divmod(round(seconds), 60)
-    hours, minutes = divmod(minutes, 60)
-    return f"{hours} h {minutes} min" if hours else f"{minutes} min {rest} s" if minutes else f"{rest} s"
 
 
 def _plots(manifest: Manifest, findings: Results) -> list[tuple[str, str, str]]:

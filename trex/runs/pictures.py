@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import cast
-
 import numpy as np
 from numpy.typing import NDArray
 
@@ -24,7 +22,7 @@ def keep_picture(folder: RunFolder, picture: Picture) -> str:
 def as_bytes(pixels: Bytes | NDArray[np.float32]) -> Bytes:
     """Pixels as they are shown: numbers in [0, 1] rounded to 0-255."""
     if pixels.dtype == np.uint8:
-        return cast(Bytes, pixels)
+        return pixels.astype(np.uint8, copy=False)
     rounded: Bytes = np.rint(pixels * 255.0).astype(np.uint8)
     return rounded
 

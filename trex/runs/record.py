@@ -6,7 +6,6 @@ import json
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import cast
 
 from trex.foundation.errors import InputError, RunError
 from trex.foundation.json_fields import finite, listed, mapping, short, text, whole
@@ -127,7 +126,7 @@ def _in(value: object, where: str) -> float:
 
 def _figure(value: object, name: str) -> float:
     """A finite number or a flag, as it was written: the line has to come back byte for byte."""
-    return cast(float, value) if isinstance(value, bool | int) else finite(value, name)
+    return value if isinstance(value, bool | int) else finite(value, name)
 
 
 def _flag(value: object) -> bool:

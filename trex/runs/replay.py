@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
-from typing import cast
 
 import numpy as np
 
@@ -58,8 +57,8 @@ def _visible(z: Latent, scored: Evaluation) -> tuple[int, ...]:
     """The pixels of each object; none where the latent has no objects."""
     if not isinstance(z, Scene):
         return ()
-    visible = cast(ScenePicture, scored.picture).visible_pixels(len(z.objects))
-    return tuple(visible.tolist())
+    assert isinstance(scored.picture, ScenePicture), "a picture of a scene tells its objects apart"
+    return tuple(scored.picture.visible_pixels(len(z.objects)).tolist())
 
 
 def _picture(scored: Evaluation) -> Picture:

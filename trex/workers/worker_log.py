@@ -32,6 +32,13 @@ class JsonLines(logging.Formatter):
         return json.dumps({**line, **fields}, default=str)
 
 
+class QuietHandler(RotatingFileHandler):
+    """A file that says nothing where it cannot be written: a full disk must not stop the work."""
+
+    def handleError(self, record: logging.LogRecord) -> None:  # noqa: N802 - the library's name
+        """Nothing."""
+
+
 def worker_log(runs: Path, worker: str) -> logging.Logger:
     """The log of a worker below the runs folder; where that cannot be written, it logs nothing."""
     logger = logging.Logger(
@@ -40,13 +47,10 @@ def worker_log(runs: Path, worker: str) -> logging.Logger:
     try:
         (runs / LOGS).mkdir(parents=True, exist_ok=True)
         path = runs / LOGS / f"worker-{worker}.jsonl"
-        handler = RotatingFileHandler(
-            path, maxBytes=MOST_BYTES, backupCount=KEPT, encoding="utf-8", delay=True
-        )
+        handler = QuietHandler(path, maxBytes=MOST_BYTES, backupCount=KEPT, encoding="utf-8", delay=True)
     except OSError:
         logger.addHandler(logging.NullHandler())
         return logger
     handler.setFormatter(JsonLines(worker))
-    handler.handleError = lambda record: None  # type: ignore[method-assign]  # a full disk must not stop the work
     logger.addHandler(handler)
     return logger

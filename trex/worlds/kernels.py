@@ -16,6 +16,7 @@ from trex.inference.targets import GaussianTarget
 from trex.inference.targets.kind import NoOptions
 from trex.inference.types import Prior, Proposal, Renderer
 from trex.query.schema import Query, SearchSection
+from trex.scenes.prior import ScenePrior
 from trex.worlds.latents import Latent
 
 if TYPE_CHECKING:  # importing torch takes seconds
@@ -124,6 +125,12 @@ def check_gradients(search: SearchSection, world: str, has_gradients: bool) -> N
         raise InputError(
             f"search.kernel = {search.kernel!r} needs gradients, and {world!r} has none; use 'gaussian'"
         )
+
+
+def scene_prior(prior: Prior[Latent]) -> ScenePrior:
+    """The prior of a world of scenes, which alone is given to a proposal of this form."""
+    assert isinstance(prior, ScenePrior), "a proposal for scenes is made of a prior of scenes"
+    return prior
 
 
 def make_proposal(prior: Prior[Latent], search: SearchSection, form: Form) -> Proposal[Latent]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Sequence
-from typing import cast
 
 import torch
 from torch import Tensor, nn
@@ -30,7 +29,7 @@ def live_classifier(name: str, dataset: str, classes: Sequence[str], threads: in
             f"model {name!r} is a {type(thing).__name__}; the worlds of {dataset} take a torch.nn.Module from pictures "
             "(B, 1, 28, 28) to logits (B, K)"
         )
-    module = cast(nn.Module, thing).eval()
+    module = thing.eval()
     torch.set_num_threads(threads)
     labels = checked_labels(name, getattr(module, "labels", tuple(classes)))
     _try(name, module, len(labels))

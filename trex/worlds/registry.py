@@ -54,7 +54,7 @@ def world_named(name: str) -> World:
 def _own(name: str, module: str, attribute: str) -> World:
     from trex.clevr_models.adapters.named_object import import_factory
 
-    make = cast(Callable[[str], object], import_factory(module, attribute))
+    make = import_factory(module, attribute)
     try:
         kind = make(name)
     except InputError:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -21,9 +21,9 @@ from trex.query.schema import Query, RenderSection, SceneSection
 from trex.query.target import make_target
 from trex.worlds.description import NOT_KNOWN, Judgment, Noun, Outline, Summary
 from trex.worlds.kernels import SamplerParts, check_gradients, check_search, make_proposal, make_sampler
-from trex.worlds.latents import Latent, vector_of
+from trex.worlds.latents import Latent, OpenRenderer, any_prior, any_renderer, vector_of
 from trex.worlds.provenance import Provenance
-from trex.worlds.world import OpenRenderer, OpenWorld, Plan, metropolis_of
+from trex.worlds.world import OpenWorld, Plan, metropolis_of
 
 if TYPE_CHECKING:  # importing torch takes seconds
     from torch import Tensor
@@ -44,7 +44,7 @@ class VectorParts:
     """
 
     prior: Prior[Floats]
-    renderer: OpenRenderer
+    renderer: OpenRenderer[Floats]
     classifier: Classifier
     model_name: str
     model_key: str
@@ -86,7 +86,7 @@ class VectorWorld:
             kind=self,
             query=resolved,
             question=question,
-            prior=cast(Prior[Latent], parts.prior),
+            prior=any_prior(parts.prior),
             model_name=parts.model_name,
             bound=parts.classifier,
             target=make_target(resolved.target, question, labels),
@@ -164,15 +164,13 @@ def with_names(query: Query, labels: tuple[str, ...], classes: tuple[str, ...]) 
 
 def _open(parts: VectorParts, plan: Plan) -> OpenWorld:
     """The plan with its decoder as renderer."""
-    search = plan.query.search
+    search, renderer = plan.query.search, any_renderer(parts.renderer)
     proposal = make_proposal(plan.prior, search, "vector")
-    generator = Generator(plan.kind.name, plan.prior, proposal, parts.renderer)
-    made = Provenance(model=parts.model_key, renderer=parts.renderer.key)
-    scorer = Scorer(parts.renderer, plan.bound)
-    given = SamplerParts(
-        plan.kind.name, metropolis_of(generator, scorer), parts.renderer, parts.differentiable
-    )
-    return OpenWorld(plan, generator, scorer, parts.renderer, made, parts.size, make_sampler(given, search))
+    generator = Generator(plan.kind.name, plan.prior, proposal, renderer)
+    made = Provenance(model=parts.model_key, renderer=renderer.key)
+    scorer = Scorer(renderer, plan.bound)
+    given = SamplerParts(plan.kind.name, metropolis_of(generator, scorer), renderer, parts.differentiable)
+    return OpenWorld(plan, generator, scorer, renderer, made, parts.size, make_sampler(given, search))
 
 
 def _check_sections(name: str, query: Query) -> None:

@@ -13,7 +13,7 @@ from trex.inference.chains import Checkpoint, Round, rounds
 from trex.inference.metropolis import Metropolis
 from trex.inference.scoring import Scorer
 from trex.inference.targets import GaussianTarget
-from trex.inference.types import Classifier, Generator, Prior, Renderer
+from trex.inference.types import Classifier, Generator, Prior
 from trex.query.question import ResolvedQuestion
 from trex.query.resolved import ResolvedQuery
 from trex.query.schema import Query, RenderSection
@@ -22,7 +22,7 @@ from trex.scenes.prior import ScenePrior
 from trex.scenes.vocabulary import ShapeCard, Vocabulary
 from trex.worlds.description import Judgment, Noun, Outline, Summary
 from trex.worlds.kernels import Sampler
-from trex.worlds.latents import Latent
+from trex.worlds.latents import Latent, OpenRenderer
 from trex.worlds.provenance import Provenance
 
 if TYPE_CHECKING:  # importing torch takes seconds
@@ -30,19 +30,6 @@ if TYPE_CHECKING:  # importing torch takes seconds
 
 FAKE = "fake"  # as preset: flat colors, no Blender; as model: counts the area of a color, no torch
 FAKE_SIZE = (120, 80)
-
-
-class OpenRenderer(Renderer[Latent], Protocol):
-    """A renderer that holds something."""
-
-    @property
-    def key(self) -> str:
-        """All that determines the pixels besides the latent."""
-        ...
-
-    def close(self) -> None:
-        """Free what is held; a later render takes it again."""
-        ...
 
 
 @dataclass(frozen=True)
@@ -96,7 +83,7 @@ class OpenWorld:
     plan: Plan
     generator: Generator[Latent]
     scorer: Scorer[Latent]
-    renderer: OpenRenderer
+    renderer: OpenRenderer[Latent]
     made: Provenance
     size: tuple[int, int]  # of the pictures: width, height in pixels
     sampler: Sampler | None = None  # where it is not Metropolis

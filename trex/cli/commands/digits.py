@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -36,50 +37,36 @@ Judge = Annotated[
 ]
 
 
-def vae(
-    dataset: DatasetName,
-    data: Data = None,
-    out: Out = None,
-    without: Without = "",
-    classes: Classes = "",
-    seed: Seed = 1,
-    epochs: Epochs = None,
-    batch_size: BatchSize = 128,
-    device: Device = "auto",
-    threads: Threads = 1,
-    judge: Judge = None,
-    as_json: AsJson = False,
-) -> None:
-    """Train a variational autoencoder of 5 latents; killed at any moment, the same command goes on."""
-    _train(
-        _plan("vae", dataset, (classes, without), (seed, epochs, batch_size), (device, threads), data),
-        out,
-        judge,
-        as_json,
-    )
+def _decoder(kind: str, words: str) -> Callable[..., None]:
+    """The command that trains a decoder of this kind."""
+
+    def train(
+        dataset: DatasetName,
+        data: Data = None,
+        out: Out = None,
+        without: Without = "",
+        classes: Classes = "",
+        seed: Seed = 1,
+        epochs: Epochs = None,
+        batch_size: BatchSize = 128,
+        device: Device = "auto",
+        threads: Threads = 1,
+        judge: Judge = None,
+        as_json: AsJson = False,
+    ) -> None:
+        _train(
+            _plan(kind, dataset, (classes, without), (seed, epochs, batch_size), (device, threads), data),
+            out,
+            judge,
+            as_json,
+        )
+
+    train.__doc__ = f"Train a {words} of 5 latents; killed at any moment, the same command goes on."
+    return train
 
 
-def gan(
-    dataset: DatasetName,
-    data: Data = None,
-    out: Out = None,
-    without: Without = "",
-    classes: Classes = "",
-    seed: Seed = 1,
-    epochs: Epochs = None,
-    batch_size: BatchSize = 128,
-    device: Device = "auto",
-    threads: Threads = 1,
-    judge: Judge = None,
-    as_json: AsJson = False,
-) -> None:
-    """Train a generative adversarial network of 5 latents; killed at any moment, the same command goes on."""
-    _train(
-        _plan("gan", dataset, (classes, without), (seed, epochs, batch_size), (device, threads), data),
-        out,
-        judge,
-        as_json,
-    )
+vae = _decoder("vae", "variational autoencoder")
+gan = _decoder("gan", "generative adversarial network")
 
 
 def classifier(

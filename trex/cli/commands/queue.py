@@ -131,9 +131,7 @@ def cancel(
     """Do not carry these out; what runs stops after its present segment, and its draws are kept."""
     from trex.queue import queue
 
-    if everything:
-        refuse(ctx, ["ids"], "--all takes every entry that waits or runs; drop one of the two")
-    _changed("cancelled", runs, queue.cancel(runs, _open(runs, ids, everything), time.time()), as_json)
+    _changed("cancelled", runs, queue.cancel(runs, _open(ctx, runs, ids, everything), time.time()), as_json)
 
 
 @queue_app.command()
@@ -148,9 +146,7 @@ def priority(
     """Let these go earlier or later than they would, those that run from their next segment on."""
     from trex.queue import queue
 
-    if everything:
-        refuse(ctx, ["ids"], "--all takes every entry that waits or runs; drop one of the two")
-    changed = queue.prioritize(runs, _open(runs, ids, everything), to)
+    changed = queue.prioritize(runs, _open(ctx, runs, ids, everything), to)
     _changed(f"with priority {to}", runs, changed, as_json)
 
 
@@ -208,11 +204,15 @@ def rebuild(runs: Runs = RUNS, as_json: AsJson = False) -> None:
     typer.echo(f"{len(done.entries)} entries from the run folders in {runs}: {tally(queue.counts(runs))}")
 
 
-def _open(runs: Path, ids: list[str] | None, everything: bool) -> list[str]:
+def _open(ctx: typer.Context, runs: Path, ids: list[str] | None, everything: bool) -> list[str]:
+    """The entries with these IDs, or all that wait or run."""
     from trex.queue import queue
     from trex.queue.entry import OPEN
 
-    return [one.id for one in queue.entries(runs, OPEN)] if everything else _named(ids, "--all")
+    if not everything:
+        return _named(ids, "--all")
+    refuse(ctx, ["ids"], "--all takes every entry that waits or runs; drop one of the two")
+    return [one.id for one in queue.entries(runs, OPEN)]
 
 
 def _named(ids: list[str] | None, other: str) -> list[str]:

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from typing import cast
-
 from trex.inference.gaussian_walk import GaussianWalk
 from trex.inference.types import Prior, Proposal
 from trex.query.schema import SearchSection
 from trex.worlds.kernels import ProposalKind
-from trex.worlds.latents import Latent
+from trex.worlds.latents import Latent, any_proposal
 
 
 def _make(prior: Prior[Latent], search: SearchSection) -> Proposal[Latent]:
-    return cast(Proposal[Latent], GaussianWalk(search.scale))
+    return any_proposal(GaussianWalk(search.scale))
 
 
 PROPOSAL = ProposalKind("gaussian", "vector", _make)

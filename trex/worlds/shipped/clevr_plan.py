@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
-from typing import cast
 
 from trex.clevr_models.interface.question import ProgramStep, Question
 from trex.foundation.errors import InputError
 from trex.foundation.words import counted
 from trex.inference.scoring import Scorer
-from trex.inference.types import Generator, Prior
+from trex.inference.types import Generator
 from trex.query.question import resolve_question
 from trex.query.schema import Query, RenderSection, SceneSection
 from trex.query.shape_cards import read_card
@@ -22,12 +21,11 @@ from trex.scenes.vocabulary import CLEVR, Vocabulary
 from trex.worlds.description import Outline
 from trex.worlds.fingerprint import file_fingerprint, model_fingerprint
 from trex.worlds.kernels import SamplerParts, check_search, make_proposal, make_sampler
-from trex.worlds.latents import Latent, scene_of
+from trex.worlds.latents import Latent, any_prior, any_renderer, scene_of
 from trex.worlds.provenance import Provenance
 from trex.worlds.shipped.placement_check import check_placement
 from trex.worlds.world import (
     FAKE,
-    OpenRenderer,
     OpenWorld,
     Plan,
     World,
@@ -55,12 +53,11 @@ def plan_scenes(kind: World, query: Query, query_dir: Path) -> Plan:
     model = open_model(query.model.name)
     bound = model.bind(Question(question.text, tuple(ProgramStep(*step) for step in question.program)))
     target = make_target(query.target, question, bound.labels)
-    any_prior = cast(Prior[Latent], prior)
     return Plan(
         kind=kind,
         query=resolved,
         question=question,
-        prior=any_prior,
+        prior=any_prior(prior),
         model_name=model.name,
         bound=bound,
         target=target,
@@ -108,7 +105,7 @@ def make_vocabulary(query: Query, query_dir: Path) -> Vocabulary:
 def open_scenes(plan: Plan) -> OpenWorld:
     """The plan with its renderer; Blender is started, to see that it and the device are there."""
     query, prior = plan.query, plan.scenes
-    renderer = cast(OpenRenderer, open_renderer(query.render, prior.vocabulary, plan.processes))
+    renderer = any_renderer(open_renderer(query.render, prior.vocabulary, plan.processes))
     proposal = make_proposal(plan.prior, query.search, "scene")
     generator = Generator(plan.kind.name, plan.prior, proposal, renderer, leave_one_out)
     made = Provenance(

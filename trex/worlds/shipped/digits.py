@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import cast
 
 from trex.clevr_models.adapters.live import PREFIX as LIVE
 from trex.datasets.labelled_pictures import LabelledPictures
@@ -14,7 +13,6 @@ from trex.mnist_models.data.labelled import SIDE_PX
 from trex.query.schema import Query
 from trex.worlds.registry import WorldKind
 from trex.worlds.vectors import VectorParts, VectorWorld
-from trex.worlds.world import OpenRenderer
 
 QUESTIONS = {"mnist": "Which digit is it?", "fashion": "Which garment is it?"}
 THINGS = {"mnist": "digits", "fashion": "garments"}
@@ -51,7 +49,7 @@ def _load(dataset: str, decoder_kind: str, query: Query) -> VectorParts:
         )
     return VectorParts(
         prior=StandardNormal(decoder.latent),
-        renderer=cast(OpenRenderer, decoder),
+        renderer=decoder,
         classifier=classifier,
         model_name=classifier.name,
         model_key=f"{classifier.name} {classifier.sha256[:16]}",
