@@ -25,7 +25,7 @@ from trex.workers.task_result import Answer
 from trex.workers.worker import Worker
 from trex.workers.worker_log import worker_log
 
-# Each ends in another phase, as in test_harness_kill.py: chains to the end, an early stop, a common target, a control.
+# Each ends in another phase: chains to the end, an early stop, a common target, a control.
 SEARCHES = {
     "chains": ["search.steps=36"],
     "stops when found": ["search.stop_when_found=3", "search.steps=40"],
