@@ -1,1 +1,1 @@
-"""Files that models come from and go to: weights with cards, checkpoints, downloads checked by sha256, the cache."""
+"""Files of models: weights with cards, checkpoints, downloads checked by sha256, the cache."""

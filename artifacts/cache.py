@@ -1,4 +1,4 @@
-"""Where the user's cache is."""
+"""The location of the user's cache."""
 
 from __future__ import annotations
 

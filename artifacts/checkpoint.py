@@ -1,4 +1,4 @@
-"""Training that can be killed: modules, optimizers and step in one safetensors file, so that they belong together."""
+"""Checkpoints of a training: modules, optimizers and step in one safetensors file, so that they match."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ Optimizers = Mapping[str, torch.optim.Optimizer]
 def save_checkpoint(
     path: Path, modules: Modules, optimizers: Optimizers, step: int, settings: Settings
 ) -> None:
-    """Write everything that training goes on from; the file is there whole or not at all."""
+    """Write atomically everything that resuming a training needs."""
     tensors = {f"{key}.{n}": t for key, module in modules.items() for n, t in module.state_dict().items()}
     for key, optimizer in optimizers.items():
         tensors |= {f"{key}.{index}.{name}": tensor for index, name, tensor in _moments(optimizer)}
@@ -35,9 +35,9 @@ def save_checkpoint(
 
 
 def load_checkpoint(path: Path, modules: Modules, optimizers: Optimizers, settings: Settings) -> int:
-    """Fill modules and optimizers and give the number of steps done; 0 where there is no checkpoint.
+    """Load modules and optimizers and return the number of steps done; 0 if there is no checkpoint.
 
-    RunError where it belongs to a training with other settings, or is damaged.
+    Raises RunError if it belongs to a training with other settings, or is damaged.
     """
     if not path.exists():
         return 0

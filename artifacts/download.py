@@ -1,4 +1,4 @@
-"""Published files from their own address, checked by sha256."""
+"""Downloads of published files, checked by sha256."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ LARGEST_BYTES = 64 * 2**20
 
 
 def download(url: str, sha256: str, by_hand: str) -> bytes:
-    """The file at a URL; ModelError where the network does not give it, InputError where it is not the published one.
+    """The file at a URL; ModelError if the network fails, InputError if its sha256 differs.
 
-    `by_hand` says what to do without a network.
+    `by_hand` describes the manual download.
     """
     try:
         with urllib.request.urlopen(url, timeout=TIMEOUT_S) as response:

@@ -1,4 +1,4 @@
-"""sha256 of files whose publisher gives none: recorded at first use, checked ever after."""
+"""Records the sha256 of files whose publisher gives none, and checks it ever after."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ FILE = "sha256.json"
 
 
 def check_recorded(folder: Path, name: str, sha256: str) -> bool:
-    """Whether the sha256 is recorded now for the first time; InputError where another one was recorded before."""
+    """Record or check the sha256; return whether it is new, raise InputError if it differs from the recorded one."""
     path = folder / FILE
     known = _read(path)
     if known.get(name, sha256) != sha256:

@@ -1,4 +1,4 @@
-"""Large published files from their own address: a download that was cut off goes on where it ended."""
+"""Downloads of large published files, which resume after an interruption."""
 
 from __future__ import annotations
 
@@ -17,25 +17,25 @@ from trex.foundation.files import read_text
 TIMEOUT_S = 60.0
 CHUNK = 2**20
 LARGEST_BYTES = 4 * 2**30
-Progress = Callable[[int, int | None], None]  # bytes so far, and of how many
+Progress = Callable[[int, int | None], None]  # bytes so far, and in total if known
 
 
 def no_progress(done: int, total: int | None) -> None:
-    """For downloads that nobody watches."""
+    """Ignore progress."""
 
 
 class _Begun(NamedTuple):
-    """What is there of a file: its bytes, and the server's name for this version of it."""
+    """The part of a file downloaded so far: its bytes, and the server's version tag."""
 
     size: int
     etag: str
 
 
 def download_to(url: str, path: Path, by_hand: str, progress: Progress = no_progress) -> Path:
-    """The file at a URL, as `path`, whole or not at all; ModelError says how to go on.
+    """Download a URL to `path`, whole or not at all; ModelError explains how to resume.
 
-    What has come so far stays beside it as .part. It is gone on with only where the server says (ETag) that its file is
-    still the same.
+    The bytes so far stay beside it as .part. The download resumes only if the server confirms (by ETag) that its
+    file is unchanged.
     """
     part, mark = path.with_name(f"{path.name}.part"), path.with_name(f"{path.name}.part.etag")
     begun = _begun(part, mark)
@@ -45,7 +45,7 @@ def download_to(url: str, path: Path, by_hand: str, progress: Progress = no_prog
         total = _fetch(_request(url, begun), part, mark, begun, progress)
     except urllib.error.HTTPError as error:
         if error.code == http.HTTPStatus.REQUESTED_RANGE_NOT_SATISFIABLE:
-            part.unlink(missing_ok=True)  # so that the next try begins anew
+            part.unlink(missing_ok=True)  # the next attempt starts again
         raise ModelError(f"{url} is not given ({error.code} {error.reason}); {by_hand}") from error
     except (OSError, http.client.HTTPException) as error:
         raise ModelError(f"{url} could not be fetched ({error}); {again}, or {by_hand}") from error
@@ -71,7 +71,7 @@ def _request(url: str, begun: _Begun) -> urllib.request.Request:
 def _fetch(
     request: urllib.request.Request, part: Path, mark: Path, begun: _Begun, progress: Progress
 ) -> int | None:
-    """Append to what is there, or begin anew; the size that the whole file has, where the server tells it."""
+    """Append to the part, or start again; return the size of the whole file if the server reports it."""
     with urllib.request.urlopen(request, timeout=TIMEOUT_S) as response:
         goes_on = response.status == http.HTTPStatus.PARTIAL_CONTENT
         done = begun.size if goes_on else 0

@@ -1,4 +1,4 @@
-"""Weights from files, safely: ours are safetensors with a card; in foreign checkpoints no code is ever run."""
+"""Loads weights safely: ours are safetensors with a card; code in foreign checkpoints never runs."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from trex.foundation.parse import parse_json
 
 State = Mapping[str, Tensor]
 Card = Mapping[str, object]
-# What reading a damaged file raises, by its format (zip, old pickle, safetensors).
+# Exceptions raised for damaged files, by format (zip, old pickle, safetensors).
 DAMAGE = (
     RuntimeError,
     ValueError,
@@ -37,9 +37,9 @@ DAMAGE = (
     struct.error,
     MemoryError,
 )
-CARD_LIMIT = 4 * MIB  # of a card; that of CLEVR-Humans holds thousands of words
-CHECKPOINT_LIMIT = 2048 * MIB  # of a checkpoint's parts together, unpacked
-GROWS = b"bytearray"  # the one thing that torch lets a pickle make of any size
+CARD_LIMIT = 4 * MIB  # CLEVR-Humans' card holds thousands of words
+CHECKPOINT_LIMIT = 2048 * MIB  # total unpacked size of a checkpoint
+GROWS = b"bytearray"  # the only type that torch lets a pickle create at any size
 
 
 def sha256_of(data: bytes) -> str:
@@ -48,7 +48,7 @@ def sha256_of(data: bytes) -> str:
 
 
 def card_path(weights: Path) -> Path:
-    """Where the card of a weights file lies: beside it, ending in .json."""
+    """The path of a weights file's card: beside it, ending in .json."""
     return weights.with_suffix(".json")
 
 
@@ -65,7 +65,7 @@ def read_card(weights: Path) -> Card:
 
 
 def read_safetensors(weights: Path) -> dict[str, Tensor]:
-    """The tensors of a safetensors file, checked against the sha256 on its card; InputError says what is wrong."""
+    """The tensors of a safetensors file; InputError if they do not match the sha256 on its card."""
     if weights.suffix != ".safetensors":
         raise InputError(
             f"weights {weights} end in {weights.suffix!r}; only .safetensors with a card beside it are read"
@@ -83,7 +83,7 @@ def read_safetensors(weights: Path) -> dict[str, Tensor]:
 
 
 def check_sha256(path: Path, data: bytes, wanted: str) -> None:
-    """InputError unless the bytes are the ones that were published."""
+    """Raise InputError unless the bytes have the published sha256."""
     found = sha256_of(data)
     if found != wanted:
         raise InputError(
@@ -92,7 +92,7 @@ def check_sha256(path: Path, data: bytes, wanted: str) -> None:
 
 
 def write_safetensors(weights: Path, state: State, card: Card) -> None:
-    """Weights and, beside them, their card with the sha256 added; each appears whole or not at all."""
+    """Write weights and their card, with the sha256 added; each file appears atomically."""
     data = save({name: tensor.detach().cpu().contiguous() for name, tensor in state.items()})
     write_whole(weights, data)
     write_whole(
@@ -101,31 +101,31 @@ def write_safetensors(weights: Path, state: State, card: Card) -> None:
 
 
 def compact(module: nn.Module) -> dict[str, Tensor]:
-    """A module's weights as they are shipped: matrices and convolutions in float16, the few others as they are."""
+    """A module's weights for shipping: matrices and convolutions in float16, the rest unchanged."""
     state = module.state_dict().items()
     return {name: tensor.half() if tensor.ndim >= 2 else tensor for name, tensor in state}
 
 
 def expand(state: State) -> dict[str, Tensor]:
-    """Shipped weights as a model computes with them: float32."""
+    """Shipped weights for computing: float32."""
     return {
         name: tensor.float() if tensor.dtype == torch.float16 else tensor for name, tensor in state.items()
     }
 
 
 def read_foreign(path: Path, sha256: str | None = None) -> dict[str, Tensor]:
-    """The tensors of a torch checkpoint (a plain state dict, a leading `module.` taken off).
+    """The tensors of a torch checkpoint (a plain state dict, without a leading `module.`).
 
-    Only tensors and containers are read: a checkpoint with code in it is refused, and its code never runs.
-    InputError says whether the file is missing, not the published one (where its sha256 is given), cut, or holds
-    more than tensors.
+    Reads only tensors and containers: rejects a checkpoint that contains code, which never runs. InputError says
+    whether the file is missing, differs from the published one (if its sha256 is given), is truncated, or contains
+    anything else.
     """
     found, _ = read_checkpoint(path, sha256)
     return tensors_of(found, path)
 
 
 def tensors_of(found: object, source: Path) -> dict[str, Tensor]:
-    """What a checkpoint holds as a state dict, a leading `module.` taken off; InputError where it is none."""
+    """A checkpoint's content as a state dict, without a leading `module.`; InputError if it is none."""
     if not isinstance(found, dict) or not all(isinstance(value, Tensor) for value in found.values()):
         raise InputError(
             f"checkpoint {source} holds a {type(found).__name__}, not a state dict: save `module.state_dict()`"
@@ -134,7 +134,7 @@ def tensors_of(found: object, source: Path) -> dict[str, Tensor]:
 
 
 def read_checkpoint(path: Path, sha256: str | None = None) -> tuple[object, str]:
-    """What a torch checkpoint holds (tensors, containers, numbers and text, or InputError as above), and its sha256."""
+    """A torch checkpoint's content (tensors, containers, numbers, text; InputError as above), and its sha256."""
     data = _read_bytes(path, "checkpoint")
     if sha256 is not None:
         check_sha256(path, data, sha256)
@@ -151,7 +151,7 @@ def read_checkpoint(path: Path, sha256: str | None = None) -> tuple[object, str]
 
 
 def _check_growth(path: Path, data: bytes) -> None:
-    """InputError if a checkpoint could take much more memory than its file does."""
+    """Raise InputError if unpickling a checkpoint could take far more memory than its file."""
     pickled = data
     if zipfile.is_zipfile(io.BytesIO(data)):
         check_inflation(data, f"checkpoint {path}", limit=CHECKPOINT_LIMIT)
@@ -176,17 +176,17 @@ def _refusal(path: Path, reason: str) -> str:
 
 
 def load_into(module: nn.Module, state: State, source: Path) -> None:
-    """Fill a module; InputError lists tensors that are missing, left over or of another shape."""
+    """Load tensors into a module; InputError lists those that are missing, superfluous or of another shape."""
     check_fits(module, state, source)
     module.load_state_dict(module.state_dict() | dict(state))
 
 
 def check_fits(module: nn.Module, state: State, source: Path) -> None:
-    """InputError unless the tensors are those of the module by name and shape; it may be on the meta device."""
+    """Raise InputError unless the tensors match the module's names and shapes; it may be on the meta device."""
     wanted = module.state_dict()
     optional = {
         name for name in wanted if name.endswith("num_batches_tracked")
-    }  # absent in files of torch < 0.4.1
+    }  # missing in files of torch < 0.4.1
     missing = sorted(wanted.keys() - state.keys() - optional)
     extra = sorted(state.keys() - wanted.keys())
     shapes = [
@@ -221,7 +221,7 @@ def _read_bytes(path: Path, what: str, limit: int = DATA_LIMIT) -> bytes:
 
 
 def write_whole(path: Path, data: bytes) -> None:
-    """Write a file so that it is there whole or not at all, its folder too; RunError if the disk refuses."""
+    """Create the folder and write a file atomically; RunError if the disk fails."""
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         with replacing(path) as stream:

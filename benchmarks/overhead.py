@@ -1,4 +1,4 @@
-"""What the harness itself costs a proposal: all but rendering and scoring."""
+"""The overhead of the search per proposal: everything except rendering and scoring."""
 
 from __future__ import annotations
 

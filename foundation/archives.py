@@ -1,4 +1,4 @@
-"""Zip files from outside: regular files, without passwords, bounded in what they unpack to."""
+"""Reads foreign zip files: regular files, without passwords, with a bound on their unpacked size."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ DAMAGE = (
 def open_zip(
     path: Path, *, limit: int = DATA_LIMIT, error: type[TrexError] = InputError
 ) -> Iterator[zipfile.ZipFile]:
-    """A zip file on disk, its members not unpacked; `error` says what is wrong with it, also while it is read."""
+    """A zip file on disk, not unpacked; raises `error` with a description of any fault, also while it is read."""
     with (
         open_regular(path, limit=limit, error=error) as stream,
         _explained(shown(path), error),
@@ -44,7 +44,7 @@ def open_zip(
 def unpack_member(
     archive: zipfile.ZipFile, member: zipfile.ZipInfo, target: BinaryIO, where: str, limit: int
 ) -> None:
-    """Write a member's bytes, at most `limit` of them, whatever its header says; InputError if it has more."""
+    """Write at most `limit` bytes of a member, whatever its header claims; InputError if it has more."""
     left = limit
     with archive.open(member) as packed:
         while chunk := packed.read(min(MIB, left + 1)):
@@ -59,9 +59,9 @@ def unpack_member(
 def check_inflation(
     data: bytes, where: str, *, limit: int = DATA_LIMIT, error: type[TrexError] = InputError
 ) -> None:
-    """`error` if the bytes are a zip with a password, or one whose parts unpack to more than `limit` bytes together.
+    """Raise `error` for a zip with a password, or one that unpacks to more than `limit` bytes in total.
 
-    The sizes are those of its directory: both zipfile and torch stop there, whatever follows.
+    The sizes are those in its directory: both zipfile and torch stop there, whatever data follow.
     """
     with _explained(where, error), zipfile.ZipFile(io.BytesIO(data)) as archive:
         _check_members(archive, where, error)

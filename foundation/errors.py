@@ -1,15 +1,15 @@
-"""The one small tree of errors; each message says what was wrong, the value, what is allowed and what to do."""
+"""The project's errors; each message states the fault, the value, the allowed values and a remedy."""
 
 from __future__ import annotations
 
 import difflib
 from collections.abc import Iterable
 
-LONGEST_VALUE = 100  # characters of a value that an error repeats
+LONGEST_VALUE = 100  # of a value repeated in an error
 
 
 class TrexError(Exception):
-    """Anything this project reports to its user."""
+    """Base of all errors that this project reports to its user."""
 
 
 class InputError(TrexError):
@@ -17,11 +17,11 @@ class InputError(TrexError):
 
 
 class RenderError(TrexError):
-    """A picture could not be made."""
+    """A picture could not be rendered."""
 
 
 class ModelError(TrexError):
-    """A model could not be loaded or does not do what its card says."""
+    """A model could not be loaded or does not behave as its card says."""
 
 
 class RunError(TrexError):
@@ -29,7 +29,7 @@ class RunError(TrexError):
 
 
 def unknown(kind: str, value: str, allowed: Iterable[str], fix: str = "") -> InputError:
-    """An InputError that names the value, the nearest allowed one and all that is allowed."""
+    """An InputError that names the value, the nearest allowed one, and all allowed ones."""
     choices = tuple(allowed)
     near = difflib.get_close_matches(value[:LONGEST_VALUE], choices, n=1)
     told = repr(value) if len(value) <= LONGEST_VALUE else repr(value[:LONGEST_VALUE]) + "..."

@@ -1,9 +1,9 @@
-"""Extensions by name: each is one module that declares itself, ours in a package of this project, others installed.
+"""Extensions by name: each is a module that declares itself, in a package of this project or installed separately.
 
-A road knows one kind of extension, such as targets. Ours are the modules of one package that declare the road's
-attribute; to add one is to add a file. Another distribution adds its own by an entry point
-(https://packaging.python.org/specifications/entry-points/) in the road's group. Nothing is imported that is not
-installed, so a name in a query or a run folder of somebody else runs no code of theirs.
+A road finds one kind of extension, such as targets. Ours are the modules of one package that declare the road's
+attribute; adding a file adds an extension. Other distributions add theirs by an entry point
+(https://packaging.python.org/specifications/entry-points/) in the road's group. Only installed code is imported, so
+a name in a foreign query or run folder never runs code of its author.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ METADATA = (".dist-info", ".egg-info")
 
 
 class Sound(NamedTuple, Generic[T]):
-    """The extensions that can be used, by name, and one error for each entry point that cannot."""
+    """The usable extensions by name, and one error for each broken entry point."""
 
     found: Mapping[str, T]
     problems: tuple[InputError, ...]
@@ -50,9 +50,9 @@ class Road(Generic[T]):
     of: type[T]
 
     def named(self, name: str) -> T:
-        """The extension of this name; InputError, with the names there are, if there is none.
+        """The extension of this name; InputError lists the existing names if there is none.
 
-        An entry point that is broken matters only if the name is not found without it.
+        A broken entry point matters only if the name is not found without it.
         """
         found, problems = self.sound
         if name not in found:
@@ -72,12 +72,12 @@ class Road(Generic[T]):
 
     @property
     def known(self) -> Mapping[str, T]:
-        """As `all`, but without the entry points that are broken."""
+        """As `all`, but without broken entry points."""
         return self.sound.found
 
     @cached_property
     def ours(self) -> Mapping[str, T]:
-        """Those of this project alone."""
+        """The extensions of this project only."""
         found: dict[str, T] = {}
         for module in _modules(self.package):
             declared = _each(getattr(module, self.attribute, ()))
@@ -86,7 +86,7 @@ class Road(Generic[T]):
 
     @cached_property
     def sound(self) -> Sound[T]:
-        """As `all`, but without the entry points that are broken, which are named."""
+        """As `all`, but without broken entry points, which are listed with their errors."""
         found = dict(self.ours)
         problems = []
         for point in installed(self.group):
@@ -118,7 +118,7 @@ class Road(Generic[T]):
 
 @dataclass(frozen=True)
 class Installed:
-    """An entry point of some distribution, not imported yet."""
+    """An entry point of a distribution, not imported yet."""
 
     point: EntryPoint
 
@@ -128,20 +128,20 @@ class Installed:
         return f"entry point {self.point.name!r} of group {self.point.group!r}"
 
     def load(self) -> object:
-        """What the entry point names; InputError if it cannot be imported."""
+        """The object that the entry point names; InputError if it cannot be imported."""
         try:
             return self.point.load()
         except (
             Exception,
             SystemExit,
-        ) as error:  # an installed package may raise anything while it is imported
+        ) as error:  # importing a third-party package may raise anything
             raise InputError(f"{self.source} cannot be imported: {type(error).__name__}: {error}") from error
 
 
 def installed(group: str) -> Iterator[Installed]:
     """The entry points of a group, by name."""
     if not any(_may_name(Path(place), f"[{group}]".encode()) for place in sys.path):
-        return  # importlib.metadata takes 50 ms to import, which `trex --help` does without
+        return  # importlib.metadata takes 50 ms to import; `trex --help` avoids it
     from importlib.metadata import entry_points
 
     yield from map(Installed, sorted(entry_points(group=group), key=lambda point: point.name))

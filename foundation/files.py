@@ -1,8 +1,8 @@
-"""Files from outside, read with bounds, and files of ours, written whole or not at all.
+"""Bounded reading of foreign files, and atomic writing of our own.
 
-Every file that somebody else may have made is read through `read_bytes` or `read_text`: it must be a regular file
-(no FIFO, device or folder, which could block or never end), it must not be larger than the caller allows, and, in
-folders whose content belongs together, it must not be a symbolic link, nor lie below one (`inside`).
+`read_bytes` and `read_text` read every file that may come from elsewhere: it must be a regular file (no FIFO,
+device or folder, which could block or never end), no larger than the caller allows, and, in folders whose content
+belongs together, neither a symbolic link nor below one (`inside`).
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ from typing import BinaryIO
 from trex.foundation.errors import InputError, RunError, TrexError
 
 MIB = 1 << 20
-TEXT_LIMIT = 16 * MIB  # queries, cards, manifests, plans: files a person could have written
+TEXT_LIMIT = 16 * MIB  # queries, cards, manifests, plans: files that a person could write
 DATA_LIMIT = 4096 * MIB  # weights, data sets, logs of draws
 
 
 class DiskFullError(RunError):
-    """No space is left; everything written before is kept."""
+    """The disk is full; everything written before is kept."""
 
 
 @contextmanager
@@ -35,7 +35,7 @@ def open_regular(
     error: type[TrexError] = InputError,
     inside: Path | None = None,
 ) -> Iterator[BinaryIO]:
-    """A regular file of at most `limit` bytes, open for reading; `error` says what is wrong with any other."""
+    """A regular file of at most `limit` bytes, open for reading; raises `error` for any other."""
     try:
         handle = _open(path, follow_links, error, inside)
     except OSError as problem:
@@ -57,9 +57,9 @@ def read_bytes(
     error: type[TrexError] = InputError,
     inside: Path | None = None,
 ) -> bytes:
-    """The bytes of a regular file of at most `limit` bytes; `error` says what is wrong with any other.
+    """The bytes of a regular file of at most `limit` bytes; raises `error` for any other.
 
-    If the file is to lie `inside` a folder, no name of its path below that folder may be a symbolic link.
+    With `inside`, no part of the path below that folder may be a symbolic link.
     """
     with open_regular(path, limit=limit, follow_links=follow_links, error=error, inside=inside) as stream:
         try:
@@ -79,7 +79,7 @@ def read_text(
     error: type[TrexError] = InputError,
     inside: Path | None = None,
 ) -> str:
-    """The text of a regular UTF-8 file of at most `limit` bytes; `error` says what is wrong with any other.
+    """The text of a regular UTF-8 file of at most `limit` bytes; raises `error` for any other.
 
     For `inside` see `read_bytes`.
     """
@@ -93,10 +93,10 @@ def read_text(
 
 
 def write_atomic(path: Path, data: bytes, *, is_precious: bool = True) -> None:
-    """Write a file so that it is there whole or not at all, whatever is killed when; its folder must exist.
+    """Write a file atomically, even if the process is killed; its folder must exist.
 
-    A link at that place is replaced, never followed. With `is_precious=False` the folder is not synced, so the name may
-    not survive a power cut; that is enough for a file that can be made again.
+    Replaces a link at that path and never follows it. With `is_precious=False` the folder is not synced, so the
+    name may not survive a power cut; that suffices for a file that can be made again.
     """
     try:
         with replacing(path, is_precious=is_precious) as file:
@@ -107,7 +107,7 @@ def write_atomic(path: Path, data: bytes, *, is_precious: bool = True) -> None:
 
 @contextmanager
 def replacing(path: Path, *, is_precious: bool = True) -> Iterator[BinaryIO]:
-    """A stream whose bytes take the file's place when the block ends well; OSError, and no trace, if not."""
+    """A stream whose bytes replace the file if the block succeeds; otherwise OSError, and no trace of it."""
     scratch = path.with_name(f".{path.name}.{os.getpid()}.tmp")
     try:
         with suppress(FileNotFoundError):
@@ -127,7 +127,7 @@ def replacing(path: Path, *, is_precious: bool = True) -> Iterator[BinaryIO]:
 
 
 def is_missing(error: TrexError) -> bool:
-    """Whether a file could not be read because there is none of that name."""
+    """Whether a read failed because no such file exists."""
     return isinstance(error.__cause__, FileNotFoundError)
 
 
@@ -141,13 +141,13 @@ def sync_folder(path: Path) -> None:
 
 
 def left_behind(folder: Path, name: str = "*") -> list[Path]:
-    """What `write_atomic` was writing to in a folder when its process was killed; not what a running one writes to."""
+    """Temporary files of `write_atomic` whose process was killed; leaves out those of running processes."""
     found = sorted(folder.glob(f".{name}.tmp" if name == "*" else f".{name}.*.tmp"))
     return [path for path in found if not _runs(path.name.split(".")[-2])]
 
 
 def _runs(number: str) -> bool:
-    """Whether this is the number of another process that runs."""
+    """Whether this is the id of another running process."""
     if not number.isdecimal() or int(number) == os.getpid():
         return False
     try:
@@ -196,7 +196,7 @@ def refuse_links(folder: Path, error: type[TrexError] = RunError) -> None:
             with os.scandir(waiting.pop()) as items:
                 entries = list(items)
         except OSError:
-            continue  # whoever reads there says why it is not possible
+            continue  # reading it will report why it is unreadable
         for entry in entries:
             if entry.is_symlink():
                 raise error(
@@ -244,7 +244,7 @@ def _reason(problem: OSError) -> str:
 
 
 def shown(path: Path) -> str:
-    """The path as it can be printed: cut if it is very long, NUL and control characters escaped."""
+    """The path in printable form: shortened if it is very long, NUL and control characters escaped."""
     text = str(path)
     text = text if len(text) <= 200 else text[:150] + "…" + text[-40:]
     return text if text.isprintable() else repr(text)

@@ -1,4 +1,4 @@
-"""Pictures from outside: PNG alone, bounded in bytes and pixels before anything is decoded."""
+"""Reads foreign pictures: only PNG, with bounds on bytes and pixels checked before decoding."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from trex.foundation.errors import InputError, TrexError
 from trex.foundation.files import MIB, read_bytes, shown
 
 FILE_LIMIT = 64 * MIB
-MOST_PIXELS = 4096 * 4096  # a small file can unfold to many more
+MOST_PIXELS = 4096 * 4096  # a small file can decode to many more
 
 
 def read_png(
@@ -25,7 +25,7 @@ def read_png(
     follow_links: bool = True,
     error: type[TrexError] = InputError,
 ) -> NDArray[np.uint8]:
-    """A PNG file as (H, W, 3), or (H, W) in mode "L"; `error` says what is wrong with any other file."""
+    """A PNG file as (H, W, 3), or (H, W) in mode "L"; raises `error` for any other file."""
     data = read_bytes(path, limit=FILE_LIMIT, follow_links=follow_links, error=error)
     return decode_png(data, shown(path), mode=mode, most_pixels=most_pixels, error=error)
 

@@ -1,4 +1,4 @@
-"""Typed parts of untrusted JSON: each gives the part, or an InputError that says where and what was found."""
+"""Typed access to untrusted JSON: each function returns a value, or raises an InputError with its place and content."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ Json = dict[str, object]
 
 
 def short(value: object) -> str:
-    """The value as Python writes it, cut to 80 characters."""
+    """The value's repr, cut to 80 characters."""
     text = repr(value)
     return text if len(text) <= 80 else text[:77] + "..."
 
@@ -31,7 +31,7 @@ def listed(value: object, where: str) -> list[object]:
 
 
 def field(record: Mapping[str, object], key: str, where: str) -> object:
-    """The value of a key that has to be there."""
+    """The value of a required key."""
     if key not in record:
         raise InputError(f"{where} has no {key!r}; it has {', '.join(map(repr, record)) or 'nothing'}")
     return record[key]

@@ -1,7 +1,7 @@
-"""Scratch folders that belong to the processes that made them, and the removal of those whose owners are gone.
+"""Scratch folders owned by the processes that made them, and the removal of those whose owners have ended.
 
 The owner holds a lock (flock) on a file in the folder. The kernel releases it when the last process that has it open
-ends, however it ends, so neither a process id that was used again nor a clock can make a folder look abandoned.
+ends, however it ends, so neither a reused process id nor a clock can make a folder look abandoned.
 """
 
 from __future__ import annotations
@@ -16,26 +16,26 @@ from dataclasses import dataclass
 from pathlib import Path
 
 LOCK = ".owner"
-SWEPT = ".swept"  # the end of a folder's name while it is being deleted
-UNLOCKED_S = 3600.0  # a folder without a lock file may have been made this moment; it stays so long
+SWEPT = ".swept"  # suffix of a folder that is being deleted
+UNLOCKED_S = 3600.0  # a folder without a lock file may be brand-new; it is kept this long
 TRIES = 100
 
 
 @dataclass(frozen=True, slots=True)
 class OwnedFolder:
-    """A folder, and the descriptor that holds its lock; a child process that is given it owns the folder too."""
+    """A folder, and the descriptor that holds its lock; a child process that inherits it owns the folder too."""
 
     path: Path
     lock_fd: int
 
     def remove(self) -> None:
-        """Delete the folder with all in it and release the lock."""
+        """Delete the folder with its content and release the lock."""
         shutil.rmtree(self.path, ignore_errors=True)
         os.close(self.lock_fd)
 
 
 def make_owned(prefix: str, parent: Path) -> OwnedFolder:
-    """A new folder whose name begins with `prefix`, owned by this process until it is removed; raises OSError."""
+    """A new folder whose name starts with `prefix`, owned by this process until it is removed; raises OSError."""
     for _ in range(TRIES):
         path = Path(tempfile.mkdtemp(prefix=prefix, dir=parent))
         lock = _take_lock(path)
@@ -45,7 +45,7 @@ def make_owned(prefix: str, parent: Path) -> OwnedFolder:
 
 
 def sweep(prefix: str, parent: Path) -> list[Path]:
-    """Delete this user's folders of that prefix that no living process owns; gives what was deleted."""
+    """Delete this user's folders with that prefix that no living process owns; return the deleted paths."""
     return [path for path in sorted(parent.glob(f"{prefix}*")) if _is_ours(path) and _sweep_one(path)]
 
 
@@ -61,7 +61,7 @@ def _sweep_one(path: Path) -> bool:
         return False
     try:
         doomed = path.with_name(path.name.removesuffix(SWEPT) + SWEPT)
-        os.rename(path, doomed)  # whoever is only about to lock it sees that it is gone
+        os.rename(path, doomed)  # a process about to lock it sees that it has vanished
         shutil.rmtree(doomed, ignore_errors=True)
     except OSError:
         return False
@@ -71,7 +71,7 @@ def _sweep_one(path: Path) -> bool:
 
 
 def _take_lock(path: Path) -> int | None:
-    """The descriptor of the folder's lock; None if another process has it, or has taken the folder away."""
+    """The descriptor of the folder's lock; None if another process has locked or removed the folder."""
     place = path / LOCK
     try:
         lock = os.open(place, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
@@ -91,7 +91,7 @@ def _take_lock(path: Path) -> int | None:
 
 
 def _is_ours(path: Path) -> bool:
-    """Whether it is a folder of this user's, not a link to one."""
+    """Whether it is a folder of this user, not a link to one."""
     with suppress(OSError):
         return path.is_dir() and not path.is_symlink() and path.stat().st_uid == os.geteuid()
     return False

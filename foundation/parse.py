@@ -1,4 +1,4 @@
-"""JSON and TOML from outside: parsed with bounds on depth and numbers, or an error that says what is wrong."""
+"""Parses foreign JSON and TOML with bounds on depth and numbers; any violation raises a descriptive error."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from collections.abc import Mapping
 
 from trex.foundation.errors import InputError, TrexError
 
-DEPTH = 100  # levels of nesting; nothing that the project reads has more than ten
-DIGITS = 300  # of a whole number; a float holds 308, and nothing that the project reads has more than 20
-# A dotted key of n parts costs tomllib n² steps.
+DEPTH = 100  # levels of nesting; the project's files have at most ten
+DIGITS = 300  # of an integer; a float holds 308, and the project's files have at most 20
+# tomllib takes n² steps for a dotted key of n parts.
 DOTTED = re.compile(r"""(?<![\w"'-])(?:[\w"'-]++[ \t]*+\.[ \t]*+){101}""")
 
 
 def parse_json(text: str | bytes, where: str, *, error: type[TrexError] = InputError) -> object:
-    """The value of a JSON text whose numbers are all finite; `error` names `where` and what is wrong."""
+    """The value of a JSON text with finite numbers only; otherwise `error` with `where` and the fault."""
     try:
         value: object = json.loads(
             text, parse_constant=_refuse, parse_float=finite_number, parse_int=whole_number
@@ -29,7 +29,7 @@ def parse_json(text: str | bytes, where: str, *, error: type[TrexError] = InputE
 
 
 def parse_toml(text: str, where: str, *, error: type[TrexError] = InputError) -> Mapping[str, object]:
-    """The table of a TOML text whose numbers are all finite; `error` names `where` and what is wrong."""
+    """The table of a TOML text with finite numbers only; otherwise `error` with `where` and the fault."""
     try:
         if DOTTED.search(text):
             raise RecursionError
@@ -57,7 +57,7 @@ def _inside(value: object) -> list[object]:
 
 
 def finite_number(text: str) -> float:
-    """A number as JSON and TOML write it; ValueError if it is not finite."""
+    """A number in JSON or TOML; ValueError if it is not finite."""
     value = float(text)
     if not math.isfinite(value):
         raise ValueError(f"{text[:40]} is not a finite number")
@@ -65,7 +65,7 @@ def finite_number(text: str) -> float:
 
 
 def whole_number(text: str) -> int:
-    """A whole number as JSON writes it; ValueError if it has more than `DIGITS` digits."""
+    """An integer in JSON; ValueError if it has more than `DIGITS` digits."""
     if len(text) > DIGITS:
         raise ValueError(f"the number {text[:20]}... has {len(text)} digits; at most {DIGITS} are read")
     return int(text)

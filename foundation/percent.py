@@ -1,10 +1,10 @@
-"""Shares as every page and sentence says them."""
+"""Shares as every page and sentence prints them."""
 
 from __future__ import annotations
 
 
 def percent(value: float) -> str:
-    """0.1234 as "12.3 %"; shares below 1 % keep two digits, and below 0.01 % no more is said."""
+    """A share in percent: 0.1234 gives "12.3 %"; two digits below 1 %, and just "< 0.01 %" below that."""
     if 0 < value < 0.0001:
         return "< 0.01\u00a0%"
     if value == 0 or value >= 0.01:

@@ -1,15 +1,15 @@
-"""Numbers and nouns as sentences need them."""
+"""Numbers and nouns for sentences."""
 
 from __future__ import annotations
 
 
 def counted(number: int, one: str, many: str = "") -> str:
-    """ "1 scene", "2 scenes", "10,000 draws"; `many` if the plural does not just add an s."""
+    """The number with its noun: "1 scene", "2 scenes", "10,000 draws"; `many` is an irregular plural."""
     return f"{number:,} {one if number == 1 else many or one + 's'}"
 
 
 def span(seconds: float) -> str:
-    """A time in words: "3 h 05 min", "2 min 10 s", "40 s"."""
+    """A duration in words: "3 h 05 min", "2 min 10 s", "40 s"."""
     minutes, rest = divmod(round(seconds), 60)
     hours, minutes = divmod(minutes, 60)
     if hours:

@@ -1,4 +1,5 @@
-"""How level sets of a classifier are sampled: Metropolis-Hastings, chains, SMC, a Pyro kernel, random streams.
+"""Sampling of a classifier's level sets: Metropolis-Hastings, chains, SMC, a Pyro kernel, random streams.
 
-Knows a latent only by its prior and proposal. Targets, NUTS, attribution and statistics have rooms of their own.
+Handles a latent only through its prior and proposal. Targets, NUTS, attribution and statistics have rooms of their
+own.
 """

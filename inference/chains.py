@@ -1,4 +1,4 @@
-"""Several chains, one round at a time: stopped after any round they resume to the same draws, bit for bit."""
+"""Several chains, one round at a time: stopped after any round, they resume to the same draws, bit for bit."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ TEMPERING_STEPS = 30  # halvings of the bracket
 
 @dataclass(frozen=True)
 class Checkpoint(Generic[Z]):
-    """All that the next round needs: each chain's state and random state, and the index of its next draw."""
+    """Everything that the next round needs: each chain's state and random state, and the index of its next draw."""
 
     states: tuple[State[Z], ...]
     rng_states: tuple[RngState, ...]
@@ -34,7 +34,7 @@ class Checkpoint(Generic[Z]):
 
 
 class Round(NamedTuple, Generic[Z]):
-    """One step of every chain, and where to go on from."""
+    """One step of every chain, and the checkpoint after it."""
 
     draws: tuple[Draw[Z], ...]
     infos: tuple[Info[Z], ...]
@@ -42,12 +42,12 @@ class Round(NamedTuple, Generic[Z]):
 
     @property
     def renders(self) -> int:
-        """How many pictures this round cost."""
+        """The number of pictures that this round rendered."""
         return sum(info.was_rendered for info in self.infos)
 
 
 def start(seed: int, states: Sequence[State[Z]]) -> Checkpoint[Z]:
-    """Chains at these states; chain c draws from stream (seed, chain, c), so more chains leave the first ones alone."""
+    """Chains at these states; chain c draws from stream (seed, chain, c), so more chains leave the first ones unchanged."""
     return Checkpoint(
         tuple(states), tuple(save_rng(stream(seed, CHAIN_STREAM, c)) for c in range(len(states)))
     )
@@ -56,7 +56,7 @@ def start(seed: int, states: Sequence[State[Z]]) -> Checkpoint[Z]:
 def rounds(
     kernel: Metropolis[Z], checkpoint: Checkpoint[Z], n_rounds: int, n_warmup: int = 0
 ) -> Iterator[Round[Z]]:
-    """Rounds up to index n_rounds - 1, from the checkpoint on; the first n_warmup are marked as warmup."""
+    """Yield rounds from the checkpoint up to index n_rounds - 1; the first n_warmup are marked as warmup."""
     states = checkpoint.states
     rngs = [load_rng(state) for state in checkpoint.rng_states]
     for index in range(checkpoint.next_index, n_rounds):
@@ -71,15 +71,16 @@ def rounds(
 
 
 def resume(states: Sequence[State[Z]], rng_states: Sequence[RngState], next_index: int) -> Checkpoint[Z]:
-    """The checkpoint of a run that was stopped; its states may be rebuilt from the last draw of each chain."""
+    """The checkpoint of a stopped run; its states may be rebuilt from the last draw of each chain."""
     return Checkpoint(tuple(states), tuple(rng_states), next_index)
 
 
 def starts(seed: int, draws: Sequence[Draw[Z]], n_chains: int) -> tuple[State[Z], ...]:
-    """Distinct prior draws to start from, near the level set, yet dispersed; nothing is rendered anew.
+    """Distinct prior draws to start from, near the level set yet dispersed; renders nothing.
 
-    Drawn without replacement by their weights, which are tempered until at least 2 * n_chains draws matter: with the
-    plain weights of a rare target all chains would start beside one draw, and R-hat could not tell a stuck sampler.
+    Drawn without replacement by their weights, which are tempered until at least 2 * n_chains draws matter: with
+    the plain weights of a rare target all chains would start near one draw, and R-hat could not detect a stuck
+    sampler.
     """
     if len(draws) < n_chains:
         raise InputError(f"{n_chains} chains need as many prior draws, not {len(draws)}; raise prior_draws")

@@ -1,7 +1,8 @@
-"""Blocking programs that take turns: each runs in a thread of its own, but never two at once.
+"""Blocking programs that take turns: each runs in its own thread, but never two at once.
 
 A library's sampler calls back for one gradient at a time and cannot be suspended. In a thread it can: it runs from
-`resume` to its next `ask` and then waits, so that whoever drives several of them answers all that they ask at once.
+`resume` to its next `ask` and then waits, so that its driver can answer the requests of several programs in one
+batch.
 """
 
 from __future__ import annotations
@@ -17,11 +18,11 @@ Ask = Callable[[Request], Answer]
 
 
 class Closed(BaseException):
-    """Raised inside a program by `ask` when nobody will answer any more; not an Exception, so that none swallows it."""
+    """Raised by `ask` inside a program that has been closed; not an Exception, so that no handler swallows it."""
 
 
 class Coroutines(Generic[Request, Answer]):
-    """One program. It holds the state of a thread, so it is closed when done with, as a file is."""
+    """One program. It owns a thread, so close it after use, like a file."""
 
     def __init__(self, program: Callable[[Ask[Request, Answer]], None]) -> None:
         self._program = program
@@ -31,17 +32,17 @@ class Coroutines(Generic[Request, Answer]):
         self._is_over = False
 
     def start(self) -> Request | None:
-        """Runs it up to its first request; None where it ended without any."""
+        """Run to its first request; None if it ends without any."""
         self._thread.start()
         return self._next()
 
     def resume(self, answer: Answer) -> Request | None:
-        """Answers its last request and runs it up to the next; None at its end, its own error where it failed."""
+        """Answer its last request and run to the next; returns None at its end, raises its own error if it failed."""
         self._answers.put(answer)
         return self._next()
 
     def close(self) -> None:
-        """Ends the program where it waits, and waits for its thread."""
+        """End the program where it waits, and join its thread."""
         if self._thread.is_alive():
             self._answers.put(Closed())
             self._thread.join()

@@ -17,12 +17,12 @@ class GaussianWalk:
     scale: float
 
     def propose(self, rng: np.random.Generator, z: Floats) -> Floats:
-        """(d,)."""
+        """The proposed latent (d,)."""
         step: Floats = z + self.scale * rng.standard_normal(z.shape)
         return step
 
     def log_q(self, to: Floats, given: Floats) -> float:
-        """The normal log density for Lebesgue measure."""
+        """The normal log density with respect to Lebesgue measure."""
         gap = (to - given) / self.scale
         return float(
             -0.5 * np.dot(gap, gap) - gap.size * (math.log(self.scale) + 0.5 * math.log(2.0 * math.pi))

@@ -1,7 +1,7 @@
-"""The Metropolis-Hastings kernel, in log space, one render a step at most (Hastings 1970).
+"""The Metropolis-Hastings kernel, in log space, with at most one render per step (Hastings 1970).
 
-A point outside the prior's support is a rejection, costs no render, and the old state repeats: re-drawing until a valid
-point comes would make the real proposal density q / Z(z), with a Z(z) that nobody knows.
+A point outside the prior's support is rejected without a render, and the old state repeats: re-drawing until a valid
+point comes would make the actual proposal density q / Z(z), with an unknown Z(z).
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from trex.inference.types import Evaluation, Info, Prior, Proposal, State, Targe
 
 @dataclass(frozen=True)
 class Candidate(Generic[Z]):
-    """A proposed point; `log_q_ratio` is log q(given | to) - log q(to | given), not asked for outside the support."""
+    """A proposed point; `log_q_ratio` is log q(given | to) - log q(to | given), not computed outside the support."""
 
     z: Z
     log_prior: float
@@ -28,15 +28,16 @@ class Candidate(Generic[Z]):
 
     @property
     def is_possible(self) -> bool:
-        """Whether the prior allows it, so that it is worth a render."""
+        """Whether the point lies in the prior's support, and therefore needs a render."""
         return self.log_prior > -math.inf
 
 
 @dataclass(frozen=True)
 class Metropolis(Generic[Z]):
-    """Leaves prior(z) * exp(power * log_weight(z)) unchanged; `power` below 1 is for tempering.
+    """Leaves prior(z) * exp(power * log_weight(z)) invariant; `power` below 1 tempers.
 
-    `propose` and `decide` are the two halves of `step`; whoever has many chains renders between them, all at once.
+    `propose` and `decide` are the two halves of `step`: for many chains, one batch between them renders all
+    candidates.
     """
 
     prior: Prior[Z]
@@ -46,7 +47,7 @@ class Metropolis(Generic[Z]):
     power: float = 1.0
 
     def init(self, z: Z) -> State[Z]:
-        """The state at z; InputError where the prior does not allow z."""
+        """The state at z; InputError if z lies outside the prior's support."""
         log_prior = self.prior.log_density(z)
         if log_prior == -math.inf:
             raise InputError(
@@ -56,7 +57,7 @@ class Metropolis(Generic[Z]):
         return State(z, self.weigh(log_prior, scored))
 
     def propose(self, rng: np.random.Generator, state: State[Z]) -> Candidate[Z]:
-        """One try, and what can be said of it before any render."""
+        """One proposal, with everything that needs no render."""
         to = self.proposal.propose(rng, state.z)
         log_prior = self.prior.log_density(to)
         if log_prior == -math.inf:
@@ -66,7 +67,7 @@ class Metropolis(Generic[Z]):
         return Candidate(to, log_prior, back - forth)
 
     def evaluate(self, candidates: Sequence[Candidate[Z]]) -> list[Evaluation | None]:
-        """What each candidate's render gives, all in one batch; None for those that need none."""
+        """The evaluation of each candidate, all in one render batch; None for candidates outside the support."""
         possible = [candidate for candidate in candidates if candidate.is_possible]
         scored = iter(self.scorer.score([candidate.z for candidate in possible]))
         return [self.weigh(c.log_prior, next(scored)) if c.is_possible else None for c in candidates]
@@ -78,7 +79,7 @@ class Metropolis(Generic[Z]):
         candidate: Candidate[Z],
         evaluation: Evaluation | None,
     ) -> tuple[State[Z], Info[Z]]:
-        """Accepts the candidate or repeats the state."""
+        """Accept the candidate or repeat the state."""
         if evaluation is None:
             return state, Info(candidate.z, None, False, -math.inf, False)
         ratio = self.log_accept_ratio(state, candidate, evaluation)
@@ -87,13 +88,13 @@ class Metropolis(Generic[Z]):
         return (State(candidate.z, evaluation) if is_accepted else state), info
 
     def log_accept_ratio(self, state: State[Z], candidate: Candidate[Z], evaluation: Evaluation) -> float:
-        """The log of the Metropolis-Hastings ratio, above 0 where it exceeds 1."""
+        """The log of the Metropolis-Hastings ratio, positive if the ratio exceeds 1."""
         old = state.evaluation
         gain = self.power * (evaluation.log_weight - old.log_weight)
         return evaluation.log_prior - old.log_prior + gain + candidate.log_q_ratio
 
     def step(self, rng: np.random.Generator, state: State[Z]) -> tuple[State[Z], Info[Z]]:
-        """Proposes once, renders if the prior allows it, accepts or repeats."""
+        """Propose once, render if the prior allows it, accept or repeat."""
         candidate = self.propose(rng, state)
         (evaluation,) = self.evaluate([candidate])
         return self.decide(rng, state, candidate, evaluation)
@@ -101,7 +102,7 @@ class Metropolis(Generic[Z]):
     def step_many(
         self, rngs: Sequence[np.random.Generator], states: Sequence[State[Z]]
     ) -> list[tuple[State[Z], Info[Z]]]:
-        """One step of every chain with one render batch: the same draws as `step` one by one, each with its own rng."""
+        """One step of every chain with one render batch; the same draws as `step` for each chain with its own rng."""
         candidates = [self.propose(rng, state) for rng, state in zip(rngs, states, strict=True)]
         evaluations = self.evaluate(candidates)
         quads = zip(rngs, states, candidates, evaluations, strict=True)

@@ -18,16 +18,16 @@ Params = dict[str, torch.Tensor]
 
 
 class PyroKernel(MCMCKernel, Generic[Z]):
-    """Steps any kernel of this package; Pyro sees one tensor, `site`, made by `encode` and read by `decode`.
+    """Steps any kernel of this package; Pyro sees one tensor, `site`, written by `encode` and read by `decode`.
 
-    `encode` and `decode` must be each other's inverse, and `encode` give one shape throughout (pad scenes of varying
-    size). Chain c gives the same draws as chain c of `inference.sampler` with this seed (without one: torch's initial
-    seed), whether Pyro runs its chains in turn or in processes; set Pyro's seed before the kernel is made.
+    `encode` and `decode` must be inverses, and `encode` must always give the same shape (pad scenes of varying
+    size). Chain c makes the same draws as chain c of `trex.inference.chains` with this seed (without one: torch's
+    initial seed), whether Pyro runs its chains in turn or in processes; set Pyro's seed before making the kernel.
     """
 
     transforms: ClassVar[
         dict[str, object]
-    ] = {}  # Pyro looks here, or else for a model, which there is none of
+    ] = {}  # Pyro looks here for the initial parameters, or else needs a model
 
     def __init__(
         self,
@@ -54,7 +54,7 @@ class PyroKernel(MCMCKernel, Generic[Z]):
         self._n_steps = self._n_accepted = 0
 
     def setup(self, warmup_steps: int, *args: object, **kwargs: object) -> None:
-        """Pyro calls this at the start of every chain."""
+        """Prepare a chain; Pyro calls this at the start of each."""
         in_process = multiprocessing.parent_process() is not None
         offset = (torch.initial_seed() - self._pyro_seed) % MAX_SEED if in_process else 0
         self._start_chain(self._n_setups + offset)
@@ -70,7 +70,7 @@ class PyroKernel(MCMCKernel, Generic[Z]):
         self.initial = self.decode(params[self.site])
 
     def sample(self, params: Params) -> Params:
-        """One step from these params; renders them only where they are not the current state."""
+        """One step from these params; renders them only if they differ from the current state."""
         state = self._state_of(params[self.site])
         self._state, info = self.kernel.step(self._rng, state)
         self._n_steps += 1
@@ -83,14 +83,14 @@ class PyroKernel(MCMCKernel, Generic[Z]):
         return self.kernel.init(self.decode(encoded))
 
     def logging(self) -> OrderedDict[str, str]:
-        """For Pyro's progress bar."""
+        """Values for Pyro's progress bar."""
         return OrderedDict([("acc. rate", f"{self.acceptance_rate:.3f}")])
 
     def diagnostics(self) -> dict[str, float]:
-        """For `MCMC.diagnostics`."""
+        """Values for `MCMC.diagnostics`."""
         return {"acceptance rate": self.acceptance_rate}
 
     @property
     def acceptance_rate(self) -> float:
-        """Share of this chain's steps that moved."""
+        """The share of this chain's steps that were accepted."""
         return self._n_accepted / max(1, self._n_steps)

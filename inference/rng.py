@@ -1,4 +1,4 @@
-"""Random streams that are named by numbers, and their state as JSON."""
+"""Random streams identified by numbers, and their state as JSON."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def save_rng(rng: np.random.Generator) -> RngState:
 
 
 def load_rng(state: RngState) -> np.random.Generator:
-    """A generator that continues exactly where `save_rng` was called; RunError where the state is another one."""
+    """A generator that continues exactly where `save_rng` was called; RunError for any other state."""
     rng = np.random.Generator(np.random.PCG64(0))
     try:
         rng.bit_generator.state = copy.deepcopy(dict(state))

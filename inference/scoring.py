@@ -14,7 +14,7 @@ from trex.inference.types import Classifier, Floats, Picture, Pixels, Renderer, 
 
 
 class Scored(NamedTuple):
-    """A picture and what the classifier makes of it: log_probs is (K,), natural log."""
+    """A picture and the classifier's answer to it: log_probs is (K,), natural log."""
 
     log_probs: Floats
     picture: Picture
@@ -24,8 +24,8 @@ class Scored(NamedTuple):
 class Scorer(Generic[Z]):
     """A renderer and a classifier in one.
 
-    `batch` pictures go through the classifier at once. The default 1 makes each score a pure function of its
-    picture: the last bits of a matrix product depend on the batch size, and with them the draws of a resumed run.
+    The classifier receives `batch` pictures at once. The default 1 makes each score a pure function of its picture:
+    the last bits of a matrix product depend on the batch size, and with them the draws of a resumed run.
     """
 
     renderer: Renderer[Z]
@@ -33,7 +33,7 @@ class Scorer(Generic[Z]):
     batch: int = 1
 
     def score(self, zs: Sequence[Z]) -> list[Scored]:
-        """All zs rendered in one call and scored, in the same order; RenderError or ModelError on a broken seam."""
+        """Render all zs in one call and score them in order; RenderError or ModelError if a part misbehaves."""
         if not zs:
             return []
         pictures = list(self.renderer.render(zs))
@@ -91,10 +91,10 @@ def check_log_probs(log_probs: Floats, shape: tuple[int, int]) -> None:
 
 
 def check_purity(scorer: Scorer[Z], z: Z) -> Scored:
-    """Renders and scores z twice; RenderError or ModelError where the two differ in any bit.
+    """Render and score z twice; RenderError or ModelError if the results differ in any bit.
 
-    A renderer that re-draws camera or lights on its own, or an unseeded one, makes the probability of a latent random:
-    no found latent could be shown again, and a chain would compare numbers of different pictures.
+    A renderer that draws camera or lights by itself, or without a seed, makes the probability of a latent random:
+    no hit could be shown again, and a chain would compare numbers of different pictures.
     """
     (first,), (second,) = scorer.score([z]), scorer.score([z])
     if not np.array_equal(first.picture.pixels, second.picture.pixels):

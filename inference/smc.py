@@ -1,7 +1,7 @@
 """Tempered sequential Monte Carlo (Del Moral, Doucet and Jasra 2006), from the prior batch to the target.
 
-Its use here is burn-in for rare targets, and an estimate of their mass: average that over at least 8 runs, the mass and
-not its log, with `mean_weight`.
+Used for burn-in to rare targets, and to estimate their mass: average the mass (not its log) over at least 8 runs,
+with `mean_weight`.
 """
 
 from __future__ import annotations
@@ -31,13 +31,13 @@ class Particles(Generic[Z]):
     """
 
     states: tuple[State[Z], ...]
-    rng_states: tuple[RngState, ...]  # one a particle, and the last for resampling
+    rng_states: tuple[RngState, ...]  # one per particle, and the last for resampling
     power: float = 0.0
     log_mass: float = 0.0
 
 
 class Stage(NamedTuple, Generic[Z]):
-    """Particles after one rise of the power, and what it cost."""
+    """Particles after one rise of the power, and its cost."""
 
     particles: Particles[Z]
     renders: int
@@ -55,7 +55,7 @@ def particles(seed: int, draws: Sequence[Draw[Z]]) -> Particles[Z]:
 def stages(
     kernel: Metropolis[Z], start: Particles[Z], n_moves: int, ess_share: float = ESS_SHARE
 ) -> Iterator[Stage[Z]]:
-    """Rises the power until it is 1, moving every particle n_moves times after each; resumable from any stage."""
+    """Raise the power until it is 1, moving every particle n_moves times after each; resumable from any stage."""
     current = start
     while current.power < 1.0:
         stage = _rise(kernel, current, n_moves, ess_share)
@@ -81,6 +81,6 @@ def _rise(kernel: Metropolis[Z], now: Particles[Z], n_moves: int, ess_share: flo
 
 
 def next_power(power: float, log_weights: Floats, ess_share: float) -> tuple[float, float]:
-    """(the next power, its increment): the largest that keeps the effective size at ess_share of the particles."""
+    """The next power and its increment: the largest that keeps the effective size at ess_share of the particles."""
     increment = tempering_power(log_weights, ess_share * log_weights.size)
     return (1.0, 1.0 - power) if power + increment >= 1.0 else (power + increment, increment)

@@ -45,7 +45,7 @@ class Pixel:
 
 @dataclass(frozen=True)
 class PixelRenderer:
-    """x is red, y is green, blue is 0."""
+    """Renders x as red and y as green; blue is 0."""
 
     key: str = "toy"
 

@@ -17,7 +17,7 @@ PRIOR_CHAIN = -1  # the chain number of draws that come from the prior
 
 
 class Picture(Protocol):
-    """What a renderer gives for one latent."""
+    """A renderer's output for one latent."""
 
     @property
     def pixels(self) -> NDArray[np.uint8] | NDArray[np.float32]:
@@ -33,7 +33,7 @@ class Prior(Protocol[Z]):
         ...
 
     def log_density(self, z: Z) -> float:
-        """Natural log; -inf outside the support, by geometry alone: no render."""
+        """Natural log; -inf outside the support, from geometry alone, without a render."""
         ...
 
 
@@ -41,24 +41,24 @@ class Proposal(Protocol[Z]):
     """A way to change a latent."""
 
     def propose(self, rng: np.random.Generator, z: Z) -> Z:
-        """One try; never retries until valid."""
+        """One proposal; never retries until valid."""
         ...
 
     def log_q(self, to: Z, given: Z) -> float:
-        """The log density that `propose` really has, for a symmetric dominating measure."""
+        """The exact log density of `propose`, with respect to a symmetric dominating measure."""
         ...
 
 
 class Renderer(Protocol[Z_contra]):
-    """Blender, a VAE or GAN decoder, a cache, a farm, a fake."""
+    """Renders latents: Blender, a VAE or GAN decoder, a cache, a farm, a fake."""
 
     def render(self, zs: Sequence[Z_contra]) -> Sequence[Picture]:
-        """Same order, same length; a pure function of (z, preset)."""
+        """One picture per latent, in the same order; a pure function of (z, preset)."""
         ...
 
 
 class Classifier(Protocol):
-    """The model under inspection, already bound to its question where it has one."""
+    """The model under inspection, already bound to its question if it has one."""
 
     @property
     def labels(self) -> tuple[str, ...]:
@@ -75,7 +75,7 @@ class Target(Protocol):
 
     @property
     def log_peak(self) -> float:
-        """The largest value that `log_weight` can take."""
+        """The maximum of `log_weight`."""
         ...
 
     def log_weight(self, log_probs: Floats) -> float:
@@ -91,7 +91,7 @@ class Target(Protocol):
         ...
 
     def confidence(self, log_probs: Floats) -> float:
-        """The one number in [0, 1] to show for a found latent."""
+        """The one number in [0, 1] to display for a hit."""
         ...
 
     def describe(self) -> str:
@@ -100,7 +100,7 @@ class Target(Protocol):
 
 
 class Evaluation(NamedTuple):
-    """Everything one render paid for; kept with the state. `picture` is None where it was stored elsewhere."""
+    """The result of one render, kept with the state. `picture` is None if it was stored elsewhere."""
 
     log_prior: float
     log_weight: float
@@ -110,7 +110,7 @@ class Evaluation(NamedTuple):
 
 @dataclass(frozen=True)
 class State(Generic[Z]):
-    """All that the next step needs."""
+    """Everything that the next step needs."""
 
     z: Z
     evaluation: Evaluation
@@ -118,9 +118,9 @@ class State(Generic[Z]):
 
 @dataclass(frozen=True)
 class Info(Generic[Z]):
-    """What a step did: the proposed point, accepted or not; `evaluation` is None where nothing was rendered.
+    """The course of a step: the proposed point, accepted or not; `evaluation` is None if nothing was rendered.
 
-    `figures` is what the kernel says of its trajectory, nothing where it takes single steps.
+    `figures` are the kernel's numbers about its trajectory, empty for single steps.
     """
 
     proposed: Z
@@ -132,14 +132,14 @@ class Info(Generic[Z]):
 
 
 class Kernel(Protocol[Z]):
-    """A Markov transition that leaves the posterior unchanged."""
+    """A Markov transition that leaves the posterior invariant."""
 
     def init(self, z: Z) -> State[Z]:
         """The state at z; renders once."""
         ...
 
     def step(self, rng: np.random.Generator, state: State[Z]) -> tuple[State[Z], Info[Z]]:
-        """The next state and what led to it."""
+        """The next state, and the course of the step."""
         ...
 
 
@@ -155,13 +155,13 @@ class Draw(NamedTuple, Generic[Z]):
 
 
 def no_edits(z: object) -> Mapping[str, Z]:
-    """The edits of a latent without parts: none."""
+    """No edits: for latents without parts."""
     return {}
 
 
 @dataclass(frozen=True)
 class Generator(Generic[Z]):
-    """A world: what may exist, how to move in it, how it looks, and each latent's named neighbors for ablation."""
+    """A world's sampling side: what may exist, how to move in it, its rendering, and edits for ablation."""
 
     name: str
     prior: Prior[Z]

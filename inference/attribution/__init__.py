@@ -1,1 +1,1 @@
-"""Which parts of a latent an answer depends on: leave one out, joint blame, and the smallest counterfactual change."""
+"""Which parts of a latent an answer depends on: leave one out, joint blame, and smallest counterfactual changes."""

@@ -1,4 +1,4 @@
-"""Which parts are to blame for an answer: all those without which it is another one, alone or only together."""
+"""The parts to blame for an answer: those whose removal changes it, alone or only together."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ How = Literal["alone", "either", "together", "most", "alike", "none"]
 
 @dataclass(frozen=True)
 class Blame:
-    """The parts to blame, strongest effect first, and in what way.
+    """The parts to blame, strongest effect first, and how they act.
 
-    "alone": leaving out the one part changes the answer. "either": so does leaving out any one of several. "together":
-    only leaving out all of them does. Else the answer stays, and "most" is the part whose removal lowers the confidence
-    most, "alike" are several that do so equally, "none": no removal lowers it noticeably.
+    "alone": leaving out the one part changes the answer. "either": so does leaving out any one of several.
+    "together": only leaving out all of them does. Otherwise the answer stays, and "most" is the part whose removal
+    lowers the confidence most, "alike" are several that do so equally, "none": no removal lowers it noticeably.
     """
 
     how: How
@@ -25,17 +25,17 @@ class Blame:
 
     @property
     def is_flip(self) -> bool:
-        """Whether the answer becomes another one without them."""
+        """Whether removing them changes the answer."""
         return self.how in ("alone", "either", "together")
 
 
 def find_blame(
     effects: Sequence[float], flips: Sequence[bool], together: Sequence[tuple[int, ...]] = ()
 ) -> Blame:
-    """The blame from the effect of leaving out each part, and whether that changed the answer.
+    """The blame, from the effect of leaving out each part and whether that changed the answer.
 
-    `together` are sets of several parts without which the answer changed, strongest first; they count if no part alone
-    does so. Parts with the same effect stand in their own order.
+    `together` lists sets of several parts whose removal changed the answer, strongest first; they count if no
+    single part does so. Parts with equal effects keep their order.
     """
     alone = sorted((i for i, is_flip in enumerate(flips) if is_flip), key=lambda i: (effects[i], i))
     if alone:

@@ -9,7 +9,7 @@ from typing import Generic, Protocol, TypeVar
 
 
 class Change(Protocol):
-    """One or several edits made together, and what came of them."""
+    """One or several edits made together, and their effect on the answer."""
 
     @property
     def margin(self) -> float:
@@ -18,7 +18,7 @@ class Change(Protocol):
 
     @property
     def is_flip(self) -> bool:
-        """Whether the answer is another one."""
+        """Whether the answer differs."""
         ...
 
 
@@ -27,7 +27,7 @@ C = TypeVar("C", bound=Change)
 
 @dataclass(frozen=True)
 class Limits:
-    """How far to look: at most `depth` edits together, `renders` sets of two or more edits, `batch` scored at once."""
+    """The search's limits: `depth` edits together, `renders` sets of two or more edits, `batch` scored at once."""
 
     depth: int = 2
     renders: int = 40
@@ -38,9 +38,9 @@ class Limits:
 class Flips(Generic[C]):
     """The flips of the smallest size that has any, strongest first.
 
-    All single edits are tried. Of larger sizes the search ends with the first batch that has a flip, so it need not
-    have all of them; that no smaller size has one is certain. Where none was found, `is_exhaustive` says whether that
-    is certain up to the depth, or the budget was spent: `tried` of `possible` sets.
+    All single edits are tried. At larger sizes the search ends with the first batch that has a flip, so it may miss
+    some of that size; it is certain that no smaller size has one. If none was found, `is_exhaustive` says whether
+    that is certain up to the depth, or the budget ran out: `tried` of `possible` sets.
     """
 
     found: tuple[C, ...]
@@ -56,10 +56,10 @@ def smallest_flips(
     score: Callable[[Sequence[tuple[C, ...]]], Sequence[C]],
     limits: Limits,
 ) -> Flips[C]:
-    """Breadth first: the single edits as they were scored, then sets of them made together, most promising first.
+    """Search breadth first: the given single edits, then sets of them made together, most promising first.
 
-    `base` is the margin before any edit. A set is as promising as the sum of its edits' effects on the margin is low:
-    what the set would do if log odds were additive. `score` scores sets, each as one change.
+    `base` is the margin before any edit. A set is the more promising, the lower the sum of its edits' effects on
+    the margin: the set's effect if log odds were additive. `score` scores sets, each as one change.
     """
     tried = possible = len(singles)
     flips = [single for single in singles if single.is_flip]
@@ -84,7 +84,7 @@ def _by_promise(
 def _first_flips(
     sets: Sequence[tuple[C, ...]], score: Callable[[Sequence[tuple[C, ...]]], Sequence[C]], batch: int
 ) -> tuple[list[C], int]:
-    """The flips of the first batch that has any, and how many sets were scored."""
+    """The flips of the first batch that has any, and the number of sets scored."""
     spent = 0
     for start in range(0, len(sets), batch):
         changes = score(sets[start : start + batch])

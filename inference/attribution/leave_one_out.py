@@ -1,4 +1,4 @@
-"""What changes of a latent do to a classifier's answer: their effects, the part to blame, and the mean over repeats."""
+"""Effects of changes to a latent on a classifier's answer: single effects, the part to blame, means over repeats."""
 
 from __future__ import annotations
 
@@ -11,20 +11,20 @@ import numpy as np
 from trex.foundation.errors import InputError
 from trex.inference.types import Floats
 
-NOTICEABLE = 0.01  # of confidence: a smaller effect is none, and two that differ by less are alike
-LOWEST_LOG = -745.0  # about the log of the smallest double: stands for log 0
+NOTICEABLE = 0.01  # of confidence: a smaller effect counts as none, and two effects closer than this as equal
+LOWEST_LOG = -745.0  # about the log of the smallest double, in place of log 0
 
 
 @dataclass(frozen=True)
 class Culprit:
-    """The part whose removal lowers the confidence most: `index` is None where no part does, or where several tie."""
+    """The part whose removal lowers the confidence most; `index` is None if no part does, or if several tie."""
 
     index: int | None
-    effect: float  # the lowest effect, that of the culprit where there is one
+    effect: float  # the lowest effect, the culprit's if there is one
     tied: tuple[int, ...] = ()  # the parts that share the lowest effect
 
     def sentence(self) -> str:
-        """For a report."""
+        """The culprit in a sentence, for the report."""
         if self.index is not None:
             return (
                 f"Object {self.index} is to blame: without it the confidence changes by {self.effect:+.3f}."
@@ -39,9 +39,9 @@ class Culprit:
 
 
 def find_culprit(effects: Sequence[float]) -> Culprit:
-    """Who is to blame, from the effect of leaving out each part in turn.
+    """The part to blame, from the effect of leaving out each part in turn.
 
-    Effects that are less than NOTICEABLE above the lowest one tie with it.
+    Effects less than NOTICEABLE above the lowest one tie with it.
     """
     lowest = min(effects, default=0.0)
     if lowest > -NOTICEABLE:
@@ -51,7 +51,7 @@ def find_culprit(effects: Sequence[float]) -> Culprit:
 
 
 def margin(log_probs: Floats, top: int) -> float:
-    """Log odds of label `top` over the best other label, (K,) -> number; below 0 the answer is another one."""
+    """Log odds of label `top` over the best other label, (K,) -> number; below 0 the answer differs."""
     others = np.delete(log_probs, top)
     if not others.size:
         raise InputError("a classifier with one answer cannot change it")

@@ -1,10 +1,10 @@
-"""What one chain does: along the log-space path into the level set, Pyro's warmup there, then draws.
+"""The course of one chain: a log-space path into the level set, Pyro's warmup there, then draws.
 
-Where softmax saturates, a target on probabilities is flat: its gradient is 0, and a chain that starts there drifts in
-the prior. On the path the target is asked of softmax(logits / T) instead, which has a gradient wherever the logits have
-one; T falls from a value at which the start is not saturated to 1, the paper's target. That anneals the start and does
-nothing else: path and warmup are both marked as warmup, warmup runs at T = 1, and the draws come from a kernel of their
-own that adapts nothing and has never seen another T.
+Where softmax saturates, a target on probabilities is flat: its gradient is 0, and a chain that starts there drifts
+in the prior. On the path the target is applied to softmax(logits / T) instead, which has a gradient wherever the
+logits have one; T falls from a value at which the start is not saturated to 1, the paper's target. This only
+anneals the start: path and warmup are both marked as warmup, warmup runs at T = 1, and the draws come from a
+separate kernel that adapts nothing and has never run at another T.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ SPREAD = 4.0  # nats between the largest and the smallest log probability at the
 
 
 class ChainDraw(NamedTuple):
-    """One draw, and where the chain would go on from it."""
+    """One draw, and the point from which the chain continues."""
 
     index: int  # type: ignore[assignment]  # shadows tuple.index, as in Draw
     z: Floats
@@ -40,7 +40,7 @@ class ChainDraw(NamedTuple):
 def run_chain(
     ask: Ask[Point | ChainDraw, Evaluated | None], at: ChainPoint, span: range, options: NutsOptions
 ) -> None:
-    """The draws of these indices, each handed to `ask`, which also answers for the density."""
+    """Make the draws of these indices and pass each to `ask`, which also answers requests for the density."""
 
     def evaluate(point: Point) -> Evaluated:
         found = ask(point)
@@ -95,13 +95,13 @@ def _draws(at: ChainPoint, span: range, options: NutsOptions, evaluate: Evaluate
 
 
 def top_temperature(log_probs: Floats) -> float:
-    """At which the log odds of these answers (K,) span `SPREAD`; 1 at least."""
+    """The temperature at which the log odds of these answers (K,) span `SPREAD`; at least 1."""
     finite = log_probs[np.isfinite(log_probs)]
     return max(PAPER, float(np.ptp(finite)) / SPREAD)
 
 
 def temperature(top: float, index: int, n: int) -> float:
-    """Of step `index` of n: falls geometrically, and is exactly the paper's at the last."""
+    """The temperature of step `index` of n: falls geometrically, to exactly 1 at the last step."""
     return float(top ** (1.0 - (index + 1) / n))
 
 
@@ -114,7 +114,7 @@ def _step(kernel: Kernel, rng: np.random.Generator, index: int, after: ChainPoin
 
 
 def _seed_torch(rng: np.random.Generator) -> None:
-    """Each draw has its own seed, so that the chain's small numpy state is all that a checkpoint has to keep.
+    """Seed torch for each draw, so that a checkpoint needs to keep only the chain's small numpy state.
 
     torch uses 32 bits of a seed.
     """

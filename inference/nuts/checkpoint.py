@@ -1,7 +1,7 @@
-"""Where chains of NUTS go on, as plain data: z, random state, and once warmup is over its step size and mass matrix.
+"""Checkpoints of NUTS as plain data: z, random state and, after warmup, step size and mass matrix.
 
-Inside warmup a checkpoint holds the start, not the adaptation's inner state: resumed there, warmup is run again, to the
-same draws bit for bit, and goes on. After warmup nothing is run again.
+During warmup a checkpoint holds the start, not the adaptation's inner state: resuming repeats the warmup, to the
+same draws bit for bit, and continues. After warmup nothing is repeated.
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ from trex.inference.types import Floats, State
 
 
 class Tuning(NamedTuple):
-    """What warmup found: the leapfrog step size, and the diagonal of the inverse mass matrix."""
+    """The results of warmup: the leapfrog step size, and the diagonal of the inverse mass matrix."""
 
     step_size: float
     inverse_mass: tuple[float, ...]
 
 
 class ChainPoint(NamedTuple):
-    """All that a chain goes on from; without `tuning` z and rng are those of its start."""
+    """Everything that a chain continues from; without `tuning`, z and rng are those of its start."""
 
     z: Floats
     rng: RngState
@@ -51,7 +51,7 @@ class NutsCheckpoint:
 
 
 def start_nuts(seed: int, states: Sequence[State[Floats]]) -> NutsCheckpoint:
-    """Chains at these states; chain c draws from stream (seed, chain, c), so more chains leave the first ones alone."""
+    """Chains at these states; chain c draws from stream (seed, chain, c), so more chains leave the first ones unchanged."""
     return NutsCheckpoint(
         tuple(
             ChainPoint(np.array(state.z, np.float64), save_rng(stream(seed, CHAIN_STREAM, c)))
@@ -61,12 +61,12 @@ def start_nuts(seed: int, states: Sequence[State[Floats]]) -> NutsCheckpoint:
 
 
 def plain_checkpoint(checkpoint: NutsCheckpoint) -> dict[str, object]:
-    """Numbers, words, lists and dicts, from which JSON restores it exactly."""
+    """The checkpoint as numbers, strings, lists and dicts, which JSON restores exactly."""
     return {"next_index": checkpoint.next_index, "chains": [_plain_point(p) for p in checkpoint.points]}
 
 
 def read_checkpoint(plain: object) -> NutsCheckpoint:
-    """The inverse; RunError for anything else."""
+    """The inverse of `plain_checkpoint`; RunError for anything else."""
     try:
         found = mapping(plain, "it")
         points = tuple(_read_point(mapping(point, "a chain")) for point in listed(found["chains"], "chains"))

@@ -16,7 +16,7 @@ from trex.foundation.errors import InputError, ModelError
 from trex.inference.targets import GaussianTarget
 from trex.inference.types import Evaluation, Floats
 
-PAPER = 1.0  # the temperature at which the target is the paper's
+PAPER = 1.0  # the temperature of the paper's target
 LANE = 4  # rows evaluated at a time
 
 
@@ -27,14 +27,14 @@ def standard_normal(z: Tensor) -> Tensor:
 
 
 class Point(NamedTuple):
-    """Where a density is asked for: z is (d,); `temperature` is `PAPER` for every draw."""
+    """A point at which to evaluate the density: z is (d,); `temperature` is `PAPER` for every draw."""
 
     z: Floats
     temperature: float = PAPER
 
 
 class Evaluated(NamedTuple):
-    """What a point gave. `evaluation` is the paper's; `log_density` and `gradient` (d,) are tempered as asked."""
+    """The values at a point. `evaluation` is the paper's; `log_density` and `gradient` (d,) are at the temperature."""
 
     evaluation: Evaluation
     log_density: float
@@ -43,12 +43,13 @@ class Evaluated(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Density:
-    """prior(z) * weight(z); `log_probs` goes from latents to answers: (B, d) float64 -> (B, K), differentiable.
+    """prior(z) * weight(z); `log_probs` maps latents to answers: (B, d) float64 -> (B, K), differentiable.
 
-    At a temperature above 1 the target is asked of softmax(logits / temperature), which does not saturate; see
-    `nuts_chain`. Rows are evaluated `lane` at a time, chain c always as row c % lane of a full lane: the last bits of a
-    matrix product depend on the batch's size and on the place in it, but not on what the other rows hold. So chain c's
-    draws do not depend on how many other chains there are; on another machine or with another lane they may differ.
+    At a temperature above 1 the target is applied to softmax(logits / temperature), which does not saturate; see
+    `trex.inference.nuts.chain`. Rows are evaluated `lane` at a time, chain c always as row c % lane of a full lane:
+    the last bits of a matrix product depend on the batch's size and on the row, but not on the content of the other
+    rows. Chain c's draws therefore do not depend on the number of chains; on another machine or with another lane
+    they may differ.
     """
 
     log_probs: Callable[[Tensor], Tensor]
@@ -61,7 +62,7 @@ class Density:
             raise InputError(f"lane {self.lane} must be at least 1: so many points are evaluated at a time")
 
     def evaluate(self, points: Mapping[int, Point]) -> dict[int, Evaluated]:
-        """By chain number, in as few lanes as each chain's own row allows."""
+        """The values by chain number, in as few lanes as each chain's fixed row allows."""
         found: dict[int, Evaluated] = {}
         for lane in lanes(sorted(points), self.lane):
             rows = self._evaluate_lane({chain % self.lane: points[chain] for chain in lane})
@@ -94,7 +95,7 @@ class Density:
 
 
 def lanes(chains: Sequence[int], lane: int) -> list[list[int]]:
-    """The chains in groups in which no two have the same row, chain % lane; as few groups as can be."""
+    """The chains in as few groups as possible, no two of a group with the same row, chain % lane."""
     of_row = [[chain for chain in chains if chain % lane == row] for row in range(lane)]
     return [[c for c in group if c is not None] for group in zip_longest(*of_row)]
 

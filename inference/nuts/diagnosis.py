@@ -1,4 +1,4 @@
-"""What NUTS says of itself: mixing of every coordinate, divergences, trees that hit their limit, acceptance, energy.
+"""Diagnostics of NUTS: mixing of every coordinate, divergences, tree depths, acceptance, energy.
 
 E-BFMI is Betancourt's ("A Conceptual Introduction to Hamiltonian Monte Carlo", 2017, section 6.1). Imports no torch.
 """
@@ -21,17 +21,17 @@ from trex.inference.types import Draw, Floats, Target
 
 MIN_BFMI = 0.3  # below it the momenta are too weak to move between levels of energy (Stan's threshold)
 ACCEPT_SLACK = (
-    0.15  # below the wanted acceptance by more, the step size found in warmup does not suit the draws
+    0.15  # if acceptance is lower than wanted by more, the step size from warmup does not suit the draws
 )
-FLAT_NATS = 20.0  # a chain whose best draw is so far below the peak never saw the level set
+FLAT_NATS = 20.0  # a chain whose best draw lies this far below the peak never reached the level set
 
 
 class Trajectory(Protocol):
-    """What is read of each trajectory; `trex.inference.nuts.kernel.Tree` has it, and so may a record on the disk."""
+    """The figures of a trajectory; satisfied by `trex.inference.nuts.kernel.Tree` and by records on the disk."""
 
     @property
     def accept_prob(self) -> float:
-        """Mean over the trajectory's points."""
+        """Mean acceptance probability over the trajectory's points."""
         ...
 
     @property
@@ -41,23 +41,23 @@ class Trajectory(Protocol):
 
     @property
     def depth(self) -> int:
-        """Doublings done."""
+        """The number of doublings."""
         ...
 
     @property
     def n_gradients(self) -> int:
-        """How many it cost."""
+        """The number of gradients computed."""
         ...
 
     @property
     def energy(self) -> float:
-        """The Hamiltonian that it started with."""
+        """The Hamiltonian at its start."""
         ...
 
 
 @dataclass(frozen=True)
 class NutsDiagnosis:
-    """After warmup, all chains together; `bfmi` is the lowest of any chain, NaN where it means nothing."""
+    """The figures after warmup over all chains; `bfmi` is the lowest of any chain, NaN if it is meaningless."""
 
     diagnoses: tuple[Diagnosis, ...]
     n_chains: int
@@ -67,13 +67,13 @@ class NutsDiagnosis:
     accept: float
     wanted_accept: float
     max_depth: int
-    gradients: float  # a draw
+    gradients: float  # per draw
     bfmi: float
-    outside: tuple[int, ...]  # chains that never came near the level set
+    outside: tuple[int, ...]  # chains that never came close to the level set
 
     @property
     def worries(self) -> tuple[str, ...]:
-        """What speaks against taking the draws for a sample of the target; empty where nothing does."""
+        """Reasons not to take the draws for a sample of the target; empty if there are none."""
         found = [
             *self._mixing(),
             self._outside(),
@@ -85,7 +85,7 @@ class NutsDiagnosis:
         return tuple(words for words in found if words)
 
     def sentences(self) -> tuple[str, ...]:
-        """For the report."""
+        """The diagnosis in sentences, for the report."""
         head = (
             f"NUTS: {self.n_draws} draws of {self.n_chains} chains after warmup, {self.gradients:.1f} gradients each, "
             f"mean acceptance {self.accept:.2f}, {self.divergent} divergences, {self.saturated} trees at the limit of "
@@ -139,7 +139,7 @@ class NutsDiagnosis:
 def diagnose_nuts(
     draws: Sequence[Draw[Floats]], trees: Sequence[Trajectory], target: Target, options: NutsOptions
 ) -> NutsDiagnosis:
-    """Of draws and their trajectories in the same order; InputError where none comes after warmup."""
+    """Diagnose draws and their trajectories, in the same order; InputError if none comes after warmup."""
     kept = [(d, t) for d, t in zip(draws, trees, strict=True) if not d.is_warmup]
     if not kept:
         raise InputError(f"none of {len(draws)} draws comes after warmup; draw more, or shorten warmup")

@@ -1,6 +1,6 @@
-"""Pyro's NUTS (Hoffman and Gelman 2014, multinomial as in Betancourt 2017) at one point of one chain, with its figures.
+"""Pyro's NUTS (Hoffman and Gelman 2014, multinomial as in Betancourt 2017) for one chain, with its figures.
 
-Pyro 1.9.2 keeps what happened in a trajectory to itself; the figures are read off the trees that it builds.
+Pyro 1.9.2 does not expose a trajectory's figures; they are derived from the trees that it builds.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ from trex.inference.nuts.options import NutsOptions
 from trex.inference.types import Floats
 
 SITE = "z"
-PATH_DEPTH = 6  # doublings at most on the path, where no trajectory has to be long
+PATH_DEPTH = 6  # most doublings on the path, which needs no long trajectories
 Evaluate = Callable[[Point], Evaluated]
 
 
 class Tree(NamedTuple):
-    """What one trajectory was: mean acceptance, whether it diverged, doublings done, gradients asked, its energy."""
+    """One trajectory: mean acceptance, divergence, doublings, gradients, energy."""
 
     accept_prob: float
     is_divergent: bool
@@ -35,7 +35,7 @@ class Tree(NamedTuple):
 
 
 class Doubling(NamedTuple):
-    """One doubling of a trajectory: the sum of its points' acceptances, how many points, and why it ended there."""
+    """One doubling of a trajectory: the sum of its points' acceptances, their number, and why it ended."""
 
     sum_accept_probs: float
     n_points: int
@@ -44,7 +44,7 @@ class Doubling(NamedTuple):
 
 
 class WatchedNuts(NUTS):
-    """Pyro's, which notes the doublings of the last trajectory, and the energy that it started with."""
+    """Pyro's kernel, recording the doublings of the last trajectory and its starting energy."""
 
     def __init__(self, **options: object) -> None:
         super().__init__(**options)
@@ -69,9 +69,9 @@ class WatchedNuts(NUTS):
 
 
 class Kernel:
-    """A chain's kernel: Pyro keeps point and adaptation, `evaluate` answers for the density.
+    """A chain's kernel: Pyro keeps point and adaptation, `evaluate` computes the density.
 
-    `temperature` is that of the paper, but on the way to the level set (see `nuts_chain`).
+    `temperature` is the paper's, except on the path into the level set (see `trex.inference.nuts.chain`).
     """
 
     def __init__(
@@ -88,27 +88,27 @@ class Kernel:
 
     @property
     def z(self) -> Floats:
-        """(d,), a copy."""
+        """The point (d,), a copy."""
         return _array(self._params[SITE]).copy()
 
     @property
     def current(self) -> Evaluated:
-        """What the density gave at z."""
+        """The density's values at z."""
         return self._known[_array(self._params[SITE]).tobytes()]
 
     @property
     def tuning(self) -> Tuning:
-        """What it steps with now."""
+        """The present step size and mass matrix."""
         (inverse_mass,) = self._nuts.inverse_mass_matrix.values()
         return Tuning(float(self._nuts.step_size), tuple(inverse_mass.tolist()))
 
     def heat(self, temperature: float) -> None:
-        """Goes on at this temperature; the point is weighed anew."""
+        """Continue at this temperature, and evaluate the point again."""
         self._temperature = temperature
         self._nuts.clear_cache()
 
     def step(self) -> Tree:
-        """One draw."""
+        """Make one draw."""
         self._n_gradients, self._nuts.doublings = 0, []
         self._params = self._nuts.sample(self._params)
         kept = _array(self._params[SITE]).tobytes()
@@ -125,7 +125,7 @@ class Kernel:
 
 
 class _Potential(torch.autograd.Function):
-    """A potential energy whose value and gradient were found elsewhere."""
+    """A potential energy whose value and gradient are computed elsewhere."""
 
     @staticmethod
     def forward(ctx: Any, z: Tensor, found: Evaluated) -> Tensor:
@@ -138,7 +138,7 @@ class _Potential(torch.autograd.Function):
 
 
 def tuned(tuning: Tuning, z: Floats, evaluate: Evaluate, options: NutsOptions) -> Kernel:
-    """A kernel that adapts nothing: the draws after warmup come from it alone, unbroken or resumed."""
+    """A kernel that adapts nothing: it alone makes the draws after warmup, in one session or resumed."""
     nuts = WatchedNuts(
         potential_fn=_unset,
         step_size=tuning.step_size,
@@ -156,7 +156,7 @@ def tuned(tuning: Tuning, z: Floats, evaluate: Evaluate, options: NutsOptions) -
 def adapting(
     z: Floats, evaluate: Evaluate, n_warmup: int, options: NutsOptions, temperature: float | None = None
 ) -> Kernel:
-    """A kernel that tunes itself in n_warmup steps: step size and mass matrix; on the path (a temperature) no mass."""
+    """A kernel that tunes step size and mass matrix in n_warmup steps; on the path (a temperature) only step size."""
     is_path = temperature is not None
     nuts = WatchedNuts(
         potential_fn=_unset,

@@ -1,4 +1,4 @@
-"""What may be chosen of NUTS; imports no torch, so that a query is checked in no time."""
+"""The options of NUTS; imports no torch, so that checking a query is fast."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ MIN_ADAPTATION = 20  # warmup steps at the paper's target that Pyro's windows ne
 
 @dataclass(frozen=True)
 class NutsOptions:
-    """Steps of warmup, of which the first `path` follow the log-space path of `nuts_chain`; the rest as in Pyro."""
+    """Warmup steps, the first `path` on the log-space path of `trex.inference.nuts.chain`; the rest as in Pyro."""
 
     warmup: int = 300
     path: int = 60

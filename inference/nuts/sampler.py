@@ -1,18 +1,19 @@
 """Pyro's NUTS for latents that are float arrays, several chains at once.
 
-Pyro steps one chain a process, one gradient at a time. Here every chain is Pyro's own kernel, unchanged, in a thread
-that runs only in its turn; the gradients that the chains wait for are taken in one batch. Chains are independent: each
-adapts alone, has its own random numbers, and draws the same, bit for bit, whatever other chains run beside it.
+Pyro steps one chain per process, one gradient at a time. Here every chain is Pyro's own kernel, unchanged, in a
+thread that runs only in its turn; the gradients that the chains wait for are computed in one batch. Chains are
+independent: each adapts alone, has its own random numbers, and makes the same draws, bit for bit, whatever other
+chains run beside it.
 
-How to call it, `decoder` and `classifier` from `mnist_models.load`:
+Usage, with `decoder` and `classifier` from `mnist_models.load`:
 
     density = Density(lambda z: classifier.differentiable_log_probs(decoder.pixels(z.float())), target)
     checkpoint = start_nuts(seed, starts(seed, prior_draws, n_chains))       # of inference.sampler
     for done in nuts_rounds(density, NutsOptions(warmup=300, path=60), checkpoint, n_rounds=800):
         done.draws, done.trees, plain_checkpoint(done.checkpoint)            # keep the last to resume from it
 
-`n_rounds` counts warmup. A draw's evaluation is the density's own: of pictures before they are rounded to bytes, and
-without the picture. `done.renders` is what the round cost, in gradients (each one forward and one backward pass).
+`n_rounds` includes warmup. A draw's evaluation is the density's own: of pictures before rounding to bytes, and
+without the picture. `done.renders` is the round's cost in gradients (each one forward and one backward pass).
 """
 
 from __future__ import annotations
@@ -46,11 +47,11 @@ __all__ = [
     "standard_normal",
     "start_nuts",
 ]
-AHEAD = 4  # draws that a chain of short trajectories may be ahead of the others, so that fewer lanes run half empty
+AHEAD = 4  # draws that a chain of short trajectories may be ahead, so that fewer lanes run half empty
 
 
 class NutsRound(NamedTuple):
-    """One draw of every chain, the trajectory that led to each, and where to go on from."""
+    """One draw of every chain, the trajectory that led to each, and the checkpoint after it."""
 
     draws: tuple[Draw[Floats], ...]
     trees: tuple[Tree, ...]
@@ -58,14 +59,14 @@ class NutsRound(NamedTuple):
 
     @property
     def renders(self) -> int:
-        """How many gradients this round cost."""
+        """The number of gradients that this round computed."""
         return sum(tree.n_gradients for tree in self.trees)
 
 
 def nuts_rounds(
     density: Density, options: NutsOptions, checkpoint: NutsCheckpoint, n_rounds: int
 ) -> Iterator[NutsRound]:
-    """Rounds up to index n_rounds - 1, from the checkpoint on; torch and Pyro are left as they were between rounds."""
+    """Yield rounds up to index n_rounds - 1; between rounds torch and Pyro are in the caller's state."""
     span = range(checkpoint.next_index, n_rounds)
     chains = [
         _Chain(Coroutines(partial(run_chain, at=point, span=span, options=options)))
@@ -101,7 +102,7 @@ def _next_draws(density: Density, chains: list[_Chain]) -> list[ChainDraw]:
 
 
 class _Chain:
-    """A chain in its thread, with torch's random state as it left it, and the draws that nobody has taken yet."""
+    """A chain in its thread, with its random state of torch, and its draws that no round has taken yet."""
 
     def __init__(self, turns: Coroutines[Point | ChainDraw, Evaluated | None]) -> None:
         self._turns = turns
@@ -110,7 +111,7 @@ class _Chain:
         self.waiting: Point | ChainDraw | None = None
 
     def collect(self) -> None:
-        """Takes the draw that it waits with, if any, and lets it go on unless it is far ahead."""
+        """Take the draw that it offers, if any, and let it continue unless it is far ahead."""
         if self._torch_state is None:
             self._run(self._turns.start)
         while isinstance(self.waiting, ChainDraw) and len(self.draws) < AHEAD:
@@ -118,11 +119,11 @@ class _Chain:
             self.resume(None)
 
     def resume(self, answer: Evaluated | None) -> None:
-        """Gives it its turn."""
+        """Answer it and let it run."""
         self._run(partial(self._turns.resume, answer))
 
     def close(self) -> None:
-        """Ends its thread."""
+        """End its thread."""
         self._turns.close()
 
     def _run(self, turn: Callable[[], Point | ChainDraw | None]) -> None:
@@ -134,7 +135,7 @@ class _Chain:
 
 @contextmanager
 def undisturbed() -> Iterator[None]:
-    """Inside: gradients on, Pyro's checks off (it switches them for all threads at once). After: all as it was."""
+    """Inside: gradients on, Pyro's checks off (a global switch). Restores both afterwards."""
     torch_state = torch.get_rng_state()
     checks = torch.distributions.Distribution._validate_args
     try:

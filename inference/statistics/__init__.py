@@ -1,1 +1,1 @@
-"""What may be said of draws: intervals, importance sampling, diagnostics, paired tests, and the verdict of a search."""
+"""Conclusions from draws: intervals, importance sampling, diagnostics, paired tests, and the verdict of a search."""

@@ -1,4 +1,4 @@
-"""The interval of a share whose examples come in clusters that resemble each other, such as the scenes of one chain."""
+"""The interval of a share whose examples come in clusters of similar ones, such as the scenes of one chain."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from trex.inference.types import Floats
 
 
 def clustered_interval(hits: Sequence[float], sizes: Sequence[int], level: float = 0.95) -> Interval:
-    """The interval of sum(hits) / sum(sizes), where cluster c has hits[c] among its sizes[c] examples.
+    """The interval of sum(hits) / sum(sizes), for clusters c with hits[c] among sizes[c] examples.
 
-    Clopper and Pearson's with the effective number of examples in place of their number (Korn and Graubard 1998,
-    Survey Methodology 24, 193-201): the variance between clusters says how much fewer they are. Where the share is 0
-    or 1 no variance can be seen, and a cluster counts as one example.
+    Clopper and Pearson's interval with the effective number of examples (Korn and Graubard 1998, Survey Methodology
+    24, 193-201), which the variance between clusters determines. If the share is 0 or 1 there is no visible
+    variance, and a cluster counts as one example.
     """
     from scipy.stats import beta
 

@@ -1,6 +1,6 @@
 """The positive control: the same sampler with the same budget on a level set whose prior mass is known.
 
-A search that found nothing means something only if the same search finds what is there.
+A search without hits means something only if the same search finds a level set that exists.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ class Control(Generic[Z]):
 
 @dataclass(frozen=True)
 class ControlResult:
-    """What the search made of its control."""
+    """The outcome of a search for the control."""
 
     is_passed: bool
     n_chains_hit: int
@@ -43,10 +43,10 @@ class ControlResult:
 
 
 def control(draws: Sequence[Draw[Z]], target: GaussianTarget, mass: float = 0.02) -> Control[Z]:
-    """All that is as close to the target as the closest `mass` of these prior draws.
+    """The control: the `mass` of these prior draws that is closest to the target.
 
-    The radius is an order statistic of the batch, so the exact interval of a rate holds for its mass. Draws inside are
-    not given as starts: a chain that starts in the level set shows nothing.
+    The radius is an order statistic of the batch, so the exact interval of a rate holds for its mass. Draws inside
+    are not returned as starts: a chain that starts in the level set proves nothing.
     """
     distances = np.array([distance(target, np.exp(draw.evaluation.log_probs)) for draw in draws])
     rank = max(1, round(mass * len(draws)))
@@ -62,7 +62,7 @@ def control(draws: Sequence[Draw[Z]], target: GaussianTarget, mass: float = 0.02
 
 
 def run_control(search: Search[Z], easier: Control[Z]) -> ControlResult:
-    """Runs `search(target, prior draws to start from)`, which must be the search that found nothing, on the control."""
+    """Run `search(target, prior draws to start from)`, the search that found nothing, on the control."""
     found = search(easier.target, easier.outside)
     chains = {draw.chain for draw in found if draw.chain >= 0}
     hit = {

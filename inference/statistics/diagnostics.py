@@ -1,7 +1,8 @@
-"""ESS and rank-normalized split R-hat of permutation-invariant summaries, and what they mean in words.
+"""ESS and rank-normalized split R-hat of permutation-invariant summaries, and their meaning in words.
 
-Objects of a scene are exchangeable, so an object slot is never diagnosed: only scalars of the whole latent (confidence,
-counts by attribute, spread). Vehtari et al., "Rank-normalization, folding, and localization", 2021; by ArviZ.
+Objects of a scene are exchangeable, so an object slot is never diagnosed: only scalars of the whole latent
+(confidence, counts by attribute, spread). Vehtari et al., "Rank-normalization, folding, and localization", 2021; by
+ArviZ.
 """
 
 from __future__ import annotations
@@ -22,13 +23,13 @@ MIN_DRAWS = 4  # two halves of two draws
 
 
 class Diagnosis(NamedTuple):
-    """One summary: ess and r_hat are NaN where they mean nothing; `words` says why."""
+    """One summary: ess and r_hat are NaN if they are meaningless; `words` says why."""
 
     name: str
     ess: float
     r_hat: float
     words: str
-    is_informative: bool  # False where the summary is the same in every draw
+    is_informative: bool  # False if the summary is constant
 
 
 def basic_summaries(target: Target) -> dict[str, Callable[[Draw[Z]], float]]:
@@ -87,14 +88,14 @@ def diagnose(name: str, values: Floats) -> Diagnosis:
 def diagnose_all(
     draws: Sequence[Draw[Z]], summaries: Mapping[str, Callable[[Draw[Z]], float]]
 ) -> tuple[Diagnosis, ...]:
-    """The diagnosis of every summary; none where no chain has a draw after warmup."""
+    """The diagnosis of every summary; empty if no chain has a draw after warmup."""
     if not by_chain(draws):
         return ()
     return tuple(diagnose(name, values) for name, values in collect(draws, summaries).items())
 
 
 def arviz_module() -> ModuleType:
-    """Imported when it is needed: it takes a second, which `trex queue add` would pay for nothing."""
+    """ArviZ, imported on demand: that takes a second, which `trex queue add` does not need."""
     with warnings.catch_warnings():  # ArviZ announces its next version at every import
         warnings.simplefilter("ignore", FutureWarning)
         import arviz

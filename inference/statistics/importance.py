@@ -1,4 +1,4 @@
-"""The prior batch that every search starts with: how often the level set happens, and whether it is common."""
+"""The prior batch that starts every search: how often the level set occurs, and whether it is common."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def prior_draw(seed: int, index: int, prior: Prior[Z]) -> tuple[Z, float]:
 def prior_draws(
     seed: int, indices: Sequence[int], prior: Prior[Z], scorer: Scorer[Z], target: Target
 ) -> list[Draw[Z]]:
-    """These draws of the prior, scored in one render batch and weighed."""
+    """These prior draws, scored in one render batch and weighed."""
     points = [prior_draw(seed, index, prior) for index in indices]
     scored = scorer.score([z for z, _ in points])
     rows = zip(indices, points, scored, strict=True)
@@ -49,13 +49,13 @@ def prior_draws(
 def prior_batches(
     seed: int, indices: range, batch: int, prior: Prior[Z], scorer: Scorer[Z], target: Target
 ) -> Iterator[list[Draw[Z]]]:
-    """The same draws, `batch` at a time; whatever the batch, the draws are the same."""
+    """The same draws, `batch` at a time; they do not depend on the batch size."""
     for i in range(0, len(indices), batch):
         yield prior_draws(seed, indices[i : i + batch], prior, scorer, target)
 
 
 def reweigh(draws: Sequence[Draw[Z]], target: Target) -> list[Draw[Z]]:
-    """The same prior draws weighed for another target; nothing is rendered."""
+    """The same prior draws weighed for another target; renders nothing."""
     weights = [target.log_weight(draw.evaluation.log_probs) for draw in draws]
     return [
         d._replace(evaluation=d.evaluation._replace(log_weight=w))
@@ -79,7 +79,7 @@ def effective_size(log_weights: Floats) -> float:
 
 
 def resample(rng: np.random.Generator, log_weights: Floats, n: int) -> list[int]:
-    """n indices by systematic resampling: index i comes up floor or ceil of n * weight_i times."""
+    """n indices by systematic resampling: index i appears floor or ceil of n * weight_i times."""
     edges = np.cumsum(normalized_weights(log_weights))
     places = (rng.random() + np.arange(n)) / n
     picked = np.searchsorted(edges, places, side="right")
@@ -88,22 +88,23 @@ def resample(rng: np.random.Generator, log_weights: Floats, n: int) -> list[int]
 
 @dataclass(frozen=True)
 class Rule:
-    """When a target counts as common, so that the weighted prior draws are the answer and no chain is run."""
+    """When a target counts as common, so that weighted prior draws suffice and no chain is run."""
 
     min_rate: float = 0.01
     min_hits: int = 10
 
     def is_common(self, hits: int, n: int) -> bool:
-        """Whether both bounds are reached."""
+        """Whether both bounds are met."""
         return hits >= self.min_hits and hits >= self.min_rate * n
 
 
 @dataclass(frozen=True)
 class HowOften:
-    """What n independent prior draws say of the level set.
+    """What n independent prior draws show about the level set.
 
-    `hits` counts draws within the target's tolerance; `mass` is the mean weight relative to its peak, the prior mass of
-    the relaxed level set; its interval is None if its relative standard error exceeds .5, and then it is not told.
+    `hits` counts draws within the target's tolerance; `mass` is the mean weight relative to its peak, the prior
+    mass of the relaxed level set; its interval is None if its relative standard error exceeds .5, and then it is
+    not reported.
     """
 
     n: int
@@ -119,16 +120,16 @@ class HowOften:
 
     @property
     def said(self) -> Proportion:
-        """What may be said of the rate; whatever tells it takes its words from here."""
+        """The rate of hits; every report of it takes its words from here."""
         return Proportion(self.hits, self.n)
 
     @property
     def says_mass(self) -> bool:
-        """Whether the mass may be said: only beside a point value of the rate, so that no number denies another."""
+        """Whether to report the mass: only beside a point value of the rate, so that no number contradicts another."""
         return self.said.point is not None and self.mass_interval is not None
 
     def sentences(self) -> tuple[str, ...]:
-        """For the report."""
+        """The rate and the mass in sentences, for the report."""
         return tuple(part for part in (self._rate_words(), self._mass_words(), self._verdict()) if part)
 
     def _rate_words(self) -> str:
@@ -161,7 +162,7 @@ class HowOften:
 
 
 def how_often(draws: Sequence[Draw[Z]], target: Target, rule: Rule = Rule()) -> HowOften:
-    """The summary of a prior batch; chain draws must not be among them."""
+    """Summarize a prior batch; draws of chains must not be among them."""
     if not draws:
         raise InputError("how often a target happens needs at least one prior draw")
     if any(draw.chain != PRIOR_CHAIN for draw in draws):
@@ -193,7 +194,7 @@ def mean_weight(log_relative: Floats) -> tuple[float, float]:
 
 
 def mass_interval(mass: float, error: float) -> Interval | None:
-    """95 % on the log scale, asymptotic; None where the relative standard error exceeds .5."""
+    """The 95 % interval on the log scale, asymptotic; None if the relative standard error exceeds .5."""
     if not error <= MAX_RELATIVE_ERROR:
         return None
     factor = math.exp(NORMAL_95 * error)

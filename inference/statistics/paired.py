@@ -1,4 +1,4 @@
-"""Two classifiers on the same scenes: is one of them right, or in a level set, more often?"""
+"""Compares two classifiers on the same scenes: is one of them right, or in a level set, more often?"""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from trex.inference.statistics.proportion import Interval
 
 @dataclass(frozen=True)
 class Paired:
-    """Counts of n scenes on which something holds for both, for one alone, or for neither."""
+    """Counts of n scenes on which a statement holds for both, for one alone, or for neither."""
 
     both: int
     only_first: int
@@ -22,12 +22,12 @@ class Paired:
 
     @property
     def n(self) -> int:
-        """All scenes."""
+        """The number of scenes."""
         return self.both + self.only_first + self.only_second + self.neither
 
     @property
     def p_value(self) -> float:
-        """The exact test of McNemar (1947): are the two discordant counts alike? 1 where there are none."""
+        """The exact test of McNemar (1947) for equal discordant counts; 1 if there are none."""
         from scipy.stats import binomtest
 
         discordant = self.only_first + self.only_second
@@ -35,7 +35,7 @@ class Paired:
 
     @property
     def difference(self) -> float:
-        """The first's share less the second's."""
+        """The first's share minus the second's."""
         return (self.only_first - self.only_second) / self.n if self.n else 0.0
 
     @property
@@ -48,7 +48,7 @@ class Paired:
 
 
 def paired(first: Sequence[bool], second: Sequence[bool]) -> Paired:
-    """Counts of what holds for both, one or neither, scene by scene."""
+    """Count, scene by scene, whether the statement holds for both, one or neither."""
     if len(first) != len(second):
         raise InputError(f"{len(first)} and {len(second)} outcomes are not of the same scenes")
     pairs = list(zip(first, second, strict=True))

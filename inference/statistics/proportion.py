@@ -1,4 +1,4 @@
-"""A share that was counted, and what may be said of it: the one source of every tile, sentence and table of a rate."""
+"""A counted share and the claims that it supports: the one source of every tile, sentence and table of a rate."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from typing import NamedTuple
 from trex.foundation.errors import InputError
 from trex.foundation.percent import percent
 
-MAX_RELATIVE_ERROR = 0.5  # of a standard error to its value: above it there is no point value
+MAX_RELATIVE_ERROR = 0.5  # of the standard error to the value: a larger one rules out a point value
 
 
 class Interval(NamedTuple):
-    """A 95 % interval unless said otherwise."""
+    """An interval, at 95 % unless stated otherwise."""
 
     low: float
     high: float
@@ -32,7 +32,7 @@ def clopper_pearson(hits: int, n: int, level: float = 0.95) -> Interval:
 
 
 def no_hit_bound(n: int) -> float:
-    """3/n: a rate above it would have shown itself in n independent prior draws with 95 % (rule of three)."""
+    """3/n: with 95 % probability a higher rate would have shown a hit in n independent prior draws (rule of three)."""
     return min(1.0, 3.0 / n) if n > 0 else 1.0
 
 
@@ -45,22 +45,22 @@ class Proportion:
 
     @property
     def value(self) -> float:
-        """The share, 0 of none."""
+        """The share; 0 if `of` is 0."""
         return self.count / self.of if self.of else 0.0
 
     @property
     def interval(self) -> Interval:
-        """Where the true share lies, if the examples are independent."""
+        """The interval of the true share, if the examples are independent."""
         return clopper_pearson(self.count, self.of)
 
     @property
     def bound(self) -> float:
-        """After zero of n: above it (1 - .05^(1/n), about 3/n) one would have come up with 95 %."""
+        """After zero of n: a higher rate (1 - .05^(1/n), about 3/n) would have produced one with 95 % probability."""
         return clopper_pearson(self.count, self.of, level=0.9).high
 
     @property
     def point(self) -> float | None:
-        """The share if it may be said as a number: its relative standard error is at most .5, which takes 4 hits."""
+        """The share if it may be reported as a value: relative standard error is at most .5, which takes 4 hits."""
         if not self.count:
             return None
         error = math.sqrt((1.0 - self.value) / self.count)
@@ -68,23 +68,23 @@ class Proportion:
 
     @property
     def figure(self) -> str:
-        """The rate in a few characters: "12.3 %", "0.025 % to 5.4 %" if no number may be said, "< 3.0 %" after none."""
+        """The rate in a few characters: "12.3 %", "0.025 % to 5.4 %" without a point value, "< 3.0 %" after none."""
         if not self.count:
             return f"< {self.ceiling}"
         return percent(self.point) if self.point is not None else self.range
 
     @property
     def ceiling(self) -> str:
-        """After zero of n: what the rate is below, 3/n."""
+        """After zero of n: the upper bound 3/n, in words."""
         return percent(no_hit_bound(self.of))
 
     @property
     def range(self) -> str:
-        """The interval: "0.025 % to 5.4 %"."""
+        """The interval in words: "0.025 % to 5.4 %"."""
         return f"{percent(self.interval.low)} to {percent(self.interval.high)}"
 
     @property
     def detail(self) -> str:
-        """What stands below the figure: "12 of 100; 95 %: 6.4 % to 20.0 %", "1 of 100; 95 %", "none of 100; 95 %"."""
+        """The line below the figure: "12 of 100; 95 %: 6.4 % to 20.0 %", "1 of 100; 95 %", "none of 100; 95 %"."""
         counted = f"{self.count or 'none'} of {self.of}; 95\u00a0%"
         return f"{counted}: {self.range}" if self.point is not None else counted

@@ -1,4 +1,4 @@
-"""The three honest endings of a search, by fixed rules, in words."""
+"""The three possible endings of a search, by fixed rules, in words."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ MIN_CHAINS_HIT = 4
 
 
 class Ending(enum.Enum):
-    """What may be said of the draws."""
+    """The claims that the draws support."""
 
     CONVERGED = "CONVERGED"
     FOUND = "FOUND"
@@ -26,7 +26,7 @@ class Ending(enum.Enum):
 
 @dataclass(frozen=True)
 class Conclusion:
-    """The ending and all it rests on; `best` is the best confidence of any draw, prior draws included."""
+    """The ending and its basis; `best` is the best confidence of any draw, prior draws included."""
 
     ending: Ending
     sentences: tuple[str, ...]
@@ -44,7 +44,7 @@ def conclude(
     prior: HowOften,
     renders: int,
 ) -> Conclusion:
-    """The ending of a search: chain draws, the prior batch's summary, and how many pictures both cost."""
+    """The ending of a search, from chain draws, the prior batch's summary, and the number of pictures of both."""
     chain_draws = [draw for draw in draws if draw.chain >= 0]
     hits = sum(target.is_hit(draw.evaluation.log_probs) for draw in chain_draws)
     best = max([prior.best, *(target.confidence(draw.evaluation.log_probs) for draw in chain_draws)])
@@ -62,7 +62,7 @@ def conclude(
 
 
 def _reasons(diagnoses: Sequence[Diagnosis], n_chains_hit: int) -> list[str]:
-    """Why the draws are not a sample of the level set; empty where nothing speaks against it."""
+    """Why the draws are not a sample of the level set; empty if nothing contradicts that."""
     reasons = []
     if n_chains_hit < MIN_CHAINS_HIT:
         reasons.append(f"{n_chains_hit} chains hit the level set after warmup ({MIN_CHAINS_HIT} are needed)")

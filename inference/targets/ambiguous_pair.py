@@ -1,4 +1,4 @@
-"""Torn between two answers, and between them only (paper, equations 6 and 7).
+"""Torn between two answers, and only those (paper, equations 6 and 7).
 
 u1 ~ Normal(|f_i - f_j|, width), u1* = 0;  u2 ~ Normal(min(f_i, f_j) - max of the others, width), u2* = .5.
 Both factors have their mode at the exact tie f_i = f_j = .5.

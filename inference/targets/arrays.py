@@ -1,7 +1,7 @@
-"""The few operations that statistics need, on numpy arrays and torch tensors alike, so that each formula stands once.
+"""The few operations that statistics need, for numpy arrays and torch tensors alike: each formula exists once.
 
-A sampler with gradients takes the same statistic of tensors that everything else takes of arrays. Where a maximum is
-tied its gradient is shared among the tied; where a value meets its cap it is that of the inside.
+A sampler with gradients applies the same statistic to tensors that all other code applies to arrays. At a tied
+maximum the gradient is shared among the tied values; at a cap it is that of the inside.
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ def exp(x: Array) -> Array:
 
 
 def largest(x: Array) -> Array:
-    """(..., K) -> (...)."""
+    """The maximum over the last axis, (..., K) -> (...)."""
     return np.asarray(x.max(axis=-1)) if isinstance(x, np.ndarray) else x.amax(dim=-1)
 
 
 def smallest(x: Array) -> Array:
-    """(..., K) -> (...)."""
+    """The minimum over the last axis, (..., K) -> (...)."""
     return np.asarray(x.min(axis=-1)) if isinstance(x, np.ndarray) else x.amin(dim=-1)
 
 
@@ -47,11 +47,11 @@ def stack(parts: Sequence[Array]) -> Array:
     """m arrays (...) -> (..., m)."""
     if isinstance(parts[0], np.ndarray | np.generic):  # numpy makes scalars of sums of (0-dimensional) arrays
         return np.stack(parts, axis=-1)
-    import torch  # loaded already: the parts are its own
+    import torch  # already imported: the parts are tensors
 
     return torch.stack(list(parts), dim=-1)
 
 
 def numbers(values: Sequence[float], like: Array) -> Array:
-    """(m,), of the kind and type of `like`."""
+    """The numbers as an array (m,) of the kind and type of `like`."""
     return np.array(values, np.float64) if isinstance(like, np.ndarray) else like.new_tensor(values)

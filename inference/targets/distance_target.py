@@ -1,6 +1,6 @@
-"""An easier level set of the same kind: all that is within some distance of another target.
+"""An easier level set of the same kind: everything within some distance of another target.
 
-Its prior mass can be read off a prior batch, which makes it the positive control of a search that found nothing.
+Its prior mass follows from a prior batch, which makes it the positive control of a search without hits.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from trex.inference.types import Floats
 
 @dataclass(frozen=True)
 class Distance:
-    """max(d, radius), where d is the largest gap of the target's statistic from what was observed, in its widths."""
+    """max(d, radius), where d is the largest gap between the target's statistic and its observed value, in widths."""
 
     target: GaussianTarget
     radius: float
@@ -25,7 +25,7 @@ class Distance:
         return stack([at_least(distance(self.target, probs), self.radius)])
 
     def confidence(self, probs: Floats) -> float:
-        """The inner target's."""
+        """The inner target's confidence."""
         return self.target.statistic.confidence(probs)
 
     def describe(self) -> str:
@@ -34,7 +34,7 @@ class Distance:
 
 
 def distance(target: GaussianTarget, probs: Array) -> Array:
-    """(..., K) -> (...): the largest gap of the target's statistic from what was observed, in widths."""
+    """(..., K) -> (...): the largest gap between the target's statistic and its observed value, in widths."""
     return largest(abs(target.gaps_in_widths(probs)))
 
 

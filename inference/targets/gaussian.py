@@ -1,4 +1,4 @@
-"""A target as one statistic of the probabilities and two arrays: what was observed of it, and how exactly.
+"""A target as one statistic of the probabilities and two arrays: its observed value, and the width.
 
 u | x ~ Normal(statistic(f(x)), width^2), u* observed: Booth et al., "Bayes-TrEx", AAAI 2021, equations 1-10.
 """
@@ -16,24 +16,24 @@ from trex.inference.targets.arrays import Array, exp, largest, numbers
 from trex.inference.types import Floats
 
 WIDTH = 0.05  # the paper's, in every experiment
-HIT_WIDTHS = 2.0  # a hit lies within two widths of what was observed, unless a target says otherwise
+HIT_WIDTHS = 2.0  # a hit lies within two widths of the observed value, unless a target defines otherwise
 ROUNDING = 1e-12
 LOG_SQRT_TAU = 0.5 * math.log(2.0 * math.pi)
 
 
 class Statistic(Protocol):
-    """A pure function of answer probabilities, and its words."""
+    """A pure function of answer probabilities, with its description."""
 
     def __call__(self, probs: Array) -> Array:
         """(..., K) -> (..., m), of arrays and of tensors; differentiable almost everywhere."""
         ...
 
     def confidence(self, probs: Floats) -> float:
-        """(K,) -> the one number in [0, 1] to show."""
+        """(K,) -> the one number in [0, 1] on display."""
         ...
 
     def describe(self) -> str:
-        """What is observed, and what `confidence` shows."""
+        """What is observed, and what `confidence` means."""
         ...
 
 
@@ -58,7 +58,7 @@ class GaussianTarget:
 
     @property
     def log_peak(self) -> float:
-        """log_weight where the statistic equals what was observed."""
+        """log_weight if the statistic equals the observed value."""
         return -sum(math.log(w) + LOG_SQRT_TAU for w in self.width)
 
     def log_weight(self, log_probs: Floats) -> float:
@@ -66,13 +66,13 @@ class GaussianTarget:
         return float(self.log_weights(log_probs))
 
     def log_weights(self, log_probs: Array) -> Array:
-        """The same of many, (..., K) -> (...); of tensors it is what samplers with gradients differentiate."""
+        """`log_weight` for many, (..., K) -> (...); applied to tensors, samplers differentiate it."""
         gaps = self.gaps_in_widths(exp(log_probs))
         total: Array = (gaps * gaps).sum(-1)
         return self.log_peak - 0.5 * total
 
     def gaps_in_widths(self, probs: Array) -> Array:
-        """(..., K) -> (..., m): how many widths each part of the statistic lies below what was observed."""
+        """(..., K) -> (..., m): by how many widths each part of the statistic lies below its observed value."""
         values = self.statistic(probs)
         return (numbers(self.observed, values) - values) / numbers(self.width, values)
 
@@ -88,11 +88,11 @@ class GaussianTarget:
         )
 
     def confidence(self, log_probs: Floats) -> float:
-        """The statistic's number to show."""
+        """The statistic's number for display."""
         return self.statistic.confidence(np.exp(log_probs))
 
     def describe(self) -> str:
-        """E.g. "P(1) observed at 1, width 0.05; a hit is within 0.1"."""
+        """The target in words: "P(1) observed at 1, width 0.05; a hit is within 0.1"."""
         return (
             f"{self.statistic.describe()}, observed at {_list(self.observed)}, width {_list(self.width)}; "
             f"a hit is within {_list(self.tolerance)}"
@@ -112,21 +112,21 @@ def gaussian_target(
 
 
 def label_index(labels: tuple[str, ...], answer: str) -> int:
-    """Where the answer stands among the labels; InputError names the nearest one."""
+    """The index of the answer among the labels; InputError names the nearest one."""
     if answer not in labels:
         raise unknown("answer", answer, labels)
     return labels.index(answer)
 
 
 def label_indices(labels: tuple[str, ...], answers: tuple[str, ...]) -> tuple[int, ...]:
-    """The same for several answers, each named once."""
+    """The indices of several answers, each named once."""
     if len(set(answers)) != len(answers):
         raise InputError(f"the answers {', '.join(answers)} are not distinct; name each once")
     return tuple(label_index(labels, answer) for answer in answers)
 
 
 def largest_other(probs: Array, named: tuple[int, ...]) -> Array:
-    """(..., K) -> (...): the largest probability among the labels that are not named; 0 where all are."""
+    """(..., K) -> (...): the largest probability among the labels that are not named; 0 if all are."""
     others = [k for k in range(probs.shape[-1]) if k not in named]
     return largest(probs[..., others]) if others else 0.0 * probs[..., 0]
 

@@ -17,7 +17,7 @@ def graded(
     width: float = WIDTH,
     tolerance: float | None = None,
 ) -> GaussianTarget:
-    """The paper takes eleven levels from 0 to 1 for one pair."""
+    """The target for one level; the paper uses eleven levels from 0 to 1 for one pair."""
     label_indices(labels, (one, other))
     if not 0.0 <= level <= 1.0:
         raise InputError(f"level {level} must lie from 0 to 1: it is the probability of {one!r}")

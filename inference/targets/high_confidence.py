@@ -39,8 +39,8 @@ def high_confidence(
 ) -> GaussianTarget:
     """The answer's probability observed at `level`.
 
-    With level 1 the typical confidence is 1 - width * sqrt(2/pi) (.96 for .05) whatever the classifier: it says more
-    about the width than about the model. For "at least so sure" use `threshold`.
+    With level 1 the typical confidence is 1 - width * sqrt(2/pi) (.96 for .05) whatever the classifier: it depends
+    more on the width than on the model. For a minimum confidence use `threshold`.
     """
     return gaussian_target(Probability(label_index(labels, answer), answer), (level,), width, tolerance)
 

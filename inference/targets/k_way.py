@@ -1,4 +1,4 @@
-"""Torn between k answers, and between them only: the paper's pair (equations 6 and 7) for any k."""
+"""Torn between k answers, and only those: the paper's pair (equations 6 and 7) for any k."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a module of this package declares as `TARGET`: a kind of target by its name in a query."""
+"""Kinds of targets: what a module of this package declares as `TARGET`."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ from trex.inference.targets.gaussian import GaussianTarget
 
 
 class NoOptions(BaseModel):
-    """The options of a kind that has none: any key is an error."""
+    """The options of a kind without any: every key is an error."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
 
 @dataclass(frozen=True)
 class TargetRequest:
-    """What a query says of its target, checked: `labels` are the model's answers, `possible` the question's.
+    """A query's target section, checked: `labels` are the model's answers, `possible` the question's.
 
-    `probabilities` holds what [target] probabilities says, `options` an instance of the kind's own options.
+    `probabilities` holds [target] probabilities, `options` an instance of the kind's own options.
     """
 
     labels: tuple[str, ...]
@@ -35,7 +35,7 @@ class TargetRequest:
 
 
 class Goal(NamedTuple):
-    """What the model is to do, in words ("is torn between"), and the answers to name after them."""
+    """The wanted behavior of the model in words ("is torn between"), and the answers to name after them."""
 
     words: str
     answers: tuple[str, ...]
@@ -45,8 +45,9 @@ class Goal(NamedTuple):
 class TargetKind:
     """One kind of target.
 
-    A query names from `n_answers[0]` to `n_answers[1]` answers. `build` gives the level set, `goal` the words of the
-    report. `is_sure`: a hit is sure of one answer, which is right or wrong. `options` are the keys of [target] options.
+    A query names from `n_answers[0]` to `n_answers[1]` answers. `build` returns the level set, `goal` the words for
+    reports. `is_sure`: a hit is sure of one answer, which is right or wrong. `options` declares the keys of
+    [target] options.
     """
 
     name: str

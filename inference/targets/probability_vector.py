@@ -18,7 +18,7 @@ from trex.inference.types import Floats
 
 @dataclass(frozen=True)
 class AllProbabilities:
-    """f itself; `wanted` is the vector that agreement is shown with."""
+    """f itself; `wanted` is the vector for the displayed agreement."""
 
     wanted: tuple[float, ...]
     words: str
@@ -39,7 +39,7 @@ class AllProbabilities:
 def probability_vector(
     labels: tuple[str, ...], probs: Mapping[str, float], width: float = WIDTH, tolerance: float | None = None
 ) -> GaussianTarget:
-    """The probabilities that are named, 0 for all others; InputError unless they sum to 1."""
+    """The given probabilities, 0 for all other answers; InputError unless they sum to 1."""
     for answer, p in probs.items():
         label_index(labels, answer)
         if not 0.0 <= p <= 1.0:

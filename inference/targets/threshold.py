@@ -1,8 +1,8 @@
-"""At least so sure of one answer: f_i >= 1 - delta, flat above, relaxed by a half-Gaussian below.
+"""A minimum confidence in one answer: f_i >= 1 - delta, flat above, relaxed by a half-Gaussian below.
 
-u ~ Normal(min(f_i, 1 - delta), width), u* = 1 - delta: all latents of the level set weigh the same, whatever the
-width, and those a distance d below its edge weigh exp(-d^2 / (2 width^2)) of that. As width -> 0 this is the prior
-restricted to the level set, where the target u* = 1 of `high_confidence` turns into mode seeking.
+u ~ Normal(min(f_i, 1 - delta), width), u* = 1 - delta: all latents of the level set have the same weight, whatever
+the width, and those a distance d below its edge exp(-d^2 / (2 width^2)) of it. As width -> 0 this becomes the prior
+restricted to the level set, whereas the target u* = 1 of `high_confidence` becomes mode seeking.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ class CappedProbability:
 def threshold(
     labels: tuple[str, ...], answer: str, delta: float = 0.1, width: float = WIDTH
 ) -> GaussianTarget:
-    """P(answer) >= 1 - delta; a hit is exactly that."""
+    """P(answer) >= 1 - delta; a hit meets exactly that."""
     if not 0.0 < delta < 1.0:
         raise InputError(f"delta {delta} must lie between 0 and 1; .1 asks for a probability of at least .9")
     cap = 1.0 - delta

@@ -37,7 +37,7 @@ def uniform(labels: tuple[str, ...], width: float = WIDTH, tolerance: float | No
 
 
 def _build(request: TargetRequest) -> GaussianTarget:
-    """Over the answers that the question can have: the others count as the rest."""
+    """The target over the answers that the question can have; the others count as the rest."""
     return k_way(request.labels, request.possible, width=request.width)
 
 

@@ -1,4 +1,4 @@
-"""Small queries on the fake world, for the tests of the harness: a whole run takes a fraction of a second."""
+"""Small queries on the fake world, for tests of whole runs: each takes a fraction of a second."""
 
 from __future__ import annotations
 

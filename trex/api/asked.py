@@ -1,4 +1,4 @@
-"""A query out of the arguments of `trex.find`: a file with changes, or keywords alone; and the model object if any."""
+"""Builds a query from the arguments of `trex.find`: a file with changes, or keywords alone; also its model object."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from trex.query.toml_text import toml_text, toml_value
 from trex.runs.folder import QUERY
 
 MODEL, SHAPES = "model.name", "scene.introduce"
-STEM = "query"  # of run folders whose query has no file
-SAID = "the query"  # in errors, of a query that has no file
+STEM = "query"  # of the run folder's name, for a query without a file
+SAID = "the query"  # names a query without a file in errors
 
 
 class Asked(NamedTuple):
-    """A query, the run folder that it is to be carried out in, and the object that answers it, if it has no name."""
+    """A query, its run folder, and the model object if the model has no name."""
 
     source: QuerySource
     place: Path
@@ -30,7 +30,7 @@ class Asked(NamedTuple):
 def asked(
     query: str | PathLike[str] | None, keywords: Mapping[str, object], out: str | PathLike[str] | None
 ) -> Asked:
-    """InputError names a keyword that there is none of, a key that is given twice, or a value that is no TOML value."""
+    """The query of these arguments; InputError names an unknown or repeated key, or a value without TOML form."""
     values, model = _values(keywords)
     if query is not None:
         path = Path(fspath(query))
@@ -42,7 +42,7 @@ def asked(
 
 
 def given(model: object) -> tuple[str, Live | None]:
-    """The name that a query has for this model, and the object if it is one; InputError if it can be neither."""
+    """The model's name in the query, and the object if it is one; InputError if it can be neither."""
     if isinstance(model, str | PathLike):
         return fspath(model), None
     lending = live(model)
@@ -50,7 +50,7 @@ def given(model: object) -> tuple[str, Live | None]:
 
 
 def _values(keywords: Mapping[str, object]) -> tuple[dict[str, object], Live | None]:
-    """Values by dotted key, those of `set` included, the model by its name."""
+    """Values by dotted key, including `set` and the model's name, and the model object if any."""
     values: dict[str, object] = {}
     for name, value in keywords.items():
         if value is None:
@@ -78,7 +78,7 @@ def _place(out: str | PathLike[str] | None, stem: str) -> Path:
 
 
 def _from_here(key: str, value: object) -> object:
-    """Cards of shapes by their whole paths: without a file, they are named from the current folder."""
+    """Paths of shape cards made absolute: without a query file they are relative to the current folder."""
     if key != SHAPES:
         return value
     names = [value] if isinstance(value, str | PathLike) else value

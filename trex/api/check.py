@@ -1,4 +1,4 @@
-"""What a query would do, without rendering anything: what `trex check` prints and `trex.check` returns."""
+"""What a query would do, without rendering anything: the output of `trex check` and the result of `trex.check`."""
 
 from __future__ import annotations
 
@@ -11,10 +11,11 @@ from trex.worlds.world import Plan
 
 @dataclass(frozen=True)
 class QueryCheck:
-    """A query whose every word has been checked.
+    """A query with every value checked.
 
-    `answers` are all that the question can have; `target`, `world` and `renders` are words. `model` is what was opened.
-    `renders_at_most` counts pictures; `takes` is the time that they take at most, None if nothing is known of it.
+    `answers` are all that the question can have; `target`, `world` and `renders` are descriptions. `model` names
+    the opened model. `renders_at_most` counts pictures; `takes` is an upper bound on their time, None if it is
+    unknown.
     """
 
     query: Query
@@ -29,11 +30,11 @@ class QueryCheck:
 
     @property
     def seconds_at_most(self) -> float | None:
-        """Estimated seconds of the whole search, None if not known."""
+        """An upper bound on the search's duration in seconds, None if it is unknown."""
         return self.takes.seconds if self.takes else None
 
     def __str__(self) -> str:
-        """As `trex check` prints it."""
+        """The text that `trex check` prints."""
         time = f"at most {self.takes.sentence()}" if self.takes else "not known yet for such a query"
         named = self.query.model.name
         model = named if self.model == named else f"{named} ({self.model})"

@@ -1,4 +1,4 @@
-"""The explanations of a run, and its report with them: what `trex explain RUN` and `Run.explain` do."""
+"""Explains a run and renews its report: the work of `trex explain RUN` and `Run.explain`."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from trex.pages.display import Display
 def explain_with_report(
     path: Path, options: ExplainOptions, display: Display, processes: int | None, *, large: bool, hint: str = ""
 ) -> tuple[Explained, Path]:  # fmt: skip
-    """The explained scenes and the path of the report; `large` renders them once more for it, `hint` says how not to.
+    """The explained scenes and the report's path; `large` renders them again for it, `hint` says how to skip that.
 
-    RunError if the run has found nothing, or is not what is here now.
+    Raises RunError if the run has no hits, or if its model or renderer has changed.
     """
     done = explain(path, options, ExplainProgress(display), processes)
     why_not = enlarge_explained(path, options.top, LargeProgress(display, hint)) if large else ""

@@ -40,9 +40,9 @@ Tell = Callable[[Path], None]
 
 @dataclass(frozen=True)
 class QuerySource:
-    """A query before anybody has read it: its text, overrides ("search.seed=3"), and where it comes from.
+    """A query before parsing: its text, overrides ("search.seed=3"), and its origin.
 
-    Shape cards lie in the folder of `path`. `said` names the query in errors, `path` if it is "".
+    Paths of shape cards start at the folder of `path`. `said` names the query in errors; "" stands for `path`.
     """
 
     text: str
@@ -51,14 +51,14 @@ class QuerySource:
     said: str = ""
 
     def plan(self) -> Plan:
-        """The query with every word checked; InputError says what is wrong. Nothing is rendered or written."""
+        """The checked query; InputError if it is invalid. Renders and writes nothing."""
         query = parse_query(self.text, self.said or str(self.path), self.overrides)
         return make_plan(query, self.path.parent)
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """A run that has come to its end."""
+    """A finished run."""
 
     folder: Path
     manifest: Manifest
@@ -67,7 +67,7 @@ class Outcome:
 
 
 def find(path: Path, overrides: Sequence[str], out: Path | None, progress: Progress, tell: Tell) -> Outcome:
-    """Carry out the query in a file, see `find_query`; `out` is a new folder below runs/ if it is None."""
+    """Run the query in a file, see `find_query`; `out` None makes a new folder below runs/."""
     source = query_file(path, overrides)
     return find_query(source, out or default_out(path.stem), progress, tell)
 
@@ -78,9 +78,9 @@ def query_file(path: Path, overrides: Sequence[str]) -> QuerySource:
 
 
 def find_query(source: QuerySource, place: Path, progress: Progress, tell: Tell) -> Outcome:
-    """Carry out a query; `tell` is called with the run folder before anything is rendered.
+    """Run a query; calls `tell` with the run folder before anything is rendered.
 
-    If `place` holds a run of the same query already, that run is resumed.
+    If `place` already holds a run of the same query, that run is resumed.
     """
     plan = source.plan()
     if is_run(place) and open_run(place, for_writing=False).manifest.query == plan.query:
@@ -106,7 +106,7 @@ def resume(path: Path, progress: Progress, tell: Tell) -> Outcome:
 
 
 def carry_out(engine: Engine, folder: RunFolder, progress: Progress) -> Outcome:
-    """The search of an open run folder, by this engine, to its end: draws, findings, report."""
+    """Run the search of an open run folder on this engine to its end: draws, results, report."""
     with Journal(folder) as journal:
         with session(folder.path, journal), measured(folder.manifest.query, journal):
             Search(folder, engine, journal, progress).run()
@@ -115,7 +115,7 @@ def carry_out(engine: Engine, folder: RunFolder, progress: Progress) -> Outcome:
 
 
 def conclude_run(folder: RunFolder, records: Sequence[Record]) -> Outcome:
-    """Write the findings and the report of the draws so far."""
+    """Write the results and the report of the draws so far."""
     findings = read_results(folder.manifest, records, blamed_looks(read_explanations(folder)))
     folder.write(FINDINGS, to_json(findings))
     files = write_found_scenes(folder, findings.found)
@@ -123,23 +123,23 @@ def conclude_run(folder: RunFolder, records: Sequence[Record]) -> Outcome:
 
 
 def renew_report(run: Path) -> Outcome:
-    """Write the findings and the report of a run again, with all that lies beside its draws now.
+    """Write the results and the report of a run again, including everything that now lies beside its draws.
 
-    RunError if the run has no prior draw yet.
+    Raises RunError if the run has no prior draw yet.
     """
     with open_run(run, for_writing=True) as folder:
         return conclude_run(folder, drawn(folder))
 
 
 def default_out(stem: str) -> Path:
-    """A new folder below runs/, named after the query and the time; numbered if another query took that name."""
+    """A new folder below runs/, named after the query and the time, with a number if another query took that name."""
     place = RUNS / f"{stem}-{time.strftime('%Y%m%d-%H%M%S')}"
     names = (place.with_name(f"{place.name}-{number}") for number in count(2))
     return next(free for free in chain([place], names) if not free.exists())
 
 
 def manifest_of(world: OpenWorld, path: Path, overrides: Sequence[str]) -> Manifest:
-    """What is written into a new run folder."""
+    """The manifest of a new run folder."""
     plan = world.plan
     facts = Facts(
         question=plan.question.text,
@@ -168,7 +168,7 @@ def manifest_of(world: OpenWorld, path: Path, overrides: Sequence[str]) -> Manif
 
 
 def _world_facts(plan: Plan) -> WorldFacts | None:
-    """What reading needs of a world of somebody's own."""
+    """The facts that reading a user-defined world's draws needs; None for a shipped world."""
     kind = plan.kind
     if is_shipped(plan.query.generator.name):
         return None
@@ -178,7 +178,7 @@ def _world_facts(plan: Plan) -> WorldFacts | None:
 
 
 def _begin(world: OpenWorld, folder: RunFolder, progress: Progress) -> Outcome:
-    """The first session: where the renderer refuses the query before any draw, the folder goes again."""
+    """Run the first session; if the renderer rejects the query before any draw, the folder is deleted again."""
     try:
         return carry_out(InProcess(world, folder), folder, progress)
     except InputError:

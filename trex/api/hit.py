@@ -1,4 +1,4 @@
-"""One found latent, as Python sees it."""
+"""One hit in the Python API."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, repr=False)
 class Hit:
-    """A latent of the level set: its picture, what the model answers, and what is true.
+    """A hit: its picture, the model's answers, and the truth.
 
-    Its picture and mask are read from the run folder each time; RunError if they are not there, or were changed.
+    Picture and mask are read from the run folder on each access; RunError if they are missing or were changed.
     """
 
     run: Path
@@ -42,22 +42,22 @@ class Hit:
 
     @property
     def truth(self) -> str | None:
-        """The true answer; None if nobody knows it, as for pictures that a decoder draws."""
+        """The true answer; None if it is unknown, as for pictures that a decoder draws."""
         return self.found.truth
 
     @property
     def is_wrong(self) -> bool | None:
-        """Whether the model's answer is wrong, None if that is not known."""
+        """Whether the model's answer is wrong, None if that is unknown."""
         return self.found.is_wrong
 
     @property
     def confidence(self) -> float:
-        """How well the probabilities fit the target, 0 to 1; for kind "high_confidence" it is P(answer)."""
+        """How well the probabilities meet the target, 0 to 1; for kind "high_confidence" it is P(answer)."""
         return self.found.confidence
 
     @property
     def probabilities(self) -> dict[str, float]:
-        """The model's probability of each of its K answers, most probable first; they add up to 1."""
+        """The model's probability for each of its K answers, most probable first; they sum to 1."""
         return dict(self.found.answers)
 
     @property
@@ -67,7 +67,7 @@ class Hit:
 
     @property
     def origin(self) -> str:
-        """Which draw it is: "chain 2, step 17"."""
+        """The draw it comes from: "chain 2, step 17"."""
         return origin(self.found, world_of(self.manifest).noun)
 
     @property
@@ -84,7 +84,7 @@ class Hit:
 
     @property
     def picture(self) -> Image:
-        """The picture that the model was asked about: RGB, gray ("L") for digits."""
+        """The picture as the model received it: RGB, or gray ("L") for digits."""
         from PIL import Image
 
         pixels = self._kept().pixels
@@ -100,7 +100,7 @@ class Hit:
         return f"Hit(answer {self.answer!r}{truth}, confidence {self.confidence:.3f}, {self.origin})"
 
     def _repr_html_(self) -> str:
-        """The picture with its answers, for notebooks; text alone if the picture is not kept."""
+        """The picture with its answers, for notebooks; only text if the picture is not stored."""
         try:
             pixels = self._kept().pixels
         except RunError:

@@ -1,4 +1,4 @@
-"""The keywords of `trex.find` and `trex.check`: each is one key of a query file, by the name that it has there."""
+"""The keywords of `trex.find` and `trex.check`: each is a key of a query file, under the same name."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ class Keywords(TypedDict, total=False):
 
 
 def with_keywords(function: Made) -> Made:
-    """The function with its keywords in its signature, so that `help` and a notebook's Tab show each of them."""
+    """The function with its keywords in its signature, so that `help` and a notebook's Tab list them."""
     signature = inspect.signature(function)
     known = [one for one in signature.parameters.values() if one.kind is not inspect.Parameter.VAR_KEYWORD]
     named = [

@@ -1,6 +1,6 @@
-"""Pictures for people, made when the search is over: found scenes once more, large; or the nearest misses.
+"""Pictures for readers, rendered after the search: hits again, large, or the nearest misses.
 
-They are kept in the run folder, so that `trex report` needs no renderer. No draw depends on them.
+They are stored in the run folder, so that `trex report` needs no renderer. No draw depends on them.
 """
 
 from __future__ import annotations
@@ -18,14 +18,14 @@ from trex.runs.manifest import Manifest
 from trex.runs.world_of import world_of
 from trex.worlds.world import FAKE
 
-LARGE = "reference"  # looks like CLEVR's own at a twentieth of the time
+LARGE = "reference"  # looks like CLEVR's own preset in a twentieth of the time
 MOST_LARGE = 8  # most confident first; each costs about 5 seconds of CPU time
 
 
 def add_pictures(done: Outcome, watcher: ConfirmProgress, *, large: bool) -> tuple[Outcome, str]:
-    """The run with its pictures, its report written again; and why some could not be made, "" if all could.
+    """The run with its pictures and a renewed report, and why some could not be rendered, "" if all could.
 
-    What is there already is not rendered again, so after a kill the same call goes on.
+    Existing pictures are not rendered again, so after a kill the same call resumes.
     """
     try:
         is_new = _add(done, watcher, large)
@@ -38,7 +38,7 @@ def add_pictures(done: Outcome, watcher: ConfirmProgress, *, large: bool) -> tup
 
 
 def add_large(run: Path, manifest: Manifest, top: int, watcher: ConfirmProgress) -> bool:
-    """Render the most confident scenes of a run that has found some at preset LARGE; whether it is of such a world."""
+    """Render the most confident hits of a run at preset LARGE; return whether its world and hits allow that."""
     if not may_be_larger(manifest):
         return False
     confirm([run], ConfirmOptions(LARGE, top, manifest.query.render.device), watcher)
@@ -46,7 +46,7 @@ def add_large(run: Path, manifest: Manifest, top: int, watcher: ConfirmProgress)
 
 
 def enlarge_explained(run: Path, top: int, watcher: ConfirmProgress) -> str:
-    """Render the explained scenes of a run large too; why that could not be, "" if it could or none is larger."""
+    """Render the explained scenes of a run large too; return why that failed, "" if it did not or nothing is larger."""
     try:
         with open_run(run, for_writing=False) as folder:
             manifest = folder.manifest
@@ -57,7 +57,7 @@ def enlarge_explained(run: Path, top: int, watcher: ConfirmProgress) -> str:
 
 
 def may_be_larger(manifest: Manifest) -> bool:
-    """Whether the scenes of a run can be rendered larger than the search saw them."""
+    """Whether a run's scenes can be rendered larger than in its search."""
     is_rendered = world_of(manifest).has_scenes and manifest.query.render.preset != FAKE
     return is_rendered and manifest.facts.size[0] < preset_named(LARGE).width
 

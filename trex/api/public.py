@@ -1,4 +1,4 @@
-"""What `import trex` offers: `find`, `check` and `open_run`."""
+"""The functions of `import trex`: `find`, `check` and `open_run`."""
 
 from __future__ import annotations
 
@@ -24,23 +24,23 @@ def find(
     large: bool = False,
     **keywords: Unpack[Keywords],
 ) -> Run:
-    """Search for the pictures that a query describes; the run folder with every draw, and its report.
+    """Search for the pictures that a query describes; return the run, a folder with every draw and a report.
 
-    `query` is a TOML file, whose keys the keywords replace, or nothing: then the keywords are the query. Each keyword
-    is the key of the same name in docs/QUERIES.md (`target` is `target.kind`, `generator` and `model` are their
+    `query` is a TOML file whose keys the keywords replace; without it, the keywords are the query. Each keyword is
+    the key of the same name in docs/QUERIES.md (`target` is `target.kind`, `generator` and `model` are their
     `name`), and `set={"search.seed": 3}` sets any key by its dotted name.
 
-    `model` is a name, or an object of this session: a `torch.nn.Module` from pictures (B, 3, H, W), float32 in [0, 1],
-    to logits (B, 28) in the order of `trex.clevr_models.interface.answers.ANSWERS`, or (B, K) with an attribute
+    `model` is a name, or an object of this session: a `torch.nn.Module` from pictures (B, 3, H, W), float32 in [0,
+    1], to logits (B, 28) in the order of `trex.clevr_models.interface.answers.ANSWERS`, or (B, K) with an attribute
     `labels` (K names); or a callable (pictures, question) -> probabilities (B, K) from pictures (B, H, W, 3). In a
     world of digits it is a module from (B, 1, 28, 28) to logits (B, K).
 
-    `out` is the run folder, a new one below runs/ if it is not given. If it holds a run of the same query, that run is
-    resumed. `progress=False` shows nothing; `large` renders the 8 most confident scenes once more, large, for the
+    `out` is the run folder, by default a new one below runs/. If it holds a run of the same query, that run is
+    resumed. `progress=False` displays nothing; `large` renders the 8 most confident hits again, large, for the
     report (5 seconds of CPU time each).
 
-    Raises InputError (the query, before anything is rendered), ModelError and RenderError (during the search), RunError
-    (the run folder), and Stopped, a KeyboardInterrupt, on Ctrl-C: every draw is kept then.
+    Raises InputError (the query, before anything is rendered), ModelError and RenderError (during the search),
+    RunError (the run folder), and Stopped, a KeyboardInterrupt, on Ctrl-C: every draw is then kept.
     """
     order = asked(query, keywords, out)
     done = search(
@@ -54,14 +54,14 @@ def find(
 
 @with_keywords
 def check(query: str | PathLike[str] | None = None, **keywords: Unpack[Keywords]) -> QueryCheck:
-    """What a search would do; nothing is rendered or written. Takes the query as `find` does; InputError as there."""
+    """What a search would do; renders and writes nothing. Takes the query as `find` does; InputError as there."""
     order = asked(query, keywords, None)
     with lent(order.model):
         return checked(order.source.plan())
 
 
 def open_run(path: str | PathLike[str]) -> Run:
-    """The run in a folder, whoever made it, finished or not; no model is opened. RunError if there is none."""
+    """The run in a folder, wherever it was made, finished or not; opens no model. RunError if there is none."""
     run = Run(Path(fspath(path)))
     run.check_readable()
     return run

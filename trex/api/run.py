@@ -1,4 +1,4 @@
-"""A run folder as Python sees it."""
+"""A run folder in the Python API."""
 
 from __future__ import annotations
 
@@ -39,9 +39,9 @@ SHOWN = 8  # hits in a notebook
 
 @dataclass(frozen=True)
 class Run:
-    """A run folder. Its draws are read once, when they are first asked for; `trex.open_run(run.path)` reads anew.
+    """A run folder. Its draws are read once, at their first use; `trex.open_run(run.path)` reads them again.
 
-    `model` is the object that is asked, if the run was made with one; None if the model has a name.
+    `model` is the model object if the run was made with one; None if the model has a name.
     """
 
     path: Path
@@ -49,12 +49,12 @@ class Run:
 
     @cached_property
     def manifest(self) -> Manifest:
-        """What the run was made of: query, model, renderer, versions (`run.json`)."""
+        """What the draws depend on: query, model, renderer, versions (`run.json`)."""
         with open_run(self.path, for_writing=False) as folder:
             return folder.manifest
 
     def check_readable(self) -> None:
-        """RunError if there is no run at this place, or it is of another version."""
+        """Raise RunError if there is no run in this folder, or it is of another version."""
         open_run(self.path, for_writing=False).close()
 
     @property
@@ -64,23 +64,23 @@ class Run:
 
     @property
     def is_finished(self) -> bool:
-        """Whether the search has come to its end; `resume()` continues one that has not."""
+        """Whether the search has ended; `resume()` continues one that has not."""
         with open_run(self.path, for_writing=False) as folder:
             return folder.is_finished
 
     @property
     def ending(self) -> str:
-        """ "CONVERGED", "FOUND" or "NOT FOUND", of the draws so far; docs/METHOD.md says what each means."""
+        """ "CONVERGED", "FOUND" or "NOT FOUND", for the draws so far; docs/METHOD.md defines them."""
         return self.results.ending
 
     @property
     def hits(self) -> tuple[Hit, ...]:
-        """The distinct latents of the level set, most confident first."""
+        """The distinct hits, most confident first."""
         return tuple(Hit(self.path, self.manifest, found) for found in self.results.found)
 
     @property
     def rate(self) -> Proportion:
-        """How often it happens without a search: hits among prior draws, with `value` and `interval` (95 %)."""
+        """The rate without a search: hits among prior draws, with `value` and `interval` (95 %)."""
         return self.results.how_often.said
 
     @property
@@ -103,18 +103,18 @@ class Run:
 
     @cached_property
     def results(self) -> Results:
-        """Everything that the report says of the draws; RunError if there is no prior draw yet."""
+        """Everything that the report says about the draws; RunError if there is no prior draw yet."""
         return read_results(self.manifest, self._begun())
 
     def report(self) -> Path:
-        """The path of `report.html`, written again with all that lies beside the draws; RunError without any draw."""
+        """The path of `report.html`, written again with everything beside the draws; RunError without any draw."""
         return renew_report(self.path).report
 
     def resume(self, model: object = None, *, progress: bool = True, large: bool = False) -> Run:
-        """Continue the search to its end; a finished run is returned as it is, its report written again.
+        """Continue the search to its end; a finished run is returned unchanged, with its report written again.
 
-        `model` is needed if the run was made with an object and this is another session. RunError if model, renderer
-        or shapes are not what the draws were made with, Stopped on Ctrl-C.
+        `model` is needed in a new session if the run was made with a model object. Raises RunError if model,
+        renderer or shapes have changed since the draws were made, Stopped on Ctrl-C.
         """
         lending = self._lending(model)
         work = partial(resume_search, self.path)
@@ -126,12 +126,12 @@ class Run:
         flip_depth: int = 2, flip_renders: int = 40, nuisances: int = 5, every_object: bool = False,
         saliency: bool = True, processes: int | None = None,
     ) -> tuple[Explanation, ...]:  # fmt: skip
-        """Which object is to blame in each of the `top` most confident hits, in the order of `hits`.
+        """Find the object to blame in each of the `top` most confident hits, in the order of `hits`.
 
-        With the defaults a scene of 5 objects takes about 75 renders; what is there already is not made again.
-        `edits`: change each attribute of each object; `flip_depth`: edits made together; `nuisances`: other cameras
-        and lights; `large`: render the scenes once more, large, for the page. The report is written again.
-        RunError if nothing was found, or the run has no scenes.
+        With the defaults a scene of 5 objects takes about 75 renders; existing parts are not repeated. `edits`:
+        change each attribute of each object; `flip_depth`: edits made together; `nuisances`: other cameras and
+        lights; `large`: render the scenes again, large, for the page. The report is written again. Raises RunError
+        if there are no hits, or the run has no scenes.
         """
         from trex.api.explaining import explain_with_report
         from trex.explain.explain_scene import ExplainOptions
@@ -145,10 +145,10 @@ class Run:
         self, preset: str = "clevr", top: int = 20, *, model: object = None, progress: bool = True,
         device: str = "auto",
     ) -> Confirmation:  # fmt: skip
-        """Render the `top` most confident hits at another preset and ask again; the report is written again.
+        """Render the `top` most confident hits at another preset and score them again; the report is written again.
 
-        At preset "clevr" a scene takes about two minutes on one core. Each is kept as soon as it is done.
-        RunError if nothing was found, or the model is not what it was.
+        At preset "clevr" a scene takes about two minutes on one core. Each is saved as soon as it is done. Raises
+        RunError if there are no hits, or if the model has changed.
         """
         from trex.api.watchers import ConfirmProgress
         from trex.crosscheck.confirm import ConfirmOptions, confirm
@@ -182,7 +182,7 @@ class Run:
         return self.records
 
     def _lending(self, model: object) -> Live | None:
-        """The object that answers; RunError if another name than the run's own is given."""
+        """The model object of the run; RunError for a name other than the run's own."""
         if model is None:
             return self.model
         name, lending = given(model)

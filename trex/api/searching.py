@@ -1,4 +1,4 @@
-"""One search from Python: the object that answers, the progress, the pictures of the page, and what Ctrl-C leaves."""
+"""One search from Python: the model object, the progress display, the page's pictures, and Ctrl-C."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ HINT = "large=False leaves this out"
 def search(
     work: Callable[[Progress, Tell], Outcome], model: Live | None, *, progress: bool, large: bool
 ) -> Outcome:
-    """What `work` gives, with the pictures that its page lacks; Stopped if it is interrupted."""
+    """The outcome of `work`, with the pictures that its page lacks; Stopped if it is interrupted."""
     place: list[Path] = []
     with display_if(progress) as display:
 

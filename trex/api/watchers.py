@@ -1,4 +1,4 @@
-"""What is shown while found scenes are explained, confirmed, or rendered large for the page."""
+"""Progress displays for explaining, confirming, and rendering hits large for the page."""
 
 from __future__ import annotations
 
@@ -8,28 +8,28 @@ from trex.crosscheck.confirmation import Confirmed
 from trex.foundation.words import counted
 from trex.pages.display import Display
 
-NO_LARGE = "--no-large leaves this out"  # the hint of the command line
+NO_LARGE = "--no-large leaves this out"  # the command line's hint
 
 
 class ExplainProgress:
-    """Scenes explained, and the pictures that this took."""
+    """Displays the number of explained scenes and of pictures scored for them."""
 
     def __init__(self, display: Display) -> None:
         self._display = display
         self._pictures = self._number = self._total = 0
 
     def begin(self, number: int, total: int) -> None:
-        """Scene `number` of `total` is begun."""
+        """Show that scene `number` of `total` begins."""
         self._number, self._total = number, total
         self._show(number - 1)
 
     def pictures(self, count: int) -> None:
-        """So many more pictures of it are scored."""
+        """Add the scored pictures."""
         self._pictures += count
         self._show(self._number - 1)
 
     def done(self) -> None:
-        """It is written."""
+        """Show that the scene is written."""
         self._show(self._number)
 
     def _show(self, done: int) -> None:
@@ -38,19 +38,19 @@ class ExplainProgress:
 
 
 class ConfirmProgress:
-    """Which scene is rendered, and what the last one has become."""
+    """Displays which scene is rendered, and the verdict on the last one."""
 
     def __init__(self, display: Display, preset: str) -> None:
         self._display, self._preset = display, preset
         self._done = self._total = 0
 
     def begin(self, done: int, total: int) -> None:
-        """So many of all scenes are there already."""
+        """Show that `done` of all scenes exist already."""
         self._done, self._total = done, total
         self._show(f"{counted(done, 'scene')} confirmed before" if done else "")
 
     def done(self, run: Path, scene: Confirmed) -> None:
-        """One more is there."""
+        """Show the verdict on the scene."""
         self._done += 1
         change = f"{scene.before.confidence:.3f} to {scene.after.confidence:.3f}"
         self._show(f"{run.name}: {change}, {scene.verdict}")
@@ -62,20 +62,20 @@ class ConfirmProgress:
 
 
 class LargeProgress:
-    """How many are rendered, and `hint` of how to leave it out; nothing if all of them are there."""
+    """Displays how many scenes are rendered, and the `hint` to skip this; nothing if all exist."""
 
     def __init__(self, display: Display, hint: str = "") -> None:
         self._display, self._hint = display, hint
         self._done = self._total = 0
 
     def begin(self, done: int, total: int) -> None:
-        """So many of all scenes are there already."""
+        """Show that `done` of all scenes exist already."""
         self._done, self._total = done, total
         if done < total:
             self._show()
 
     def done(self, run: Path, scene: Confirmed) -> None:
-        """One more is there."""
+        """Count the scene."""
         self._done += 1
         self._show()
 

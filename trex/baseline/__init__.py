@@ -1,1 +1,1 @@
-"""What an unsearched set of pictures shows of a query: hits, true mistakes, accuracy, beside what a search found."""
+"""What a query finds in pictures without a search: hits, true mistakes, accuracy, beside the results of runs."""

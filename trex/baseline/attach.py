@@ -1,4 +1,4 @@
-"""A baseline that is kept in a run's folder, so that the run's report shows it."""
+"""Stores a baseline in a run's folder, so that the run's report shows it."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from trex.runs.folder import RunFolder
 
 
 def kept_baselines(folder: RunFolder) -> tuple[Baseline, ...]:
-    """The baselines beside a run; InputError where their file is damaged."""
+    """The baselines stored in a run's folder; InputError if their file is damaged."""
     path = folder.path / FILE
     return read_baselines(path) if path.exists() else ()
 
 
 def keep_baseline(folder: RunFolder, place: Path) -> None:
-    """Put the baselines of the same query at `place` beside a run; one of the same source is replaced."""
+    """Store the baselines of the same query at `place` in a run's folder; one of the same source is replaced."""
     given = read_baselines(place)
     fitting = [one for one in given if not one.differences(folder.manifest)]
     if not fitting:

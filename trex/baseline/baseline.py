@@ -1,4 +1,4 @@
-"""What an unsearched set of pictures shows of a query: hits of its level set, true mistakes, accuracy."""
+"""A query counted on pictures without a search: hits of its level set, true mistakes, accuracy."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from trex.search.results import Results
 
 @dataclass(frozen=True)
 class ScoredExample:
-    """One picture: the model's answer with its probability, how far it meets the target, and the truth.
+    """One picture: the model's answer with its probability, its confidence in the target, and the truth.
 
-    `truth` is None where nobody knows it, "no answer" where the question has none there. `in_world` says whether each
-    object may occur in the query's world, None without a scene; how many objects there are is not asked.
+    `truth` is None if it is unknown, "no answer" if the question has none there. `in_world` says whether each
+    object may occur in the query's world, None without a scene; it ignores the number of objects.
     """
 
     name: str
@@ -39,7 +39,7 @@ class ScoredExample:
 
 @dataclass(frozen=True)
 class ComparedRun:
-    """What a run of the same query found: distinct scenes, how many of them are true mistakes, renders spent."""
+    """The results of a run of the same query: distinct hits, true mistakes among them, renders spent."""
 
     run: str
     ending: str
@@ -50,12 +50,12 @@ class ComparedRun:
 
 @dataclass(frozen=True)
 class Baseline:
-    """A query's question, model, target and threshold on pictures that nobody searched for."""
+    """A query's question, model, target and threshold on pictures that no search selected."""
 
-    query: str  # the query's file
+    query: str  # the path of the query's file
     question: str
     target: str  # in words, threshold included
-    answers: tuple[str, ...]  # that the target names
+    answers: tuple[str, ...]  # those that the target names
     model: str
     model_hash: str
     world: str
@@ -65,50 +65,50 @@ class Baseline:
 
     @property
     def examined(self) -> int:
-        """Pictures that were looked at."""
+        """The number of pictures examined."""
         return len(self.seen)
 
     @property
     def hits(self) -> Proportion:
-        """Pictures in the level set, of all."""
+        """Hits among all pictures."""
         return Proportion(sum(one.is_hit for one in self.seen), len(self.seen))
 
     @property
     def mistakes(self) -> Proportion:
-        """True mistakes, of the pictures whose true answer is known."""
+        """True mistakes among the pictures with a known true answer."""
         return _mistakes([one for one in self.seen if one.has_truth])
 
     @property
     def inside(self) -> tuple[ScoredExample, ...]:
-        """The pictures in the query's world, but for the number of their objects."""
+        """The pictures in the query's world, whatever their number of objects."""
         return tuple(one for one in self.seen if one.in_world)
 
     @property
     def hits_inside(self) -> Proportion:
-        """Pictures in the level set, of those in the query's world."""
+        """Hits among the pictures in the query's world."""
         return Proportion(sum(one.is_hit for one in self.inside), len(self.inside))
 
     @property
     def mistakes_inside(self) -> Proportion:
-        """True mistakes, of the pictures in the query's world whose true answer is known."""
+        """True mistakes among the pictures in the query's world with a known true answer."""
         return _mistakes([one for one in self.inside if one.has_truth])
 
     @property
     def accuracy(self) -> Proportion:
-        """Right answers (the most probable one), of the pictures whose true answer is known."""
+        """Right answers (the most probable one) among the pictures with a known true answer."""
         known = [one for one in self.seen if one.has_truth]
         return Proportion(sum(one.answer == one.truth for one in known), len(known))
 
     @property
     def confusion(self) -> dict[str, dict[str, int]]:
-        """How often each true answer got each answer of the model; only those that occur, in a natural order."""
+        """Counts of the model's answers by true answer; only those that occur, in a natural order."""
         pairs = Counter((one.truth, one.answer) for one in self.seen if one.truth is not None)
         truths = in_order({truth for truth, _ in pairs if truth is not None})
         answers = in_order({answer for _, answer in pairs})
         return {truth: {answer: pairs[truth, answer] for answer in answers} for truth in truths}
 
     def differences(self, manifest: Manifest) -> tuple[str, ...]:
-        """What keeps a run from standing beside this: another question, model, target, threshold or world."""
+        """Why a run cannot be compared with this: another question, model, target, threshold or world."""
         pairs = (
             ("question", manifest.facts.question, self.question),
             ("target", manifest.target.describe(), self.target),
@@ -125,8 +125,8 @@ def _mistakes(known: Sequence[ScoredExample]) -> Proportion:
 def is_mistake(truth: str | None, answer: str, named: Sequence[str]) -> bool:
     """Whether a hit is a true mistake: the truth is none of the answers that the target names.
 
-    A target that names none (uniform) takes the model's most probable answer instead. Where the truth is not known,
-    or the question has no answer, nothing is a mistake.
+    For a target that names none (uniform), the model's most probable answer takes their place. If the truth is
+    unknown, or the question has no answer, nothing is a mistake.
     """
     if truth is None or truth == NO_ANSWER:
         return False
@@ -134,13 +134,13 @@ def is_mistake(truth: str | None, answer: str, named: Sequence[str]) -> bool:
 
 
 def compared_run(name: str, manifest: Manifest, findings: Results, named: Sequence[str]) -> ComparedRun:
-    """The figures of a run, by the same rule for mistakes."""
+    """The figures of a run, with the same rule for mistakes."""
     wrong = sum(is_mistake(found.truth, found.answer, named) for found in findings.found)
     return ComparedRun(name, findings.ending, len(findings.found), wrong, findings.renders)
 
 
 def in_order(answers: set[str]) -> tuple[str, ...]:
-    """Numbers by size, then words, "no answer" last."""
+    """Numbers by value, then words, "no answer" last."""
     return tuple(
         sorted(answers, key=lambda a: (a == NO_ANSWER, not a.isdigit(), int(a) if a.isdigit() else 0, a))
     )

@@ -1,4 +1,4 @@
-"""Runs beside a baseline: what a search found of the same query, and what it spent."""
+"""Runs compared with a baseline: what a search found for the same query, and what it cost."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from trex.search.results import read_results
 
 
 def attach_runs(asked: Sequence[Baseline], runs: Sequence[Path]) -> list[Baseline]:
-    """Each run beside the queries that ask the same; InputError for one that asks something else."""
+    """Add each run to the baselines of the queries that it fits; InputError if it fits none."""
     rows = [_row(path, asked) for path in dict.fromkeys(runs)]
     return [replace(one, beside=tuple(row for fits, row in rows if k in fits)) for k, one in enumerate(asked)]
 
 
 def _row(path: Path, asked: Sequence[Baseline]) -> tuple[list[int], ComparedRun]:
-    """Which queries a run fits, and its figures."""
+    """The indices of the queries that a run fits, and its figures."""
     with open_run(path, for_writing=False) as folder:
         records, manifest = read_draws(folder.draws, folder.manifest), folder.manifest
     fits = [k for k, one in enumerate(asked) if not one.differences(manifest)]

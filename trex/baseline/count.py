@@ -1,4 +1,4 @@
-"""Every picture of a source put to every query, each as if it were the only one."""
+"""Scores every picture of a source for every query, each as if it were the only one."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ Key = tuple[str, str, object]
 
 @dataclass(frozen=True)
 class PlannedQuery:
-    """A checked query, and its baseline before anything is looked at: what is asked, and the runs beside it."""
+    """A checked query and its empty baseline: question, model, target, and the runs to compare with."""
 
     plan: Plan
     empty: Baseline
@@ -33,7 +33,7 @@ class PlannedQuery:
 
 @dataclass(frozen=True)
 class SourceResult:
-    """A source looked at: a baseline for each query, the pictures to show, and what was left out."""
+    """A scored source: a baseline for each query, the pictures to show, and what was left out."""
 
     source: str
     baselines: tuple[Baseline, ...]
@@ -44,10 +44,10 @@ class SourceResult:
 def score_examples(
     examples: Examples, asked: Sequence[PlannedQuery], all_pictures: bool, tell: Tell
 ) -> SourceResult:
-    """Every query on every example; InputError where not one could be used.
+    """Score every example for every query; InputError if not a single example could be used.
 
-    A picture goes through a model once for each question, however many queries ask it. Pictures of hits are kept to be
-    shown, or all of them.
+    A model scores a picture once per question, however many queries share it. Pictures of hits are kept for
+    display, or all pictures.
     """
     seen: list[list[ScoredExample]] = [[] for _ in asked]
     shown = []
@@ -77,12 +77,12 @@ def score_example(example: Example, plans: Sequence[Plan]) -> list[ScoredExample
 
 
 def _key(plan: Plan) -> Key:
-    """Queries of the same key get the same answers."""
+    """Queries with the same key get the same answers."""
     return plan.model_name, plan.question.text, plan.question.program
 
 
 def log_probs(plan: Plan, example: Example) -> Floats:
-    """(K,) of one picture, alone, so that it does not depend on the others; as a search scores it."""
+    """The log probabilities (K,) of one picture, scored alone, so that they do not depend on other pictures."""
     rows = np.asarray(plan.bound.log_probs(images([example])), dtype=np.float64)
     check_log_probs(rows, (1, len(plan.bound.labels)))
     row: Floats = rows[0]
@@ -90,7 +90,7 @@ def log_probs(plan: Plan, example: Example) -> Floats:
 
 
 def judge(plan: Plan, example: Example, row: Floats) -> ScoredExample:
-    """What the model says of a picture, by the query's own target and threshold."""
+    """The model's answer on a picture, by the query's own target and threshold."""
     best = int(row.argmax())
     answer, truth = plan.bound.labels[best], true_label(plan.question, example)
     is_hit = plan.target.is_hit(row)
@@ -108,14 +108,14 @@ def judge(plan: Plan, example: Example, row: Floats) -> ScoredExample:
 
 
 def true_label(asked: ResolvedQuestion, example: Example) -> str | None:
-    """The true answer: the example's own label, or what the question's program gives on its scene."""
+    """The true answer: the example's label, or the answer of the question's program on its scene."""
     if example.label is not None or example.scene is None:
         return example.label
     return true_answer(asked.program, example.scene)
 
 
 def named_answers(query: Query) -> tuple[str, ...]:
-    """The answers that a query's target names; none for one that is torn between all."""
+    """The answers that a query's target names; none for a uniform target."""
     return query.answer or tuple(answer for answer, p in query.target.probabilities.items() if p > 0)
 
 

@@ -1,4 +1,4 @@
-"""`baseline.json`: the rows are read back, every figure is counted from them again."""
+"""`baseline.json`: stores the rows; reading it counts every figure from them again."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from trex.inference.statistics.proportion import Proportion
 
 FILE = "baseline.json"
 FORMAT = 1
-FILE_LIMIT = 1024 * MIB  # a picture takes some 300 bytes
+FILE_LIMIT = 1024 * MIB  # a picture takes about 300 bytes
 WORDS = ("query", "question", "target", "model", "model_hash", "world", "source")
 
 
 def to_json(baselines: Sequence[Baseline], problems: Sequence[Problem]) -> str:
-    """The file: a baseline for each query, with its figures, and the files that were left out."""
+    """The file's text: a baseline for each query, with its figures, and the files that were left out."""
     data = {
         "format": FORMAT,
         "baselines": [_summary(one) | {"seen": [asdict(row) for row in one.seen]} for one in baselines],
@@ -56,7 +56,7 @@ def _rate(rate: Proportion) -> Json:
 
 
 def read_baselines(path: Path) -> tuple[Baseline, ...]:
-    """The baselines in a `baseline.json` (or in the folder that holds one); InputError where it is damaged."""
+    """The baselines in a `baseline.json` (or in the folder that holds one); InputError if it is damaged."""
     file = path / FILE if path.is_dir() else path
     try:
         data = mapping(parse_json(read_text(file, limit=FILE_LIMIT), file.name), file.name)

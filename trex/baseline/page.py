@@ -12,19 +12,19 @@ from trex.pages.page import page
 from trex.pages.thumbnails import Thumbnail
 
 PAGE = "baseline.html"
-MOST_PICTURES = 200  # of hits on the page; all of them are in baseline.json
+MOST_PICTURES = 200  # hits on the page; baseline.json holds all
 
 
 @dataclass(frozen=True)
 class Card:
-    """A picture with what each query sees in it."""
+    """A picture with each query's answer on it."""
 
     picture: Thumbnail
     rows: tuple[tuple[Baseline, ScoredExample], ...]
 
     @property
     def order(self) -> tuple[bool, bool, bool, float, str]:
-        """True mistakes first, then other wrong answers, then hits; the most confident first."""
+        """Sort key: true mistakes first, then other wrong answers, then hits; most confident first."""
         rows = [row for _, row in self.rows]
         best = max((row.confidence for row in rows if row.is_hit), default=0.0)
         is_mistake, is_hit = any(row.is_mistake for row in rows), any(row.is_hit for row in rows)
@@ -34,7 +34,7 @@ class Card:
 
 @dataclass(frozen=True)
 class Gallery:
-    """A source with its baselines and cards; `hidden` hits are left out of the page."""
+    """A source with its baselines and cards; `hidden` is the number of hits that the page leaves out."""
 
     looked: SourceResult
     cards: tuple[Card, ...]
@@ -42,7 +42,7 @@ class Gallery:
 
 
 def page_html(looked: Sequence[SourceResult], all_pictures: bool) -> str:
-    """The page."""
+    """The HTML of `baseline.html`, self-contained."""
     baselines = [baseline for one in looked for baseline in one.baselines]
     values: dict[str, object] = {
         "galleries": [_gallery(one, all_pictures) for one in looked],

@@ -1,4 +1,4 @@
-"""Scenes of a prior, rendered once and kept: a baseline that can be stopped and shared by queries and models."""
+"""Renders and keeps scenes of a prior: a baseline that can be resumed, and shared by queries and models."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from trex.scenes.scene import Scene, scene_from_dict, scene_to_dict
 from trex.worlds.world import open_renderer
 
 BATCH = 16  # scenes rendered between two writes
-BASELINE_STREAM = 1000  # not a search's streams: a baseline is independent of every run, whatever the seeds
+BASELINE_STREAM = 1000  # not a search's streams: baselines are independent of all runs, whatever the seeds
 SPLIT = "rendered"
 
 
@@ -30,14 +30,14 @@ SPLIT = "rendered"
 class RenderedScenes:
     """`n` draws of a prior, rendered; draw i depends on the prior, the seed and i alone.
 
-    Draws and pictures are kept below `cache`, so that a killed run goes on where it was and nothing is rendered twice.
+    Draws and pictures are kept below `cache`, so that a killed run resumes there and nothing is rendered twice.
     """
 
     prior: ScenePrior
     render: RenderSection
     n: int
     seed: int
-    world: str  # in words
+    world: str  # a description
     cache: Path
 
     def __post_init__(self) -> None:
@@ -48,17 +48,17 @@ class RenderedScenes:
 
     @property
     def words(self) -> str:
-        """What is rendered, and how."""
+        """The prior and the preset, in words."""
         return f"{self.n} scenes of {self.world}, seed {self.seed}, preset {self.render.preset}"
 
     @property
     def total(self) -> int:
-        """n."""
+        """The number of draws."""
         return self.n
 
     @property
     def problems(self) -> tuple[Problem, ...]:
-        """None: a scene that cannot be rendered is an error."""
+        """Always empty: a scene that cannot be rendered raises an error."""
         return ()
 
     def __iter__(self) -> Iterator[Example]:
@@ -75,13 +75,13 @@ class RenderedScenes:
             renderer.close()
 
     def scenes(self) -> Iterator[Scene]:
-        """The draws: those that are kept already, then new ones, which are kept."""
+        """Yield the draws: stored ones first, then new ones, which are stored."""
         path = self.cache / "drawn" / f"{self._drawn_name()}.jsonl"
         kept = _read_drawn(path)
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
             with path.open("ab", buffering=0) as log:
-                log.write(b"\n")  # ends a line that a kill has cut
+                log.write(b"\n")  # ends a line that a kill has cut short
                 for index in range(self.n):
                     scene = kept.get(index)
                     if scene is None:
@@ -94,20 +94,20 @@ class RenderedScenes:
             ) from error
 
     def _drawn_name(self) -> str:
-        """The same for draws of the same distribution: what may occur and how many, whatever it is called."""
+        """A name shared by equal distributions: it depends on what may occur and how often, not on names."""
         world = (self.prior.vocabulary.combinations(), self.prior.vocabulary.cards, self.prior.n_objects)
         return hashlib.sha256(f"{world!r} {self.seed}".encode()).hexdigest()[:32]
 
 
 def _line(index: int, scene: Scene) -> bytes:
-    """One write to a file opened for appending: programs that share it do not cut each other's lines."""
+    """One line, written in a single append, so that parallel programs do not cut each other's lines."""
     text = json.dumps(scene_to_dict(scene), separators=(",", ":"))
     check = hashlib.sha256(f"{index} {text}".encode()).hexdigest()[:16]
     return f"{index} {check} {text}\n".encode()
 
 
 def _read_drawn(path: Path) -> dict[int, Scene]:
-    """The draws in a file by index; what is cut or altered is left out, and drawn again."""
+    """The stored draws by index; damaged lines are left out and drawn again."""
     try:
         lines = read_bytes(path).split(b"\n")[:-1]
     except InputError as error:

@@ -27,7 +27,7 @@ Part = tuple[Examples, tuple[PlannedQuery, ...]]
 
 @dataclass(frozen=True)
 class BaselineOptions:
-    """What a baseline is made of: a data folder with the splits to take, or `rendered` scenes of a world."""
+    """The source of a baseline: a data folder with the splits to take, or `rendered` scenes of a world."""
 
     dataset: Path | None = None
     splits: tuple[str, ...] = ()
@@ -49,7 +49,7 @@ class BaselineOptions:
 
 @dataclass(frozen=True)
 class BaselineOutcome:
-    """A baseline that has been counted and written."""
+    """A counted and written baseline."""
 
     out: Path
     baselines: tuple[Baseline, ...]
@@ -59,7 +59,7 @@ class BaselineOutcome:
 def make_baseline(
     queries: Sequence[Path], overrides: Sequence[str], wanted: BaselineOptions, out: Path | None, tell: Tell
 ) -> BaselineOutcome:
-    """Looks at every picture and writes OUT/baseline.json and OUT/baseline.html; all that is cheap is checked first."""
+    """Score every picture and write OUT/baseline.json and OUT/baseline.html, after all cheap checks."""
     files = list(dict.fromkeys(queries))
     place = out or default_out(files)
     _check_place(place)
@@ -85,7 +85,7 @@ def default_out(queries: Sequence[Path]) -> Path:
 
 
 def _check_place(place: Path) -> None:
-    """A new or empty folder, or one that holds an earlier baseline, which is replaced."""
+    """Raise InputError unless the folder is new, empty, or holds an earlier baseline, which is replaced."""
     cut = [*left_behind(place, FILE), *left_behind(place, PAGE)]
     is_baseline = place.is_dir() and {*place.iterdir()} <= {place / FILE, place / PAGE, *cut}
     if is_baseline:
@@ -96,7 +96,7 @@ def _check_place(place: Path) -> None:
 
 
 def empty_baseline(path: Path, plan: Plan) -> Baseline:
-    """The baseline of a query before anything is looked at."""
+    """The baseline of a query before any picture is scored."""
     return Baseline(
         query=str(path),
         question=plan.question.text,
@@ -110,7 +110,7 @@ def empty_baseline(path: Path, plan: Plan) -> Baseline:
 
 
 def _parts(asked: Sequence[PlannedQuery], wanted: BaselineOptions) -> list[Part]:
-    """Every source with the queries that are put to it."""
+    """Each source with the queries that apply to it."""
     if wanted.dataset is not None:
         return [(_examples(part, wanted.dataset, wanted.splits), part) for part in _of_one_kind(asked)]
     parts: dict[RenderedScenes, list[PlannedQuery]] = {}
@@ -134,7 +134,7 @@ def _default_cache() -> Path:
 
 
 def _of_one_kind(asked: Sequence[PlannedQuery]) -> list[tuple[PlannedQuery, ...]]:
-    """The queries of each kind of world together."""
+    """The queries grouped by world."""
     kinds: dict[str, list[PlannedQuery]] = {}
     for one in asked:
         kinds.setdefault(one.plan.kind.name, []).append(one)

@@ -14,7 +14,7 @@ WORLD_RULE = (
 
 
 def rate_words(rate: Proportion) -> str:
-    """ "3 of 88, 3.4 % (0.7 % to 9.6 %)"; after zero hits the upper bound alone."""
+    """A rate in words: "3 of 88, 3.4 % (0.7 % to 9.6 %)"; after zero hits only the upper bound."""
     if not rate.of:
         return "0 of 0"
     low, high = rate.interval
@@ -24,7 +24,7 @@ def rate_words(rate: Proportion) -> str:
 
 
 def sentences(one: Baseline) -> tuple[str, ...]:
-    """What was counted, one line each."""
+    """The baseline's figures, one sentence each."""
     return (
         f"hits {rate_words(one.hits)}",
         f"true mistakes {rate_words(one.mistakes)}",
@@ -36,7 +36,7 @@ def sentences(one: Baseline) -> tuple[str, ...]:
 
 
 def run_words(run: ComparedRun, one: Baseline) -> str:
-    """A run beside the baseline: renders spent for each scene found, and pictures for each hit here."""
+    """A run compared with the baseline: renders per hit there, and pictures per hit here."""
     found = f"{run.found} distinct scenes ({run.mistakes} true mistakes) in {run.renders} renders"
     each = f", one in {run.renders / run.found:.3g}" if run.found else ""
     return f"{run.run}: {run.ending}, {found}{each}; here {_each(one.hits)}"
@@ -49,7 +49,7 @@ def _each(hits: Proportion) -> str:
 
 
 def covered(baselines: Sequence[Baseline]) -> str:
-    """Of how many queries there is a hit, and a true mistake, here and in the runs beside."""
+    """The number of queries with a hit, and with a true mistake, here and in the compared runs."""
     hits, mistakes = (sum(bool(rate.count) for rate in rates) for rates in _rates(baselines))
     words = f"{hits} of {len(baselines)} queries have a hit here, {mistakes} a true mistake"
     runs = [one.beside for one in baselines if one.beside]

@@ -1,4 +1,4 @@
-"""The command line: `trex` and its commands, each found by the road of `trex.cli.command`."""
+"""The command line: `trex` and its commands, which the road of `trex.cli.command` finds."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from trex.cli.errors import Guarded
 
 
 class Trex(Guarded):
-    """The commands of `trex`; installed ones that are broken are named on standard error, and left out."""
+    """The commands of `trex`; broken installed ones are named on standard error and left out."""
 
     notes = tuple(map(str, COMMANDS.sound.problems))
 
@@ -21,7 +21,7 @@ app = typer.Typer(
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
-    help="Ask a vision model about a world that can be rendered, and find the scenes that it answers so.",
+    help="Find pictures, in a world that can be rendered, that a vision model answers as you ask.",
 )
 
 

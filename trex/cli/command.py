@@ -1,4 +1,4 @@
-"""What a command of `trex` is, and the road by which commands are found: ours, and those of other distributions."""
+"""Commands of `trex` and the road that finds them: ours, and those of other distributions."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ ADDED = "From other packages"
 
 @dataclass(frozen=True)
 class Command:
-    """A command by its name: a function with typer's annotations, or a typer app with commands of its own.
+    """A command: a name, and a function with typer's annotations or a typer app with commands of its own.
 
-    `panel` is its box in `trex --help`, `order` its place there. The module that declares it is imported by every
-    `trex`, so it imports what is heavy inside its functions.
+    `panel` is its box in `trex --help`, `order` its place there. Every call of `trex` imports the module that
+    declares it, which therefore imports anything slow inside its functions.
     """
 
     name: str
@@ -27,7 +27,7 @@ class Command:
     order: int = 1000
 
     def add_to(self, app: typer.Typer) -> None:
-        """Make it a command of this app."""
+        """Add the command to this app."""
         if isinstance(self.app, typer.Typer):
             app.add_typer(self.app, name=self.name, rich_help_panel=self.panel)
         else:

@@ -1,4 +1,4 @@
-"""What the shell offers for a word that is not finished yet; if nothing is offered, it completes file names itself."""
+"""Completions for the shell; if there are none, the shell completes file names itself."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pathlib import PurePath
 
 from trex.query import shipped
 
-RUN = "run.json"  # what a run folder holds; trex.runs.folder would take long to import
+RUN = "run.json"  # marks a run folder; trex.runs.folder takes long to import
 
 
 def queries(incomplete: str) -> list[str]:
@@ -29,7 +29,7 @@ def runs(incomplete: str) -> list[str]:
 
 
 def _below(incomplete: str, patterns: tuple[str, ...]) -> Iterator[str]:
-    """The paths that match below the folder typed so far, written as the user began them."""
+    """The matching paths below the folder typed so far, with the prefix as typed."""
     folder = incomplete[: incomplete.rfind("/") + 1]
     for pattern in patterns:
         for path in iglob(pattern, root_dir=folder or None):

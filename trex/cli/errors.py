@@ -1,4 +1,4 @@
-"""One place where errors become messages and exit codes: 2 the user's input, 1 ours."""
+"""The one place where errors become messages and exit codes: 2 for the user's input, 1 for our faults."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ LONGEST = 2000  # characters of an error
 
 
 class Guarded(TyperGroup):
-    """Commands whose errors end in one clear line on standard error, whatever streams are closed or left."""
+    """Commands whose errors end in one clear line on standard error, even if standard streams are closed."""
 
     notes: tuple[str, ...] = ()  # printed on standard error before anything else
 
@@ -64,19 +64,19 @@ class Guarded(TyperGroup):
 
 
 def one_line(text: str) -> str:
-    """The text on one line that can be printed, cut in the middle if it is very long."""
+    """The text on one printable line, shortened in the middle if it is very long."""
     line = "".join(c if c.isprintable() else repr(c)[1:-1] for c in " ".join(text.splitlines()))
     return line if len(line) <= LONGEST else f"{line[: LONGEST // 2]} ... {line[-LONGEST // 4 :]}"
 
 
 def foreign(error: OSError) -> str:
-    """The operating system's error, of a place that nothing else has looked at."""
+    """The message of an operating system error that no other code handles."""
     reason = error.strerror or str(error)
     return f"{shown(Path(error.filename))}: {reason}; give another" if error.filename else reason
 
 
 def exit_code(error: TrexError) -> int:
-    """2 where the user can help it (input, model, run folder, disk), 1 where it is ours (a render)."""
+    """2 for errors that the user can fix (input, model, run folder, disk), 1 for ours (a render)."""
     if isinstance(error, RenderError):
         return OURS
     return USER if isinstance(error, InputError | ModelError | RunError) else OURS

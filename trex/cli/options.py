@@ -1,4 +1,4 @@
-"""An option that would be ignored is an error: which one was given, and why it does not apply."""
+"""Common options, and errors for options that would be ignored: which one, and why it does not apply."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def refuse(ctx: typer.Context, names: Sequence[str], why: str) -> None:
 
 
 def is_given(ctx: typer.Context, name: str) -> bool:
-    """Whether the command line itself gives the parameter, be it with its default value."""
+    """Whether the command line gives the parameter, even with its default value."""
     source = ctx.get_parameter_source(name)
     return source is not None and source.name == TYPED
 
@@ -76,7 +76,7 @@ MODEL_KEY = "model.name"
 
 
 def overrides(model: str | None, settings: list[str] | None) -> list[str]:
-    """--model and --set as one list; the text of a model's name is quoted for TOML. InputError on a key given twice."""
+    """--model and --set as one list, with the model's name quoted for TOML; InputError for a repeated key."""
     import json
 
     given: dict[str, str] = {MODEL_KEY: f"--model {model}"} if model else {}

@@ -1,6 +1,6 @@
-"""What must be on the machine before anything is installed: Python 3.11 with venv, and the libraries that bpy links.
+"""What the machine needs before the installation: Python 3.11 with venv, and the libraries that bpy links.
 
-Runs on the system's own Python, so it imports the standard library alone.
+Runs on the system's own Python, so it imports only the standard library.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import os
 import platform
 import sys
 
-# Shared library that bpy 4.5 loads, and the Debian or Ubuntu package that has it.
+# Shared libraries that bpy 4.5 loads, and the Debian or Ubuntu packages that contain them.
 LIBRARIES = {
     "libXrender.so.1": "libxrender1",
     "libXfixes.so.3": "libxfixes3",
@@ -42,12 +42,12 @@ def _loads(library: str) -> bool:
 
 
 def become_root() -> str:
-    """What an administrator's command begins with: nothing in a root shell."""
+    """The prefix of an administrator's command, empty in a root shell."""
     return "" if os.geteuid() == 0 else "sudo "
 
 
 def problems() -> list[str]:
-    """What stands in the way, each with what to do."""
+    """What is missing, each with a remedy."""
     found = []
     if sys.version_info[:2] != (3, 11):
         found.append(

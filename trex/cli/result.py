@@ -1,4 +1,4 @@
-"""How a command tells its result: one JSON document for machines, or words."""
+"""Prints a command's result: one JSON document, or words."""
 
 from __future__ import annotations
 
@@ -13,5 +13,5 @@ AsJson = Annotated[
 
 
 def tell_result(document: object, words: str, as_json: bool) -> None:
-    """On standard output: the document on one line, or the words."""
+    """Print to standard output the document on one line, or the words."""
     typer.echo(json.dumps(document) if as_json else words)

@@ -1,4 +1,4 @@
-"""What `trex find`, `check`, `resume` and `report` print."""
+"""The implementations of `trex find`, `check`, `resume` and `report`."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ COMPARISON = "comparison.html"
 def run_find(
     query: Path, overrides: Sequence[str], out: Path | None, as_json: bool, large: bool = True
 ) -> None:
-    """`trex find`."""
+    """Run a query and print the outcome."""
     place: list[Path] = []
 
     def tell(folder: Path) -> None:
@@ -45,7 +45,7 @@ def run_find(
 
 
 def run_resume(run: Path, as_json: bool, large: bool = True, *, is_repaired: bool) -> None:
-    """`trex resume`."""
+    """Resume a run and print the outcome."""
     if is_repaired:
         with open_run(run, for_writing=True) as folder:
             repaired = repair(folder.draws, folder.manifest)
@@ -59,7 +59,7 @@ def run_resume(run: Path, as_json: bool, large: bool = True, *, is_repaired: boo
 
 
 def run_check(query: Path, overrides: Sequence[str], as_json: bool) -> None:
-    """`trex check`."""
+    """Check a query and print what it would do."""
     found = checked(query_file(query, overrides).plan())
     if as_json:
         document = {
@@ -75,7 +75,7 @@ def run_check(query: Path, overrides: Sequence[str], as_json: bool) -> None:
 def run_report(
     runs: Sequence[Path], form: str, out: Path | None, baseline: Path | None, as_json: bool
 ) -> None:
-    """`trex report`."""
+    """Write a report or a comparison and print its path."""
     if form not in FORMATS:
         raise unknown("format", form, FORMATS)
     if len(runs) == 1:
@@ -114,7 +114,7 @@ def _report_one(run: Path, form: str, out: Path | None, baseline: Path | None) -
 
 
 def _with_pictures(done: Outcome, large: bool) -> Outcome:
-    """The run with the pictures that are made when its search is over."""
+    """The run, with the pictures that are rendered after its search."""
     words = (
         f"stopped; the search is over and its report is {done.report}. Pictures that it lacks: trex resume"
     )
@@ -135,7 +135,7 @@ def _watched(work: Callable[[Progress], Outcome]) -> Outcome:
 
 
 def _show(done: Outcome, as_json: bool) -> None:
-    """The outcome; the last line says where the report is."""
+    """Print the outcome; the last line is the path of the report."""
     if as_json:
         data = json.loads((done.folder / FINDINGS).read_text(encoding="utf-8"))
         typer.echo(json.dumps({"run": str(done.folder), "report": str(done.report), **data}))
@@ -161,7 +161,7 @@ def _show(done: Outcome, as_json: bool) -> None:
 
 
 def _last_words(place: Sequence[Path]) -> list[str]:
-    """How to go on with the run at this place, if one was begun."""
+    """How to resume the run in this folder, if one was begun."""
     if not place:
         return ["stopped before anything was written"]
     return [

@@ -1,7 +1,7 @@
-"""Standard streams that hold: closed ones lead nowhere, and a reader of messages that leaves ends no search.
+"""Robust standard streams: closed ones are replaced, and a broken standard error ends no search.
 
-A file that is opened while descriptor 2 is closed becomes descriptor 2, and what a library writes to standard error
-goes into it. So the descriptors are filled before anything is opened.
+If descriptor 2 is closed, the next file opened becomes descriptor 2, and a library's messages to standard error
+would be written into it. Closed descriptors are therefore filled before any file is opened.
 """
 
 from __future__ import annotations
@@ -17,10 +17,10 @@ UNWRITABLE = (errno.EPIPE, errno.ENOSPC, errno.EDQUOT, errno.EIO, errno.EBADF)
 
 
 class Lasting(io.TextIOWrapper):
-    """A text stream that drops what it cannot write."""
+    """A text stream that discards what it cannot write."""
 
     def write(self, text: str, /) -> int:
-        """The letters taken, whether or not anybody reads them."""
+        """Write the text; return its length, even if it was discarded."""
         try:
             return super().write(text)
         except (OSError, ValueError):
@@ -28,7 +28,7 @@ class Lasting(io.TextIOWrapper):
             return len(text)
 
     def flush(self) -> None:
-        """Hand on what can be handed on."""
+        """Flush what can be written."""
         try:
             super().flush()
         except (OSError, ValueError):
@@ -40,7 +40,7 @@ class Lasting(io.TextIOWrapper):
 
 
 def hold_streams() -> None:
-    """Give each closed standard stream a place to go, and make standard error one that never ends a command."""
+    """Open a sink for each closed standard stream, and make standard error one that never ends a command."""
     for number, name in enumerate(NAMES):
         if not _is_open(number):
             to_nowhere(number)
@@ -55,18 +55,18 @@ def hold_streams() -> None:
 
 
 def is_unwritable(error: OSError) -> bool:
-    """Whether this is what a write to a full or left stream raises, not a file that was named."""
+    """Whether the error comes from writing to a full or broken stream, not from a named file."""
     return error.filename is None and error.errno in UNWRITABLE
 
 
 def unwritten(error: OSError) -> str:
-    """Why the result could not be told."""
+    """Why the result could not be written."""
     reason = "its reader has ended" if error.errno == errno.EPIPE else error.strerror
     return f"the result could not be written to standard output: {reason}; what went into files is kept"
 
 
 def flush_result() -> OSError | None:
-    """Write out what standard output still holds; the error if that fails, and nothing is tried a second time."""
+    """Flush standard output; return the error if that fails, and do not try again."""
     try:
         sys.stdout.flush()
     except OSError as error:
@@ -76,14 +76,14 @@ def flush_result() -> OSError | None:
 
 
 def drop_result() -> None:
-    """Let standard output lead nowhere, so that the end of the program does not fail on it again."""
+    """Redirect standard output to nowhere, so that the end of the program does not fail on it again."""
     with suppress(OSError, ValueError, AttributeError):
         to_nowhere(sys.stdout.fileno())
         sys.stdout.flush()
 
 
 def to_nowhere(descriptor: int) -> None:
-    """The descriptor reads and writes nothing from now on; children inherit that."""
+    """Redirect the descriptor to /dev/null; children inherit that."""
     nowhere = os.open(os.devnull, os.O_RDWR)
     if nowhere != descriptor:
         os.dup2(nowhere, descriptor)

@@ -1,4 +1,4 @@
-"""`--trust`: the code that a run folder of somebody else names may be run."""
+"""`--trust`: allows a foreign run folder to run the code that it names."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ Trust = Annotated[
     bool,
     typer.Option(
         "--trust",
-        help="Also for a run folder that you have not made here: run the code, or ask the address, that it names.",
+        help="Trust a run folder made elsewhere: run the code, or use the address, that it names.",
     ),
 ]
 
 
 def trust_runs(runs: Iterable[Path]) -> None:
-    """Records that what these run folders name may be run."""
+    """Record that the code named by these run folders may run."""
     from trex.runs.folder import open_run
     from trex.runs.trust import trust
 
@@ -28,7 +28,7 @@ def trust_runs(runs: Iterable[Path]) -> None:
 
 
 def trust_queue(runs: Path) -> None:
-    """Records it of all that is in the queue of a runs folder at this moment."""
+    """Record that the code named by all present entries of a runs folder's queue may run."""
     from trex.queue.queued_folder import queued_folders, queued_query
     from trex.runs.folder import is_run
     from trex.runs.trust import trust

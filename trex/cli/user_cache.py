@@ -1,4 +1,4 @@
-"""What the user's cache holds, and which of it can be deleted without a loss: pictures, which are rendered again."""
+"""The parts of the user's cache, and pruning of the part that can be deleted: pictures, which can be rendered again."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ HOURS = {"h": 1, "d": 24, "w": 7 * 24}
 
 @dataclass(frozen=True)
 class Part:
-    """A folder of the cache: what is in it, how many files and bytes."""
+    """A folder of the cache: its purpose, number of files and bytes."""
 
     path: Path
     what: str
@@ -35,17 +35,17 @@ class Part:
 
 
 def parts() -> list[Part]:
-    """Every part of the cache, also those that hold nothing yet."""
+    """Every part of the cache, including empty ones."""
     return [Part(cache_root() / path, what, *_content(cache_root() / path)) for path, what in PARTS]
 
 
 def pictures_folder() -> Path:
-    """Where the pictures are kept that `trex cache prune` deletes if no folder is named."""
+    """The folder of pictures that `trex cache prune` takes by default."""
     return cache_root() / PICTURES
 
 
 def prune_pictures(folder: Path, max_bytes: int | None, used_after: float | None) -> Pruned:
-    """Deletes pictures of a cache folder; InputError if there is no such folder."""
+    """Delete pictures of a cache folder; InputError if there is no such folder."""
     if folder != pictures_folder() and not folder.is_dir():
         raise InputError(
             f"{folder} is no folder; name a folder of kept pictures, such as RUN/explanations/cache"
@@ -57,7 +57,7 @@ def prune_pictures(folder: Path, max_bytes: int | None, used_after: float | None
 
 
 def parse_age_s(text: str) -> float:
-    """Seconds in a text such as 12h, 30d or 8w."""
+    """Seconds in an age such as 12h, 30d or 8w."""
     found = AGE.fullmatch(text.strip())
     if found is None:
         raise InputError(
@@ -67,7 +67,7 @@ def parse_age_s(text: str) -> float:
 
 
 def size_words(size: int) -> str:
-    """Bytes in the largest unit that gives one or more."""
+    """Bytes in the largest unit that gives at least one."""
     for unit, name in ((1 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB")):
         if size >= unit:
             return f"{size / unit:,.1f} {name}"
@@ -75,7 +75,7 @@ def size_words(size: int) -> str:
 
 
 def _content(folder: Path) -> tuple[int, int]:
-    """Files below a folder, and their bytes; links are not followed."""
+    """The number and bytes of files below a folder; follows no link."""
     files = size = 0
     for place, _, names in os.walk(folder):
         for name in names:

@@ -1,4 +1,4 @@
-"""`trex confirm`: the most confident scenes of runs rendered at another preset and asked again, one by one."""
+"""`trex confirm`: renders the most confident hits of runs at another preset and scores them again, one by one."""
 
 from __future__ import annotations
 
@@ -38,12 +38,12 @@ from trex.worlds.fingerprint import model_fingerprint
 from trex.worlds.registry import make_plan
 from trex.worlds.world import Plan, open_renderer
 
-SAME = 1e-6  # log probabilities of a kept picture may differ so much between two machines
+SAME = 1e-6  # allowed difference between two machines' log probabilities for the same picture
 
 
 @dataclass(frozen=True)
 class ConfirmOptions:
-    """At which preset, on which device, and how many scenes of each run, most confident first."""
+    """Preset, device, and the number of hits of each run, most confident first."""
 
     preset: str = "clevr"
     top: int = 20
@@ -51,20 +51,20 @@ class ConfirmOptions:
 
 
 class ConfirmProgress(Protocol):
-    """Whoever watches scenes being confirmed."""
+    """Receives progress updates while hits are confirmed."""
 
     def begin(self, done: int, total: int) -> None:
-        """So many of all scenes are there already."""
+        """Called at the start: `done` of all scenes exist already."""
         ...
 
     def done(self, run: Path, scene: Confirmed) -> None:
-        """One more is rendered, asked and written."""
+        """Called after each scene is rendered, scored and written."""
         ...
 
 
 @dataclass(frozen=True)
 class LookTask:
-    """A run with the scenes that are to be confirmed."""
+    """A run with the hits to confirm."""
 
     folder: RunFolder
     plan: Plan
@@ -73,17 +73,17 @@ class LookTask:
 
     @property
     def pictures(self) -> tuple[str, ...]:
-        """Of the found scenes."""
+        """The names of the hits' pictures."""
         return tuple(found.record.picture for found in self.found)
 
 
 def confirm(
     paths: Sequence[Path], options: ConfirmOptions, watcher: ConfirmProgress
 ) -> list[tuple[RunFolder, Confirmation]]:
-    """Confirms the scenes of each run; the first scene of every run comes before the second of any.
+    """Confirm the hits of each run; the first hit of every run comes before the second of any.
 
-    Each scene is kept as soon as it is done and none is rendered twice, so the same command goes on after a kill.
-    RunError where a run has found nothing, or its model is not what it was.
+    Each hit is saved as soon as it is done and rendered only once, so the same command resumes after a kill. Raises
+    RunError if a run has no hits, or if its model has changed.
     """
     preset = preset_named(options.preset)
     if options.top < 1:
@@ -106,7 +106,7 @@ def confirm(
 
 
 def _confirm_all(tasks: Sequence[LookTask], made: list[Confirmation], watcher: ConfirmProgress) -> None:
-    """`made` grows scene by scene, in the order of `tasks`."""
+    """Confirm all hits; `made` grows scene by scene, in the order of `tasks`."""
     todo = [pair for pair in _in_turn(tasks) if made[pair[0]].of(pair[1].record.picture) is None]
     watcher.begin(sum(len(task.found) for task in tasks) - len(todo), sum(len(task.found) for task in tasks))
     for at, found in todo:
@@ -118,7 +118,7 @@ def _confirm_all(tasks: Sequence[LookTask], made: list[Confirmation], watcher: C
 
 
 def _in_turn(tasks: Sequence[LookTask]) -> Iterator[tuple[int, Hit]]:
-    """The first scene of each run, then the second of each, with the number of the run."""
+    """The first hit of each run, then the second of each, with the index of the run."""
     for rank in range(max(len(task.found) for task in tasks)):
         for at, task in enumerate(tasks):
             if rank < len(task.found):
@@ -126,13 +126,13 @@ def _in_turn(tasks: Sequence[LookTask]) -> Iterator[tuple[int, Hit]]:
 
 
 def _real(paths: Sequence[Path]) -> list[Path]:
-    """A run that is named twice is opened once."""
+    """The real paths of the runs, without duplicates."""
     first = {os.path.realpath(path): path for path in reversed(paths)}
     return [path for path in paths if first[os.path.realpath(path)] is path]
 
 
 def _check(folder: RunFolder, options: ConfirmOptions) -> tuple[RunFolder, Plan, tuple[Hit, ...]]:
-    """All that is cheap: the scenes, their kept pictures, and that the model says of them what it said."""
+    """All cheap checks: the hits, their stored pictures, and that the model's answers on them are unchanged."""
     check_scenes(folder)
     manifest = folder.manifest
     if manifest.query.render.preset == options.preset:
@@ -151,7 +151,7 @@ def _check(folder: RunFolder, options: ConfirmOptions) -> tuple[RunFolder, Plan,
     for one in found:
         _check_before(folder, plan, one)
     width, height = _size(options)
-    plan.bound.log_probs(np.zeros((1, height, width, 3), np.float32))  # a model may take one size only
+    plan.bound.log_probs(np.zeros((1, height, width, 3), np.float32))  # some models accept only one size
     return folder, plan, found
 
 
@@ -166,7 +166,7 @@ def _check_model(folder: RunFolder, plan: Plan) -> None:
 
 
 def _check_before(folder: RunFolder, plan: Plan, found: Hit) -> None:
-    """RunError where the model no longer says of the picture that the search kept what the draw says."""
+    """Raise RunError if the model's answers on the stored pictures differ from the recorded draws."""
     pixels, mask = read_picture(folder, found.record.picture)
     row = plan.bound.log_probs(images([Picture(pixels, mask, "")]))[0]
     off = float(np.abs(np.exp(row) - np.exp(np.array(found.record.log_probs))).max())
@@ -178,7 +178,7 @@ def _check_before(folder: RunFolder, plan: Plan, found: Hit) -> None:
 
 
 def _begun(task: LookTask, options: ConfirmOptions) -> Confirmation:
-    """What an earlier call has left; RunError where that was made with another renderer or model."""
+    """The results of an earlier call; RunError if they come from another renderer or model."""
     folder = task.folder
     new = Confirmation(
         preset=options.preset,

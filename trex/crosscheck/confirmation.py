@@ -1,4 +1,4 @@
-"""`confirmations/PRESET.json`: the found scenes of a run, rendered at another preset, and what the model says there."""
+"""`confirmations/PRESET.json`: a run's hits at another preset, and the model's answers there."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ STAYS, WRONG, RIGHT = "stays in the level set", "leaves it, still wrong", "leave
 
 @dataclass(frozen=True)
 class Look:
-    """One picture of a scene: the model's answers there, and how far they meet the target."""
+    """One picture of a scene: the model's answers to it, and its confidence in the target."""
 
     picture: Hash
     answer: str
@@ -35,7 +35,7 @@ class Look:
 
 @dataclass(frozen=True)
 class Confirmed:
-    """A found scene as the search saw it and as the other preset shows it."""
+    """A hit at the search's look and at the other preset."""
 
     truth: str
     before: Look
@@ -43,23 +43,23 @@ class Confirmed:
 
     @property
     def is_wrong(self) -> bool:
-        """Whether the answer at the other preset is not the true one."""
+        """Whether the answer at the other preset is wrong."""
         return self.truth != NO_ANSWER and self.after.answer != self.truth
 
     @property
     def was_wrong(self) -> bool:
-        """Whether the answer was wrong when it was found."""
+        """Whether the answer was wrong in the search."""
         return self.truth != NO_ANSWER and self.before.answer != self.truth
 
     @property
     def verdict(self) -> str:
-        """STAYS, WRONG or RIGHT."""
+        """One of STAYS, WRONG and RIGHT."""
         return STAYS if self.after.is_hit else WRONG if self.is_wrong else RIGHT
 
 
 @dataclass(frozen=True)
 class Confirmation:
-    """The scenes of a run that were confirmed so far, most confident first; `asked` is how many were to be."""
+    """The hits of a run confirmed so far, most confident first; `asked` is the number requested."""
 
     preset: str
     size: tuple[int, int]  # width and height in pixels
@@ -70,33 +70,33 @@ class Confirmation:
     format: Literal[1] = 1
 
     def of(self, picture: str) -> Confirmed | None:
-        """The found scene with this picture, None where it is not confirmed yet."""
+        """The hit with this picture, None if it is not confirmed yet."""
         return next((scene for scene in self.scenes if scene.before.picture == picture), None)
 
     def with_scene(self, scene: Confirmed) -> Confirmation:
-        """This and one more."""
+        """This confirmation with one more scene."""
         ordered = sorted((*self.scenes, scene), key=lambda one: -one.before.confidence)
         return replace(self, scenes=tuple(ordered))
 
     def only(self, pictures: Sequence[str]) -> Confirmation:
-        """Of these found scenes alone."""
+        """This confirmation, restricted to the hits with these pictures."""
         kept = tuple(scene for scene in self.scenes if scene.before.picture in pictures)
         return replace(self, scenes=kept, asked=len(pictures))
 
 
 def stay(scenes: Sequence[Confirmed]) -> Proportion:
-    """Scenes still in the level set."""
+    """The share of scenes that are still hits."""
     return Proportion(sum(scene.after.is_hit for scene in scenes), len(scenes))
 
 
 def still_wrong(scenes: Sequence[Confirmed]) -> Proportion:
-    """Scenes still answered wrongly, however surely, of those that were."""
+    """Among the scenes that were answered wrongly, the share that still is, at any confidence."""
     wrong = [scene for scene in scenes if scene.was_wrong]
     return Proportion(sum(scene.is_wrong for scene in wrong), len(wrong))
 
 
 def sentences(scenes: Sequence[Confirmed], preset: str, asked: int) -> tuple[str, ...]:
-    """What may be said of them: for the terminal and the report."""
+    """The conclusions in sentences, for the terminal and the report."""
     if not scenes:
         return (f"None of the {asked} scenes is rendered at {preset} yet.",)
     whole = "" if len(scenes) == asked else f" ({asked - len(scenes)} of {asked} are not rendered yet)"
@@ -121,7 +121,7 @@ _ADAPTER: TypeAdapter[Confirmation] = TypeAdapter(Confirmation)
 
 
 def confirmation_path(folder: RunFolder, preset: str) -> Path:
-    """Where the confirmation at this preset lies."""
+    """The path of the confirmation at this preset."""
     return folder.path / FOLDER / f"{preset}.json"
 
 
@@ -131,7 +131,7 @@ def to_text(confirmation: Confirmation) -> str:
 
 
 def read_confirmation(folder: RunFolder, preset: str) -> Confirmation | None:
-    """The confirmation of a run at a preset, None where there is none; RunError where its file is damaged."""
+    """The confirmation of a run at a preset, None if there is none; RunError if its file is damaged."""
     path = confirmation_path(folder, preset)
     try:
         written = read_text(path, error=RunError)
@@ -156,7 +156,7 @@ def read_confirmations(folder: RunFolder) -> list[Confirmation]:
 
 
 def _check(found: Confirmation, preset: str, answers: int) -> None:
-    """ValueError where parts do not fit together."""
+    """Raise ValueError if the parts contradict each other."""
     if found.preset != preset:
         raise ValueError(f"it is of preset {found.preset!r}")
     looks = [look for scene in found.scenes for look in (scene.before, scene.after)]

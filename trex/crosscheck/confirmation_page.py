@@ -1,4 +1,4 @@
-"""Confirmations as a report shows them: what may be said, and each scene at both presets."""
+"""Confirmations as a report shows them: the conclusions, and each scene at both presets."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ class Row:
 
     @property
     def id(self) -> str:
-        """Of the picture on the page, where the enlarged view finds it."""
+        """The HTML id of its picture, which the enlarged view reuses."""
         return look_id(self.scene)
 
 
 @dataclass(frozen=True)
 class Section:
-    """One preset."""
+    """The confirmations at one preset."""
 
     preset: str
     size: tuple[int, int]
@@ -35,12 +35,12 @@ class Section:
 
 
 def look_id(scene: Confirmed) -> str:
-    """Of a scene's picture on the page, at the preset that it was confirmed at."""
+    """The HTML id of a scene's picture at the preset of the confirmation."""
     return f"look-{scene.after.picture}"
 
 
 def confirmations(folder: RunFolder) -> list[Section]:
-    """A section for each preset at which scenes of the run were rendered again; RunError names a damaged file."""
+    """A section for each preset with confirmed scenes; RunError names a damaged file."""
     return [_section(folder, one) for one in read_confirmations(folder)]
 
 

@@ -1,4 +1,4 @@
-"""The enlarged view of a found scene: the same scene at another look, and what the model says there."""
+"""The enlarged view of a hit: the same scene at another look, and the model's answer there."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from trex.runs.pictures import read_picture
 
 @dataclass(frozen=True)
 class EnlargedLook:
-    """One found scene at a larger preset."""
+    """One hit at a larger preset."""
 
     preset: str
     size: tuple[int, int]  # width and height in pixels
@@ -25,12 +25,12 @@ class EnlargedLook:
 
     @property
     def id(self) -> str:
-        """Of its picture on the page, so that it stands there once."""
+        """The HTML id of its picture, so that the page embeds it only once."""
         return look_id(self.scene)
 
     @property
     def words(self) -> str:
-        """What is to be said below the enlarged picture."""
+        """The caption of the enlarged picture."""
         after, (width, height) = self.scene.after, self.size
         sure = percent(float(np.exp(max(after.log_probs))))
         return (
@@ -40,12 +40,12 @@ class EnlargedLook:
         )
 
     def read(self, folder: RunFolder) -> tuple[Bytes, Bytes]:
-        """Its pixels and mask; RunError where they are missing or damaged."""
+        """Its pixels and mask; RunError if they are missing or damaged."""
         return read_picture(folder, self.scene.after.picture, self.size)
 
 
 def larger_looks(sections: Sequence[Section], size: tuple[int, int]) -> dict[str, EnlargedLook]:
-    """By the found picture's name, the look that is larger than `size`; CLEVR's own if there are several."""
+    """For each hit's picture, a look larger than `size`; CLEVR's own preset if there are several."""
     larger = [one for one in sections if one.size[0] > size[0]]
     return {
         row.scene.before.picture: EnlargedLook(one.preset, one.size, row.scene)

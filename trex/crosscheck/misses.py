@@ -1,4 +1,4 @@
-"""`misses.json`: pictures of the draws that came nearest to the level set, of a run that has found nothing."""
+"""`misses.json`: pictures of the draws nearest to the level set, for a run without hits."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ from trex.search.results import Hit
 from trex.worlds.latents import from_stored
 
 FILE = "misses.json"
-SAME = 1e-6  # a probability may differ so much between two batches
+SAME = 1e-6  # allowed difference of a probability between two batches
 
 
 @dataclass(frozen=True)
 class KeptMiss:
-    """Which step a picture is of."""
+    """The step that a picture belongs to."""
 
     phase: str
     chain: int
@@ -35,7 +35,7 @@ class KeptMiss:
 
 @dataclass(frozen=True)
 class Misses:
-    """All kept pictures of misses."""
+    """The pictures of all stored misses."""
 
     pictures: tuple[KeptMiss, ...]
     format: Literal[1] = 1
@@ -45,9 +45,9 @@ _ADAPTER: TypeAdapter[Misses] = TypeAdapter(Misses)
 
 
 def keep_misses(folder: RunFolder, nearest: Sequence[Hit]) -> None:
-    """Render the nearest misses of a run once more and keep their pictures; RunError where it cannot be opened again.
+    """Render the nearest misses of a run again and store their pictures; RunError if its world cannot be opened.
 
-    A picture is kept only if the model says of it what it said when it was drawn.
+    Stores a picture only if the model's answers to it equal the recorded ones.
     """
     with open_world(folder) as world:
         scored = world.scorer.score([from_stored(one.record.z) for one in nearest])
@@ -60,13 +60,13 @@ def keep_misses(folder: RunFolder, nearest: Sequence[Hit]) -> None:
 
 
 def has_misses(folder: RunFolder, nearest: Sequence[Hit]) -> bool:
-    """Whether the picture of every one of them is kept already."""
+    """Whether the pictures of all these misses are stored."""
     known = read_misses(folder)
     return all(one.record.picture or one.record.key in known for one in nearest)
 
 
 def read_misses(folder: RunFolder) -> Mapping[Key, str]:
-    """The kept pictures of misses by step, none in a run without; RunError where the file is damaged."""
+    """The stored pictures of misses by step, empty if there are none; RunError if the file is damaged."""
     path = folder.path / FILE
     if not path.exists():
         return {}

@@ -1,4 +1,4 @@
-"""The pictures of a folder in CLEVR's layout, with their scenes where there are some; damage is told file by file."""
+"""The pictures of a folder in CLEVR's layout, with their scenes if there are some; reports damage file by file."""
 
 from __future__ import annotations
 
@@ -27,9 +27,9 @@ SCENES_FILE = re.compile(r"CLEVR_(?P<split>.+)_scenes\.json|(?P<growing>.+)\.jso
 
 
 class ClevrFolder:
-    """images/SPLIT/*.png (or images/*.png) and scenes/*.json; each picture is seen once, whatever scenes name it.
+    """images/SPLIT/*.png (or images/*.png) and scenes/*.json; yields each picture once, whatever scenes name it.
 
-    InputError where the folder has no picture, or not the split that is asked for.
+    Raises InputError if the folder has no picture, or lacks a requested split.
     """
 
     def __init__(self, folder: Path, splits: Sequence[str], vocabulary: Vocabulary) -> None:
@@ -45,7 +45,7 @@ class ClevrFolder:
 
     @property
     def words(self) -> str:
-        """The folder's name and the pictures of each split."""
+        """The folder's name and the number of pictures in each split."""
         counts = Counter(_split(name) or "images" for name in self._pictures)
         return f"{self._folder.name}: " + ", ".join(f"{n} of {split}" for split, n in sorted(counts.items()))
 
@@ -56,7 +56,7 @@ class ClevrFolder:
 
     @property
     def problems(self) -> tuple[Problem, ...]:
-        """What was left out so far."""
+        """The files left out so far."""
         return tuple(self._problems)
 
     def __iter__(self) -> Iterator[Example]:
@@ -86,13 +86,13 @@ class ClevrFolder:
                 record = next(records)
             except StopIteration:
                 return
-            except InputError as error:  # the rest of this file is lost
+            except InputError as error:  # the rest of this file is unreadable
                 self._tell(where, str(error))
                 return
             self._take(record, split, f"{where}: scene {index}")
 
     def _take(self, data: object, file_split: str, where: str) -> None:
-        """Keep a scene under the name of its picture, or tell why not."""
+        """Store a scene under the name of its picture, or record why not."""
         try:
             record = mapping(data, where)
             split = text(record.get("split", file_split), f"{where}, split")
@@ -120,7 +120,7 @@ class ClevrFolder:
             self._tell(where, f"{error}; images/{name} is looked at without a true answer")
 
     def _tell_missing_scenes(self) -> None:
-        """One line for a split that has no scenes at all, else one a picture."""
+        """Record one problem for a split without any scenes, else one for each picture."""
         bare = [name for name in self._pictures if name not in self._scenes and name not in self._damaged]
         with_scenes = {_split(name) for name in self._scenes} | {_split(name) for name in self._damaged}
         whole = Counter(_split(name) for name in bare if _split(name) not in with_scenes)
@@ -139,7 +139,7 @@ class ClevrFolder:
 
 
 def read_pixels(path: Path) -> NDArray[np.uint8]:
-    """A PNG as (H, W, 3); InputError if it is damaged, too large, or not 3 wide to 2 high."""
+    """The pixels (H, W, 3) of a PNG; InputError if it is damaged, too large, or not in the ratio 3:2."""
     pixels = read_png(path)
     height, width = pixels.shape[:2]
     if width * ASPECT[1] != height * ASPECT[0]:
@@ -148,7 +148,7 @@ def read_pixels(path: Path) -> NDArray[np.uint8]:
 
 
 def _list_pictures(folder: Path, splits: Sequence[str]) -> dict[str, Path]:
-    """Every picture under its name below images/, sorted."""
+    """The pictures below images/ by name, sorted."""
     images = folder / "images"
     if not images.is_dir():
         raise InputError(
@@ -175,14 +175,14 @@ def _split(name: str) -> str:
 
 
 def _scene_files(folder: Path) -> list[Path]:
-    """scenes/*.json, and the lines of a data set that is still being rendered where it has no such file yet."""
+    """scenes/*.json; for a data set that is still being rendered, the lines that exist instead."""
     whole = sorted(path for path in folder.glob("*.json") if not path.name.startswith("."))
     done = {_file_split(path) for path in whole}
     return whole + [path for path in sorted(folder.glob("*.jsonl")) if _file_split(path) not in done]
 
 
 def _file_split(path: Path) -> str:
-    """The split that a scenes file is named after, "" where it is named otherwise."""
+    """The split in a scenes file's name, "" if there is none."""
     match = SCENES_FILE.fullmatch(path.name)
     return (match["split"] or match["growing"]) if match else ""
 
@@ -191,12 +191,12 @@ def _records(path: Path) -> Iterator[object]:
     if path.suffix == ".json":
         yield from read_items(path, "scenes")
         return
-    lines = read_bytes(path).split(b"\n")[:-1]  # what follows the last newline is still being written
+    lines = read_bytes(path).split(b"\n")[:-1]  # the part after the last newline is still being written
     for number, line in enumerate(lines, start=1):
         yield parse_json(line, f"line {number}")
 
 
 def check_plain(name: str, where: str) -> None:
-    """Names of a file from outside must not lead out of the folder."""
+    """Raise InputError for a name that leads out of the folder; names come from foreign files."""
     if name in ("", ".", "..") or any(mark in name for mark in "/\\\0"):
         raise InputError(f"{where} is {short(name)}; a plain name is allowed, no path")

@@ -19,11 +19,11 @@ from trex.scenes.scene import Scene
 
 QUESTIONS_FILE = re.compile(r"(?P<source>[^_]+)_(?P<split>.+)_questions\.json")
 OFFICIAL, OURS = "CLEVR", "ours"
-PHRASED_TRIES = 1  # questions of every zero-hop and one-hop family on every scene
+PHRASED_TRIES = 1  # per zero-hop and one-hop family and scene
 
 
 class QuestionOptions(NamedTuple):
-    """Which splits (all if none is named), how many pictures at most, and whether to phrase questions from scenes."""
+    """The splits (all if none is given), a limit on pictures, and whether to phrase questions from scenes."""
 
     splits: tuple[str, ...] = ()
     limit: int | None = None
@@ -32,7 +32,7 @@ class QuestionOptions(NamedTuple):
 
 @dataclass(frozen=True)
 class AskedPicture:
-    """A picture file and the questions about it; `split` is that of its folder."""
+    """A picture file and its questions; `split` is its folder's."""
 
     name: str
     split: str
@@ -42,9 +42,9 @@ class AskedPicture:
 
 @dataclass(frozen=True)
 class AskedFolder:
-    """The pictures of a folder about which something is asked, in the order of their names.
+    """The pictures of a folder that have questions, sorted by name.
 
-    `skipped` questions have no answer, no program or no picture here.
+    `skipped` counts questions without an answer, a program or a picture here.
     """
 
     name: str
@@ -53,10 +53,10 @@ class AskedFolder:
 
 
 def read_folder(folder: Path, options: QuestionOptions) -> AskedFolder:
-    """InputError where the folder has no such split, a file is damaged, or no question can be asked.
+    """The questions of a folder; InputError if it lacks a split, a file is damaged, or no question is usable.
 
     Questions of `CLEVR_*_questions.json` are CLEVR's own, unless `trex dataset render` has made the folder; every
-    other file is a source of its own, named by what stands before the split (CLOSURE_val_questions.json).
+    other file is a source of its own, named by the part before the split (CLOSURE_val_questions.json).
     """
     if options.limit is not None and options.limit < 1:
         raise InputError(f"--limit {options.limit} is not possible; give 1 or more")
@@ -86,7 +86,7 @@ def read_folder(folder: Path, options: QuestionOptions) -> AskedFolder:
 def _questions(
     folder: Path, path: Path, splits: tuple[str, ...]
 ) -> Iterator[tuple[Path, AskedQuestion] | None]:
-    """The picture and the question of each record, None for one that cannot be asked."""
+    """The picture and the question of each record, None for an unusable one."""
     match = QUESTIONS_FILE.fullmatch(path.name)
     source, split = (match["source"], match["split"]) if match else (path.stem, "")
     if source == OFFICIAL and (folder / f"{split}.plan.json").exists():
@@ -106,7 +106,7 @@ def _questions(
 
 
 def _answer(found: object, where: str) -> str:
-    """The public generator writes true, false and numbers where CLEVR v1.0 has yes, no and text."""
+    """The answer as CLEVR v1.0 writes it (yes, no, text), also from the public generator's true, false and numbers."""
     if isinstance(found, bool):
         return "yes" if found else "no"
     return str(found) if isinstance(found, int) else text(found, f"{where}, answer")

@@ -1,4 +1,4 @@
-"""What a baseline looks at: pictures with what is known of them, from wherever they come."""
+"""The input of a baseline: pictures and what is known about them, from any source."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from trex.scenes.scene import Scene
 
 @dataclass(frozen=True, eq=False)
 class Example:
-    """A picture (H, W, 3) or (H, W, 1), 0-255, under a name that no other of its source has.
+    """A picture (H, W, 3) or (H, W, 1), 0-255, under a name that is unique in its source.
 
-    What is true of it follows from `scene`, or is `label` itself; both None where nobody knows.
+    The truth follows from `scene`, or is `label` itself; both are None if it is unknown.
     """
 
     name: str
@@ -27,7 +27,7 @@ class Example:
 
 
 class Problem(NamedTuple):
-    """A file that could not be used, or not fully, and why."""
+    """A file that could not be used, at least in part, and the reason."""
 
     file: str
     what: str
@@ -38,19 +38,19 @@ class Examples(Protocol):
 
     @property
     def words(self) -> str:
-        """Where the pictures come from, for people."""
+        """A description of the source."""
         ...
 
     @property
     def total(self) -> int:
-        """How many there are at most."""
+        """The largest possible number of examples."""
         ...
 
     @property
     def problems(self) -> tuple[Problem, ...]:
-        """What was left out so far; complete after the last example."""
+        """The files left out so far; complete after the last example."""
         ...
 
     def __iter__(self) -> Iterator[Example]:
-        """One at a time: a test set need not fit into memory."""
+        """Yield one example at a time: a test set need not fit into memory."""
         ...

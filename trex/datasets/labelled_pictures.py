@@ -10,12 +10,12 @@ from pathlib import Path
 from trex.datasets.examples import Example, Problem
 from trex.mnist_models.data.labelled import DataSet, load_data
 
-SPLIT = "test"  # where none is named: models have seen the others
+SPLIT = "test"  # the default: models were trained on the others
 
 
 @dataclass(frozen=True)
 class LabelledPictures:
-    """The splits of a data set in a folder (`trex.mnist_models.data.labelled.load_data`); damaged files are errors."""
+    """Splits of a data set in a folder (`trex.mnist_models.data.labelled.load_data`); damaged files are errors."""
 
     dataset: str
     folder: Path
@@ -23,22 +23,22 @@ class LabelledPictures:
 
     @property
     def words(self) -> str:
-        """How many pictures of which split."""
+        """The number of pictures and their splits, in words."""
         counts = ", ".join(f"{len(data.images)} of {data.split}" for data in self._data)
         return f"{self.dataset}: {counts}"
 
     @property
     def total(self) -> int:
-        """All of them."""
+        """The number of pictures."""
         return sum(len(data.images) for data in self._data)
 
     @property
     def problems(self) -> tuple[Problem, ...]:
-        """None: a file is read whole or refused."""
+        """Always empty: each file is read whole or raises an error."""
         return ()
 
     def __iter__(self) -> Iterator[Example]:
-        """In the order of the files."""
+        """Yield the pictures in file order."""
         for data in self._data:
             for number, (image, label) in enumerate(zip(data.images, data.labels, strict=True)):
                 name = f"{data.name}_{data.split}_{number:05d}"

@@ -1,4 +1,4 @@
-"""Official pictures with their scenes and answered questions, as the parity check takes them."""
+"""Official pictures with their scenes and answered questions, for the parity check."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ from trex.scenes.questions.programs import Program, execute
 from trex.scenes.scene import Scene
 
 PHRASED_KINDS = ("zero_hop", "one_hop")
-PHRASED_TRIES = 2  # questions of every family of those kinds on every scene
+PHRASED_TRIES = 2  # per family and scene
 SEED = 28
 
 
 @dataclass(frozen=True)
 class OfficialPicture:
-    """A published picture, the scene it shows (camera recovered, lights unknown) and how well the camera fits."""
+    """A published picture, its scene (camera recovered, lights unknown), and the quality of the camera fit."""
 
     name: str
     pixels: NDArray[np.uint8]  # (H, W, 3)
@@ -37,7 +37,7 @@ class OfficialPicture:
 
 @dataclass(frozen=True)
 class AskedQuestion:
-    """A question on a picture with its true answer; `source` says whose question it is."""
+    """A question on a picture with its true answer; `source` names the question's origin."""
 
     picture: str
     source: str
@@ -47,7 +47,7 @@ class AskedQuestion:
 
 
 def read_official(data: Path) -> list[OfficialPicture]:
-    """The pictures of a folder in CLEVR's layout that have a scene; InputError where there is none."""
+    """The pictures of a folder in CLEVR's layout that have a scene; InputError if there is none."""
     found = []
     for path in sorted((data / "scenes").glob("*.json")):
         for index, item in enumerate(read_items(path, "scenes")):
@@ -116,6 +116,6 @@ def phrase_questions(
 def wrong_truths(
     questions: Sequence[AskedQuestion], pictures: Sequence[OfficialPicture]
 ) -> list[AskedQuestion]:
-    """Questions whose recorded answer is not what their program gives on the scene."""
+    """The questions whose recorded answer differs from their program's answer on the scene."""
     scenes = {picture.name: picture.scene for picture in pictures}
     return [q for q in questions if execute(q.program, scenes[q.picture]) != q.answer]

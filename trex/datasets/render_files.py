@@ -20,7 +20,7 @@ from trex.scenes.prior import ScenePrior
 from trex.scenes.scene import Scene, scene_from_dict, scene_to_dict
 from trex.scenes.vocabulary import CLEVR, Vocabulary
 
-MOST_SCENES = 100_000  # of one command; they are all drawn first
+MOST_SCENES = 100_000  # per command; all of them are drawn before rendering
 SCENES_LIMIT = 1024 * MIB  # the largest scenes file of CLEVR v1.0 has 330 MB
 
 BATCH = 8
@@ -28,7 +28,7 @@ BATCH = 8
 
 @dataclass(frozen=True)
 class Source:
-    """Where the scenes come from: a file, or so many draws of the prior."""
+    """The source of the scenes: a file, or a number of draws from the prior."""
 
     file: Path | None
     prior: int
@@ -36,7 +36,7 @@ class Source:
     objects: tuple[int, int]
 
     def scenes(self) -> list[tuple[str, Scene]]:
-        """(name, scene); InputError where the file holds none."""
+        """The scenes as (name, scene); InputError if the file has none."""
         if self.file is None:
             return self._drawn()
         named = read_any(self.file, everything())
@@ -58,7 +58,7 @@ class Source:
 
 
 def everything() -> Vocabulary:
-    """CLEVR's vocabulary with every shape that is shipped here."""
+    """CLEVR's vocabulary with every shipped shape."""
     vocabulary = CLEVR
     for name in shipped_names():
         if name not in vocabulary.shapes:
@@ -67,7 +67,7 @@ def everything() -> Vocabulary:
 
 
 def read_any(path: Path, vocabulary: Vocabulary) -> list[tuple[str, Scene]]:
-    """The scenes of a CLEVR scenes file, of one CLEVR scene, or of one scene in our own lossless form."""
+    """The scenes of a CLEVR scenes file, of one CLEVR scene, or of one scene in our lossless form."""
     try:
         data = parse_json(read_text(path, limit=SCENES_LIMIT), str(path))
     except InputError as error:
@@ -91,7 +91,7 @@ def _one(data: object, vocabulary: Vocabulary, path: Path) -> Scene:
 def render_files(
     named: Sequence[tuple[str, Scene]], out: Path, preset: str, device: str, processes: int | None
 ) -> Iterator[Path]:
-    """Writes NAME.png, NAME.mask.png and NAME.json for each scene, and gives the path of each picture."""
+    """Write NAME.png, NAME.mask.png and NAME.json for each scene; yield the path of each picture."""
     with BlenderRenderer(
         preset, device, everything(), default_processes() if processes is None else processes
     ) as renderer:

@@ -28,14 +28,14 @@ from trex.scenes.questions.families import random_questions
 from trex.scenes.questions.program_json import program_to_json
 from trex.scenes.scene import Scene
 
-MOST = 10_000_000  # scenes of a split
+MOST = 10_000_000  # scenes per split
 BATCH = 16  # scenes rendered between two writes
 Tell = Callable[[int, int], None]  # scenes done, scenes in all
 
 
 @dataclass(frozen=True)
 class DatasetPlan:
-    """What is drawn: scene i of a split depends on the seed, the split and i alone."""
+    """The content of a split: scene i depends on the seed, the split and i alone."""
 
     n: int
     seed: int = 0
@@ -77,9 +77,9 @@ def render_dataset(
     processes: int | None = None,
     tell: Tell = lambda done, total: None,
 ) -> Path:
-    """Writes images/, masks/, scenes/ and questions/ of one split below `out`; gives the scenes file.
+    """Write images/, masks/, scenes/ and questions/ of one split below `out`; return the scenes file.
 
-    What is there already is kept, and the rest is added; raises InputError where it was made by another plan.
+    Keeps existing scenes and adds the rest; InputError if they were made with another plan.
     """
     lines = out / "scenes" / f"{plan.split}.jsonl"
     for folder in ("images", "masks"):
@@ -95,7 +95,7 @@ def render_dataset(
 
 
 def _check_same(path: Path, plan: DatasetPlan, renderer_key: str) -> None:
-    """Scenes may be added later, so their number may differ; all else must be as it was."""
+    """Raise InputError if the plan differs in more than the number of scenes, which may grow."""
     asked = {k: v for k, v in asdict(plan).items() if k not in ("n", "questions_per_scene")} | {
         "renderer": renderer_key
     }
@@ -108,7 +108,7 @@ def _check_same(path: Path, plan: DatasetPlan, renderer_key: str) -> None:
 
 
 def _whole_lines(log: BinaryIO) -> int:
-    """How many whole lines there are; a cut last line is taken off."""
+    """The number of whole lines; cuts off an incomplete last one."""
     log.seek(0)
     data = log.read()
     end = data.rfind(b"\n") + 1
@@ -131,7 +131,7 @@ def _render_rest(out: Path, plan: DatasetPlan, renderer: BlenderRenderer, log: B
 
 
 def _scenes(plan: DatasetPlan, start: int) -> Iterator[Scene]:
-    """Scenes from `start` on, drawn ahead in a process of their own while others are rendered."""
+    """Yield scenes from `start` on; a separate process draws them ahead while others are rendered."""
     with ProcessPoolExecutor(1, multiprocessing.get_context("forkserver")) as pool:
         yield from pool.map(plan.scene, range(start, plan.n), chunksize=BATCH)
 
@@ -150,7 +150,7 @@ def _write_png(path: Path, pixels: Bytes) -> None:
 
 
 def _finish(out: Path, plan: DatasetPlan, lines: Path) -> Path:
-    """The scenes and questions files of the first n scenes."""
+    """Write the scenes and questions files of the first n scenes."""
     with open_regular(lines) as stream:
         records = [parse_json(line, str(lines)) for line in islice(stream, plan.n)]
     info = {"split": plan.split, "version": "1.0", "license": "Apache-2.0", "made_by": "trex dataset render"}

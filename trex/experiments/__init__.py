@@ -1,1 +1,1 @@
-"""A set of queries with the values published for them: carried out, tabulated, drawn."""
+"""Experiments: sets of queries with published values, run, tabulated and drawn."""

@@ -1,4 +1,4 @@
-"""Carry out an experiment: each cell a run of its own below one folder, gone on with where it was stopped."""
+"""Runs an experiment: one run folder for each cell, resumed where it was stopped."""
 
 from __future__ import annotations
 
@@ -29,31 +29,31 @@ from trex.worlds.latents import Latent
 from trex.worlds.query_plan import check
 
 EXPERIMENTS = RUNS / "experiments"
-HARDER = "-harder"  # ends the folder of a cell that was searched once more
-PICTURES = 12  # of a cell
-SHOWN_DRAWS = 1000  # of a weighted prior batch, drawn again by their weights
-SHOW_STREAM = 2000  # draws nothing that a search draws
-TellCell = Callable[[Cell, int, int], None]  # (cell, number, of how many)
+HARDER = "-harder"  # suffix of the folder of a cell that was searched again
+PICTURES = 12  # per cell
+SHOWN_DRAWS = 1000  # from a weighted prior batch, resampled by weight
+SHOW_STREAM = 2000  # a random stream that no search uses
+TellCell = Callable[[Cell, int, int], None]  # (cell, its number, number of cells)
 
 
 @dataclass(frozen=True)
 class CellResult:
-    """What a cell's run has found.
+    """The results of a cell's run.
 
-    `draws` stand for the level set, each by its weight: those of the chains after warm-up, all alike, or the prior's
-    (`is_weighted`). `probs` (n, answers named) are what the model says to them.
+    `draws` represent the level set, each with its weight: those of the chains after warmup, equally weighted, or
+    the prior's (`is_weighted`). `probs` (n, answers named) are the model's probabilities for them.
     """
 
     cell: Cell
     manifest: Manifest
     findings: Results
     draws: tuple[Draw[Latent], ...]
-    log_weights: Floats  # (n,), but for a constant
+    log_weights: Floats  # (n,), up to a constant
     probs: Floats
     is_weighted: bool
-    pictures: tuple[str, ...]  # data URLs, the most confident first
+    pictures: tuple[str, ...]  # data URLs, most confident first
     place: Path  # the run's folder
-    test_set: Baseline | None = None  # the same query put to labelled pictures
+    test_set: Baseline | None = None  # the same query on labelled pictures
 
     @property
     def answers(self) -> tuple[str, ...]:
@@ -62,23 +62,23 @@ class CellResult:
 
     @property
     def weights(self) -> Floats:
-        """(n,), with sum 1."""
+        """Weights (n,) that sum to 1."""
         return normalized_weights(self.log_weights) if self.draws else np.zeros(0)
 
     @property
     def means(self) -> tuple[float, ...]:
-        """The mean probability of each answer over the level set; none where there is no draw."""
+        """The mean probability of each answer over the level set; empty without draws."""
         return tuple((self.weights @ self.probs).tolist()) if self.draws else ()
 
     @property
     def deviations(self) -> tuple[float, ...]:
-        """The standard deviation of each answer's probability, as above."""
+        """The standard deviation of each answer's probability over the level set."""
         squares = (self.probs - np.array(self.means)) ** 2
         return tuple(np.sqrt(self.weights @ squares).tolist()) if self.draws else ()
 
     @property
     def shown(self) -> tuple[int, ...]:
-        """Indices of draws that need no weights, for figures."""
+        """Indices of draws for figures, resampled so that they need no weights."""
         if not self.is_weighted or not self.draws:
             return tuple(range(len(self.draws)))
         rng = stream(self.manifest.query.search.seed, SHOW_STREAM)
@@ -86,28 +86,28 @@ class CellResult:
 
     @property
     def is_found(self) -> bool:
-        """Whether anything in the level set was seen."""
+        """Whether any draw lies in the level set."""
         return bool(self.findings.found)
 
     @property
     def interval(self) -> Interval:
-        """How often the level set happens in draws of the prior, 95 %."""
+        """The 95 % interval of the level set's rate among prior draws."""
         return Interval(*self.findings.how_often.rate_interval)
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """An experiment that has been carried out."""
+    """The results of an experiment."""
 
-    name: str  # as it was asked for
+    name: str  # the name or path given
     folder: Path
     experiment: Experiment
     results: tuple[CellResult, ...]
-    dataset: Path | None = None  # labelled pictures that were asked about too
+    dataset: Path | None = None  # labelled pictures on which the queries were counted too
 
     @property
     def found(self) -> int:
-        """Cells with something in their level set."""
+        """The number of cells with a hit."""
         return sum(result.is_found for result in self.results)
 
 
@@ -121,10 +121,10 @@ def run_experiment(
     train: Callable[[str], None],
     dataset: Path | None = None,
 ) -> Outcome:
-    """Every cell (or those in `only`), in order; a cell that is finished is read, not run again.
+    """Run all cells (or those in `only`), in order; a finished cell is read, not run again.
 
-    Where a data folder is named, each cell's query is put to its pictures as well. What has to be trained is trained
-    first, unless it is there; then all queries are checked; then the first is run.
+    If a data folder is given, each cell's query is also counted on its pictures. Missing models are trained first;
+    then all queries are checked; then the first is run.
     """
     path = experiment_path(name)
     experiment = read_experiment(path)
@@ -166,7 +166,7 @@ def _carry_out(
 
 
 def read_cell(cell: Cell, place: Path) -> CellResult:
-    """What the finished run of a cell says."""
+    """The result of a cell from its finished run."""
     with open_run(place, for_writing=False) as folder:
         manifest = folder.manifest
         findings = read_results(manifest, read_draws(folder.draws, folder.manifest))
@@ -188,7 +188,7 @@ def read_cell(cell: Cell, place: Path) -> CellResult:
 def _test_set(
     query: Path, options: Sequence[Sequence[str]], dataset: Path | None
 ) -> Sequence[Baseline | None]:
-    """Every cell's query put to the pictures of a data folder; a picture goes through each model once."""
+    """Count every cell's query on the pictures of a data folder; each model scores a picture once."""
     if dataset is None:
         return [None] * len(options)
     plans = [check(query, one) for one in options]
@@ -207,7 +207,7 @@ def _chosen(experiment: Experiment, only: Sequence[str]) -> tuple[Cell, ...]:
 
 
 def _is_done(place: Path, resolved: Query) -> bool:
-    """Whether the finished run of just this query lies there."""
+    """Whether this folder holds a finished run of exactly this query."""
     if not is_run(place):
         return False
     with open_run(place, for_writing=False) as folder:
@@ -215,7 +215,7 @@ def _is_done(place: Path, resolved: Query) -> bool:
 
 
 def _level_set(findings: Results) -> tuple[tuple[Draw[Latent], ...], Floats, bool]:
-    """Draws that stand for the level set, their log weights, and whether they are the prior's."""
+    """Draws that represent the level set, their log weights, and whether they come from the prior."""
     chain = tuple(draw for draw in findings.chains if not draw.is_warmup)
     if chain:
         return chain, np.zeros(len(chain)), False

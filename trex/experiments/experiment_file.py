@@ -1,4 +1,4 @@
-"""An experiment: one query file, asked in many ways, each with the value that was published for it."""
+"""An experiment file: variations of one query, each with its published value."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from trex.query.schema import Section, Texts
 from trex.query.shipped import EXPERIMENTS, SUFFIX
 from trex.query.toml_file import read_text
 
-GROUP = "trex.experiments"  # of entry points: a folder of such files, or a module that has it as FOLDER
+GROUP = "trex.experiments"  # of entry points: a folder of such files, or a module with the folder as FOLDER
 
 
 def _numbers(value: object) -> object:
@@ -30,9 +30,9 @@ Settings = dict[str, Value | tuple[Value, ...]]  # dotted keys of the query
 
 
 class CellSection(Section):
-    """One way to ask: its name, what it sets, and the published mean (and its deviation) for each answer named.
+    """One cell: its name, its settings, and the published mean (and deviation) of each answer named.
 
-    `train`: what has to be trained first, as words after `trex train`.
+    `train`: models to train first, as words after `trex train`.
     """
 
     name: Annotated[str, Field(pattern=r"^[\w.+ -]{1,60}$")]
@@ -44,11 +44,11 @@ class CellSection(Section):
 
 
 class Experiment(Section):
-    """`query` lies beside the experiment. `pairs` asks for every two of these answers, one cell each.
+    """An experiment; `query` is a path relative to it. `pairs` makes a cell for every two of these answers.
 
-    `harder`: what a cell sets in which nothing was found, to be searched once more; of several the next where the last
-    found nothing either. `found_published`: how many cells the publication found. `latents`: cells whose latents are
-    drawn in the plane.
+    `harder`: settings of a second search for a cell without hits; several are tried in turn until one finds
+    something. `found_published`: the number of cells in which the publication found something. `latents`: cells
+    whose latents are plotted in the plane.
     """
 
     title: str
@@ -65,21 +65,21 @@ class Experiment(Section):
 
 
 class Cell(NamedTuple):
-    """A cell with the `--set` options that make its query; the later ways are for where the earlier found nothing."""
+    """A cell with the `--set` options of its query; the later ways are tried if the earlier find nothing."""
 
     section: CellSection
     ways: tuple[tuple[str, ...], ...]
 
     @property
     def name(self) -> str:
-        """Its name, and that of its folder."""
+        """The cell's name, which is also its folder's."""
         return self.section.name
 
 
 def experiment_path(name: str) -> Path:
-    """Where an experiment lies: ours and installed ones by name, any other by its path.
+    """The path of an experiment: shipped and installed ones by name, any other by its path.
 
-    InputError if there is none of this name, or two installed folders have one.
+    Raises InputError if there is none of this name, or if two installed folders have one.
     """
     if name.endswith(SUFFIX):
         return Path(name)
@@ -113,7 +113,7 @@ def _folder(point: Installed) -> Path:
 
 
 def read_experiment(path: Path) -> Experiment:
-    """The experiment in a TOML file; InputError names the key that is wrong."""
+    """The experiment in a TOML file; InputError names an invalid key."""
     try:
         experiment = Experiment.model_validate(parse_toml(read_text(path), str(path)))
     except ValidationError as error:
@@ -141,5 +141,5 @@ def _ways(experiment: Experiment, cell: CellSection) -> tuple[tuple[str, ...], .
 
 
 def _overrides(settings: Settings) -> tuple[str, ...]:
-    """JSON's strings, numbers, booleans and arrays of them are TOML's too."""
+    """The settings as `key=value`; JSON's strings, numbers, booleans and arrays of them are valid TOML."""
     return tuple(f"{key}={json.dumps(value, ensure_ascii=False)}" for key, value in settings.items())

@@ -1,4 +1,4 @@
-"""The figures of an experiment: how the answers' probabilities spread, and where the level set lies among latents."""
+"""The figures of an experiment: the spread of the answers' probabilities, and the level set among the latents."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ from trex.inference.statistics.importance import effective_size
 from trex.inference.types import Floats
 from trex.pages.figures import COLORS, INK, axes_of, styled, svg_of
 
-LEAST = 5  # draws (by effective size) for a violin
-SPREAD = 1e-6  # below it there is nothing to estimate a density from
-MOST = 300  # latents of each kind in the plane
+LEAST = 5  # draws (effective size) for a violin
+SPREAD = 1e-6  # a smaller spread gives no density estimate
+MOST = 300  # latents of each kind in the plot
 PERPLEXITY = 30.0
 SEED = 0
 
 
 def violins(result: CellResult) -> str:
-    """The probabilities of the answers named over the draws of the level set; "" of too few draws."""
+    """Violin plots of the named answers' probabilities over the level set; "" for too few draws."""
     if not result.draws or effective_size(result.log_weights) < LEAST:
         return ""
     probs = result.probs[list(result.shown)]
@@ -41,9 +41,9 @@ def violins(result: CellResult) -> str:
 
 
 def latent_plane(result: CellResult) -> str:
-    """Latents in the plane by t-SNE (van der Maaten and Hinton 2008); "" where latents are no vectors.
+    """Latents in the plane by t-SNE (van der Maaten and Hinton 2008); "" if latents are not vectors.
 
-    Draws of the level set; prior draws whose most probable answer is one of those named; other prior draws.
+    Shows draws of the level set; prior draws whose most probable answer is a named one; other prior draws.
     """
     prior = result.findings.prior
     if not result.draws or not isinstance(result.draws[0].z, np.ndarray):
@@ -84,7 +84,7 @@ def _plane(vectors: Floats) -> Floats:
 
 
 def _vectors(rows: Sequence[object]) -> Floats:
-    """At most MOST distinct ones, evenly taken: a chain's rejections repeat its state."""
+    """At most MOST distinct vectors, evenly spaced: a rejected step repeats the chain's state."""
     rows = list({np.asarray(row).tobytes(): row for row in rows}.values())
     kept: NDArray[np.int64] = np.unique(
         np.linspace(0, len(rows) - 1, min(MOST, len(rows))).astype(np.int64)

@@ -1,4 +1,4 @@
-"""`experiment.html`: every cell of an experiment on one page that needs no network."""
+"""`experiment.html`: every cell of an experiment on one self-contained page."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ TABLE = "experiment.md"
 
 @dataclass(frozen=True)
 class ShownCell:
-    """A cell with its row and figures, and the link to its run's report ("" if there is none below the page)."""
+    """A cell with its row and figures, and the link to its run's report ("" if that is not below the page)."""
 
     result: CellResult
     row: Row
@@ -28,13 +28,13 @@ class ShownCell:
 
 
 def write_page(outcome: Outcome, overrides: Sequence[str]) -> None:
-    """The page and the table, in the experiment's folder."""
+    """Write the page and the table into the experiment's folder."""
     write_atomic(outcome.folder / TABLE, markdown(outcome).encode())
     write_atomic(outcome.folder / PAGE, page_html(outcome, overrides).encode())
 
 
 def page_html(outcome: Outcome, overrides: Sequence[str]) -> str:
-    """The page."""
+    """The HTML of the page."""
     shown = [
         ShownCell(
             result,

@@ -1,4 +1,4 @@
-"""An experiment's table: the published value beside ours, for the page and for docs/RESULTS.md."""
+"""An experiment's table, published values beside ours, for the page and for docs/RESULTS.md."""
 
 from __future__ import annotations
 
@@ -20,19 +20,19 @@ class Row:
     published: str
     ours: str
     prior: str
-    ending: str  # and how many independent draws the values are worth, or how far the chains disagree
-    test_set: str  # hits and true mistakes among labelled pictures, "" where none were asked about
-    how: str  # draws and what they cost
+    ending: str  # and the effective number of draws, or the disagreement of the chains
+    test_set: str  # hits and true mistakes among labelled pictures, "" if none were given
+    how: str  # draws and their cost
     note: str
 
 
 def rows(outcome: Outcome) -> tuple[Row, ...]:
-    """One for each cell."""
+    """One row for each cell."""
     return tuple(_row(result) for result in outcome.results)
 
 
 def summary(outcome: Outcome) -> str:
-    """How many cells have anything in their level set, beside the publication's."""
+    """The number of cells with hits, beside the publication's."""
     words = f"{outcome.found} of {len(outcome.results)} level sets have been found"
     published = outcome.experiment.found_published
     if published is None:
@@ -41,7 +41,7 @@ def summary(outcome: Outcome) -> str:
 
 
 def markdown(outcome: Outcome) -> str:
-    """The table for docs/RESULTS.md."""
+    """The table in Markdown, for docs/RESULTS.md."""
     has_test_set = any(result.test_set for result in outcome.results)
     head = "| | published | here | prior draws in the level set (95 %) | ending |" + (
         " test set: hits, true mistakes |" if has_test_set else ""
@@ -56,7 +56,7 @@ def markdown(outcome: Outcome) -> str:
 
 
 def table_json(outcome: Outcome) -> dict[str, object]:
-    """The table for machines: every cell's words, and what it found."""
+    """The table as JSON: every cell's words and results."""
     cells_found = zip(rows(outcome), outcome.results, strict=True)
     return {
         "experiment": outcome.name,
@@ -70,7 +70,7 @@ def table_json(outcome: Outcome) -> dict[str, object]:
 
 
 def command(outcome: Outcome, overrides: Sequence[str]) -> str:
-    """The command that makes the experiment again."""
+    """The command that reproduces the experiment."""
     words = ["trex", "experiment", outcome.name]
     if len(outcome.results) < len(cells(outcome.experiment)):
         words += [word for result in outcome.results for word in ("--cell", result.cell.name)]
@@ -119,7 +119,7 @@ def _counts(result: CellResult) -> str:
 
 
 def _extremes(result: CellResult) -> str:
-    """Of a target that names no answer: the mean of the largest and of the smallest probability."""
+    """For a target without named answers: the means of the largest and of the smallest probability."""
     if not result.is_found or not result.means:
         return "not found"
     most, least = (result.weights @ each for each in (result.probs.max(axis=1), result.probs.min(axis=1)))
@@ -127,7 +127,7 @@ def _extremes(result: CellResult) -> str:
 
 
 def _values(means: Sequence[float], deviations: Sequence[float]) -> str:
-    """ ".999 ± .004, …"."""
+    """Means and deviations: ".999 ± .004, …"."""
     if not deviations:
         return ", ".join(f"{mean:.3f}" for mean in means)
     return ", ".join(f"{mean:.3f} ± {sd:.3f}" for mean, sd in zip(means, deviations, strict=True))

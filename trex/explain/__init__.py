@@ -1,1 +1,1 @@
-"""Which object is to blame: leave one out, smallest changes, saliency, and the explanation as a page shows it."""
+"""Which object is to blame: leave-one-out, smallest changes, saliency, and the explanation's view on a page."""

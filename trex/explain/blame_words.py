@@ -1,4 +1,4 @@
-"""The objects to blame in sentences, the same on the terminal and on every page."""
+"""The objects to blame in sentences, identical on the terminal and on every page."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from trex.scenes.describe import object_words
 
 
 class Removed(NamedTuple):
-    """One object in words, and what comes of leaving it out: the change of the confidence, and the answer."""
+    """One object in words, and the effect of leaving it out: the change in confidence, and the answer."""
 
     name: str
     change: float
@@ -21,7 +21,7 @@ class Removed(NamedTuple):
 
 
 def blame_sentence(blame: Blame, removed: Sequence[Removed], answer_without: str = "") -> str:
-    """Who is to blame and why; `answer_without` is the answer without all of them, for those to blame together."""
+    """Which object is to blame and why; `answer_without` is the answer without all jointly blamed objects."""
     named = [f"the {removed[i].name} (object {i})" for i in blame.parts]
     told = [points(removed[i].change) for i in blame.parts]
     match blame.how:
@@ -57,7 +57,7 @@ def blame_sentence(blame: Blame, removed: Sequence[Removed], answer_without: str
 
 
 def sentence(made: Explanation) -> str:
-    """Who is to blame in an explained scene."""
+    """One sentence: the objects to blame in an explained scene."""
     removed = [
         Removed(object_words(made.scene, i), effect.change, effect.score.answer)
         for i, effect in enumerate(made.removals)
@@ -67,7 +67,7 @@ def sentence(made: Explanation) -> str:
 
 
 def stability_sentences(made: Explanation) -> tuple[str, ...]:
-    """For each object to blame, whether it lowers the confidence under other cameras and lights too."""
+    """For each object to blame, whether removing it also lowers the confidence under other cameras and lights."""
     if made.nuisances is None:
         return ()
     n = len(made.nuisances.baseline)
@@ -87,7 +87,7 @@ def stability_sentences(made: Explanation) -> tuple[str, ...]:
 
 
 def _listed(words: Sequence[str]) -> str:
-    """ "a, b and c"."""
+    """The words as a list: "a, b and c"."""
     return " and ".join(filter(None, [", ".join(words[:-1]), words[-1]]))
 
 
@@ -96,7 +96,7 @@ def _capital(text: str) -> str:
 
 
 def blamed_looks(explanations: Mapping[str, Explanation]) -> dict[str, frozenset[Hashable]]:
-    """Shape, size, color and material of the objects to blame, by the found scene's picture."""
+    """Shape, size, color and material of the objects to blame, by the hit's picture."""
     return {
         picture: frozenset(made.scene.objects[i].category for i in made.blame.parts if made.blame.is_flip)
         for picture, made in explanations.items()

@@ -1,4 +1,4 @@
-"""A model's answer on a real CLEVR picture, explained: its scene is rendered again, without each object in turn."""
+"""Explains a model's answer on a real CLEVR picture: renders its scene again, without each object in turn."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ FILE, PAGE, CACHE = "explanation.json", "explanation.html", "pictures"
 
 @dataclass(frozen=True)
 class PictureQuestion:
-    """Which picture of which data set (name or file name), asked what, of whom, rendered how."""
+    """The picture (name or file name) and its data set, the question, the model and the preset."""
 
     dataset: Path
     image: str
@@ -55,7 +55,7 @@ class PictureQuestion:
 
 @dataclass(frozen=True)
 class Answer:
-    """What the model makes of one picture: its answer, and the probability of the answer that is explained."""
+    """The model's answer on one picture, and the probability of the answer that is explained."""
 
     words: str
     answer: str
@@ -65,7 +65,7 @@ class Answer:
 
 @dataclass(frozen=True)
 class PictureExplained:
-    """`official` and `again`: the real picture, and its scene rendered again; effects are against the latter."""
+    """`official` is the real picture, `again` its scene rendered again; effects are relative to `again`."""
 
     picture: str
     question: str
@@ -73,14 +73,14 @@ class PictureExplained:
     preset: str
     official: Answer
     again: Answer
-    camera_px: float  # how far the recovered camera puts the objects from their recorded pixels, at most
+    camera_px: float  # largest distance of an object under the recovered camera from its recorded pixel
     ssim: float
-    control_difference: float  # of the same scene rendered twice, any probability: exactly 0
+    control_difference: float  # largest change of a probability when rendered again; must be 0
     removals: tuple[Answer, ...]
 
     @property
     def effects(self) -> tuple[float, ...]:
-        """The change of the probability by leaving out each object."""
+        """The change of the probability when each object is left out."""
         return tuple(removal.probability - self.again.probability for removal in self.removals)
 
     @property
@@ -99,7 +99,7 @@ class PictureExplained:
         return [Removed(one.words.removeprefix("without "), effect, one.answer) for one, effect in pairs]
 
     def sentences(self) -> tuple[str, ...]:
-        """For the terminal and the page."""
+        """The explanation in sentences, for the terminal and the page."""
         says, again = self.official, self.again
         same = "the same" if again.answer == says.answer else "another"
         exact = (
@@ -118,20 +118,20 @@ class PictureExplained:
 
 @dataclass(frozen=True)
 class PictureControl:
-    """Whether the scene, rendered twice, gets every probability twice; there is none that was not measured."""
+    """The model's log probabilities for two renders of the same scene; always measured."""
 
     first: Floats
     second: Floats
 
     @property
     def difference(self) -> float:
-        """The largest of any probability: exactly 0 of a deterministic renderer and model."""
+        """The largest difference of a probability: exactly 0 if renderer and model are deterministic."""
         return float(np.abs(np.exp(self.first) - np.exp(self.second)).max())
 
 
 @dataclass(frozen=True)
 class Rendered:
-    """The scene, and it without each object, with their pictures and the control."""
+    """The scene, the scene without each object, their pictures, and the control."""
 
     scenes: tuple[Scene, ...]
     pictures: tuple[Picture, ...]
@@ -139,9 +139,9 @@ class Rendered:
 
 
 def explain_picture(wanted: PictureQuestion, out: Path) -> PictureExplained:
-    """Writes OUT/explanation.json and .html (which holds the official picture: keep it to yourself).
+    """Write OUT/explanation.json and .html (which holds the official picture: do not publish it).
 
-    What has been rendered is kept in OUT/pictures, so that the same command goes on after a kill.
+    Rendered pictures are kept in OUT/pictures, so the same command resumes after a kill.
     """
     picture = _picture(wanted)
     program = parse(wanted.question)
@@ -178,7 +178,7 @@ def _picture(wanted: PictureQuestion) -> OfficialPicture:
 
 
 def _check_place(out: Path) -> None:
-    """A new or empty folder, or one that holds an earlier explanation of this kind."""
+    """Raise InputError unless the folder is new, empty, or holds an earlier explanation of this kind."""
     if not (out.is_dir() and {path.name for path in out.iterdir()} <= {FILE, PAGE, CACHE}):
         check_out(out)
 

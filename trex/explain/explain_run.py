@@ -1,4 +1,4 @@
-"""`trex explain`: the most confident scenes of a run, each explained and kept as soon as it is done."""
+"""`trex explain`: explains the most confident hits of a run and saves each as soon as it is done."""
 
 from __future__ import annotations
 
@@ -21,41 +21,41 @@ from trex.worlds.world import OpenWorld
 
 
 class ExplainProgress(Protocol):
-    """Whoever watches the scenes being explained."""
+    """Receives progress updates while scenes are explained."""
 
     def begin(self, number: int, total: int) -> None:
-        """Scene `number` of `total` (from 1) is begun."""
+        """Called when scene `number` of `total` (from 1) begins."""
         ...
 
     def pictures(self, count: int) -> None:
-        """So many more pictures of it are scored."""
+        """Called after `count` more pictures of the scene are scored."""
         ...
 
     def done(self) -> None:
-        """It is written."""
+        """Called after the explanation is written."""
         ...
 
 
 @dataclass(frozen=True)
 class Explained:
-    """The explained scenes of a run, most confident first."""
+    """The explained hits of a run, most confident first."""
 
     folder: Path
     explanations: tuple[Explanation, ...]
 
     @property
     def is_exact(self) -> bool:
-        """Whether every control was."""
+        """Whether every control is exact."""
         return all(explanation.control.is_exact for explanation in self.explanations)
 
 
 def explain(
     path: Path, options: ExplainOptions, watcher: ExplainProgress, processes: int | None = None
 ) -> Explained:
-    """Explains the scenes of a run; what is there already is not made again.
+    """Explain the hits of a run; explanations that exist are not repeated.
 
-    `processes` render, the run's own number where None; no picture depends on it. RunError where the run has found
-    nothing, or is not what is here now.
+    `processes` overrides the run's number of render processes; no picture depends on it. Raises RunError if the run
+    has no hits, or if its model or renderer has changed.
     """
     _check(options, processes)
     with open_run(path, for_writing=True) as folder:
@@ -98,9 +98,9 @@ def _found(folder: RunFolder, top: int) -> Sequence[Hit]:
 
 
 def _prepare(folder: RunFolder, old: Sequence[Explanation | None]) -> None:
-    """The folder of the explanations, without what a killed process has left half-written.
+    """Create the folder of the explanations, and delete what a killed process left half-written.
 
-    Pictures that were cached while a control failed are not to be trusted, so they go too.
+    Also deletes pictures that were cached while a control failed: they cannot be trusted.
     """
     place = folder.path / FOLDER
     try:

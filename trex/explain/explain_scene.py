@@ -1,4 +1,4 @@
-"""One found scene explained, part by part; parts that are there already are kept."""
+"""Explains one hit, part by part; keeps parts that exist."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ from trex.scenes.validity import is_valid
 from trex.scenes.vocabulary import Vocabulary
 from trex.search.results import Hit
 
-MOST_TRIES = 100  # draws of the nuisances for each that is wanted
-REPLICATED = 2  # objects left out under other nuisances: the two that matter most, and all that are to blame
+MOST_TRIES = 100  # draws of the nuisances for each valid one
+REPLICATED = 2  # objects left out under other nuisances: those with the largest effects, besides all to blame
 
 
 @dataclass(frozen=True)
 class ExplainOptions:
-    """Which parts are made. `nuisances`: draws of camera and lights; `flip_renders`: sets of two or more edits."""
+    """The parts to make. `nuisances`: draws of camera and lights; `flip_renders`: sets of two or more edits."""
 
     top: int = 5
     edits: bool = True
@@ -41,7 +41,7 @@ class ExplainOptions:
 def explain_scene(
     scores: SceneScores, found: Hit, options: ExplainOptions, old: Explanation | None
 ) -> Explanation:
-    """The explanation of a found scene with all parts that are asked for; those of `old` are kept where they serve."""
+    """The explanation of a hit with all requested parts; reuses parts of `old` that still apply."""
     made = old if old is not None and old.control.is_exact else _begun(scores, found)
     if options.edits and made.edits is None:
         edits = [(edit,) for edit in attribute_edits(made.scene, scores.world.plan.vocabulary)]
@@ -56,7 +56,7 @@ def explain_scene(
 
 
 def is_complete(made: Explanation | None, options: ExplainOptions) -> bool:
-    """Whether an explanation has all that is asked for."""
+    """Whether an explanation has all requested parts."""
     if made is None or not made.control.is_exact or (options.edits and made.edits is None):
         return False
     is_missing = needs_flip(made, options) or needs_nuisances(made, options)
@@ -64,7 +64,7 @@ def is_complete(made: Explanation | None, options: ExplainOptions) -> bool:
 
 
 def needs_flip(made: Explanation, options: ExplainOptions) -> bool:
-    """Whether the smallest flip has to be looked for, or looked for otherwise."""
+    """Whether the search for the smallest flip is missing or was made with other options."""
     if options.flip_depth < 1:
         return False
     asked = (options.flip_depth, options.flip_renders, made.edits is not None)
@@ -72,7 +72,7 @@ def needs_flip(made: Explanation, options: ExplainOptions) -> bool:
 
 
 def needs_nuisances(made: Explanation, options: ExplainOptions) -> bool:
-    """Whether the scene has to be looked at under other nuisances."""
+    """Whether the scene still has to be scored under other nuisances."""
     asked = (options.nuisances, options.every_object)
     if options.nuisances < 1:
         return False
@@ -82,7 +82,7 @@ def needs_nuisances(made: Explanation, options: ExplainOptions) -> bool:
 
 
 def _begun(scores: SceneScores, found: Hit) -> Explanation:
-    """The control and the removals: what every explanation has."""
+    """The control and the removals, which every explanation has."""
     scene = found.record.scene
     control = _control(scores, found)
     left_out = scores.effects(scene, control.score, [(edit,) for edit in removals(scene)])
@@ -101,7 +101,7 @@ def _control(scores: SceneScores, found: Hit) -> Control:
 
 
 def _greatest_gap(one: Floats, other: Floats) -> float | None:
-    if np.array_equal(one, other):  # -inf is equal to itself
+    if np.array_equal(one, other):  # treats -inf as equal to itself
         return 0.0
     with np.errstate(invalid="ignore"):
         gap = float(np.abs(one - other).max())
@@ -129,14 +129,14 @@ def _edits(effects: Sequence[Effect]) -> tuple[Edit, ...]:
 
 
 def _fit(scene: Scene, edits: Sequence[Edit], vocabulary: Vocabulary) -> bool:
-    """Whether the edits can be made together: one value an attribute, nothing done to what is left out."""
+    """Whether the edits fit together: one value per attribute, and no edit of a removed object."""
     places = sorted((edit.index, edit.attribute) for edit in edits)
     clash = any(a == b or (a[0] == b[0] and not a[1]) for a, b in pairwise(places))
     return not clash and all(vocabulary.allows(item) for item in apply_all(scene, edits).objects)
 
 
 def _replicates(scores: SceneScores, made: Explanation, options: ExplainOptions) -> Replicates:
-    """Scene and removals under the same fresh draws of the nuisances, which depend on the picture's hash alone."""
+    """Scene and removals under the same new draws of the nuisances, which depend on the picture's hash alone."""
     ranked = sorted(range(len(made.removals)), key=lambda i: made.removals[i].change)
     chosen = sorted(ranked if options.every_object else {*ranked[:REPLICATED], *made.blame.parts})
     scenes, skipped = _under_others(scores, made, options.nuisances)
@@ -153,7 +153,7 @@ def _replicates(scores: SceneScores, made: Explanation, options: ExplainOptions)
 
 
 def _under_others(scores: SceneScores, made: Explanation, n: int) -> tuple[list[Scene], int]:
-    """The scene under n draws of the nuisances in which it is valid, and how many draws were skipped for that."""
+    """The scene under n valid draws of the nuisances, and the number of invalid draws skipped."""
     rng = np.random.default_rng(int(made.picture, 16))
     scenes: list[Scene] = []
     skipped = 0

@@ -1,4 +1,4 @@
-"""`explanations/PICTURE.json`: what one found scene's objects have to do with the model's answer."""
+"""`explanations/PICTURE.json`: how one hit's objects affect the model's answer."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ AnyScene = Annotated[Scene, BeforeValidator(scene_from_dict), PlainSerializer(sc
 
 @dataclass(frozen=True)
 class Score:
-    """What the model makes of one picture, which is kept under its content hash."""
+    """The model's answer on one picture, which is stored under its content hash."""
 
     answer: str
     confidence: Number
@@ -44,21 +44,21 @@ class Score:
 
 @dataclass(frozen=True)
 class Control:
-    """Nothing removed: the found scene rendered and scored once more, past every cache, beside what its draw says."""
+    """The control: the unedited scene rendered and scored again, past every cache, beside its recorded draw."""
 
     score: Score
-    recorded: Number  # the confidence of the draw
+    recorded: Number  # the draw's confidence
     confidence_difference: Number
-    log_probs_difference: Number | None  # the greatest of all answers, None where it is infinite
+    log_probs_difference: Number | None  # largest over all answers, None if infinite
     is_same_picture: bool
 
     @property
     def is_exact(self) -> bool:
-        """Whether the second render is the first, bit for bit, and its score too."""
+        """Whether the second render, and its score, equal the first bit for bit."""
         return self.is_same_picture and self.confidence_difference == 0.0 == self.log_probs_difference
 
     def sentence(self) -> str:
-        """For a report."""
+        """The control in a sentence, for the report."""
         if self.is_exact:
             return "Remove-nothing control: rendered again, the picture and every probability are exactly the same."
         return (
@@ -70,10 +70,10 @@ class Control:
 
 @dataclass(frozen=True)
 class Effect:
-    """One edit, or several made together, and what the model then says.
+    """One edit, or several made together, and the model's answer to the edited scene.
 
-    `change` is that of the target's confidence. `margin` is the log odds of the unedited scene's answer over the best
-    other one. `is_valid`: whether the edited scene keeps the prior's rules of distance and visibility.
+    `change` is the change in the target's confidence. `margin` is the log odds of the unedited scene's answer over
+    the best other one. `is_valid`: whether the edited scene keeps the prior's rules of distance and visibility.
     """
 
     edits: tuple[Edit, ...]
@@ -88,7 +88,7 @@ class Effect:
 
 @dataclass(frozen=True)
 class SmallestFlip:
-    """The fewest edits that give another answer; `found` strongest first, all of one size, empty where there is none.
+    """The smallest sets of edits that change the answer; `found` has one size, strongest first, or is empty.
 
     `tried` of `possible` sets of up to `depth` edits were scored, at most `renders` of them of two or more edits.
     """
@@ -99,15 +99,15 @@ class SmallestFlip:
     is_exhaustive: bool
     depth: int
     renders: int
-    with_attributes: bool  # False: removals alone
+    with_attributes: bool  # False: only removals
 
     @property
     def size(self) -> int | None:
-        """How many edits it takes; None where no flip was found."""
+        """The number of edits; None if no flip was found."""
         return len(self.found[0].edits) if self.found else None
 
     def sentence(self) -> str:
-        """For a report."""
+        """The result in a sentence, for the report."""
         kinds = "edits" if self.with_attributes else "removals"
         if self.found:
             first = self.found[0]
@@ -129,31 +129,31 @@ class ObjectReplicates:
 
     @property
     def is_stable(self) -> bool:
-        """Whether the whole 95 % interval is below 0: leaving it out lowers the confidence whatever the light."""
+        """Whether the whole 95 % interval is below 0: removal lowers the confidence under any camera and light."""
         return self.effect.is_negative
 
 
 @dataclass(frozen=True)
 class Replicates:
-    """The scene under other cameras and lights of the prior; `skipped` draws hid an object too much."""
+    """The scene under other cameras and lights from the prior; `skipped` draws left an object too little visible."""
 
-    draws: int  # asked for
+    draws: int  # requested
     every_object: bool
     skipped: int
-    baseline: tuple[Number, ...]  # the confidence with all objects
+    baseline: tuple[Number, ...]  # confidences with all objects
     objects: tuple[ObjectReplicates, ...]
 
     def of(self, index: int) -> ObjectReplicates | None:
-        """Those of one object, None where it was not looked at."""
+        """The replicates of one object, None if it was not left out."""
         return next((found for found in self.objects if found.index == index), None)
 
 
 @dataclass(frozen=True)
 class SaliencyMap:
-    """A map (H, W) that is kept beside the explanation, summed over the object masks.
+    """A map (H, W), stored beside the explanation, summed over the object masks.
 
-    `settings` is all that it depends on besides picture and model. `peak` is the map's largest pixel (row, column),
-    `peak_object` the object there, None for the background.
+    `settings` is everything that it depends on besides picture and model. `peak` is the map's largest pixel (row,
+    column), `peak_object` the object there, None for the background.
     """
 
     method: Method
@@ -165,31 +165,31 @@ class SaliencyMap:
     peak: tuple[int, int]
     peak_object: int | None
     change: Number | None = None  # f(x) - f(baseline), of integrated gradients
-    completeness_gap: Number | None = None  # how far the attributions' sum is from that
+    completeness_gap: Number | None = None  # distance of the attributions' sum from that change
 
     @property
     def means(self) -> tuple[float, ...]:
-        """Saliency per pixel of each object; 0 where it shows none."""
+        """Saliency per pixel of each object; 0 for an object without visible pixels."""
         return tuple(total / n if n else 0.0 for total, n in zip(self.sums, self.pixels, strict=True))
 
     @property
     def ranking(self) -> tuple[int, ...]:
-        """The objects, most salient first."""
+        """The objects, highest saliency first."""
         return tuple(sorted(range(len(self.sums)), key=lambda i: -self.sums[i]))
 
 
 @dataclass(frozen=True)
 class Saliency:
-    """The maps, or why there are none."""
+    """The maps, or the reason why there are none."""
 
-    answers: tuple[str, ...]  # the sum of their log probabilities is what was attributed
+    answers: tuple[str, ...]  # the map attributes the sum of their log probabilities
     maps: tuple[SaliencyMap, ...]
     why_none: str = ""
 
 
 @dataclass(frozen=True)
 class Explanation:
-    """One found scene explained; parts that were not asked for are None."""
+    """The explanation of one hit; parts that were not requested are None."""
 
     picture: Hash
     scene: AnyScene
@@ -216,13 +216,13 @@ class Explanation:
 
     @property
     def joint_removals(self) -> tuple[Effect, ...]:
-        """Sets of objects without which the answer changes, though each alone changes nothing; strongest first."""
+        """Sets of objects whose joint removal changes the answer though no single removal does; strongest first."""
         found = self.flip.found if self.flip else ()
         return tuple(e for e in found if len(e.edits) > 1 and not any(edit.attribute for edit in e.edits))
 
     @property
     def is_stable(self) -> bool | None:
-        """Whether the culprit stays one under other cameras and lights; None where that was not looked at."""
+        """Whether removing the culprit lowers the confidence under other cameras and lights too; None if not tested."""
         index = self.culprit.index
         found = self.nuisances.of(index) if self.nuisances and index is not None else None
         return found.is_stable if found else None
@@ -237,7 +237,7 @@ def to_text(explanation: Explanation) -> str:
 
 
 def from_text(text: str, where: str) -> Explanation:
-    """The explanation in a file's text; RunError where it is damaged."""
+    """The explanation in a file's text; RunError if it is damaged."""
     try:
         parse_json(text, where, error=RunError)
         found = _ADAPTER.validate_json(text, strict=True)
@@ -251,12 +251,12 @@ def from_text(text: str, where: str) -> Explanation:
 
 
 def explanation_path(folder: RunFolder, picture: str) -> Path:
-    """Where the explanation of a found scene lies."""
+    """The path of a hit's explanation."""
     return folder.path / FOLDER / f"{picture}.json"
 
 
 def read_explanation(folder: RunFolder, picture: str) -> Explanation | None:
-    """The explanation of the found scene with this picture, None where there is none; RunError where it is damaged."""
+    """The explanation of the hit with this picture, None if there is none; RunError if it is damaged."""
     path = explanation_path(folder, picture)
     try:
         text = read_text(path, error=RunError)
@@ -271,14 +271,14 @@ def read_explanation(folder: RunFolder, picture: str) -> Explanation | None:
 
 
 def read_explanations(folder: RunFolder) -> dict[str, Explanation]:
-    """All explanations of a run by the found scene's picture; RunError names a damaged file."""
+    """All explanations of a run, by the hit's picture; RunError names a damaged file."""
     names = sorted(path.stem for path in (folder.path / FOLDER).glob("*.json"))
     found = {name: read_explanation(folder, name) for name in names}
     return {name: explanation for name, explanation in found.items() if explanation is not None}
 
 
 def _check(explanation: Explanation) -> None:
-    """ValueError where parts do not fit together."""
+    """Raise ValueError if the parts contradict each other."""
     n = len(explanation.scene.objects)
     if [effect.edits for effect in explanation.removals] != [(Edit(i),) for i in range(n)]:
         raise ValueError(f"its removals are not those of {n} objects")

@@ -1,4 +1,4 @@
-"""How far saliency agrees with leaving objects out: per scene, and over all explained scenes."""
+"""Agreement between saliency and leave-one-out: per scene, and over all explained scenes."""
 
 from __future__ import annotations
 
@@ -10,17 +10,17 @@ import numpy as np
 from trex.explain.explanation import Explanation, Method, SaliencyMap
 from trex.inference.statistics.proportion import Interval, clopper_pearson
 
-FEWEST = 3  # objects for a rank correlation
+FEWEST = 3  # objects, at least, for a rank correlation
 
 
 @dataclass(frozen=True)
 class SceneAgreement:
-    """One map beside the ablation of its scene; None where there is no one culprit, or nothing to rank."""
+    """One map compared with its scene's ablation; None if there is no single culprit, or nothing to rank."""
 
     method: Method
-    peak_is_culprit: bool | None  # the largest pixel lies within the culprit
-    top_is_culprit: bool | None  # the object with the largest sum is the culprit
-    rank_correlation: float | None  # Spearman: sums and sizes of the effects
+    peak_is_culprit: bool | None  # the largest pixel lies on the culprit
+    top_is_culprit: bool | None  # the culprit has the largest sum
+    rank_correlation: float | None  # Spearman's, between sums and sizes of the effects
     rank_correlation_per_pixel: float | None
 
 
@@ -28,8 +28,8 @@ class SceneAgreement:
 class Agreement:
     """One method over all explained scenes with a culprit.
 
-    `chance_peak` and `chance_top` are the rates of a map that knows nothing: the culprit's share of the pixels, and
-    one object in n.
+    `chance_peak` and `chance_top` are the rates of an uninformative map: the culprit's share of the pixels, and one
+    object in n.
     """
 
     method: Method
@@ -44,7 +44,7 @@ class Agreement:
     ranked: int  # scenes with a rank correlation
 
     def sentence(self) -> str:
-        """For a report."""
+        """The agreement in a sentence, for the report."""
         if not self.scenes:
             return f"{self.method}: no scene has one object to blame, so there is nothing to point at."
         (a, b), (c, d) = self.peak_interval, self.top_interval
@@ -59,7 +59,7 @@ class Agreement:
 
 
 def scene_agreement(explanation: Explanation, found: SaliencyMap) -> SceneAgreement:
-    """One map of an explanation beside its ablation."""
+    """Compare one map of an explanation with its ablation."""
     culprit = explanation.culprit.index
     sizes = [abs(effect.change) for effect in explanation.removals]
     return SceneAgreement(
@@ -72,7 +72,7 @@ def scene_agreement(explanation: Explanation, found: SaliencyMap) -> SceneAgreem
 
 
 def rank_correlation(one: Sequence[float], other: Sequence[float]) -> float | None:
-    """Spearman's, ties sharing their mean rank; None for fewer than three values or where all of one are equal."""
+    """Spearman's, ties sharing their mean rank; None for fewer than three values or constant ones."""
     from scipy.stats import spearmanr
 
     if len(one) < FEWEST or len(set(one)) == 1 or len(set(other)) == 1:
@@ -81,7 +81,7 @@ def rank_correlation(one: Sequence[float], other: Sequence[float]) -> float | No
 
 
 def agreements(explanations: Sequence[Explanation]) -> list[Agreement]:
-    """Each method over all these scenes."""
+    """The agreement of each method over all these scenes."""
     pairs = [(e, found) for e in explanations if e.saliency for found in e.saliency.maps]
     methods = list(dict.fromkeys(found.method for _, found in pairs))
     return [

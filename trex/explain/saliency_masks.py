@@ -1,4 +1,4 @@
-"""Saliency maps of explained scenes: made, kept, and summed over the masks of the objects."""
+"""Saliency maps of explained scenes: computes, stores, and sums them over the objects' masks."""
 
 from __future__ import annotations
 
@@ -30,16 +30,16 @@ from trex.worlds.world import Plan
 if TYPE_CHECKING:  # importing torch takes seconds
     from trex.clevr_models.saliency import Attribution
 
-Map = NDArray[np.float32]  # (H, W), not negative
+Map = NDArray[np.float32]  # (H, W), nonnegative
 BASELINE = "the scene without objects"
 NO_GRADIENTS = "no gradients: model {!r} is no torch module"
 
 
 def make_saliency(scores: SceneScores, made: Explanation) -> Saliency:
-    """Both maps of an explained scene, written beside the explanation; or why there are none.
+    """Both maps of an explained scene, written beside the explanation, or the reason why there are none.
 
-    Integrated gradients begin at the same scene without any object: what they attribute is that the objects are there,
-    as leaving them out does.
+    Integrated gradients start at the same scene without any object: they attribute the presence of the objects, as
+    leave-one-out does.
     """
     plan, folder = scores.world.plan, scores.folder
     answers = plan.query.answer or tuple(plan.query.target.probabilities) or plan.question.possible
@@ -69,7 +69,7 @@ def _attributions(
     module = plan.bound.module
     image, baseline = (
         array.astype(np.float32) / np.float32(255.0) for array in (pixels, empty)
-    )  # as it is scored
+    )  # as inference.scoring does
     indices = tuple(plan.bound.labels.index(answer) for answer in answers)
     noisy, path = SmoothGrad(), PathIntegral()
     about_path: dict[str, float | int | str] = {**asdict(path), "baseline": BASELINE}
@@ -98,7 +98,7 @@ def summed(
     method: Method,
     settings: dict[str, float | int | str],
 ) -> SaliencyMap:
-    """A map (H, W) over the masks (H, W) of n objects; of several largest pixels the first in reading order counts."""
+    """Sum a map (H, W) over the masks (H, W) of n objects; `peak` is the first largest pixel in reading order."""
     sums = np.bincount(mask.ravel(), weights=saliency.ravel().astype(np.float64), minlength=n + 1)[: n + 1]
     pixels = np.bincount(mask.ravel(), minlength=n + 1)[: n + 1]
     row, column = (int(k) for k in np.unravel_index(int(saliency.argmax()), saliency.shape))
@@ -116,12 +116,12 @@ def summed(
 
 
 def map_path(folder: RunFolder, picture: str, method: Method) -> Path:
-    """Where a map of the found scene with this picture lies (.npy)."""
+    """The path of a map of the hit with this picture (.npy)."""
     return folder.path / FOLDER / f"{picture}.{method}.npy"
 
 
 def read_map(folder: RunFolder, picture: str, method: Method) -> Map:
-    """A kept map (H, W), float32; RunError where it is missing or damaged."""
+    """A stored map (H, W), float32; RunError if it is missing or damaged."""
     path = map_path(folder, picture, method)
     width, height = folder.manifest.facts.size
     try:

@@ -1,4 +1,4 @@
-"""Scenes of a run rendered and scored again: in batches, cached, pictures kept."""
+"""Renders and scores edited scenes of a run: in batches, with a cache, keeping the pictures."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ CACHE = "cache"  # below explanations/
 
 @dataclass(frozen=True)
 class SceneScores:
-    """The renderer and the model of a run, with a cache; `tell` hears how many pictures were done."""
+    """The renderer and the model of a run, with a cache; calls `tell` with the number of pictures done."""
 
     world: OpenWorld
     folder: RunFolder
@@ -35,33 +35,33 @@ class SceneScores:
 
     @property
     def batch(self) -> int:
-        """How many scenes are rendered between two looks at the clock."""
+        """The number of scenes that the renderer takes at once."""
         plan = self.world.plan
         return max(8, 4 * (plan.processes or plan.query.render.processes or 0))
 
     def fresh(self, scene: Scene) -> Score:
-        """The score of a scene, rendered past the cache."""
+        """Score a scene rendered past the cache."""
         (scored,) = self.world.scorer.score([scene])
         self.tell(1)
         return self._score(scored)
 
     def log_probs(self, scenes: Sequence[Scene]) -> list[np.ndarray[tuple[int, ...], np.dtype[np.float64]]]:
-        """(K,) each; the pictures stay in the cache only."""
+        """The log probabilities (K,) of each scene; pictures stay in the cache only."""
         return [scored.log_probs for scored in self._scored(scenes)]
 
     def confidences(self, scenes: Sequence[Scene]) -> list[float]:
-        """The target's confidence of each."""
+        """The target's confidence for each scene."""
         target = self.world.plan.target
         return [target.confidence(log_probs) for log_probs in self.log_probs(scenes)]
 
     def pixels(self, scene: Scene) -> Bytes:
-        """(H, W, 3), 0-255; the picture stays in the cache only."""
+        """The pixels (H, W, 3), 0-255; the picture stays in the cache only."""
         (picture,) = self.cached.renderer.render([scene])
         self.tell(1)
         return as_bytes(picture.pixels)
 
     def effects(self, scene: Scene, base: Score, sets: Sequence[tuple[Edit, ...]]) -> list[Effect]:
-        """What each set of edits does to a scene that scored `base`."""
+        """The effect of each set of edits on a scene with score `base`."""
         edited = [apply_all(scene, edits) for edits in sets]
         return [
             self._effect(scene, base, edits, new, self._score(scored))
@@ -108,10 +108,10 @@ def open_scores(world: OpenWorld, folder: RunFolder, tell: Callable[[int], None]
 
 
 def apply_all(scene: Scene, edits: Sequence[Edit]) -> Scene:
-    """The scene with all edits made; each names its object by the index in the unedited scene."""
+    """The scene after all edits; each names its object by its index in the unedited scene."""
     in_order = sorted(
         edits, key=lambda edit: (not edit.attribute, -edit.index)
-    )  # removals last, from the end on
+    )  # removals last, highest index first
     for edit in in_order:
         scene = edit.apply(scene)
     return scene

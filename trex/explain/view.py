@@ -1,4 +1,4 @@
-"""An explanation as a report shows it: a strip of pictures, tables of what every change did, and the maps."""
+"""An explanation as a report shows it: a strip of pictures, tables of all changes, and the maps."""
 
 from __future__ import annotations
 
@@ -27,20 +27,20 @@ METHOD_NAMES = {"smoothgrad": "SmoothGrad", "integrated_gradients": "Integrated 
 
 @dataclass(frozen=True)
 class Shot:
-    """One picture of a strip; `words` are for those who do not see it."""
+    """One picture of a strip; `words` is its alternative text."""
 
     image: str  # data URI
     title: str
     caption: str
     words: str
     is_culprit: bool = False
-    large: str = ""  # data URI of the same at another look, "" if there is none
-    note: str = ""  # what the model says there
+    large: str = ""  # data URI of the same scene at another look, "" if there is none
+    note: str = ""  # the model's answer there
 
 
 @dataclass(frozen=True)
 class Row:
-    """What one change did; `interval` is over other cameras and lights, "" where that was not looked at."""
+    """The effect of one change; `interval` is over other cameras and lights, "" if that was not tested."""
 
     words: str
     confidence: float
@@ -62,11 +62,11 @@ class Strip:
     removals: tuple[Row, ...]
     edits: tuple[Row, ...]
     is_exact: bool
-    effect: float  # the strongest of an object to blame, 0 if there is none
+    effect: float  # the strongest effect of an object to blame, 0 if there is none
 
 
 def make_strip(folder: RunFolder, explanation: Explanation, look: EnlargedLook | None = None) -> Strip:
-    """The strip of an explained scene; RunError where one of its pictures is missing or damaged."""
+    """The strip of an explained scene; RunError if one of its pictures is missing or damaged."""
     changes = [explanation.removals[i].change for i in explanation.blame.parts]
     return Strip(
         sentences=tuple(_sentences(explanation)),
@@ -104,7 +104,7 @@ def _original(folder: RunFolder, explanation: Explanation, look: EnlargedLook | 
 
 
 def _outlined(explanation: Explanation, picture: tuple[Bytes, Bytes]) -> Bytes:
-    """The picture with each object to blame outlined."""
+    """The picture with an outline around each object to blame."""
     pixels, mask = picture
     for index in explanation.blame.parts:
         pixels = outlined(pixels, mask == index + 1)
@@ -190,7 +190,7 @@ def outlined(pixels: Bytes, inside: NDArray[np.bool_]) -> Bytes:
 
 
 def overlay(pixels: Bytes, saliency: Map) -> Bytes:
-    """The picture (H, W, 3) in gray, redder where the map (H, W) is larger; the largest hundredth are all full red."""
+    """The picture (H, W, 3) in gray, tinted red by the map (H, W); its largest hundredth is fully red."""
     top = float(np.quantile(saliency, 0.99)) or float(saliency.max()) or 1.0
     weight = np.clip(saliency.astype(np.float64) / top, 0, 1)[..., None]
     gray = pixels.astype(np.float64).mean(axis=2, keepdims=True) * 0.6 + 90
@@ -201,5 +201,5 @@ def overlay(pixels: Bytes, saliency: Map) -> Bytes:
 def strips(
     folder: RunFolder, explanations: Sequence[Explanation], looks: Mapping[str, EnlargedLook]
 ) -> dict[str, Strip]:
-    """The strip of each explained scene by its picture; `looks` are larger ones of the same scenes."""
+    """The strip of each explained scene by its picture; `looks` holds larger looks of the same scenes."""
     return {one.picture: make_strip(folder, one, looks.get(one.picture)) for one in explanations}

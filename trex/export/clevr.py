@@ -1,4 +1,4 @@
-"""A data set in CLEVR v1.0's own layout, with masks: CLEVR tools and our own readers take it."""
+"""A data set in CLEVR v1.0's own layout, with masks, readable by CLEVR tools and by our own readers."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from trex.scenes.clevr_format.json_files import write_items
 from trex.scenes.clevr_format.scene_json import SceneRecord, write_scenes
 from trex.scenes.questions.program_json import program_to_json
 
-NO_FAMILY = -1  # question_family_index: the query's question need not be of one of CLEVR's families
+NO_FAMILY = -1  # question_family_index: the query's question may belong to none of CLEVR's families
 
 
 def write_clevr(out: Path, exported: Exported) -> None:
-    """images/, masks/, scenes/ and questions/ by split; what the model said is in model_answers.json beside them."""
+    """Write images/, masks/, scenes/ and questions/ by split, and the model's answers as model_answers.json."""
     for split in exported.splits:
         items = exported.of(split)
         _write_pictures(out, exported, items)
@@ -42,7 +42,7 @@ def _write_pictures(out: Path, exported: Exported, items: Sequence[ExportItem]) 
 
 
 def _questions(manifest: Manifest, items: Sequence[ExportItem]) -> Iterator[Json]:
-    """The run's question on each scene where it has an answer, as in CLEVR."""
+    """The run's question for each scene on which it has an answer, in CLEVR's format."""
     answered = [item for item in items if item.truth is not None]
     for number, item in enumerate(answered):
         yield {
@@ -58,7 +58,7 @@ def _questions(manifest: Manifest, items: Sequence[ExportItem]) -> Iterator[Json
 
 
 def said(manifest: Manifest, item: ExportItem) -> Json:
-    """What the model said of a scene, and where an edited one comes from."""
+    """The model's answer to a scene and, for an edited scene, its origin."""
     return {
         "split": item.split,
         "image_filename": item.name,

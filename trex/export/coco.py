@@ -1,4 +1,4 @@
-"""A data set as COCO instances (https://cocodataset.org/#format-data): one annotation for each object that is seen."""
+"""A data set as COCO instances (https://cocodataset.org/#format-data): one annotation for each visible object."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from trex.scenes.scene import SceneObject
 
 
 def write_coco(out: Path, exported: Exported) -> None:
-    """images/*.png and annotations.json; categories are the shapes, all else of an object is in `attributes`."""
+    """Write images/*.png and annotations.json; categories are the shapes, `attributes` all other properties."""
     (out / "images").mkdir(parents=True)
     shapes = [card.name for card in exported.manifest.facts.cards]
     images: list[Json] = []
@@ -55,7 +55,7 @@ def _image(exported: Exported, item: ExportItem, number: int, shape: tuple[int, 
 def _annotations(item: ExportItem, number: int, mask: NDArray[np.uint8], shapes: list[str]) -> Iterator[Json]:
     for index, thing in enumerate(item.scene.objects):
         seen = mask == index + 1
-        if seen.any():  # COCO has no annotation for what is hidden
+        if seen.any():  # COCO has no annotation for hidden objects
             yield {
                 "image_id": number,
                 "category_id": shapes.index(thing.shape) + 1,
@@ -68,7 +68,7 @@ def _annotations(item: ExportItem, number: int, mask: NDArray[np.uint8], shapes:
 
 
 def _box(seen: NDArray[np.bool_]) -> list[int]:
-    """[x, y, width, height] in pixels."""
+    """The bounding box [x, y, width, height] in pixels."""
     rows, columns = np.flatnonzero(seen.any(axis=1)), np.flatnonzero(seen.any(axis=0))
     y, x = int(rows[0]), int(columns[0])
     return [x, y, int(columns[-1]) - x + 1, int(rows[-1]) - y + 1]

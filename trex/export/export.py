@@ -1,4 +1,4 @@
-"""`trex export`: a run's scenes as a data set, written whole or not at all."""
+"""`trex export`: writes a run's hits as a data set, whole or not at all."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from trex.runs.folder import check_out, open_run
 
 @dataclass(frozen=True)
 class ExportOutcome:
-    """A data set that was written: scenes of each split, and those whose question has no true answer."""
+    """A written data set: scenes of each split, and the number of scenes whose question has no true answer."""
 
     out: Path
     scenes: Mapping[str, int]
@@ -24,7 +24,7 @@ class ExportOutcome:
 
 
 def export(run: Path, form: str, out: Path | None, edits: bool | None) -> ExportOutcome:
-    """Writes the data set of a run to `out` (RUN/export-FORMAT if None), which must be new or empty."""
+    """Write a run's data set to `out` (RUN/export-FORMAT if None), which must be new or empty."""
     chosen = FORMATS.named(form)
     chosen.check()
     with open_run(run, for_writing=False) as folder:
@@ -37,14 +37,14 @@ def export(run: Path, form: str, out: Path | None, edits: bool | None) -> Export
 
 
 def _write_whole(place: Path, exported: Exported, write: Callable[[Path, Exported], None]) -> None:
-    """Written beside its place and then put there: a kill leaves all of it or nothing."""
+    """Write beside the place and rename into it: a kill leaves all of it or nothing."""
     scratch = None
     try:
         place.parent.mkdir(parents=True, exist_ok=True)
         scratch = Path(tempfile.mkdtemp(prefix=f".{place.name}-", dir=place.parent))
         write(scratch, exported)
         scratch.chmod(0o755)
-        scratch.rename(place)  # replaces an empty folder only
+        scratch.rename(place)  # replaces only an empty folder
     except OSError as error:
         raise disk_error(error, place) from error
     finally:

@@ -1,4 +1,4 @@
-"""What an export format is, and the road by which formats are found: ours, and those of other distributions."""
+"""Export formats and the road that finds them: ours, and those of other distributions."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ from trex.foundation.extensions import Road
 
 
 def _nothing() -> None:
-    """Nothing has to be installed."""
+    """The check of a format that needs nothing installed."""
 
 
 @dataclass(frozen=True)
 class ExportFormat:
     """A way to write a data set.
 
-    `write` is given a new, empty folder and what is to be written into it; the folder reaches its place only when
-    `write` has returned. `check` raises InputError if something that the format needs is not installed.
+    `write` receives a new, empty folder and the content; the folder is moved to its place after `write` returns.
+    `check` raises InputError if a package that the format needs is missing.
     """
 
     name: str

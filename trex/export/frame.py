@@ -21,7 +21,7 @@ COLUMNS = (
 
 
 def draws_frame(manifest: Manifest, records: Sequence[Record]) -> pandas.DataFrame:
-    """A row for each prior draw and each proposal of a chain, in the order in which they were made.
+    """A row for each prior draw and each proposal of a chain, in the order of the search.
 
     Columns: COLUMNS, then "p(ANSWER)" for each of the model's K answers. A proposal that was not rendered has NaN
     probabilities and confidence, and the answer "". `log_prior` and `log_weight` are natural logarithms.

@@ -1,4 +1,4 @@
-"""What is exported of a run: found scenes, and edited ones where they were explained, with pictures and masks."""
+"""The exported items of a run: hits, and edited scenes if they were explained, with pictures and masks."""
 
 from __future__ import annotations
 
@@ -27,9 +27,9 @@ Bytes = NDArray[np.uint8]
 
 @dataclass(frozen=True)
 class ExportItem:
-    """One scene: its place in its split, what the model says, and what is true ("no answer" becomes None).
+    """One scene: its index in its split, the model's answer, and the true answer ("no answer" becomes None).
 
-    `picture` is the content hash of its files. An edited scene names the found one it was made from, and the edit.
+    `picture` is the content hash of its files. An edited scene names its original hit and the edit.
     """
 
     split: str
@@ -51,19 +51,19 @@ class ExportItem:
 
 @dataclass(frozen=True)
 class Exported:
-    """A run to be exported: the items, found ones first, most confident first; their files are read one at a time."""
+    """The items of a run, hits first, most confident first; reads their files one at a time."""
 
     folder: RunFolder
     items: tuple[ExportItem, ...]
 
     @property
     def manifest(self) -> Manifest:
-        """What was asked of whom."""
+        """The run's manifest."""
         return self.folder.manifest
 
     @property
     def splits(self) -> tuple[str, ...]:
-        """Those that have an item."""
+        """The splits that have items."""
         return tuple(dict.fromkeys(item.split for item in self.items))
 
     def of(self, split: str) -> tuple[ExportItem, ...]:
@@ -71,21 +71,21 @@ class Exported:
         return tuple(item for item in self.items if item.split == split)
 
     def picture(self, item: ExportItem) -> tuple[bytes, bytes]:
-        """The PNGs of picture and mask, checked against their hash; RunError where they are missing or altered."""
+        """The PNGs of picture and mask, checked against their hash; RunError if they are missing or altered."""
         kept = read_kept(self.folder.path, item.picture)
         if kept.mask_png is None:
             raise RunError(f"{mask_file(self.folder.path, item.picture)} is missing; bring it back")
         return kept.png, kept.mask_png
 
     def mask(self, item: ExportItem) -> Bytes:
-        """(H, W), 0 background, i + 1 object i."""
+        """The mask (H, W): 0 background, i + 1 object i."""
         return read_picture(self.folder, item.picture)[1]
 
 
 def read_items(folder: RunFolder, edits: bool | None) -> Exported:
-    """What there is of a run; `edits` None takes edited scenes where there are some.
+    """The items of a run; `edits` None includes edited scenes if there are some.
 
-    RunError where nothing was found, or where edited scenes are asked for and there are none.
+    Raises RunError if the run has no hits, or if edited scenes are requested and there are none.
     """
     check_scenes(folder)
     manifest, records = folder.manifest, drawn(folder)
@@ -117,7 +117,7 @@ def read_items(folder: RunFolder, edits: bool | None) -> Exported:
 def _edited(
     manifest: Manifest, found: list[ExportItem], explanations: Mapping[str, Explanation]
 ) -> Iterator[ExportItem]:
-    """Every edit of every explained scene once, in the order of the found scenes."""
+    """Each edit of each explained scene once, in the order of the hits."""
     index = 0
     for parent in found:
         explanation = explanations.get(parent.picture)
@@ -127,7 +127,7 @@ def _edited(
 
 
 def _effects(explanation: Explanation) -> list[Effect]:
-    """Removals, single edits, and the edits of the smallest flip, each set of edits once."""
+    """Removals, single edits, and the edits of the smallest flip, without repeated sets of edits."""
     flips = explanation.flip.found if explanation.flip else ()
     every = (*explanation.removals, *(explanation.edits or ()), *flips)
     different: dict[frozenset[Edit], Effect] = {}

@@ -25,14 +25,14 @@ if TYPE_CHECKING:
 
 
 def write_netcdf(manifest: Manifest, records: Sequence[Record], path: Path) -> None:
-    """The draws as a NetCDF file, see `inference_data`; RunError if it cannot be written."""
+    """Write the draws as a NetCDF file, see `inference_data`; RunError if that fails."""
     _write_whole(inference_data(manifest, records), path)
 
 
 def inference_data(manifest: Manifest, records: Sequence[Record]) -> arviz.InferenceData:
-    """Groups: posterior (chains after warmup), sample_stats, and prior (which has log_weight too).
+    """Groups: posterior (chains after warmup), sample_stats, and prior (which also has log_weight).
 
-    Without chains there is no posterior. At least one prior draw must have been made.
+    Without chains there is no posterior. Needs at least one prior draw.
     """
     with warnings.catch_warnings():  # ArviZ announces its next version at every import
         warnings.simplefilter("ignore", FutureWarning)
@@ -55,7 +55,7 @@ def inference_data(manifest: Manifest, records: Sequence[Record]) -> arviz.Infer
 
 
 def _write_whole(data: arviz.InferenceData, path: Path) -> None:
-    """The file is there whole or not at all; one that was there before stays until then."""
+    """Write the file atomically; an existing file stays until it is replaced."""
     scratch = path.with_name(f".{path.name}.{os.getpid()}.tmp")
     try:
         data.to_netcdf(str(scratch))

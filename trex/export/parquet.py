@@ -1,4 +1,4 @@
-"""A data set as one Parquet file that Hugging Face's `datasets` reads, pictures and masks in it."""
+"""A data set as one Parquet file for Hugging Face's `datasets`, including pictures and masks."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     import pyarrow
 
 FILE = "scenes.parquet"
-ROWS = 100  # of a row group: what is in memory at once
+ROWS = 100  # per row group, which bounds the memory in use
 TEXTS = (
     "split",
     "image_filename",
@@ -35,7 +35,7 @@ PICTURES = ("image", "mask")
 
 
 def check_pyarrow() -> None:
-    """InputError where pyarrow is not installed, or not usable."""
+    """Raise InputError if pyarrow is not installed, or not usable."""
     try:
         import pyarrow.parquet  # noqa: F401
     except ImportError as error:
@@ -45,7 +45,7 @@ def check_pyarrow() -> None:
 
 
 def write_parquet(out: Path, exported: Exported) -> None:
-    """OUT/scenes.parquet: a row for each scene."""
+    """Write OUT/scenes.parquet: a row for each scene."""
     import pyarrow
     import pyarrow.parquet
 
@@ -80,7 +80,7 @@ def _rows(exported: Exported, items: tuple[ExportItem, ...]) -> Iterator[Json]:
 
 
 def _schema() -> pyarrow.Schema:
-    """The columns, and what `datasets` wants to know of them (its features, as it writes them itself)."""
+    """The columns, and the metadata that `datasets` itself would write (its features)."""
     import pyarrow as pa
 
     png = pa.struct([("bytes", pa.binary()), ("path", pa.string())])

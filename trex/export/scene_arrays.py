@@ -1,4 +1,4 @@
-"""Latents of several draws as arrays: vectors as they are, scenes object by object, padded to the same number."""
+"""Latents of several draws as arrays: vectors unchanged, scenes object by object, padded to one number of objects."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ NUMBERS = ("x", "y", "rotation")
 
 
 class Variable(NamedTuple):
-    """A variable of every draw for ArviZ: (chains, draws, ...) and names of the dimensions after the first two."""
+    """A variable of every draw for ArviZ: an array (chains, draws, ...) and the names of its further dimensions."""
 
     values: Array
     dims: tuple[str, ...] = ()
 
 
 def latent_variables(chains: Chains, most_objects: int) -> Mapping[str, Variable]:
-    """The latents themselves: the objects of scenes, padded to the same number, or z, (chain, draw, latent)."""
+    """The latents: objects of scenes, padded to one number, or z, (chain, draw, latent)."""
     if isinstance(chains[0][0].z, Scene):
         return padded_variables(chains, most_objects)
     return {"z": Variable(np.array([[vector_of(draw.z) for draw in chain] for chain in chains]), ("latent",))}

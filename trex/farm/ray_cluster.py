@@ -1,4 +1,4 @@
-"""Ray brought up on this machine alone, or reached where it runs; and seen to be alive."""
+"""Starts Ray on this machine or connects to a cluster, and checks that it is alive."""
 
 from __future__ import annotations
 
@@ -18,21 +18,21 @@ from typing import Any
 from trex.farm.ray_worker import RayWorker
 from trex.foundation.errors import InputError, RunError
 
-LONGEST = 40  # characters of a temporary folder: the path of a socket in it has room for 107
-STORE_BYTES = 80 << 20  # Ray's least; what goes between us and the workers is small
+LONGEST = 40  # characters of a temporary folder: Unix limits socket paths below it to 107
+STORE_BYTES = 80 << 20  # Ray's minimum; messages to and from workers are small
 CONNECT_S = 2.0
 PROBE_S = 5.0
-STARTS = 3  # of Ray on this machine, before that is given up
+STARTS = 3  # attempts to start Ray on this machine
 CLIENT, CLIENT_PORT = "ray://", 10001  # Ray's own default
 INSTALL = "install it: pip install 'bayes-trex[farm]'"
-# No reports to Ray's makers; a cluster of this machine alone listens on the loopback address alone.
+# Disable usage reports to Ray's makers; a cluster on this machine listens on the loopback address only.
 QUIET = {"RAY_USAGE_STATS_ENABLED": "0"}
 LOOPBACK = {"RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER": "0"}
 log = logging.getLogger(__name__)
 
 
 class Cluster:
-    """A connection to Ray. Without an address it is Ray's own processes on this machine, which end with this one."""
+    """A connection to Ray; without an address, to Ray processes on this machine that end with this process."""
 
     def __init__(self, address: str | None, cores: int, temp: Path | None) -> None:
         self._address, self._cores = address, cores
@@ -47,11 +47,11 @@ class Cluster:
 
     @property
     def is_local(self) -> bool:
-        """Whether Ray was started here, and can be again."""
+        """Whether Ray was started here and can therefore be restarted."""
         return self._address is None
 
     def connect(self) -> None:
-        """Be connected; starting Ray takes 5 to 15 s. RunError where it does not come up."""
+        """Connect; starting Ray takes 5 to 15 s. RunError if it does not come up."""
         ray = import_ray(is_local=self.is_local)
         failures: list[str] = []
         while not self._connected(ray, failures):
@@ -62,11 +62,11 @@ class Cluster:
         self._head = asked if asked.startswith(CLIENT) else str(ray.get_runtime_context().gcs_address)
 
     def is_alive(self) -> bool:
-        """Whether the head of the cluster takes connections."""
+        """Whether the head of the cluster accepts connections."""
         return _answers(*_host_and_port(self._head))
 
     def disconnect(self) -> None:
-        """End what was started here."""
+        """Disconnect, and stop what was started here."""
         import ray
 
         with _own_signals():
@@ -102,7 +102,7 @@ class Cluster:
         return True
 
     def _hint(self) -> str:
-        """Ray says nothing of tokens: a client without one is kept waiting until it gives up."""
+        """Advice about tokens: Ray gives none, a client without one just runs into a timeout."""
         is_without = os.environ.get("RAY_AUTH_MODE") != "token"
         return (
             ""
@@ -127,7 +127,7 @@ class Cluster:
 
 
 def import_ray(*, is_local: bool) -> ModuleType:
-    """Ray, told to be quiet before it is imported; InputError where it is not installed."""
+    """Ray, set to log little before its import; InputError if it is not installed."""
     for name, value in (QUIET | (LOOPBACK if is_local else {})).items():
         os.environ.setdefault(name, value)
     try:
@@ -139,7 +139,7 @@ def import_ray(*, is_local: bool) -> ModuleType:
 
 
 def check_reachable(address: str) -> None:
-    """InputError where nothing answers at an address such as ray://10.0.0.1:10001 or 10.0.0.1:6379."""
+    """Raise InputError if nothing answers at an address such as ray://10.0.0.1:10001 or 10.0.0.1:6379."""
     if address == "auto":
         return
     host, port = _host_and_port(address)
@@ -156,7 +156,7 @@ def check_reachable(address: str) -> None:
 
 
 def _host_and_port(address: str) -> tuple[str, int]:
-    """The two parts; port 0 where there is none, or none that is a number."""
+    """Host and port; port 0 if there is none or it is not a number."""
     host, colon, port = address.removeprefix(CLIENT).rpartition(":")
     if not colon and address.startswith(CLIENT):
         return port, CLIENT_PORT
@@ -173,7 +173,7 @@ def _answers(host: str, port: int, seconds: float = CONNECT_S) -> bool:
 
 @contextmanager
 def _own_signals() -> Iterator[None]:
-    """Ray takes SIGTERM for itself; it is given back to whoever had it."""
+    """Restore the SIGTERM handler that Ray replaces."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return

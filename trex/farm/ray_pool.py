@@ -1,4 +1,4 @@
-"""Workers as Ray actors, on this machine or on a cluster. Ray carries out; nothing that must survive is left to it."""
+"""Workers as Ray actors, on this machine or on a cluster. Ray only runs them; no durable state is left to it."""
 
 from __future__ import annotations
 
@@ -17,20 +17,20 @@ from trex.workers.pool import Answered, Broken, Inbox, Joined, Lost, Unfit
 from trex.workers.task_board import Task
 from trex.workers.task_result import Answer, TaskFailure, differences, identity
 
-CHECK_S = 2.0  # between two looks at the head
-HEAD_GONE_S = 40.0  # so long the head of a cluster may be away; after 60 s Ray ends this process
+CHECK_S = 2.0  # between two checks of the head
+HEAD_GONE_S = 40.0  # allowed absence of a cluster's head; after 60 s Ray ends this process
 HEAD_GONE = (
     f"the head of the Ray cluster has not answered for {HEAD_GONE_S:g} s; every draw is kept: start it again, then "
     "give trex work again"
 )
-START_FAILURES = 5  # in a row, of workers that end before they are there
-PATIENCE_S = 30.0  # before it is said that workers are missing
+START_FAILURES = 5  # consecutive workers that end before they are ready
+PATIENCE_S = 30.0  # before a warning that workers are missing
 log = logging.getLogger(__name__)
 
 
 @dataclass
 class Place:
-    """One of the pool's workers: its actor now, and how many it has had before."""
+    """One place in the pool: its present actor, and the number of its predecessors."""
 
     number: int
     actor: Any
@@ -38,12 +38,12 @@ class Place:
 
     @property
     def name(self) -> str:
-        """A new one for each actor."""
+        """The worker's name, a new one for each actor."""
         return f"{self.number}-{self.restarts}"
 
 
 class RayPool:
-    """`size` actors of one core and `gpus` of a GPU each; a lost one is replaced."""
+    """`size` actors with one core and `gpus` GPUs each; replaces lost ones."""
 
     together = 1
 
@@ -51,15 +51,15 @@ class RayPool:
         self._runs, self.size, self._cluster, self._gpus = runs.resolve(), size, cluster, gpus
         self._places: dict[str, Place] = {}
         self._gone: SimpleQueue[Place] = SimpleQueue()
-        self._unfit: set[int] = set()  # places whose worker was refused: another one would be too
+        self._unfit: set[int] = set()  # places whose worker was refused; another one would be refused too
         self._here = identity()
-        self._failures = 0  # to start, in a row
+        self._failures = 0  # consecutive failures to start
         self._checked = self._began = self._seen = 0.0
         self._joined: set[int] = set()  # places that have had a worker
         self._is_closed = self._has_told = False
 
     def start(self, inbox: Inbox) -> None:
-        """See `Pool`; RunError where Ray does not come up."""
+        """Start the actors; RunError if Ray does not come up."""
         self._inbox = inbox
         self._cluster.connect()
         self._began = self._seen = time.monotonic()
@@ -67,15 +67,15 @@ class RayPool:
             self._bring_up(number, 0)
 
     def submit(self, worker: str, ticket: Task) -> None:
-        """See `Pool`."""
+        """Send a task to a waiting actor."""
         place = self._places.get(worker)
-        if place is None:  # gone with Ray's head; that is in the inbox already, and gives the work back
+        if place is None:  # lost with Ray's head; the inbox already has the event that returns the task
             return
         ref = place.actor.do.remote(ticket.work)
         ref.future().add_done_callback(lambda future: self._answered(worker, ticket, future))
 
     def check(self) -> None:
-        """Whether the head is there: a local one is started anew, another one is waited for."""
+        """Check the head: restart a local one, wait for a remote one."""
         self._replace_lost()
         now = time.monotonic()
         if now - self._checked < CHECK_S:
@@ -90,7 +90,7 @@ class RayPool:
             self._inbox.put(Broken(RunError(HEAD_GONE)))
 
     def close(self) -> None:
-        """See `Pool`."""
+        """End all actors and disconnect."""
         self._is_closed = True
         for place in self._take_places():
             self._cluster.end_worker(place.actor)
@@ -103,7 +103,7 @@ class RayPool:
         actor.hello.remote().future().add_done_callback(lambda future: self._greeted(place, future))
 
     def _greeted(self, place: Place, future: Future[Hello]) -> None:
-        """From a thread of Ray's: a new worker is there, or is not."""
+        """Called in one of Ray's threads: a new worker is ready, or has failed to start."""
         if self._places.get(place.name) is not place or self._is_closed:
             return
         error = future.exception()
@@ -122,7 +122,7 @@ class RayPool:
             self._inbox.put(Joined(place.name, hello.host, hello.pid, place.restarts))
 
     def _answered(self, name: str, ticket: Task, future: Future[Answer]) -> None:
-        """From a thread of Ray's: a worker has answered, or is gone."""
+        """Called in one of Ray's threads: a worker has answered, or died."""
         from ray.exceptions import RayTaskError
 
         error = future.exception()
@@ -134,7 +134,7 @@ class RayPool:
             self._lost(place, error)
 
     def _lost(self, place: Place, error: BaseException) -> None:
-        """Told at once; replaced by `check`, since Ray is not to be called from its own threads."""
+        """Report the loss now and let `check` replace the actor, since Ray must not be called from its own threads."""
         if self._places.pop(place.name, None) is place and not self._is_closed:
             self._inbox.put(Lost(place.name, str(error).partition("\n")[0]))
             self._gone.put(place)
@@ -151,7 +151,7 @@ class RayPool:
                 self._bring_up(place.number, place.restarts + 1)
 
     def _begin_anew(self) -> None:
-        """Ray's head on this machine is gone, and all workers with it."""
+        """Restart Ray on this machine after its head, and all workers with it, died."""
         log.error("Ray's head is gone; starting Ray again, nothing is lost")
         places = self._take_places()
         for place in places:
@@ -162,13 +162,13 @@ class RayPool:
             self._bring_up(place.number, place.restarts + 1)
 
     def _take_places(self) -> list[Place]:
-        """All of them, which are then gone; a thread of Ray's may take one out at any moment."""
+        """Empty the table of places and return them; one of Ray's threads may remove one at any moment."""
         places = list(self._places.values())
         self._places = {}
         return places
 
     def _tell_of_missing(self, now: float) -> None:
-        """Ray waits for ever where the cluster is too small."""
+        """Warn about missing workers: Ray waits for ever if the cluster is too small."""
         if self._has_told or len(self._joined) >= self.size or now - self._began < PATIENCE_S:
             return
         import ray

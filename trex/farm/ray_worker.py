@@ -1,4 +1,4 @@
-"""A worker as a Ray actor: the same worker as in one process, in a process of its own, on any machine."""
+"""A worker as a Ray actor: the same worker as in one process, but in its own process on any machine."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ ONE_THREAD = {
     "TREX_CORES": "1",
     "OMP_NUM_THREADS": "1",
     "GOMP_SPINCOUNT": "0",
-}  # more workers, not more threads
+}  # parallelism comes from more workers, not more threads
 
 
 @dataclass(frozen=True)
 class Hello:
-    """Who a worker is, and where."""
+    """A worker's identity and location."""
 
     host: str
     pid: int
@@ -29,16 +29,16 @@ class Hello:
 
 
 class RayWorker:
-    """Made by Ray with one core; what it keeps open ends with its process."""
+    """Created by Ray with one core; its open worlds end with its process."""
 
     def __init__(self, runs: str, name: str) -> None:
         os.environ.update(ONE_THREAD)  # before torch is imported
         self._worker = Worker(worker_log(Path(runs), name), processes=1)
 
     def hello(self) -> Hello:
-        """Answered once the worker is there."""
+        """The worker's identity; answers once the worker is ready."""
         return Hello(platform.node(), os.getpid(), identity())
 
     def do(self, work: Work) -> Answer:
-        """See `Worker`."""
+        """Do a task; see `trex.workers.worker.Worker.do`."""
         return self._worker.do(work)

@@ -1,4 +1,4 @@
-"""`trex work` from its options to its end, however that comes."""
+"""`trex work` from its options to its end, stopped or not."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from trex.workers.worker_log import worker_log
 
 @dataclass(frozen=True)
 class Workforce:
-    """Who is to work: `workers` of Ray (None: this process), at `address` (None: this machine alone)."""
+    """The pool to use: `workers` Ray workers (None: this process), at `address` (None: this machine only)."""
 
     workers: int | None
     address: str | None
@@ -28,7 +28,7 @@ class Workforce:
 
 
 def run_work(runs: Path, workforce: Workforce, lease_s: float, *, until_empty: bool) -> WorkOutcome:
-    """Carry the queue out; a stop by Ctrl-C or a polite kill says how to go on."""
+    """Run the queue; if stopped by Ctrl-C or SIGTERM, prints how to resume."""
     check_free(runs)
     pool = make_pool(runs, workforce)
     stopped = f"stopped; every draw is kept, and the queries wait again. Go on: trex work --runs {runs}"
@@ -38,7 +38,7 @@ def run_work(runs: Path, workforce: Workforce, lease_s: float, *, until_empty: b
 
 
 def make_pool(runs: Path, workforce: Workforce) -> Pool:
-    """The workers; InputError where the options do not go together or nothing answers at the address."""
+    """The pool of workers; InputError if the options contradict each other or nothing answers at the address."""
     if workforce.workers is None:
         if workforce.address is not None or workforce.gpus or workforce.temp is not None:
             raise InputError(

@@ -1,4 +1,4 @@
-"""What one `trex work` says of itself and its searches, every second or so, for `trex top`, pages and /metrics."""
+"""Writes the status of one `trex work` and its searches about every second, for `trex top`, pages and /metrics."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ from trex.workers.memory import memory_mib
 from trex.workers.scheduler import Scheduler, WorkerSlot
 
 EVERY_S = 1.0
-WINDOW_S = 30.0  # over which rates are taken
+WINDOW_S = 30.0  # the time over which rates are averaged
 Moments = deque[tuple[float, Status]]
 
 
 class StatusWriter:
-    """Writes the files of trex/monitor/status.py."""
+    """Writes the files that trex/monitor/status.py defines."""
 
     def __init__(self, runs: Path, owner: str) -> None:
         self._runs, self._owner = runs, owner
@@ -36,7 +36,7 @@ class StatusWriter:
         self._moments: dict[str, Moments] = {}
 
     def tell(self, scheduler: Scheduler, jobs: Mapping[str, RunningSearch]) -> None:
-        """Renew the files, where that was not done a moment ago."""
+        """Rewrite the files, unless that has just been done."""
         now = time.time()
         if now - self._last < EVERY_S:
             return
@@ -50,12 +50,12 @@ class StatusWriter:
         write_farm_status(self._runs, status)
 
     def forget(self, job: RunningSearch) -> None:
-        """A search has ended: its last words."""
+        """Write the last status of a search that has ended."""
         self._tell_run(job, 0, time.time())
         self._moments.pop(job.name, None)
 
     def close(self) -> None:
-        """This `trex work` ends."""
+        """Remove the status of this `trex work`."""
         remove_farm_status(self._runs, self._owner)
 
     def _tell_run(self, job: RunningSearch, workers: int, now: float) -> None:
@@ -71,7 +71,7 @@ class StatusWriter:
 
 
 def rates(moments: Moments) -> tuple[float, float | None]:
-    """Renders a second, and the seconds that the rest of the phase takes at most at this pace, if it moves."""
+    """Renders per second, and the most seconds left in the phase at this rate, None if it stands still."""
     (first, before), (last, now) = moments[0], moments[-1]
     seconds = last - first
     if seconds <= 0.0:

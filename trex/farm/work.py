@@ -1,4 +1,4 @@
-"""`trex work`: claims queries, lets workers carry them out, and gives each back done, failed or released."""
+"""`trex work`: claims queries, has workers run them, and marks each as done, failed or released."""
 
 from __future__ import annotations
 
@@ -25,16 +25,16 @@ from trex.workers.pool import Inbox, Pool, Woken
 from trex.workers.scheduler import Scheduler
 from trex.workers.task_board import TaskBoard
 
-LEASE_S = 30.0  # after so long without a sign of life another `trex work` takes over
+LEASE_S = 30.0  # without renewal a lease expires, and another `trex work` can claim the entry
 TURN_S = 0.1
-BEAT_S = 0.5  # between two looks at the queue
-BEATS = 5  # heartbeats within a lease
+BEAT_S = 0.5  # between two reads of the queue
+BEATS = 5  # heartbeats per lease
 log = logging.getLogger(__name__)
 Say = Callable[[str], None]
 Clock = Callable[[], float]  # Unix seconds
 Show = Callable[
     [Collection[RunningSearch], int, int], None
-]  # the searches at work, how many are done, how many failed
+]  # the running searches, the number done, the number failed
 
 
 @dataclass(frozen=True)
@@ -46,7 +46,7 @@ class WorkOutcome:
 
 
 class Farm:
-    """One `trex work`: as many queries at once as its workers need, each leased from the queue."""
+    """One `trex work`: runs as many queries at once as its workers need, each leased from the queue."""
 
     def __init__(
         self, runs: Path, pool: Pool, say: Say, lease_s: float = LEASE_S, now: Clock = time.time
@@ -57,7 +57,7 @@ class Farm:
         self._desk = TaskBoard(lambda: self._inbox.put(Woken()))
         self._scheduler = Scheduler(self._desk, pool, self._inbox)
         self._jobs: dict[str, RunningSearch] = {}
-        self._later: dict[str, float] = {}  # entries whose run another process holds, and when to ask again
+        self._later: dict[str, float] = {}  # entries whose run another process has locked, and when to retry
         self._done = self._failed = 0
         self._is_empty = self._is_stopping = False
         self._next_beat = self._next_lease = 0.0
@@ -65,9 +65,9 @@ class Farm:
         self._show: Show = lambda *_: None
 
     def run(self, *, until_empty: bool, show: Show | None = None) -> WorkOutcome:
-        """Work until nothing is queued and nothing runs, or for ever; KeyboardInterrupt stops it in order.
+        """Work until the queue is empty and nothing runs, or for ever; KeyboardInterrupt stops it in order.
 
-        QueueMissing or QueueDamaged if the queue's file goes meanwhile.
+        Raises QueueMissing or QueueDamaged if the queue file disappears or breaks meanwhile.
         """
         begin_queue(self._runs)
         self._show = show or self._show
@@ -77,13 +77,13 @@ class Farm:
                 self._scheduler.turn(TURN_S)
                 self._reap()
                 self._beat()
-            check_queue(self._runs)  # one that is gone looks as if nothing waited
+            check_queue(self._runs)  # otherwise a deleted queue looks like an empty one
             return WorkOutcome(self._done, self._failed)
         finally:
             self._stop()
 
     def _beat(self) -> None:
-        """Every half second: renew leases, see who was cancelled, claim, check the pool, tell."""
+        """Every half second: renew leases, detect cancellations, claim entries, check the pool, write the status."""
         now = time.monotonic()
         if now < self._next_beat:
             return
@@ -101,7 +101,7 @@ class Farm:
         self._show(self._jobs.values(), self._done, self._failed)
 
     def _most(self) -> int:
-        """So many queries at once keep every worker busy, also where each has but one chain."""
+        """The number of simultaneous queries that keeps every worker busy, even if each has only one chain."""
         return max(2, self._pool.size)
 
     def _renew(self) -> None:
@@ -110,7 +110,7 @@ class Farm:
             self._desk.end(name, Dropped())
 
     def _follow(self) -> None:
-        """Cancelled entries end, changed priorities count, from the next segment on."""
+        """End cancelled entries and apply changed priorities, from the next task on."""
         entries = {entry.id: entry for entry in queue.entries(self._runs, ["running"])}
         for name in self._jobs:
             entry = entries.get(name)
@@ -119,14 +119,14 @@ class Farm:
             else:
                 self._desk.set_priority(name, entry.priority)
 
-    @undivided()  # the queue and this process have to agree on what is whose
+    @undivided()  # the queue and this process must agree on the leases
     def _claim(self) -> bool:
         now = self._now()
         self._later = {name: at for name, at in self._later.items() if at > now}
         entry = queue.claim(self._runs, self.owner, now, self._lease_s, but=self._later)
         if entry is None:
             return False
-        if entry.id in self._jobs:  # its lease ran out while this process slept, and it is claimed again
+        if entry.id in self._jobs:  # claimed again, after its lease expired while this process slept
             return True
         try:
             run = run_path(self._runs, entry)
@@ -144,7 +144,7 @@ class Farm:
 
     @undivided()
     def _reap(self) -> None:
-        """Tell the queue of the searches that have ended."""
+        """Record in the queue which searches have ended."""
         for name in [name for name, job in self._jobs.items() if job.has_ended]:
             job = self._jobs.pop(name)
             self._telling.forget(job)
@@ -174,7 +174,7 @@ class Farm:
             self._say(f"{name}: failed: {why}")
 
     def _put_off(self, name: str, error: RunInUse) -> None:
-        """A `trex work` that was stopped longer than its lease still holds the run's lock: not this run's fault."""
+        """Retry later: a `trex work` that was suspended beyond its lease still holds the run's lock."""
         seconds = self._lease_s / BEATS
         self._later[name] = self._now() + seconds
         self._say(f"{name}: given back, tried again in {seconds:.0f} s: {error}")
@@ -184,7 +184,7 @@ class Farm:
         self._end(lambda: queue.release(self._runs, name, self.owner))
 
     def _end(self, change: Callable[[], Entry]) -> bool:
-        """Whether the queue took it: it does not if the entry was cancelled or taken over in this very moment."""
+        """Whether the queue accepted the change; not if the entry was cancelled or claimed elsewhere just now."""
         try:
             change()
         except RunError as error:
@@ -195,7 +195,7 @@ class Farm:
         return True
 
     def _stop(self) -> None:
-        """Drop what is out, end the searches where they are, give the leases back."""
+        """Discard open tasks, end the searches where they stand, release the leases."""
         self._is_stopping = True
         self._scheduler.is_open = False
         for name in self._jobs:
@@ -209,7 +209,7 @@ class Farm:
 
 
 def begin_queue(runs: Path) -> None:
-    """A queue to wait at, made if nothing was ever queued; QueueMissing if run folders say that something was."""
+    """Create an empty queue if nothing was ever queued; QueueMissing if run folders show that something was."""
     if has_queue(runs) or queued_folders(runs):
         check_queue(runs)
         return

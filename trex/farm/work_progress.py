@@ -1,4 +1,4 @@
-"""How far one `trex work` is, on the display: queries that ended, and where those at work stand."""
+"""The progress display of one `trex work`: queries that have ended, and the progress of running ones."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ from trex.workers.jobs import RunningSearch
 if TYPE_CHECKING:
     from trex.pages.display import Display
 
-SHOWN = 3  # queries at work that are named
+SHOWN = 3  # running queries on display
 
 
 class WorkProgress:
-    """Called every half second; says nothing while no query is at work."""
+    """Refreshes the display every half second; shows nothing while no query runs."""
 
     def __init__(self, display: Display) -> None:
         self._display = display
 
     def __call__(self, jobs: Collection[RunningSearch], done: int, failed: int) -> None:
-        """Show it."""
+        """Refresh the display."""
         if jobs:
             places = [_where(job) for job in list(jobs)[:SHOWN]]
             more = (

@@ -12,7 +12,7 @@ Sample = tuple[Mapping[str, str], float]
 
 
 def metrics(seen: Overview) -> str:
-    """The whole page."""
+    """All counters and gauges in the text format."""
     workers = [(farm, worker) for farm in seen.farms for worker in farm.workers]
     each = [({"farm": farm.owner, "worker": one.name, "host": one.host}, one) for farm, one in workers]
     farms = [({"farm": farm.owner}, farm) for farm in seen.farms]

@@ -1,4 +1,4 @@
-"""All that `trex top` and `trex serve` show of a runs folder at one moment."""
+"""A snapshot of a runs folder for `trex top` and `trex serve`."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from trex.queue.entry import Entry, State, run_path
 from trex.queue.queued_folder import settings_of
 from trex.runs.folder import REPORT
 
-SILENT_S = 20.0  # after so long without a word, a farm or a run does not count as live
+SILENT_S = 20.0  # a farm or run without an update for this long is not live
 FINDINGS = "findings.json"
 
 
 @dataclass(frozen=True)
 class Row:
-    """An entry with what was set in its query, where its run stands, how it ended ("" if it has not)."""
+    """An entry, its query's overrides, its run's progress, and how it ended ("" if it has not)."""
 
     entry: Entry
     settings: str
@@ -35,7 +35,7 @@ class Row:
 
 @dataclass(frozen=True)
 class Overview:
-    """Counts of every state, the rows that are shown, and who works."""
+    """The number of entries in each state, the rows on display, and the farms."""
 
     now: float
     counts: Mapping[str, int]
@@ -46,18 +46,18 @@ class Overview:
 
     @property
     def workers(self) -> int:
-        """Of all farms that are live."""
+        """The number of workers of all live farms."""
         return sum(len(farm.workers) for farm in self.farms)
 
     @property
     def renders_per_s(self) -> float:
-        """Of all running queries that tell of themselves."""
+        """The total rate of all running queries that report one."""
         told = [live(row.status, self.now) for row in self.running]
         return sum(status.renders_per_s for status in told if status)
 
 
 def overview(runs: Path, now: float, shown: int) -> Overview:
-    """What runs, the next `shown` that wait, and the last `shown` that ended."""
+    """A snapshot: running entries, the next `shown` queued ones, and the last `shown` ended ones."""
     ended: tuple[State, ...] = ("done", "failed", "cancelled")
     return Overview(
         now=now,
@@ -70,24 +70,24 @@ def overview(runs: Path, now: float, shown: int) -> Overview:
 
 
 def overview_json(seen: Overview) -> dict[str, object]:
-    """The overview for machines."""
+    """The snapshot as JSON."""
     return {**asdict(seen), "workers": seen.workers, "renders_per_s": seen.renders_per_s}
 
 
 def rows(runs: Path, entries: Sequence[Entry]) -> tuple[Row, ...]:
-    """The entries with what their run folders tell."""
+    """The entries with the information in their run folders."""
     return tuple(_row(runs, entry) for entry in entries)
 
 
 def live(status: RunStatus | None, now: float) -> RunStatus | None:
-    """The status, if it was told just now."""
+    """The status if it is recent, else None."""
     return status if status is not None and now - status.updated < SILENT_S else None
 
 
 def _row(runs: Path, entry: Entry) -> Row:
     try:
         path = run_path(runs, entry)
-    except RunError:  # the queue names a place that is no run folder: nothing of it is read
+    except RunError:  # the entry's folder is not a run folder: none of it is read
         return Row(entry, "", None, "", None, has_report=False)
     status = read_run_status(path)
     ending, best = ending_of(path)
@@ -97,7 +97,7 @@ def _row(runs: Path, entry: Entry) -> Row:
 
 
 def ending_of(path: Path) -> tuple[str, float | None]:
-    """How the run of a folder ended ("" if it has not) and its best confidence."""
+    """How a folder's run ended ("" if it has not) and its best confidence."""
     file = path / FINDINGS
     try:
         stat = file.stat()
@@ -108,6 +108,6 @@ def ending_of(path: Path) -> tuple[str, float | None]:
 
 @lru_cache(maxsize=4096)
 def _read_findings(file: Path, _changed: int, _size: int) -> tuple[str, float]:
-    """How a run ended and its best confidence; read once as long as the file stays the same."""
+    """How a run ended and its best confidence; cached until the file changes."""
     data = mapping(parse_json(read_bytes(file, limit=TEXT_LIMIT), file.name), file.name)
     return str(data["ending"]), finite(data["best_confidence"], "best_confidence")

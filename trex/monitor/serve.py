@@ -1,4 +1,4 @@
-"""`trex serve`: read-only pages of a runs folder, for this machine alone or for whoever has the token."""
+"""`trex serve`: read-only pages of a runs folder, for this machine only or for holders of the token."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ INSTALL = "pip install 'bayes-trex[farm]'"
 
 
 def check_address(host: str, port: int, token: str | None) -> str:
-    """The IP address to listen on; InputError where others could look without a token."""
+    """The IP address to listen on; InputError if other machines could connect without a token."""
     if not 0 <= port <= 65535:
         raise InputError(f"port {port} does not exist; give one from 1 to 65535, or 0 for any that is free")
     if token is not None and len(token) < SHORTEST:
@@ -44,7 +44,7 @@ def check_address(host: str, port: int, token: str | None) -> str:
 
 
 def listen(address: str, port: int) -> socket.socket:
-    """A socket that listens there; RunError where that is not possible."""
+    """A socket listening at the address; RunError if that is not possible."""
     family = socket.AF_INET6 if ":" in address else socket.AF_INET
     listening = socket.socket(family, socket.SOCK_STREAM)
     listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
@@ -60,7 +60,7 @@ def listen(address: str, port: int) -> socket.socket:
 
 
 def check_installed() -> None:
-    """InputError where what the pages are served with is missing."""
+    """Raise InputError if the packages of the web server are missing."""
     try:
         import fastapi  # noqa: F401
         import uvicorn  # noqa: F401
@@ -71,7 +71,7 @@ def check_installed() -> None:
 
 
 def serve(runs: Path, listening: socket.socket, token: str | None) -> None:
-    """Answer until Ctrl-C; requests are not logged, so that no token is."""
+    """Serve until Ctrl-C; requests are not logged, so no token is either."""
     import uvicorn
 
     from trex.monitor.serve_app import make_app
@@ -82,7 +82,7 @@ def serve(runs: Path, listening: socket.socket, token: str | None) -> None:
 
 
 def server_config(app: ASGIApp) -> uvicorn.Config:
-    """How the pages are served: no log of requests, and none that may stay unfinished."""
+    """The web server's configuration: no request log, and a time limit for every request."""
     import uvicorn
 
     from trex.monitor.serve_protocol import ImpatientProtocol
@@ -91,7 +91,7 @@ def server_config(app: ASGIApp) -> uvicorn.Config:
         app,
         http=ImpatientProtocol,
         access_log=False,
-        log_level="error",  # a warning for each request that makes no sense is of no use
+        log_level="error",  # no warning for each malformed request
         server_header=False,
         timeout_graceful_shutdown=1,
         timeout_keep_alive=5,
@@ -99,14 +99,14 @@ def server_config(app: ASGIApp) -> uvicorn.Config:
 
 
 def access_to(token: str | None, address: str) -> Access:
-    """Whoever has the token; without one, whoever asks this machine by its address or a name of its own."""
+    """Access for holders of the token or, without one, for requests that name this machine by a loopback name."""
     from trex.monitor.serve_guard import Access
 
     return Access(token, (*LOOPBACK, address) if token is None else ())
 
 
 def allow_many_connections() -> None:
-    """As many open files as the system lets this process have."""
+    """Raise the limit of open files to the most that the system allows this process."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     if soft < hard:
         resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))

@@ -1,4 +1,4 @@
-"""The pages of `trex serve`: the queue, live runs, finished reports, counters. Nothing here changes anything."""
+"""The pages of `trex serve`: queue, live runs, finished reports, counters. All of them are read-only."""
 
 from __future__ import annotations
 
@@ -31,16 +31,16 @@ from trex.runs.picture_files import DamagedPicture, read_kept
 
 READ = ["GET", "HEAD"]
 STATIC = {"serve.css": "text/css", "serve.js": "text/javascript"}
-RENEW_S = 1.0  # between two looks at the runs folder, however many are watching
-QUIET = 15  # looks without any change, after which the line is shown to be alive
-FORM_BYTES = 4096  # of a login
+RENEW_S = 1.0  # between two reads of the runs folder, however many browsers watch
+QUIET = 15  # reads without a change before a comment keeps the connection alive
+FORM_BYTES = 4096  # size limit of a login form
 SESSION_S = 12 * 3600
 Clock = Callable[[], float]
 Seen = TypeVar("Seen")
 
 
 class Watched(Generic[Seen]):
-    """The newest look at the runs folder, made at most once a second for all who ask."""
+    """The latest snapshot of the runs folder, taken at most once a second for all browsers."""
 
     def __init__(self, make: Callable[[], Seen]) -> None:
         self._make = make
@@ -49,7 +49,7 @@ class Watched(Generic[Seen]):
         self._seen: Seen | None = None
 
     async def look(self) -> Seen:
-        """What the runs folder shows now."""
+        """The present snapshot."""
         async with self._lock:
             if self._seen is None or time.monotonic() - self._made_at >= RENEW_S:
                 self._seen = await run_in_threadpool(self._make)
@@ -83,7 +83,7 @@ def _add_pages(app: FastAPI, runs: Path, watched: Watched[Overview], clock: Cloc
 
     @app.api_route("/events", methods=READ)
     async def events(request: Request) -> Response:
-        if request.method == "HEAD":  # the events themselves have no end
+        if request.method == "HEAD":  # the event stream never ends
             return Response(media_type="text/event-stream")
         return StreamingResponse(_events(watched), media_type="text/event-stream")
 
@@ -100,7 +100,7 @@ def _add_shelf(app: FastAPI, runs: Path, watched: Watched[tuple[Item, ...]]) -> 
 
     @app.api_route("/files/{path:path}", methods=READ)
     def file(path: str) -> Response:
-        """A page where its file lies, so that relative links between pages hold here too."""
+        """A page at its own path, so that relative links between pages keep working."""
         if not path.endswith(HTML):
             raise HTTPException(404)
         headers = {"content-security-policy": REPORT_CSP}
@@ -128,7 +128,7 @@ def _add_files(app: FastAPI, runs: Path) -> None:
     def icon() -> Response:
         return Response(
             status_code=204
-        )  # a page without an icon of its own: the browser asks here, and is content
+        )  # browsers request this for pages without an icon; the empty answer satisfies them
 
     @app.api_route("/static/{name}", methods=READ)
     def static(name: str) -> Response:
@@ -170,10 +170,10 @@ async def _body(request: Request) -> str:
 
 
 async def _events(watched: Watched[Overview]) -> AsyncIterator[str]:
-    """Server-sent events: the live part of the page when it changes, and a comment now and then."""
+    """Server-sent events: the live part of the page whenever it changes, and an occasional comment."""
     before, quiet = "", 0
     while True:
-        with suppress(TrexError):  # the queue cannot be read at this moment
+        with suppress(TrexError):  # the queue is unreadable just now
             now = live_json(await watched.look())
             quiet = 0 if now != before else quiet + 1
             if now != before:
@@ -199,11 +199,11 @@ def _html(text: str | None) -> Response:
 
 
 def _not_found(_request: Request, error: Exception) -> Response:
-    """The same few words whatever was asked for."""
+    """The same short text for every missing page."""
     status = error.status_code if isinstance(error, HTTPException) else 404
     return PlainTextResponse("not found\n" if status == 404 else "not possible\n", status_code=status)
 
 
 def _trouble(_request: Request, _error: Exception) -> Response:
-    """The queue cannot be read; why, the one who serves it is told by trex queue list."""
+    """The queue is unreadable; `trex queue list` shows the operator why."""
     return PlainTextResponse("the queue cannot be read at this moment\n", status_code=503)

@@ -1,4 +1,4 @@
-"""Wrong tokens, counted by the address that sends them: after some, an address has to wait before the next is read."""
+"""Limits wrong tokens: after some, their address has to wait before another one is read."""
 
 from __future__ import annotations
 
@@ -8,26 +8,26 @@ from collections import OrderedDict
 from collections.abc import Callable
 
 AT_ONCE = 10  # wrong tokens of an address before it has to wait
-EVERY_S = 6.0  # after so long one more
-ADDRESSES = 10_000  # that are remembered
-NETWORK = 64  # bits of an IPv6 address that belong to one customer
+EVERY_S = 6.0  # one more attempt after each such interval
+ADDRESSES = 10_000  # remembered at most
+NETWORK = 64  # prefix length of an IPv6 network that one customer owns
 Clock = Callable[[], float]
 
 
 class Attempts:
-    """A bucket of `AT_ONCE` wrong tokens for each address, filled again by one every `EVERY_S` seconds."""
+    """A bucket of `AT_ONCE` wrong tokens per address, refilled by one every `EVERY_S` seconds."""
 
     def __init__(self, clock: Clock = time.monotonic) -> None:
         self._clock = clock
-        self._until: OrderedDict[str, float] = OrderedDict()  # when the address has its whole bucket again
+        self._until: OrderedDict[str, float] = OrderedDict()  # when the address's bucket is full again
 
     def wait_s(self, address: str) -> float:
-        """Seconds until a token of this address is read; 0.0: now."""
+        """Seconds until a token of this address is read; 0.0 if at once."""
         debt = self._until.get(_network(address), 0.0) - self._clock()
         return max(0.0, debt - (AT_ONCE - 1) * EVERY_S)
 
     def wrong(self, address: str) -> None:
-        """A token of this address was wrong."""
+        """Count a wrong token of this address."""
         name, now = _network(address), self._clock()
         self._until[name] = max(self._until.get(name, now), now) + EVERY_S
         self._until.move_to_end(name)

@@ -1,4 +1,4 @@
-"""Files of run folders for the pages: by names that are checked, opened without following any link."""
+"""Files of run folders for the pages: opened by checked names, without following any link."""
 
 from __future__ import annotations
 
@@ -11,18 +11,18 @@ from typing import BinaryIO
 
 from trex.foundation.files import open_inside
 
-NAME = re.compile(r"[^./\x00-\x1f\x7f][^/\x00-\x1f\x7f]{0,200}")  # nothing hidden, no folder above
+NAME = re.compile(r"[^./\x00-\x1f\x7f][^/\x00-\x1f\x7f]{0,200}")  # no hidden file, no parent folder
 PICTURE_NAME = re.compile(r"[0-9a-f]{32}\.png")
 PIECE = 1 << 16
 
 
 def open_below(runs: Path, *names: str) -> BinaryIO | None:
-    """The plain file at runs/name/.../name; None where there is none, or where any part of the way is a link."""
+    """The plain file at runs/name/.../name; None if there is none or any part of the path is a link."""
     if not all(map(is_plain, names)):
         return None
     try:
         number = open_inside(runs, names)
-    except (OSError, ValueError):  # ValueError: a name that no file system has
+    except (OSError, ValueError):  # ValueError: a name that is invalid on any file system
         return None
     file = os.fdopen(number, "rb")
     if stat.S_ISREG(os.fstat(number).st_mode):
@@ -37,7 +37,7 @@ def is_plain(name: str) -> bool:
 
 
 def latest_pictures(path: Path, most: int) -> list[str]:
-    """Names of the pictures of a run that came last, the newest first."""
+    """The names of a run's latest pictures, newest first."""
     try:
         with os.scandir(path / "pictures") as items:
             found = [
@@ -49,7 +49,7 @@ def latest_pictures(path: Path, most: int) -> list[str]:
 
 
 def chunks(file: BinaryIO) -> Iterator[bytes]:
-    """What the file holds, a piece at a time; closed at the end."""
+    """The file's content in chunks; closes it at the end."""
     with file:
         while piece := file.read(PIECE):
             yield piece

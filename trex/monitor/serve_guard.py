@@ -1,4 +1,4 @@
-"""What every request passes first: the host that it names, the token, and the headers of every answer."""
+"""The guard of every request: checks the host and the token, and adds security headers to every answer."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ if TYPE_CHECKING:  # fastapi is an extra
 COOKIE = "trex_session"
 LOGIN = "/login"
 TOO_MANY = "too many wrong tokens; wait\n"
-# A page in its sandbox has no origin, so no strict cookie goes with its links: this asks once more, from here.
+# A sandboxed page has no origin, so its links carry no strict cookie: this page repeats the request from here.
 AGAIN = '<!doctype html><meta http-equiv="refresh" content="0"><title>bayes-trex</title>'
-OPEN = (LOGIN, "/static/serve.css")  # without a token
+OPEN = (LOGIN, "/static/serve.css")  # served without a token
 CSP = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; "
     "form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
 )
-REPORT_CSP = (  # a report is one file with its own script; the sandbox keeps that away from the pages here
+REPORT_CSP = (  # a report is one file with its own script, which the sandbox isolates from the pages here
     "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; img-src data:; "
     "base-uri 'none'; form-action 'none'; frame-ancestors 'none'; sandbox allow-scripts allow-downloads"
 )
@@ -44,9 +44,9 @@ HEADERS = {
 
 @dataclass(frozen=True)
 class Access:
-    """Who may look: whoever has the token, or everybody where there is none; and by which host names ("" for any).
+    """Access rules: the token (without one, everybody has access), and the accepted host names ("" for any).
 
-    A page elsewhere can point its own host name at 127.0.0.1: so without a token the name has to be a loopback one.
+    A foreign page can point its own host name at 127.0.0.1, so without a token the host has to be a loopback name.
     """
 
     token: str | None
@@ -54,11 +54,11 @@ class Access:
     session: str = field(default_factory=lambda: secrets.token_urlsafe(32), repr=False)
 
     def is_token(self, given: str) -> bool:
-        """Compared in a time that does not depend on where they differ."""
+        """Compare in constant time."""
         return self.token is not None and hmac.compare_digest(_digest(given), _digest(self.token))
 
     def admits(self, authorization: str, cookies: str) -> bool:
-        """Whether a request with these headers may be answered."""
+        """Whether a request with these headers is authorized."""
         if self.token is None or self.is_token(bearer(authorization)):
             return True
         return hmac.compare_digest(_digest(_cookie(cookies)), _digest(self.session))
@@ -70,13 +70,13 @@ class Access:
 
 
 class Guard:
-    """Sits before the pages; an answer that a page has not given headers itself gets ours."""
+    """Middleware in front of the pages; adds the security headers that an answer lacks."""
 
     def __init__(self, app: ASGIApp, access: Access, attempts: Attempts) -> None:
         self._app, self._access, self._attempts = app, access, attempts
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """One request."""
+        """Check one request and pass it on."""
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
@@ -104,13 +104,13 @@ class Guard:
 
 
 def bearer(authorization: str) -> str:
-    """The token of an Authorization header; "" if it holds none."""
+    """The token of an Authorization header; "" if there is none."""
     kind, _, given = authorization.partition(" ")
     return given.strip() if kind.lower() == "bearer" else ""
 
 
 def client_address(scope: Scope) -> str:
-    """Who sent a request; behind a proxy that is the proxy."""
+    """The sender's address; behind a proxy, the proxy's."""
     client = scope.get("client")
     return str(client[0]) if client else ""
 
@@ -144,7 +144,7 @@ async def _say(
 
 
 def _digest(text: str) -> bytes:
-    """Of equal length whatever the text, so that a comparison tells nothing of it."""
+    """A hash of fixed length, so that comparing it reveals nothing about the text."""
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest()
 
 

@@ -1,4 +1,4 @@
-"""HTTP connections on which a request has to be whole within seconds; one that never is holds nothing for long."""
+"""HTTP connections that close unless a request is complete within seconds, so that slow clients hold nothing."""
 
 from __future__ import annotations
 
@@ -7,27 +7,27 @@ import asyncio
 import h11
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
-REQUEST_S = 10.0  # from the first moment in which a request is awaited to its last byte
-UNFINISHED = (h11.IDLE, h11.SEND_BODY)  # states of a client that has something left to send
+REQUEST_S = 10.0  # from the moment a request is awaited to its last byte
+UNFINISHED = (h11.IDLE, h11.SEND_BODY)  # the client still has something to send
 
 
 class ImpatientProtocol(H11Protocol):
-    """Uvicorn's own, which limits only the pause between two requests; here the request itself is limited too."""
+    """Uvicorn's protocol limits only the pause between two requests; this one also limits the request itself."""
 
     _deadline: asyncio.TimerHandle | None = None
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        """The first request is awaited."""
+        """Start the clock for the first request."""
         super().connection_made(transport)  # type: ignore[arg-type]  # uvicorn narrows the type
         self._watch()
 
     def data_received(self, data: bytes) -> None:
-        """More of a request, or all of it: a byte now and then does not give a request more time."""
+        """Receive a part of a request; a byte now and then does not extend the time."""
         super().data_received(data)
         self._watch()
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """Nothing is awaited any more."""
+        """Stop the clock."""
         self._forget()
         super().connection_lost(exc)
 
@@ -43,7 +43,7 @@ class ImpatientProtocol(H11Protocol):
             self._deadline = None
 
     def _give_up(self) -> None:
-        """Close; a page that waits for the rest of a request hears that nobody is there."""
+        """Close the connection; a page that waits for the rest of a request sees a disconnect."""
         self._deadline = None
         if not self.transport.is_closing():
             self.transport.close()

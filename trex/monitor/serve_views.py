@@ -1,4 +1,4 @@
-"""What the pages of `trex serve` show, as values for the templates and as JSON for their script."""
+"""The content of `trex serve`'s pages, as values for the templates and as JSON for their script."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ WORKER_COLUMNS = ("worker", "host", "works on", "segments", "renders", "restarts
 
 
 def queue_page(runs: Path, seen: Overview, state: str, number: int) -> str | None:
-    """The queue, one state or all of it, `number` counted from 1; None where there is no such page."""
+    """A page of the queue, one state or all, `number` counted from 1; None if there is no such page."""
     states: list[State] = [one for one in STATES if one == state]
     if (state and not states) or number < 1:
         return None
@@ -50,7 +50,7 @@ def queue_page(runs: Path, seen: Overview, state: str, number: int) -> str | Non
 
 
 def run_page(runs: Path, name: str, now: float) -> str | None:
-    """One entry by the name of its run folder; None where the queue has none of that name."""
+    """The page of the entry with this run folder name; None if the queue has none."""
     entry = _of_folder(runs, name)
     if entry is None:
         return None
@@ -69,7 +69,7 @@ def run_page(runs: Path, name: str, now: float) -> str | None:
 
 
 def shelf_page(runs: Path, items: Sequence[Item], number: int) -> str | None:
-    """What lies beside the queue, `number` counted from 1; None if there is no such page."""
+    """A page of the shelf (what is not in the queue), `number` counted from 1; None if there is no such page."""
     pages = max(-(-len(items) // PER_PAGE), 1)
     if not 1 <= number <= pages:
         return None
@@ -90,7 +90,7 @@ def shelf_page(runs: Path, items: Sequence[Item], number: int) -> str | None:
 
 
 def live_json(seen: Overview) -> str:
-    """What the script of the page renews."""
+    """The values that the page's script refreshes."""
     return json.dumps(_live(seen))
 
 

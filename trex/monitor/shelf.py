@@ -1,4 +1,4 @@
-"""What lies in a runs folder beside the queue: runs of `trex find`, baselines, experiments, comparisons, pages."""
+"""The shelf: what a runs folder holds besides the queue, such as runs of `trex find`, baselines, experiments, pages."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ from trex.queue.queued_folder import QUEUED
 from trex.runs.folder import MANIFEST, REPORT
 from trex.runs.picture_files import PICTURES
 
-DEEPEST = 4  # folders below the runs folder: runs/experiments/NAME/CELL is three
-MOST = 20_000  # folders that are looked into
+DEEPEST = 4  # levels below the runs folder: runs/experiments/NAME/CELL is three
+MOST = 20_000  # folders visited at most
 MANIFEST_BYTES = 4 << 20
 HTML = ".html"
 KINDS: Mapping[str, str] = {
@@ -41,7 +41,7 @@ class Item:
 
 @dataclass(frozen=True)
 class Told:
-    """An item with its run's question, how that ended, and its best confidence, as far as its files say."""
+    """An item with its run's question, outcome and best confidence, if its files hold them."""
 
     item: Item
     question: str
@@ -50,12 +50,12 @@ class Told:
 
 
 def shelf(runs: Path) -> tuple[Item, ...]:
-    """All below the runs folder that is no entry of the queue, in the order of its paths; no link is followed."""
+    """Everything below the runs folder that is not in the queue, sorted by path; follows no link."""
     return tuple(sorted(_items(runs), key=lambda item: (item.path, item.page)))
 
 
 def told(runs: Path, items: Sequence[Item]) -> tuple[Told, ...]:
-    """The items with what their runs say; no code that a file names is imported."""
+    """The items with their runs' facts; imports no code that a file names."""
     return tuple(_told(runs, item) for item in items)
 
 
@@ -82,7 +82,7 @@ def _item(folder: str, name: str, is_run: bool) -> Item:
 
 
 def _inside(folder: Path) -> tuple[list[str], list[str]]:
-    """Names of plain files and of folders that pages may lie in."""
+    """The names of plain files, and of folders that may hold pages."""
     files, folders = [], []
     try:
         with os.scandir(folder) as entries:
@@ -91,7 +91,7 @@ def _inside(folder: Path) -> tuple[list[str], list[str]]:
                     files.append(entry.name)
                 elif is_plain(entry.name) and entry.is_dir(follow_symlinks=False):
                     folders.append(entry.name)
-    except OSError:  # gone meanwhile, or not readable
+    except OSError:  # deleted meanwhile, or unreadable
         return [], []
     return files, [name for name in folders if name != PICTURES]
 
@@ -103,7 +103,7 @@ def _told(runs: Path, item: Item) -> Told:
 
 
 def _question(manifest: Path) -> str:
-    """Read as plain JSON: a manifest may name a module of its maker's."""
+    """The question in a manifest, read as plain JSON: parsing it fully could import a third-party module."""
     try:
         data = read_bytes(manifest, limit=MANIFEST_BYTES, follow_links=False, error=RunError)
         found = mapping(parse_json(data, str(manifest)), str(manifest))

@@ -1,7 +1,7 @@
-"""Where a farm stands, told by files that whoever carries the work out rewrites every second or so.
+"""Status files of a farm and its runs, which the process that does the work rewrites about every second.
 
-`RUN/status.json` tells of a run, `RUNS/.farm/OWNER.json` of one `trex work` and its workers. No draw depends on them:
-a file that is missing or cut says nothing, and is rewritten soon.
+`RUN/status.json` describes a run, `RUNS/.farm/OWNER.json` one `trex work` and its workers. No draw depends on them: a
+missing or truncated file counts as no status, and is soon rewritten.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ FARM = ".farm"
 
 @dataclass(frozen=True)
 class RunStatus:
-    """Where a run stands: `search` counts, renders a second lately, workers on it, seconds left at most (or None)."""
+    """A run's progress: counts, recent renders per second, its workers, and the most seconds left (or None)."""
 
     search: Status
     renders_per_s: float
@@ -34,11 +34,11 @@ class RunStatus:
 
 @dataclass(frozen=True)
 class WorkerStatus:
-    """A worker: where it runs, what it works on ("" for nothing), and what it has done since it started."""
+    """A worker: its location, its task ("" if idle), and its statistics since it started."""
 
     name: str
     host: str
-    entry: str  # id of the queue's entry
+    entry: str  # id of its queue entry
     segments: int
     renders: int
     restarts: int
@@ -48,7 +48,7 @@ class WorkerStatus:
 
 @dataclass(frozen=True)
 class FarmStatus:
-    """One `trex work`: its workers, and the segments whose worker was lost, which were done again."""
+    """One `trex work`: its workers, and the number of tasks that were repeated because their worker was lost."""
 
     owner: str
     host: str
@@ -61,29 +61,29 @@ class FarmStatus:
 
 RUN = TypeAdapter(RunStatus)
 WORK = TypeAdapter(FarmStatus)
-STATUS_LIMIT = 1 << 20  # bytes; one has a few hundred
+STATUS_LIMIT = 1 << 20  # bytes; a usual file has a few hundred
 
 
 def write_run_status(run: Path, status: RunStatus) -> None:
-    """Renew `status.json` of a run folder."""
+    """Rewrite `status.json` of a run folder."""
     _write(run / RUN_STATUS, asdict(status))
 
 
 def write_farm_status(runs: Path, status: FarmStatus) -> None:
-    """Renew the file of one `trex work` below the runs folder."""
+    """Rewrite the status file of one `trex work` below the runs folder."""
     with suppress(OSError):
         (runs / FARM).mkdir(exist_ok=True)
     _write(_farm_file(runs, status.owner), asdict(status))
 
 
 def remove_farm_status(runs: Path, owner: str) -> None:
-    """A `trex work` that ends is no longer shown."""
-    with suppress(OSError):  # where the folder cannot be written to, the file goes stale by itself
+    """Delete the status file of a `trex work` that ends."""
+    with suppress(OSError):  # in a folder that is not writable, the file simply goes stale
         _farm_file(runs, owner).unlink(missing_ok=True)
 
 
 def read_run_status(run: Path) -> RunStatus | None:
-    """Where the run stands; None where nothing is known."""
+    """The run's last status, or None."""
     try:
         return RUN.validate_json(read_bytes(run / RUN_STATUS, limit=STATUS_LIMIT, error=RunError))
     except (RunError, ValidationError):
@@ -91,7 +91,7 @@ def read_run_status(run: Path) -> RunStatus | None:
 
 
 def read_farm_statuses(runs: Path) -> list[FarmStatus]:
-    """Every `trex work` that tells of itself, also one that was killed: see `updated`."""
+    """The status of every `trex work`, including killed ones: check `updated`."""
     found = []
     for path in sorted((runs / FARM).glob("*.json")):
         try:
@@ -107,6 +107,6 @@ def _farm_file(runs: Path, owner: str) -> Path:
 
 
 def _write(path: Path, fields: dict[str, object]) -> None:
-    """Not synced, since it is renewed in a moment, and worth no error."""
+    """Write without syncing, and ignore errors: the file is soon rewritten."""
     with suppress(TrexError, OSError):
         write_atomic(path, (json.dumps(fields) + "\n").encode(), is_precious=False)

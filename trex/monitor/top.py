@@ -1,4 +1,4 @@
-"""`trex top`: the queue and its workers as a table that renews itself."""
+"""`trex top`: the queue and its workers as a table that refreshes itself."""
 
 from __future__ import annotations
 
@@ -30,12 +30,12 @@ COLUMNS = (
     "workers",
     "left",
 )
-LEAST = {"question": 12, "settings": 12, "where": 10}  # letters that a narrow terminal leaves them
-TEXTS = {"id": SHORT, "state": 9, "question": 40, "settings": 32, "where": 32}  # with their width in letters
+LEAST = {"question": 12, "settings": 12, "where": 10}  # minimum widths in a narrow terminal
+TEXTS = {"id": SHORT, "state": 9, "question": 40, "settings": 32, "where": 32}  # widths in characters
 
 
 def run_top(runs: Path, shown: int, *, once: bool) -> None:
-    """Show the table once, or until Ctrl-C; where there is no terminal, once."""
+    """Show the table until Ctrl-C; only once if `once` or if there is no terminal."""
     console = Console()
     if once or not console.is_terminal:
         console.print(view(overview(runs, time.time(), shown)))
@@ -47,7 +47,7 @@ def run_top(runs: Path, shown: int, *, once: bool) -> None:
 
 
 def view(seen: Overview) -> Group:
-    """The whole picture."""
+    """The headline and the table."""
     table = Table(box=None, pad_edge=False, header_style="bold")
     for column in COLUMNS:
         is_text = column in TEXTS
@@ -65,12 +65,12 @@ def view(seen: Overview) -> Group:
 
 
 def headline(seen: Overview) -> str:
-    """One line: how much of what, how many workers, how fast."""
+    """One line: entries by state, workers, and renders per second."""
     return f"{tally(seen.counts)}; {counted(seen.workers, 'worker')}, {seen.renders_per_s:.2f} renders/s"
 
 
 def cells(row: Row, now: float) -> tuple[str, ...]:
-    """One entry, in the order of COLUMNS."""
+    """One entry's cells, in the order of COLUMNS."""
     entry, status = row.entry, row.status
     search = status.search if status else None
     now_told = live(status, now) if entry.state == "running" else None
@@ -90,7 +90,7 @@ def cells(row: Row, now: float) -> tuple[str, ...]:
 
 
 def where(row: Row) -> str:
-    """How it ended, or how far it is."""
+    """The entry's outcome or progress."""
     search = row.status.search if row.status else None
     so_far = f"{PHASES.get(search.phase, search.phase)} {search.done}/{search.total}" if search else ""
     return row.ending or row.entry.why or so_far

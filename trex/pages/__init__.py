@@ -1,4 +1,4 @@
 """The page kit: templates, wording, glossary, figures as inline SVG, thumbnails, and the one progress display.
 
-Knows how things look, not what they mean.
+Decides how things look, not what they mean.
 """

@@ -1,6 +1,6 @@
-"""The one progress display of every command that takes long, on standard error.
+"""The one progress display of all long commands, on standard error.
 
-On a terminal, and below the cell of a notebook, it is a live line with a bar; elsewhere a plain line when something
+On a terminal, and below a notebook's cell, it is a live line with a bar; elsewhere it prints a plain line when a step
 begins, when it ends, and every 15 s.
 """
 
@@ -18,12 +18,12 @@ from rich.progress import BarColumn, Progress, SpinnerColumn, TaskID, TextColumn
 from trex.foundation.words import span
 from trex.pages.notebook_line import NotebookLine
 
-QUIET_S = 15.0  # between two lines of the same step if there is no terminal
-SOURCE = "trex.render"  # the logger that tells what Blender does
+QUIET_S = 15.0  # between two lines of the same step, without a terminal
+SOURCE = "trex.render"  # the logger that reports Blender's state
 
 
 class Display(logging.Handler):
-    """Shows where a command stands; `with` it, lines of the renderer (starting Blender) are shown too."""
+    """Shows a command's progress; as a context manager it also shows the renderer's messages (starting Blender)."""
 
     def __init__(self, console: Console | None = None, clock: Callable[[], float] = time.monotonic) -> None:
         super().__init__(logging.INFO)
@@ -33,7 +33,7 @@ class Display(logging.Handler):
         self._notebook = NotebookLine()
         self._task: TaskID | None = None
         self._what = ""
-        self._first = (0, 0.0)  # done and time when the step began
+        self._first = (0, 0.0)  # count and time at the step's start
         self._last_line = 0.0
         self._said: set[str] = set()
         self._level = logging.NOTSET
@@ -53,18 +53,18 @@ class Display(logging.Handler):
             self._bar.stop()
 
     def emit(self, record: logging.LogRecord) -> None:
-        """A line of the renderer; what it does every now and then is said once."""
+        """Show a message of the renderer, repeated ones only once."""
         words = record.getMessage()
         if record.levelno > logging.INFO or words not in self._said:
             self._said.add(words)
             self.say(words)
 
     def say(self, line: str) -> None:
-        """One line that stays."""
+        """Print one line that stays."""
         self._console.print(line, highlight=False, markup=False, soft_wrap=True)
 
     def show(self, what: str, done: int, total: int | None, *facts: str) -> None:
-        """`done` of `total` (None: not known) of the step `what`, with facts beside it."""
+        """Show `done` of `total` (None: unknown) of the step `what`, with further facts."""
         now = self._clock()
         is_new = what != self._what
         if is_new:
@@ -83,8 +83,8 @@ class Display(logging.Handler):
     def _show_bar(self, line: str, done: int, total: int | None) -> None:
         if self._task is None:
             self._task = self._bar.add_task("", total=total)
-            self._bar.start()  # not before: what runs inside may have a display of its own
-        words = line.replace("[", r"\[")  # brackets are no markup
+            self._bar.start()  # not earlier: the code inside may have a display of its own
+        words = line.replace("[", r"\[")  # brackets are text here, not markup
         self._bar.update(self._task, description=words, completed=done, total=total)
 
     def _left(self, done: int, total: int | None, now: float) -> str:
@@ -95,7 +95,7 @@ class Display(logging.Handler):
 
 
 def display_if(is_shown: bool) -> Display:
-    """The display, or one that shows nothing."""
+    """The display, or one that shows nothing if not `is_shown`."""
     return Display() if is_shown else Display(Console(quiet=True))
 
 

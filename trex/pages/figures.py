@@ -1,4 +1,4 @@
-"""The plots of a report as inline SVG: they follow the page's font and its light or dark colors."""
+"""The plots of a report as inline SVG, in the page's font and its light or dark colors."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 WIDTH_IN, HEIGHT_IN = 4.6, 2.5
 INK = "#010203"  # becomes currentColor
-WINDOW = 25  # steps that the acceptance is averaged over
+WINDOW = 25  # steps of the acceptance's moving average
 COLORS = tuple(f"#0a0b{k:02x}" for k in range(8))  # become the page's --line-0 to --line-7
 STYLE: dict[RcKeyType, object] = {
     "svg.fonttype": "none",
@@ -37,7 +37,7 @@ STYLE: dict[RcKeyType, object] = {
 
 
 def trace(chains: Sequence[Sequence[Draw[Latent]]], target: Target) -> str:
-    """The confidence of each chain's state, step by step; a dot where it is in the level set."""
+    """The confidence of each chain's state, step by step, with a dot at each hit."""
     with styled():
         figure, axes = axes_of("step", "confidence")
         for k, chain in enumerate(chains):
@@ -51,7 +51,7 @@ def trace(chains: Sequence[Sequence[Draw[Latent]]], target: Target) -> str:
 
 
 def acceptance(chains: Sequence[Sequence[Draw[Latent]]]) -> str:
-    """The share of accepted proposals of each chain, averaged over 25 steps."""
+    """The acceptance rate of each chain, averaged over 25 steps."""
     with styled():
         figure, axes = axes_of("step", f"accepted, mean of {WINDOW}")
         for k, chain in enumerate(chains):
@@ -62,7 +62,7 @@ def acceptance(chains: Sequence[Sequence[Draw[Latent]]]) -> str:
 
 
 def prior_histogram(draws: Sequence[Draw[Latent]], target: Target, many: str) -> str:
-    """How confident the model is in draws of the prior; `many` is what they are called."""
+    """The model's confidence in prior draws; `many` is their plural noun."""
     with styled():
         figure, axes = axes_of("confidence", f"prior {many}")
         values = [target.confidence(draw.evaluation.log_probs) for draw in draws]
@@ -77,7 +77,7 @@ def prior_histogram(draws: Sequence[Draw[Latent]], target: Target, many: str) ->
 
 
 def rolling(values: Floats, window: int) -> Floats:
-    """The mean of the last `window` values at each place, of fewer at the beginning."""
+    """The moving average of the last `window` values, of fewer at the start."""
     sums = np.concatenate([[0.0], np.cumsum(values)])
     ends = np.arange(1, len(values) + 1)
     begins = np.maximum(0, ends - window)
@@ -86,14 +86,14 @@ def rolling(values: Floats, window: int) -> Floats:
 
 
 def styled() -> AbstractContextManager[None]:
-    """Matplotlib set up for these pages."""
+    """A context with Matplotlib's settings for these pages."""
     from matplotlib import rc_context
 
     return rc_context(STYLE)
 
 
 def axes_of(x: str, y: str) -> tuple[Figure, Axes]:
-    """A figure of a report's size with the axes named."""
+    """A figure of a report's size with labelled axes."""
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(WIDTH_IN, HEIGHT_IN), layout="constrained")

@@ -1,4 +1,4 @@
-"""The words of a report that not every reader knows, explained where they stand and in a list at its end."""
+"""Explanations of a report's technical words, at their first use and in a list at its end."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ _ANY = re.compile(
 
 
 def gloss(text: str) -> Markup:
-    """The text escaped, each word of the glossary explained on hover at its first place."""
+    """The text, escaped; the first use of each glossary word has an explanation on hover."""
     seen: set[str] = set()
     parts: list[str] = []
     end = 0

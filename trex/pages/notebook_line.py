@@ -1,4 +1,4 @@
-"""One line below a notebook's cell that is written over: what a terminal's live line is there. Needs no ipywidgets."""
+"""A single updating line below a notebook's cell, like a terminal's live line. Needs no ipywidgets."""
 
 from __future__ import annotations
 
@@ -9,21 +9,21 @@ from typing import Protocol
 
 
 class Handle(Protocol):
-    """What IPython gives for an output that can be replaced."""
+    """IPython's handle of a replaceable output."""
 
     def update(self, shown: object) -> None:
-        """Show this instead."""
+        """Replace the output."""
         ...
 
 
 class NotebookLine:
-    """The line; nothing is shown before the first `show`."""
+    """The line; shows nothing before the first `show`."""
 
     def __init__(self) -> None:
         self._handle: Handle | None = None
 
     def show(self, line: str, done: int, total: int | None) -> None:
-        """This line with a bar instead of the one before; `total` None: how long it takes is not known."""
+        """Replace the line and its bar; `total` None means an unknown duration."""
         if self._handle is None:
             module = importlib.import_module("IPython.display")
             display: Callable[..., Handle] = vars(module)["display"]
@@ -33,7 +33,7 @@ class NotebookLine:
 
 
 class Shown:
-    """A line as notebooks show it: HTML with a bar, or its text."""
+    """The line as a notebook displays it: HTML with a bar, or plain text."""
 
     def __init__(self, line: str, done: int, total: int | None) -> None:
         self._line, self._done, self._total = line, done, total

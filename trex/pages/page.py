@@ -1,4 +1,4 @@
-"""Pages from the templates: escaped, an unknown name is an error."""
+"""Renders pages from templates: escapes everything, and raises an error for an undefined name."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ TEMPLATES = Path(__file__).parent / "templates"
 
 
 def page(template: str, values: dict[str, object], **filters: Callable[..., str]) -> str:
-    """A template filled with values; it may use the filters of wording and glossary, and those given."""
+    """A template filled with values; has the filters of wording and glossary besides the given ones."""
     return _environment(tuple(filters.items())).get_template(template).render(values)
 
 
 def fragment(source: str, values: Mapping[str, object]) -> Markup:
-    """A part of a page from a template's source, escaped as every page."""
+    """Part of a page from a template's source, escaped like every page."""
     return Markup(_compiled(source).render(values))
 
 
 def link_below(page: Path, target: Path) -> str:
-    """The relative link from a page to a file in or below its folder; "" if it lies elsewhere or is not there."""
+    """The relative link from a page to a file in or below its folder; "" if it is elsewhere or missing."""
     here, there = page.absolute().parent.resolve(), target.resolve()
     if not target.is_file() or not there.is_relative_to(here):
         return ""
@@ -41,7 +41,7 @@ def _compiled(source: str) -> Template:
 
 @cache
 def _environment(filters: tuple[tuple[str, Callable[..., str]], ...]) -> Environment:
-    """Keeps the templates that it has compiled."""
+    """The jinja2 environment, cached with its compiled templates."""
     environment = Environment(
         loader=FileSystemLoader(TEMPLATES),
         autoescape=True,

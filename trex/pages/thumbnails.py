@@ -1,4 +1,4 @@
-"""Pictures of a baseline as they stand in its page: looked at by people, not measured."""
+"""A baseline's pictures for its page, for display only."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-QUALITY = 88  # an official picture takes 25 kB so, 190 kB as PNG; a page may hold hundreds
+QUALITY = 88  # an official picture then takes 25 kB, as PNG 190 kB; a page may hold hundreds
 
 
 @dataclass(frozen=True)
 class Thumbnail:
-    """A picture to be shown: its name, its data URL, and what is in it for those who do not see it."""
+    """A picture for display: its name, its data URL, and its alternative text."""
 
     name: str
     url: str

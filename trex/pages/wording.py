@@ -1,4 +1,4 @@
-"""Shares and worlds as pages and the terminal say them."""
+"""Shares and worlds in the words of pages and terminal."""
 
 from __future__ import annotations
 

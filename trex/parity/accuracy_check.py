@@ -1,4 +1,4 @@
-"""The parity gate: a model's accuracy on official pictures beside the published one, kept by its weights."""
+"""The accuracy check: a model's accuracy on official pictures beside the published one, stored by its weights."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ from trex.inference.statistics.clustered import clustered_interval
 from trex.pages.wording import percent
 
 PASSED, FAILED, UNDECIDED, NO_GATE = "PASSED", "FAILED", "UNDECIDED", "NOT COMPARED"
-WIDEST = 0.2  # an interval wider than this cannot tell a model that was put together wrongly from a right one
+WIDEST = 0.2  # a wider interval cannot detect a wrongly assembled model
 
 
 @dataclass(frozen=True)
 class AccuracyShare:
-    """Right answers, with the 95 % interval in which whole pictures, not questions, are independent."""
+    """The share of right answers; the 95 % interval resamples whole pictures, not questions."""
 
     right: int
     of: int
@@ -35,11 +35,11 @@ class AccuracyShare:
 
     @property
     def value(self) -> float:
-        """The share; 0 of none."""
+        """The share; 0 if there are no questions."""
         return self.right / self.of if self.of else 0.0
 
     def words(self) -> str:
-        """ "45 of 47 official questions on 5 pictures, 95.7 % (95 %: 84.1 % to 99.5 %)"."""
+        """The share in words: "45 of 47 official questions on 5 pictures, 95.7 % (95 %: 84.1 % to 99.5 %)"."""
         interval = f"95 %: {percent(self.low)} to {percent(self.high)}"
         pictures = "1 picture" if self.pictures == 1 else f"{self.pictures} pictures"
         asked = f"{self.right} of {self.of} official questions on {pictures}"
@@ -48,11 +48,11 @@ class AccuracyShare:
 
 @dataclass(frozen=True)
 class AccuracyCheck:
-    """One measurement: who (by weights), on what (by content), how often right, by source and type of question.
+    """One measurement: which weights, on which data (by content hash), and the accuracy by source and question type.
 
-    `official` are CLEVR's own questions, "all" first; `others` hold what is asked besides, which is never compared.
-    `unread` questions hold a word that the model does not know, and count as wrong; `skipped` ones have no answer or
-    no picture here. `published` is None where there is nothing to compare with.
+    `official` covers CLEVR's own questions, "all" first; `others` covers questions from elsewhere, which are never
+    compared. `unread` questions contain a word outside the model's vocabulary, and count as wrong; `skipped` ones
+    have no answer or no picture here. `published` is None if there is nothing to compare with.
     """
 
     model: str
@@ -71,7 +71,7 @@ class AccuracyCheck:
 
     @property
     def outcome(self) -> str:
-        """PASSED where the published accuracy is within the interval, or below it; FAILED where it is above."""
+        """FAILED if the published accuracy is above the interval, PASSED if it is in it or below."""
         share = self.official.get("all")
         if self.published is None or share is None:
             return NO_GATE
@@ -80,7 +80,7 @@ class AccuracyCheck:
         return UNDECIDED if share.high - share.low > WIDEST else PASSED
 
     def sentences(self) -> tuple[str, ...]:
-        """For the terminal and the report."""
+        """The result in sentences, for the terminal and the report."""
         share = self.official.get("all")
         if share is None:
             return (
@@ -117,12 +117,12 @@ _ADAPTER: TypeAdapter[AccuracyCheck] = TypeAdapter(AccuracyCheck)
 
 
 def gates_folder() -> Path:
-    """Where measurements are kept: `gates` in the user's cache."""
+    """The folder of stored measurements: `gates` in the user's cache."""
     return cache_root() / "gates"
 
 
 def keep_gate(gate: AccuracyCheck) -> Path:
-    """Write a measurement; one of the same weights on the same data is replaced."""
+    """Write a measurement; it replaces one of the same weights on the same data."""
     path = gates_folder() / f"{short_hash(gate.weights + gate.data)}.json"
     make_folder(path.parent)
     write_atomic(path, _ADAPTER.dump_json(gate, indent=1) + b"\n")
@@ -130,12 +130,12 @@ def keep_gate(gate: AccuracyCheck) -> Path:
 
 
 def read_gates() -> list[AccuracyCheck]:
-    """Every measurement that is kept; RunError names a damaged file."""
+    """All stored measurements; RunError names a damaged file."""
     return [_read(path) for path in sorted(gates_folder().glob("*.json"))]
 
 
 def gate_of(weights: str) -> AccuracyCheck | None:
-    """The measurement of exactly these weights with the most official questions, None where there is none."""
+    """The measurement of exactly these weights with the most official questions, None if there is none."""
     compared = [
         gate for gate in read_gates() if weights and gate.weights == weights and "all" in gate.official
     ]
@@ -143,7 +143,7 @@ def gate_of(weights: str) -> AccuracyCheck | None:
 
 
 def gate_words(weights: str, name: str) -> Sequence[str]:
-    """What a report says of a model's gate; nothing of a model of which nothing was published or measured."""
+    """The report's sentences on a model's accuracy check; none for a model without published or measured values."""
     found = gate_of(weights)
     if found is not None:
         return found.sentences()
@@ -158,12 +158,12 @@ def gate_words(weights: str, name: str) -> Sequence[str]:
 
 
 def short_hash(text: str) -> str:
-    """sha256, 32 characters."""
+    """The first 32 hexadecimal digits of the text's sha256."""
     return hashlib.sha256(text.encode()).hexdigest()[:32]
 
 
 def make_folder(path: Path) -> None:
-    """The folder and those above it."""
+    """Create the folder and its parents."""
     try:
         path.mkdir(parents=True, exist_ok=True)
     except OSError as error:

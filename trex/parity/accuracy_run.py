@@ -1,4 +1,4 @@
-"""The parity gate carried out: every question put to a model, answers kept picture by picture, then counted."""
+"""Runs the accuracy check: puts every question to a model, stores answers picture by picture, then counts."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ from trex.parity.accuracy_check import (
 from trex.parity.parity import given, program_steps
 from trex.worlds.fingerprint import weights_fingerprint
 
-UNREAD = ""  # in place of an answer, where the model does not know a word of the question
+UNREAD = ""  # in place of an answer, if the model lacks a word of the question
 Tell = Callable[[int, int], None]
 
 
@@ -50,9 +50,9 @@ class Answered:
 def verify(
     model: ClevrModel, folder: Path, options: QuestionOptions, tell: Tell, published: float | None = None
 ) -> AccuracyCheck:
-    """Measures and keeps the gate; `tell` hears (pictures done, pictures). A stopped measurement is gone on with.
+    """Measure and store the accuracy; `tell` receives (pictures done, pictures). A stopped measurement is resumed.
 
-    `published` replaces the number that is known of the model.
+    `published` replaces the known published accuracy of the model.
     """
     if published is not None and not 0 < published <= 1:
         raise InputError(f"--published {published} is no share of right answers; give one such as 0.936")
@@ -61,22 +61,22 @@ def verify(
     what = "\n".join([weights, *(str(picture.path.resolve()) for picture in asked.pictures)])
     path = (
         gates_folder() / f"{short_hash(what)}.answers.jsonl"
-    )  # another measurement of it may run beside this
+    )  # another measurement of this model may run in parallel
     rows = _answer(model, path, asked, tell)
     gate = _gate(model.name, weights, asked, rows, published)
     if gate.official:
         keep_gate(gate)
-    path.unlink(missing_ok=True)  # the next measurement asks anew: more than the weights may have changed
+    path.unlink(missing_ok=True)  # the next measurement starts again: more than the weights may have changed
     return gate
 
 
 def _answer(model: ClevrModel, path: Path, asked: AskedFolder, tell: Tell) -> list[Answered]:
-    """Each picture's answers go to a file at once, so that a killed measurement goes on where it was."""
+    """Write each picture's answers to a file at once, so that a killed measurement resumes there."""
     make_folder(path.parent)
     known, rows = _read(path), []
     try:
         with path.open("ab", buffering=0) as log:
-            log.write(b"\n")  # ends a line that a kill has cut
+            log.write(b"\n")  # ends a line that a kill has cut short
             for picture in asked.pictures:
                 pixels = read_pixels(picture.path)
                 key = _key(picture, pixels)
@@ -92,7 +92,7 @@ def _answer(model: ClevrModel, path: Path, asked: AskedFolder, tell: Tell) -> li
 
 
 def ask(model: ClevrModel, pixels: NDArray[np.uint8], asked: Sequence[AskedQuestion]) -> tuple[str, ...]:
-    """The model's answers to all questions on a picture, UNREAD where it cannot read one."""
+    """The model's answers to all questions on a picture, UNREAD for those outside its vocabulary."""
     try:
         return given(model, pixels, asked)
     except InputError:
@@ -102,7 +102,7 @@ def ask(model: ClevrModel, pixels: NDArray[np.uint8], asked: Sequence[AskedQuest
 
 
 def _readable(model: ClevrModel, asked: AskedFolder) -> AskedQuestion:
-    """The first question that the model can read; InputError where there is none."""
+    """The first question that the model can read; InputError if there is none."""
     first: InputError | None = None
     for picture in asked.pictures:
         for one in picture.asked:
@@ -127,7 +127,7 @@ def _key(picture: AskedPicture, pixels: NDArray[np.uint8]) -> str:
 
 
 def _read(path: Path) -> dict[str, tuple[str, ...]]:
-    """Answers by key; lines that are cut or damaged are left out, and asked again."""
+    """Answers by key; lines that are cut short or damaged are left out, and computed again."""
     try:
         return dict(_entries(read_bytes(path, error=RunError).split(b"\n")))
     except RunError as error:
@@ -149,7 +149,7 @@ def _entries(lines: Sequence[bytes]) -> Iterator[tuple[str, tuple[str, ...]]]:
 
 
 def _check(key: str, answers: Sequence[str]) -> str:
-    """A checksum of a line, so that a changed answer is asked for again."""
+    """A checksum of a line, so that an altered answer is computed again."""
     return hashlib.sha256(json.dumps([key, list(answers)]).encode()).hexdigest()[:16]
 
 

@@ -1,4 +1,4 @@
-"""What a comparison of our assets with CLEVR's published ones measured."""
+"""The results of comparing our assets with CLEVR's published ones."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ import numpy as np
 from trex.render.picture import Picture
 from trex.scenes.scene import Scene
 
-NEEDED_SSIM = 0.95  # on average
+NEEDED_SSIM = 0.95  # required mean
 
 
 @dataclass(frozen=True)
 class PairRow:
-    """One scene: similarity, mean absolute difference, and that of the ground (ours - published), of 255."""
+    """One scene: SSIM, mean absolute difference, and difference of the ground (ours - published), of 255."""
 
     scene: Scene
     ours: Picture
@@ -26,7 +26,7 @@ class PairRow:
 
 @dataclass(frozen=True)
 class ColorRow:
-    """The mean color (RGB, 0-255) of all objects of one shape and material, in our pictures and in theirs."""
+    """The mean color (RGB, 0-255) of all objects of one shape and material, in our and the published pictures."""
 
     shape: str
     material: str
@@ -37,7 +37,7 @@ class ColorRow:
 
 @dataclass(frozen=True)
 class AssetComparison:
-    """What was measured, and whether it is alike enough."""
+    """The measurements, and whether the assets are similar enough."""
 
     preset: str
     seed: int
@@ -51,5 +51,5 @@ class AssetComparison:
 
     @property
     def is_alike(self) -> bool:
-        """Whether the mean similarity reaches what is asked for."""
+        """Whether the mean SSIM reaches NEEDED_SSIM."""
         return self.mean_ssim >= NEEDED_SSIM

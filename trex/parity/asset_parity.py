@@ -1,4 +1,4 @@
-"""Compares our assets with CLEVR's published ones: same scenes, same renderer, the pictures side by side."""
+"""Compares our assets with CLEVR's published ones: same scenes, same renderer, pictures side by side."""
 
 from __future__ import annotations
 
@@ -19,15 +19,15 @@ from trex.scenes.prior import ScenePrior
 from trex.scenes.scene import Scene
 
 SEED, N_SCENES, PRESET = 12, 12, "reference"
-TIMEOUT_S = 1800.0  # a picture; nobody waits for this, and the machine may be busy
+TIMEOUT_S = 1800.0  # per picture; generous, since the machine may be busy
 
 
 def compare(published: Path, out: Path, table: Path | None = None) -> AssetComparison:
-    """Renders 12 scenes of the prior with our assets and with those in `published`.
+    """Render 12 scenes of the prior with our assets and with those in `published`.
 
-    Writes out/index.html (the pairs, for the reader's own eyes: it holds pictures made with the published
-    files) and out/table.md, and the same table, which holds numbers only, to `table` if given. Raises
-    InputError where `published` lacks a file.
+    Writes out/index.html (the pairs; do not publish it, it holds pictures made with the published files) and
+    out/table.md, and the same table, which holds numbers only, to `table` if given. Raises InputError if
+    `published` lacks a file.
     """
     rng = np.random.default_rng(SEED)
     scenes = [ScenePrior().sample(rng) for _ in range(N_SCENES)]
@@ -40,7 +40,7 @@ def compare(published: Path, out: Path, table: Path | None = None) -> AssetCompa
 
 
 def compare_scenes(published: Path, scenes: list[Scene], preset: str) -> AssetComparison:
-    """The same scenes rendered with both, on the CPU (bit for bit the same each time)."""
+    """Render the same scenes with both sets of assets, on the CPU (deterministic to the bit)."""
     with tempfile.TemporaryDirectory(prefix="trex-published-") as folder:
         convert_published(published, Path(folder))
         with BlenderRenderer(preset, "cpu", timeout_s=TIMEOUT_S, assets=Path(folder)) as renderer:
@@ -53,7 +53,7 @@ def compare_scenes(published: Path, scenes: list[Scene], preset: str) -> AssetCo
 def summarize(
     scenes: list[Scene], ours: list[Picture], published: list[Picture], preset: str
 ) -> AssetComparison:
-    """What the pictures of the same scenes, in the same order, say."""
+    """Compare the pictures of the same scenes, given in the same order."""
     pairs = tuple(map(_pair, scenes, ours, published))
     return AssetComparison(preset, SEED, pairs, _colors(pairs))
 
@@ -67,7 +67,7 @@ def _pair(scene: Scene, ours: Picture, published: Picture) -> PairRow:
 
 
 def _colors(pairs: tuple[PairRow, ...]) -> tuple[ColorRow, ...]:
-    """By shape and material, each object counted once, over the pixels at which both pictures show it."""
+    """By shape and material, each object counted once, over the pixels that show it in both pictures."""
     found: dict[tuple[str, str], list[NDArray[np.float64]]] = defaultdict(list)
     for row in pairs:
         for index, item in enumerate(row.scene.objects):

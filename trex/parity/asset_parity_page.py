@@ -1,4 +1,4 @@
-"""The page of pairs and the table that a comparison of assets leaves behind."""
+"""Writes the page of pairs and the table of a comparison of assets."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from numpy.typing import NDArray
 from trex.pages.page import TEMPLATES
 from trex.parity.asset_comparison import NEEDED_SSIM, AssetComparison
 
-GAIN = 4  # by which the difference is shown
+GAIN = 4  # amplifies the displayed difference
 RGB = tuple[float, float, float]
 
 
 def write_page(comparison: AssetComparison, path: Path) -> None:
-    """Writes the page of pairs: one self-contained HTML file."""
+    """Write the page of pairs: one self-contained HTML file."""
     pairs = []
     for row in comparison.pairs:
         difference = 128.0 + GAIN * (row.ours.pixels.astype(np.float64) - row.published.pixels)
@@ -28,7 +28,7 @@ def write_page(comparison: AssetComparison, path: Path) -> None:
 
 
 def write_table(comparison: AssetComparison, path: Path) -> None:
-    """Writes the table, Markdown, numbers only."""
+    """Write the table: Markdown, numbers only."""
     lowest = min(row.ssim for row in comparison.pairs)
     _write(path, "asset_parity.md", comparison, {"pairs": comparison.pairs, "lowest": lowest})
 
@@ -50,7 +50,7 @@ def _rgb_difference(colors: tuple[RGB, RGB]) -> str:
 
 
 def _data_url(pixels: NDArray[np.uint8]) -> str:
-    """A picture (H, W, 3) as a PNG that stands in the page itself."""
+    """A picture (H, W, 3) as a PNG in a data URL."""
     from PIL import Image
 
     buffer = io.BytesIO()

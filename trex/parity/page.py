@@ -1,4 +1,4 @@
-"""The page of pairs and the table that a parity check leaves behind."""
+"""Writes the page of pairs and the table of a parity check."""
 
 from __future__ import annotations
 
@@ -23,27 +23,27 @@ class Rendered(Protocol):
 
     @property
     def pixels(self) -> Pixels:
-        """(H, W, 3)."""
+        """The pixels (H, W, 3)."""
         ...
 
     @property
     def ssim(self) -> float:
-        """1 where they are equal."""
+        """SSIM with the official picture; 1 if they are equal."""
         ...
 
     @property
     def error(self) -> float:
-        """0-255, 0 where they are equal."""
+        """Mean absolute difference of a channel of a pixel, 0-255; 0 if they are equal."""
         ...
 
 
-Pairs = Mapping[str, Sequence[Rendered]]  # by preset, one a picture
+Pairs = Mapping[str, Sequence[Rendered]]  # by preset, one for each picture
 
 
 def write_table(
     path: Path, pictures: Sequence[OfficialPicture], pairs: Pairs, rows: Sequence[PresetParity]
 ) -> None:
-    """Writes the table, Markdown, numbers only."""
+    """Write the table: Markdown, numbers only."""
     alike = [
         (name, _spread([pair.ssim for pair in some]), _spread([pair.error for pair in some]))
         for name, some in pairs.items()
@@ -53,14 +53,14 @@ def write_table(
 
 
 def _spread(values: Sequence[float]) -> tuple[float, float, float]:
-    """Mean, lowest, highest."""
+    """Mean, minimum, maximum."""
     return float(np.mean(values)), min(values), max(values)
 
 
 def write_page(
     path: Path, pictures: Sequence[OfficialPicture], pairs: Pairs, rows: Sequence[PresetParity]
 ) -> None:
-    """Writes the page of pairs: one self-contained HTML file, which holds the official pictures."""
+    """Write the page of pairs: one self-contained HTML file, which holds the official pictures."""
     shown = []
     for at, picture in enumerate(pictures):
         ours = [

@@ -1,4 +1,4 @@
-"""Renderer parity: official pictures beside our renders of the same scenes, judged by models trained on the former."""
+"""Renderer parity: compares official pictures with our renders of the same scenes, by models trained on the former."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ from trex.render.similarity import Pixels, mean_ssim, shrink
 
 PRESETS = ("clevr", "reference", "fast")
 MODELS = ("relation-network:original", "relation-network:ir", "shipped")
-Tell = Callable[[str, int, int, str], None]  # (step, done, total, of the last one)
-TIMEOUT_S = 3600.0  # a picture; nobody waits for this, and the machine may be busy
+Tell = Callable[[str, int, int, str], None]  # (step, done, total, name of the last one)
+TIMEOUT_S = 3600.0  # per picture; generous, since the machine may be busy
 
 
 class Pair(NamedTuple):
-    """A re-rendered picture and how alike it is to the official one, at the smaller of the two sizes.
+    """A re-rendered picture and its similarity to the official one, at the smaller of the two sizes.
 
     `error` is the mean difference of a channel of a pixel, 0-255.
     """
@@ -47,10 +47,10 @@ def write_parity_page(
     *,
     tell: Tell = lambda step, done, total, last: None,
 ) -> Path:
-    """The page of pairs (out/index.html) and the table (out/table.md, and `table` if given).
+    """Write the page of pairs (out/index.html) and the table (out/table.md, and `table` if given).
 
     `data` is a folder in CLEVR's layout (images, scenes, questions). Each scene is rendered once at each preset and
-    kept in out/pictures, so a stopped run goes on where it was. The page holds official pictures: keep it to yourself.
+    kept in out/pictures, so a stopped run resumes there. The page holds official pictures: do not publish it.
     """
     loaded = {spec: load_model(spec) for spec in models}  # before anything is rendered
     pictures = read_official(data)
@@ -70,7 +70,7 @@ def write_parity_page(
 
 
 def render_pairs(pictures: Sequence[OfficialPicture], preset: str, kept: Path, tell: Tell) -> list[Pair]:
-    """Every scene at a preset, beside its official picture; pictures in the folder `kept` are taken from there."""
+    """Render every scene at a preset and pair it with its official picture; reuses pictures in the folder `kept`."""
     pairs = []
     with BlenderRenderer(preset, timeout_s=TIMEOUT_S) as renderer:
         cache = CachedRenderer(renderer, kept)
@@ -83,7 +83,7 @@ def render_pairs(pictures: Sequence[OfficialPicture], preset: str, kept: Path, t
 
 
 def make_pair(official: Pixels, ours: Pixels) -> Pair:
-    """Our picture beside the official one."""
+    """Pair our picture with the official one."""
     like = shrink(official, ours)
     error = float(np.abs(like.astype(np.float64) - ours).mean())
     return Pair(ours, mean_ssim(like, ours), error)
@@ -96,7 +96,7 @@ def judge(
     pairs: dict[str, list[Pair]],
     tell: Callable[[int, int, str], None],
 ) -> list[PresetParity]:
-    """How a model answers the same questions on official and re-rendered pictures, by preset and source of question."""
+    """A model's answers to the same questions on official and re-rendered pictures, by preset and question source."""
     name, model = named
     answers: dict[str, list[PictureAnswers]] = {preset: [] for preset in pairs}
     for at, picture in enumerate(pictures):
@@ -112,7 +112,7 @@ def judge(
 def given(model: ClevrModel, pixels: Pixels, asked: Sequence[AskedQuestion]) -> tuple[str, ...]:
     """The model's answers to questions on one picture."""
     images = (pixels.astype(np.float32) / np.float32(255.0))[None]
-    if isinstance(model, RelationModel):  # the picture half once for all questions
+    if isinstance(model, RelationModel):  # runs the picture half once for all questions
         rows = model.log_probs(images, [question.text for question in asked])[0]
         return tuple(ANSWERS[output] for output in rows.argmax(axis=1))
     bound = [model.bind(Question(q.text, program_steps(q))) for q in asked]

@@ -1,4 +1,4 @@
-"""What the answers on official and on re-rendered pictures say, with intervals over pictures."""
+"""Statistics of the answers on official and re-rendered pictures, with intervals over pictures."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a query asks, understood: the question's program, and answers that it can have."""
+"""Resolves a query's question: its program, and the answers that it can have."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from trex.scenes.vocabulary import CLEVR, Vocabulary
 
 @dataclass(frozen=True)
 class ResolvedQuestion:
-    """The question as text and program, the answers the target names, and all that the question can have."""
+    """The question as text and program, the answers that the target names, and all possible answers."""
 
     text: str
     program: Program
@@ -24,16 +24,16 @@ class ResolvedQuestion:
 
 
 def resolve_question(query: Query, vocabulary: Vocabulary) -> ResolvedQuestion:
-    """The question and answers of a query; InputError where one is not understood or not possible."""
+    """The question and answers of a query; InputError if one cannot be parsed or is not possible."""
     program = _program(query, vocabulary)
     text = query.question or phrase(program, vocabulary)
-    possible = possible_answers(program, CLEVR)  # models trained on CLEVR know no introduced shape
+    possible = possible_answers(program, CLEVR)  # CLEVR models cannot answer introduced shapes
     check_answers(query, text, possible)
     return ResolvedQuestion(text, program, query.answer, possible)
 
 
 def check_answers(query: Query, text: str, possible: tuple[str, ...]) -> None:
-    """InputError where a target names too few or too many answers, or one that the question cannot have."""
+    """Raise InputError if a target names too few or too many answers, or one that the question cannot have."""
     _check_count(query)
     for answer in query.answer:
         _check_answer("answer", answer, text, possible)

@@ -1,4 +1,4 @@
-"""A query as it was understood: what reading a run's draws takes, without model or renderer."""
+"""A resolved query: enough to read a run's draws, without model or renderer."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from trex.scenes.vocabulary import CLEVR, ShapeCard, Vocabulary
 
 @dataclass(frozen=True)
 class ResolvedQuery:
-    """The query, its question with the answers that it can have, and the labels of the model.
+    """The query, its question with all possible answers, and the model's labels.
 
-    `cards` are the shapes that scenes may hold, `size` the width and height of the pictures in pixels, `trained_on` the
-    classes that a decoder has seen (empty if that is unknown or means nothing).
+    `cards` are the shapes that scenes may hold, `size` the width and height of the pictures in pixels, `trained_on`
+    the classes that a decoder has seen (empty if that is unknown or meaningless).
     """
 
     query: Query
@@ -28,12 +28,12 @@ class ResolvedQuery:
 
     @property
     def target(self) -> GaussianTarget:
-        """The level set that is searched for."""
+        """The target's level set."""
         return make_target(self.query.target, self.question, self.labels)
 
     @property
     def vocabulary(self) -> Vocabulary:
-        """What the scenes may hold."""
+        """The vocabulary of the scenes."""
         new = tuple(card.name for card in self.cards if card.name not in CLEVR.shapes)
         vocabulary = replace(CLEVR, shapes=(*CLEVR.shapes, *new), cards=self.cards)
         for what in self.query.scene.revoke:

@@ -1,4 +1,4 @@
-"""A query: what is asked of which model, in which world, and how hard to search."""
+"""The schema of a query: question, target, world, model and search budget."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ TARGETS = Road("target kind", "trex.inference.targets", "TARGET", "trex.targets"
 
 
 def _word(value: object) -> object:
-    """A TOML count (1) is the answer "1", a TOML boolean the answer "yes" or "no"."""
+    """The answer in words: a TOML count 1 means "1", a TOML boolean "yes" or "no"."""
     if isinstance(value, bool):
         return "yes" if value else "no"
     return str(value) if isinstance(value, int) else value
@@ -52,8 +52,8 @@ def _plain(text: str) -> str:
     return text
 
 
-# Upper bounds far beyond any use: what is larger is a slip, or meant to harm. docs/QUERIES.md states them.
-MOST_STEPS = 10_000_000  # of a chain; a step renders a picture
+# Upper bounds far beyond any use: larger values are mistakes or attacks. docs/QUERIES.md lists them.
+MOST_STEPS = 10_000_000  # of a chain; each step renders a picture
 MOST_DRAWS = 10_000_000
 Name = Annotated[str, Field(max_length=300), AfterValidator(_plain)]
 Sentence = Annotated[str, Field(max_length=2000), AfterValidator(_plain)]
@@ -66,7 +66,7 @@ Range = Annotated[tuple[Count, Count], BeforeValidator(_range)]
 
 
 class Section(BaseModel):
-    """A table of the query: unknown keys are errors, values never change."""
+    """A table of the query; rejects unknown keys and is immutable."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -80,9 +80,9 @@ class ProgramStep(Section):
 
 
 class TargetSection(Section):
-    """The level set: which answers are looked for, and how exactly (Bayes-TrEx, equations 1-10).
+    """The level set: which answers to look for, and how exactly (Bayes-TrEx, equations 1-10).
 
-    `options` belong to the kinds of other distributions, each of which says which keys it takes.
+    `options` belong to target kinds of other distributions; each kind declares its keys.
     """
 
     kind: Annotated[Name, AfterValidator(_target_kind)] = "high_confidence"
@@ -94,7 +94,7 @@ class TargetSection(Section):
 
     @property
     def declared(self) -> TargetKind:
-        """The kind as its module declares it."""
+        """The target kind that a module declares under this name."""
         return TARGETS.named(self.kind)
 
     @model_validator(mode="after")
@@ -104,9 +104,9 @@ class TargetSection(Section):
 
 
 class GeneratorSection(Section):
-    """Whose pictures are searched: CLEVR's scenes, or a decoder of digits or clothes, or a world of your own.
+    """The world: CLEVR's scenes, a decoder of digits or garments, or a user-defined world.
 
-    `without`, `classes`: take the decoder that was trained with these classes left out, or with these alone.
+    `without`, `classes`: use the decoder that was trained without these classes, or with these alone.
     """
 
     name: Name = "clevr"
@@ -115,7 +115,7 @@ class GeneratorSection(Section):
 
 
 class SceneSection(Section):
-    """The world: how many objects, what is taken out of CLEVR's vocabulary, what is put in."""
+    """The scenes: number of objects, values revoked from CLEVR's vocabulary, shapes introduced."""
 
     objects: Range = (5, 5)
     revoke: Texts = ()
@@ -123,15 +123,15 @@ class SceneSection(Section):
 
 
 class ModelSection(Section):
-    """Who is asked: "shipped", "relation-network", "package.module:factory", or a safetensors file."""
+    """The model: "shipped", "relation-network", "package.module:factory", or a safetensors file."""
 
     name: Name = "shipped"
 
 
 class RenderSection(Section):
-    """How scenes become pictures; "fake" is flat colors without Blender, for tests.
+    """How scenes are rendered; preset "fake" draws flat colors without Blender, for tests.
 
-    `processes`: those of Blender; one a core, up to four, where it is not said. No picture depends on it.
+    `processes`: number of Blender processes; by default one per core, at most four. No picture depends on it.
     """
 
     preset: Name = "fast"
@@ -140,13 +140,13 @@ class RenderSection(Section):
 
 
 class SearchSection(Section):
-    """How hard to search.
+    """The search budget and its kernel.
 
-    `kernel`: "auto" is the world's own. `scale`: of a step of kernel "gaussian", in standard deviations of the prior.
-    `max_depth`: of kernel "nuts", a trajectory has at most 2^max_depth steps. `common_rate`: from this share of prior
-    hits on, the prior draws are the answer. `stop_when_found`: distinct scenes to stop at, 0 to spend the whole budget.
-    `options`: of kernels of other distributions, each of which says which keys it takes.
-    `control`: where nothing is found, the same search on an easier target.
+    `kernel`: "auto" takes the world's default. `scale`: step size of kernel "gaussian", in standard deviations of
+    the prior. `max_depth`: for kernel "nuts", a trajectory has at most 2^max_depth steps. `common_rate`: if at
+    least this share of prior draws hits, the search runs no chains. `stop_when_found`: stop at this many distinct
+    hits; 0 spends the whole budget. `options`: for kernels of other distributions; each kernel declares its keys.
+    `control`: if nothing is found, run the same search on an easier target.
     """
 
     seed: Annotated[Count, Field(ge=0, lt=2**63)] = 0
@@ -157,14 +157,14 @@ class SearchSection(Section):
     kernel: Name = "auto"
     options: Options = Field(default_factory=dict)
     scale: Annotated[Real, Field(ge=1e-6, le=10)] = 0.3
-    max_depth: Annotated[Count, Field(ge=1, le=20)] = 10  # as Pyro's and Stan's
+    max_depth: Annotated[Count, Field(ge=1, le=20)] = 10  # the default of Pyro and Stan
     stop_when_found: Annotated[Count, Field(ge=0, le=MOST_DRAWS)] = 0
     common_rate: Annotated[Real, Field(ge=1e-9, le=1)] = 0.01
     control: Annotated[bool, Field(strict=True)] = True
 
 
 class Query(Section):
-    """A whole query; `program` says what `question` means where its English is not understood here."""
+    """A whole query; `program` gives the meaning of a `question` whose English the parser does not cover."""
 
     question: Sentence = ""
     program: Annotated[tuple[ProgramStep, ...], Field(max_length=100)] = ()

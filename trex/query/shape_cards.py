@@ -1,4 +1,4 @@
-"""Shape cards from TOML files: those shipped, by name, and the user's own, by path."""
+"""Shape cards from TOML files: shipped ones by name, the user's own by path."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ Vertices = NDArray[np.float64]
 
 
 class CardFile(Section):
-    """What a card says; `mesh` is an OBJ file in the card's folder or below: half extent 1, around the origin."""
+    """The fields of a card; `mesh` is an OBJ file in the card's folder or below: half extent 1, around the origin."""
 
     name: str = Field(pattern=r"^[a-z][a-z0-9_-]{0,59}$")
     plural: Name = ""
@@ -38,12 +38,12 @@ class CardFile(Section):
 
 
 def shipped_names() -> tuple[str, ...]:
-    """The names of the shapes shipped here."""
+    """The names of the shipped shapes."""
     return tuple(sorted(path.stem for path in SHIPPED.glob("*.toml")))
 
 
 def read_card(which: str, query_dir: Path) -> ShapeCard:
-    """The card of a shipped shape ("cone"), or in a TOML file whose path starts from the folder `beside`."""
+    """The card of a shipped shape ("cone"), or of a TOML file at a path relative to `query_dir`."""
     if which in shipped_names():
         return _read(SHIPPED / f"{which}.toml")
     path = _resolved(query_dir, which)
@@ -77,17 +77,17 @@ def _read(path: Path) -> ShapeCard:
 
 
 def _resolved(folder: Path, name: str) -> Path:
-    """Where a name leads from a folder, links followed."""
+    """The path of a name in a folder, with links followed."""
     try:
         return (folder / name).resolve()
-    except (OSError, RuntimeError, ValueError) as error:  # a loop of links, a NUL byte
+    except (OSError, RuntimeError, ValueError) as error:  # a cycle of links, a NUL byte
         raise InputError(
             f"{short(name)} is no path of a file ({error}); give one beside the query"
         ) from error
 
 
 def _mesh_path(card: Path, name: str) -> Path:
-    """The mesh of a card, which may come from anybody: it names nothing outside its own folder."""
+    """The path of a card's mesh; cards are untrusted, so it must lie in the card's folder."""
     mesh = _resolved(card.parent, name)
     if Path(name).is_absolute() or ".." in Path(name).parts or not mesh.is_relative_to(card.parent.resolve()):
         raise InputError(
@@ -98,7 +98,7 @@ def _mesh_path(card: Path, name: str) -> Path:
 
 
 def _vertices(mesh: Path, card: Path) -> Vertices:
-    """(n, 3) the vertices of an OBJ file that fills the cube from -1 to 1, as CLEVR's shapes do."""
+    """The vertices (n, 3) of an OBJ file, which must fill the cube from -1 to 1 as CLEVR's shapes do."""
     try:
         found = read_obj(mesh).vertices
     except InputError as error:

@@ -1,4 +1,4 @@
-"""The queries and experiments that come with this package, by name: "demo", "mnist-ambiguity"."""
+"""Shipped queries and experiments, by name: "demo", "mnist-ambiguity"."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ SUFFIX = ".toml"
 
 
 def names(folder: Path) -> list[str]:
-    """The names of the queries or experiments in one of the two folders, sorted."""
+    """The sorted names of the queries or experiments in one of the two folders."""
     return sorted(path.stem for path in folder.glob(f"*{SUFFIX}"))
 
 
 def query_path(given: Path) -> Path:
-    """The file of a query given by its path or, if there is no such file, by the name of a shipped one."""
+    """The file at this path or, if there is none, the shipped query of this name."""
     shipped = QUERIES / f"{given}{SUFFIX}"
     is_name = given.name == str(given) and not given.exists()
     return shipped if is_name and shipped.is_file() else given

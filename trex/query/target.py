@@ -1,4 +1,4 @@
-"""The target that a query names, for the labels of a model."""
+"""Builds the target that a query names, for the labels of a model."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from trex.query.schema import TargetSection
 def make_target(
     section: TargetSection, question: ResolvedQuestion, labels: tuple[str, ...]
 ) -> GaussianTarget:
-    """The level set; InputError where the model has no such answer."""
+    """The level set; InputError if the model lacks one of the answers."""
     _check_labels(question, labels)
     return section.declared.build(_request(section, question, labels))
 
 
 def goal(section: TargetSection, question: ResolvedQuestion, labels: tuple[str, ...]) -> Goal:
-    """What the model is to do, in words, and the answers that it is to do it with."""
+    """The wanted behavior of the model in words, and the answers that it concerns."""
     return section.declared.goal(_request(section, question, labels))
 
 

@@ -1,4 +1,4 @@
-"""A query out of its TOML file and `--set` overrides; errors name the file, the key, the value, a way out."""
+"""Reads a query from its TOML file and `--set` overrides; errors name the file, the key, the value and a remedy."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ from trex.foundation.parse import parse_toml
 from trex.query.schema import Query
 
 Table = dict[str, object]
-LIMIT = 1 << 20  # bytes of a query file; the largest here has 1,500
-PROBLEMS = 5  # told of one query
+LIMIT = 1 << 20  # bytes of a query file; the largest shipped one has 1,500
+PROBLEMS = 5  # most problems reported of one query
 
 
 def read_query(path: Path, overrides: Sequence[str] = ()) -> Query:
@@ -40,12 +40,12 @@ def parse_query(text: str, source: str, overrides: Sequence[str] = ()) -> Query:
 
 
 def parse_table(text: str, source: str) -> Table:
-    """The table in a TOML text, not looked at yet."""
+    """The table in a TOML text, not validated yet."""
     return dict(parse_toml(text, f"{source}: the file"))
 
 
 def query_in(table: Table, source: str, overrides: Sequence[str] = ()) -> Query:
-    """The query that a table holds, which is left as it is."""
+    """The query in a table; does not modify the table."""
     changed = _copied(table) if overrides else table
     for override in overrides:
         _override(changed, override)
@@ -58,7 +58,7 @@ def query_in(table: Table, source: str, overrides: Sequence[str] = ()) -> Query:
 
 
 def _copied(table: Table) -> Table:
-    """A table whose keys can be set while the first one stays as it is."""
+    """A deep copy of the table's nested tables, so that setting keys leaves the original unchanged."""
     return {key: _copied(value) if isinstance(value, dict) else value for key, value in table.items()}
 
 
@@ -76,7 +76,7 @@ def _override(table: Table, text: str) -> None:
 
 
 def _toml_value(text: str) -> object:
-    """The TOML value written so, or else the text itself, so that shells need no second pair of quotes."""
+    """The value of this TOML text or, if it is not TOML, the text itself: shells then need no second pair of quotes."""
     try:
         return parse_toml(f"value = {text}", text)["value"]
     except InputError:
@@ -101,7 +101,7 @@ def _problem(detail: ErrorDetails) -> str:
 
 
 def _keys(where: Sequence[str]) -> tuple[str, ...]:
-    """The keys that the table at this place may have."""
+    """The keys that the table at this place accepts."""
     model: type[BaseModel] = Query
     for name in where:
         if name in model.model_fields:

@@ -1,4 +1,4 @@
-"""Query keys and values as TOML text: the way back from Python values to what `trex.query.toml_file` reads."""
+"""Query keys and values as TOML text: the inverse of `trex.query.toml_file`."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def toml_text(values: Mapping[str, object]) -> str:
 
 
 def toml_value(key: str, value: object) -> str:
-    """A text, path, number, truth value, list or mapping in TOML; InputError names the key if it is something else."""
+    """A text, path, number, boolean, list or mapping in TOML; InputError names the key if it is anything else."""
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, Integral):

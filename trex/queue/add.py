@@ -1,4 +1,4 @@
-"""Putting queries into the queue: their run folders first, then all entries at once. Nothing is queued twice."""
+"""Adds queries to the queue: first their run folders, then all entries in one transaction, none of them twice."""
 
 from __future__ import annotations
 
@@ -25,16 +25,16 @@ SCRATCH = ".adding-"
 
 @dataclass(frozen=True)
 class Added:
-    """What became of a query: its entry, and whether it is a new one."""
+    """The entry of an added query, and whether it is new."""
 
     entry: Entry
     is_new: bool
 
 
 def add(runs: Path, wanted: Sequence[QueueRequest], priority: int, now: float) -> list[Added]:
-    """Queue what neither the queue nor a run folder knows yet; a run folder that was deleted is queued again.
+    """Queue the queries that have neither an entry nor a run folder; also those whose run folder was deleted.
 
-    A kill leaves run folders without entries, which the next add or rebuild takes in.
+    A kill leaves run folders without entries; the next add or rebuild picks them up.
     """
     check_free(runs)
     held = queued_folders(runs)
@@ -51,7 +51,7 @@ def add(runs: Path, wanted: Sequence[QueueRequest], priority: int, now: float) -
         put = [one.entry for one in added if one.entry is not there[one.entry.id]]
         db.executemany(
             "DELETE FROM entries WHERE id = ?", [(entry.id,) for entry in put]
-        )  # of folders that are gone
+        )  # of deleted folders
         insert(db, put)
     return added
 
@@ -62,7 +62,7 @@ def _added(
     held: Mapping[str, Path],
     fresh: Mapping[str, tuple[str, Queued]],
 ) -> Added:
-    """What the queue has, or else what the run folder says."""
+    """The entry in the queue or, if there is none, as its run folder describes it."""
     if entry_id in fresh:
         return Added(as_entry(*fresh[entry_id]), is_new=True)
     if there is not None and there.folder == held[entry_id].name:
@@ -78,14 +78,14 @@ def _queued(one: QueueRequest, priority: int, now: float, place: int) -> Queued:
 
 
 def _stem(source: Path) -> str:
-    """The query file's name as the beginning of a folder's."""
+    """The query file's name, as the first part of a folder name."""
     return re.sub(r"[^A-Za-z0-9_.-]", "-", source.stem).lstrip(".-")[:80] or "query"
 
 
 def _make_folders(runs: Path, new: Mapping[str, Queued], queries: Mapping[str, Query]) -> None:
-    """The run folders of these `queries`, made beside their place, brought to the disk together, then put there.
+    """Make the run folders of these `queries` in a scratch folder, sync them together, then rename them into place.
 
-    What an add that was killed has left half-made is deleted first.
+    First deletes what an add that was killed has left behind.
     """
     for name in new:
         if os.path.lexists(runs / name):
@@ -99,7 +99,7 @@ def _make_folders(runs: Path, new: Mapping[str, Queued], queries: Mapping[str, Q
             os.mkdir(f"{scratch.path}/{name}", 0o755)
             with open(f"{scratch.path}/{name}/{QUEUED}", "wb") as file:
                 file.write(to_json(queued))
-        os.sync()  # once for all: a file at a time would cost a millisecond each
+        os.sync()  # once for all: syncing each file would cost a millisecond
         for name in new:
             put_in_place(f"{scratch.path}/{name}", f"{runs}/{name}")
             keep_record(runs / name, queries[name])

@@ -1,4 +1,4 @@
-"""Taking what has ended out of the queue, and, where that is asked for, the run folders too."""
+"""Removes ended entries from the queue and, if requested, their run folders."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from trex.runs.folder import is_run, open_run
 
 @dataclass(frozen=True)
 class Cleaned:
-    """The entries taken out, and those whose run folder could not be deleted, with the reason."""
+    """The removed entries, and those whose run folder could not be deleted, with the reason."""
 
     entries: tuple[Entry, ...]
     kept: tuple[str, ...]
 
 
 def clean(runs: Path, states: Sequence[State], *, delete_runs: bool) -> Cleaned:
-    """Take all entries in these states out; a run folder that is in use stays, and so does its entry."""
+    """Remove all entries in these states; a run folder in use stays, and so does its entry."""
     ended = entries(runs, states)
     kept = []
     if delete_runs:
@@ -38,7 +38,7 @@ def clean(runs: Path, states: Sequence[State], *, delete_runs: bool) -> Cleaned:
 
 
 def _delete(path: Path) -> None:
-    """A run folder of the queue and all in it."""
+    """Delete a run folder of the queue with everything in it."""
     if not path.exists():
         return
     if not (path / QUEUED).is_file():
@@ -46,5 +46,5 @@ def _delete(path: Path) -> None:
     if not is_run(path):
         shutil.rmtree(path)
         return
-    with open_run(path, for_writing=True):  # nobody is writing into it
+    with open_run(path, for_writing=True):  # holds the lock: nothing else writes here
         shutil.rmtree(path)

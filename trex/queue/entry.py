@@ -1,4 +1,4 @@
-"""One entry of the queue, and which states it may pass through."""
+"""One entry of the queue, and the states that it may pass through."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ from trex.foundation.errors import InputError, RunError
 
 State = Literal["queued", "running", "done", "failed", "cancelled"]
 STATES: tuple[State, ...] = get_args(State)
-OPEN: tuple[State, ...] = ("queued", "running")  # what can be cancelled
-ENDED: tuple[State, ...] = ("failed", "cancelled")  # what can be tried again
+OPEN: tuple[State, ...] = ("queued", "running")  # can be cancelled
+ENDED: tuple[State, ...] = ("failed", "cancelled")  # can be retried
 
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """A query that waits, is being carried out, or has ended.
+    """A query that waits, runs, or has ended.
 
-    `id` is the content key of the query: the same query has the same id. `folder` is the run folder's name below
-    the runs folder. `attempts` counts the claims that did not end with a release. Times are Unix seconds. `owner`
-    holds the entry until `expires`; both are empty unless it is running.
+    `id` is the content key of the query: equal queries have equal ids. `folder` is the run folder's name below the
+    runs folder. `attempts` counts the claims that did not end with a release. Times are Unix seconds. `owner`
+    leases the entry until `expires`; both are empty unless it is running.
     """
 
     id: str
@@ -33,7 +33,7 @@ class Entry:
     priority: int
     attempts: int
     added: float
-    place: int  # among those added together
+    place: int  # among entries added together
     began: float | None
     ended: float | None
     owner: str | None
@@ -42,7 +42,7 @@ class Entry:
 
 
 def run_path(runs: Path, entry: Entry) -> Path:
-    """The run folder of an entry; RunError where that is not a plain folder right below the runs folder."""
+    """The run folder of an entry; RunError if it is not a plain folder directly below the runs folder."""
     name = entry.folder
     path = runs / name
     if not name or name.startswith(".") or "/" in name or os.path.islink(path):
@@ -54,7 +54,7 @@ def run_path(runs: Path, entry: Entry) -> Path:
 
 
 def check_states(entries: Sequence[Entry], verb: str, allowed: Sequence[State], fix: str) -> None:
-    """InputError for the first entry whose state does not allow the change."""
+    """Raise InputError for the first entry whose state does not allow the change."""
     for entry in entries:
         if entry.state not in allowed:
             raise InputError(

@@ -1,6 +1,6 @@
-"""The queue: who is next, who holds what until when, and what became of it. Every change is one transaction.
+"""The queue's operations: claims, leases and outcomes. Every change is one transaction.
 
-Time is an argument (Unix seconds). The durable truth is in the run folders: see trex/queue/queued_folder.py.
+Time is an argument (Unix seconds). The run folders hold the durable state: see trex/queue/queued_folder.py.
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ LATEST = "ended DESC, added DESC, place DESC, id"
 
 
 class LeaseLost(RunError):
-    """Someone else holds the entry now, or nobody: it was cancelled, or its lease ran out and was taken over."""
+    """The lease is lost: the entry was cancelled, or the lease expired and another worker claimed it."""
 
 
 def claim(runs: Path, owner: str, now: float, lease_s: float, *, but: Collection[str] = ()) -> Entry | None:
-    """Take the entry whose turn it is until `now + lease_s`: queued, or left by an owner that went silent.
+    """Claim the next entry until `now + lease_s`: a queued one, or one whose lease has expired.
 
-    The highest priority goes first, then the oldest; the ids in `but` are passed over. None if nothing waits.
+    The highest priority goes first, then the oldest entry; skips the ids in `but`. Returns None if nothing waits.
     """
     passed = ", ".join("?" * len(but))
     with change(runs) as db:
@@ -39,7 +39,7 @@ def claim(runs: Path, owner: str, now: float, lease_s: float, *, but: Collection
 
 
 def heartbeat(runs: Path, ids: Sequence[str], owner: str, now: float, lease_s: float) -> frozenset[str]:
-    """Hold these entries until `now + lease_s`; gives those that the owner still has (others: cancelled, taken)."""
+    """Renew the leases of these entries until `now + lease_s`; return the ids that the owner still holds."""
     with change(runs) as db:
         held = [
             entry_id
@@ -53,7 +53,7 @@ def heartbeat(runs: Path, ids: Sequence[str], owner: str, now: float, lease_s: f
 
 
 def release(runs: Path, entry_id: str, owner: str) -> Entry:
-    """Hand an entry back: it waits again, and this claim does not count as an attempt."""
+    """Return an entry to the queue; this claim does not count as an attempt."""
     with change(runs) as db:
         _held(db, entry_id, owner)
         return _set(
@@ -62,14 +62,14 @@ def release(runs: Path, entry_id: str, owner: str) -> Entry:
 
 
 def finish(runs: Path, entry_id: str, owner: str, now: float) -> Entry:
-    """The run has its report."""
+    """Mark the entry as done: its run has a report."""
     with change(runs) as db:
         _held(db, entry_id, owner)
         return _set(db, entry_id, "state = 'done', owner = NULL, expires = NULL, ended = ?", now)
 
 
 def fail(runs: Path, entry_id: str, owner: str, now: float, why: str) -> Entry:
-    """The run cannot go on; `why` is kept, in the run folder too."""
+    """Mark the entry as failed; stores the reason `why`, in the run folder too."""
     with change(runs) as db:
         mark_failed(run_path(runs, _held(db, entry_id, owner)), why)
         fields = "state = 'failed', owner = NULL, expires = NULL, ended = ?, why = ?"
@@ -77,7 +77,7 @@ def fail(runs: Path, entry_id: str, owner: str, now: float, why: str) -> Entry:
 
 
 def cancel(runs: Path, ids: Sequence[str], now: float) -> list[Entry]:
-    """None of these is to be carried out; what runs, ends with its present segment. All of them or none."""
+    """Cancel entries, all of them or none; a running one stops after its present task."""
     with change(runs) as db:
         entries = [_found(db, runs, part) for part in ids]
         check_states(entries, "cancelled", OPEN, "trex queue clean takes ended ones out of the list")
@@ -88,7 +88,7 @@ def cancel(runs: Path, ids: Sequence[str], now: float) -> list[Entry]:
 
 
 def retry(runs: Path, ids: Sequence[str]) -> list[Entry]:
-    """Failed and cancelled entries wait again, with their draws kept. All of them or none."""
+    """Queue failed and cancelled entries again, all of them or none; their draws are kept."""
     with change(runs) as db:
         entries = [_found(db, runs, part) for part in ids]
         check_states(entries, "tried again", ENDED, "nothing is to be done")
@@ -99,7 +99,7 @@ def retry(runs: Path, ids: Sequence[str]) -> list[Entry]:
 
 
 def prioritize(runs: Path, ids: Sequence[str], priority: int) -> list[Entry]:
-    """These go earlier or later; for what runs it counts from the next segment on. All of them or none."""
+    """Change the priority of entries, all of them or none; for a running one it applies from the next task on."""
     with change(runs) as db:
         entries = [_found(db, runs, part) for part in ids]
         check_states(
@@ -112,7 +112,7 @@ def prioritize(runs: Path, ids: Sequence[str], priority: int) -> list[Entry]:
 
 
 def remove(runs: Path, ids: Sequence[str]) -> None:
-    """Take entries out of the queue; their run folders stay."""
+    """Remove entries from the queue; their run folders stay."""
     with change(runs) as db:
         db.executemany("DELETE FROM entries WHERE id = ?", [(entry_id,) for entry_id in ids])
 
@@ -120,7 +120,7 @@ def remove(runs: Path, ids: Sequence[str]) -> None:
 def entries(
     runs: Path, states: Sequence[State] = (), limit: int | None = None, *, offset: int = 0, order: str = TURN
 ) -> list[Entry]:
-    """Entries in these states (any where none is given), in the order of their turn, or the latest ended first."""
+    """Entries in these states (all if none are given), in queue order, or the most recently ended first."""
     if not has_queue(runs):
         return []
     where = f"WHERE state IN ({', '.join('?' * len(states))})" if states else ""
@@ -131,7 +131,7 @@ def entries(
 
 
 def entry(runs: Path, part: str) -> Entry:
-    """The entry whose id begins so; InputError where none or several do."""
+    """The entry whose id starts with `part`; InputError if none or several do."""
     if not has_queue(runs):
         raise InputError(
             f"nothing is queued in {runs}; add a query first: trex queue add QUERY --runs {runs}"
@@ -141,7 +141,7 @@ def entry(runs: Path, part: str) -> Entry:
 
 
 def counts(runs: Path) -> dict[str, int]:
-    """How many entries are in each state that has some."""
+    """The number of entries in each state, without empty states."""
     if not has_queue(runs):
         return {}
     with reading(runs) as db:
@@ -149,7 +149,7 @@ def counts(runs: Path) -> dict[str, int]:
 
 
 def insert(db: sqlite3.Connection, new: Sequence[Entry]) -> None:
-    """Put entries in; the transaction is the caller's."""
+    """Insert entries; the caller owns the transaction."""
     names = Entry.__slots__
     rows = [tuple(getattr(one, name) for name in names) for one in new]
     marks = ", ".join("?" * len(names))
@@ -157,7 +157,7 @@ def insert(db: sqlite3.Connection, new: Sequence[Entry]) -> None:
 
 
 def known(db: sqlite3.Connection, entry_id: str) -> Entry | None:
-    """The entry of this whole id."""
+    """The entry with exactly this id, or None."""
     row = db.execute("SELECT * FROM entries WHERE id = ?", (entry_id,)).fetchone()
     return _entry(row) if row else None
 

@@ -1,4 +1,4 @@
-"""`queue.sqlite` in the runs folder: who waits, who works, who is done. It can always be rebuilt from the runs."""
+"""`queue.sqlite` in the runs folder: the entries and their states. It can always be rebuilt from the run folders."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ from trex.foundation.files import DiskFullError
 from trex.queue.entry import STATES
 
 FILE = "queue.sqlite"
-BESIDE = ("-wal", "-shm")  # what SQLite keeps next to it while it is in use
+BESIDE = ("-wal", "-shm")  # SQLite's files beside it while it is in use
 FORMAT = 1
 BUSY_S = 30.0
-LEAST_BYTES = 1 << 20  # with less, a failed write means a full disk
+LEAST_BYTES = 1 << 20  # with less free space, a failed write means a full disk
 READ_ONLY = (sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_PERM)
 
 SCHEMA = f"""
@@ -48,25 +48,25 @@ PRAGMA user_version = {FORMAT};
 
 
 class QueueDamaged(RunError):
-    """The file is no queue, or no longer one; the run folders are untouched."""
+    """The file is not a queue, or is damaged; the run folders are untouched."""
 
 
 class QueueMissing(RunError):
-    """There is no file; the run folders are untouched."""
+    """The queue file is missing; the run folders are untouched."""
 
 
 def queue_file(runs: Path) -> Path:
-    """Where the queue of a runs folder lies."""
+    """The path of a runs folder's queue file."""
     return runs / FILE
 
 
 def has_queue(runs: Path) -> bool:
-    """Whether anything was ever queued in this runs folder."""
+    """Whether this runs folder has ever had a queue."""
     return os.path.lexists(queue_file(runs))
 
 
 def check_queue(runs: Path) -> None:
-    """QueueMissing or QueueDamaged unless there is a file that can be a queue."""
+    """Raise QueueMissing or QueueDamaged unless the file exists and may be a queue."""
     path = queue_file(runs)
     with _explained(path):
         _check_file(path)
@@ -74,7 +74,7 @@ def check_queue(runs: Path) -> None:
 
 @contextmanager
 def transaction(runs: Path) -> Iterator[sqlite3.Connection]:
-    """As `change`; the file is made if it is missing."""
+    """As `change`, but creates the file if it is missing."""
     path = queue_file(runs)
     with _explained(path):
         runs.mkdir(parents=True, exist_ok=True)
@@ -86,7 +86,7 @@ def transaction(runs: Path) -> Iterator[sqlite3.Connection]:
 
 @contextmanager
 def change(runs: Path) -> Iterator[sqlite3.Connection]:
-    """All changes made inside, or none; other processes wait. QueueMissing if there is no file."""
+    """A transaction: all changes inside, or none; other processes wait. Raises QueueMissing if there is no file."""
     path = queue_file(runs)
     with _explained(path), closing(_open(path)) as db:
         db.execute("BEGIN IMMEDIATE")
@@ -101,7 +101,7 @@ def change(runs: Path) -> Iterator[sqlite3.Connection]:
 
 @contextmanager
 def reading(runs: Path) -> Iterator[sqlite3.Connection]:
-    """The queue at one moment, for looking only; QueueMissing if there is no file."""
+    """A read-only snapshot of the queue; QueueMissing if there is no file."""
     path = queue_file(runs)
     with _explained(path), closing(_open(path)) as db:
         db.execute("PRAGMA query_only = ON")
@@ -120,7 +120,7 @@ def _open(path: Path) -> sqlite3.Connection:
 
 
 def _check_file(path: Path) -> None:
-    """An empty file is no new queue: whatever was in it is lost, and only the run folders have it."""
+    """Reject an empty file: it is no new queue but a lost one, and only the run folders hold its content."""
     try:
         found = path.stat()
     except FileNotFoundError:
@@ -132,7 +132,7 @@ def _check_file(path: Path) -> None:
     if not stat.S_ISREG(found.st_mode):
         raise _damaged(path, "it is not a regular file")
     if not found.st_size:
-        with _alone(path.parent):  # whoever makes the file is done
+        with _alone(path.parent):  # waits until a process that creates the file is done
             if path.exists() and not path.stat().st_size:
                 raise _damaged(path, "it is empty")
 
@@ -147,7 +147,7 @@ def _make(path: Path) -> None:
 
 @contextmanager
 def _alone(folder: Path) -> Iterator[None]:
-    """While a file is made, nobody takes it for an empty one."""
+    """Lock the folder while the file is created, so that no process takes it for an empty one."""
     handle = os.open(folder, os.O_RDONLY | os.O_CLOEXEC)
     try:
         fcntl.flock(handle, fcntl.LOCK_EX)
@@ -157,13 +157,13 @@ def _alone(folder: Path) -> Iterator[None]:
 
 
 def _connect(path: Path) -> sqlite3.Connection:
-    """`mode=rw`: a file that was deleted is not made anew, empty."""
+    """Open with `mode=rw`, so that a deleted file is not replaced by an empty one."""
     address = f"file:{quote(str(path.absolute()))}?mode=rw"
     db = sqlite3.connect(address, timeout=BUSY_S, isolation_level=None, uri=True)
     try:
         db.row_factory = sqlite3.Row
         db.execute("PRAGMA journal_mode = WAL")
-        db.execute("PRAGMA synchronous = NORMAL")  # what a power cut takes, the run folders still hold
+        db.execute("PRAGMA synchronous = NORMAL")  # the run folders survive a power cut
         db.execute("PRAGMA foreign_keys = ON")
         db.execute("PRAGMA trusted_schema = OFF")
     except BaseException:
@@ -173,7 +173,7 @@ def _connect(path: Path) -> sqlite3.Connection:
 
 
 def _check_format(db: sqlite3.Connection, path: Path) -> None:
-    """RunError unless the tables are those of this version."""
+    """Raise RunError unless the tables have this version's format."""
     found, tables = db.execute(
         "SELECT user_version, (SELECT count(*) FROM sqlite_master) FROM pragma_user_version"
     ).fetchone()
@@ -189,7 +189,7 @@ def _check_format(db: sqlite3.Connection, path: Path) -> None:
 
 @contextmanager
 def _explained(path: Path) -> Iterator[None]:
-    """SQLite's errors in our words."""
+    """Translate SQLite's errors into this program's."""
     try:
         yield
     except sqlite3.Error as error:
@@ -199,7 +199,7 @@ def _explained(path: Path) -> Iterator[None]:
 
 
 def explain_os(error: OSError, place: Path) -> RunError:
-    """The operating system's error in our words."""
+    """An operating system error as a RunError in this program's words."""
     if error.errno in (errno.ENOSPC, errno.EDQUOT):
         return _full(place)
     return RunError(
@@ -216,7 +216,7 @@ def _full(place: Path) -> DiskFullError:
 def _explain(error: sqlite3.Error, path: Path) -> RunError:
     code = getattr(error, "sqlite_errorcode", 0) & 0xFF
     is_full = code == sqlite3.SQLITE_IOERR and shutil.disk_usage(path.parent).free < LEAST_BYTES
-    if code == sqlite3.SQLITE_FULL or is_full:  # a write-ahead log that cannot grow is an input/output error
+    if code == sqlite3.SQLITE_FULL or is_full:  # a full disk can appear as an input/output error
         return _full(path.parent)
     if code == sqlite3.SQLITE_BUSY:
         return RunError(f"{path} is in use by another process since {BUSY_S:g} s; wait for it or stop it")

@@ -1,7 +1,7 @@
-"""A run folder that waits its turn: the query, how it was asked, and marks that outlive the queue file.
+"""A run folder in the queue: the query, how it was queued, and marks that outlive the queue file.
 
-`queued.json` holds the query as asked, its overrides, and how urgent it is. What makes the folder a run comes when a
-worker first opens it; `failed` and `cancelled` are marks, as `finished` is.
+`queued.json` holds the query as given, its overrides, and its priority. The first worker that opens the folder
+completes it to a run; `failed` and `cancelled` are marks, as `finished` is.
 """
 
 from __future__ import annotations
@@ -29,14 +29,14 @@ QUEUED = "queued.json"
 FAILED = "failed"
 CANCELLED = "cancelled"
 QUEUED_LIMIT = 2 * MIB  # bytes; it holds a query
-PRIORITIES = 1_000_000  # from minus so many to so many
+PRIORITIES = 1_000_000  # priorities range from minus to plus this
 FOLDER = re.compile(
     r"[A-Za-z0-9_][A-Za-z0-9_.-]*-([0-9a-f]{16})"
-)  # the query file's name, and the entry's id
+)  # the query file's name, then the entry's id
 
 
 class Queued(Section):
-    """`queued.json`: which entry of the queue this run is; `text` was in the file `source`, a whole path."""
+    """`queued.json`: the queue entry of this run; `text` was read from the file `source`, an absolute path."""
 
     format: Literal[1] = 1
     id: Annotated[str, Field(pattern=r"^[0-9a-f]{16}$")]
@@ -50,12 +50,12 @@ class Queued(Section):
 
 
 def to_json(queued: Queued) -> bytes:
-    """What `queued.json` holds."""
+    """The bytes of `queued.json`."""
     return queued.model_dump_json().encode() + b"\n"
 
 
 def read_queued(path: Path) -> Queued:
-    """How the query of a run folder was queued; RunError where it was not, or the file is broken."""
+    """How a run folder's query was queued; RunError if it was not, or if the file is broken."""
     try:
         data = read_bytes(path / QUEUED, limit=QUEUED_LIMIT, follow_links=False, error=RunError)
         parse_json(data, str(path / QUEUED), error=RunError)
@@ -71,7 +71,7 @@ def read_queued(path: Path) -> Queued:
 
 
 def settings_of(runs: Path, entry: Entry) -> str:
-    """What tells members of a sweep apart: the overrides of a query, swept ones first; "" if nobody can say."""
+    """The overrides that distinguish members of a sweep, swept keys first; "" if they cannot be read."""
     try:
         return _settings(run_path(runs, entry))
     except RunError:
@@ -80,12 +80,12 @@ def settings_of(runs: Path, entry: Entry) -> str:
 
 @lru_cache(maxsize=1 << 17)
 def _settings(path: Path) -> str:
-    """Read once: the folder's name holds the content key of the query that it was made for."""
+    """Read once and cached: the folder's name contains the content key of its query."""
     return " ".join(reversed(read_queued(path).overrides))
 
 
 def queued_folders(runs: Path) -> dict[str, Path]:
-    """The run folders of the queue by entry; a copy under another name is not taken for the entry's own."""
+    """The run folders of the queue by entry id; ignores a copy under another name."""
     if not runs.is_dir():
         return {}
     with os.scandir(runs) as items:
@@ -94,12 +94,12 @@ def queued_folders(runs: Path) -> dict[str, Path]:
 
 
 def open_queued(path: Path) -> Plan:
-    """The query of a run folder that waits, with every word checked once more; nothing is rendered."""
+    """The plan of a queued run folder, with every value checked again; renders nothing."""
     return make_plan(queued_query(path), Path(read_queued(path).source).parent)
 
 
 def queued_query(path: Path) -> Query:
-    """The query of a run folder that waits, as it was asked; nothing that it names is loaded."""
+    """The query of a queued run folder as given; loads nothing that it names."""
     queued = read_queued(path)
     return parse_query(queued.text, str(path / QUEUED), queued.overrides)
 
@@ -109,7 +109,7 @@ def _is_queued(path: str) -> bool:
 
 
 def as_entry(folder: str, queued: Queued, state: State = "queued", why: str = "") -> Entry:
-    """The entry that a run folder stands for; who was working on it, how often and when, is not known."""
+    """The entry of a run folder; owner, attempts and times are unknown."""
     return Entry(
         id=queued.id, folder=folder, source=queued.source, question=queued.question,
         state=state, priority=queued.priority, attempts=0, added=queued.added, place=queued.place,
@@ -118,7 +118,7 @@ def as_entry(folder: str, queued: Queued, state: State = "queued", why: str = ""
 
 
 def found_entry(path: Path) -> Entry:
-    """The entry by what lies in its run folder: finished, failed (with the reason), cancelled, or else waiting."""
+    """The entry by the files of its run folder: finished, failed (with the reason), cancelled, or else queued."""
     queued = read_queued(path)
     names = os.listdir(path)
     if FINISHED in names:
@@ -130,24 +130,24 @@ def found_entry(path: Path) -> Entry:
 
 
 def mark_priority(path: Path, queued: Queued, priority: int) -> None:
-    """Keep in the run folder how urgent it is."""
+    """Store the priority in the run folder."""
     if queued.priority != priority:
         write_atomic(path / QUEUED, to_json(queued.model_copy(update={"priority": priority})))
 
 
 def mark_failed(path: Path, why: str) -> None:
-    """Keep in the run folder why it cannot go on; a folder that is gone needs no mark."""
+    """Store in the run folder why it failed; does nothing if the folder has been deleted."""
     if path.is_dir():
         write_atomic(path / FAILED, f"{why}\n".encode())
 
 
 def mark_cancelled(path: Path) -> None:
-    """Keep in the run folder that nobody wants it any more."""
+    """Store in the run folder that it was cancelled."""
     with suppress(FileNotFoundError):
         os.close(os.open(path / CANCELLED, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, 0o644))
 
 
 def unmark(path: Path) -> None:
-    """The run is wanted again."""
+    """Delete the marks, so that the run can be claimed again."""
     for mark in (FAILED, CANCELLED):
         (path / mark).unlink(missing_ok=True)

@@ -1,4 +1,4 @@
-"""The queue written anew from the run folders, which hold all that matters."""
+"""Rebuilds the queue from the run folders, which hold everything durable."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ ASIDE = ".damaged"
 
 @dataclass(frozen=True)
 class Rebuilt:
-    """What the new queue holds, what could not be read and why, and where a damaged file was moved to."""
+    """The new queue's content, unreadable folders with the reason, and where a damaged queue file was moved."""
 
     entries: tuple[Entry, ...]
     skipped: tuple[str, ...]
@@ -25,9 +25,9 @@ class Rebuilt:
 
 
 def rebuild(runs: Path) -> Rebuilt:
-    """Finished, failed and cancelled as the folders say, and everything else waits.
+    """Rebuild the queue: finished, failed and cancelled as the folders' marks say, everything else queued.
 
-    Where the old file can be read, its leases, attempts and times stay: workers may be at work.
+    If the old file can be read, its leases, attempts and times are kept: workers may be running.
     """
     if not runs.is_dir():
         raise InputError(f"{runs} is no folder; give the runs folder with --runs")
@@ -54,7 +54,7 @@ def _found(runs: Path) -> tuple[list[Entry], list[str]]:
 
 
 def _kept(entry: Entry, before: Entry | None) -> Entry:
-    """What the folder does not know: who works on it, how often it was tried, when it began and ended."""
+    """The entry with what its folder does not record: owner, attempts, start and end."""
     if before is None or before.folder != entry.folder:
         return entry
     entry = replace(entry, attempts=before.attempts, began=before.began, ended=before.ended)
@@ -76,7 +76,7 @@ def _is_sound(runs: Path) -> bool:
 
 
 def _set_aside(runs: Path) -> Path | None:
-    """The damaged file keeps another name, an empty one goes; what SQLite had beside it is of no use without it."""
+    """Rename a damaged file and delete an empty one, with SQLite's files beside it, which are useless alone."""
     path = queue_file(runs)
     is_empty = path.is_file() and not path.stat().st_size
     aside = None if is_empty else path.with_name(path.name + ASIDE)

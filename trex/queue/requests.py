@@ -1,4 +1,4 @@
-"""Queries that are to be queued, each checked as `trex check` does, and their content keys."""
+"""Queries to be queued, each checked as `trex check` does, with their content keys."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ from trex.queue.sweep import MOST
 from trex.worlds.fingerprint import file_fingerprint, model_fingerprint
 from trex.worlds.registry import make_plan
 
-SEED = {"search": {"seed"}}  # nothing that is checked looks at it
+SEED = {"search": {"seed"}}  # no check depends on it
 
 
 @dataclass(frozen=True)
 class QueueRequest:
-    """A query with its overrides, every word of it checked; `id` is its content key."""
+    """A checked query with its overrides; `id` is its content key."""
 
     id: str
-    source: Path  # whole
+    source: Path  # an absolute path
     text: str
     overrides: tuple[str, ...]
     question: str
@@ -34,14 +34,14 @@ class QueueRequest:
 
 @dataclass(frozen=True)
 class Planned:
-    """What queries that differ in the seed alone share: the question, and all else that their draws depend on."""
+    """What queries that differ only in the seed share: the question, and everything else that their draws depend on."""
 
     question: str
     content: str
 
 
 def query_files(patterns: Sequence[str]) -> list[Path]:
-    """The files that are named, or match a pattern with *, ? or []."""
+    """The files that are named, or that match a pattern with *, ? or []."""
     found = []
     for pattern in patterns:
         matches = (
@@ -58,7 +58,7 @@ def query_files(patterns: Sequence[str]) -> list[Path]:
 def wanted(
     files: Sequence[Path], settings: Sequence[str], swept: Sequence[tuple[str, ...]]
 ) -> list[QueueRequest]:
-    """Every file with every combination of overrides; InputError where any of them is no good query."""
+    """Every file with every combination of overrides; InputError if any of them is not a valid query."""
     if len(files) * len(swept) > MOST:
         raise InputError(
             f"{len(files)} files times {len(swept):,} combinations are more than {MOST:,}; add fewer"
@@ -104,7 +104,7 @@ def _planned(query: Query, query_dir: Path, named: str) -> Planned:
 
 
 def _cards(query: Query, query_dir: Path) -> list[str]:
-    """The introduced shapes, by what their files hold."""
+    """The introduced shapes, by the content of their files."""
     cards = [read_card(which, query_dir) for which in query.scene.introduce]
     meshes = [Path(card.mesh) for card in cards]
     return [

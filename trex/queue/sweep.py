@@ -1,4 +1,4 @@
-"""`--sweep key=a,b,c`: every combination of the values of several keys, as overrides of a query."""
+"""`--sweep key=a,b,c`: every combination of several keys' values, as overrides of a query."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from collections.abc import Sequence
 
 from trex.foundation.errors import InputError
 
-MOST = 100_000  # entries of one command
+MOST = 100_000  # most entries of one command
 FORM = "write e.g. --sweep target.width=0.05,0.1 or --sweep search.seed=0..99"
 RANGE = re.compile(r"(-?\d+)\.\.(-?\d+)")
 
 
 def combinations(sweeps: Sequence[str], settings: Sequence[str] = ()) -> list[tuple[str, ...]]:
-    """The overrides `key=value` of every combination, the last key's values fastest; one empty one without sweeps."""
+    """The overrides `key=value` of every combination, the last key varying fastest; one empty tuple without sweeps."""
     swept = [_sweep(text) for text in sweeps]
     keys = [key for key, _ in swept]
     fixed = [text.partition("=")[0].strip() for text in settings]
@@ -51,7 +51,7 @@ def _sweep(text: str) -> tuple[str, list[str]]:
 
 
 def _split(text: str) -> list[str]:
-    """At the commas that are in no bracket and no quotes: TOML's lists and texts stay whole."""
+    """Split at commas outside brackets and quotes, so that TOML's lists and strings stay whole."""
     parts, depth, quote = [""], 0, ""
     for letter in text:
         if quote or letter in "\"'":

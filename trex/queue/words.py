@@ -1,4 +1,4 @@
-"""Entries as lines for a terminal and as objects for machines."""
+"""Entries as lines for a terminal and as objects for JSON."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from pathlib import Path
 
 from trex.queue.entry import STATES, Entry
 
-SHORT = 10  # digits of an id that are shown; any beginning that is the only one will do
+SHORT = 10  # digits of an id on display; any unique prefix is accepted
 HEADER = f"{'id':{SHORT}}  {'state':9} {'prio':>4} {'tries':>5}  {'added':16}  run folder  settings"
 
 
 def line(runs: Path, entry: Entry) -> str:
-    """One entry in a row of the list."""
+    """One entry as a row of the list."""
     from trex.queue.queued_folder import (
-        settings_of,  # it imports numpy, and this file is imported for every --help
+        settings_of,  # imports numpy; this file is imported for every --help
     )
 
     row = (
@@ -28,22 +28,22 @@ def line(runs: Path, entry: Entry) -> str:
 
 
 def printable(text: str) -> str:
-    """The text without what would move a terminal's cursor or change its colors."""
+    """The text without control characters, which could move a terminal's cursor or change its colors."""
     return "".join(letter if letter.isprintable() else " " for letter in text)
 
 
 def moment(seconds: float | None) -> str:
-    """A time as the user's clock shows it; "" where it has not come."""
+    """A time in the user's time zone; "" if it is unset."""
     return "" if seconds is None else datetime.fromtimestamp(seconds).strftime("%Y-%m-%d %H:%M")
 
 
 def tally(counts: Mapping[str, int]) -> str:
-    """How many are in each state, in words."""
+    """The number of entries in each state, in words."""
     return ", ".join(f"{counts[state]} {state}" for state in STATES if counts.get(state)) or "nothing"
 
 
 def fields(runs: Path, entry: Entry) -> dict[str, object]:
-    """An entry for machines, with what was set in its query, and the paths of its run folder and of its report."""
+    """An entry as an object for JSON, with its query's overrides and the paths of its run folder and report."""
     from trex.queue.queued_folder import settings_of
 
     report = _report(runs, entry)
@@ -56,7 +56,7 @@ def fields(runs: Path, entry: Entry) -> dict[str, object]:
 
 
 def facts(entry: Entry, overrides: Sequence[str]) -> list[tuple[str, str]]:
-    """What there is to say of an entry, each with its name; no paths."""
+    """The name and value of each known fact about an entry; no paths."""
     pairs = [
         ("id", entry.id), ("question", entry.question), ("state", entry.state), ("why", entry.why),
         ("set", " ".join(overrides)), ("priority", str(entry.priority)), ("tries", str(entry.attempts)),
@@ -67,7 +67,7 @@ def facts(entry: Entry, overrides: Sequence[str]) -> list[tuple[str, str]]:
 
 
 def details(runs: Path, entry: Entry, overrides: Sequence[str]) -> list[str]:
-    """All there is to say of one entry, a line each."""
+    """Everything about one entry, one fact per line."""
     report = _report(runs, entry)
     places = [("query", entry.source), ("run", str(runs / entry.folder))]
     places += [("report", str(report))] if report.exists() else []
@@ -75,6 +75,6 @@ def details(runs: Path, entry: Entry, overrides: Sequence[str]) -> list[str]:
 
 
 def _report(runs: Path, entry: Entry) -> Path:
-    from trex.runs.folder import REPORT  # loads what a command's help does without
+    from trex.runs.folder import REPORT  # slow to import; a command's help does without it
 
     return runs / entry.folder / REPORT

@@ -1,4 +1,4 @@
-"""Runs side by side, and two models on the same scenes."""
+"""Compares runs side by side, and two models on the same scenes."""
 
 from __future__ import annotations
 
@@ -27,13 +27,13 @@ from trex.scenes.questions.truth import NO_ANSWER
 from trex.search.results import Hit, Results, read_results
 from trex.worlds.latents import Latent, from_stored, to_stored
 
-SHOWN = 6  # pictures of a run
+SHOWN = 6  # pictures per run
 FALSE_ALARMS = 0.05  # of all tests of a page together
 
 
 @dataclass(frozen=True)
 class Compared:
-    """One run: its folder and manifest, what it found, and the first pictures (data URL, words)."""
+    """One run: its folder, manifest and results, and its first pictures (data URL, words)."""
 
     name: str
     folder: Path
@@ -43,12 +43,12 @@ class Compared:
 
     @property
     def model(self) -> str:
-        """Who was asked."""
+        """Display name of the model."""
         return model_words(self.manifest)
 
     @property
     def asked(self) -> str:
-        """What for, in words."""
+        """The target in words."""
         verb, answers = goal(self.manifest)
         return (
             f"{verb} {' and '.join(answers)}; world of {world_of(self.manifest).scope(self.manifest.query)}"
@@ -56,13 +56,13 @@ class Compared:
 
     @property
     def renders_each(self) -> float | None:
-        """Renders for each distinct scene; None where there is none."""
+        """Renders per distinct hit; None without hits."""
         found = len(self.findings.found)
         return self.findings.renders / found if found else None
 
     @property
     def wrong(self) -> int:
-        """Found scenes with a wrong answer."""
+        """The number of hits with a wrong answer."""
         return sum(bool(found.is_wrong) for found in self.findings.found)
 
 
@@ -78,7 +78,7 @@ class Test:
 
     @property
     def is_clear(self) -> bool:
-        """Whether chance would hardly give such a difference."""
+        """Whether the difference is significant."""
         return self.p_value < FALSE_ALARMS
 
 
@@ -92,9 +92,9 @@ class Comparison:
 
 
 def compare(paths: Sequence[Path]) -> Comparison:
-    """Two runs or more; each pair of the same question is tested on the prior scenes that both have scored.
+    """Compare two or more runs; tests each pair with the same question on the prior scenes that both have scored.
 
-    Found scenes were selected by what one of the models says, so they are never tested on.
+    Hits are selected by one model's answers, so no test uses them.
     """
     if len({os.path.realpath(path) for path in paths}) < len(paths):
         raise InputError("one run was given twice; give each run once")
@@ -113,7 +113,7 @@ def compare(paths: Sequence[Path]) -> Comparison:
 
 
 def comparison_json(comparison: Comparison) -> dict[str, object]:
-    """What the page tells, for machines: how each run ended, the tests, and why pairs were left out."""
+    """The page's content as JSON: each run's outcome, the tests, and why pairs were left out."""
     return {
         "compared": [
             {"name": run.name, "model": run.model, "ending": run.findings.ending, "found": len(run.findings.found),
@@ -127,14 +127,14 @@ def comparison_json(comparison: Comparison) -> dict[str, object]:
 
 
 def write_comparison(comparison: Comparison, path: Path) -> None:
-    """The page; one self-contained file, with links to the reports of runs that lie below its folder."""
+    """Write the page: one self-contained file, with links to reports of runs below its folder."""
     links = {run.name: link_below(path, run.folder / REPORT) for run in comparison.runs}
     html = page("compare.html", {"comparison": comparison, "runs": comparison.runs, "links": links})
     write_atomic(path, html.encode())
 
 
 def _names(paths: Sequence[Path]) -> list[str]:
-    """The folders' names, or the whole paths where two folders have one name."""
+    """The folders' names, or whole paths for folders that share a name."""
     short = [Path(os.path.realpath(path)).name for path in paths]
     return short if len(set(short)) == len(short) else [str(path) for path in paths]
 
@@ -157,7 +157,7 @@ def _words(manifest: Manifest, found: Hit) -> str:
 
 
 def _shared(one: Compared, other: Compared) -> list[tuple[Draw[Latent], Draw[Latent]]]:
-    """The prior draws of both that are of the same latent."""
+    """The pairs of prior draws with the same latent."""
     theirs = {to_stored(draw.z): draw for draw in other.findings.prior}
     return [(draw, theirs[to_stored(draw.z)]) for draw in one.findings.prior if to_stored(draw.z) in theirs]
 

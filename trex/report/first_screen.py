@@ -1,4 +1,4 @@
-"""What a report says first: how many, how sure, how often, why, and whether it stays at another look."""
+"""The top of a report: how many hits, how confident, how often, why, and whether they stay at another look."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ Tone = Literal["bad", "good", "open"]
 
 
 def tone(findings: Results) -> Tone:
-    """How the ending is colored: "good" only if every answer found is known to be right, "bad" if one is wrong."""
+    """The color of the outcome: "good" only if every hit's answer is known to be right, "bad" if one is wrong."""
     if findings.conclusion.ending is Ending.NOT_FOUND or not findings.found:
         return "open"
     judged = [found.is_wrong for found in findings.found]
@@ -33,7 +33,7 @@ def summary(
     explanations: Mapping[str, Explanation],
     looks: Sequence[Section],
 ) -> str:
-    """The sentence below the headline; parts that were not looked at are left out."""
+    """The sentence below the headline; leaves out what was not examined."""
     parts = [
         _how_sure(manifest, findings),
         how_often_words(findings, world_of(manifest).noun.many),
@@ -45,7 +45,7 @@ def summary(
 
 
 def how_often_words(findings: Results, many: str) -> str:
-    """How often it happens without a search, with its interval."""
+    """The rate without a search, with its interval."""
     said = findings.how_often.said
     return f"without a search it happens in {said.figure} of {many} ({said.detail})"
 
@@ -61,7 +61,7 @@ def _how_sure(manifest: Manifest, findings: Results) -> str:
 
 
 def _why(explanations: Mapping[str, Explanation]) -> str:
-    """In how many of the explained scenes objects are to blame, and which it is most often."""
+    """The number of explained scenes with objects to blame, and the most frequent one."""
     made = [one for one in explanations.values() if one.control.is_exact]
     blamed = [one for one in made if one.blame.parts]
     if not made:
@@ -80,7 +80,7 @@ def _blamed_names(made: Explanation) -> set[str]:
 
 
 def _stays(looks: Sequence[Section]) -> str:
-    """Of the look that is nearest to CLEVR's own."""
+    """How many hits stay at the look that is closest to CLEVR's own."""
     done = [look for look in sorted(looks, key=lambda look: look.preset != "clevr") if look.rows]
     if not done:
         return ""

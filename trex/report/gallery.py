@@ -1,4 +1,4 @@
-"""The cards of a report: each found latent with its picture, its answers and where it comes from."""
+"""The cards of a report: each hit with its picture, its answers and its origin."""
 
 from __future__ import annotations
 
@@ -20,34 +20,34 @@ from trex.search.results import Hit
 from trex.worlds.description import Noun
 from trex.worlds.latents import from_stored
 
-PER_PAGE = 24  # cards shown at once
-MOST_CARDS = 240  # on the page; all found latents are in findings.json
-TOP_ANSWERS = 3  # of a card, before it is unfolded
-SMALL_PX = 64  # narrower pictures are scaled up without blurring
+PER_PAGE = 24  # cards on screen at once
+MOST_CARDS = 240  # on the page; findings.json holds all hits
+TOP_ANSWERS = 3  # of a folded card
+SMALL_PX = 64  # narrower pictures are enlarged without blurring
 
 
 @dataclass(frozen=True)
 class Card:
-    """One found latent of the gallery."""
+    """One hit of the gallery."""
 
     number: int
     scene: Hit
-    image: str  # data URI, "" where the picture is not kept
+    image: str  # data URI, "" if the picture is not stored
     words: str
     origin: str
     parts: tuple[str, ...]
     table: Table
-    step: int  # place in the order in which they were found
-    truth_rank: int  # place of the true answer among those there are
+    step: int  # rank in the order of the search
+    truth_rank: int  # rank of the true answer among all true answers
     kinds: tuple[str, ...]
     strip: Strip | None = None
-    large: EnlargedLook | None = None  # the same scene, rendered larger
+    large: EnlargedLook | None = None  # the same scene at a larger preset
 
 
 def make_cards(
     folder: RunFolder, found: Sequence[Hit], made: Mapping[str, Strip], looks: Mapping[str, EnlargedLook]
 ) -> list[Card]:
-    """The first MOST_CARDS of the found latents; pictures after the first page of them are JPEG, to bound the size."""
+    """The cards of the first MOST_CARDS hits; pictures after the first page are JPEG, which bounds the size."""
     shown = found[:MOST_CARDS]
     kind = world_of(folder.manifest)
     truths = sorted({one.truth or "" for one in shown}, key=lambda truth: (truth.zfill(2), truth))
@@ -72,7 +72,7 @@ def make_cards(
 
 
 def make_misses(folder: RunFolder, nearest: Sequence[Hit]) -> list[Card]:
-    """The nearest misses as cards, with their pictures where those were kept when the search was over."""
+    """The nearest misses as cards, with the pictures that were stored at the end of the search."""
     known = read_misses(folder)
     named = [
         replace(one, record=replace(one.record, picture=one.record.picture or known.get(one.record.key, "")))
@@ -87,13 +87,13 @@ def target_answers(manifest: Manifest) -> tuple[str, ...]:
 
 
 def picture_url(folder: RunFolder, found: Hit) -> str:
-    """The picture of a found latent as a data URL, "" if it is not kept; RunError if it is not the one that was."""
+    """The picture of a hit as a data URL, "" if it is not stored; RunError if its content has changed."""
     kept = _kept(folder, found)
     return "" if kept is None else "data:image/png;base64," + base64.b64encode(kept.png).decode()
 
 
 def light_url(folder: RunFolder, found: Hit) -> str:
-    """The same as a JPEG, a third of the bytes; tiny pictures stay what they are."""
+    """The picture as a JPEG, a third of the bytes; tiny pictures stay PNG."""
     if folder.manifest.facts.size[0] < SMALL_PX:
         return picture_url(folder, found)
     kept = _kept(folder, found)
@@ -108,7 +108,7 @@ def _kept(folder: RunFolder, found: Hit) -> KeptPicture | None:
 
 
 def origin(found: Hit, noun: Noun) -> str:
-    """Which draw a latent was: "chain 2, step 17"."""
+    """The draw that a hit comes from: "chain 2, step 17"."""
     record = found.record
     if record.phase == "prior":
         return f"prior {noun.one} {record.index}"
@@ -117,7 +117,7 @@ def origin(found: Hit, noun: Noun) -> str:
 
 
 def _step(found: Hit) -> tuple[bool, int, int]:
-    """The order of the search: the prior batch first, then the chains side by side."""
+    """Sort key in the order of the search: the prior batch first, then the chains side by side."""
     return (found.record.phase != "prior", found.record.index, found.record.chain)
 
 

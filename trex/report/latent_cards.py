@@ -1,4 +1,4 @@
-"""What a latent consists of, for its card in the report."""
+"""The parts of a latent, for its card in the report."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from trex.worlds.latents import vector_of
 
 @dataclass(frozen=True)
 class Table:
-    """What a latent consists of, for its card in the report: rows of a name and numbers."""
+    """A latent's parts: rows of a name and numbers."""
 
     title: str
     columns: tuple[str, ...]
@@ -20,7 +20,7 @@ class Table:
 
 
 def parts(record: Record) -> tuple[str, ...]:
-    """The objects of a record's scene in words, by which a report can be searched; none of a vector."""
+    """The objects of a record's scene in words, for the report's text search; empty for a vector."""
     if not isinstance(record.z, Scene):
         return ()
     scene = record.z
@@ -28,7 +28,7 @@ def parts(record: Record) -> tuple[str, ...]:
 
 
 def table(record: Record) -> Table:
-    """Where each object of the scene stands, and how much of it is seen; or every coordinate of the vector."""
+    """Each object's position and visible pixels, or every coordinate of the vector."""
     if not isinstance(record.z, Scene):
         values = enumerate(vector_of(record.z).tolist(), start=1)
         return Table(

@@ -1,4 +1,4 @@
-"""What the found scenes have in common that scenes of the prior have not: attributes, and the object to blame."""
+"""Finds what hits have in common and prior scenes lack: attributes, and kinds of objects to blame."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ KINDS: tuple[Kind, ...] = ("present", "to blame")
 
 @dataclass(frozen=True)
 class Example:
-    """A found scene, where it comes from (those of one cluster resemble each other), and the object to blame."""
+    """A hit, its cluster (hits of one cluster resemble each other), and the object to blame."""
 
     scene: Scene
     cluster: Hashable
@@ -36,11 +36,11 @@ class Example:
 
 @dataclass(frozen=True)
 class Pattern:
-    """How often a description fits here and under the prior.
+    """How often a description applies here and under the prior.
 
-    `present`: shares of scenes that hold such an object. `to blame`: of the explained scenes with a culprit, the share
-    whose culprit is one, and the share of such objects among all objects of the prior's scenes. The intervals of all
-    rows hold together at 95 % (Bonferroni over every row considered, shown or not).
+    `present`: shares of scenes that hold such an object. `to blame`: of the explained scenes with a culprit, the
+    share whose culprit is one, and the share of such objects among all objects of the prior's scenes. The intervals
+    of all rows hold together at 95 % (Bonferroni over every row considered, shown or not).
     """
 
     said: Description
@@ -58,27 +58,27 @@ class Pattern:
 
     @property
     def lift(self) -> float:
-        """The share here over the prior's; inf where no prior scene had it."""
+        """The share here divided by the prior's; inf if no prior scene has it."""
         return self.share / self.prior_share if self.prior_share else math.inf
 
     @property
     def lift_interval(self) -> Interval:
-        """From the ends of both shares' intervals, so it is wider than it would have to be."""
+        """Computed from the ends of both shares' intervals, hence conservative."""
         high = self.interval.high / self.prior_interval.low if self.prior_interval.low else math.inf
         return Interval(self.interval.low / self.prior_interval.high, high)
 
     @property
     def is_clear(self) -> bool:
-        """Whether it is more often here than under the prior, chance and the number of rows considered."""
+        """Whether it is more frequent here than under the prior, after correction for the rows considered."""
         return self.lift_interval.low > 1.0
 
     @property
     def words(self) -> str:
-        """ "small metal cylinder", "blue thing"."""
+        """The description in words: "small metal cylinder", "blue thing"."""
         return " ".join([*(word for word in self.said[:-1] if word), self.said[-1] or "thing"])
 
     def sentence(self) -> str:
-        """For a report."""
+        """The pattern in a sentence, for the report."""
         one = f"{'an' if self.words[0] in 'aeiou' else 'a'} {self.words}"
         fact = f"{one} is the object to blame in" if self.kind == "to blame" else f"{one} is in"
         return (
@@ -88,7 +88,7 @@ class Pattern:
 
 @dataclass(frozen=True)
 class Patterns:
-    """The rows that lift most first, and how many were considered."""
+    """The rows, highest lift first, and the number of rows considered."""
 
     rows: tuple[Pattern, ...]
     considered: int
@@ -96,16 +96,16 @@ class Patterns:
     scenes: int
 
     def clear(self, kind: Kind, n: int) -> tuple[Pattern, ...]:
-        """Of the first rows of a kind, those that are surely more frequent here than under the prior."""
+        """Those of the first n rows of a kind that are significantly more frequent here than under the prior."""
         return tuple(row for row in self.rows if row.kind == kind and row.is_clear)[:n]
 
     @property
     def is_clear(self) -> bool:
-        """Whether anything can be said."""
+        """Whether any row is clear."""
         return any(row.is_clear for row in self.rows)
 
     def sentence(self) -> str:
-        """How much the scenes are worth as evidence, and whether that is enough."""
+        """The number of independent scenes, and whether it suffices as evidence."""
         groups = f"{self.clusters} independent group{'' if self.clusters == 1 else 's'}"
         counted = f"{self.scenes} scene{'' if self.scenes == 1 else 's'} in {groups}"
         counted += " (scenes of one chain or kind are one group)"
@@ -120,14 +120,14 @@ class Patterns:
         )
 
     def top(self, kind: Kind, n: int) -> tuple[Pattern, ...]:
-        """The first n rows of a kind; of rows that say the same of these scenes, the one rarest under the prior."""
+        """The first n rows of a kind; of rows true of the same hits, only the one rarest under the prior."""
         return tuple(row for row in self.rows if row.kind == kind)[:n]
 
 
 def find_patterns(
     found: Sequence[Example], prior: Sequence[Scene], vocabulary: Vocabulary
 ) -> Patterns | None:
-    """Every description of up to two adjectives, with or without a shape; None where there is nothing to compare."""
+    """Every description of up to two adjectives, with or without a shape; None if there is nothing to compare."""
     blamed = [example for example in found if example.culprit is not None]
     samples: dict[Kind, list[Example]] = {"present": list(found), "to blame": blamed}
     said = [description for description in descriptions(vocabulary) if any(description)]
@@ -145,9 +145,9 @@ def find_patterns(
 def run_patterns(
     manifest: Manifest, findings: Results, explanations: Mapping[str, Explanation]
 ) -> Patterns | None:
-    """Of a run's found scenes beside its prior draws; relatives are one cluster (`trex.search.families`).
+    """The patterns of a run's hits against its prior draws; relatives form one cluster (`trex.search.families`).
 
-    None in a world without objects.
+    Returns None in a world without objects.
     """
     if not world_of(manifest).has_scenes:
         return None
@@ -160,7 +160,7 @@ def run_patterns(
 
 
 def descriptions(vocabulary: Vocabulary) -> Iterator[Description]:
-    """Every description that an allowed object may fit, the empty one included."""
+    """Every description that an allowed object may match, the empty one included."""
     values = [(None, *vocabulary.available(attribute)) for attribute in FILTER_ORDER]
     for size, color, material, shape in product(*values):
         said = (size, color, material, shape)
@@ -177,7 +177,7 @@ def _allows(said: Description, category: tuple[str, str, str, str]) -> bool:
 
 
 def fits(said: Description, item: SceneObject) -> bool:
-    """Whether a description is true of an object."""
+    """Whether a description matches an object."""
     return all(
         word is None or word == getattr(item, name) for word, name in zip(said, FILTER_ORDER, strict=True)
     )
@@ -197,7 +197,7 @@ def _row(
     else:
         prior_hits = [sum(fits(said, o) for o in scene.objects) for scene in prior]
         prior_sizes = [len(scene.objects) for scene in prior]
-    level = 1 - (1 - LEVEL) / (2 * considered)  # two intervals a row
+    level = 1 - (1 - LEVEL) / (2 * considered)  # two intervals per row
     return Pattern(
         said=said,
         kind=kind,
@@ -216,7 +216,7 @@ def _holds(kind: Kind, said: Description) -> Callable[[Example], bool]:
 
 
 def _without_echoes(rows: Sequence[Pattern], samples: Mapping[Kind, Sequence[Example]]) -> Iterator[Pattern]:
-    """Rows, but of several that hold in the very same scenes only the first."""
+    """Rows without repetitions: of several that hold in exactly the same scenes, only the first."""
     seen = set()
     for row in rows:
         holds = _holds(row.kind, row.said)

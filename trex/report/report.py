@@ -1,4 +1,4 @@
-"""`report.html`: what a run has found, on one page that needs no network."""
+"""`report.html`: the results of a run on one self-contained page."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from trex.search.families import family_rule
 from trex.search.headline import headline
 from trex.search.results import Results
 
-SHOWN_REASONS = 3  # the others fold away
+SHOWN_REASONS = 3  # the rest is folded
 KIND_WORDS = {
     "wrong": "wrong answers",
     "right": "right answers",
@@ -42,12 +42,12 @@ KIND_WORDS = {
 
 
 def write_report(folder: RunFolder, findings: Results, files: Mapping[str, str]) -> Path:
-    """Write the report of a run; its path. `files` beside it hold the found latents, in the words given."""
+    """Write the report of a run; return its path. `files` maps further files with the hits to their descriptions."""
     return folder.write(REPORT, report_html(folder, findings, files))
 
 
 def report_html(folder: RunFolder, findings: Results, files: Mapping[str, str]) -> str:
-    """The page."""
+    """The HTML of the report."""
     manifest, kind = folder.manifest, world_of(folder.manifest)
     sessions = read_sessions(folder.path)
     context = ReportContext(folder, findings)
@@ -96,17 +96,17 @@ def report_html(folder: RunFolder, findings: Results, files: Mapping[str, str]) 
 
 
 def goal(manifest: Manifest) -> Goal:
-    """What the model was to do, in words, and the answers that it was to do it with."""
+    """The target's behavior in words, and the answers that it concerns."""
     return target_goal(manifest.query.target, manifest.question, manifest.facts.labels)
 
 
 def model_words(manifest: Manifest) -> str:
-    """Who was asked."""
+    """Display name of the model."""
     return "the shipped model" if manifest.query.model.name == "shipped" else manifest.facts.model
 
 
 def _plots(manifest: Manifest, findings: Results) -> list[tuple[str, str, str]]:
-    """(title, what is to be seen in words, SVG)."""
+    """The plots as (title, alternative text, SVG)."""
     how, target, noun = findings.how_often, manifest.target, world_of(manifest).noun
     words = (
         f"{how.n} {noun.many} from the prior, by the confidence they get; the best has {percent(how.best)}, "
@@ -128,7 +128,7 @@ def _plots(manifest: Manifest, findings: Results) -> list[tuple[str, str, str]]:
 
 
 def _parameters(manifest: Manifest) -> list[tuple[str, str]]:
-    """Every parameter of the query as it was resolved, by dotted key."""
+    """Every parameter of the resolved query, by dotted key."""
     return list(_flat(json.loads(manifest.query.model_dump_json()), ""))
 
 

@@ -1,4 +1,4 @@
-"""What a section of a report is, and the road by which sections are found: ours, and those of other distributions."""
+"""Sections of a report and the road that finds them: ours, and those of other distributions."""
 
 from __future__ import annotations
 
@@ -24,39 +24,39 @@ from trex.worlds.description import Noun
 
 @dataclass(frozen=True)
 class ReportContext:
-    """The run that a report is written about; what lies beside its draws is read once, when a section needs it."""
+    """The run of a report; files besides its draws are read once, when a section first needs them."""
 
     folder: RunFolder
     findings: Results
 
     @property
     def manifest(self) -> Manifest:
-        """What was searched for, in which world, with which model."""
+        """The run's manifest: query, world, model."""
         return self.folder.manifest
 
     @property
     def noun(self) -> Noun:
-        """What the world's latents are called."""
+        """The world's noun for a latent."""
         return world_of(self.manifest).noun
 
     @cached_property
     def explanations(self) -> Mapping[str, Explanation]:
-        """What `trex explain` has written, by the explained picture."""
+        """The explanations that `trex explain` has written, by the explained picture."""
         return read_explanations(self.folder)
 
     @cached_property
     def confirmations(self) -> list[ConfirmedSection]:
-        """What `trex confirm` has written, by preset."""
+        """The confirmations that `trex confirm` has written, by preset."""
         return confirmations(self.folder)
 
 
 @dataclass(frozen=True)
 class Section:
-    """A section of a report, between the gallery and what may be said.
+    """A section of a report, between the gallery and the conclusions.
 
-    `template` is jinja2 source, rendered with just the names that `data` gives, everything escaped, and with the
-    filters `percent`, `points` and `gloss`; a name that is not there is an error. `data` gives None if the run has
-    nothing to show, and the section is left out. Sections stand by their `order`.
+    `template` is jinja2 source, rendered with only the names that `data` returns, everything escaped, and with the
+    filters `percent`, `points` and `gloss`; an undefined name is an error. `data` returns None if the run has
+    nothing to show; the section is then left out. Sections are sorted by `order`.
     """
 
     name: str
@@ -65,7 +65,7 @@ class Section:
     order: int = 1000
 
     def html(self, context: ReportContext) -> Markup | None:
-        """The section of a run; InputError names it if it fails."""
+        """The HTML of the section for a run; InputError names the section if it fails."""
         try:
             values = self.data(context)
             return None if values is None else fragment(self.template, values)
@@ -76,12 +76,12 @@ class Section:
 
 
 def template_file(package: str, path: str) -> str:
-    """The source of a template that lies in a package, such as ("trex.pages", "templates/misses.html")."""
+    """The source of a template in a package, such as ("trex.pages", "templates/misses.html")."""
     return files(package).joinpath(path).read_text(encoding="utf-8")
 
 
 def section_pages(context: ReportContext) -> Iterator[Markup]:
-    """Every section that has something to show, in order; last, the installed ones that cannot be imported."""
+    """Every section with content, in order; then a note on installed ones that cannot be imported."""
     found, problems = SECTIONS.sound
     for section in sorted(found.values(), key=lambda section: section.order):
         html = section.html(context)

@@ -1,8 +1,9 @@
-"""A log of lines, and beside it a chained checksum of each: a line that was changed, lost or doubled is noticed.
+"""A log of lines with a chained checksum for each: reveals any line that was changed, lost or doubled.
 
-`NAME.check` has one line for each line of the log: the first 32 hexadecimal digits of the sha256 of the checksum before
-it and the line. So the checksums are a function of the lines alone, whoever writes them. They go to the disk before
-their lines do: a kill or a power cut leaves checksums without a line, never a line without its checksum.
+`NAME.check` has one line for each line of the log: the first 32 hexadecimal digits of the sha256 of the previous
+checksum followed by the line. The checksums therefore depend on the lines alone, not on the process that writes them.
+They reach the disk before their lines: a kill or a power cut can leave a checksum without a line, never a line
+without its checksum.
 """
 
 from __future__ import annotations
@@ -20,9 +21,9 @@ DIGITS = 32
 
 @dataclass(frozen=True)
 class CheckedLines:
-    """The whole lines of a log, each with its newline, and how many of them, from the first on, are as written.
+    """The whole lines of a log, each with its newline, and the number of leading lines whose checksums are right.
 
-    `is_checked` is False for a log without checksums, all lines of which count as sound.
+    `is_checked` is False for a log without checksums; all its lines count as sound.
     """
 
     lines: tuple[bytes, ...]
@@ -31,19 +32,19 @@ class CheckedLines:
 
 
 def check_path(path: Path) -> Path:
-    """Where the checksums of a log lie."""
+    """The path of a log's checksums."""
     return path.with_suffix(".check")
 
 
 def chained(lines: Iterable[bytes], before: str = "") -> Iterator[str]:
-    """The checksum of each line after the one before it; "" is before the first."""
+    """The checksum of each line, chained from the previous one; "" comes before the first."""
     for line in lines:
         before = hashlib.sha256(before.encode() + line).hexdigest()[:DIGITS]
         yield before
 
 
 def read_checked(path: Path) -> CheckedLines:
-    """The log at this path; a half-written last line is left out. No link is followed."""
+    """The whole lines of the log at this path; leaves out a half-written last line and follows no link."""
     if not path.is_symlink() and not path.exists():
         return CheckedLines((), 0, is_checked=True)
     lines = whole_lines(read_bytes(path, error=RunError, inside=path.parent))
@@ -57,12 +58,12 @@ def read_checked(path: Path) -> CheckedLines:
 
 
 def whole_lines(data: bytes) -> tuple[bytes, ...]:
-    """The lines that end with a newline, each with it."""
+    """The lines that end with a newline, newline included."""
     return tuple(line + b"\n" for line in data.split(b"\n")[:-1])
 
 
 def _sound(lines: Sequence[bytes], kept: Sequence[str]) -> int:
-    """Up to the last line whose checksum is right: it stands for all lines before it."""
+    """The number of lines up to the last one whose checksum is right, which vouches for all before it."""
     right = [
         n for n, (now, then) in enumerate(zip(chained(lines), kept, strict=False), start=1) if now == then
     ]

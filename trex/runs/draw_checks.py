@@ -1,4 +1,4 @@
-"""What the draws of a run must be, line after line: in order, none missing or doubled, every number possible."""
+"""Checks on the draws of a run, line after line: in order, none missing or doubled, every number possible."""
 
 from __future__ import annotations
 
@@ -14,23 +14,23 @@ from trex.scenes.scene import Scene
 from trex.worlds.latents import StoredLatent
 from trex.worlds.registry import CLEVR, is_shipped
 
-NORMALIZED = 1.1e-3  # how far from 1 probabilities may sum to; inference.scoring lets a little less pass
+NORMALIZED = 1.1e-3  # how far a sum of probabilities may be from 1; inference.scoring allows less
 PICTURE = re.compile("[0-9a-f]{32}")
 PHASES = (PRIOR, CHAIN, CONTROL)
 
 
 class DrawChecks:
-    """The checks of a log that is read from its first line on; without a manifest, those that need none."""
+    """Checks a log from its first line on; without a manifest, only what needs none."""
 
     def __init__(self, manifest: Manifest | None) -> None:
         self._chains = manifest.query.search.chains if manifest else None
         self._answers = len(manifest.facts.labels) if manifest else None
         self._has_scenes = _scenes_of(manifest)
-        self._length: int | None = None  # of vectors
+        self._length: int | None = None  # length of the vectors
         self._next: dict[tuple[str, int], int] = defaultdict(int)
 
     def take(self, record: Record) -> None:
-        """The next line's draw; RunError says what is not possible."""
+        """Check the draw of the next line; RunError describes what is impossible."""
         self._check_place(record.key)
         if record.is_rendered:
             self._check_score(record)
@@ -94,7 +94,7 @@ def _scenes_of(manifest: Manifest | None) -> bool | None:
 
 
 def _check_invalid(record: Record) -> None:
-    """Of a latent that was not rendered, since it is not valid."""
+    """Check a latent that was not rendered because it is invalid."""
     if record.phase == PRIOR:
         raise RunError("a prior draw without log_probs is not possible")
     if record.is_accepted or record.log_prior != -math.inf or record.log_weight != -math.inf:

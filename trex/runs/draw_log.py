@@ -1,4 +1,4 @@
-"""`draws.jsonl`: appended and synced step by step; after a kill at any moment the whole lines are kept."""
+"""`draws.jsonl`: appended and synced step by step, so that all whole lines survive a kill at any moment."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class Draws:
-    """The draws of a log as far as they are sound; `damage` says what is wrong with the line after them, or is ""."""
+    """The sound draws at the start of a log; `damage` describes the fault in the next line, "" if there is none."""
 
     records: list[Record]
     lines: tuple[bytes, ...]
@@ -33,9 +33,9 @@ class Draws:
 
 
 class DrawLog:
-    """The draws of a run, open for appending; opening cuts a half-written last line off.
+    """The draws of a run, open for appending; opening it cuts off a half-written last line.
 
-    RunError if a line is not what was written: nothing is cut then.
+    Raises RunError, and cuts nothing, if a line differs from what was written.
     """
 
     def __init__(self, path: Path) -> None:
@@ -50,7 +50,7 @@ class DrawLog:
         self._draws = _Appended(path, sum(map(len, found.lines)))
 
     def append(self, records: Sequence[Record]) -> None:
-        """All records, synced to the disk, or none and an error."""
+        """Append all records, synced to the disk, or none and raise an error."""
         lines = [to_line(record).encode() for record in records]
         if not lines:
             return
@@ -78,7 +78,7 @@ class DrawLog:
 
 
 class _Appended:
-    """A file that grows by whole pieces from `end` bytes on, what is behind them cut off; no link is followed."""
+    """A file that grows by whole pieces from `end` bytes on; opening it truncates it there and follows no link."""
 
     def __init__(self, path: Path, end: int) -> None:
         self._path, self._end, self._before = path, end, end
@@ -91,7 +91,7 @@ class _Appended:
             raise disk_error(error, path) from error
 
     def append(self, data: bytes) -> None:
-        """The whole piece, synced to the disk, or nothing and an error."""
+        """Append the whole piece, synced to the disk, or nothing and raise an error."""
         try:
             self._write(data)
             os.fsync(self._file)
@@ -118,7 +118,7 @@ class _Appended:
             data, at = data[count:], at + count
 
     def _cut(self) -> None:
-        with suppress(OSError):  # shortening needs no space, and the next opening cuts it too
+        with suppress(OSError):  # shortening needs no space; if it fails, the next opening cuts the file
             os.ftruncate(self._file, self._end)
 
 
@@ -126,22 +126,22 @@ CHANGED = "it, or a line before it, is not what was written (changed, lost or do
 
 
 def drawn(folder: RunFolder) -> list[Record]:
-    """The draws of a run; RunError where one is damaged or there are none yet."""
+    """The draws of a run; RunError if one is damaged or there are none yet."""
     records = read_draws(folder.draws, folder.manifest)
     check_begun(folder.path, records)
     return records
 
 
 def check_begun(run: Path, records: Sequence[Record]) -> None:
-    """RunError if there is no prior draw among these records: then nothing can be said of the run."""
+    """Raise RunError if these records hold no prior draw: then there is nothing to report yet."""
     if not any(record.phase == PRIOR for record in records):
         raise RunError(f"{run} has no draws yet; resume it first: trex resume {run}")
 
 
 def read_draws(path: Path, manifest: Manifest | None = None) -> list[Record]:
-    """All whole lines of a log, without a half-written last line; RunError names the first that is damaged.
+    """All whole lines of a log, without a half-written last line; RunError names the first damaged one.
 
-    With the manifest of the run, the draws are checked against it too.
+    With the run's manifest, also checks the draws against it.
     """
     found = sound_draws(path, manifest)
     if found.damage:
@@ -157,14 +157,14 @@ def read_draws(path: Path, manifest: Manifest | None = None) -> list[Record]:
 
 
 def check_draws(path: Path, manifest: Manifest) -> None:
-    """RunError names the first damaged line of a log."""
+    """Raise RunError that names the first damaged line of a log."""
     damage = sound_draws(path, manifest).damage
     if damage:
         raise RunError(damage)
 
 
 def sound_draws(path: Path, manifest: Manifest | None = None) -> Draws:
-    """The draws of a log up to the first line that is damaged."""
+    """The draws of a log up to its first damaged line."""
     found = read_checked(path)
     checks = DrawChecks(manifest)
     records: list[Record] = []
@@ -184,9 +184,9 @@ def sound_draws(path: Path, manifest: Manifest | None = None) -> Draws:
 
 
 def repair(path: Path, manifest: Manifest) -> tuple[Path, int] | None:
-    """Keep the draws before the first damaged line; where the damaged file lies now, and how many are kept.
+    """Keep the draws before the first damaged line; return the damaged file's new path and the number of draws kept.
 
-    None if no line is damaged. The run has to be open for writing.
+    Returns None if no line is damaged. The run has to be open for writing.
     """
     found = sound_draws(path, manifest)
     if not found.damage:

@@ -1,4 +1,4 @@
-"""A run is a folder: the query as asked, what it was made of, every draw, pictures by content hash."""
+"""A run is a folder: the query as given, a manifest, every draw, and pictures named by content hash."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ DRAWS = "draws.jsonl"
 LOCK = "lock"
 REPORT = "report.html"
 FINISHED = "finished"
-FREE_BYTES = 32 << 20  # what a run of usual size needs, pictures included
+FREE_BYTES = 32 << 20  # the size of a typical run, pictures included
 
 
 class RunInUse(RunError):
@@ -48,16 +48,16 @@ class RunFolder:
 
     @property
     def draws(self) -> Path:
-        """The path of the draws."""
+        """The path of `draws.jsonl`."""
         return self.path / DRAWS
 
     @property
     def query_text(self) -> str:
-        """The query as asked."""
+        """The text of the query as the user gave it."""
         return read_text(self.path / QUERY, error=RunError, inside=self.path)
 
     def save_picture(self, pixels: Bytes, mask: Bytes | None = None) -> str:
-        """Keep a picture (H, W, 3 or 1), and its mask (H, W) if it has one; the name is their content hash."""
+        """Save a picture (H, W, 3 or 1), and its mask (H, W) if it has one; return their content hash, its name."""
         name = content_hash(pixels, mask)
         files = [] if mask is None else [(mask_file(self.path, name), mask)]
         for path, array in (*files, (picture_file(self.path, name), pixels)):
@@ -66,22 +66,22 @@ class RunFolder:
         return name
 
     def picture_path(self, name: str) -> Path:
-        """Where the picture of this content hash lies."""
+        """The path of the picture with this content hash."""
         return picture_file(self.path, name)
 
     @property
     def is_finished(self) -> bool:
-        """Whether the search came to its end."""
+        """Whether the search has ended."""
         return (self.path / FINISHED).exists()
 
     def write(self, name: str, text: str) -> Path:
-        """Write a file of the run whole or not at all; its path."""
+        """Write a file of the run atomically; return its path."""
         path = self.path / name
         write_atomic(path, text.encode())
         return path
 
     def close(self) -> None:
-        """Let other processes write into this folder."""
+        """Release the lock, so that other processes can write into this folder."""
         if self._lock is not None:
             os.close(self._lock)
             self._lock = None
@@ -96,7 +96,7 @@ class RunFolder:
 
 
 def create(path: Path, query_text: str, manifest: Manifest) -> RunFolder:
-    """A new run folder, made beside its place and then put there: a kill leaves all of it or nothing."""
+    """Create a run folder beside its place and rename it into place: a kill leaves all of it or nothing."""
     check_free(path)
     scratch = None
     try:
@@ -105,7 +105,7 @@ def create(path: Path, query_text: str, manifest: Manifest) -> RunFolder:
         _fill(scratch, query_text, manifest)
         lock = _take_lock(scratch, path)
         scratch.chmod(0o755)
-        scratch.rename(path)  # replaces an empty folder only
+        scratch.rename(path)  # replaces only an empty folder
         sync_folder(path.parent)
     except OSError as error:
         raise disk_error(error, path) from error
@@ -116,9 +116,9 @@ def create(path: Path, query_text: str, manifest: Manifest) -> RunFolder:
 
 
 def begin(path: Path, query_text: str, manifest: Manifest) -> RunFolder:
-    """A run of a folder that is there already, in the queue; after a kill it is a run, or can be begun again.
+    """Begin a run in an existing folder of the queue; after a kill it is a run, or can be begun again.
 
-    If somebody else has begun it meanwhile, it is opened as it is: its manifest is what its draws were made with.
+    If another process has begun it meanwhile, opens it unchanged: its manifest describes its draws.
     """
     check_free(path)
     refuse_links(path)
@@ -138,9 +138,9 @@ def begin(path: Path, query_text: str, manifest: Manifest) -> RunFolder:
 
 
 def open_run(path: Path, *, for_writing: bool) -> RunFolder:
-    """An existing run folder; RunError if it is none, of another version, or in use by another process.
+    """Open an existing run folder; RunError if it is none, of another version, or in use by another process.
 
-    So it is if it holds a symbolic link, or has lost its query: that is said before anything is rendered.
+    Also raises RunError, before anything is rendered, if the folder holds a symbolic link or has lost its query.
     """
     text = _manifest_text(path)
     refuse_links(path)
@@ -157,7 +157,7 @@ def open_run(path: Path, *, for_writing: bool) -> RunFolder:
 
 
 def check_scenes(folder: RunFolder) -> None:
-    """RunError where the run is of a world without objects."""
+    """Raise RunError if the run's world has no objects."""
     kind = world_of(folder.manifest)
     if not kind.has_scenes:
         raise RunError(
@@ -167,12 +167,12 @@ def check_scenes(folder: RunFolder) -> None:
 
 
 def is_run(path: Path) -> bool:
-    """Whether there is a run at this place, of whatever version."""
+    """Whether this folder holds a run, of any version."""
     return (path / MANIFEST).exists()
 
 
 def check_out(path: Path) -> None:
-    """Whether a new run may be written to this place."""
+    """Raise an error unless a new run may be written here."""
     if is_run(path):
         parse_manifest(_manifest_text(path), str(path / MANIFEST))
         raise InputError(
@@ -188,7 +188,7 @@ def check_out(path: Path) -> None:
 
 
 def check_free(path: Path) -> None:
-    """DiskFullError where the disk of this place is."""
+    """Raise DiskFullError if the disk of this path is full."""
     parent = next(folder for folder in (path.absolute(), *path.absolute().parents) if folder.exists())
     free = shutil.disk_usage(parent).free
     if free < FREE_BYTES:
@@ -199,7 +199,7 @@ def check_free(path: Path) -> None:
 
 
 def _fill(path: Path, query_text: str, manifest: Manifest) -> None:
-    """All that a run folder holds before the first draw; what makes it a run comes last."""
+    """Write everything that a run folder holds before its first draw; the file that makes it a run comes last."""
     (path / PICTURES).mkdir(exist_ok=True)
     write_atomic(path / QUERY, query_text.encode())
     for log in (path / DRAWS, check_path(path / DRAWS)):
@@ -217,7 +217,7 @@ def _manifest_text(path: Path) -> str:
 
 
 def _take_lock(folder: Path, name: Path) -> int:
-    """A lock that the kernel lets go of when this process ends, however it ends."""
+    """Take a lock that the kernel releases when this process ends, however it ends."""
     try:
         lock = open_inside(folder, [LOCK], os.O_RDWR | os.O_CREAT)
     except OSError as error:
@@ -231,7 +231,7 @@ def _take_lock(folder: Path, name: Path) -> int:
 
 
 def _prepare_pictures(folder: Path) -> None:
-    """The folder, also if somebody has deleted it, without what a killed process has left half-written."""
+    """Create the picture folder if it is missing, and delete files that a killed process left half-written."""
     try:
         folder.mkdir(exist_ok=True)
     except OSError as error:
@@ -240,7 +240,7 @@ def _prepare_pictures(folder: Path) -> None:
 
 
 def _sweep(folder: Path) -> None:
-    """Take away what a killed process has left half-written."""
+    """Delete files that a killed process left half-written."""
     for scratch in left_behind(folder):
         scratch.unlink(missing_ok=True)
 

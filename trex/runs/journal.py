@@ -1,4 +1,4 @@
-"""The draws of a run as they come in: new ones go to the disk at once."""
+"""The draws of a run in memory; new ones go to the disk at once."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from trex.runs.record import Key, Record
 
 
 class Journal:
-    """All records of a run, in the order of the file. One process at a time has it open."""
+    """All records of a run, in file order; one process at a time has it open."""
 
     def __init__(self, folder: RunFolder) -> None:
         self._folder = folder
         self.records = read_draws(folder.draws, folder.manifest)
         self._log = DrawLog(folder.draws)
         self._known: dict[Key, Record] = {record.key: record for record in self.records}
-        self.renders = 0  # made since this process began
+        self.renders = 0  # in this process
 
     def of(self, phase: str) -> list[Record]:
         """The records of a phase."""
@@ -30,7 +30,7 @@ class Journal:
         return key in self._known
 
     def add(self, records: Sequence[Record]) -> None:
-        """Write the records that are new; a step that was made again after a kill must come out the same."""
+        """Write the records that are new; RunError if a step repeated after a kill differs from its record."""
         self.renders += sum(record.is_rendered for record in records)
         for record in records:
             if self._known.get(record.key, record) != record:

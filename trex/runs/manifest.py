@@ -1,4 +1,4 @@
-"""What a run was made of: the query, and the version and hash of everything that decides its draws."""
+"""The manifest of a run: the query, and the version and hash of everything that decides its draws."""
 
 from __future__ import annotations
 
@@ -23,32 +23,32 @@ from trex.worlds.provenance import Provenance
 from trex.worlds.recorded import WorldFacts
 
 FORMAT = 1
-LEAST_TRIED = 1e-6  # a probability below this is as good as none
-ALIKE = 0.02  # how much more or less a probability may be, on the logarithm, than it was
+LEAST_TRIED = 1e-6  # smaller probabilities count as zero
+ALIKE = 0.02  # tolerated change of a probability, on the logarithm
 PACKAGES = ("bayes-trex", "bpy", "torch", "numpy", "pyro-ppl")
 
 
 class Facts(Section):
-    """What the query was understood to mean: enough to read the draws without model or renderer."""
+    """The query's meaning as resolved: enough to read the draws without model or renderer."""
 
     question: str
     program: tuple[ProgramStep, ...]
     possible: tuple[str, ...]
     model: str
     labels: tuple[str, ...]
-    cards: tuple[ShapeCard, ...]  # of the shapes in a scene; none in other worlds
+    cards: tuple[ShapeCard, ...]  # the shapes in scenes; none in other worlds
     size: tuple[int, int]  # width and height of the pictures in pixels
-    trained_on: tuple[str, ...] = ()  # the classes that a decoder has seen
-    world: WorldFacts | None = None  # of a world of somebody's own
-    weights: str = ""  # fingerprint of the model whatever it is asked, "" in runs that did not record it
+    trained_on: tuple[str, ...] = ()  # the classes that the decoder has seen
+    world: WorldFacts | None = None  # of a user-defined world
+    weights: str = ""  # fingerprint of the model, whatever the question; "" in older runs
 
 
 class Manifest(Section):
-    """`run.json`: the format of the folder, the query as resolved, and what the run was made of."""
+    """`run.json`: the folder's format, the query as resolved, and what the draws depend on."""
 
     format: Literal[1] = 1
-    source: str  # the query file as it was named
-    folder: str  # where it lay: shape cards are beside it
+    source: str  # the path of the query file, as given
+    folder: str  # its folder, from which paths of shape cards start
     overrides: tuple[str, ...] = ()
     query: Query
     facts: Facts
@@ -57,7 +57,7 @@ class Manifest(Section):
 
     @property
     def command(self) -> str:
-        """The command that makes the same draws again."""
+        """The command that reproduces the same draws."""
         words = ["trex", "find", self.source]
         for override in self.overrides:
             words += ["--set", override]
@@ -65,13 +65,13 @@ class Manifest(Section):
 
     @property
     def question(self) -> ResolvedQuestion:
-        """The question as it was understood."""
+        """The question as resolved."""
         steps = tuple(Step(s.function, s.inputs, s.value_inputs) for s in self.facts.program)
         return ResolvedQuestion(self.facts.question, steps, self.query.answer, self.facts.possible)
 
     @property
     def resolved(self) -> ResolvedQuery:
-        """The query as it was understood."""
+        """The query as resolved."""
         facts = self.facts
         return ResolvedQuery(
             self.query, self.question, facts.labels, facts.cards, facts.size, facts.trained_on
@@ -79,17 +79,17 @@ class Manifest(Section):
 
     @property
     def target(self) -> GaussianTarget:
-        """The level set that was searched for."""
+        """The level set of the query's target."""
         return self.resolved.target
 
     @property
     def vocabulary(self) -> Vocabulary:
-        """What the scenes may hold."""
+        """The vocabulary of the scenes."""
         return self.resolved.vocabulary
 
 
 def versions() -> dict[str, str]:
-    """Versions of this package, of Python and of the packages that decide pixels and scores."""
+    """Versions of trex, of Python, and of the packages that decide pixels and scores."""
     found = {"python": sys.version.split()[0]}
     for name in PACKAGES:
         try:
@@ -100,7 +100,7 @@ def versions() -> dict[str, str]:
 
 
 def parse_manifest(text: str, where: str) -> Manifest:
-    """The manifest in the text of a `run.json`; RunError where it is of another version or broken."""
+    """The manifest in the text of a `run.json`; RunError if it is broken or of another version."""
     try:
         data = parse_json(text, where, error=RunError)
     except RunError as error:
@@ -125,7 +125,7 @@ def parse_manifest(text: str, where: str) -> Manifest:
 
 
 def differences(before: Provenance, now: Provenance) -> tuple[str, ...]:
-    """In words, what differs between what a run was made of and what is here now."""
+    """The differences between a run's manifest and the present state, in words."""
     pairs = [("the model", before.model, now.model), ("the renderer", before.renderer, now.renderer)]
     for name in sorted(before.shapes.keys() | now.shapes.keys()):
         pairs.append((f"shape {name}", before.shapes.get(name, "none"), now.shapes.get(name, "none")))
@@ -136,7 +136,7 @@ def differences(before: Provenance, now: Provenance) -> tuple[str, ...]:
 
 
 def _answers_alike(before: tuple[float, ...], now: tuple[float, ...]) -> bool:
-    """Within what another processor or batch may change; also where a run has not kept any."""
+    """Whether the answers differ by no more than another processor or batch may change; True if the run stored none."""
     if not before:
         return True
     if len(before) != len(now):

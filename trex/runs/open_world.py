@@ -1,4 +1,4 @@
-"""The world of a run, opened again as it was when its draws were made."""
+"""Opens the world of a run again, as it was when its draws were made."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from trex.worlds.world import OpenWorld
 
 @contextmanager
 def open_world(folder: RunFolder, processes: int | None = None) -> Iterator[OpenWorld]:
-    """The model, renderer and vocabulary of a run; RunError where one of them is not what it was.
+    """The model, renderer and vocabulary of a run; RunError if any of them has changed.
 
-    `processes` that render replace the run's own: no picture depends on their number.
+    `processes` replaces the run's own number of render processes: no picture depends on it.
     """
     manifest = folder.manifest
     check_made_here(folder.path, manifest.query)

@@ -1,4 +1,4 @@
-"""Pictures of a run as files named by their content: written as PNG, read only if they are what was kept."""
+"""Pictures of a run as PNG files named by their content; reading one checks its hash."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ Bytes = NDArray[np.uint8]
 
 @dataclass(frozen=True)
 class KeptPicture:
-    """A picture (H, W, 3 or 1) and its mask (H, W), None without objects, with the files' own bytes."""
+    """A picture (H, W, 3 or 1) and its mask (H, W), None without objects, with the bytes of both files."""
 
     pixels: Bytes
     mask: Bytes | None
@@ -35,27 +35,27 @@ class KeptPicture:
 
 
 class DamagedPicture(RunError):
-    """A picture that is missing, damaged or not the one that was kept."""
+    """A picture file is missing, damaged or has other content than its name says."""
 
 
 def picture_file(run: Path, name: str) -> Path:
-    """Where the picture of this content hash lies."""
+    """The path of the picture with this content hash."""
     return run / PICTURES / f"{name}.png"
 
 
 def mask_file(run: Path, name: str) -> Path:
-    """Where its mask lies, if it has one."""
+    """The path of its mask, if it has one."""
     return run / PICTURES / f"{name}.mask.png"
 
 
 def content_hash(pixels: Bytes, mask: Bytes | None) -> str:
-    """The name under which a picture is kept: 32 hexadecimal digits of the sha256 of shape, pixels and mask."""
+    """The name of a picture: 32 hexadecimal digits of the sha256 of shape, pixels and mask."""
     masks = b"" if mask is None else mask.tobytes()
     return hashlib.sha256(repr(pixels.shape).encode() + pixels.tobytes() + masks).hexdigest()[:32]
 
 
 def read_kept(run: Path, name: str) -> KeptPicture:
-    """The picture of this name in a run folder, no link followed; DamagedPicture unless its content has this hash."""
+    """The picture of this name in a run folder; DamagedPicture unless its content has this hash. Follows no link."""
     if not NAME.fullmatch(name):
         raise DamagedPicture(f"{name[:40]!r} is no name of a picture (32 hexadecimal digits)")
     path = picture_file(run, name)
@@ -84,7 +84,7 @@ def _read(run: Path, path: Path) -> bytes:
 
 
 def _decoded(path: Path, png: bytes) -> Bytes:
-    """(H, W, 3), or (H, W, 1) of a gray one."""
+    """The pixels (H, W, 3), or (H, W, 1) of a gray picture."""
     try:
         with Image.open(io.BytesIO(png), formats=["PNG"]) as image:
             if image.width * image.height > MOST_PIXELS or image.mode not in MODES:

@@ -1,4 +1,4 @@
-"""Pictures of a run folder, as they are kept and read back."""
+"""Saving and reading the pictures of a run folder."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from trex.runs.picture_files import DamagedPicture, read_kept
 
 
 def keep_picture(folder: RunFolder, picture: Picture) -> str:
-    """Put a picture into the folder, as bytes, with its mask if it has one; its name there."""
+    """Save a picture as bytes, with its mask if it has one; return its name in the folder."""
     mask = picture.mask if isinstance(picture, ScenePicture) else None
     return folder.save_picture(as_bytes(picture.pixels), mask)
 
 
 def as_bytes(pixels: Bytes | NDArray[np.float32]) -> Bytes:
-    """Pixels as they are shown: numbers in [0, 1] rounded to 0-255."""
+    """Pixels for display: numbers in [0, 1] scaled and rounded to 0-255."""
     if pixels.dtype == np.uint8:
         return pixels.astype(np.uint8, copy=False)
     rounded: Bytes = np.rint(pixels * 255.0).astype(np.uint8)
@@ -28,9 +28,9 @@ def as_bytes(pixels: Bytes | NDArray[np.float32]) -> Bytes:
 
 
 def read_picture(folder: RunFolder, name: str, size: tuple[int, int] | None = None) -> tuple[Bytes, Bytes]:
-    """Pixels (H, W, 3) and mask (H, W) of a kept picture of a scene; RunError if it is missing or damaged.
+    """Pixels (H, W, 3) and mask (H, W) of a saved picture of a scene; RunError if it is missing or damaged.
 
-    `size` is its width and height, the run's own if not given.
+    `size` is its width and height; None takes the run's own.
     """
     path = folder.picture_path(name)
     try:

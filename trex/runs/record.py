@@ -1,4 +1,4 @@
-"""One line of `draws.jsonl`: everything that one step of the search paid for and decided."""
+"""One line of `draws.jsonl`: the input, cost and outcome of one step of the search."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ Key = tuple[str, int, int]
 
 @dataclass(frozen=True, slots=True)
 class Record:
-    """A prior draw, or one step of a chain: the proposed latent, its score, and whether it became the state.
+    """A prior draw, or one step of a chain: the proposed latent, its score, and whether the chain accepted it.
 
-    `chain` is -1 for prior draws. A chain starts at a prior draw; a step that is not accepted repeats the
-    state. `log_probs` is empty where nothing was rendered, because the latent is invalid (`log_prior` is -inf).
-    `visible` are each object's pixels by the renderer's own index pass, at the preset's size; none without
-    objects. `picture` is the content hash of a kept picture, or "". `rng` is what the chain
-    goes on from after the step, `figures` what its kernel says of the trajectory, if it makes any.
+    `chain` is -1 for prior draws. A chain starts at a prior draw; a rejected step repeats the state. `log_probs` is
+    empty if the latent is invalid (`log_prior` is -inf) and therefore not rendered. `visible` counts each object's
+    pixels in the renderer's own index pass, at the preset's size; it is empty without objects. `picture` is the
+    content hash of a saved picture, or "". `rng` is the chain's random state after the step, `figures` the kernel's
+    numbers about its trajectory, if it makes any.
     """
 
     phase: str
@@ -45,27 +45,27 @@ class Record:
 
     @property
     def scene(self) -> Scene:
-        """The latent of a run in CLEVR's world."""
+        """The latent as a scene of CLEVR's world."""
         return scene_of(self.z)
 
     @property
     def key(self) -> Key:
-        """Which step this is."""
+        """The step's identity: phase, chain and index."""
         return (self.phase, self.chain, self.index)
 
     @property
     def is_rendered(self) -> bool:
-        """Whether this step cost a render."""
+        """Whether this step was rendered."""
         return bool(self.log_probs)
 
     @property
     def probs(self) -> tuple[float, ...]:
-        """The model's answer distribution, empty where nothing was rendered."""
+        """The model's answer distribution, empty if nothing was rendered."""
         return tuple(math.exp(value) for value in self.log_probs)
 
 
 def to_line(record: Record) -> str:
-    """The record as one line of strict JSON; floats keep every bit, -inf is null."""
+    """The record as one line of strict JSON; floats keep every bit, -inf becomes null."""
     fields = {
         "phase": record.phase,
         "chain": record.chain,
@@ -84,7 +84,7 @@ def to_line(record: Record) -> str:
 
 
 def from_line(line: str) -> Record:
-    """The record on a line, every field of its type; RunError if the line is another thing."""
+    """The record in a line, with every field's type checked; RunError if the line is anything else."""
     try:
         fields = mapping(parse_json(line, "the line"), "the line")
         return Record(
@@ -118,7 +118,7 @@ def _out(value: float) -> float | str | None:
 
 
 def _in(value: object, where: str) -> float:
-    """A number; null is -inf, "inf" is inf."""
+    """A number; null means -inf, "inf" means inf."""
     if value is None:
         return -math.inf
     return math.inf if value == "inf" else finite(value, where)

@@ -1,4 +1,4 @@
-"""Records from draws, and draws from records: a run goes on from its file as if it had never stopped."""
+"""Records from draws, and draws from records, so that a resumed run continues exactly where it stopped."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ from trex.runs.record import PRIOR, Record
 from trex.scenes.scene import Scene
 from trex.worlds.latents import Latent, from_stored, to_stored
 
-Keep = Callable[[Picture], str]  # puts a picture into the run folder; its name there
+Keep = Callable[[Picture], str]  # saves a picture in the run folder; returns its name there
 
 
 def prior_record(draw: Draw[Latent], target: Target, keep: Keep) -> Record:
-    """The record of a prior draw; its picture is kept where it is a hit."""
+    """The record of a prior draw; saves its picture if it is a hit."""
     record = _record(PRIOR, PRIOR_CHAIN, draw.index, draw.z, draw.evaluation)
     is_hit = target.is_hit(draw.evaluation.log_probs)
     return replace(record, is_accepted=True, picture=keep(_picture(draw.evaluation)) if is_hit else "")
 
 
 def round_records(phase: str, done: Round[Latent], target: Target, keep: Keep) -> list[Record]:
-    """The records of one step of every chain; pictures of new states and of hits are kept."""
+    """The records of one step of every chain; saves the pictures of new states and of hits."""
     records = []
     for draw, info, rng in zip(done.draws, done.infos, done.checkpoint.rng_states, strict=True):
         scored = info.evaluation
@@ -54,7 +54,7 @@ def _record(phase: str, chain: int, index: int, z: Latent, scored: Evaluation | 
 
 
 def _visible(z: Latent, scored: Evaluation) -> tuple[int, ...]:
-    """The pixels of each object; none where the latent has no objects."""
+    """The pixels of each object; empty if the latent has no objects."""
     if not isinstance(z, Scene):
         return ()
     assert isinstance(scored.picture, ScenePicture), "a picture of a scene tells its objects apart"
@@ -67,7 +67,7 @@ def _picture(scored: Evaluation) -> Picture:
 
 
 def evaluation(record: Record) -> Evaluation:
-    """What a rendered record's latent scored."""
+    """The score of a rendered record's latent."""
     return Evaluation(record.log_prior, record.log_weight, np.array(record.log_probs), None)
 
 
@@ -87,7 +87,7 @@ def by_chain(records: Sequence[Record], phase: str) -> dict[int, list[Record]]:
 
 
 def states(rows: Sequence[Record], first: State[Latent]) -> Iterator[State[Latent]]:
-    """The state after each step of a chain that began at `first`."""
+    """The state after each step of a chain that started at `first`."""
     state = first
     for row in rows:
         state = State(from_stored(row.z), evaluation(row)) if row.is_accepted else state
@@ -97,7 +97,7 @@ def states(rows: Sequence[Record], first: State[Latent]) -> Iterator[State[Laten
 def chain_draws(
     records: Sequence[Record], phase: str, starts: Sequence[State[Latent]], warmup: int
 ) -> list[Draw[Latent]]:
-    """The draws of all chains of a phase: after a rejection the old state repeats."""
+    """The draws of all chains of a phase; a rejected step repeats the previous state."""
     return [
         Draw(chain, row.index, state.z, state.evaluation, row.is_accepted, row.index < warmup)
         for chain, rows in by_chain(records, phase).items()
@@ -108,7 +108,7 @@ def chain_draws(
 def checkpoint(
     records: Sequence[Record], phase: str, starts: Sequence[State[Latent]], seed: int
 ) -> Checkpoint[Latent]:
-    """Where the chains of a phase go on: after the last step that every chain has taken."""
+    """Where the chains of a phase resume: after the last step that every chain has taken."""
     chains = by_chain(records, phase)
     done = min((len(chains.get(chain, ())) for chain in range(len(starts))), default=0)
     if done == 0:

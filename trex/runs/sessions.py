@@ -1,4 +1,4 @@
-"""`sessions.jsonl`: when a run was worked on, how long, and how much it rendered; no draw depends on it."""
+"""`sessions.jsonl`: when a process worked on a run, how long, and how much it rendered; no draw depends on it."""
 
 from __future__ import annotations
 
@@ -36,17 +36,17 @@ _SESSION = TypeAdapter(Session)
 
 
 class Counts(Protocol):
-    """Whoever knows how many renders a session has made."""
+    """Counts the renders of a session."""
 
     @property
     def renders(self) -> int:
-        """Renders since this process began."""
+        """Renders since this process started."""
         ...
 
 
 @contextmanager
 def session(folder: Path, counts: Counts) -> Iterator[None]:
-    """Notes the work done inside, however it ends short of a kill."""
+    """Record the work done inside, however it ends short of a kill."""
     began, clock = datetime.now(UTC).isoformat(timespec="seconds"), time.monotonic()
     try:
         yield
@@ -55,7 +55,7 @@ def session(folder: Path, counts: Counts) -> Iterator[None]:
 
 
 def read_sessions(folder: Path) -> list[Session]:
-    """The sessions noted so far; a line that a kill has cut, or that holds something else, is told of and left out."""
+    """The sessions recorded so far; warns about and skips lines that are cut short or hold anything else."""
     path = folder / FILE
     found, damaged = [], []
     for number, line in enumerate(_lines(path), start=1):
@@ -74,7 +74,7 @@ def read_sessions(folder: Path) -> list[Session]:
 
 
 def _lines(path: Path) -> list[bytes]:
-    """The lines of the file; how long the work took is worth no error."""
+    """The lines of the file; empty if it cannot be read, since timings are not worth an error."""
     try:
         return [line for line in read_bytes(path, limit=LIMIT, error=RunError).split(b"\n") if line.strip()]
     except RunError as error:

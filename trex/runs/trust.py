@@ -1,8 +1,8 @@
-"""Which run folders this user has made or trusted: a record outside of them, which nobody who packs a folder can write.
+"""Run folders that this user has made or trusted: records outside of them, beyond the reach of a packed folder.
 
-Only a run whose query names code, or an address that pictures are sent to, needs one. The record of a folder is named
-after the folder's real path and holds what the query names: a folder that was moved, replaced or came in an archive has
-none that fits, and its code runs only after `--trust`.
+Only a run whose query names code, or an address that receives pictures, needs one. A folder's record is named after
+the folder's real path and holds what the query names: a folder that was moved, replaced or unpacked from an archive
+has no matching record, and its code runs only after `--trust`.
 """
 
 from __future__ import annotations
@@ -25,24 +25,27 @@ LIMIT = 1 << 16
 
 
 def named_code(query: Query) -> tuple[str, ...]:
-    """What carrying this query out would run or send, in words; nothing for all that comes with this program."""
+    """The code that running this query would load and the addresses it would send to, in words.
+
+    Empty if everything comes with trex.
+    """
     found = []
     if not is_shipped(query.generator.name):
         found.append(f"runs the code of generator {query.generator.name!r}")
     model = query.model.name
-    adapter = adapter_of(model)  # the one that would load it; if there is none, it cannot be loaded
+    adapter = adapter_of(model)  # None: no adapter would load it, so it cannot run
     said = adapter.trust(model) if adapter else None
     return (*found, *([said] if said else []))
 
 
 def keep_record(run: Path, query: Query) -> None:
-    """This user has made this run folder; a home that cannot be written to keeps no record."""
+    """Record that this user has made this run folder; does nothing if the home folder is not writable."""
     with suppress(OSError, RunError):
         _keep(run, query)
 
 
 def trust(run: Path, query: Query) -> None:
-    """This user trusts what this run folder names; RunError if that cannot be recorded."""
+    """Record that this user trusts what this run folder names; RunError if that cannot be recorded."""
     try:
         _keep(run, query)
     except OSError as error:
@@ -52,7 +55,7 @@ def trust(run: Path, query: Query) -> None:
 
 
 def check_made_here(run: Path, query: Query) -> None:
-    """InputError unless this user has made or trusted the folder, or it names nothing that would be run."""
+    """Raise InputError unless this user has made or trusted the folder, or it names no code and no address."""
     named = named_code(query)
     if not named or _recorded(run) == list(named):
         return

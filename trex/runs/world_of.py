@@ -1,4 +1,4 @@
-"""The world that a run's draws are read with: ours by its name, another user's as its manifest records it."""
+"""The world that reads a run's draws: a shipped one by name, any other from its manifest."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from trex.worlds.world import World
 
 
 def world_of(manifest: Manifest) -> World:
-    """The world that was searched; no code of a user's own is loaded for it."""
+    """The world of the run; loads no third-party code."""
     name = manifest.query.generator.name
     if is_shipped(name):
         return world_named(name)

@@ -1,4 +1,4 @@
-"""The search itself, and what was found: prior batch, chains, control, hits, families of hits, and the headline.
+"""The search and its results: prior batch, chains, control, hits, families of hits, and the headline.
 
-Writes through the journal of `trex.runs`; shows nothing but progress.
+Writes through the journal of `trex.runs`; displays nothing but progress.
 """

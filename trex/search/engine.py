@@ -1,6 +1,6 @@
-"""Who carries out the work of a search: here this process, all chains in one render batch.
+"""The engine of a search: the protocol, and one that runs in this process with all chains in one render batch.
 
-A search decides, its engine carries out. Whatever the engine, the same records come in the same order.
+A search decides and its engine does the work. Every engine yields the same records in the same order.
 """
 
 from __future__ import annotations
@@ -21,35 +21,35 @@ from trex.runs.replay import Keep, prior_record, round_records
 from trex.worlds.latents import Latent
 from trex.worlds.world import OpenWorld
 
-BATCH = 8  # prior scenes between two decisions; the same on every machine, so that any of them can resume
+BATCH = 8  # prior scenes between two decisions; constant, so that any machine can resume a run
 
 
 class Engine(Protocol):
-    """Carries out what a search asks for; a search that has seen enough closes the iterator."""
+    """Does the work that a search asks for; a search that has enough closes the iterator."""
 
     def prior(self, indices: range, most: int) -> Iterator[Sequence[Record]]:
-        """The prior draws of these indices in order, in batches; indices below `most` may be asked for next."""
+        """Yield the prior draws of these indices in order, in batches; indices below `most` may be requested next."""
         ...
 
     def rounds(
         self, phase: str, target: GaussianTarget, begin: Checkpoint[Latent], n_rounds: int
     ) -> Iterator[Sequence[Record]]:
-        """Steps up to index n_rounds - 1: one step of every chain at a time, in the order of the chains."""
+        """Yield one step of every chain at a time, in the order of the chains, up to index n_rounds - 1."""
         ...
 
 
 @dataclass(frozen=True)
 class InProcess:
-    """Does everything here and now, when the next records are asked for; pictures go into the run folder.
+    """Works in this process, each time the next records are requested; saves pictures in the run folder.
 
-    Seed and target are the run's own: the world may have been opened for another search in it.
+    Seed and target come from the run: its world may have been opened for another search.
     """
 
     world: OpenWorld
     folder: RunFolder
 
     def prior(self, indices: range, most: int) -> Iterator[Sequence[Record]]:
-        """See `Engine`; one render batch a batch."""
+        """Yield the prior draws, one render batch for each batch."""
         query, target = self.folder.manifest.query, self.folder.manifest.target
         prior, scorer = self.world.generator.prior, self.world.scorer
         for batch in batches(indices, batch_size(query)):
@@ -59,7 +59,7 @@ class InProcess:
     def rounds(
         self, phase: str, target: GaussianTarget, begin: Checkpoint[Latent], n_rounds: int
     ) -> Iterator[Sequence[Record]]:
-        """See `Engine`; one render batch a round."""
+        """Yield the rounds, one render batch for each round."""
         for done in self.world.rounds(target, begin, n_rounds):
             yield round_records(phase, done, target, self._keep)
 
@@ -69,12 +69,12 @@ class InProcess:
 
 
 def keep_in(folder: RunFolder) -> Keep:
-    """Saves a picture into the run folder and gives its name there."""
+    """A function that saves a picture in the run folder and returns its name there."""
     return partial(keep_picture, folder)
 
 
 def batch_size(query: Query) -> int:
-    """Prior scenes between two decisions: a property of the query, never of the machine."""
+    """Prior scenes between two decisions; depends on the query, never on the machine."""
     return max(BATCH, 2 * (query.render.processes or 0))
 
 

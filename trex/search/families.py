@@ -1,18 +1,18 @@
-"""Families: which found latents are one kind of finding, seen again.
+"""Families: which hits are variations of one failure.
 
-A chain that has found a scene goes on from it and finds its relatives: the same object in the same place among
-others. So a search that counts eight distinct scenes may have found one thing eight times.
+A chain that has found a scene continues from it and finds its relatives: the same object in the same place among
+others. A search that counts eight distinct scenes may therefore have found one failure eight times.
 
-Two found latents are relatives if
+Two hits are relatives if
 
-1. they have one origin (a chain and the prior draw it began at are one) and are near each other: scenes that share an
-   object, in look and place; vectors at most 1 apart, or
-2. they are much alike whatever their origin: scenes that share half of their objects, vectors at most .5 apart, or
-3. both are explained, and an object to blame in one is equal in shape, size, color and material to one in the other.
+1. they have the same origin (a chain and the prior draw that it started at are one origin) and are near each other:
+scenes that share an object, in look and place; vectors at most 1 apart, or
+2. they are alike, whatever their origin: scenes that share half of their objects, vectors at most .5 apart, or
+3. both are explained, and an object to blame in one has the same shape, size, color and material as one in the other.
 
-A family is what relatives of relatives make up (single linkage), so neither the order of the latents nor that of a
-scene's objects matters. Sharing one object by chance joins nothing across origins: two independent scenes of five
-objects do so in about one of a hundred pairs, too often among dozens of scenes.
+A family is a connected component of relatives (single linkage), so neither the order of the hits nor that of a
+scene's objects matters. One object shared by chance joins nothing across origins: two independent scenes of five
+objects share one in about one of a hundred pairs, too often among dozens of scenes.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ NEAR, ALIKE = 1.0, 0.5  # distances of vectors, in standard deviations of the pr
 
 @dataclass(frozen=True)
 class Member:
-    """A found latent: the chain or prior draw it comes from, what that began at, and looks of objects to blame."""
+    """A hit, the chain or prior draw it comes from, where that chain started, and looks of the objects to blame."""
 
     z: Latent
     source: Hashable
@@ -43,10 +43,10 @@ class Member:
 
 @dataclass(frozen=True)
 class Families:
-    """For each found latent, most confident first: its family, its cluster and its source; numbers begin with 1.
+    """For each hit, most confident first: its family, its cluster and its source, all numbered from 1.
 
-    Latents of one cluster have a family or an origin in common (or a chain of such bonds): statistics count a cluster
-    once. `sources` numbers chains and prior draws.
+    Hits of one cluster have a family or an origin in common, directly or through other hits: statistics count a
+    cluster once. `sources` numbers chains and prior draws.
     """
 
     numbers: tuple[int, ...] = ()
@@ -55,26 +55,26 @@ class Families:
 
     @property
     def count(self) -> int:
-        """How many families."""
+        """The number of families."""
         return max(self.numbers, default=0)
 
     @property
     def cluster_count(self) -> int:
-        """How many independent clusters."""
+        """The number of independent clusters."""
         return max(self.clusters, default=0)
 
     @property
     def source_count(self) -> int:
-        """How many chains and prior draws they come from."""
+        """The number of chains and prior draws that the hits come from."""
         return max(self.sources, default=0)
 
     def size(self, number: int) -> int:
-        """How many latents the family has."""
+        """The number of hits in the family."""
         return self.numbers.count(number)
 
 
 def family_rule(noun: Noun) -> str:
-    """When two found latents count as one kind, as a sentence."""
+    """One sentence: when two hits belong to one family."""
     if noun.one != "scene":
         return (
             f"{noun.many.capitalize()} are of one kind if latents of one chain (or the prior draw it began at) lie at "
@@ -87,7 +87,7 @@ def family_rule(noun: Noun) -> str:
 
 
 def group(members: Sequence[Member]) -> Families:
-    """The families of these latents; numbered in their order, by first members."""
+    """The families of these hits, numbered by the order of their first members."""
     kin = [(i, j) for i, j in _pairs(members) if are_relatives(members[i], members[j])]
     bonds = [(i, j) for i, j in _pairs(members) if members[i].origin == members[j].origin]
     sources: dict[Hashable, int] = {}
@@ -101,7 +101,7 @@ def group(members: Sequence[Member]) -> Families:
 
 
 def are_relatives(one: Member, other: Member) -> bool:
-    """Whether two found latents are of one family, by the rules above."""
+    """Whether two hits are relatives, by the rules of this module."""
     if one.blamed & other.blamed:
         return True
     is_own = one.origin == other.origin

@@ -1,4 +1,4 @@
-"""`found_scenes.json`: the scenes that a run has found, as CLEVR writes scenes."""
+"""`found_scenes.json`: the hits of a run, in CLEVR's scene format."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ FILE = "found_scenes.json"
 
 
 def write_found_scenes(folder: RunFolder, found: Sequence[Hit]) -> Mapping[str, str]:
-    """The files written, by name, with what each holds in words; none in a world without objects."""
+    """Write the hits as scene files; return each file's name with its description, nothing without objects."""
     if not world_of(folder.manifest).has_scenes:
         return {}
     scenes = [

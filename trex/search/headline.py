@@ -10,7 +10,7 @@ from trex.worlds.description import Noun
 
 
 def headline(manifest: Manifest, findings: Results) -> str:
-    """How many were found, of how many kinds, from how many chains, and how many answers are wrong."""
+    """How many hits, of how many families, from how many chains, and how many of the model's answers are wrong."""
     n, noun = len(findings.found), world_of(manifest).noun
     if not n:
         return f"No such {noun.one} among {findings.renders} rendered."
@@ -27,13 +27,13 @@ def headline(manifest: Manifest, findings: Results) -> str:
 
 
 def kind_words(findings: Results) -> str:
-    """ " of about 2 kinds"; nothing of a single latent."""
+    """The number of families, as in " of about 2 kinds"; "" for a single hit."""
     count = findings.families.count
     return f" of about {_count(count, 'kind', 'kinds')}" if len(findings.found) > 1 else ""
 
 
 def source_words(findings: Results, noun: Noun) -> str:
-    """ " (from 1 prior scene and 2 chains)"; nothing of a single latent."""
+    """The origins, as in " (from 1 prior scene and 2 chains)"; "" for a single hit."""
     if len(findings.found) < 2:
         return ""
     is_prior = {

@@ -1,4 +1,4 @@
-"""The latents that hit the level set, each kept once."""
+"""Distinct hits: each kept once."""
 
 from __future__ import annotations
 
@@ -14,24 +14,24 @@ Distinct = Callable[[Latent, Latent], bool]
 
 
 class Hits:
-    """Distinct hits in the order in which they came, proposals that were rejected included.
+    """Distinct hits in order of arrival, including proposals that the chain rejected.
 
-    A hit that is distinct from all kept ones but one, and has more confidence than that one, takes its place.
+    A hit that resembles exactly one kept hit, and has more confidence, replaces it.
     """
 
     def __init__(self, target: Target, are_distinct: Distinct) -> None:
         self._target, self._are_distinct = target, are_distinct
         self._kept: list[tuple[Latent, Record]] = []
         self.hits = 0
-        self.best = 0.0  # best confidence of anything rendered
+        self.best = 0.0  # highest confidence of any rendered draw
 
     @property
     def records(self) -> list[Record]:
-        """The distinct ones."""
+        """The distinct hits."""
         return [record for _, record in self._kept]
 
     def add(self, records: Iterable[Record]) -> None:
-        """Take in what hits and is distinct from all before."""
+        """Add the records that hit and are distinct from all kept ones."""
         for record in records:
             if not record.is_rendered:
                 continue

@@ -1,4 +1,4 @@
-"""Where a search stands, and how it is told on the one display."""
+"""Progress of a search, and its display."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ PHASES = {"prior": "prior draws", "chain": "chains", "control": "positive contro
 
 @dataclass(frozen=True)
 class Status:
-    """Where a search stands: `done` of `total` of the phase; `renders` since this process began."""
+    """Progress of a search: `done` of `total` in this phase; `renders` counts from the start of this process."""
 
     phase: str
     done: int
@@ -29,29 +29,29 @@ class Status:
 
 
 class Progress(Protocol):
-    """Whoever watches a search."""
+    """Receives progress updates of a search."""
 
     def update(self, status: Status) -> None:
-        """Something has been written to the disk."""
+        """Called after each write to the disk."""
         ...
 
 
 class Silent:
-    """Watches nothing."""
+    """Discards progress updates."""
 
     def update(self, status: Status) -> None:
-        """Ignored."""
+        """Do nothing."""
 
 
 class SearchProgress:
-    """A search on the display: draws, acceptance, best confidence, renders a second; `name` says which search."""
+    """Displays draws, acceptance, best confidence and renders per second of the search called `name`."""
 
     def __init__(self, display: Display, name: str = "", clock: Callable[[], float] = time.monotonic) -> None:
         self._display, self._name, self._clock = display, name, clock
         self._began = clock()
 
     def update(self, status: Status) -> None:
-        """Show it."""
+        """Refresh the display."""
         what = f"{self._name}: {PHASES[status.phase]}" if self._name else PHASES[status.phase]
         self._display.show(what, status.done, status.total, *self._facts(status))
 

@@ -1,4 +1,4 @@
-"""How long a search will take: seconds a picture as measured on this machine, or else as documented."""
+"""Estimates a search's duration from seconds per picture, measured on this machine or else as documented."""
 
 from __future__ import annotations
 
@@ -20,25 +20,25 @@ from trex.render.blender.blender_renderer import default_processes
 from trex.runs.sessions import Counts
 
 FILE = "seconds_a_picture.json"
-LEAST = 20  # pictures that a measurement is made of
+LEAST = 20  # least number of pictures for a measurement
 CPU_S = {"draft": 0.068, "fast": 0.340, "reference": 4.62, "clevr": 123.0}  # docs/PERFORMANCE.md, one core
-BESIDE_S = 0.022  # docs/PERFORMANCE.md: proposal and score of a picture
+BESIDE_S = 0.022  # docs/PERFORMANCE.md: proposing and scoring one picture
 
 
 @dataclass(frozen=True)
 class Estimate:
-    """Seconds that a search takes at most, and what that is taken from."""
+    """An upper bound on a search's duration in seconds, and the source of the estimate."""
 
     seconds: float
     source: str
 
     def sentence(self) -> str:
-        """ "about 12 min 30 s, at the speed measured on this machine"."""
+        """The estimate in words: "about 12 min 30 s, at the speed measured on this machine"."""
         return f"about {span(self.seconds)}, at the speed {self.source}"
 
 
 def estimate(query: Query, pictures: int) -> Estimate | None:
-    """For so many pictures of a query; None if nothing is known of their speed."""
+    """The time for this many pictures of a query; None if nothing is known about their speed."""
     measured = _known().get(_key(query))
     if isinstance(measured, int | float) and 0 < measured < 1e6:
         return Estimate(pictures * measured, "measured on this machine")
@@ -53,12 +53,12 @@ def estimate(query: Query, pictures: int) -> Estimate | None:
 
 @contextmanager
 def measured(query: Query, counts: Counts) -> Iterator[None]:
-    """Keep the seconds a picture of the search inside for later estimates; no draw depends on it."""
+    """Measure the seconds per picture of the search inside, for later estimates; no draw depends on it."""
     began = monotonic()
     yield
     seconds = monotonic() - began
     if counts.renders >= LEAST and seconds > 0 and query.render.preset in CPU_S:
-        with suppress(TrexError, OSError):  # worth no error
+        with suppress(TrexError, OSError):  # an estimate is not worth an error
             path = _path()
             path.parent.mkdir(parents=True, exist_ok=True)
             kept = {**_known(), _key(query): seconds / counts.renders}
@@ -68,7 +68,7 @@ def measured(query: Query, counts: Counts) -> Iterator[None]:
 def _known() -> dict[str, object]:
     try:
         return dict(mapping(parse_json(read_text(_path()), FILE), FILE))
-    except TrexError:  # not there yet, or damaged: measured anew
+    except TrexError:  # missing or damaged: measured again
         return {}
 
 

@@ -1,4 +1,4 @@
-"""What a run has found, read from its folder alone: no model, no renderer."""
+"""The results of a run, read from its folder alone: no model, no renderer."""
 
 from __future__ import annotations
 
@@ -27,15 +27,15 @@ from trex.worlds.latents import Latent, StoredLatent, from_stored, to_fields, to
 
 Blamed = Mapping[str, frozenset[Hashable]]
 MOST_MISSES = 6
-MISSES_LOOKED_AT = 1000  # most confident first; a chain may dwell at one scene
+MISSES_LOOKED_AT = 1000  # most confident first; a chain may stay at one scene for long
 NO_CONTROL = "No positive control could be run: the model scores nearly all prior draws alike."
 
 
 @dataclass(frozen=True)
 class Hit:
-    """One latent of the level set: its true answer, and the model's answers, most probable first.
+    """One hit: its true answer, and the model's answers, most probable first.
 
-    `truth` is None where nobody knows it, `is_wrong` None where nobody knows whether the model's answer is.
+    `truth` is None if it is unknown, `is_wrong` None if it is unknown whether the model's answer is wrong.
     """
 
     record: Record
@@ -46,26 +46,26 @@ class Hit:
 
     @property
     def answer(self) -> str:
-        """The model's answer."""
+        """The model's most probable answer."""
         return self.answers[0][0]
 
     @property
     def known_truth(self) -> str:
-        """The true answer, in a world where there always is one."""
+        """The true answer, in a world that always has one."""
         assert self.truth is not None, "this world knows no true answers"
         return self.truth
 
 
 @dataclass(frozen=True)
 class Results:
-    """Everything that a report says of the draws; `found` is sorted by confidence in the target."""
+    """Everything that a report says about the draws; `found` is sorted by confidence in the target."""
 
     how_often: HowOften
     conclusion: Conclusion
     found: tuple[Hit, ...]
     control: str
-    remarks: tuple[str, ...]  # on this world, whatever was found
-    checks: tuple[str, ...]  # of the renderer, made on the draws
+    remarks: tuple[str, ...]  # caveats of the world, whatever the hits
+    checks: tuple[str, ...]  # on the renderer, computed from the draws
     prior: tuple[Draw[Latent], ...]
     chains: tuple[Draw[Latent], ...]
     renders: int
@@ -73,18 +73,18 @@ class Results:
     invalid: int
     accepted: int
     families: Families  # of `found`, in its order
-    nearest: tuple[Hit, ...] = ()  # misses with the most confidence, of a run that has found nothing
+    nearest: tuple[Hit, ...] = ()  # most confident misses of a run without hits
 
     @property
     def ending(self) -> str:
-        """CONVERGED, FOUND or NOT FOUND."""
+        """One of CONVERGED, FOUND and NOT FOUND."""
         return self.conclusion.ending.value
 
 
 def read_results(manifest: Manifest, records: Sequence[Record], blamed: Blamed | None = None) -> Results:
-    """The findings of a run; at least one prior draw must have been made.
+    """The results of a run; needs at least one prior draw.
 
-    `blamed` are looks of the objects to blame by the found scene's picture, as far as the run is explained.
+    `blamed` maps a hit's picture to the looks of its objects to blame, for hits that have been explained.
     """
     target, options = manifest.target, manifest.query.search
     prior = prior_draws(records)
@@ -94,7 +94,7 @@ def read_results(manifest: Manifest, records: Sequence[Record], blamed: Blamed |
     summaries = world_of(manifest).summaries(manifest.resolved, prior[0].z)
     found = Hits(target, world_of(manifest).are_distinct)
     found.add(records)
-    with np.errstate(divide="ignore", invalid="ignore"):  # of a summary that never changes
+    with np.errstate(divide="ignore", invalid="ignore"):  # a summary may be constant
         conclusion = conclude([*prior, *chains], target, summaries, how, renders)
     steps = [record for record in records if record.phase == CHAIN]
     scenes = _sorted(manifest, found.records)
@@ -122,7 +122,7 @@ def read_results(manifest: Manifest, records: Sequence[Record], blamed: Blamed |
 def _members(
     manifest: Manifest, scenes: Sequence[Hit], prior: Sequence[Draw[Latent]], blamed: Blamed
 ) -> list[Member]:
-    """The found latents with what each came from."""
+    """The hits with their origins."""
     index = {to_stored(draw.z): draw.index for draw in prior}
     begun = {phase: _starts(manifest, phase, prior) for phase in {one.record.phase for one in scenes}}
     members = []
@@ -136,7 +136,7 @@ def _members(
 
 
 def _starts(manifest: Manifest, phase: str, prior: Sequence[Draw[Latent]]) -> tuple[StoredLatent, ...]:
-    """Where the chains of a phase began; none in the prior batch."""
+    """Where the chains of a phase started; empty for the prior batch."""
     options = manifest.query.search
     if phase == CHAIN:
         return tuple(to_stored(state.z) for state in chain_starts(prior, options))
@@ -155,7 +155,7 @@ def _chains(manifest: Manifest, records: Sequence[Record], prior: list[Draw[Late
 
 
 def _control(manifest: Manifest, records: Sequence[Record], prior: list[Draw[Latent]]) -> str:
-    """What the positive control says; "" where none was run."""
+    """The outcome of the positive control in words; "" if none was run."""
     options = manifest.query.search
     easier = control_of(prior, manifest.target, options)
     if not any(record.phase == CONTROL for record in records):
@@ -174,10 +174,10 @@ def _honest(
     how: HowOften,
     options: SearchSection,
 ) -> Conclusion:
-    """Two cases that the rules of the ending do not know.
+    """Correct the conclusion in two cases that its rules do not cover.
 
-    A latent that was proposed, rendered and scored is an example even if it never became a state; and where no chain
-    was run there is none to judge.
+    A latent that was proposed, rendered and scored is an example even if it never became a state; and a search that
+    ran no chain has none to judge.
     """
     if conclusion.ending is Ending.NOT_FOUND and found.hits:
         words = f"FOUND: {found.hits} proposals are in the level set, none became a chain's state."
@@ -190,7 +190,7 @@ def _honest(
 
 
 def _no_chain(found: Hits, how: HowOften, options: SearchSection) -> str:
-    """Why there is none; in the order in which a search decides."""
+    """Why no chain was run; the reasons are in the order in which a search decides."""
     if 0 < options.stop_when_found <= len(found.records):
         return "No chain was run: the prior draws already held what was asked for."
     if how.is_common:
@@ -209,7 +209,7 @@ def _sorted(manifest: Manifest, records: Sequence[Record]) -> tuple[Hit, ...]:
 
 
 def _nearest(manifest: Manifest, records: Sequence[Record]) -> tuple[Hit, ...]:
-    """The distinct rendered latents that come nearest to the level set."""
+    """The distinct rendered latents closest to the level set."""
     target = manifest.target
     scored = [(target.confidence(np.array(one.log_probs)), one) for one in records if one.is_rendered]
     to_stored: list[Hit] = []
@@ -236,7 +236,7 @@ def _found(manifest: Manifest, record: Record) -> Hit:
 
 
 def to_json(findings: Results) -> str:
-    """The findings for machines."""
+    """The results as JSON."""
     how = findings.how_often
     data: Mapping[str, object] = {
         "ending": findings.ending,

@@ -1,4 +1,4 @@
-"""One search: prior batch, then chains where the target is rare, then a control where nothing was found."""
+"""One search: a prior batch, then chains if the target is rare, then a control if there are no hits."""
 
 from __future__ import annotations
 
@@ -26,32 +26,32 @@ from trex.worlds.latents import Latent
 from trex.worlds.registry import world_named
 
 MIN_HITS = 10  # with fewer prior hits a target does not count as common
-CONTROL_SEED = 1 << 32  # added to the query's seed, so that the control's chains draw other numbers
+CONTROL_SEED = 1 << 32  # added to the query's seed, to give the control's chains other random numbers
 
 
 def decide(draws: Sequence[Draw[Latent]], target: GaussianTarget, options: SearchSection) -> HowOften:
-    """What all prior draws say; the first `prior_scenes` of them decide whether the target is common."""
+    """How common the target is by all prior draws; the first `prior_scenes` of them decide whether it is common."""
     rule = Rule(options.common_rate, max(MIN_HITS, options.stop_when_found))
     first = how_often(draws[: options.prior_scenes], target, rule)
     return replace(how_often(draws, target, rule), is_common=first.is_common)
 
 
 def next_look(n: int, batch: int) -> int:
-    """How many prior draws a common target has at the look after n: a twentieth more, as each look goes over all."""
+    """The number of prior draws at the next decision after n: 5 % more, since each decision reads all draws."""
     return n + max(batch, n // 20)
 
 
 def chain_starts(draws: Sequence[Draw[Latent]], options: SearchSection) -> tuple[State[Latent], ...]:
-    """The prior draws that the chains start from."""
+    """The prior draws at which the chains start."""
     return starts(options.seed, draws[: options.prior_scenes], options.chains)
 
 
 def control_of(
     draws: Sequence[Draw[Latent]], target: GaussianTarget, options: SearchSection
 ) -> Control[Latent] | None:
-    """The positive control and its starts; None where too few prior draws lie outside it.
+    """The positive control and its starts; None if too few prior draws lie outside its level set.
 
-    So it is where the model gives (nearly) all prior scenes the same score: no level set lies between.
+    That happens if the model gives (nearly) all prior scenes the same score: then no level set lies between.
     """
     try:
         easier = control(draws[: options.prior_scenes], target)
@@ -61,10 +61,10 @@ def control_of(
 
 
 class Search:
-    """A search written to one run folder: it decides, `engine` carries out; what is on the disk is not done again.
+    """A search that writes to one run folder: it decides, `engine` does the work; work on the disk is not repeated.
 
-    A kill can leave part of a round or batch on the disk. Decisions are taken on whole rounds and batches only,
-    so that a resumed run decides as an unbroken one does.
+    A kill can leave part of a round or batch on the disk. The search decides on whole rounds and batches only, so
+    that a resumed run decides as an uninterrupted one does.
     """
 
     def __init__(self, folder: RunFolder, engine: Engine, journal: Journal, progress: Progress) -> None:
@@ -75,7 +75,7 @@ class Search:
         self._found = Hits(self._target, world_named(folder.manifest.query.generator.name).are_distinct)
 
     def run(self) -> None:
-        """All that the query asks for."""
+        """Carry out everything that the query asks for."""
         options = self._options
         draws = self._prior(0, options.prior_scenes, options.prior_scenes)
         if self._has_enough():
@@ -88,14 +88,14 @@ class Search:
                 self._control(draws)
 
     def _control(self, draws: Sequence[Draw[Latent]]) -> None:
-        """The same search with the same budget on an easier target, whose mass is known."""
+        """Run the same search, with the same budget, on an easier target whose probability mass is known."""
         easier = control_of(draws, self._target, self._options)
         if easier is not None:
             seed = self._options.seed + CONTROL_SEED
             self._chains(CONTROL, easier.target, starts(seed, easier.outside, self._options.chains), seed)
 
     def _prior(self, begin: int, end: int, most: int) -> list[Draw[Latent]]:
-        """The prior draws below `end`, those from `begin` on made where they are missing."""
+        """The prior draws below `end`; makes those from `begin` on that are missing."""
         known = [record for record in self._journal.of(PRIOR) if begin <= record.index < end]
         self._found.add(known)
         self._show(PRIOR, begin + len(known), end)
@@ -105,14 +105,14 @@ class Search:
         return prior_draws([record for record in self._journal.of(PRIOR) if record.index < end])
 
     def _more_prior(self, draws: list[Draw[Latent]]) -> None:
-        """A common target: prior draws until their effective size says that they stand for the level set."""
+        """Add prior draws for a common target until their effective sample size suffices."""
         options = self._options
         most = options.prior_scenes + options.chains * options.steps
         while decide(draws, self._target, options).ess < MIN_ESS and len(draws) < most:
             draws = self._prior(len(draws), min(next_look(len(draws), self._batch), most), most)
 
     def _chains(self, phase: str, target: GaussianTarget, first: Sequence[State[Latent]], seed: int) -> None:
-        """Steps of all chains, until the budget is spent or enough is found."""
+        """Step all chains until the budget is spent or enough is found."""
         options = self._options
         begin = checkpoint(self._journal.records, phase, first, seed)
         whole = [record for record in self._journal.of(phase) if record.index < begin.next_index]
@@ -127,7 +127,7 @@ class Search:
                 return
 
     def _is_over(self, phase: str, records: Sequence[Record], target: GaussianTarget) -> bool:
-        """Whether the chains have shown, with these records, what they were to show."""
+        """Whether these records complete what the chains of this phase have to show."""
         if phase == CHAIN:
             return self._has_enough()
         return any(record.is_accepted and target.is_hit(np.array(record.log_probs)) for record in records)

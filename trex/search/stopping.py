@@ -1,4 +1,4 @@
-"""Ctrl-C and a polite kill end a long command alike: nothing is lost, and it says how to go on."""
+"""Ctrl-C and SIGTERM end a long command alike: nothing is lost, and it prints how to resume."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ STOPS = (signal.SIGINT, signal.SIGTERM)
 
 @contextmanager
 def stoppable(last_words: Callable[[], Sequence[str]]) -> Iterator[None]:
-    """Where the work inside is stopped, these lines are said and the command ends with code STOPPED."""
+    """If the work inside is stopped, print these lines and exit with code STOPPED."""
     is_main = threading.current_thread() is threading.main_thread()
     before = signal.signal(signal.SIGTERM, _interrupt) if is_main else None
     try:
@@ -34,9 +34,9 @@ def stoppable(last_words: Callable[[], Sequence[str]]) -> Iterator[None]:
 
 @contextmanager
 def undivided() -> Iterator[None]:
-    """A stop that comes inside takes effect at its end."""
+    """Delay a stop that arrives inside until the end of the block."""
     if threading.current_thread() is not threading.main_thread():
-        yield  # signals reach the main thread only
+        yield  # only the main thread receives signals
         return
     came: list[int] = []
     before = {each: signal.signal(each, lambda number, _: came.append(number)) for each in STOPS}
@@ -44,13 +44,13 @@ def undivided() -> Iterator[None]:
         yield
     finally:
         for each, handler in before.items():
-            signal.signal(each, handler or signal.SIG_DFL)  # None: set by something that is not Python
+            signal.signal(each, handler or signal.SIG_DFL)  # None: the handler was not installed from Python
         for number in came:
             signal.raise_signal(number)
 
 
 def say(line: str) -> None:
-    """On standard error, so that standard output can be read by machines."""
+    """Print to standard error, which keeps standard output machine-readable."""
     sys.stderr.write(line + "\n")
     sys.stderr.flush()
 

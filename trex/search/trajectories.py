@@ -1,4 +1,4 @@
-"""What the records of a run say of its trajectories, where the kernel makes some (NUTS)."""
+"""Statistics of a run's trajectories, for kernels that make some (NUTS)."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from trex.worlds.samplers.nuts import nuts_options
 
 @dataclass(frozen=True)
 class Trajectory:
-    """As `trex.inference.nuts.diagnosis.Trajectory` has it."""
+    """One record's trajectory; satisfies `trex.inference.nuts.diagnosis.Trajectory`."""
 
     accept_prob: float
     is_divergent: bool
@@ -28,7 +28,7 @@ class Trajectory:
 def trajectory_sentences(
     records: Sequence[Record], draws: Sequence[Draw[Latent]], target: GaussianTarget, search: SearchSection
 ) -> tuple[str, ...]:
-    """Gradients, divergences, depths and energies after warmup; nothing of kernels that take single steps."""
+    """Gradients, divergences, depths and energies after warmup, as sentences; none for kernels of single steps."""
     figures = {(r.chain, r.index): r.figures for r in records if r.phase == CHAIN and r.figures}
     kept = [draw for draw in draws if not draw.is_warmup and (draw.chain, draw.index) in figures]
     if not kept:

@@ -1,4 +1,4 @@
-"""How far the id map, which decides what is valid, agrees with the renderer's own object-index pass."""
+"""Compares the id map, which decides validity, with the renderer's own object-index pass."""
 
 from __future__ import annotations
 
@@ -15,20 +15,20 @@ from trex.scenes.validity import MIN_PIXELS
 from trex.scenes.visibility import visible_pixels
 from trex.scenes.vocabulary import Vocabulary
 
-MOST = 100  # scenes compared; the id map costs milliseconds
+MOST = 100  # scenes compared; each id map costs milliseconds
 
 
 @dataclass(frozen=True)
 class PassCheck:
-    """By the id map all objects have 200 visible pixels (at 480 x 320); by the index pass `under` have fewer."""
+    """By the id map all objects have 200 visible pixels (at 480 x 320), by the index pass `under` have fewer."""
 
     scenes: int
     objects: int
     under: int
-    median_difference: float  # of the two pixel counts, relative
+    median_difference: float  # relative difference of the two pixel counts
 
     def sentence(self) -> str:
-        """For the report."""
+        """The comparison as a sentence for the report."""
         if not self.objects:
             return "No picture to compare the id map with."
         return (
@@ -39,7 +39,7 @@ class PassCheck:
 
 
 def check_passes(records: Sequence[Record], vocabulary: Vocabulary, size: tuple[int, int]) -> PassCheck:
-    """Compares up to 100 rendered scenes, evenly spread; `size` is the pictures' (width, height) in pixels."""
+    """Compare up to 100 rendered scenes, evenly spread; `size` is the pictures' (width, height) in pixels."""
     rendered = [record for record in records if record.is_rendered]
     picked = rendered[:: max(1, -(-len(rendered) // MOST))]
     scale = WIDTH_PX * HEIGHT_PX / (size[0] * size[1])
@@ -52,7 +52,7 @@ def check_passes(records: Sequence[Record], vocabulary: Vocabulary, size: tuple[
 
 
 def renderer_checks(manifest: Manifest, records: Sequence[Record]) -> tuple[str, ...]:
-    """What a second look at the draws says of the renderer, as sentences; nothing in a world without objects."""
+    """Checks of the renderer against the draws, as sentences; none in a world without objects."""
     if not world_of(manifest).has_scenes:
         return ()
     return (check_passes(records, manifest.vocabulary, manifest.facts.size).sentence(),)

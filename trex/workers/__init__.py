@@ -1,1 +1,1 @@
-"""How queued searches are cut into tasks, scheduled, carried out by workers and put together again."""
+"""Splits queued searches into tasks, schedules them, runs them in workers and reassembles their records."""

@@ -1,4 +1,4 @@
-"""A search's engine that lays its work on the farm's desk and puts what comes back into order."""
+"""The engine that puts a search's work on the farm's task board and sorts what comes back."""
 
 from __future__ import annotations
 
@@ -20,11 +20,12 @@ Accept = Callable[[Segment, Sequence[Record]], None]
 
 
 class FarmEngine:
-    """Carries a run out by the workers of a farm; see trex/search/engine.py for what it promises.
+    """Runs a search on the workers of a farm; satisfies `trex.search.engine.Engine`.
 
-    A worker steps `together` chains at once. `spread` segments of prior scenes may be out beyond what the search has
-    asked for: where it then stops they were in vain. NUTS steps all chains together, since the last bits of a gradient
-    depend on a chain's place among them, and its warmup in one piece, since it is made anew where it is cut.
+    A worker steps `together` chains at once. Up to `spread` tasks of prior scenes may run ahead of what the search
+    has requested; they are wasted if it stops there. NUTS steps all chains together, since the last bits of a
+    gradient depend on a chain's place in the batch, and runs its warmup as one task, since an interrupted warmup
+    starts again.
     """
 
     def __init__(self, desk: TaskBoard, job: str, folder: RunFolder, *, together: int, spread: int) -> None:
@@ -36,7 +37,7 @@ class FarmEngine:
         self._prior: PriorBook | None = None
 
     def prior(self, indices: range, most: int) -> Iterator[Sequence[Record]]:
-        """See `Engine`."""
+        """Yield the prior draws in order, in batches, from tasks ahead of the request."""
         if not indices:
             return
         book = self._prior = self._prior or PriorBook(self._run, indices.start, PRIOR_SCENES)
@@ -52,7 +53,7 @@ class FarmEngine:
     def rounds(
         self, phase: str, target: GaussianTarget, begin: Checkpoint[Latent], n_rounds: int
     ) -> Iterator[Sequence[Record]]:
-        """See `Engine`."""
+        """Yield whole rounds in order, from tasks of `together` chains."""
         self._desk.withdraw(self._job)
         book = ChainBook(
             self._run, phase, target, begin, n_rounds, steps=STEPS, together=self._together, uncut=self._uncut
@@ -72,8 +73,8 @@ class FarmEngine:
 
 
 def begin_run(desk: TaskBoard, job: str, run: Path) -> Manifest:
-    """What a run that waits in the queue is made of, as a worker finds it."""
+    """The manifest of a queued run, as a worker determines it."""
     desk.put(job, [PrepareRun(run)])
     made = desk.wait(job)[0][1]
-    desk.withdraw(job)  # it may come twice
+    desk.withdraw(job)  # the answer may come twice
     return parse_manifest(made.lines[0], f"what a worker says of {run}")

@@ -1,4 +1,4 @@
-"""The searches that one `trex work` carries out, each in a thread that mostly waits for its workers."""
+"""The searches of one `trex work`, each in a thread that mostly waits for workers."""
 
 from __future__ import annotations
 
@@ -22,23 +22,23 @@ MakeEngine = Callable[[RunFolder], FarmEngine]
 
 
 class Dropped(Exception):
-    """The search is to end without a report: it was cancelled, taken over, or the farm stops. Its draws are kept."""
+    """The search must end without a report: cancelled, claimed elsewhere, or the farm stops. Its draws are kept."""
 
 
 @dataclass
 class Latest(Progress):
-    """Where a search stood when it last told."""
+    """The latest progress of a search."""
 
     status: Status | None = None
 
     def update(self, status: Status) -> None:
-        """Keep it for whoever asks."""
+        """Store the progress for later reads."""
         self.status = status
 
 
 @dataclass
 class RunningSearch:
-    """A search in its thread; `error` is what it ended with, None for a report."""
+    """A search in its thread; `error` is the exception that ended it, None if it wrote its report."""
 
     name: str
     run: Path
@@ -48,14 +48,14 @@ class RunningSearch:
 
     @property
     def has_ended(self) -> bool:
-        """Whether the thread is done."""
+        """Whether the thread has finished."""
         return self.thread is not None and not self.thread.is_alive()
 
 
 def begin_search(
     desk: TaskBoard, name: str, run: Path, priority: int, make_engine: MakeEngine
 ) -> RunningSearch:
-    """Carry a queued run out, from where it stands to its report, in a thread of its own."""
+    """Start a thread that runs or resumes a queued run up to its report."""
     job = RunningSearch(name, run)
 
     def work() -> None:
@@ -76,7 +76,7 @@ def begin_search(
 
 
 def carry_run(desk: TaskBoard, name: str, run: Path, make_engine: MakeEngine, progress: Progress) -> None:
-    """A queued run, begun or gone on with, to its report."""
+    """Begin or resume a queued run, and carry it on to its report."""
     with _opened(desk, name, run) as folder:
         carry_out(make_engine(folder), folder, progress)
 

@@ -1,4 +1,4 @@
-"""One worker in this process: no Ray, no second copy of anything."""
+"""One worker in this process, without Ray and without a second copy of the model."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ NAME = "here"
 
 
 class LocalPool:
-    """Its thread leaves this one free to renew leases while it renders; it steps all chains of a query at once."""
+    """Runs in a thread, so that this one can renew leases during a render; steps all chains of a query at once."""
 
     together = ALL
     size = 1
@@ -29,21 +29,21 @@ class LocalPool:
         self._thread: threading.Thread | None = None
 
     def start(self, inbox: Inbox) -> None:
-        """See `Pool`."""
+        """Start the thread; reports `Joined` once it waits for work."""
         self._thread = threading.Thread(target=self._run, args=(inbox,), name="worker", daemon=True)
         self._thread.start()
         inbox.put(Joined(NAME, platform.node(), os.getpid()))
 
     def submit(self, worker: str, ticket: Task) -> None:
-        """See `Pool`."""
+        """Give the thread a task."""
         assert worker == NAME
         self._work.put(ticket)
 
     def check(self) -> None:
-        """A thread of this process is there as long as this process is."""
+        """Do nothing: a thread lives as long as its process."""
 
     def close(self) -> None:
-        """Stop after the render that is under way."""
+        """Stop after the current render."""
         self._is_stopped.set()
         self._work.put(None)
         if self._thread is not None:

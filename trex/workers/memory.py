@@ -1,4 +1,4 @@
-"""How much memory a process holds, its children (Blender) included; Linux says it in /proc."""
+"""Memory of a process and its children (Blender), read from Linux's /proc."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ PROC = Path("/proc")
 
 
 def memory_mib(pid: int | None = None) -> float:
-    """Resident memory of a process and all below it, in MiB; 0 where the system does not say."""
+    """Resident memory of a process and all its descendants in MiB; 0 if the system does not report it."""
     pids, found = [pid or os.getpid()], 0.0
     while pids:
         one = pids.pop()
@@ -19,7 +19,7 @@ def memory_mib(pid: int | None = None) -> float:
 
 
 def children(pid: int) -> list[int]:
-    """The processes that a process has started and not outlived."""
+    """The ids of a process's living children."""
     try:
         lists = [path.read_text() for path in (PROC / str(pid) / "task").glob("*/children")]
     except OSError:

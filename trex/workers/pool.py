@@ -1,4 +1,4 @@
-"""Workers of one kind behind one small protocol, and the events by which they are heard of."""
+"""The protocol of a pool of workers, and the events that it reports."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from trex.workers.task_result import Answer
 
 @dataclass(frozen=True)
 class Joined:
-    """A worker is there and waits for work; `restarts` others have had its place before."""
+    """A worker has started and waits for work; `restarts` counts its predecessors in the same place."""
 
     worker: str
     host: str
@@ -22,7 +22,7 @@ class Joined:
 
 @dataclass(frozen=True)
 class Answered:
-    """A worker has done a piece of work, or has said why not; it waits for the next."""
+    """A worker has finished a task, or reports why it could not; it waits for the next."""
 
     worker: str
     ticket: Task
@@ -31,7 +31,7 @@ class Answered:
 
 @dataclass(frozen=True)
 class Lost:
-    """A worker is gone, with whatever it was doing; its pool sees to another one."""
+    """A worker has died with its task; its pool replaces it."""
 
     worker: str
     why: str
@@ -39,7 +39,7 @@ class Lost:
 
 @dataclass(frozen=True)
 class Unfit:
-    """A worker that has another version of something is not used."""
+    """A worker has other versions than this process and is not used."""
 
     worker: str
     why: str
@@ -47,14 +47,14 @@ class Unfit:
 
 @dataclass(frozen=True)
 class Broken:
-    """There will be no more workers."""
+    """The pool cannot provide workers any more."""
 
     error: Exception
 
 
 @dataclass(frozen=True)
 class Woken:
-    """There is something new to hand out."""
+    """There is new work to hand out."""
 
 
 Event = Joined | Answered | Lost | Unfit | Broken | Woken
@@ -62,30 +62,30 @@ Inbox = SimpleQueue[Event]
 
 
 class Pool(Protocol):
-    """Workers, wherever they are. All that happens to them is told to an inbox, from any thread."""
+    """Workers, local or remote; reports events to an inbox, from any thread."""
 
     @property
     def together(self) -> int:
-        """How many chains a worker steps at once."""
+        """The number of chains that a worker steps at once."""
         ...
 
     @property
     def size(self) -> int:
-        """How many workers there are, or will be."""
+        """The number of workers, including those still starting."""
         ...
 
     def start(self, inbox: Inbox) -> None:
-        """Bring the workers up; each is told of when it is there."""
+        """Start the workers; each is reported to `inbox` when it is ready."""
         ...
 
     def submit(self, worker: str, ticket: Task) -> None:
-        """Give a waiting worker a piece of work."""
+        """Give a waiting worker a task."""
         ...
 
     def check(self) -> None:
-        """Called every second or so: see whether everything still stands."""
+        """Check the workers' health; called about once a second."""
         ...
 
     def close(self) -> None:
-        """End all workers, at once; what they were doing is dropped."""
+        """End all workers at once; their current tasks are dropped."""
         ...

@@ -1,7 +1,7 @@
-"""What has come in of a search, put into its order: every record once, whole rounds and batches only.
+"""Reassembles a search from its tasks: every record once, in order, whole rounds and batches only.
 
-Segments may come late, twice or in any order. A chain's next segment begins where its last one ended, so no two
-segments of a chain are out at once, and what is known already is let pass.
+Results may arrive late, twice or in any order. A chain's next segment starts where its last one ended, so at most one
+segment of a chain is out at a time; a result that has already arrived is ignored.
 """
 
 from __future__ import annotations
@@ -20,25 +20,25 @@ from trex.runs.replay import states
 from trex.workers.tasks import ChainSegment, PriorSegment, Segment
 from trex.worlds.latents import Latent
 
-AHEAD = 2  # segments that a chain may be ahead of the slowest: all of it is lost where the search stops
+AHEAD = 2  # segments that a chain may be ahead of the slowest; all are wasted if the search stops
 
 
 @dataclass
 class Group:
-    """Chains that are stepped together: where they stand, and what they have made that no round has taken yet."""
+    """Chains that are stepped together: their position, and the records that no round has taken yet."""
 
     chains: tuple[int, ...]
     states: tuple[State[Latent], ...]
     rngs: tuple[RngState, ...]
-    at: int  # the next step
+    at: int  # index of the next step
     is_out: bool = False
-    made: list[list[Record]] = field(default_factory=list)  # one list of records a step
+    made: list[list[Record]] = field(default_factory=list)  # one list of records per step
 
 
 class ChainBook:
-    """The rounds of one phase from a checkpoint on, by segments of `steps` of `together` chains each.
+    """The rounds of one phase from a checkpoint on, in segments of `steps` steps of `together` chains each.
 
-    The first `uncut` steps are one segment.
+    The first `uncut` steps form one segment.
     """
 
     def __init__(
@@ -72,19 +72,19 @@ class ChainBook:
         return self._done >= self._end
 
     def due(self) -> list[ChainSegment]:
-        """Segments that can be begun now, each given out once."""
+        """Segments that can start now; each is returned once."""
         ready = [group for group in self._groups if self._is_due(group)]
         for group in ready:
             group.is_out = True
         return [self._segment(group) for group in ready]
 
     def accept(self, segment: Segment, records: Sequence[Record]) -> None:
-        """Take a segment's records in, unless they are known; RunError where they are not what was asked for."""
+        """Add a segment's records unless they are known; RunError if they are not the ones requested."""
         assert isinstance(segment, ChainSegment)
         check_keys(segment, records)
         group = next(group for group in self._groups if group.chains == segment.chains)
         if segment.begin.next_index != group.at:
-            return  # a worker thought lost has answered after all
+            return  # a late answer from a worker that was given up
         width = len(group.chains)
         rounds = [list(records[at : at + width]) for at in range(0, len(records), width)]
         group.made += rounds
@@ -96,7 +96,7 @@ class ChainBook:
         group.at, group.is_out = segment.end, False
 
     def whole(self) -> Iterator[list[Record]]:
-        """The rounds that every chain has taken and that have not been given out, in order."""
+        """The rounds that every chain has completed and that have not been given out yet, in order."""
         while all(group.made for group in self._groups):
             self._done += 1
             yield [record for group in self._groups for record in group.made.pop(0)]
@@ -111,7 +111,7 @@ class ChainBook:
 
 
 class PriorBook:
-    """Prior draws from an index on, `scenes` a segment; segments may be out beyond what has been asked for."""
+    """Prior draws from an index on, in segments of `scenes`; segments may run ahead of the request."""
 
     def __init__(self, run: Path, begin: int, scenes: int) -> None:
         self._run, self._scenes = run, scenes
@@ -119,7 +119,7 @@ class PriorBook:
         self._made: dict[int, Record] = {}
 
     def due(self, stop: int) -> list[PriorSegment]:
-        """Segments of the indices below `stop`, each given out once."""
+        """Segments of the indices below `stop`; each is returned once."""
         segments = []
         while self._next_out < stop:
             end = min(self._next_out + self._scenes, stop)
@@ -128,12 +128,12 @@ class PriorBook:
         return segments
 
     def accept(self, segment: Segment, records: Sequence[Record]) -> None:
-        """Take a segment's records in, unless they are known."""
+        """Add a segment's records unless they are known."""
         check_keys(segment, records)
         self._made |= {record.index: record for record in records if record.index >= self._next}
 
     def whole(self, stop: int) -> list[Record]:
-        """The records below `stop` that have come in without a gap, in order, each given out once."""
+        """The records below `stop` that have arrived without a gap, in order; each is returned once."""
         found = []
         while self._next < stop and self._next in self._made:
             found.append(self._made.pop(self._next))
@@ -146,7 +146,7 @@ class PriorBook:
 
 
 def check_keys(segment: Segment, records: Sequence[Record]) -> None:
-    """RunError where the records are not those of the segment."""
+    """Raise RunError if the records are not those of the segment."""
     if [record.key for record in records] != segment.keys:
         told = f"{records[0].key} to {records[-1].key}" if records else "nothing"
         raise RunError(

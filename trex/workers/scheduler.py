@@ -1,4 +1,4 @@
-"""One loop hands work to workers by priority and takes in what comes back; it decides nothing about any search."""
+"""One loop that gives tasks to workers by priority and collects results; it decides nothing about a search."""
 
 from __future__ import annotations
 
@@ -13,22 +13,22 @@ from trex.workers.pool import Answered, Broken, Event, Inbox, Joined, Lost, Pool
 from trex.workers.task_board import Task, TaskBoard
 from trex.workers.task_result import Answer, TaskFailure, TaskResult
 
-ATTEMPTS = 3  # of a piece of work that ends in an error
-LOSSES = 10  # workers that one piece of work may take with it
+ATTEMPTS = 3  # of a task that ends in an error
+LOSSES = 10  # workers that one task may take down before it counts as failed
 log = logging.getLogger(__name__)
 
 
 @dataclass
 class WorkerSlot:
-    """A worker as the scheduler sees it, and what it has done."""
+    """The scheduler's view of a worker, and its statistics."""
 
     name: str
     host: str
     pid: int
     restarts: int = 0
     doing: Task | None = None
-    last: str = ""  # the job that it did last: its world is open there
-    refused: set[str] = field(default_factory=set)  # jobs
+    last: str = ""  # its last job, whose world it has open
+    refused: set[str] = field(default_factory=set)  # jobs that it cannot run
     segments: int = 0
     renders: int = 0
     memory_mib: float = 0.0
@@ -36,18 +36,18 @@ class WorkerSlot:
 
 
 class Scheduler:
-    """Hands out what lies on the desk. A worker does one piece of work at a time; a lost one's goes to another."""
+    """Hands out the tasks on the board. A worker does one task at a time; a lost worker's task goes to another."""
 
     def __init__(self, desk: TaskBoard, pool: Pool, inbox: Inbox) -> None:
         self._desk, self._pool, self._inbox = desk, pool, inbox
         self.hands: dict[str, WorkerSlot] = {}
-        self.lost = 0  # pieces of work whose worker was lost
-        self.renders: dict[str, int] = defaultdict(int)  # by job
-        self.unfit: dict[str, str] = {}  # workers that are not used, and why
-        self.is_open = True  # False: nothing is handed out any more
+        self.lost = 0  # tasks whose worker was lost
+        self.renders: dict[str, int] = defaultdict(int)  # per job
+        self.unfit: dict[str, str] = {}  # reasons by worker
+        self.is_open = True  # False: hands out nothing more
 
     def turn(self, timeout_s: float) -> None:
-        """Hand out what can be handed out, then take in what has come, waiting for it at most so long."""
+        """Hand out all possible tasks, then process the events that have arrived, waiting `timeout_s` at most."""
         self.hand_out()
         try:
             self.take_in(self._inbox.get(timeout=timeout_s) if timeout_s else self._inbox.get_nowait())
@@ -57,7 +57,7 @@ class Scheduler:
             return
 
     def hand_out(self) -> None:
-        """Give each waiting worker the work whose turn it is."""
+        """Give each waiting worker the next task."""
         if not self.is_open:
             return
         for hand in self.hands.values():
@@ -68,7 +68,7 @@ class Scheduler:
                     self._pool.submit(hand.name, ticket)
 
     def take_in(self, event: Event) -> None:
-        """See to one event."""
+        """Process one event."""
         match event:
             case Joined(name, host, pid, restarts):
                 self.hands[name] = WorkerSlot(name, host, pid, restarts)
@@ -85,7 +85,7 @@ class Scheduler:
 
     @property
     def busy(self) -> dict[str, int]:
-        """How many workers are on each job."""
+        """The number of workers on each job."""
         found: dict[str, int] = defaultdict(int)
         for hand in self.hands.values():
             if hand.doing is not None:
@@ -98,7 +98,7 @@ class Scheduler:
         if hand is not None and is_new:
             hand.doing, hand.seen = None, time.time()
         if isinstance(answer, TaskResult):
-            self._desk.deliver(ticket, answer)  # also from a worker thought lost: the search takes it once
+            self._desk.deliver(ticket, answer)  # may be a late answer; the search takes it once
             if hand is not None and is_new:
                 self._count(hand, ticket, answer)
         elif hand is not None and is_new and self._desk.is_wanted(ticket):

@@ -1,4 +1,4 @@
-"""Where searches lay down work and wait for it, and the scheduler finds it: all that their threads share."""
+"""The task board: searches put tasks on it and wait, the scheduler takes them. All that their threads share."""
 
 from __future__ import annotations
 
@@ -12,18 +12,18 @@ from trex.workers.tasks import Work
 
 @dataclass(eq=False)
 class Task:
-    """A piece of work on its way through the farm: whose it is, and what has become of it so far."""
+    """A task on its way through the farm: its job, and its failures so far."""
 
     job: str
     work: Work
-    turn: int  # of its job: what was laid down before a withdrawal is not wanted any more
+    turn: int  # of its job: a withdrawal discards all tasks of earlier turns
     failures: list[str] = field(default_factory=list)
     losses: int = 0
 
 
 @dataclass
 class SearchTasks:
-    """A search that is being carried out."""
+    """One running search."""
 
     priority: int
     place: int
@@ -35,7 +35,7 @@ class SearchTasks:
 
 
 class TaskBoard:
-    """Work by job; `wake` is called when there is something new to hand out."""
+    """Tasks by job; calls `wake` when there is something new to hand out."""
 
     def __init__(self, wake: Callable[[], None] = lambda: None) -> None:
         self._jobs: dict[str, SearchTasks] = {}
@@ -43,22 +43,22 @@ class TaskBoard:
         self._wake = wake
         self._places = 0
 
-    # For the thread of a search.
+    # Called from the thread of a search.
 
     def open(self, job: str, priority: int) -> None:
-        """A search begins."""
+        """Register a search."""
         with self._changed:
             self._places += 1
             self._jobs[job] = SearchTasks(priority, self._places)
 
     def close(self, job: str) -> None:
-        """A search has ended; what is still out for it will not be wanted."""
+        """Unregister a search; results of its remaining tasks are discarded."""
         with self._changed:
             del self._jobs[job]
             self._changed.notify_all()
 
     def put(self, job: str, works: Sequence[Work]) -> None:
-        """Lay down work."""
+        """Add tasks."""
         if not works:
             return
         with self._changed:
@@ -67,7 +67,7 @@ class TaskBoard:
         self._wake()
 
     def wait(self, job: str) -> list[tuple[Work, TaskResult]]:
-        """What has been made since the last call, at least one; raises what the job was ended with."""
+        """Wait for results since the last call, at least one; raises the error that ended the job."""
         with self._changed:
             mine = self._jobs[job]
             mine.is_waiting = True
@@ -80,16 +80,16 @@ class TaskBoard:
             return made
 
     def withdraw(self, job: str) -> None:
-        """Nothing that was laid down so far is wanted any more."""
+        """Discard all tasks added so far."""
         with self._changed:
             mine = self._jobs[job]
             mine.turn += 1
             mine.waiting, mine.made = [], []
 
-    # For the thread that hands out.
+    # Called from the scheduler's thread.
 
     def take(self, last: str = "", refused: Container[str] = ()) -> Task | None:
-        """The work whose turn it is: by priority, then of the job that the worker did last, then the oldest job's."""
+        """The next task: by priority, then from the worker's last job, then from the oldest job."""
         with self._changed:
             open_jobs = [
                 (name, job)
@@ -102,20 +102,20 @@ class TaskBoard:
             return job.waiting.pop(0)
 
     def is_wanted(self, ticket: Task) -> bool:
-        """Whether anyone still waits for it."""
+        """Whether a search still waits for the task."""
         with self._changed:
             job = self._jobs.get(ticket.job)
             return job is not None and job.end is None and job.turn == ticket.turn
 
     def give_back(self, ticket: Task) -> None:
-        """It was not done: another worker may take it, before all else of its job."""
+        """Return an unfinished task to the board, ahead of its job's other tasks."""
         with self._changed:
             job = self._jobs.get(ticket.job)
             if job is not None and job.turn == ticket.turn:
                 job.waiting.insert(0, ticket)
 
     def deliver(self, ticket: Task, made: TaskResult) -> None:
-        """It is done."""
+        """Hand a task's result to its search."""
         with self._changed:
             job = self._jobs.get(ticket.job)
             if job is not None and job.turn == ticket.turn:
@@ -123,7 +123,7 @@ class TaskBoard:
                 self._changed.notify_all()
 
     def end(self, job: str, error: Exception) -> None:
-        """Its search is to end with this error, as soon as it waits; what is out for it is let pass."""
+        """End the job's search with this error at its next wait; results of its remaining tasks are ignored."""
         with self._changed:
             mine = self._jobs.get(job)
             if mine is not None and mine.end is None:
@@ -132,19 +132,19 @@ class TaskBoard:
                 self._changed.notify_all()
 
     def set_priority(self, job: str, priority: int) -> None:
-        """From the next piece of work on."""
+        """Change the job's priority, from the next task on."""
         with self._changed:
             if job in self._jobs:
                 self._jobs[job].priority = priority
 
     @property
     def jobs(self) -> tuple[str, ...]:
-        """The searches that are open."""
+        """The names of the open jobs."""
         with self._changed:
             return tuple(self._jobs)
 
     def wait_until_quiet(self) -> None:
-        """Return when every open search waits for work that is not there yet; for whoever keeps the time itself."""
+        """Return once every open search waits for missing results; for callers with a clock of their own."""
         with self._changed:
             self._changed.wait_for(
                 lambda: all(job.is_waiting and not job.made and not job.end for job in self._jobs.values())

@@ -1,4 +1,4 @@
-"""What a worker answers, and who it is."""
+"""A worker's answer to a task, and the worker's identity."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from typing import Literal
 from trex.blender_assets.load import MANIFEST, sha256
 from trex.runs.manifest import versions
 
-# refused: this worker has another version; asked: the query itself is wrong; failed: may go well another time.
+# refused: the worker has another version; asked: the query is invalid; failed: a retry may succeed.
 Kind = Literal["refused", "asked", "failed", "stopped"]
 
 
 @dataclass(frozen=True)
 class TaskResult:
-    """A piece of work that is done: its lines, what it cost, and the worker's memory in MiB."""
+    """A finished task: its lines, its cost, and the worker's memory in MiB."""
 
     lines: tuple[str, ...]
     renders: int
@@ -24,14 +24,14 @@ class TaskResult:
 
 @dataclass(frozen=True)
 class TaskFailure:
-    """A piece of work that was not done, and why."""
+    """A task that was not done, and the reason."""
 
     kind: Kind
     why: str
 
 
 Answer = TaskResult | TaskFailure
-Identity = dict[str, str]  # what must be the same everywhere, by name
+Identity = dict[str, str]  # what must be equal on all machines, by name
 
 
 def identity() -> Identity:
@@ -40,7 +40,7 @@ def identity() -> Identity:
 
 
 def differences(here: Identity, there: Identity) -> str:
-    """In words, in what a worker differs; "" where in nothing."""
+    """The differences between a worker and this process, in words; "" if there are none."""
     names = sorted(here.keys() | there.keys())
     differ = [name for name in names if here.get(name) != there.get(name)]
     return ", ".join(f"{name} is {there.get(name)}, here it is {here.get(name)}" for name in differ)

@@ -1,4 +1,4 @@
-"""The unit of a farm's work: a part of one search that any worker can do, and do again, to the same lines."""
+"""A farm's unit of work: a part of one search that any worker can do, and repeat, with the same lines as result."""
 
 from __future__ import annotations
 
@@ -14,34 +14,34 @@ from trex.runs.record import Key, Record, to_line
 from trex.search.engine import InProcess
 from trex.worlds.latents import Latent
 
-ALL = 1 << 20  # chains: a query has fewer
-PRIOR_SCENES = 8  # in one segment
-STEPS = 16  # of each chain in one segment: some seconds at preset `fast`; what a lost worker costs at most
+ALL = 1 << 20  # more chains than any query has
+PRIOR_SCENES = 8  # in one task
+STEPS = 16  # of each chain in one task: a few seconds at preset `fast`, the most that a lost worker costs
 
 
 @dataclass(frozen=True)
 class PrepareRun:
-    """A queued run that has not begun: find out what it is made of."""
+    """Determine the manifest of a queued run that has not begun."""
 
     run: Path
 
 
 @dataclass(frozen=True)
 class PriorSegment:
-    """Prior draws of these indices."""
+    """Make the prior draws of these indices."""
 
     run: Path
     indices: range
 
     @property
     def keys(self) -> list[Key]:
-        """The records that it makes, in order."""
+        """The keys of its records, in order."""
         return [(PRIOR_PHASE, PRIOR_CHAIN, index) for index in self.indices]
 
 
 @dataclass(frozen=True)
 class ChainSegment:
-    """Steps of these chains up to index `end` - 1, from where they stand."""
+    """Step these chains from their present state up to index `end` - 1."""
 
     run: Path
     phase: str
@@ -52,7 +52,7 @@ class ChainSegment:
 
     @property
     def keys(self) -> list[Key]:
-        """The records that it makes, in order: a step of every chain, then the next."""
+        """The keys of its records, in order: one step of every chain, then the next step."""
         steps = range(self.begin.next_index, self.end)
         return [(self.phase, chain, index) for index in steps for chain in self.chains]
 
@@ -62,7 +62,7 @@ Work = PrepareRun | Segment
 
 
 def run_task(engine: InProcess, segment: Segment) -> Iterator[Sequence[Record]]:
-    """The segment's records, as they are made."""
+    """Yield the segment's records as they are made."""
     if isinstance(segment, PriorSegment):
         yield from engine.prior(segment.indices, segment.indices.stop)
         return
@@ -71,5 +71,5 @@ def run_task(engine: InProcess, segment: Segment) -> Iterator[Sequence[Record]]:
 
 
 def lines_of(records: Sequence[Record]) -> list[str]:
-    """The records as the lines of a run's draws."""
+    """The records as lines of `draws.jsonl`."""
     return [to_line(record) for record in records]

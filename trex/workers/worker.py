@@ -1,4 +1,4 @@
-"""One worker: does a piece of work in worlds that it keeps open, and answers with lines or with what went wrong."""
+"""A worker: does tasks in worlds that it keeps open, and answers with lines or with an error."""
 
 from __future__ import annotations
 
@@ -23,18 +23,18 @@ KINDS: tuple[tuple[type[BaseException], Kind], ...] = (
 
 
 class Stopped(Exception):
-    """Nobody waits for this piece of work any more."""
+    """The task's result is not needed any more."""
 
 
 class Worker:
-    """Does one piece of work after another; `processes` render (None: as many as the query or the machine says)."""
+    """Does one task after another with this many render processes (None: as the query or the machine says)."""
 
     def __init__(self, log: logging.Logger, processes: int | None = None) -> None:
         self._log = log
         self._worlds = Worlds(processes)
 
     def do(self, work: Work, is_stopped: Callable[[], bool] = lambda: False) -> Answer:
-        """The work's lines; whatever goes wrong is an answer too."""
+        """The task's lines; an error is returned as an answer too."""
         began = time.monotonic()
         try:
             lines, renders = self._do(work, is_stopped)
@@ -51,7 +51,7 @@ class Worker:
         return made
 
     def close(self) -> None:
-        """End Blender."""
+        """Stop Blender."""
         self._worlds.close()
 
     def _do(self, work: Work, is_stopped: Callable[[], bool]) -> tuple[list[str], int]:
@@ -76,7 +76,7 @@ class Worker:
 
 
 def count_renders(records: Sequence[Record]) -> int:
-    """How many of the records cost a render."""
+    """The number of records that were rendered."""
     return sum(record.is_rendered for record in records)
 
 

@@ -1,4 +1,4 @@
-"""`runs/logs/worker-*.jsonl`: one JSON object a line for each piece of work, in files that do not grow for ever."""
+"""`runs/logs/worker-*.jsonl`: one JSON object per task, in files that rotate."""
 
 from __future__ import annotations
 
@@ -9,18 +9,18 @@ from logging.handlers import RotatingFileHandler
 from pathlib import Path
 
 LOGS = "logs"
-MOST_BYTES, KEPT = 4 << 20, 2  # a file, and how many older ones
+MOST_BYTES, KEPT = 4 << 20, 2  # size of a file, and number of older files
 
 
 class JsonLines(logging.Formatter):
-    """A record as one JSON object: time, worker, level, message, and the fields given with it."""
+    """Formats a log record as one JSON object: time, worker, level, message, and the fields given with it."""
 
     def __init__(self, worker: str) -> None:
         super().__init__()
         self._worker = worker
 
     def format(self, record: logging.LogRecord) -> str:
-        """One line."""
+        """The record as one line."""
         time = datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds")
         fields = getattr(record, "fields", {})
         line = {
@@ -40,10 +40,10 @@ class QuietHandler(RotatingFileHandler):
 
 
 def worker_log(runs: Path, worker: str) -> logging.Logger:
-    """The log of a worker below the runs folder; where that cannot be written, it logs nothing."""
+    """A worker's log below the runs folder; discards everything if that is not writable."""
     logger = logging.Logger(
         f"trex.{worker}", logging.INFO
-    )  # not in the global tree: its handlers end with it
+    )  # outside the global tree, so that its handlers end with it
     try:
         (runs / LOGS).mkdir(parents=True, exist_ok=True)
         path = runs / LOGS / f"worker-{worker}.jsonl"

@@ -1,4 +1,4 @@
-"""The worlds that a worker keeps open: Blender and the model stay loaded from one segment to the next."""
+"""The worlds that a worker keeps open: Blender and the model stay loaded between tasks."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from trex.search.engine import InProcess
 from trex.worlds.registry import make_plan
 from trex.worlds.world import OpenWorld
 
-FOLDERS = 64  # run folders whose manifests are remembered
+FOLDERS = 64  # run folders whose manifests stay in memory
 KEPT = 2  # each may hold a Blender process and a model
-# What a search may say otherwise while its world stays the same.
+# Settings of [search] that do not change the world.
 SEARCH_ONLY = {
     "search": {
         "seed",
@@ -33,11 +33,11 @@ SEARCH_ONLY = {
 
 
 class IncompatibleWorker(RunError):
-    """This worker is not what the run was begun with."""
+    """This worker differs from what the run's manifest records."""
 
 
 class Worlds:
-    """Worlds by what they are made of, the least recently used closed first; `processes` render in each."""
+    """Open worlds by their manifest, the least recently used closed first; each has `processes` renderers."""
 
     def __init__(self, processes: int | None, kept: int = KEPT) -> None:
         self._processes, self._most = processes, kept
@@ -45,14 +45,14 @@ class Worlds:
         self._folders: dict[Path, RunFolder] = {}
 
     def begin(self, run: Path) -> Manifest:
-        """What a run that waits in the queue is made of, on this machine."""
+        """The manifest of a queued run on this machine."""
         queued = read_queued(run)
         plan = open_queued(run)
         world = replace(self._world(plan.query, Path(queued.source).parent), plan=plan)
         return manifest_of(world, Path(queued.source), queued.overrides)
 
     def engine(self, run: Path) -> InProcess:
-        """What carries a run out; Refused where this machine would make other pictures or scores of it."""
+        """The engine for a run; IncompatibleWorker if this machine would produce other pictures or scores."""
         folder = self._folder(run)
         manifest = folder.manifest
         try:
@@ -65,7 +65,7 @@ class Worlds:
         return InProcess(world, folder)
 
     def close(self) -> None:
-        """End all that is open."""
+        """Close all open worlds."""
         while self._open:
             self._open.popitem()[1].renderer.close()
 

@@ -1,6 +1,6 @@
-"""What the harness asks of a kind of world: one file a kind, and nothing else knows which it is.
+"""The small value types that a world returns: nouns, judgments, outlines.
 
-The first half opens a world for a query. The second half reads the draws of a run, without model or renderer.
+A world has two halves: one opens it for a query, the other reads a run's draws without model or renderer.
 """
 
 from __future__ import annotations
@@ -19,18 +19,18 @@ Chains = Sequence[Sequence[Draw[Latent]]]
 
 
 class Noun(NamedTuple):
-    """What a latent is called once it is rendered: one, and several."""
+    """The word for a rendered latent, singular and plural."""
 
     one: str
     many: str
 
     def distinct(self, n: int) -> str:
-        """ "1 distinct scene", "7 distinct scenes"."""
+        """The count with its noun: "1 distinct scene", "7 distinct scenes"."""
         return f"{n} distinct {self.one if n == 1 else self.many}"
 
 
 class Judgment(NamedTuple):
-    """The true answer, None where nobody knows it; and whether the model's is wrong, None where that is not known."""
+    """The true answer, None if unknown, and whether the model's answer is wrong, None if that is unknown."""
 
     truth: str | None
     is_wrong: bool | None
@@ -40,7 +40,7 @@ NOT_KNOWN = Judgment(None, None)
 
 
 class Outline(NamedTuple):
-    """What may exist, and how it is rendered, in words."""
+    """The world's content and its rendering, in words."""
 
     world: str
     renders: str

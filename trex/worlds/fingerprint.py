@@ -1,4 +1,4 @@
-"""Names for models and files that change whenever what they compute changes."""
+"""Names for models and files that change whenever their content changes."""
 
 from __future__ import annotations
 
@@ -25,9 +25,10 @@ def model_fingerprint(name: str, bound: Classifier) -> str:
 
 
 def weights_fingerprint(name: str, bound: Classifier) -> str:
-    """As `model_fingerprint`, whatever the model was asked: without the tensors that hold the question.
+    """As `model_fingerprint`, but independent of the question: leaves out the tensors that encode it.
 
-    A module names those in `question_tensors`. Of another model it is the name with its `identity`, where it has one.
+    A module lists those tensors in `question_tensors`. For a model that is no torch module, this is its name and,
+    if it has one, its `identity`.
     """
     tensors = _tensors(bound)
     if tensors is None:

@@ -1,4 +1,4 @@
-"""What [search] kernel may name: a proposal, with which Metropolis moves, or a sampler of its own."""
+"""The values of [search] kernel: a proposal for Metropolis, or a sampler of its own."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ DEFAULTS: dict[Form, str] = {"scene": "block", "vector": "gaussian"}
 
 @dataclass(frozen=True)
 class ProposalKind:
-    """A proposal for latents of one form, made of the prior and [search]; `options` are keys of [search] options."""
+    """A proposal for latents of one form, built from the prior and [search]; `options` are keys of [search] options."""
 
     name: str
     form: Form
@@ -38,24 +38,24 @@ class ProposalKind:
 
 
 class Sampler(Protocol):
-    """Steps of several chains at once."""
+    """Steps several chains together."""
 
     def __call__(
         self, target: GaussianTarget, begin: Checkpoint[Latent], n_rounds: int
     ) -> Iterator[Round[Latent]]:
-        """Rounds up to index n_rounds - 1, from the checkpoint on."""
+        """Yields rounds from the checkpoint up to index n_rounds - 1."""
         ...
 
 
 @dataclass(frozen=True)
 class SamplerParts:
-    """What a sampler may be built of.
+    """The parts that a sampler may use.
 
-    `kernel` gives Metropolis with the form's default proposal, for any target. `differentiable` goes from latents
-    (B, d) to log probabilities (B, K) in torch; None in a world that has no gradients.
+    `kernel` builds Metropolis with the form's default proposal, for any target. `differentiable` maps latents (B,
+    d) to log probabilities (B, K) in torch; it is None in a world without gradients.
     """
 
-    name: str  # of the world
+    name: str  # the world's name
     kernel: Callable[[GaussianTarget], Metropolis[Latent]]
     renderer: Renderer[Latent]
     differentiable: Callable[[Tensor], Tensor] | None = None
@@ -65,8 +65,8 @@ class SamplerParts:
 class SamplerKind:
     """A sampler for latents of some forms.
 
-    `check` raises InputError where it cannot run [search]. A farm steps all chains together if `is_joint`, and the
-    warmup in one piece if `has_whole_warmup`.
+    `check` raises InputError if the sampler cannot run [search]. A farm steps all chains together if `is_joint`,
+    and runs the warmup as one task if `has_whole_warmup`.
     """
 
     name: str
@@ -84,14 +84,14 @@ SAMPLERS = Road("kernel", "trex.worlds.samplers", "SAMPLER", "trex.samplers", Sa
 
 
 def kernel_names(form: Form) -> tuple[str, ...]:
-    """All that moves latents of this form, the default first."""
+    """The kernels that can move latents of this form, the default first."""
     proposals = [one.name for one in PROPOSALS.known.values() if one.form == form]
     samplers = [one.name for one in SAMPLERS.known.values() if form in one.forms]
     return tuple(dict.fromkeys((DEFAULTS[form], *proposals, *samplers)))
 
 
 def check_search(query: Query, form: Form) -> Query:
-    """The query with the kernel that it runs, the form's own for "auto"; InputError where no search is possible."""
+    """The query with its kernel resolved ("auto" becomes the form's default); InputError if it cannot be searched."""
     search, names = query.search, kernel_names(form)
     if search.steps and search.prior_scenes < search.chains:
         raise InputError(
@@ -116,7 +116,7 @@ def check_search(query: Query, form: Form) -> Query:
 
 
 def check_gradients(search: SearchSection, world: str, has_gradients: bool) -> None:
-    """InputError where the kernel needs gradients and the world has none."""
+    """Raise InputError if the kernel needs gradients and the world has none."""
     if (
         not has_gradients
         and search.kernel in SAMPLERS.known
@@ -134,13 +134,13 @@ def scene_prior(prior: Prior[Latent]) -> ScenePrior:
 
 
 def make_proposal(prior: Prior[Latent], search: SearchSection, form: Form) -> Proposal[Latent]:
-    """The proposal that [search] names, or the form's own where it names a sampler."""
+    """The proposal that [search] names, or the form's default if it names a sampler."""
     name = search.kernel if search.kernel in PROPOSALS.known else DEFAULTS[form]
     return PROPOSALS.known[name].make(prior, search)
 
 
 def make_sampler(parts: SamplerParts, search: SearchSection) -> Sampler | None:
-    """The sampler that [search] names; None where it names a proposal, with which Metropolis moves."""
+    """The sampler that [search] names, or None if it names a proposal, which Metropolis then uses."""
     if search.kernel not in SAMPLERS.known:
         return None
     return SAMPLERS.known[search.kernel].make(parts, search)

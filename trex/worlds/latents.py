@@ -17,9 +17,9 @@ from trex.inference.types import Floats, Prior, Proposal, Renderer, Z_contra
 from trex.render.renderer import SceneRenderer
 from trex.scenes.scene import Scene, scene_from_dict, scene_to_dict
 
-Latent = Scene | Floats  # as a search moves it
-StoredLatent = Scene | tuple[float, ...]  # as a record keeps it: hashable, equal where every bit is
-SCENE, VECTOR = "scene", "z"  # the keys on a line
+Latent = Scene | Floats  # in memory, during a search
+StoredLatent = Scene | tuple[float, ...]  # in a record: hashable, equal if all bits are equal
+SCENE, VECTOR = "scene", "z"  # the keys of a latent in a line
 
 
 class OpenRenderer(Renderer[Z_contra], Protocol[Z_contra]):
@@ -36,23 +36,23 @@ class OpenRenderer(Renderer[Z_contra], Protocol[Z_contra]):
 
 
 def to_stored(z: Latent) -> StoredLatent:
-    """A latent as a record keeps it."""
+    """The latent in the form that records store."""
     return z if isinstance(z, Scene) else tuple(z.tolist())
 
 
 def from_stored(z: StoredLatent) -> Latent:
-    """A kept latent as a search moves it."""
+    """A stored latent in the form that a search moves."""
     return z if isinstance(z, Scene) else np.array(z, dtype=np.float64)
 
 
 def scene_of(z: Latent | StoredLatent) -> Scene:
-    """The scene that a latent of CLEVR's world is."""
+    """The latent as a scene; only CLEVR's world and its variants have such latents."""
     assert isinstance(z, Scene), f"{z!r} is no scene: its world was not asked for its scenes"
     return z
 
 
 def vector_of(z: Latent | StoredLatent) -> Floats:
-    """The numbers (d,) that a latent of any other world is."""
+    """The latent as an array (d,); only worlds of vectors have such latents."""
     assert not isinstance(z, Scene), "a scene is no vector"
     return np.asarray(z, dtype=np.float64)
 
@@ -78,12 +78,12 @@ def scene_renderer(renderer: OpenRenderer[Latent]) -> SceneRenderer:
 
 
 def to_fields(z: StoredLatent) -> dict[str, object]:
-    """What a line says of a latent: {"scene": {...}} or {"z": [...]}; floats keep every bit."""
+    """The latent's fields in a line: {"scene": {...}} or {"z": [...]}; floats keep every bit."""
     return {SCENE: scene_to_dict(z)} if isinstance(z, Scene) else {VECTOR: list(z)}
 
 
 def from_fields(fields: Mapping[str, object]) -> StoredLatent:
-    """The latent that a line holds; InputError or KeyError where it holds none."""
+    """The latent in a line's fields; InputError or KeyError if they hold none."""
     if VECTOR not in fields:
         return scene_from_dict(fields[SCENE])
     return tuple(finite(number, VECTOR) for number in listed(fields[VECTOR], VECTOR))

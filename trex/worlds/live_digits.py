@@ -1,4 +1,4 @@
-"""A torch module of the user's own session as the classifier of a digit world."""
+"""A torch module from the user's Python session as the classifier of a digit world."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ from trex.worlds.fingerprint import tensor_hash
 
 
 def live_classifier(name: str, dataset: str, classes: Sequence[str], threads: int = 1) -> DigitClassifier:
-    """The lent module of this name: pictures (B, 1, 28, 28) in [0, 1] to logits (B, K).
+    """The live module of this name as a classifier: pictures (B, 1, 28, 28) in [0, 1] to logits (B, K).
 
-    Its answers are its `labels`, the classes of the data set if it has none. InputError if it is no torch module, or
-    gives something else for two pictures.
+    Its answers are its `labels`, or the classes of the data set if it has none. Raises InputError if it is no torch
+    module, or if its output for two pictures has another shape or is not finite.
     """
     thing = lent_thing(name)
     if not is_module(thing):
@@ -38,7 +38,7 @@ def live_classifier(name: str, dataset: str, classes: Sequence[str], threads: in
 
 
 def _try(name: str, module: nn.Module, k: int) -> None:
-    """InputError unless two empty pictures give finite logits (2, k)."""
+    """Raise InputError unless two blank pictures give finite logits (2, k)."""
     try:
         with torch.inference_mode():
             logits = module(torch.zeros(2, 1, SIDE_PX, SIDE_PX))

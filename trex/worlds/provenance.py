@@ -8,11 +8,11 @@ from trex.query.schema import Section
 
 
 class Provenance(Section):
-    """What the draws depend on; a run goes on only where all of it is the same."""
+    """Names and hashes that the draws depend on; a run can be resumed only if all of them are unchanged."""
 
     model: str
     tried: tuple[
         float, ...
-    ] = ()  # of a model whose weights are not seen: its answers to pictures it was tried on
+    ] = ()  # for a model whose weights are out of reach: its answers to the probe pictures
     renderer: str
     shapes: dict[str, str] = Field(default_factory=dict)

@@ -1,4 +1,4 @@
-"""From a query file to its plan."""
+"""Reads a query file and checks it."""
 
 from __future__ import annotations
 
@@ -11,5 +11,5 @@ from trex.worlds.world import Plan
 
 
 def check(path: Path, overrides: Sequence[str] = ()) -> Plan:
-    """The query of a file with every word checked; nothing is rendered or written."""
+    """The plan for a query file, with every value checked; renders and writes nothing."""
     return make_plan(parse_query(read_text(path), str(path), overrides), path.parent)

@@ -1,4 +1,4 @@
-"""A world of somebody's own as its run folder tells of it: enough to read the draws, without its code."""
+"""A user-defined world as its run folder records it: enough to read the draws without loading its code."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from trex.worlds.world import World
 
 
 class WorldFacts(Section):
-    """What a world of somebody's own says of itself, so that its runs can be read without its code."""
+    """What a user-defined world records about itself, so that its runs can be read without its code."""
 
-    one: str  # what a latent is called once it is rendered
+    one: str  # the noun for a rendered latent
     many: str
     scope: str
     has_scenes: bool
@@ -24,16 +24,16 @@ class WorldFacts(Section):
 
 @dataclass(frozen=True)
 class RecordedVectors(VectorWorld):
-    """Read as a world of vectors; `said` is its scope in words, "" in a run that did not record it."""
+    """A user-defined world, read as a world of vectors; `said` is its recorded scope, "" if the run has none."""
 
     said: str = ""
 
     def scope(self, query: Query) -> str:
-        """As the world put it when the run was made."""
+        """The scope that the world gave when the run was made."""
         return self.said or super().scope(query)
 
     def remarks(self, resolved: ResolvedQuery) -> tuple[str, ...]:
-        """That its code was not asked."""
+        """One sentence: the world's code was not loaded."""
         return (
             f"This was read without the code of {self.name}: true answers and words of its own are not shown, and "
             "pictures count as distinct by the general rule for vectors.",
@@ -43,16 +43,16 @@ class RecordedVectors(VectorWorld):
 
 @dataclass(frozen=True)
 class RecordedScenes(ClevrWorld):
-    """Read as a world of CLEVR's scenes; `said` is its scope in words."""
+    """A user-defined world, read as a world of CLEVR's scenes; `said` is its recorded scope."""
 
     said: str = ""
 
     def scope(self, query: Query) -> str:
-        """As the world put it when the run was made."""
+        """The scope that the world gave when the run was made."""
         return self.said
 
     def remarks(self, resolved: ResolvedQuery) -> tuple[str, ...]:
-        """That its code was not asked."""
+        """One sentence: the world's code was not loaded."""
         return (
             f"This was read without the code of {self.name}: true answers are those of the question's program, and "
             "scenes count as distinct by the general rule.",
@@ -60,7 +60,7 @@ class RecordedScenes(ClevrWorld):
 
 
 def recorded_world(name: str, question: str, world: WorldFacts | None) -> World:
-    """The world of a run by what its manifest records: the name in [generator], the question, the world's facts."""
+    """The world of a run, from its manifest: the name in [generator], the question and the world's recorded facts."""
     if world is None:
         return RecordedVectors(name, question, "pictures", _no_code)
     noun = Noun(world.one, world.many)

@@ -1,4 +1,4 @@
-"""Worlds by name: shipped ones, installed ones, and `package.module:callable` for one of the user's own."""
+"""Worlds by name: shipped, installed, or user-defined as `package.module:callable`."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ if TYPE_CHECKING:
     from trex.worlds.world import Plan, World
 
 CLEVR = "clevr"
-LOADED: dict[str, World] = {}  # not shipped, loaded in this process to carry a query out
+LOADED: dict[str, World] = {}  # worlds that are not shipped, loaded in this process to run a query
 OWN = "'package.module:callable' for one of your own (docs/DIGITS.md)"
 
 
 @dataclass(frozen=True)
 class WorldKind:
-    """A world by the name that [generator] takes; `make` is given that name."""
+    """A world under the name that [generator] takes; `make` receives that name."""
 
     name: str
     make: Callable[[str], World]
@@ -33,13 +33,13 @@ WORLDS = Road("generator.name", "trex.worlds.shipped", "WORLDS", "trex.worlds", 
 
 
 def is_shipped(name: str) -> bool:
-    """Whether the world of this name comes with this program; any other runs code of somebody else."""
+    """Whether the world of this name ships with trex; any other runs third-party code."""
     return name in WORLDS.ours
 
 
 @cache
 def world_named(name: str) -> World:
-    """The world that a query's [generator] names; InputError where there is none."""
+    """The world that a query's [generator] names; InputError if there is none."""
     if is_shipped(name):
         return WORLDS.ours[name].make(name)
     if name in WORLDS.known:
@@ -59,7 +59,7 @@ def _own(name: str, module: str, attribute: str) -> World:
         kind = make(name)
     except InputError:
         raise
-    except Exception as error:  # a user's module may raise anything
+    except Exception as error:  # third-party code may raise anything
         raise InputError(f"generator {name!r} fails: {type(error).__name__}: {error}") from error
     if not all(hasattr(kind, part) for part in ("name", "plan", "noun")):
         raise InputError(f"generator {name!r} gives a {type(kind).__name__}, no world; see {OWN}")
@@ -68,5 +68,8 @@ def _own(name: str, module: str, attribute: str) -> World:
 
 
 def make_plan(query: Query, query_dir: Path) -> Plan:
-    """Checks all that is cheap: words, answers, shapes, weights. `query_dir` is the folder of the query's file."""
+    """The plan for a query, after all cheap checks: words, answers, shapes, weights.
+
+    `query_dir` is the folder of the query's file.
+    """
     return world_named(query.generator.name).plan(query, query_dir)

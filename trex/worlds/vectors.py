@@ -1,4 +1,4 @@
-"""Worlds whose latents are vectors: a decoder of digits, a toy, one of the user's own."""
+"""Worlds whose latents are vectors: digit decoders, toys, user-defined worlds."""
 
 from __future__ import annotations
 
@@ -35,12 +35,12 @@ PICTURE = Noun("picture", "pictures")
 
 @dataclass(frozen=True)
 class VectorParts:
-    """What a query of such a world is made of, loaded and checked.
+    """The loaded and checked parts of a query in a world of vectors.
 
-    The key of `renderer`, and `model_key`, change whenever what they compute changes. `size` is width and height of the
-    pictures in pixels. `trained_on` are the classes that a decoder has seen, nothing where that is not known or means
-    nothing. `differentiable` goes from latents (B, d) to log probabilities (B, K) in torch; where it is given, and the
-    prior is standard normal, kernel "nuts" can be asked for.
+    The key of `renderer`, and `model_key`, change whenever their output changes. `size` is width and height of the
+    pictures in pixels. `trained_on` lists the classes that a decoder has seen; empty if that is unknown or
+    meaningless. `differentiable` maps latents (B, d) to log probabilities (B, K) in torch; kernel "nuts" needs it
+    and a standard normal prior.
     """
 
     prior: Prior[Floats]
@@ -55,11 +55,11 @@ class VectorParts:
 
 @dataclass(frozen=True)
 class VectorWorld:
-    """See `trex.worlds.world.World`.
+    """A world whose latents are vectors; implements `trex.worlds.world.World`.
 
-    `load` gives the parts for a query; it checks [generator] and [model]. `question` is what the classifier answers, in
-    words, `things` what is drawn ("digits"), `labelled` opens splits of a data set in a folder. A query may name a
-    class by its number in `classes`, if there are any.
+    `load` returns the parts for a query and checks [generator] and [model]. `question` puts in words what the
+    classifier answers, `things` what the world draws ("digits"); `labelled` opens splits of a data set in a folder.
+    A query may name a class by its number in `classes`, if there are any.
     """
 
     name: str
@@ -73,7 +73,7 @@ class VectorWorld:
     has_scenes: bool = False
 
     def plan(self, query: Query, query_dir: Path) -> Plan:
-        """Checks sections, weights, answers, kernel."""
+        """Check sections, weights, answers and kernel."""
         _check_sections(self.name, query)
         resolved = check_search(query, "vector")
         parts = self.load(query)
@@ -99,19 +99,19 @@ class VectorWorld:
         )
 
     def examples(self, plans: Sequence[Plan], folder: Path, splits: tuple[str, ...]) -> Examples:
-        """The data set that the world was trained on, if there is one."""
+        """The data set that the world was trained on; InputError if there is none."""
         if self.labelled is None:
             raise InputError(f"generator {self.name!r} has no data set; drop --dataset")
         return self.labelled(folder, splits)
 
     def holds(self, plan: Plan, example: Example) -> bool | None:
-        """Whether its class is one that the decoder has seen."""
+        """Whether the decoder has seen the example's class."""
         if example.label is None or not plan.trained_on:
             return None
         return example.label in plan.trained_on
 
     def scope(self, query: Query) -> str:
-        """ "digits that mnist-vae draws, trained without 3"."""
+        """The world in a few words: "digits that mnist-vae draws, trained without 3"."""
         generator = query.generator
         words = f"{self.things} that {self.name} draws"
         if generator.without:
@@ -119,19 +119,19 @@ class VectorWorld:
         return f"{words}, trained on {', '.join(generator.classes)} alone" if generator.classes else words
 
     def are_distinct(self, one: Latent, other: Latent) -> bool:
-        """See RULE."""
+        """Apply the rule stated in RULE."""
         return float(np.linalg.norm(vector_of(one) - vector_of(other))) > APART
 
     def words(self, z: Latent) -> str:
-        """The latent, in two digits."""
+        """The latent's coordinates, to two digits."""
         return f"Picture drawn by {self.name} from the latent ({', '.join(f'{v:.2f}' for v in vector_of(z))})"
 
     def judge(self, resolved: ResolvedQuery, z: Latent, answer: str) -> Judgment:
-        """Nobody knows what a drawn picture shows; but a class that the decoder never saw it cannot show."""
+        """The truth about a drawn picture is unknown, except that it cannot show a class that the decoder never saw."""
         return Judgment(None, True) if answer in _unseen(resolved) else NOT_KNOWN
 
     def remarks(self, resolved: ResolvedQuery) -> tuple[str, ...]:
-        """What no picture can show."""
+        """The classes that no picture of this world can show, if there are any."""
         unseen = [answer for answer in resolved.question.answers if answer in _unseen(resolved)]
         return tuple(
             f"The decoder was trained without {answer}: it never saw one, so every picture here that the model calls "
@@ -140,7 +140,7 @@ class VectorWorld:
         )
 
     def summaries(self, resolved: ResolvedQuery, like: Latent) -> Mapping[str, Summary]:
-        """Confidence, log weight, every coordinate, and the distance from the origin."""
+        """Confidence, log weight, each coordinate, and the distance from the origin."""
         found: dict[str, Summary] = dict(basic_summaries(resolved.target))
         for k in range(vector_of(like).size):
             found[f"latent {k + 1}"] = partial(_coordinate, k=k)
@@ -149,7 +149,7 @@ class VectorWorld:
 
 
 def with_names(query: Query, labels: tuple[str, ...], classes: tuple[str, ...]) -> Query:
-    """The query with its answers by their names, where it gives numbers of classes that are no names themselves."""
+    """The query with class numbers replaced by names, unless the numbers are names themselves."""
 
     def name(answer: str) -> str:
         is_number = answer not in labels and answer.isdecimal() and int(answer) < len(classes)
@@ -174,7 +174,7 @@ def _open(parts: VectorParts, plan: Plan) -> OpenWorld:
 
 
 def _check_sections(name: str, query: Query) -> None:
-    """InputError where the query says what only CLEVR's world understands."""
+    """Raise InputError if the query uses sections that only CLEVR's world has."""
     if query.question.strip() or query.program:
         raise InputError(
             f"question = {query.question!r}: the classifiers of {name!r} are asked nothing but which class it is; drop "
@@ -191,7 +191,7 @@ def _check_sections(name: str, query: Query) -> None:
 
 
 def _unseen(resolved: ResolvedQuery) -> tuple[str, ...]:
-    """The classes that the model knows and the decoder has never seen."""
+    """The classes that the model can answer and the decoder has never seen."""
     seen = resolved.trained_on
     return tuple(label for label in resolved.labels if seen and label not in seen)
 

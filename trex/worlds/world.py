@@ -1,4 +1,4 @@
-"""From a query to the parts of a search: world, model, target and kernel."""
+"""The interface of a world, and the path from a query to the parts of a search."""
 
 from __future__ import annotations
 
@@ -28,18 +28,18 @@ from trex.worlds.provenance import Provenance
 if TYPE_CHECKING:  # importing torch takes seconds
     from trex.clevr_models.interface.bound import ClevrModel
 
-FAKE = "fake"  # as preset: flat colors, no Blender; as model: counts the area of a color, no torch
+FAKE = "fake"  # as preset: flat colors, no Blender; as model: measures the area of a color, no torch
 FAKE_SIZE = (120, 80)
 
 
 @dataclass(frozen=True)
 class Plan:
-    """A query whose every word has been checked and resolved; nothing is rendered yet.
+    """A query with every value checked and resolved; nothing is rendered yet.
 
-    `cards` are the shapes that scenes may hold, `trained_on` the classes that a decoder has seen. `processes` render,
-    in a world that renders by processes; None: as many as the query or the machine says. No picture depends on it, so
-    it is no part of the query. `model_key` gives the model's name and what changes with its weights; `opener` starts
-    the renderer that the world has prepared.
+    `cards` are the shapes that scenes may hold, `trained_on` the classes that a decoder has seen. `processes` is
+    the number of render processes, in a world that uses them; None takes the query's number or the machine's
+    default. No picture depends on it, so it is not part of the query. `model_key` returns the model's name and a
+    hash that changes with its weights; `opener` starts the renderer that the world has prepared.
     """
 
     kind: World
@@ -57,12 +57,12 @@ class Plan:
     processes: int | None = None
 
     def open(self) -> OpenWorld:
-        """The plan with its renderer; Blender is started, to see that it and the device are there."""
+        """Start the renderer, to check that it (for Blender, also the device) is available."""
         return self.opener(self)
 
     @property
     def scenes(self) -> ScenePrior:
-        """The prior of a query for CLEVR's scenes; InputError for any other."""
+        """The prior of a query for CLEVR's scenes; InputError for any other query."""
         if not isinstance(self.prior, ScenePrior):
             raise InputError(
                 f"this needs scenes with objects, and generator {self.kind.name!r} has none; give a query of the "
@@ -72,26 +72,26 @@ class Plan:
 
     @property
     def vocabulary(self) -> Vocabulary:
-        """What the scenes may hold, as above."""
+        """The vocabulary of the scenes; InputError in a world without objects."""
         return self.scenes.vocabulary
 
 
 @dataclass(frozen=True)
 class OpenWorld:
-    """A plan with its renderer: all that a search needs."""
+    """A plan with its started renderer: everything that a search needs."""
 
     plan: Plan
     generator: Generator[Latent]
     scorer: Scorer[Latent]
     renderer: OpenRenderer[Latent]
     made: Provenance
-    size: tuple[int, int]  # of the pictures: width, height in pixels
-    sampler: Sampler | None = None  # where it is not Metropolis
+    size: tuple[int, int]  # of the pictures: width and height in pixels
+    sampler: Sampler | None = None  # None: Metropolis
 
     def rounds(
         self, target: GaussianTarget, begin: Checkpoint[Latent], n_rounds: int
     ) -> Iterator[Round[Latent]]:
-        """Steps of all chains up to index n_rounds - 1, for the query's own target or a control."""
+        """Step all chains up to index n_rounds - 1, toward the query's own target or a control's."""
         if self.sampler is not None:
             return self.sampler(target, begin, n_rounds)
         return rounds(self.kernel(target), begin, n_rounds)
@@ -109,7 +109,7 @@ def metropolis_of(
 
 
 def open_model(name: str) -> ClevrModel:
-    """The model of this name, its weights read and checked; "fake" needs no torch."""
+    """The model of this name, with its weights read and checked; "fake" needs no torch."""
     if name == FAKE:
         from trex.clevr_models.fake import fake
 
@@ -122,7 +122,7 @@ def open_model(name: str) -> ClevrModel:
 def open_renderer(
     section: RenderSection, vocabulary: Vocabulary, processes: int | None = None
 ) -> SceneRenderer:
-    """The renderer that a query asks for; `processes` of Blender, the query's own number if None."""
+    """The query's renderer, with this many Blender processes, or the query's own number if None."""
     if section.preset == FAKE:
         from trex.render.fake import FakeRenderer
 
@@ -134,7 +134,7 @@ def open_renderer(
 
 
 def picture_size(section: RenderSection) -> tuple[int, int]:
-    """Width and height in pixels of the pictures that a query gets."""
+    """Width and height in pixels of a query's pictures."""
     from trex.render.presets import preset_named
 
     if section.preset == FAKE:
@@ -144,38 +144,38 @@ def picture_size(section: RenderSection) -> tuple[int, int]:
 
 
 class World(Protocol):
-    """A kind of world: CLEVR's scenes, the digits of a decoder, or one of the user's own."""
+    """A world: CLEVR's scenes, the digits of a decoder, or a user-defined one."""
 
     @property
     def name(self) -> str:
-        """As the query names it in [generator]."""
+        """The world's name in [generator]."""
         ...
 
     @property
     def noun(self) -> Noun:
-        """What is found."""
+        """The noun for a hit."""
         ...
 
     @property
     def has_scenes(self) -> bool:
-        """Whether its latents are scenes of objects, which can be left out, changed, masked and named."""
+        """Whether latents are scenes of objects, which can be left out, changed, masked and named."""
         ...
 
     @property
     def rule(self) -> str:
-        """When two latents count as distinct, as a sentence."""
+        """One sentence: when two latents count as distinct."""
         ...
 
     def plan(self, query: Query, query_dir: Path) -> Plan:
-        """Checks all that is cheap, every word of the query too; `beside` is the folder of its file."""
+        """Check everything that is cheap, every value of the query included; `query_dir` is the folder of its file."""
         ...
 
     def examples(self, plans: Sequence[Plan], folder: Path, splits: tuple[str, ...]) -> Examples:
-        """The pictures of a data folder for these queries of this kind; InputError where there are none."""
+        """The pictures of a data folder for these queries, all of this world; InputError if there are none."""
         ...
 
     def holds(self, plan: Plan, example: Example) -> bool | None:
-        """Whether the example could be of the query's world; None where nobody knows."""
+        """Whether the example could come from the query's world; None if unknown."""
         ...
 
     def scope(self, query: Query) -> str:
@@ -183,19 +183,19 @@ class World(Protocol):
         ...
 
     def are_distinct(self, one: Latent, other: Latent) -> bool:
-        """Whether both count, see `rule`."""
+        """Whether two latents count as distinct under `rule`."""
         ...
 
     def words(self, z: Latent) -> str:
-        """The latent in words, for those who do not see its picture."""
+        """The latent in words, for readers who do not see its picture."""
         ...
 
     def judge(self, resolved: ResolvedQuery, z: Latent, answer: str) -> Judgment:
-        """Whether the model's most probable answer is right."""
+        """Judge the model's most probable answer."""
         ...
 
     def remarks(self, resolved: ResolvedQuery) -> tuple[str, ...]:
-        """What has to be said of this world whatever was found, as sentences."""
+        """Caveats of this world that every report states, as sentences."""
         ...
 
     def summaries(self, resolved: ResolvedQuery, like: Latent) -> Mapping[str, Summary]:

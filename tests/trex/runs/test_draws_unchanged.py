@@ -1,4 +1,4 @@
-"""The draws of CLEVR's world are what they were before the harness knew other worlds."""
+"""The draws of CLEVR's world are the same as before there were other worlds."""
 
 import hashlib
 import json

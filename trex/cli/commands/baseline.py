@@ -1,4 +1,4 @@
-"""`trex baseline`: a query put to pictures that nobody searched for."""
+"""`trex baseline`: counts a query on pictures that no search selected."""
 
 from __future__ import annotations
 
@@ -29,21 +29,24 @@ def baseline(
     split: Annotated[
         list[str] | None, typer.Option(help="Only this split of --dataset, e.g. val. Repeatable.")
     ] = None,
-    rendered: Annotated[int | None, typer.Option(help="Render so many scenes of the prior instead.")] = None,
+    rendered: Annotated[
+        int | None, typer.Option(help="Render this many scenes of the prior instead.")
+    ] = None,
     world: Annotated[
         str, typer.Option(help="The scenes of --rendered: query (its own world) or clevr (as a test set's).")
     ] = "query",
     seed: Annotated[int, typer.Option(help="The seed of --rendered.")] = 0,
     cache: Annotated[
-        Path | None, typer.Option(help="Where rendered pictures are kept; the user's cache if not given.")
+        Path | None, typer.Option(help="The folder for rendered pictures; by default the user's cache.")
     ] = None,
     beside: Annotated[
-        list[Path] | None, typer.Option(metavar="RUN", help="A run of the same query, beside it. Repeatable.")
+        list[Path] | None,
+        typer.Option(metavar="RUN", help="A run of the same query to compare with. Repeatable."),
     ] = None,
     all_pictures: Annotated[
         bool, typer.Option("--all-pictures", help="Show every picture on the page, not only hits.")
     ] = False,
-    model: Annotated[str | None, typer.Option(help="Ask this model, whatever the queries say.")] = None,
+    model: Annotated[str | None, typer.Option(help="Use this model instead of the queries' own.")] = None,
     settings: Annotated[
         list[str] | None,
         typer.Option("--set", metavar="KEY=VALUE", help="Override a key of every query. Repeatable."),

@@ -1,4 +1,4 @@
-"""`trex cache`: what is kept between commands, and making it smaller."""
+"""`trex cache`: shows what is kept between commands, and prunes it."""
 
 from __future__ import annotations
 
@@ -39,17 +39,18 @@ def cache_prune(
     ] = None,
     older_than: Annotated[
         str | None,
-        typer.Option(metavar="AGE", help="Delete what was not used for this long, e.g. 12h, 30d or 8w."),
+        typer.Option(metavar="AGE", help="Delete pictures not used for this long, e.g. 12h, 30d or 8w."),
     ] = None,
     folder: Annotated[
         Path | None,
-        typer.Option(help="A folder of kept pictures, e.g. RUN/explanations/cache; the user's if not given."),
+        typer.Option(help="A folder of kept pictures, e.g. RUN/explanations/cache; by default the user's."),
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Delete kept pictures, those used longest ago first; without options, down to the bound (TREX_CACHE_MAX, 10G).
+    """Delete kept pictures, the least recently used first; without options, down to the limit (TREX_CACHE_MAX, 10G).
 
-    A picture that is asked for again is rendered again, to the same bytes. Commands that run meanwhile are not harmed.
+    A deleted picture is rendered again when it is needed, to the same bytes. Commands that run meanwhile are not
+    harmed.
     """
     from trex.cli.user_cache import parse_age_s, pictures_folder, prune_pictures
     from trex.render.cache_bound import max_bytes, parse_size

@@ -1,4 +1,4 @@
-"""What `trex confirm` prints."""
+"""`trex confirm`: renders hits at another preset."""
 
 from __future__ import annotations
 
@@ -35,15 +35,16 @@ def confirm(
     preset: Annotated[
         str, typer.Option(help="The preset to render at: clevr, reference, fast or draft.")
     ] = "clevr",
-    top: Annotated[int, typer.Option(help="How many found scenes of each run, most confident first.")] = 20,
+    top: Annotated[int, typer.Option(help="Number of hits of each run, most confident first.")] = 20,
     device: Annotated[str, typer.Option(help="auto, cpu, cuda, optix, hip, oneapi or metal.")] = "auto",
     trust: Trust = False,
     as_json: AsJson = False,
 ) -> None:
-    """Render the found scenes again at another preset, ask again, and say how many stay what they were.
+    """Render the hits again at another preset, score them again, and report how many stay hits.
 
-    At the default, clevr, a scene takes about two minutes on one core. Each is kept as soon as it is done, and the
-    runs take turns: after Ctrl-C or a kill the same command goes on, and with a smaller --top it says what there is.
+    At the default preset, clevr, a scene takes about two minutes on one core. Each is saved as soon as it is done,
+    and the runs take turns: after Ctrl-C or a kill the same command resumes, and with a smaller --top it reports
+    what exists.
     """
     from trex.api.watchers import ConfirmProgress
     from trex.cli.commands.explain import renew_report

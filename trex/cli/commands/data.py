@@ -13,14 +13,14 @@ from trex.cli.commands.digits import classifier, gan, vae
 from trex.cli.result import AsJson, tell_result
 
 dataset_app = typer.Typer(no_args_is_help=True, help="Make data sets of rendered scenes and questions.")
-train_app = typer.Typer(no_args_is_help=True, help="Train the models that are shipped here.")
+train_app = typer.Typer(no_args_is_help=True, help="Train the models that ship with trex.")
 
-OUT = typer.Option(help="The folder to write to; what is there already is kept and gone on with.")
+OUT = typer.Option(help="The folder to write to; existing content is kept and resumed.")
 
 
 @dataset_app.callback()
 def _dataset() -> None:
-    """A group of one command."""
+    """Makes this a group even though it has only one command."""
 
 
 @dataset_app.command("render")
@@ -30,9 +30,9 @@ def dataset_render(
     seed: Annotated[int, typer.Option(help="Another seed, other scenes.")] = 0,
     split: Annotated[str, typer.Option(help="train, val, ...: another split, other scenes.")] = "train",
     preset: Annotated[str, typer.Option(help="clevr, reference, fast or draft.")] = "fast",
-    objects: Annotated[str, typer.Option(help="How many objects: 5, or 3-10.")] = "3-10",
+    objects: Annotated[str, typer.Option(help="Number of objects: 5, or 3-10.")] = "3-10",
     processes: Annotated[
-        int | None, typer.Option(help="Blender processes; one a core, up to 4, if not given.")
+        int | None, typer.Option(help="Blender processes; by default one per core, up to 4.")
     ] = None,
     device: Annotated[str, typer.Option(help="auto, cpu, cuda, optix, hip, oneapi or metal.")] = "auto",
     questions_per_scene: Annotated[int, typer.Option(help="Questions asked about each scene.")] = 10,
@@ -55,14 +55,14 @@ def train_clevr(
     seed: Annotated[int, typer.Option(help="Another seed, other weights.")] = 1,
     epochs: Annotated[int, typer.Option(help="Passes over the data.")] = 8,
     device: Annotated[str, typer.Option(help="auto, cpu or cuda.")] = "auto",
-    batch_size: Annotated[int, typer.Option(help="Pictures a step.")] = 32,
-    limit: Annotated[int | None, typer.Option(help="Only the first so many training scenes.")] = None,
-    start: Annotated[Path | None, typer.Option(help="Weights to begin with.")] = None,
+    batch_size: Annotated[int, typer.Option(help="Pictures per step.")] = 32,
+    limit: Annotated[int | None, typer.Option(help="Use only this many training scenes.")] = None,
+    start: Annotated[Path | None, typer.Option(help="Initial weights.")] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Train the model shipped here; killed at any moment, the same command goes on.
+    """Train the model that ships with trex; after a kill, the same command resumes.
 
-    Where the data set has a split "val", the accuracies on it are printed and go into the card beside the weights.
+    If the data set has a split "val", its accuracies are printed and written to the card beside the weights.
     """
     from trex.artifacts.weights import read_card
     from trex.clevr_models.percept.evaluate import evaluate, write_card
@@ -97,7 +97,7 @@ train_app.command("classifier")(classifier)
 
 
 def object_range(text: str) -> tuple[int, int]:
-    """ "5" or "3-10" as numbers."""
+    """The bounds in "5" or "3-10" as numbers."""
     from trex.foundation.errors import InputError
 
     low, _, high = text.partition("-")

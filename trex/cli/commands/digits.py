@@ -1,4 +1,4 @@
-"""`trex train vae`, `trex train gan` and `trex train classifier`: the models of the digit and fashion world."""
+"""`trex train vae`, `trex train gan` and `trex train classifier`: models for the worlds of digits and garments."""
 
 from __future__ import annotations
 
@@ -20,20 +20,18 @@ Data = Annotated[
 ]
 Out = Annotated[
     Path | None,
-    typer.Option(help="The folder to write to; into the cache if not given. It goes on from there."),
+    typer.Option(help="The folder to write to, by default in the cache; resumes a training found there."),
 ]
 Without = Annotated[str, typer.Option(help="Classes to leave out, e.g. 3 or Trouser,Bag.")]
 Classes = Annotated[str, typer.Option(help="Only these classes, e.g. 0,1,3,6,9.")]
 Seed = Annotated[int, typer.Option(help="Another seed, other weights.")]
-Epochs = Annotated[int | None, typer.Option(help="Passes over the data; the kind's own number if not given.")]
-BatchSize = Annotated[int, typer.Option(help="Pictures a step.")]
+Epochs = Annotated[int | None, typer.Option(help="Passes over the data; the default depends on the kind.")]
+BatchSize = Annotated[int, typer.Option(help="Pictures per step.")]
 Device = Annotated[str, typer.Option(help="auto, cpu or cuda.")]
 Threads = Annotated[int, typer.Option(help="Torch's threads on the CPU.")]
 Judge = Annotated[
     str | None,
-    typer.Option(
-        help="By whose features the FID is taken: a classifier, or Inception's weights (.pth); none, no FID."
-    ),
+    typer.Option(help="Features for the FID: a classifier, or Inception's weights (.pth); none: no FID."),
 ]
 
 
@@ -85,7 +83,7 @@ def classifier(
     threads: Threads = 1,
     as_json: AsJson = False,
 ) -> None:
-    """Train a classifier; killed at any moment, the same command goes on."""
+    """Train a classifier; after a kill, the same command resumes."""
     from trex.foundation.errors import unknown
     from trex.mnist_models.card import CLASSIFIERS
 
@@ -114,7 +112,7 @@ def _plan(
 
 
 def _items(text: str) -> tuple[str, ...]:
-    """ "0, 1,3" as ("0", "1", "3")."""
+    """The items of a list: "0, 1,3" gives ("0", "1", "3")."""
     return tuple(part.strip() for part in text.split(",") if part.strip())
 
 

@@ -1,4 +1,4 @@
-"""`trex experiment`: a set of queries with the values that were published for them."""
+"""`trex experiment`: runs a set of queries that have published values."""
 
 from __future__ import annotations
 
@@ -33,14 +33,14 @@ def experiment(
     ] = None,
     dataset: Annotated[
         Path | None,
-        typer.Option(help="A folder of labelled pictures: the same queries put to them stand beside."),
+        typer.Option(help="A folder of labelled pictures on which the same queries are counted."),
     ] = None,
     out: Annotated[
         Path | None, typer.Option(help="The folder to write to; runs/experiments/NAME if not given.")
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Run every query of an experiment, and put the published values beside; stopped, the same command goes on."""
+    """Run every query of an experiment and compare with the published values; if stopped, the same command resumes."""
     from trex.experiments.experiment import run_experiment
     from trex.experiments.experiment_file import Cell
     from trex.experiments.page import PAGE, write_page
@@ -51,7 +51,7 @@ def experiment(
     given = tuple(settings or ())
     try:
         with Display() as display:
-            name_of: list[str] = [""]  # the cell at work
+            name_of: list[str] = [""]  # the running cell
 
             def tell(one: Cell, number: int, total: int) -> None:
                 name_of[0] = one.name
@@ -70,11 +70,11 @@ def experiment(
 
 
 def _train(words: str) -> None:
-    """`trex train WORDS`: at once where the weights are there already, from its checkpoint where it was stopped."""
+    """Run `trex train WORDS`: returns at once if the weights exist, and resumes from a checkpoint."""
     from trex.cli.commands.data import train_app
 
     typer.echo(f"trex train {words}", err=True)
-    with redirect_stdout(sys.stderr):  # the result is the experiment's
+    with redirect_stdout(sys.stderr):  # standard output is reserved for the experiment's result
         typer.main.get_command(train_app).main(shlex.split(words), standalone_mode=False)
 
 

@@ -1,4 +1,4 @@
-"""What `trex explain` prints."""
+"""`trex explain`: explains the hits of a run, or an answer on a real picture."""
 
 from __future__ import annotations
 
@@ -36,28 +36,30 @@ def explain(
     run: Annotated[
         Path | None, typer.Argument(metavar="[RUN]", help="A run folder, as `trex find` names it first.")
     ] = None,
-    top: Annotated[int, typer.Option(help="How many found scenes, most confident first.")] = 5,
+    top: Annotated[int, typer.Option(help="Number of hits, most confident first.")] = 5,
     edits: Annotated[
         bool,
         typer.Option(
-            "--edits/--no-edits", help="Change each attribute of each object: about 11 renders an object."
+            "--edits/--no-edits", help="Change each attribute of each object: about 11 renders per object."
         ),
     ] = True,
     flip_depth: Annotated[
         int,
-        typer.Option(help="Look for up to so many edits together that give another answer; 0: do not look."),
+        typer.Option(
+            help="Search for this many edits at most that change the answer together; 0: no search."
+        ),
     ] = 2,
     flip_renders: Annotated[
         int,
         typer.Option(
-            help="Renders a scene for sets of two or more edits; needed only where no single edit flips."
+            help="Renders per scene for sets of two or more edits; used only if no single edit flips."
         ),
     ] = 40,
     nuisances: Annotated[
         int,
         typer.Option(
             metavar="K",
-            help="Repeat under K other cameras and lights, for the two objects that matter most: 3 K renders a scene; "
+            help="Repeat under K other cameras and lights, for the two strongest objects: 3 K renders per scene; "
             "0: do not repeat.",
         ),
     ] = 5,
@@ -70,16 +72,16 @@ def explain(
         typer.Option("--saliency/--no-saliency", help="SmoothGrad and integrated gradients (torch models)."),
     ] = True,
     processes: Annotated[
-        int | None, typer.Option(help="Processes that render; the run's own number if not given.")
+        int | None, typer.Option(help="Render processes; by default the run's own number.")
     ] = None,
     dataset: Annotated[
         Path | None, typer.Option(help="Instead of a run: a picture of this folder in CLEVR's layout.")
     ] = None,
     image: Annotated[str, typer.Option(help="With --dataset: the picture, e.g. CLEVR_val_000004.")] = "",
-    question: Annotated[str, typer.Option(help="With --dataset: what is asked about it.")] = "",
-    model: Annotated[str, typer.Option(help="With --dataset: who is asked.")] = "shipped",
+    question: Annotated[str, typer.Option(help="With --dataset: the question about it.")] = "",
+    model: Annotated[str, typer.Option(help="With --dataset: the model.")] = "shipped",
     preset: Annotated[
-        str, typer.Option(help="With --dataset: how its scene is rendered again.")
+        str, typer.Option(help="With --dataset: the preset to render its scene at.")
     ] = "reference",
     out: Annotated[Path | None, typer.Option(help="With --dataset: the folder to write to.")] = None,
     trust: Trust = False,
@@ -92,12 +94,12 @@ def explain(
     ] = True,
     as_json: AsJson = False,
 ) -> None:
-    """Say which object is to blame in each found scene: each is left out in turn and the scene rendered again.
+    """Report which object is to blame in each hit: leave out each in turn and render the scene again.
 
-    With --dataset, --image and --question it is a real picture whose answer is explained: its scene is rendered again.
+    With --dataset, --image and --question, explain the answer on a real picture instead: its scene is rendered again.
 
-    With the defaults a scene of 5 objects takes about 75 renders. Each scene is kept as soon as it is done, and none
-    is rendered twice: the same command goes on after Ctrl-C.
+    With the defaults a scene of 5 objects takes about 75 renders. Each scene is saved as soon as it is done and
+    rendered only once: after Ctrl-C the same command resumes.
     """
     if dataset is not None:
         refuse(ctx, OF_RUNS, "--dataset explains one real picture, by its removals alone; drop it")
@@ -131,7 +133,7 @@ def explain(
 
 
 def _refuse_ignored(ctx: typer.Context, flip_depth: int, nuisances: int) -> None:
-    """InputError on an option that the explanation of a run would not heed."""
+    """Raise InputError for an option that has no effect on the explanation of a run."""
     why = "a RUN is explained as it was searched, and its report is in its folder; drop it, or give --dataset for RUN"
     refuse(ctx, OF_PICTURES, why)
     if flip_depth < 2:
@@ -142,7 +144,7 @@ def _refuse_ignored(ctx: typer.Context, flip_depth: int, nuisances: int) -> None
 
 
 def renew_report(run: Path) -> Path:
-    """Write the findings and the report of a run again, with all that lies beside its draws now."""
+    """Write the results and the report of a run again, including everything that now lies beside its draws."""
     from trex.api.find import renew_report as renew
 
     return renew(run).report

@@ -1,4 +1,4 @@
-"""`trex export`: a run's scenes as a data set for other tools."""
+"""`trex export`: writes a run's hits as a data set for other tools."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ def export(
     edits: Annotated[
         bool | None,
         typer.Option(
-            "--edits/--no-edits", help="The edited scenes of `trex explain` too; where there are some."
+            "--edits/--no-edits", help="Include the edited scenes of `trex explain`, if there are some."
         ),
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Write the found scenes of a run, and the edited ones where it is explained, as a data set."""
+    """Write the hits of a run, and the edited scenes if it is explained, as a data set."""
     from trex.export.export import export as export_run
 
     done = export_run(run, form, out, edits)

@@ -32,7 +32,7 @@ def find(
     large: Large = True,
     as_json: AsJson = False,
 ) -> None:
-    """Search for the scenes that a query asks for. Ctrl-C keeps everything; `trex resume` goes on."""
+    """Search for the pictures that a query describes. Ctrl-C keeps everything; `trex resume` continues."""
     from trex.cli.search import run_find
 
     run_find(query, overrides(model, settings), out, as_json, large)
@@ -42,15 +42,13 @@ def resume(
     run: RunPath,
     repair: Annotated[
         bool,
-        typer.Option(
-            "--repair", help="Keep the draws before the first damaged one, and make the rest again."
-        ),
+        typer.Option("--repair", help="Keep the draws before the first damaged one, and repeat the rest."),
     ] = False,
     trust: Trust = False,
     large: Large = True,
     as_json: AsJson = False,
 ) -> None:
-    """Go on with a run that was stopped or killed, to the same draws as if it never had been."""
+    """Resume a run that was stopped or killed; its draws are the same as without the interruption."""
     from trex.cli.search import run_resume
 
     if trust:
@@ -61,7 +59,7 @@ def resume(
 def check(
     query: QueryFile, model: ModelName = None, settings: Settings = None, as_json: AsJson = False
 ) -> None:
-    """Check a query and say what it would do; nothing is rendered or written."""
+    """Check a query and report what it would do; renders and writes nothing."""
     from trex.cli.search import run_check
 
     run_check(query, overrides(model, settings), as_json)
@@ -80,14 +78,14 @@ def report(
     form: Annotated[str, typer.Option("--format", help="html, or netcdf for ArviZ InferenceData.")] = "html",
     out: Annotated[
         Path | None,
-        typer.Option(help="Where to write; into the run folder, or comparison.html, if not given."),
+        typer.Option(help="The file to write; by default in the run folder, or comparison.html."),
     ] = None,
     baseline: Annotated[
-        Path | None, typer.Option(help="What `trex baseline` wrote for the same query: shown beside the run.")
+        Path | None, typer.Option(help="A baseline of the same query, to show beside the run.")
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Write the report of a run, also of one that is not finished; or compare several runs."""
+    """Write the report of a run, finished or not; or compare several runs."""
     from trex.cli.search import run_report
 
     if form == "netcdf":

@@ -26,7 +26,7 @@ MIB = 1 << 20
 
 @models_app.command("list")
 def models_list(as_json: AsJson = False) -> None:
-    """Name the models at hand, and those that can be fetched."""
+    """List the models at hand, and those that can be fetched."""
     from trex.clevr_models.fetch import list_models
     from trex.clevr_models.iep.fetch import list_iep
 
@@ -51,7 +51,7 @@ def models_fetch(
 ) -> None:
     """Fetch a published model from its own address, or take it from files; checked by sha256.
 
-    A download that was cut off goes on where it ended.
+    An interrupted download resumes where it ended.
     """
     from trex.clevr_models.fetch import fetch_relation_network
     from trex.clevr_models.iep.fetch import fetch_iep, fetch_resnet
@@ -100,12 +100,12 @@ def models_verify(
     ],
     dataset: Annotated[
         Path | None,
-        typer.Option(help="Measure its accuracy on this folder in CLEVR's layout: the parity gate."),
+        typer.Option(help="Measure its accuracy on this folder in CLEVR's layout."),
     ] = None,
     split: Annotated[
         list[str] | None, typer.Option(help="With --dataset: only this split, e.g. val. Repeatable.")
     ] = None,
-    limit: Annotated[int | None, typer.Option(help="With --dataset: the first so many pictures.")] = None,
+    limit: Annotated[int | None, typer.Option(help="With --dataset: use only this many pictures.")] = None,
     phrased: Annotated[
         bool,
         typer.Option(
@@ -120,8 +120,8 @@ def models_verify(
 ) -> None:
     """Check a model's weights against the sha256 on its card; with --dataset, its accuracy against the published one.
 
-    The outcome is kept with the sha256 of the weights, and the reports of runs with exactly these weights tell it.
-    Ends with 1 where the gate fails.
+    The result is stored with the sha256 of the weights and appears in the reports of runs with exactly these
+    weights. Exits with 1 if the accuracy check fails.
     """
     name = "relation-network:ir" if name == "relation-network" else name
     if dataset is None:
@@ -140,7 +140,7 @@ def models_verify(
 
 
 def _sha256(name: str) -> str:
-    """ "good", with the place of a fetched file; InputError where the weights are not those of the card."""
+    """ "good" with the path of a fetched file; InputError if the weights do not match the card."""
     from trex.clevr_models.catalog import load_model
     from trex.clevr_models.fetch import verify_model
     from trex.clevr_models.iep.fetch import RESNET, load_resnet

@@ -17,14 +17,15 @@ from trex.foundation.errors import InputError, RunError, unknown
 from trex.queue.entry import Entry
 from trex.queue.words import HEADER, details, fields, line, tally
 
-queue_app = typer.Typer(no_args_is_help=True, help="Queue many queries; `trex work` carries them out.")
+queue_app = typer.Typer(no_args_is_help=True, help="Queue many queries; `trex work` runs them.")
 SHOWN = 10  # entries that a command names; --json names all
 Runs = Annotated[Path, typer.Option("--runs", help="The folder of the queue and its runs.")]
 Ids = Annotated[
-    list[str] | None, typer.Argument(metavar="ID...", help="As `trex queue list` shows; a beginning will do.")
+    list[str] | None,
+    typer.Argument(metavar="ID...", help="As `trex queue list` shows; a unique prefix is enough."),
 ]
 Priority = Annotated[int, typer.Option(help="Higher goes first.", min=-1_000_000, max=1_000_000)]
-OpenOnes = Annotated[bool, typer.Option("--all", help="All that wait or run.")]
+OpenOnes = Annotated[bool, typer.Option("--all", help="All queued and running entries.")]
 RUNS = Path("runs")
 
 
@@ -43,11 +44,11 @@ def add(
             metavar="KEY=A,B,C", help="An entry for each value, or 0..99; several make all combinations."
         ),
     ] = None,
-    model: Annotated[str | None, typer.Option(help="Whom to ask, as in trex find.")] = None,
+    model: Annotated[str | None, typer.Option(help="The model, as in trex find.")] = None,
     runs: Runs = RUNS,
     as_json: AsJson = False,
 ) -> None:
-    """Check queries and put them into the queue, each with a run folder of its own; nothing is rendered."""
+    """Check queries and add them to the queue, each with its own run folder; renders nothing."""
     from trex.cli.options import overrides
     from trex.queue import add as queue_add
     from trex.queue.requests import query_files, wanted
@@ -72,11 +73,11 @@ def add(
 @queue_app.command("list")
 def list_entries(
     state: Annotated[list[str] | None, typer.Option(help="Only these: queued, running, done, ...")] = None,
-    limit: Annotated[int | None, typer.Option(help="At most so many.", min=1)] = None,
+    limit: Annotated[int | None, typer.Option(help="Show at most this many.", min=1)] = None,
     runs: Runs = RUNS,
     as_json: AsJson = False,
 ) -> None:
-    """Show the queue, in the order in which it is carried out."""
+    """Show the queue, in the order in which entries will run."""
     from trex.queue import queue
     from trex.queue.entry import STATES
 
@@ -98,12 +99,12 @@ def list_entries(
 @queue_app.command()
 def show(
     entry_id: Annotated[
-        str, typer.Argument(metavar="ID", help="As `trex queue list` shows; a beginning will do.")
+        str, typer.Argument(metavar="ID", help="As `trex queue list` shows; a unique prefix is enough.")
     ],
     runs: Runs = RUNS,
     as_json: AsJson = False,
 ) -> None:
-    """Show all that is known of one entry."""
+    """Show everything about one entry."""
     from trex.queue import queue
     from trex.queue.entry import run_path
     from trex.queue.queued_folder import read_queued
@@ -111,7 +112,7 @@ def show(
     one = queue.entry(runs, entry_id)
     try:
         overrides = read_queued(run_path(runs, one)).overrides
-    except RunError as error:  # the folder is gone or damaged: say so, and show the rest
+    except RunError as error:  # the folder is missing or damaged: report that, and show the rest
         typer.echo(f"note: {error}", err=True)
         overrides = ()
     if as_json:
@@ -128,7 +129,7 @@ def cancel(
     runs: Runs = RUNS,
     as_json: AsJson = False,
 ) -> None:
-    """Do not carry these out; what runs stops after its present segment, and its draws are kept."""
+    """Cancel entries; a running one stops after its present task, and its draws are kept."""
     from trex.queue import queue
 
     _changed("cancelled", runs, queue.cancel(runs, _open(ctx, runs, ids, everything), time.time()), as_json)
@@ -143,7 +144,7 @@ def priority(
     runs: Runs = RUNS,
     as_json: AsJson = False,
 ) -> None:
-    """Let these go earlier or later than they would, those that run from their next segment on."""
+    """Change the priority of entries; a running one changes from its next task on."""
     from trex.queue import queue
 
     changed = queue.prioritize(runs, _open(ctx, runs, ids, everything), to)
@@ -154,11 +155,11 @@ def priority(
 def retry(
     ctx: typer.Context,
     ids: Ids = None,
-    failed: Annotated[bool, typer.Option("--failed", help="All that failed.")] = False,
+    failed: Annotated[bool, typer.Option("--failed", help="All failed entries.")] = False,
     runs: Runs = RUNS,
     as_json: AsJson = False,
 ) -> None:
-    """Let failed or cancelled entries wait again; they go on from the draws that they have."""
+    """Queue failed or cancelled entries again; they resume from their draws."""
     from trex.queue import queue
 
     if failed:
@@ -176,7 +177,7 @@ def clean(
     runs: Runs = RUNS,
     as_json: AsJson = False,
 ) -> None:
-    """Take finished and cancelled entries out of the queue; their run folders stay, unless you say otherwise."""
+    """Remove finished and cancelled entries from the queue; their run folders stay unless you ask otherwise."""
     from trex.queue import clean as queue_clean
     from trex.queue.entry import State
 
@@ -189,7 +190,7 @@ def clean(
 
 @queue_app.command()
 def rebuild(runs: Runs = RUNS, as_json: AsJson = False) -> None:
-    """Write the queue anew from the run folders: after it was deleted, damaged, or runs were moved."""
+    """Rebuild the queue from the run folders, after it was deleted or damaged or runs were moved."""
     from trex.queue import queue
     from trex.queue import rebuild as queue_rebuild
 
@@ -230,7 +231,7 @@ def _changed(what: str, runs: Path, entries: Sequence[Entry], as_json: bool) -> 
 
 
 def _tell(lines: Sequence[str]) -> None:
-    """The first lines, and how many more there are."""
+    """Print the first lines, and how many more there are."""
     for text in lines[:SHOWN]:
         typer.echo(text)
     if len(lines) > SHOWN:

@@ -1,4 +1,4 @@
-"""`trex render`: scenes to pictures and masks, and pages that compare our pictures with published ones."""
+"""`trex render`: renders scenes to pictures and masks, or pages that compare our pictures with published ones."""
 
 from __future__ import annotations
 
@@ -21,15 +21,15 @@ def render(
         Path | None, typer.Argument(metavar="SCENES", help="A CLEVR scenes file, or the JSON of one scene.")
     ] = None,
     out: Annotated[Path, typer.Option(help="The folder to write pictures and masks to.")] = Path("pictures"),
-    prior: Annotated[int, typer.Option(help="Render so many scenes of the prior instead.")] = 0,
+    prior: Annotated[int, typer.Option(help="Render this many scenes of the prior instead.")] = 0,
     seed: Annotated[int, typer.Option(help="The seed of --prior.")] = 0,
-    objects: Annotated[str, typer.Option(help="How many objects --prior has: 5, or 3-10.")] = "3-10",
+    objects: Annotated[str, typer.Option(help="Number of objects with --prior: 5, or 3-10.")] = "3-10",
     preset: Annotated[
         str, typer.Option(help="clevr, reference, fast or draft; --parity: all but draft.")
     ] = "fast",
     device: Annotated[str, typer.Option(help="auto, cpu, cuda, optix, hip, oneapi or metal.")] = "auto",
     processes: Annotated[
-        int | None, typer.Option(help="Blender processes; one a core, up to 4, if not given.")
+        int | None, typer.Option(help="Blender processes; by default one per core, up to 4.")
     ] = None,
     parity: Annotated[
         Path | None,
@@ -75,7 +75,7 @@ def render(
 
 
 def check_presets(names: Sequence[str]) -> None:
-    """InputError on a preset that is not known, before anything is read."""
+    """Raise InputError for an unknown preset, before anything is read."""
     from trex.render.presets import preset_named
 
     for name in names:
@@ -83,7 +83,7 @@ def check_presets(names: Sequence[str]) -> None:
 
 
 def _refuse_ignored(ctx: typer.Context, is_parity: bool, is_assets: bool, is_file: bool) -> None:
-    """InputError on an option that belongs to another of the four things that are rendered."""
+    """Raise InputError for an option that belongs to another of the four modes."""
     if is_parity:
         why = "--parity renders the official scenes of its folder; drop it, or drop --parity"
         refuse(ctx, ("scenes", *DRAWN, "device", "processes", "compare_assets"), why)

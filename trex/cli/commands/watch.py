@@ -15,12 +15,12 @@ from trex.foundation.errors import InputError
 def top(
     once: Annotated[bool, typer.Option("--once", help="Print the table once and end.")] = False,
     shown: Annotated[
-        int, typer.Option("--rows", help="How many waiting and how many ended ones.", min=0)
+        int, typer.Option("--rows", help="Number of queued and of ended entries to show.", min=0)
     ] = 10,
     runs: Runs = RUNS,
     as_json: AsJson = False,
 ) -> None:
-    """Watch the queue: what runs, how sure, how fast, how long yet. Ctrl-C ends the watching alone."""
+    """Watch the queue: running entries, confidence, speed, time left. Ctrl-C ends only the display."""
     from trex.monitor.top import run_top
 
     if as_json:
@@ -35,10 +35,12 @@ def top(
 
 def serve(
     host: Annotated[str, typer.Option(help="IP address; any but loopback needs a token.")] = "127.0.0.1",
-    port: Annotated[int, typer.Option(help="0 takes any that is free.")] = 8321,
+    port: Annotated[int, typer.Option(help="Port; 0 takes any free one.")] = 8321,
     token: Annotated[
         str | None,
-        typer.Option(envvar="TREX_TOKEN", help="Who has it may look; better in TREX_TOKEN, out of sight."),
+        typer.Option(
+            envvar="TREX_TOKEN", help="Required of visitors; safer in TREX_TOKEN than on the command line."
+        ),
     ] = None,
     runs: Runs = RUNS,
 ) -> None:

@@ -1,4 +1,4 @@
-"""`trex work`: carry out what is queued, in this process or by workers of a farm."""
+"""`trex work`: runs the queue, in this process or on a farm."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ def work(
     ctx: typer.Context,
     workers: Annotated[
         int | None,
-        typer.Option(help="So many workers, by Ray; without it one, in this process.", min=1, max=100_000),
+        typer.Option(
+            help="Number of workers, run by Ray; by default one, in this process.", min=1, max=100_000
+        ),
     ] = None,
     address: Annotated[
         str | None,
-        typer.Option(
-            help="A Ray cluster: auto, HOST:PORT or ray://HOST:PORT; this machine alone without it."
-        ),
+        typer.Option(help="A Ray cluster: auto, HOST:PORT or ray://HOST:PORT; by default this machine."),
     ] = None,
     gpus_per_worker: Annotated[
         float, typer.Option(help="Share of a GPU that each worker gets, e.g. 0.25.", min=0.0, max=64.0)
@@ -35,16 +35,17 @@ def work(
         bool, typer.Option("--until-empty", help="End when nothing is queued and nothing runs.")
     ] = False,
     lease: Annotated[
-        float, typer.Option(help="Seconds of silence after which another `trex work` takes over.", min=2.0)
+        float,
+        typer.Option(help="Seconds without renewal after which another `trex work` takes over.", min=2.0),
     ] = 60.0,
     ray_temp: Annotated[
-        Path | None, typer.Option(help="Where Ray keeps sockets and logs; a short path on a local disk.")
+        Path | None, typer.Option(help="Folder for Ray's sockets and logs; a short path on a local disk.")
     ] = None,
     runs: Runs = RUNS,
     trust: Trust = False,
     as_json: AsJson = False,
 ) -> None:
-    """Carry out the queue. Ctrl-C keeps every draw and gives the queries back; a kill loses nothing either.
+    """Run the queue. Ctrl-C keeps every draw and releases the queries; a kill loses nothing either.
 
     The exit code is 0 only if no query failed.
     """

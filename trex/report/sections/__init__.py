@@ -1,1 +1,1 @@
-"""The sections of a report, one file each: what it shows of a run, and its template."""
+"""The sections of a report, one file each: its data from a run, and its template."""

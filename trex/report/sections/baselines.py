@@ -1,4 +1,4 @@
-"""Without a search: the same query counted on a data set or on rendered scenes of the prior."""
+"""Section "without a search": the same query counted on a data set or on rendered scenes of the prior."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from trex.report.section import ReportContext, Section, template_file
 
 
 def baselines(context: ReportContext) -> Mapping[str, object] | None:
-    """The baselines beside the run; None if there are none."""
+    """The baselines stored with the run; None if there are none."""
     kept = kept_baselines(context.folder)
     return {"baselines": kept, "baseline_sentences": sentences} if kept else None
 

@@ -1,4 +1,4 @@
-"""The found scenes at another preset: one part for each preset that `trex confirm` was run at."""
+"""Section of hits at another preset: one part for each preset used with `trex confirm`."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from trex.report.section import ReportContext, Section, template_file
 
 
 def confirmed(context: ReportContext) -> Mapping[str, object] | None:
-    """The confirmations; None if there are none."""
+    """The confirmations of the run; None if there are none."""
     return {"confirmations": context.confirmations} if context.confirmations else None
 
 

@@ -1,4 +1,4 @@
-"""Nearest misses: of a run that has found nothing, the draws with the most confidence in the target."""
+"""Section of nearest misses: for a run without hits, the draws with the most confidence in the target."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from trex.report.section import ReportContext, Section, template_file
 
 
 def misses(context: ReportContext) -> Mapping[str, object] | None:
-    """The misses as cards; None if something was found."""
+    """The misses as cards; None if there are hits."""
     cards = make_misses(context.folder, context.findings.nearest)
     if not cards:
         return None

@@ -1,4 +1,4 @@
-"""What the scenes have in common that scenes of the prior do not."""
+"""Section of patterns: what the hits have in common and prior scenes lack."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ MOST_ROWS = 8  # of each kind
 
 
 def patterns(context: ReportContext) -> Mapping[str, object] | None:
-    """The patterns; None in a world without objects, or if nothing was found."""
+    """The patterns; None in a world without objects, or without hits."""
     found = run_patterns(context.manifest, context.findings, context.explanations)
     return {"common": found, "most_rows": MOST_ROWS} if found else None
 

@@ -1,4 +1,4 @@
-"""How far to trust saliency here: each method beside leaving objects out, over all explained scenes."""
+"""Section on trust in saliency: each method compared with leave-one-out, over all explained scenes."""
 
 from __future__ import annotations
 

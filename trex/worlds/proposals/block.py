@@ -1,4 +1,4 @@
-"""Kernel "block": a scene's objects and nuisances in blocks, the default for scenes."""
+"""Kernel "block", the default for scenes: moves objects and nuisances in blocks."""
 
 from __future__ import annotations
 

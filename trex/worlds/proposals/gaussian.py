@@ -1,4 +1,4 @@
-"""Kernel "gaussian": a Gaussian random walk of vectors, the default for decoders."""
+"""Kernel "gaussian", the default for decoders: a Gaussian random walk of vectors."""
 
 from __future__ import annotations
 

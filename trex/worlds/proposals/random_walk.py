@@ -1,4 +1,4 @@
-"""Kernel "random_walk": the paper's proposal for scenes, everything at once."""
+"""Kernel "random_walk": the paper's proposal for scenes, which changes everything at once."""
 
 from __future__ import annotations
 

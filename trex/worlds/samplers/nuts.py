@@ -1,4 +1,4 @@
-"""NUTS as a search runs it: its rounds as those of any sampler, its checkpoint in the random state of each record."""
+"""NUTS as a search runs it: rounds like any sampler's, its checkpoint in the random state of each record."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ if TYPE_CHECKING:  # importing torch takes seconds
 
     from trex.inference.nuts.sampler import NutsCheckpoint, NutsRound, Tree
 
-PATH_SHARE, MOST_PATH = 4, 60  # a quarter of the warmup leads into the level set, at most so many steps
+PATH_SHARE, MOST_PATH = 4, 60  # the path into the level set takes a quarter of the warmup, 60 steps at most
 
 
 @dataclass(frozen=True)
 class NutsSampler:
-    """`log_probs` goes from latents (B, d) to answers (B, K), differentiable; the prior is standard normal.
+    """`log_probs` maps latents (B, d) to answers (B, K), differentiable; the prior is standard normal.
 
-    `renderer` draws the pictures that are kept; what is weighed are the pixels inside `log_probs`.
+    `renderer` draws the pictures that the run keeps; NUTS weighs the pixels inside `log_probs`.
     """
 
     log_probs: Callable[[Tensor], Tensor]
@@ -40,7 +40,7 @@ class NutsSampler:
     def __call__(
         self, target: GaussianTarget, begin: Checkpoint[Latent], n_rounds: int
     ) -> Iterator[Round[Latent]]:
-        """Rounds up to index n_rounds - 1, from the checkpoint on."""
+        """Yields rounds from the checkpoint up to index n_rounds - 1."""
         from trex.inference.nuts.sampler import Density, nuts_rounds
 
         density = Density(self.log_probs, target)
@@ -64,7 +64,7 @@ class NutsSampler:
 
 
 def nuts_options(search: SearchSection) -> NutsOptions:
-    """The options of a search; InputError where its warmup has too few steps."""
+    """The options of NUTS for a search; InputError if its warmup has too few steps."""
     path = min(MOST_PATH, search.warmup // PATH_SHARE)
     return NutsOptions(warmup=search.warmup, path=path, max_depth=search.max_depth)
 
@@ -75,7 +75,7 @@ def _info(draw: Draw[Latent], tree: Tree) -> Info[Latent]:
 
 
 def _as_nuts(begin: Checkpoint[Latent]) -> NutsCheckpoint:
-    """What NUTS goes on from: at the start a chain has its state and random numbers alone."""
+    """The checkpoint of NUTS; a chain that has not moved yet has only a state and random numbers."""
     from trex.inference.nuts.sampler import read_checkpoint
 
     pairs = zip(begin.states, begin.rng_states, strict=True)
@@ -85,7 +85,7 @@ def _as_nuts(begin: Checkpoint[Latent]) -> NutsCheckpoint:
 
 
 def _point(state: State[Latent], rng: RngState) -> dict[str, object]:
-    if "rng" in rng:  # as NUTS left it
+    if "rng" in rng:  # written by NUTS
         return dict(rng)
     return {"z": np.asarray(vector_of(state.z)).tolist(), "rng": dict(rng), "tuning": None}
 

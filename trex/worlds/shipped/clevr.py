@@ -1,4 +1,4 @@
-"""CLEVR's scenes as a kind of world."""
+"""The world of CLEVR's scenes."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ SCENE = Noun("scene", "scenes")
 
 @dataclass(frozen=True)
 class ClevrWorld:
-    """See `trex.worlds.world.World`."""
+    """CLEVR's scenes, rendered by Blender; implements `trex.worlds.world.World`."""
 
     name: str
     noun: Noun = SCENE
@@ -35,21 +35,21 @@ class ClevrWorld:
     has_scenes: bool = True
 
     def plan(self, query: Query, query_dir: Path) -> Plan:
-        """Checks words, answers, shapes and weights."""
+        """Check words, answers, shapes and weights."""
         return plan_scenes(self, query, query_dir)
 
     def examples(self, plans: Sequence[Plan], folder: Path, splits: tuple[str, ...]) -> Examples:
-        """A folder in CLEVR's layout."""
+        """The pictures of a folder in CLEVR's layout."""
         return ClevrFolder(folder, splits, _words(plans))
 
     def holds(self, plan: Plan, example: Example) -> bool | None:
-        """Whether each object may occur; how many there are is not asked."""
+        """Whether each object may occur; ignores the number of objects."""
         if example.scene is None:
             return None
         return all(plan.vocabulary.allows(item) for item in example.scene.objects)
 
     def scope(self, query: Query) -> str:
-        """ "5 objects, no cube, cone introduced"."""
+        """The world in a few words: "5 objects, no cube, cone introduced"."""
         low, high = query.scene.objects
         parts = [f"{low}" if low == high else f"{low} to {high}"]
         parts[0] += " object" if high == 1 else " objects"
@@ -57,24 +57,24 @@ class ClevrWorld:
         return ", ".join(parts + [f"{Path(which).stem} introduced" for which in query.scene.introduce])
 
     def are_distinct(self, one: Latent, other: Latent) -> bool:
-        """See `trex.scenes.distinct`."""
+        """Apply the rule of `trex.scenes.distinct`."""
         return are_distinct(scene_of(one), scene_of(other))
 
     def words(self, z: Latent) -> str:
-        """Every object."""
+        """A list of the scene's objects."""
         return scene_words(scene_of(z))
 
     def judge(self, resolved: ResolvedQuery, z: Latent, answer: str) -> Judgment:
-        """By the question's program; "no answer" where CLEVR has none."""
+        """Run the question's program on the scene; the true answer is "no answer" if the program has none in CLEVR."""
         truth = true_answer(resolved.question.program, scene_of(z))
         return Judgment(truth, answer != truth)
 
     def remarks(self, resolved: ResolvedQuery) -> tuple[str, ...]:
-        """None."""
+        """Always empty: CLEVR's world needs no caveat."""
         return ()
 
     def summaries(self, resolved: ResolvedQuery, like: Latent) -> Mapping[str, Summary]:
-        """None of them depends on the order of the objects."""
+        """Summaries of a scene that do not depend on the order of its objects."""
         return scene_summaries(resolved.target, resolved.vocabulary)
 
 
@@ -82,7 +82,7 @@ WORLDS = (WorldKind("clevr", ClevrWorld),)
 
 
 def _words(plans: Sequence[Plan]) -> Vocabulary:
-    """Every shape that a scene file may name: CLEVR's, those that are shipped, those that the queries introduce."""
+    """Every shape that a scene file may name: CLEVR's, the shipped ones, and those that the queries introduce."""
     vocabulary = everything()
     for plan in plans:
         for card in plan.vocabulary.cards:

@@ -1,4 +1,4 @@
-"""From a query to CLEVR's world: vocabulary, question, model and renderer."""
+"""Plans a query in CLEVR's world: vocabulary, question, model and renderer."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ from trex.worlds.world import (
 
 
 def plan_scenes(kind: World, query: Query, query_dir: Path) -> Plan:
-    """Checks all that is cheap: words, answers, shapes, weights."""
+    """The plan for a query, after all cheap checks: words, answers, shapes, weights."""
     generator = query.generator
     if generator.without or generator.classes:
         raise InputError(
@@ -69,7 +69,7 @@ def plan_scenes(kind: World, query: Query, query_dir: Path) -> Plan:
 
 
 def _outline(query: Query, vocabulary: Vocabulary) -> Outline:
-    """How many objects of how many kinds; preset, device, processes."""
+    """The number and kinds of objects; preset, device and processes."""
     low, high = query.scene.objects
     objects = f"{low}" if low == high else f"{low} to {high}"
     kinds, render = len(vocabulary.combinations()), query.render
@@ -93,7 +93,7 @@ def _changes(scene: SceneSection) -> str:
 
 
 def make_vocabulary(query: Query, query_dir: Path) -> Vocabulary:
-    """CLEVR's vocabulary with shapes introduced and values revoked."""
+    """CLEVR's vocabulary with the query's shapes introduced and its values revoked."""
     vocabulary = CLEVR
     for which in query.scene.introduce:
         vocabulary = vocabulary.introduce(read_card(which, query_dir))
@@ -103,7 +103,7 @@ def make_vocabulary(query: Query, query_dir: Path) -> Vocabulary:
 
 
 def open_scenes(plan: Plan) -> OpenWorld:
-    """The plan with its renderer; Blender is started, to see that it and the device are there."""
+    """The plan with its renderer; starts Blender to check that it and the device are available."""
     query, prior = plan.query, plan.scenes
     renderer = any_renderer(open_renderer(query.render, prior.vocabulary, plan.processes))
     proposal = make_proposal(plan.prior, query.search, "scene")
@@ -122,7 +122,7 @@ def open_scenes(plan: Plan) -> OpenWorld:
 
 
 def leave_one_out(z: Latent) -> Mapping[str, Latent]:
-    """The scene without each of its objects in turn."""
+    """For each object, the scene without it."""
     scene = scene_of(z)
     return {edit.describe(scene): edit.apply(scene) for edit in removals(scene)}
 
@@ -137,7 +137,7 @@ def _check_render(section: RenderSection) -> None:
 
 
 def _shape_hashes(vocabulary: Vocabulary) -> dict[str, str]:
-    """Of each introduced shape: the hash of its card and of its mesh."""
+    """For each introduced shape, the hashes of its card and its mesh."""
     from trex.render.assets import mesh_paths
 
     introduced = [card for card in vocabulary.cards if card.name not in CLEVR.shapes]

@@ -16,11 +16,11 @@ from trex.worlds.vectors import VectorParts, VectorWorld
 
 QUESTIONS = {"mnist": "Which digit is it?", "fashion": "Which garment is it?"}
 THINGS = {"mnist": "digits", "fashion": "garments"}
-SHIPPED = "shipped"  # as model: the classifier of the data set that is drawn
+SHIPPED = "shipped"  # as model: the classifier trained on the same data set
 
 
 def _world(name: str) -> VectorWorld:
-    """The world of "mnist-vae", "fashion-gan" and so on."""
+    """The world called "mnist-vae", "fashion-gan" and so on."""
     dataset, _, decoder = name.partition("-")
     load = partial(_load, dataset, decoder)
     labelled = partial(LabelledPictures, dataset)
@@ -28,9 +28,9 @@ def _world(name: str) -> VectorWorld:
 
 
 def _load(dataset: str, decoder_kind: str, query: Query) -> VectorParts:
-    """Decoder and classifier by the query; InputError where classes or weights are not what they have to be."""
+    """The query's decoder and classifier; InputError if its classes or weights do not fit."""
     kept = chosen_classes(SOURCES[dataset].labels, query.generator.classes, query.generator.without)
-    from trex.mnist_models.latent import StandardNormal  # what follows imports torch
+    from trex.mnist_models.latent import StandardNormal  # the imports below load torch
     from trex.mnist_models.load import load_classifier, load_decoder
     from trex.mnist_models.training.train import model_name
 

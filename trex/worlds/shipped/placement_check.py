@@ -1,4 +1,4 @@
-"""Whether so many objects fit on CLEVR's ground: found out before a search would look for room for hours."""
+"""Checks that n objects fit on CLEVR's ground, so that no search spends hours rejecting layouts."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from trex.scenes.prior import draw_positions
 from trex.scenes.validity import MIN_GAP
 from trex.scenes.vocabulary import RADIUS, Vocabulary
 
-SURE = 6  # so many objects of any size always find room
-BATCH, BATCHES = 8192, 4000  # layouts tried: seconds, and only where there is next to no room
+SURE = 6  # this many objects of any size always fit
+BATCH, BATCHES = 8192, 4000  # layouts tried at most; takes seconds, and only if almost nothing fits
 
 
 def check_placement(vocabulary: Vocabulary, n: int) -> None:
-    """InputError where none of 30 million random layouts of n such objects keeps CLEVR's distances."""
+    """Raise InputError if none of 30 million random layouts of n such objects keeps CLEVR's distances."""
     if n <= SURE:
         return
     rng = np.random.default_rng(0)

@@ -1,4 +1,4 @@
-"""Numbers of a whole scene that do not depend on the order of its objects: what convergence is judged by."""
+"""Summaries of a scene that ignore the order of its objects; convergence is judged by them."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from trex.worlds.latents import Latent, scene_of
 
 
 def scene_summaries(target: Target, vocabulary: Vocabulary) -> dict[str, Summary]:
-    """Confidence, log weight, how many objects have each value, how many there are, and how far apart."""
+    """Confidence, log weight, the count of each value, the number of objects, and their mean distance."""
     found: dict[str, Summary] = dict(basic_summaries(target))
     for attribute in ATTRIBUTES:
         for value in vocabulary.available(attribute):
@@ -31,6 +31,6 @@ def _count(draw: Draw[Latent], attribute: str, value: str) -> float:
 
 
 def mean_distance(scene: Scene) -> float:
-    """Mean distance of two objects in Blender units, 0 where there are fewer than two."""
+    """Mean distance between two objects in Blender units, 0 if there are fewer than two."""
     pairs = [np.hypot(a.x - b.x, a.y - b.y) for a, b in combinations(scene.objects, 2)]
     return float(np.mean(pairs)) if pairs else 0.0
