@@ -1,4 +1,4 @@
-"""The small parts of a run and its query: records, run folder, distinct scenes, shape cards, the index pass, the queries."""
+"""Small parts of a run and its query: records, folder, distinct scenes, shape cards, the index pass, the queries."""
 
 import dataclasses
 import math
