@@ -47,7 +47,7 @@ class Round(NamedTuple, Generic[Z]):
 
 
 def start(seed: int, states: Sequence[State[Z]]) -> Checkpoint[Z]:
-    """Chains at these states; chain c draws from stream (seed, chain, c), so more chains leave the first ones unchanged."""
+    """Chains at these states; chain c draws from stream (seed, chain, c), so more chains leave the others as is."""
     return Checkpoint(
         tuple(states), tuple(save_rng(stream(seed, CHAIN_STREAM, c)) for c in range(len(states)))
     )

@@ -50,7 +50,7 @@ class NutsCheckpoint:
 
 
 def start_nuts(seed: int, states: Sequence[State[Floats]]) -> NutsCheckpoint:
-    """Chains at these states; chain c draws from stream (seed, chain, c), so more chains leave the first ones unchanged."""
+    """Chains at these states; chain c draws from stream (seed, chain, c), so more chains leave the others as is."""
     return NutsCheckpoint(
         tuple(
             ChainPoint(np.array(state.z, np.float64), save_rng(stream(seed, CHAIN_STREAM, c)))
