@@ -1,4 +1,4 @@
-"""What a Blender process is told once, at its start."""
+"""The settings that a Blender process receives at its start."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from typing import cast
 from trex.render.blender.wire import Header
 from trex.render.presets import Preset
 
-TEMPORARY = "trex-blender-"  # a Blender process's own temporary folder is named so
+TEMPORARY = "trex-blender-"  # prefix of a Blender process's temporary folder
 
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """Preset, device as asked for, the base scene's path, the mesh of each shape, threads (0: all cores)."""
+    """Preset, requested device, path of the base scene, mesh of each shape, threads (0: all cores)."""
 
     preset: Preset
     device: str
@@ -22,12 +22,12 @@ class Settings:
     threads: int
 
     def header(self) -> Header:
-        """The form in which the settings travel."""
+        """The settings as they are sent."""
         return asdict(self)
 
     @classmethod
     def from_header(cls, header: Header) -> Settings:
-        """The settings that `header` gave; the sender is our own code, so a wrong form is our own bug."""
+        """The settings in a `header`; the sender is our own code, so any other form is a bug."""
         preset = Preset(**cast(dict[str, object], header["preset"]))  # type: ignore[arg-type]
         meshes = tuple((shape, path) for shape, path in cast(list[tuple[str, str]], header["meshes"]))
         return cls(
