@@ -123,7 +123,7 @@ class Vocabulary:
         return replace(self, shapes=(*self.shapes, card.name), cards=(*self.cards, card))
 
     def parse_combination(self, text: str) -> Combination:
-        """Attributes and values: ("color", "blue"), ("shape", "sphere") of "blue spheres"; InputError for an unknown word."""
+        """("color", "blue"), ("shape", "sphere") for "blue spheres"; InputError names an unknown word."""
         words = self.words()
         pairs: list[tuple[str, str]] = []
         for word in text.lower().replace(",", " ").split():
