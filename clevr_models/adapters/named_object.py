@@ -1,4 +1,4 @@
-"""What `package.module:attribute` names, imported with the current folder searched first."""
+"""Imports `package.module:attribute`, with the current folder first on the path."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ if TYPE_CHECKING:
 
 
 def import_factory(module: str, attribute: str) -> Factory:
-    """What `module:attribute` names; InputError if there is no such callable.
+    """The object at `module:attribute`; InputError if there is no such callable.
 
-    The current folder is searched first, as Python does for a script: a file beside the user's module goes before an
-    installed package of the same name.
+    The current folder is searched first, as Python does for a script: a file beside the user's module takes
+    precedence over an installed package of the same name.
     """
     here = os.getcwd()
     if sys.path[:1] != [here]:
@@ -26,7 +26,7 @@ def import_factory(module: str, attribute: str) -> Factory:
     try:
         found = importlib.import_module(module)
         factory = getattr(found, attribute, None)
-    except RAISED as error:  # a user's module may raise anything while it is imported, or end the program
+    except RAISED as error:  # importing a user's module may raise anything, or end the program
         raise InputError(f"module {module!r} cannot be imported: {said(error)}") from error
     if not callable(factory):
         near = ", ".join(

@@ -29,7 +29,7 @@ class RelationVocabulary:
     def encode(self, text: str) -> tuple[int, ...]:
         """Word indices of a question, in reading order.
 
-        Case, commas and full stops are ignored; a question mark is its last word. InputError names a word never seen.
+        Ignores case, commas and full stops; a question mark is its last word. InputError names an unknown word.
         """
         plain = text.lower().strip().rstrip("?!. ").replace(",", " ").replace(".", " ")
         leftover = TOKEN.sub("", plain).strip()
@@ -77,6 +77,6 @@ def relation_vocabulary() -> RelationVocabulary:
 
 
 def how_found() -> dict[str, object]:
-    """How the words' numbers were found, with margins and what stays uncertain: for the card of the weights."""
+    """How the words' numbers were recovered, with margins and remaining doubts: for the card of the weights."""
     data = cast(dict[str, object], parse_json(read_text(FILE), str(FILE)))
     return {"note": data["note"], **cast(dict[str, object], data["found"])}
