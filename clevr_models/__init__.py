@@ -1,5 +1,5 @@
-"""CLEVR models by name, their published accuracy, saliency, and a fake that can be understood at a glance.
+"""CLEVR models by name, their published accuracy, saliency, and a fake that is simple to understand.
 
-One room for each family of models, `interface` for what they share, `adapters` for models of the user's own. Nothing
-here renders or samples.
+One room for each family of models, `interface` for what they share, `adapters` for user-defined models. Nothing here
+renders or samples.
 """

@@ -1,6 +1,6 @@
-"""Pictures resized as Pillow does it to 8-bit pictures, to the bit, in torch: differentiable and in batches.
+"""Resizes pictures like Pillow does 8-bit pictures, to the bit, in torch: differentiable and in batches.
 
-Pillow's bicubic filter (a = -0.5) widens when it shrinks a picture, keeps its weights as whole numbers of 2**-22, and
+Pillow's bicubic filter (a = -0.5) widens when it shrinks a picture, stores its weights as multiples of 2**-22, and
 rounds to 8 bits after the pass over the columns and again after the pass over the rows (Pillow, Resample.c). Float
 resizing differs from that by up to several gray levels at edges.
 """
@@ -20,9 +20,9 @@ PRECISION = 2.0**22
 
 
 def resize_8bit(images: Tensor, height: int, width: int) -> Tensor:
-    """(B, C, H, W) in [0, 1] -> (B, C, height, width) of whole numbers 0 to 255, float64.
+    """(B, C, H, W) in [0, 1] -> (B, C, height, width) of integers 0 to 255, float64.
 
-    Gradients pass as if nothing were rounded.
+    Gradients pass as if there were no rounding.
     """
     x = _round(images.double() * 255)
     across = torch.from_numpy(weights(x.shape[3], width)).to(x.device)  # (width, W)
@@ -38,7 +38,7 @@ def _round(x: Tensor) -> Tensor:
 
 @lru_cache(maxsize=32)
 def weights(size: int, wanted: int) -> NDArray[np.float64]:
-    """(wanted, size): how much each of `size` pixels in a row counts for each of `wanted`."""
+    """(wanted, size): the weight of each of `size` pixels in a row for each of `wanted`."""
     scale = size / wanted
     widened = max(scale, 1.0)
     table = np.zeros((wanted, size))

@@ -1,4 +1,4 @@
-"""A model by its spec: shipped, released, in a file, behind an address, installed, or the user's own torch module."""
+"""Loads a model by its spec: shipped, released, in a file, behind an address, installed, or a user's torch module."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ PICKLED = (".pth", ".pt", ".ckpt", ".bin", ".pkl")
 
 
 def load_model(spec: str, threads: int = 1) -> ClevrModel:
-    """The model that a spec names; InputError says what is wrong with the spec, the file or the user's module.
+    """The model that a spec names; InputError describes a fault in the spec, the file or the user's module.
 
-    The forms of a spec, one file each, are in `trex.clevr_models.specs`; the first that fits is taken.
-    `package.module:factory` is the user's own: `factory(question)` gives a `torch.nn.Module` from pictures
-    (B, 3, H, W), float32 in [0, 1], to logits (B, 28) in the order of ANSWERS, or (B, K) with an attribute `labels`
-    (K names, ANSWERS' words where they mean the same). Torch is set to `threads` threads: with more on a busy
-    machine, small networks become many times slower.
+    The forms of a spec, one file each, are in `trex.clevr_models.specs`; the first that fits is used.
+    `package.module:factory` is user-defined: `factory(question)` returns a `torch.nn.Module` from pictures (B, 3,
+    H, W), float32 in [0, 1], to logits (B, 28) in the order of ANSWERS, or (B, K) with an attribute `labels` (K
+    names, ANSWERS' words for the same meaning). Sets torch to `threads` threads: with more on a busy machine, small
+    networks become many times slower.
     """
     import torch
 
@@ -30,7 +30,7 @@ def load_model(spec: str, threads: int = 1) -> ClevrModel:
         except InputError as error:
             if not ADAPTERS.sound.problems:
                 raise
-            broken = "; ".join(map(str, ADAPTERS.sound.problems))  # one of these may have been meant
+            broken = "; ".join(map(str, ADAPTERS.sound.problems))  # the spec may be meant for one of these
             raise InputError(f"{error}; {broken}") from error
     if spec.endswith(PICKLED):
         raise InputError(

@@ -1,7 +1,7 @@
-"""A classifier that can be understood at a glance: it counts the area of one color and calls that a number of things.
+"""A simple classifier: it measures the area of one color and reports it as a number of things.
 
-It is the fake of a CLEVR model: analytic, deterministic, microseconds a picture, and with level sets worth searching
-(five brown things near the camera look like one red thing).
+It is the fake of a CLEVR model: analytic, deterministic, microseconds per picture, and with level sets worth
+searching (five brown things near the camera look like one red thing).
 """
 
 from __future__ import annotations
@@ -24,10 +24,10 @@ class ColorArea:
     """Bound to its question: how many things of `color` are there?"""
 
     color: str = "red"
-    softness: float = 0.12  # how far a color may be off, in units of the pixel range [0, 1]
+    softness: float = 0.12  # tolerance of a color, in units of the pixel range [0, 1]
     unit: float = 0.012  # share of the picture that counts as one thing
     width: float = 0.25  # of the count, in things
-    size: tuple[int, int] | None = None  # (H, W), None where any will do
+    size: tuple[int, int] | None = None  # (H, W), None for any
     labels: tuple[str, ...] = ANSWERS
 
     def count(self, images: NDArray[np.float32]) -> NDArray[np.float64]:
@@ -50,7 +50,7 @@ class ColorArea:
 
 @dataclass(frozen=True)
 class FakeModel:
-    """Any question is answered by the area of the first color that its program filters by, red where there is none."""
+    """Answers any question by the area of the first color in its program's filters, red if there is none."""
 
     name: str = "fake"
     input_size: tuple[int, int] | None = None

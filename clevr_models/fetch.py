@@ -1,4 +1,4 @@
-"""Released models into the user's cache: fetched or copied, checked by sha256, kept as safetensors."""
+"""Fetches released models into the user's cache: downloads or copies, checks sha256, converts to safetensors."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class Release(NamedTuple):
 
     @property
     def url(self) -> str:
-        """Where the file is published, at a commit that cannot change."""
+        """The published address, at a commit that cannot change."""
         return f"{RAW}/{self.commit}/pretrained_models/{self.file}"
 
 
@@ -57,21 +57,21 @@ NAMES = {f"relation-network:{variant}": variant for variant in RELEASES}
 
 
 def default_cache() -> Path:
-    """Where fetched models lie: `$TREX_CACHE/models`, or `~/.cache/bayes-trex/models`."""
+    """The folder of fetched models: `$TREX_CACHE/models`, or `~/.cache/bayes-trex/models`."""
     return cache_root() / "models"
 
 
 def relation_path(variant: str, cache: Path | None = None) -> Path:
-    """Where a variant of the Relation Network lies, or would lie, in the cache."""
+    """The path of a variant of the Relation Network in the cache, whether it exists or not."""
     return (cache or default_cache()) / f"relation-network-{variant}.safetensors"
 
 
 def fetch_relation_network(
     source: Path | None = None, cache: Path | None = None, progress: Progress = no_progress
 ) -> list[Path]:
-    """The variants into the cache: both from their repository or a folder with both .pth files, or one from its file.
+    """Fetch the variants: both from their repository or a folder with both .pth files, or one from its file.
 
-    InputError for a file that is not a published one, ModelError where the network does not give it.
+    Raises InputError for a file that is not a published one, ModelError if the network fails.
     """
     target = cache or default_cache()
     target.mkdir(parents=True, exist_ok=True)
@@ -127,13 +127,13 @@ def _download(release: Release, folder: Path) -> Path:
 
 
 def list_models(cache: Path | None = None) -> list[tuple[str, Path, bool]]:
-    """Every fetchable model as (name, where it lies, whether it is there)."""
+    """Every fetchable model as (name, path, whether it exists)."""
     found = [(name, relation_path(variant, cache)) for name, variant in NAMES.items()]
     return [(name, path, path.is_file()) for name, path in found]
 
 
 def verify_model(name: str, cache: Path | None = None) -> Path:
-    """The path of a fetched model that loads and has the sha256 on its card; InputError says what is wrong."""
+    """The path of a fetched model, which is loaded and checked against its card's sha256; InputError describes a fault."""
     if name not in NAMES:
         raise unknown("model", name, NAMES)
     variant = NAMES[name]

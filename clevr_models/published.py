@@ -1,4 +1,4 @@
-"""What was published of the released CLEVR models: the accuracy that the parity gate compares with."""
+"""Published values of the released CLEVR models: the accuracies that the accuracy check compares with."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ IEP_TABLE = "Johnson et al. 2017 (arXiv:1705.03633), table 1, test set"
 
 
 class Published(NamedTuple):
-    """A share of right answers on all of CLEVR's questions, who says so, and what else is known."""
+    """A published share of right answers on all of CLEVR's questions, its source, and remarks."""
 
     accuracy: float
     source: str

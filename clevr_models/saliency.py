@@ -52,8 +52,8 @@ class PathIntegral:
 class Attribution:
     """`map` (H, W) sums the absolute attributions of the channels.
 
-    `change` is f(x) - f(baseline), and `completeness_gap` how far the attributions' sum is from it, which should be 0;
-    None for SmoothGrad, which makes no such claim.
+    `change` is f(x) - f(baseline), and `completeness_gap` the distance of the attributions' sum from it, ideally 0;
+    None for SmoothGrad, which has no such property.
     """
 
     map: Floats
@@ -62,13 +62,13 @@ class Attribution:
 
 
 class NoGradientsError(ModelError):
-    """The module does not pass gradients to its picture."""
+    """The module passes no gradients to its picture."""
 
 
 def smooth_grad(module: nn.Module, image: Floats, answers: tuple[int, ...], how: SmoothGrad) -> Attribution:
     """SmoothGrad of a picture (H, W, 3) in [0, 1] for the sum of these answers' log probabilities.
 
-    The noise comes from `how.seed` alone; torch's own random state is left as it was.
+    The noise comes from `how.seed` alone; torch's own random state is unchanged.
     """
     tunnel = NoiseTunnel(Gradient(fixed_answers(module, answers)))
     pixels = _to_tensor(module, image)

@@ -1,4 +1,4 @@
-"""The digit and garment world: decoders that draw, classifiers that are tested, by name or from files.
+"""The world of digits and garments: decoders that draw, classifiers under test, by name or from files.
 
 Reading data is in `data`, the networks in `networks`, training and quality in `training`.
 """

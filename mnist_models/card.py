@@ -1,4 +1,4 @@
-"""What a weights file of this world says of itself: which network, of which data set, with which classes."""
+"""The card of a weights file in this world: its network, data set and classes."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class DigitCard:
 
 
 def parse_card(card: Card, weights: Path, kinds: tuple[str, ...]) -> DigitCard:
-    """A card whose model is of one of these kinds; InputError says what else it is, or what it lacks."""
+    """A card whose model is of one of these kinds; InputError names another kind, or what is missing."""
     kind, dataset, labels = card.get("kind"), card.get("dataset"), card.get("labels")
     if kind not in KINDS:
         raise InputError(

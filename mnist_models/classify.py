@@ -1,4 +1,4 @@
-"""A digit classifier as the search sees it, and as gradients do."""
+"""Digit classifiers, for searches and for gradients."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ class DigitClassifier:
     module: nn.Module
     labels: tuple[str, ...]
     dataset: str
-    sha256: str  # of the weights; of an object of the user's session, of its code too
+    sha256: str  # of the weights and, for an object of the user's session, of its code
 
     def log_probs(self, images: NDArray[np.float32]) -> NDArray[np.float64]:
-        """(B, 28, 28, 1) in [0, 1] -> (B, K), natural log; one at a time, so that no row depends on another."""
+        """(B, 28, 28, 1) in [0, 1] -> (B, K), natural log; scored one at a time, so that no row depends on another."""
         check_digits(images)
         pixels = torch.from_numpy(np.ascontiguousarray(images.transpose(0, 3, 1, 2)))
         with torch.inference_mode():
@@ -38,7 +38,7 @@ class DigitClassifier:
 
 
 def check_digits(images: NDArray[np.float32]) -> None:
-    """ModelError unless images are float32 (B, 28, 28, 1) in [0, 1]."""
+    """Raise ModelError unless images are float32 (B, 28, 28, 1) in [0, 1]."""
     if images.dtype != np.float32 or images.shape[1:] != (SIDE_PX, SIDE_PX, 1):
         raise ModelError(
             f"pictures are {images.dtype} {images.shape}; a digit model takes float32 (B, 28, 28, 1) in [0, 1]"

@@ -1,4 +1,4 @@
-"""A decoder as renderer: latents to pictures."""
+"""Decoders as renderers: latents to pictures."""
 
 from __future__ import annotations
 
@@ -22,17 +22,17 @@ class DigitPicture:
 
 @dataclass(frozen=True, eq=False)
 class DecoderRenderer:
-    """A trained decoder, in evaluation mode. `key` names all that determines a picture besides its latent.
+    """A trained decoder, in evaluation mode. `key` identifies everything that determines a picture besides its latent.
 
-    Pictures are never rounded to bytes before they are scored, so samplers with gradients (`pixels`) and without
-    (`render`) aim at one density. What is kept of a picture, to be looked at, is bytes.
+    Pictures are not rounded to bytes before they are scored, so samplers with gradients (`pixels`) and without
+    (`render`) have the same density as target. Pictures saved for display are bytes.
     """
 
     name: str
     decoder: nn.Module
     latent: int
     key: str
-    labels: tuple[str, ...]  # the classes that it was trained on
+    labels: tuple[str, ...]  # the classes of its training
     dataset: str
 
     def render(self, zs: Sequence[NDArray[np.float64]]) -> list[DigitPicture]:
@@ -46,7 +46,7 @@ class DecoderRenderer:
         return pictures
 
     def close(self) -> None:
-        """Nothing is held."""
+        """Do nothing: it holds no resources."""
 
     def _row(self, z: NDArray[np.float64]) -> Tensor:
         if z.shape != (self.latent,):

@@ -1,4 +1,4 @@
-"""The prior of latents that VAE and GAN share; its proposal is `trex.inference.gaussian_walk.GaussianWalk`."""
+"""The prior of latents for VAE and GAN; its proposal is `trex.inference.gaussian_walk.GaussianWalk`."""
 
 from __future__ import annotations
 
@@ -22,5 +22,5 @@ class StandardNormal:
         return rng.standard_normal(self.d)
 
     def log_density(self, z: Floats) -> float:
-        """Natural log, normalized; its support is everything."""
+        """Natural log, normalized; its support is the whole space."""
         return float(-0.5 * (z @ z) - 0.5 * self.d * math.log(2.0 * math.pi))

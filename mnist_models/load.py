@@ -22,14 +22,14 @@ SUFFIX = ".safetensors"
 
 
 def trained_models() -> Path:
-    """Where `trex train vae | gan | classifier` keeps weights unless told otherwise: in the user's cache."""
+    """The default folder of `trex train vae | gan | classifier`, in the user's cache."""
     return cache_root() / "digits" / "models"
 
 
 def load_classifier(spec: str, threads: int = 1) -> DigitClassifier:
-    """A classifier, such as `mnist-classifier`, `fashion-lenet` or a path that ends in .safetensors.
+    """A classifier by a name such as `mnist-classifier` or `fashion-lenet`, or by a path that ends in .safetensors.
 
-    InputError says what is wrong with the name or the file. Torch is set to `threads` threads.
+    InputError describes any fault in the name or the file. Sets torch to `threads` threads.
     """
     weights = weights_path(spec)
     card = parse_card(read_card(weights), weights, CLASSIFIERS)
@@ -39,7 +39,7 @@ def load_classifier(spec: str, threads: int = 1) -> DigitClassifier:
 
 
 def load_decoder(spec: str, threads: int = 1) -> DecoderRenderer:
-    """A decoder, such as `mnist-vae`, `fashion-gan` or a path that ends in .safetensors; otherwise as above."""
+    """A decoder by a name such as `mnist-vae` or `fashion-gan`, or by a .safetensors path; else as `load_classifier`."""
     weights = weights_path(spec)
     card = parse_card(read_card(weights), weights, DECODERS)
     decoder = _decoder(card, weights, threads)
@@ -48,7 +48,7 @@ def load_decoder(spec: str, threads: int = 1) -> DecoderRenderer:
 
 
 def weights_path(spec: str) -> Path:
-    """Where the weights of a spec lie; InputError where there are none."""
+    """The path of a spec's weights; InputError if there are none."""
     if spec.endswith(SUFFIX):
         return Path(spec)
     places = [folder / f"{spec}{SUFFIX}" for folder in (SHIPPED, trained_models())]

@@ -1,4 +1,4 @@
-"""How a scene becomes a picture: presets, the cache, similarity of pictures, and a fake without Blender.
+"""Rendering of scenes: presets, the cache, similarity of pictures, and a fake without Blender.
 
-Blender's parent side is in `blender`, its child side in `blender_child`. No model is known here.
+Blender's parent side is in `blender`, its child side in `blender_child`. Nothing here depends on a model.
 """

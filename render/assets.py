@@ -1,4 +1,4 @@
-"""Which files a renderer's pictures depend on, and their hash."""
+"""The files that a renderer's pictures depend on, and their hash."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from trex.scenes.vocabulary import Vocabulary
 
 
 def mesh_paths(vocabulary: Vocabulary, folder: Path = FOLDER) -> tuple[tuple[str, str], ...]:
-    """(shape, path of its mesh): a card's path as it stands, or below `folder`/shapes; raises InputError if absent."""
+    """(shape, path of its mesh): a card's own path, or a file below `folder`/shapes; InputError if it is missing."""
     found: list[tuple[str, str]] = []
     for shape in vocabulary.shapes:
         mesh = Path(vocabulary.card(shape).mesh)
@@ -28,7 +28,7 @@ def mesh_paths(vocabulary: Vocabulary, folder: Path = FOLDER) -> tuple[tuple[str
 
 
 def base_scene(folder: Path = FOLDER) -> str:
-    """The path of the base scene; raises InputError if it is not there."""
+    """The path of the base scene; InputError if it is missing."""
     path = folder / "base_scene.blend"
     if not path.is_file():
         raise InputError(f"no base scene at {path}; make it with `python -m trex.blender_assets.make_assets`")

@@ -1,4 +1,4 @@
-"""Pictures kept on disk by what determines them, so that no scene is rendered twice."""
+"""A disk cache of pictures, keyed by everything that determines them, so that no scene is rendered twice."""
 
 from __future__ import annotations
 
@@ -27,15 +27,15 @@ MAGIC = b"TREXPIC1"
 SIZE = struct.Struct(
     ">II"
 )  # a file: magic, sha256 of name and all that follows, width, height, deflated bytes
-MAX_RAW = 1 << 28  # bytes; no file may unfold to more
-CHUNK = 64  # stored at least this often, so that a failure late in a long list loses little
+MAX_RAW = 1 << 28  # bytes; no file may decompress to more
+CHUNK = 64  # pictures per write, so that a failure late in a long list loses little
 
 
 class CachedRenderer:
-    """A renderer that first looks into a folder, by sha256 of the scene's id and the inner renderer's key.
+    """A renderer with a cache folder, keyed by sha256 of the scene's id and the inner renderer's key.
 
-    Files are written under another name, synced and renamed. A file that is cut, altered or misplaced is noticed by
-    its checksum and rendered again. Several programs may use one folder at once. It keeps below a size (`Bound`).
+    Files are written under another name, synced and renamed. A file that is truncated, altered or misplaced fails its
+    checksum and is rendered again. Several programs may use one folder at once. Its size is bounded (`Bound`).
     """
 
     def __init__(self, inner: SceneRenderer, folder: Path) -> None:
@@ -51,11 +51,11 @@ class CachedRenderer:
 
     @property
     def key(self) -> str:
-        """The inner renderer's key: the pictures are the same."""
+        """The inner renderer's key, since the pictures are the same."""
         return self.inner.key
 
     def render(self, zs: Sequence[Scene]) -> list[Picture]:
-        """One picture a scene, in the same order; only those that are not kept are rendered, each once."""
+        """One picture per scene, in the same order; renders only those missing from the cache, each once."""
         key = self.key
         names = [entry_name(key, scene_id(scene)) for scene in zs]
         different = dict(zip(names, zs, strict=True))
@@ -75,7 +75,7 @@ class CachedRenderer:
         self.inner.close()
 
     def path(self, name: str) -> Path:
-        """Where the entry of this name lies."""
+        """The path of the entry with this name."""
         return self.folder / name[:2] / f"{name}{SUFFIX}"
 
     def _load(self, name: str, scene: Scene) -> Picture | None:
@@ -92,7 +92,7 @@ class CachedRenderer:
             return None
 
     def _store(self, name: str, picture: Picture) -> None:
-        """A picture that cannot be stored is still given back: the cache is an aid, not a record."""
+        """Store a picture if possible; a failure is ignored, since the cache is only an aid."""
         path = self.path(name)
         try:
             path.parent.mkdir(exist_ok=True)
@@ -116,7 +116,7 @@ def encode(picture: Picture, name: str) -> bytes:
 
 
 def decode(data: bytes, name: str, scene: str) -> Picture:
-    """The picture in a cache file's bytes; raises ValueError where they are not what `encode` wrote under `name`."""
+    """The picture in a cache file's bytes; ValueError unless `encode` wrote them under `name`."""
     magic, checksum, body = data[:8], data[8:40], data[40:]
     if magic != MAGIC or _checksum(name, body) != checksum:
         raise ValueError(f"{len(data)} bytes with a wrong beginning or checksum")

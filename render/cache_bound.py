@@ -1,4 +1,4 @@
-"""How large a folder of kept pictures may become: 10 GiB, or what TREX_CACHE_MAX says."""
+"""The size limit of a cache folder: 10 GiB, or the value of TREX_CACHE_MAX."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ VARIABLE = "TREX_CACHE_MAX"
 DEFAULT = "10G"
 UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
 SIZE = re.compile(r"(\d{1,15}(?:\.\d{1,6})?)\s*([KMGT]?)(?:I?B)?", re.ASCII | re.IGNORECASE)
-KEPT = 0.9  # of the bound when it is passed, so that not every picture afterwards deletes another
-LOOKS = 20  # at least so many times until as much was written as the bound: other programs write too
+KEPT = 0.9  # of the limit, after it is exceeded, so that not every further picture causes a deletion
+LOOKS = 20  # checks, at least, while as much is written as the limit: other programs write too
 
 
 def parse_size(text: str, name: str) -> int:
-    """Bytes in a text such as 10G or 500M (units of 1,024); `name` says what was given, if it is no size."""
+    """Bytes in a size such as 10G or 500M (units of 1,024); `name` names the setting in errors."""
     found = SIZE.fullmatch(text.strip())
     if found is None:
         raise InputError(
@@ -30,19 +30,19 @@ def parse_size(text: str, name: str) -> int:
 
 
 def max_bytes() -> int:
-    """The bound of this user's caches."""
+    """The limit of this user's caches."""
     return parse_size(os.environ.get(VARIABLE) or DEFAULT, VARIABLE)
 
 
 class Bound:
-    """Keeps a folder below the bound: what was used longest ago goes first."""
+    """Keeps a folder below the limit by deleting the least recently used pictures."""
 
     def __init__(self, folder: Path) -> None:
         self.folder, self.max_bytes = folder, max_bytes()
-        self._room = 0  # bytes that may be written before the folder is looked at
+        self._room = 0  # bytes until the next check of the folder
 
     def added(self, size: int) -> None:
-        """So many bytes were written; deletes others if there are too many."""
+        """Count bytes written; deletes old pictures if there are too many."""
         self._room -= size
         if self._room < 0:
             self._room = min(self._make_room(), self.max_bytes // LOOKS)

@@ -1,7 +1,7 @@
-"""What a folder of kept pictures holds, and making it smaller.
+"""The content of a cache folder, and its pruning.
 
-Other programs may read and write it meanwhile: a picture that is gone is rendered again, one that is being read stays
-readable, and one that is being written is locked by its writer and left alone.
+Other programs may read and write it meanwhile: a deleted picture is rendered again, an open one stays readable, and
+one being written is locked by its writer and left alone.
 """
 
 from __future__ import annotations
@@ -15,14 +15,14 @@ from dataclasses import dataclass
 from pathlib import Path
 
 SUFFIX = ".picture"
-SCRATCH = ".tmp-"  # the beginning of a file's name while it is being written
+SCRATCH = ".tmp-"  # prefix of a file that is being written
 ENTRY = re.compile(rf"[0-9a-f]{{64}}{re.escape(SUFFIX)}")
 PART = re.compile(r"[0-9a-f]{2}")
 
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """A kept picture: where it is, its bytes, and when it was written or last given out (seconds since 1970)."""
+    """A cached picture: path, bytes, and the time when it was written or last used (seconds since 1970)."""
 
     path: Path
     size: int
@@ -31,7 +31,7 @@ class Entry:
 
 @dataclass(frozen=True, slots=True)
 class Amount:
-    """So many pictures, and their bytes."""
+    """A number of pictures, and their bytes."""
 
     entries: int
     size: int
@@ -39,18 +39,18 @@ class Amount:
 
 @dataclass(frozen=True, slots=True)
 class Pruned:
-    """What was deleted, and what is left."""
+    """The deleted and the remaining pictures."""
 
     gone: Amount
     left: Amount
 
 
 def entries(folder: Path) -> list[Entry]:
-    """Every kept picture, the one used longest ago first; none if there is no such folder."""
+    """Every cached picture, the least recently used first; empty if there is no such folder."""
     found = []
     for item in _files(folder):
         if ENTRY.fullmatch(item.name):
-            with suppress(FileNotFoundError):  # another program has deleted it meanwhile
+            with suppress(FileNotFoundError):  # deleted by another program meanwhile
                 state = item.stat(follow_symlinks=False)
                 found.append(Entry(Path(item.path), state.st_size, state.st_mtime))
     return sorted(found, key=lambda entry: (entry.used, entry.path.name))
@@ -62,9 +62,9 @@ def amount(kept: list[Entry]) -> Amount:
 
 
 def prune(folder: Path, max_bytes: int | None, used_after: float | None = None) -> Pruned:
-    """Delete pictures last used before `used_after`, then those used longest ago until `max_bytes` are left.
+    """Delete pictures last used before `used_after`, then the least recently used until `max_bytes` are left.
 
-    Also what killed programs have left half-written. Raises OSError if the folder cannot be changed.
+    Also deletes files that killed programs left half-written. Raises OSError if the folder cannot be changed.
     """
     _sweep(folder)
     kept = entries(folder)
@@ -80,19 +80,19 @@ def prune(folder: Path, max_bytes: int | None, used_after: float | None = None) 
 
 
 def mark_used(path: Path) -> None:
-    """Note that a picture was given out; a folder that cannot be written to forgets it."""
+    """Record that a picture was used; does nothing in a folder that is not writable."""
     with suppress(OSError):
         os.utime(path)
 
 
 def lock_scratch(handle: int) -> None:
-    """Say that a file is being written, until it is closed; without locks a sweep costs its writer the entry."""
+    """Lock a file while it is being written; without locks, a sweep may delete the writer's entry."""
     with suppress(OSError):
         fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
 
 
 def _sweep(folder: Path) -> None:
-    """Delete the half-written files that no living process holds."""
+    """Delete the half-written files that no living process has locked."""
     for item in _files(folder):
         if item.name.startswith(SCRATCH):
             with suppress(OSError):
@@ -109,7 +109,7 @@ def _delete_unlocked(path: str) -> None:
 
 
 def _files(folder: Path) -> Iterator[os.DirEntry[str]]:
-    """The plain files in the parts (two hexadecimal digits) of the folder; links are not followed."""
+    """The plain files in the folder's parts (two hexadecimal digits); follows no link."""
     for part in _listed(folder):
         if PART.fullmatch(part.name) and part.is_dir(follow_symlinks=False):
             yield from (item for item in _listed(Path(part.path)) if item.is_file(follow_symlinks=False))

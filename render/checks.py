@@ -1,4 +1,4 @@
-"""Can this scene be rendered at all? Looked at before anything is started."""
+"""Checks that scenes can be rendered, before anything is started."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from trex.foundation.errors import InputError, unknown
 from trex.scenes.scene import ATTRIBUTES, Scene, SceneObject
 from trex.scenes.vocabulary import RADIUS, RGB, Vocabulary
 
-MAX_OBJECTS = 255  # a mask holds one byte a pixel
+MAX_OBJECTS = 255  # a mask has one byte per pixel
 
 
 def check_scenes(scenes: Sequence[Scene], vocabulary: Vocabulary) -> None:
-    """Raises InputError where a scene has a value that is unknown or no number. A revoked value may be rendered."""
+    """Raise InputError if a scene has an unknown value or a non-finite number. A revoked value may be rendered."""
     for scene in scenes:
         if len(scene.objects) > MAX_OBJECTS:
             raise InputError(

@@ -1,4 +1,4 @@
-"""A renderer without Blender: flat colors inside the analytic id map. For tests and for trying a query out."""
+"""A renderer without Blender: flat colors inside the analytic id map, for tests and for trying out a query."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ from trex.scenes.vocabulary import CLEVR, RGB, Vocabulary
 
 FAKE_VERSION = 1
 GROUND = 120.0  # gray, 0-255
-SHINE = 1.25  # metal is drawn brighter than rubber, so that the two can be told apart
+SHINE = 1.25  # metal is brighter than rubber, so that the two differ
 
 
 @dataclass(frozen=True)
 class FakeRenderer:
-    """Exact masks, each object in its palette color, everything brighter or darker by where the lights are."""
+    """Exact masks, each object in its palette color, with a brightness that depends on the lights' positions."""
 
     width: int = 120
     height: int = 80
@@ -35,17 +35,17 @@ class FakeRenderer:
 
     @property
     def key(self) -> str:
-        """All that determines the pixels besides the scene."""
+        """Identifies everything that determines the pixels besides the scene."""
         cards = hashlib.sha256(repr(self.vocabulary.cards).encode()).hexdigest()[:16]
         return f"fake v{FAKE_VERSION} {self.width}x{self.height} cards={cards}"
 
     def render(self, zs: Sequence[Scene]) -> list[Picture]:
-        """One picture a scene, in the same order; raises InputError as BlenderRenderer does."""
+        """One picture per scene, in the same order; InputError as from BlenderRenderer."""
         check_scenes(zs, self.vocabulary)
         return [self.picture_of(scene) for scene in zs]
 
     def close(self) -> None:
-        """Nothing is held."""
+        """Do nothing: it holds no resources."""
 
     def picture_of(self, scene: Scene) -> Picture:
         """The picture of a scene that was checked."""

@@ -1,4 +1,4 @@
-"""What a renderer gives back for one scene."""
+"""A renderer's output for one scene."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ Bytes = NDArray[np.uint8]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Picture:
-    """A rendered scene: sRGB pixels, the object seen at each pixel, and the id of the scene they belong to."""
+    """A rendered scene: sRGB pixels, the object visible at each pixel, and the scene's id."""
 
     pixels: Bytes  # (H, W, 3), row 0 at the top
     mask: Bytes  # (H, W), 0 background, i + 1 object i
@@ -26,5 +26,5 @@ class Picture:
         self.mask.flags.writeable = False
 
     def visible_pixels(self, n_objects: int) -> NDArray[np.int64]:
-        """(n_objects,) pixels of this picture's own size at which each object is seen."""
+        """The number of pixels (n_objects,) at which each object is visible, at this picture's own size."""
         return np.bincount(self.mask.ravel(), minlength=n_objects + 1)[1 : n_objects + 1].astype(np.int64)

@@ -1,4 +1,4 @@
-"""Pictures that stand in a page itself."""
+"""Pictures embedded in a page."""
 
 from __future__ import annotations
 

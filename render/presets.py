@@ -1,4 +1,4 @@
-"""How large and how carefully a scene is rendered."""
+"""Render presets: size, sampling and denoising."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ Denoise = Literal["high", "fast"]
 
 @dataclass(frozen=True, slots=True)
 class Preset:
-    """Settings of a render: size in pixels, samples a pixel, OpenImageDenoise quality or none, light bounces.
+    """Settings of a render: size in pixels, samples per pixel, OpenImageDenoise quality or none, light bounces.
 
-    A persistent preset keeps Cycles' data between scenes; the published way (clevr-dataset-gen) did not.
+    A persistent preset keeps Cycles' data between scenes; the published generator (clevr-dataset-gen) did not.
     """
 
     name: str
@@ -34,12 +34,12 @@ _ALL = (
     Preset("draft", 120, 80, 2, "fast"),
 )
 PRESETS = {preset.name: preset for preset in _ALL}
-# To be timed with a process of its own for each picture.
+# To be timed with one process for each picture.
 PUBLISHED = Preset("published", 480, 320, 512, None, max_bounces=12, persistent=False)
 
 
 def preset_named(preset: str | Preset) -> Preset:
-    """The preset of this name (a Preset is given back as it is); InputError names those there are."""
+    """The preset of this name (a Preset is returned unchanged); InputError lists the names."""
     if isinstance(preset, Preset):
         return preset
     if preset not in PRESETS:

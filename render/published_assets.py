@@ -1,9 +1,8 @@
-"""Reads CLEVR's published assets (clevr-dataset-gen, the folder `data`) into the layout of our own.
+"""Converts CLEVR's published assets (clevr-dataset-gen, the folder `data`) to the layout of our own.
 
-Only a scratch folder is written. The conversion keeps lights, ground, materials and meshes as Blender reads
-them: objects get our names, materials take the color from the object, meshes become OBJ with the
-normals that they are shaded with. Run as `python -P -m trex.render.published_assets PUBLISHED OUT`, in a process
-of its own.
+Writes only to a scratch folder. The conversion keeps lights, ground, materials and meshes as Blender reads them:
+objects get our names, materials take the color from the object, meshes become OBJ with their shading normals. Run
+as `python -P -m trex.render.published_assets PUBLISHED OUT`, in a process of its own.
 """
 
 from __future__ import annotations
@@ -28,13 +27,13 @@ OBJECTS = {
 SHAPES = {"cube": "SmoothCube_v2", "sphere": "Sphere", "cylinder": "SmoothCylinder"}
 MATERIALS = {"rubber": "Rubber", "metal": "MyMetal"}
 TIMEOUT_S = 180.0
-SOURCE = str(Path(__file__).absolute().parents[2])  # what holds the package: links are not resolved
+SOURCE = str(Path(__file__).absolute().parents[2])  # contains the package; links are not resolved
 
 
 def convert_published(published: Path, out: Path) -> None:
-    """Writes base_scene.blend and shapes/*.obj to `out`, which may then be a renderer's `assets`.
+    """Write base_scene.blend and shapes/*.obj to `out`, which can then serve as a renderer's `assets`.
 
-    Raises InputError where a published file is missing, RenderError where Blender cannot read them.
+    Raises InputError if a published file is missing, RenderError if Blender cannot read it.
     """
     for name in _files():
         if not (published / name).is_file():
@@ -59,7 +58,7 @@ def _files() -> list[str]:
 
 
 def _convert(published: Path, out: Path) -> None:
-    """The same, inside Blender."""
+    """The conversion itself, inside Blender."""
     import bpy
 
     bpy.ops.wm.open_mainfile(filepath=str(published / "base_scene.blend"), load_ui=False, use_scripts=False)

@@ -1,4 +1,4 @@
-"""What every renderer of scenes offers: Blender, the fake, a cache in front of either."""
+"""The protocol of all scene renderers: Blender, the fake, a cache in front of either."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from trex.scenes.scene import Scene
 
 
 class SceneRenderer(Protocol):
-    """Scenes to pictures: same order, same length, the same scene always the same picture."""
+    """Renders scenes: same order, same length, and always the same picture for the same scene."""
 
     @property
     def key(self) -> str:
-        """All that determines the pixels besides the scene."""
+        """Identifies everything that determines the pixels besides the scene."""
 
     def render(self, zs: Sequence[Scene]) -> list[Picture]:
-        """One picture a scene."""
+        """One picture per scene."""
 
     def close(self) -> None:
-        """Free what is held; a later render takes it again."""
+        """Free the resources; a later render acquires them again."""

@@ -1,4 +1,4 @@
-"""How alike two pictures are: structural similarity."""
+"""Structural similarity of two pictures."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ WINDOW_PX = 7
 
 
 def mean_ssim(first: NDArray[np.uint8], second: NDArray[np.uint8]) -> float:
-    """Mean structural similarity of two (H, W, 3) pictures, 1 where they are equal.
+    """Mean structural similarity of two (H, W, 3) pictures, 1 if they are equal.
 
     Wang et al. 2004 (doi:10.1109/TIP.2003.819861) with a square 7 x 7 window, K1 = .01, K2 = .03, sample
-    covariance, the mean over the channels and over all pixels whose window lies within the picture, as is
+    covariance, averaged over the channels and all pixels whose window lies within the picture, like
     skimage.metrics.structural_similarity(first, second, channel_axis=2).
     """
     assert first.shape == second.shape and first.dtype == second.dtype == np.uint8
@@ -38,7 +38,7 @@ def _window_mean(values: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def shrink(official: Pixels, like: Pixels) -> Pixels:
-    """The official picture at the size of another, each pixel the mean of those it covers."""
+    """The official picture at the size of another; each pixel is the mean of those it covers."""
     from PIL import Image
 
     height, width = like.shape[:2]

@@ -1,4 +1,4 @@
-"""CLEVR's camera as a pinhole: where a point of the world falls in the picture."""
+"""CLEVR's camera as a pinhole: projects points of the world into the picture."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Floats = NDArray[np.float64]
 POSITION: Vec3 = (7.48113, -6.50764, 5.34367)
 FOCAL_MM = 35.0
 SENSOR_MM = 32.0  # along the picture's longer side
-WIDTH_PX, HEIGHT_PX = 480, 320  # of the released CLEVR pictures
+WIDTH_PX, HEIGHT_PX = 480, 320  # size of the released CLEVR pictures
 
 
 def axes(offset: Vec3 = ZERO) -> tuple[Floats, Floats]:
@@ -46,7 +46,7 @@ def project(
 def rays(
     columns: NDArray[np.int64], rows_px: NDArray[np.int64], basis: Floats, width: int, height: int
 ) -> Floats:
-    """The directions (H, W, 3), not normalized, through the centers of these pixels; `basis` is that of `axes`."""
+    """The directions (H, W, 3), not normalized, through the centers of these pixels; `basis` comes from `axes`."""
     focal = focal_px(width)
     right = ((columns + 0.5 - width / 2) / focal)[:, None] * basis[0]
     up = ((height / 2 - rows_px - 0.5) / focal)[:, None] * basis[1] - basis[2]

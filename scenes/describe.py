@@ -12,6 +12,6 @@ def object_words(scene: Scene, index: int) -> str:
 
 
 def scene_words(scene: Scene) -> str:
-    """The objects of a scene, for those who do not see it."""
+    """The objects of a scene in words, for readers who do not see it."""
     items = ", ".join(object_words(scene, index) for index in range(len(scene.objects)))
     return f"Rendered scene with {len(scene.objects)} objects: {items}"

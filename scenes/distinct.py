@@ -18,16 +18,16 @@ Categories = Counter[tuple[str, str, str, str]]
 
 
 def are_distinct(one: Scene, other: Scene) -> bool:
-    """Whether two scenes count as distinct, see RULE."""
+    """Whether two scenes are distinct under RULE."""
     most = max(len(one.objects), len(other.objects))
     needed = min(DIFFERENT, most)
-    if most - (_categories(one) & _categories(other)).total() >= needed:  # even if all positions agreed
+    if most - (_categories(one) & _categories(other)).total() >= needed:  # even if all positions matched
         return True
     return most - in_common(one, other) >= needed
 
 
 def in_common(one: Scene, other: Scene) -> int:
-    """How many objects two scenes share, matched as well as they can be."""
+    """The number of objects that two scenes share under the best matching."""
     from scipy.optimize import linear_sum_assignment
 
     if not _categories(one) & _categories(other):

@@ -1,4 +1,4 @@
-"""Named changes of a scene, one at a time, all else identical: what explanations ablate."""
+"""Named changes of a scene, one at a time, everything else identical: the ablations of explanations."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from trex.scenes.vocabulary import Vocabulary
 
 @dataclass(frozen=True, slots=True)
 class Edit:
-    """One change: object `index` is left out (attribute "") or one of its attributes becomes `value`."""
+    """One change: leaves out object `index` (attribute "") or sets one of its attributes to `value`."""
 
     index: int
     attribute: str = ""
@@ -55,12 +55,12 @@ def _check(scene: Scene, index: int) -> None:
 
 
 def removals(scene: Scene) -> Iterator[Edit]:
-    """Every object left out in turn."""
+    """For each object, the edit that leaves it out."""
     return (Edit(index) for index in range(len(scene.objects)))
 
 
 def attribute_edits(scene: Scene, vocabulary: Vocabulary) -> Iterator[Edit]:
-    """Every object's shape, size, color and material set to every other value, where the result is allowed."""
+    """Every object's shape, size, color and material set to every other value, if the result is allowed."""
     for index, item in enumerate(scene.objects):
         for attribute in ATTRIBUTES:
             for value in vocabulary.values(attribute):

@@ -1,4 +1,4 @@
-"""The distribution that realistic scenes come from."""
+"""The prior of realistic scenes."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ MAX_BATCHES = 20_000
 
 @dataclass(frozen=True)
 class ScenePrior:
-    """CLEVR's scenes: the number of objects uniform, then all else uniform over the valid scenes of that number.
+    """CLEVR's scenes: the number of objects uniform, then everything else uniform over the valid scenes of that number.
 
-    Every allowed category is equally likely, x and y are uniform within 3, the rotation in a turn, the nuisances
+    Every allowed category is equally likely, x and y are uniform within 3, the rotation within a turn, the nuisances
     in CLEVR's ranges (clevr-dataset-gen, render_images.py).
     """
 
@@ -52,9 +52,9 @@ class ScenePrior:
     def log_density(self, scene: Scene) -> float:
         """Natural log of the density, -inf outside the support.
 
-        Normalized before scenes are rejected as invalid: the log of the share of valid scenes of that number, which
-        has no closed form, is left out. It cancels in every proposal here, since each either keeps the number of
-        objects or draws the whole scene from this prior.
+        Normalized before invalid scenes are rejected: it omits the log of the share of valid scenes of that number,
+        which has no closed form. That cancels in every proposal here, since each either keeps the number of objects
+        or draws the whole scene from this prior.
         """
         low, high = self.n_objects
         if not low <= len(scene.objects) <= high or not is_valid(scene, self.vocabulary):
@@ -63,7 +63,7 @@ class ScenePrior:
         return each + LOG_NUISANCES_DENSITY - math.log(high - low + 1)
 
     def _candidates(self, rng: np.random.Generator, n: int, batch: int) -> list[Scene]:
-        """Those of a batch that keep the distances and margins (visibility is not looked at)."""
+        """The candidates of a batch that keep the distances and margins; does not check visibility."""
         combinations = self.vocabulary.combinations()
         where = draw_positions(rng, batch, n)
         choice = rng.integers(len(combinations), size=(len(where), n))
@@ -76,10 +76,10 @@ class ScenePrior:
 
 
 def draw_positions(rng: np.random.Generator, batch: int, n: int) -> Floats:
-    """(k, n, 2) uniform on the ground, given that the margins along both of CLEVR's directions are kept; k <= batch.
+    """(k, n, 2) uniform on the ground, given the margins along both of CLEVR's directions; k <= batch.
 
     Along one direction these are n hard rods on a line: draw n points on the line shortened by (n - 1) margins, and
-    put the margins back in, in order (Tonks 1936). The two directions of a box around the ground are independent;
+    insert the margins again, in order (Tonks 1936). The two directions of a box around the ground are independent;
     layouts with a point of the box outside the ground are dropped.
     """
     room = np.float32(2.0 * SPAN - (n - 1) * MIN_MARGIN)
@@ -90,7 +90,7 @@ def draw_positions(rng: np.random.Generator, batch: int, n: int) -> Floats:
     kept = np.arange(batch)
     for i in sorted(
         range(n), key=lambda i: min(i, n - 1 - i)
-    ):  # the outermost points fall outside most often
+    ):  # the outermost points leave the ground most often
         x, y = (right[i, kept] * RIGHT[axis] + behind[i, kept] * BEHIND[axis] for axis in (0, 1))
         kept = kept[(np.abs(x) < HALF_WIDTH) & (np.abs(y) < HALF_WIDTH)]
     both = np.stack([right[:, kept], behind[:, kept]], axis=-1).astype(np.float64)  # (n, k, 2)
@@ -99,7 +99,7 @@ def draw_positions(rng: np.random.Generator, batch: int, n: int) -> Floats:
 
 
 def _ranks(points: NDArray[np.float32]) -> NDArray[np.int8]:
-    """How many of the n points of a column (n, batch) lie below each."""
+    """For each point of a column (n, batch), the number of points below it."""
     ranks = np.zeros(points.shape, dtype=np.int8)
     for i in range(len(points)):
         for j in range(i):
@@ -110,13 +110,13 @@ def _ranks(points: NDArray[np.float32]) -> NDArray[np.int8]:
 
 
 def _shuffled(rng: np.random.Generator, where: Floats) -> Floats:
-    """The same layouts (k, n, 2) with their points in random order: which object is which must not tell where it is."""
+    """The same layouts (k, n, 2) with their points in random order: an object's index must not reveal its position."""
     order = np.argsort(rng.random(where.shape[:2]), axis=1)
     return np.take_along_axis(where, order[..., None], axis=1)
 
 
 def _keeps_distance(where: Floats, radius: Floats) -> NDArray[np.bool_]:
-    """(k,) whether all footprints are apart."""
+    """Whether all footprints are apart, (k,)."""
     first, second = np.triu_indices(where.shape[1], 1)
     gap = np.hypot(*np.moveaxis(where[:, first] - where[:, second], -1, 0))
     kept: NDArray[np.bool_] = np.all(gap - radius[:, first] - radius[:, second] >= MIN_GAP, axis=1)
@@ -132,7 +132,7 @@ def _objects(rng: np.random.Generator, categories: list[Category], where: Floats
 
 
 def draw_object(rng: np.random.Generator, vocabulary: Vocabulary) -> SceneObject:
-    """One object, whatever the others are: its density is exp(`log_object_density`)."""
+    """One object, independent of the others: its density is exp(`log_object_density`)."""
     combinations = vocabulary.combinations()
     category = combinations[int(rng.integers(len(combinations)))]
     x, y = rng.uniform(-HALF_WIDTH, HALF_WIDTH, size=2)

@@ -1,4 +1,4 @@
-"""Which object is left of, right of, in front of and behind which: CLEVR's relations, as lists and graph."""
+"""CLEVR's relations left, right, front and behind, as lists and graph."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ DIRECTIONS: dict[str, Vec3] = {
     "behind": _BEHIND,
 }
 RELATIONS = tuple(DIRECTIONS)
-# j is r of i where (c_j - c_i) . direction_r > MARGIN, Blender units (clevr-dataset-gen, render_images.py).
+# j is r of i if (c_j - c_i) . direction_r > MARGIN, Blender units (clevr-dataset-gen, render_images.py).
 MARGIN = 0.2
 
 
 def related(scene: Scene) -> dict[str, list[list[int]]]:
-    """CLEVR's `relationships`: related(scene)["left"][i] lists, ascending, what is left of object i."""
+    """CLEVR's `relationships`: related(scene)["left"][i] lists, ascending, the objects left of object i."""
     places = tuple((item.x, item.y) for item in scene.objects)
     return {name: [_beyond(places, at, name) for at in places] for name in RELATIONS}
 
@@ -44,7 +44,7 @@ def _beyond(places: Iterable[tuple[float, float]], origin: tuple[float, float], 
 
 
 def relation_graph(scene: Scene) -> nx.MultiDiGraph:
-    """The scene as a graph: a node per object index, an edge j -> i with key "left" where j is left of i."""
+    """The scene as a graph: a node per object index, an edge j -> i with key "left" if j is left of i."""
     import networkx as nx
 
     graph = nx.MultiDiGraph()

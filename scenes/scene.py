@@ -15,8 +15,8 @@ Json = dict[str, object]
 ATTRIBUTES = ("shape", "size", "color", "material")
 TAU = 2.0 * math.pi
 ZERO: Vec3 = (0.0, 0.0, 0.0)
-MOST_OBJECTS = 100  # of a scene from outside; CLEVR's have 3 to 10
-FARTHEST = 1e4  # the size of any number of a scene from outside; CLEVR's ground reaches from -3 to 3
+MOST_OBJECTS = 100  # in a foreign scene; CLEVR's have 3 to 10
+FARTHEST = 1e4  # bound on any number in a foreign scene; CLEVR's ground reaches from -3 to 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +38,7 @@ class SceneObject:
 
 
 def with_attribute(item: SceneObject, attribute: str, value: str) -> SceneObject:
-    """The object with shape, size, color or material set to `value`, whatever that is."""
+    """The object with shape, size, color or material set to `value`, without any check."""
     pairs = dict(zip(ATTRIBUTES, item.category, strict=True)) | {attribute: value}
     return SceneObject(
         pairs["shape"], pairs["size"], pairs["color"], pairs["material"], item.x, item.y, item.rotation
@@ -47,7 +47,7 @@ def with_attribute(item: SceneObject, attribute: str, value: str) -> SceneObject
 
 @dataclass(frozen=True, slots=True)
 class Nuisances:
-    """Offsets in Blender units that CLEVR draws anew for each picture: camera within .5, the lights within 1."""
+    """Offsets in Blender units that CLEVR redraws for each picture: camera within .5, the lights within 1."""
 
     camera: Vec3 = ZERO
     key: Vec3 = ZERO
@@ -57,21 +57,21 @@ class Nuisances:
 
 @dataclass(frozen=True, slots=True)
 class Scene:
-    """All that determines a picture, the renderer's settings aside."""
+    """Everything that determines a picture, except the renderer's settings."""
 
     objects: tuple[SceneObject, ...]
     nuisances: Nuisances
 
 
 def scene_to_dict(scene: Scene) -> Json:
-    """A JSON object from which `scene_from_dict` gives back the same scene, bit for bit."""
+    """A JSON object from which `scene_from_dict` restores the same scene, bit for bit."""
     objects = [{f.name: getattr(o, f.name) for f in fields(SceneObject)} for o in scene.objects]
     nuisances = {f.name: list(getattr(scene.nuisances, f.name)) for f in fields(Nuisances)}
     return {"objects": objects, "nuisances": nuisances}
 
 
 def scene_from_dict(data: object) -> Scene:
-    """The scene written by `scene_to_dict`; raises InputError where the form is another one."""
+    """The scene written by `scene_to_dict`; InputError for any other form."""
     try:
         record = mapping(data, "it")
         objects = tuple(_object(o) for o in counted(listed(record["objects"], "objects")))
@@ -85,7 +85,7 @@ def scene_from_dict(data: object) -> Scene:
 
 
 def counted(objects: list[object]) -> list[object]:
-    """The objects of a scene from outside; ValueError if there are more than `MOST_OBJECTS`."""
+    """The objects of a foreign scene; ValueError if there are more than `MOST_OBJECTS`."""
     if len(objects) > MOST_OBJECTS:
         raise ValueError(f"{len(objects):,} objects are too many; a scene may have {MOST_OBJECTS} at most")
     return objects
@@ -110,6 +110,6 @@ def _finite(value: object) -> float:
 
 
 def scene_id(scene: Scene) -> str:
-    """sha256 (hex) of the scene's canonical JSON: equal exactly where the scenes are equal."""
+    """sha256 (hex) of the scene's canonical JSON: equal if and only if the scenes are equal."""
     text = json.dumps(scene_to_dict(scene), sort_keys=True, separators=(",", ":"))
     return hashlib.sha256(text.encode()).hexdigest()

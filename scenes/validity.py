@@ -32,7 +32,7 @@ def is_valid(scene: Scene, vocabulary: Vocabulary) -> bool:
 
 
 def problems(scene: Scene, vocabulary: Vocabulary) -> tuple[str, ...]:
-    """What is wrong with a scene, in words; empty exactly where it is valid."""
+    """The faults of a scene, in words; empty if and only if it is valid."""
     found = [f"object {i}: {' '.join(o.category)} is not in the vocabulary"
              for i, o in enumerate(scene.objects) if not vocabulary.allows(o)]  # fmt: skip
     found += _out_of_range(scene)
@@ -45,7 +45,7 @@ def problems(scene: Scene, vocabulary: Vocabulary) -> tuple[str, ...]:
 
 
 def positions(scene: Scene) -> Floats:
-    """(n, 2) ground positions in Blender units."""
+    """Ground positions (n, 2) in Blender units."""
     return np.array([(o.x, o.y) for o in scene.objects], dtype=np.float64).reshape(-1, 2)
 
 
@@ -69,7 +69,7 @@ def _nuisances_out_of_range(nuisances: Nuisances) -> list[str]:
 
 
 def pair_room(scene: Scene) -> tuple[Floats, Floats]:
-    """(n, n) gap between footprints, and (n, n) the smaller distance along CLEVR's two ground directions."""
+    """The gap between footprints (n, n), and the smaller distance (n, n) along CLEVR's two ground directions."""
     where = positions(scene)
     radius = np.array([RADIUS[o.size] for o in scene.objects])
     delta = where[:, None] - where[None]

@@ -1,7 +1,7 @@
-"""Which object is seen at each pixel, by casting rays at ideal shapes: no renderer needed.
+"""Which object is visible at each pixel, by casting rays at ideal shapes: needs no renderer.
 
 Edges are not rounded here and a mesh counts as its convex hull. This map defines which scenes are valid; the
-renderer's own object-index pass is kept with each picture, and disagreements are counted.
+renderer's own object-index pass is stored with each picture, and disagreements are counted.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ CUBE_PLANES = np.array(
 def id_map(
     scene: Scene, vocabulary: Vocabulary, width: int = WIDTH_PX, height: int = HEIGHT_PX
 ) -> NDArray[np.uint8]:
-    """(height, width): 0 where the background is seen, i + 1 where object i is."""
+    """The id map (height, width): 0 for background, i + 1 for object i."""
     ids = np.zeros((height, width), dtype=np.uint8)
     nearest = np.full((height, width), np.inf)
     position, basis = axes(scene.nuisances.camera)
@@ -43,7 +43,7 @@ def id_map(
 
 
 def visible_pixels(scene: Scene, vocabulary: Vocabulary) -> NDArray[np.int64]:
-    """(n,) pixels at which each object is seen, at 480 x 320."""
+    """The number of visible pixels (n,) of each object, at 480 x 320."""
     counts = np.bincount(id_map(scene, vocabulary).ravel(), minlength=len(scene.objects) + 1)
     return counts[1:].astype(np.int64)
 
@@ -51,7 +51,7 @@ def visible_pixels(scene: Scene, vocabulary: Vocabulary) -> NDArray[np.int64]:
 def _window(
     item: SceneObject, card: ShapeCard, camera: Vec3, width: int, height: int
 ) -> tuple[int, int, int, int] | None:
-    """Rows and columns (top, bottom, left, right; ends excluded) that hold the object's picture."""
+    """Rows and columns (top, bottom, left, right; ends excluded) that contain the object's image."""
     radius = RADIUS[item.size]
     reach = radius if card.outline in ROUND else radius * math.sqrt(2.0)
     corners = np.array(
@@ -64,9 +64,9 @@ def _window(
 
 
 def _hit(item: SceneObject, card: ShapeCard, origin: Floats, directions: Floats) -> Floats:
-    """Distance (H, W) along each ray to the object, inf where it is missed; in the object's own units.
+    """Distance (H, W) along each ray to the object, inf if the ray misses it; in the object's own units.
 
-    The camera is outside of and above every object, so only the side turned to it and the top can be seen.
+    The camera is outside of and above every object, so only its near side and the top can be visible.
     """
     radius = RADIUS[item.size]
     cos, sin = math.cos(item.rotation), math.sin(item.rotation)
@@ -99,7 +99,7 @@ def _side(
             height = start[2] + distance * heading[..., 2]
             seen = (
                 (np.abs(height) <= 1.0) & (distance > 0) & (distance < nearest)
-            )  # false where it is no number
+            )  # False for NaN, which is no intersection
             nearest[seen] = distance[seen]
     return nearest
 

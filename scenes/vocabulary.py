@@ -39,7 +39,7 @@ Combination = tuple[tuple[str, str], ...]
 
 @dataclass(frozen=True)
 class ShapeCard:
-    """The facts of a shape: its words, its outline for the analytic id map, its mesh (OBJ, half extent 1)."""
+    """A shape: its words, its outline for the analytic id map, its mesh (OBJ, half extent 1)."""
 
     name: str
     plural: str
@@ -53,7 +53,7 @@ class ShapeCard:
 
 @dataclass(frozen=True)
 class Vocabulary:
-    """What a scene may hold: every combination of the values, but for the revoked combinations."""
+    """The categories that a scene may hold: every combination of the values, except for the revoked ones."""
 
     shapes: tuple[str, ...]
     sizes: tuple[str, ...]
@@ -123,7 +123,7 @@ class Vocabulary:
         return replace(self, shapes=(*self.shapes, card.name), cards=(*self.cards, card))
 
     def parse_combination(self, text: str) -> Combination:
-        """("color", "blue"), ("shape", "sphere") of "blue spheres"; InputError names the word that is not known."""
+        """("color", "blue"), ("shape", "sphere") for "blue spheres"; InputError names an unknown word."""
         words = self.words()
         pairs: list[tuple[str, str]] = []
         for word in text.lower().replace(",", " ").split():

@@ -1,1 +1,1 @@
-"""Models of the user's own behind one protocol: torch modules, callables, ONNX files, HTTP services."""
+"""Adapters for user-defined models behind one protocol: torch modules, callables, ONNX files, HTTP services."""

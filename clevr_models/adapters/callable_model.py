@@ -16,19 +16,19 @@ from trex.foundation.errors import InputError, ModelError, TrexError
 from trex.foundation.json_fields import short
 
 FLOOR = 1e-12  # least probability of an answer, so that its logarithm is finite
-TOLERANCE = 1e-3  # how far probabilities may be from adding up to 1
+TOLERANCE = 1e-3  # allowed distance of a sum of probabilities from 1
 LONGEST = 200  # characters of an answer's name
-LONGEST_WORDS = 300  # of what a model's own error says
-RAISED = (Exception, SystemExit)  # another's code may raise anything, or end the program
+LONGEST_WORDS = 300  # characters of an error from a model's own code
+RAISED = (Exception, SystemExit)  # third-party code may raise anything, or end the program
 BATCH = 32
-TRIED_PX = (80, 120)  # height, width of the pictures that a model is tried on: the smallest preset
+TRIED_PX = (80, 120)  # height, width of the probe pictures: the smallest preset
 Floats = NDArray[np.float64]
 
 
 class Answerer(Protocol):
     """A model of any kind.
 
-    It may have an attribute `labels`, its K answers; without one they are the 28 of
+    It may have an attribute `labels`, its K answers; the default is the 28 of
     `trex.clevr_models.interface.answers.ANSWERS`.
     """
 
@@ -39,7 +39,7 @@ class Answerer(Protocol):
 
 @dataclass(frozen=True)
 class AdaptedModel:
-    """An answerer as a CLEVR model; `identity` says which one it is (a hash, an address), for fingerprints."""
+    """An answerer as a CLEVR model; `identity` identifies it (a hash, an address) in fingerprints."""
 
     name: str
     answerer: Callable[..., object]  # an `Answerer`
@@ -48,7 +48,7 @@ class AdaptedModel:
     input_size: tuple[int, int] | None = None
 
     def bind(self, question: Question) -> AskedAnswerer:
-        """The answerer with its question, tried on two pictures; InputError where it does not fit."""
+        """The answerer with its question, probed with two pictures; InputError if its output does not fit."""
         tried = tried_pictures()
         try:
             rows = np.asarray(self.answerer(tried, question))
@@ -77,7 +77,7 @@ class AdaptedModel:
 
 @dataclass(frozen=True, repr=False)
 class AskedAnswerer:
-    """An answerer that has been asked its question."""
+    """An answerer bound to its question."""
 
     name: str
     identity: str
@@ -85,22 +85,22 @@ class AskedAnswerer:
     labels: tuple[str, ...]
     answerer: Callable[..., object]
     question: Question
-    tried: tuple[float, ...]  # its answers to `tried_pictures`, row by row, as its weights are not seen
+    tried: tuple[float, ...]  # answers to `tried_pictures`, row by row, in place of weights
     batch: int = BATCH
 
     def __repr__(self) -> str:
-        """All that tells it from another one; nothing of the answerer itself, which may hold a secret."""
+        """Everything that identifies it, but nothing of the answerer itself, which may hold a secret."""
         return f"{type(self).__name__}({self.name!r}, {self.identity!r}, {self.text!r}, {self.labels!r})"
 
     def log_probs(self, images: NDArray[np.float32]) -> Floats:
-        """(B, H, W, 3) in [0, 1] -> (B, K), natural log; ModelError where the answerer fails or does not fit."""
+        """(B, H, W, 3) in [0, 1] -> (B, K), natural log; ModelError if the answerer fails or does not fit."""
         check_pictures(images)
         rows = [self._rows(images[begin : begin + self.batch]) for begin in range(0, len(images), self.batch)]
         return np.concatenate(rows) if rows else np.zeros((0, len(self.labels)))
 
     def _rows(self, images: NDArray[np.float32]) -> Floats:
         try:
-            found = np.asarray(self.answerer(images.copy(), self.question))  # it may write into what it gets
+            found = np.asarray(self.answerer(images.copy(), self.question))  # it may modify its input
         except TrexError:
             raise
         except RAISED as error:
@@ -109,9 +109,9 @@ class AskedAnswerer:
 
 
 def tried_pictures() -> NDArray[np.float32]:
-    """(2, 80, 120, 3): an empty one, and red from left to right, green from top to bottom, blue in squares.
+    """(2, 80, 120, 3): a blank one, and red from left to right, green from top to bottom, blue in squares.
 
-    The three differ on average too, so that a model of mean colors is seen to change.
+    The three channels have different means too, so that a change of a model of mean colors is detected.
     """
     high, wide = TRIED_PX
     y, x = np.mgrid[:high, :wide]
@@ -121,7 +121,7 @@ def tried_pictures() -> NDArray[np.float32]:
 
 
 def checked(name: str, found: NDArray[np.generic], pictures: int, labels: Sequence[str]) -> Floats:
-    """Probabilities (B, K), floored and adding up to 1; ModelError where they are none."""
+    """Probabilities (B, K), floored and normalized; ModelError if they are not probabilities."""
     shape = (pictures, len(labels))
     if found.shape != shape or found.dtype.kind not in "fiu":
         raise ModelError(
@@ -129,7 +129,7 @@ def checked(name: str, found: NDArray[np.generic], pictures: int, labels: Sequen
             f"must give numbers {shape}, or name its answers in `labels`"
         )
     rows = found.astype(np.float64)
-    is_good = (rows >= 0).all(axis=1) & (np.abs(rows.sum(axis=1) - 1) <= TOLERANCE)  # not of NaN
+    is_good = (rows >= 0).all(axis=1) & (np.abs(rows.sum(axis=1) - 1) <= TOLERANCE)  # False for NaN
     if not is_good.all():
         example = rows[~is_good][0]
         raise ModelError(
@@ -142,7 +142,7 @@ def checked(name: str, found: NDArray[np.generic], pictures: int, labels: Sequen
 
 
 def checked_labels(name: str, labels: object) -> tuple[str, ...]:
-    """The names of a model's answers; InputError if they are none."""
+    """The names of a model's answers; InputError if they are invalid."""
     if (
         isinstance(labels, str)
         or not isinstance(labels, Sequence)
@@ -162,7 +162,7 @@ def checked_labels(name: str, labels: object) -> tuple[str, ...]:
 
 
 def said(error: BaseException) -> str:
-    """What another's code has raised, in one line."""
+    """An exception from third-party code, in one line."""
     try:
         words = " ".join(str(error).split())
     except Exception:

@@ -1,4 +1,4 @@
-"""The address of a model behind a web service: checked before anything is rendered, and whether it is this machine."""
+"""The address of a model behind a web service: its checks, and whether it is this machine."""
 
 from __future__ import annotations
 
@@ -9,18 +9,18 @@ from urllib.parse import SplitResult, urlsplit
 from trex.foundation.errors import InputError, unknown
 from trex.foundation.json_fields import short
 
-URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://")  # what begins so is an address, of whatever scheme
+URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://")  # a text with this prefix is an address, whatever the scheme
 SCHEMES = ("http", "https")
-SIGNS = re.compile(r"[A-Za-z0-9._~:/\[\]!$&'()*+,;=%-]+")  # RFC 3986, without those that could begin a secret
+SIGNS = re.compile(r"[A-Za-z0-9._~:/\[\]!$&'()*+,;=%-]+")  # RFC 3986, without signs that introduce secrets
 LABEL = re.compile(r"(?!-)[a-z0-9_-]{1,63}(?<!-)")
 LONGEST_URL, LONGEST_HOST = 2000, 253
 GIVE = "give http(s)://HOST[:PORT]/PATH"
 
 
 def split_address(url: str) -> SplitResult:
-    """The parts of an address that a request can go to; InputError if none can, or if it could show a secret."""
+    """The parts of a valid address; InputError if no request can go there, or if it might expose a secret."""
     if set("@?#") & set(url):
-        raise InputError(  # the URL itself is not shown: this is where a secret may stand
+        raise InputError(  # does not repeat the URL, which may contain a secret
             "the address of a model is http(s)://HOST/PATH alone, without user, password or ?query: it is kept with "
             "every run. Put a secret into the environment variable TREX_MODEL_TOKEN"
         )
@@ -71,7 +71,7 @@ def _is_possible(host: str, *, is_bracketed: bool) -> bool:
 
 
 def is_loopback(url: str) -> bool:
-    """Whether what is sent to this address does not leave the machine: localhost, 127.0.0.0/8 and ::1."""
+    """Whether requests to this address stay on the machine: localhost, 127.0.0.0/8 and ::1."""
     host = urlsplit(url).hostname or ""
     try:
         return host == "localhost" or ipaddress.ip_address(host).is_loopback

@@ -1,4 +1,4 @@
-"""One POST and its reply within a total time and size, past any proxy if it stays on this machine; no redirects."""
+"""One POST and its reply within a total time and size; bypasses proxies for this machine, follows no redirect."""
 
 from __future__ import annotations
 
@@ -19,22 +19,22 @@ from trex.foundation.errors import ModelError
 
 LARGEST_REPLY = 16 * 2**20
 PIECE = 2**16
-PASSING = (408, 425, 429, 500, 502, 503, 504)  # statuses that another try may find gone
+PASSING = (408, 425, 429, 500, 502, 503, 504)  # temporary statuses, worth another try
 
 
 class PassingError(Exception):
-    """What another try may find gone."""
+    """A temporary failure, worth another try."""
 
 
 @dataclass(frozen=True)
 class Deadline:
-    """The moment by which an exchange must be over, however slowly its bytes drip."""
+    """The time by which an exchange must end, however slowly its bytes arrive."""
 
     at: float
     clock: Callable[[], float]
 
     def left(self) -> float:
-        """Seconds that are left; TimeoutError if none are."""
+        """Seconds left; TimeoutError if there are none."""
         left = self.at - self.clock()
         if left <= 0:
             raise TimeoutError
@@ -48,13 +48,13 @@ def post(
     timeout_s: float,
     clock: Callable[[], float] = time.monotonic,
 ) -> bytes:
-    """The body of the reply; PassingError if another try may help, ModelError if none will."""
+    """The body of the reply; PassingError if another try may help, ModelError otherwise."""
     deadline = Deadline(clock() + timeout_s, clock)
     request = urllib.request.Request(url, body, dict(headers))
     try:
         with _opener(url, deadline).open(request, timeout=timeout_s) as response:
             return _read(url, response)
-    except urllib.error.HTTPError as error:  # its body is not shown: it may repeat what was sent
+    except urllib.error.HTTPError as error:  # does not show the body, which may repeat the request
         error.close()
         if error.code in PASSING:
             raise PassingError(f"status {error.code}") from None
@@ -99,55 +99,55 @@ def _advice(status: int) -> str:
 
 def _opener(url: str, deadline: Deadline) -> urllib.request.OpenerDirector:
     handlers: list[urllib.request.BaseHandler] = [_NoRedirects(), _Http(deadline), _Https(deadline)]
-    if is_loopback(url):  # a proxy would be given the request, and the secret in it, in the clear
+    if is_loopback(url):  # a proxy would receive the request, and its secret, unencrypted
         handlers.append(urllib.request.ProxyHandler({}))
     return urllib.request.build_opener(*handlers)
 
 
 class _NoRedirects(urllib.request.HTTPRedirectHandler):
-    """A redirect would carry the secret to another address."""
+    """Refuses redirects, which would carry the secret to another address."""
 
     def redirect_request(self, *args: object) -> None:
         return None
 
 
 class _Http(urllib.request.HTTPHandler):
-    """Opens http:// by a connection that keeps to the deadline."""
+    """Opens http:// with connections that keep the deadline."""
 
     def __init__(self, deadline: Deadline) -> None:
         super().__init__()
         self.deadline = deadline
 
     def http_open(self, request: urllib.request.Request) -> http.client.HTTPResponse:
-        """The reply's head, its body still to be read."""
+        """The reply's head, with its body still unread."""
         return self.do_open(partial(_kept_to, self.deadline, _Connection), request)
 
 
 class _Https(urllib.request.HTTPSHandler):
-    """Opens https:// by a connection that keeps to the deadline; certificates are checked."""
+    """Opens https:// with connections that keep the deadline; checks certificates."""
 
     def __init__(self, deadline: Deadline) -> None:
         super().__init__()
         self.deadline = deadline
 
     def https_open(self, request: urllib.request.Request) -> http.client.HTTPResponse:
-        """The reply's head, its body still to be read."""
+        """The reply's head, with its body still unread."""
         return self.do_open(partial(_kept_to, self.deadline, _TlsConnection), request)
 
 
 class _Connection(http.client.HTTPConnection):
-    """Every wait, for a connection, while sending or reading, is at most as long as what is left in total."""
+    """Limits every wait, while connecting, sending or reading, to the time left in total."""
 
     deadline: Deadline
 
     def connect(self) -> None:
-        """A connection, a proxy's tunnel included."""
+        """Connect, through a proxy's tunnel if there is one."""
         self.timeout = self.deadline.left()
         super().connect()
         self.sock.settimeout(self.deadline.left())  # a TLS handshake comes next
 
     def send(self, data: Any) -> None:
-        """All of these bytes."""
+        """Send all of these bytes."""
         if self.sock is None:
             self.connect()
         rest = memoryview(data)
@@ -157,11 +157,11 @@ class _Connection(http.client.HTTPConnection):
 
 
 class _TlsConnection(http.client.HTTPSConnection, _Connection):
-    """The same over TLS, which `HTTPSConnection.connect` adds to what `_Connection.connect` has made."""
+    """The same over TLS, which `HTTPSConnection.connect` adds to the connection of `_Connection.connect`."""
 
 
 def _kept_to(deadline: Deadline, kind: type[_Connection], host: str, **options: Any) -> _Connection:
-    """A connection of this kind, still to be made, that ends at the deadline."""
+    """A connection of this kind, not opened yet, that keeps the deadline."""
     connection = kind(host, **options)
     connection.deadline = deadline
     connection.response_class = cast(Any, partial(_Response, deadline))
@@ -169,7 +169,7 @@ def _kept_to(deadline: Deadline, kind: type[_Connection], host: str, **options: 
 
 
 class _Response(http.client.HTTPResponse):
-    """A reply whose every byte, of its head too, is read within the deadline."""
+    """A reply whose every byte, including its head, is read within the deadline."""
 
     def __init__(self, deadline: Deadline, sock: socket.socket, *args: Any, **options: Any) -> None:
         super().__init__(sock, *args, **options)
@@ -178,22 +178,22 @@ class _Response(http.client.HTTPResponse):
 
 
 class _Timed(io.RawIOBase):
-    """The bytes of a socket; TimeoutError at the deadline, also if one comes now and then."""
+    """The bytes of a socket; TimeoutError at the deadline, even if bytes keep trickling in."""
 
     def __init__(self, sock: socket.socket, deadline: Deadline) -> None:
         self._sock, self._deadline = sock, deadline
-        self._raw = sock.makefile("rb", buffering=0)  # keeps the socket open as long as it is read
+        self._raw = sock.makefile("rb", buffering=0)  # keeps the socket open while it is read
 
     def readable(self) -> bool:
-        """True."""
+        """Always True."""
         return True
 
     def readinto(self, buffer: Any) -> int | None:
-        """The number of bytes that came, 0 at the end."""
+        """The number of bytes read, 0 at the end."""
         self._sock.settimeout(self._deadline.left())
         return self._raw.readinto(buffer)
 
     def close(self) -> None:
-        """Let go of the socket."""
+        """Release the socket."""
         self._raw.close()
         super().close()

@@ -1,8 +1,8 @@
 """A VQA model behind a web service: batches, timeouts, bounded retries, and a secret that no message shows.
 
-A request is POST application/json {"question", "program", "pictures": [PNG in base64, ...]}, the reply
-{"labels": [K names], "probabilities": [[K numbers] for each picture]}. The secret, where there is one, is in the
-environment variable TREX_MODEL_TOKEN and goes out as `Authorization: Bearer ...`.
+A request is POST application/json {"question", "program", "pictures": [PNG in base64, ...]}, the reply {"labels":
+[K names], "probabilities": [[K numbers] for each picture]}. The optional secret is in the environment variable
+TREX_MODEL_TOKEN and is sent as `Authorization: Bearer ...`.
 """
 
 from __future__ import annotations
@@ -26,13 +26,13 @@ from trex.foundation.errors import InputError, ModelError
 from trex.foundation.parse import parse_json
 
 TOKEN = "TREX_MODEL_TOKEN"
-TIMEOUT_S = 60.0  # of one try, from its first byte to the last of the reply
-WAITS_S = (1.0, 4.0, 16.0)  # between tries; no further try after the last
+TIMEOUT_S = 60.0  # per try, from the request's first byte to the reply's last
+WAITS_S = (1.0, 4.0, 16.0)  # between tries; the last try follows the last wait
 
 
 @dataclass
 class HttpAnswerer:
-    """Asks the service; `labels` are those of its last reply."""
+    """Sends requests to the service; `labels` are those of its last reply."""
 
     url: str
     token: str = field(default="", repr=False)
@@ -43,7 +43,7 @@ class HttpAnswerer:
     labels: tuple[str, ...] = ()
 
     def __call__(self, pictures: NDArray[np.float32], question: Question) -> Floats:
-        """(B, H, W, 3) in [0, 1] -> (B, K); ModelError if the service gives no answer after all tries."""
+        """(B, H, W, 3) in [0, 1] -> (B, K); ModelError if all tries fail."""
         body = json.dumps(
             {
                 "question": question.text,
@@ -75,7 +75,7 @@ class HttpAnswerer:
         if self.token:
             headers["Authorization"] = f"Bearer {self.token}"
         data = post(self.url, body, headers, self.timeout_s, self.clock).strip()
-        if not data or (data.startswith(b"{") and not data.endswith(b"}")):  # its length was not stated
+        if not data or (data.startswith(b"{") and not data.endswith(b"}")):  # truncated
             raise PassingError(f"the reply was cut after {len(data)} bytes")
         return data
 
@@ -97,7 +97,7 @@ class HttpAnswerer:
 
 
 def png_base64(picture: NDArray[np.float32]) -> str:
-    """A picture (H, W, 3) in [0, 1] as PNG, 8 bits a channel: what a renderer gave comes out unchanged."""
+    """A picture (H, W, 3) in [0, 1] as PNG, 8 bits per channel: lossless for a renderer's output."""
     from PIL import Image
 
     buffer = io.BytesIO()
@@ -106,7 +106,7 @@ def png_base64(picture: NDArray[np.float32]) -> str:
 
 
 def load_http(url: str) -> AdaptedModel:
-    """The model behind a URL; InputError if the URL is not possible, shows a secret or sends one in the clear."""
+    """The model behind a URL; InputError if the URL is invalid, or exposes or sends a secret unencrypted."""
     scheme = split_address(url).scheme
     token = os.environ.get(TOKEN, "")
     if token and scheme != "https" and not is_loopback(url):

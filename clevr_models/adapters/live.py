@@ -1,11 +1,11 @@
-"""A model that is an object of this Python process instead of a name: who holds it, and what it is called in a run.
+"""A model that is an object of this Python process: how worlds reach it, and its name in a run.
 
-A world opens the model that its query names (`trex.worlds.world.open_model`), and worlds of users' own do so too, with
-the query as their only argument. So an object cannot be passed along as an argument; it is lent for the length of one
-call instead: `with lent(model): ...`. The loan is a context variable: it ends with the block, and other threads and
-tasks do not see it.
+A world opens the model that its query names (`trex.worlds.world.open_model`), and user-defined worlds do so too,
+with the query as their only argument. An object therefore cannot be passed as an argument; it is lent for the
+length of one call instead: `with lent(model): ...`. The loan is a context variable: it ends with the block, and
+other threads and tasks do not see it.
 
-Imports no torch: run folders are checked for such names without it.
+Imports no torch: checking run folders for such names does not need it.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ TORCH = "torch"
 
 @dataclass(frozen=True)
 class Live:
-    """A torch module or a callable, and the name that stands for it in queries and run folders."""
+    """A torch module or a callable, and its name in queries and run folders."""
 
     name: str
     thing: Callable[..., object]
@@ -37,7 +37,7 @@ class Live:
 def live(thing: object) -> Live:
     """The object with its name, "live:package.module.Class"; InputError if it is no torch module and no callable.
 
-    The name says which class or function it is. Weights and answers are not part of it: a run records them beside it.
+    The name identifies the class or function. Weights and answers are not part of it: a run records them separately.
     """
     if isinstance(thing, type):
         raise InputError(f"model is the class {thing.__qualname__}; give an instance of it")
@@ -56,9 +56,9 @@ _LENT: ContextVar[Live | None] = ContextVar("lent model", default=None)
 
 @contextmanager
 def lent(model: Live | None) -> Iterator[None]:
-    """While the block runs, the name of this model opens this object; None lends nothing.
+    """Inside the block the name of this model opens this object; None lends nothing.
 
-    Afterwards the number of torch's threads, and which parts of the module are in training mode, are what they were.
+    Afterwards restores the number of torch's threads, and the training mode of each part of the module.
     """
     with ExitStack() as after:
         _restore_torch(model, after)
@@ -68,7 +68,7 @@ def lent(model: Live | None) -> Iterator[None]:
 
 
 def lent_thing(name: str) -> Callable[..., object]:
-    """The object that is lent under this name; InputError if there is none."""
+    """The object lent under this name; InputError if there is none."""
     model = _LENT.get()
     if model is None or model.name != name:
         raise InputError(
@@ -88,7 +88,7 @@ def is_module(thing: object) -> TypeGuard[nn.Module]:
 
 
 def _restore_torch(model: Live | None, after: ExitStack) -> None:
-    """Calls that put back what asking a model changes."""
+    """Calls that undo what using a model changes."""
     if TORCH not in sys.modules:
         return
     import torch

@@ -1,4 +1,4 @@
-"""A lent object as a CLEVR model: a torch module by its weights, a callable by its code, both by what they answer."""
+"""A lent object as a CLEVR model: identified by a module's weights or a callable's code, and by its answers."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from trex.clevr_models.adapters.torch_module import UserModel, UserModule
 from trex.clevr_models.interface.bound import BoundModule, ClevrModel
 from trex.clevr_models.interface.question import Question
 
-FOREIGN = "torch."  # whose code is known by its version
+FOREIGN = "torch."  # code identified by torch's version
 
 
 class TriedModule(UserModule):
-    """A user's module with its code's hash, and its answers to `tried_pictures`: weights alone do not tell it."""
+    """A user's module with its code's hash, and its answers to `tried_pictures`: weights alone do not identify it."""
 
     def __init__(self, name: str, module: nn.Module, labels: tuple[str, ...]) -> None:
         super().__init__(name, module, labels)
@@ -29,7 +29,7 @@ class TriedModule(UserModule):
 
 
 class LiveModule:
-    """A torch module that is asked as it is; the question is the one that it was made for."""
+    """A torch module used as it is, with the question that it was made for."""
 
     input_size: tuple[int, int] | None = None
 
@@ -38,13 +38,13 @@ class LiveModule:
         self.module = module
 
     def bind(self, question: Question) -> BoundModule:
-        """The module, tried on pictures; InputError if it fails or its output has another shape."""
+        """The module, probed with pictures; InputError if it fails or its output has another shape."""
         bound = UserModel(self.name, lambda _: self.module).bind(question)
         return TriedModule(self.name, bound.module, bound.labels)
 
 
 def live_model(name: str, threads: int = 1) -> ClevrModel:
-    """The lent object of this name as a model; torch is set to `threads` threads, as for any model."""
+    """The lent object of this name as a model; sets torch to `threads` threads, as for any model."""
     thing = lent_thing(name)
     torch.set_num_threads(threads)
     if is_module(thing):
@@ -53,10 +53,10 @@ def live_model(name: str, threads: int = 1) -> ClevrModel:
 
 
 def code_hash(thing: Callable[..., object]) -> str:
-    """16 hexadecimal digits that change with the code of a function, or of the classes of an object; "" if it has none.
+    """16 hexadecimal digits that change with the code of a function, or of an object's classes; "" if it has none.
 
-    Of a torch module it is that of the classes of all its parts. Line numbers and comments do not count, nor does torch
-    itself. What the code reads from elsewhere does not either: that shows in its answers.
+    For a torch module, covers the classes of all its parts. Ignores line numbers, comments and torch itself, and
+    what the code reads from elsewhere: that shows in its answers.
     """
     code = getattr(thing, "__code__", None)
     words = [_code_words(code)] if isinstance(code, CodeType) else _class_words(thing)
@@ -82,7 +82,7 @@ def _code_words(code: CodeType) -> str:
 
 
 def _words(constant: object) -> str:
-    """A constant of a function, the same in every process."""
+    """A constant of a function, in a form that is the same in every process."""
     if isinstance(constant, CodeType):
         return _code_words(constant)
     if isinstance(constant, frozenset):

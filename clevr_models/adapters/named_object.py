@@ -1,4 +1,4 @@
-"""What `package.module:attribute` names, imported with the current folder searched first."""
+"""Imports `package.module:attribute`, with the current folder first on the path."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from trex.foundation.errors import InputError
 def import_factory(module: str, attribute: str) -> Callable[..., object]:
     """What `module:attribute` names; InputError if there is no such callable.
 
-    The current folder is searched first, as Python does for a script: a file beside the user's module goes before an
-    installed package of the same name.
+    The current folder is searched first, as Python does for a script: a file beside the user's module takes
+    precedence over an installed package of the same name.
     """
     here = os.getcwd()
     if sys.path[:1] != [here]:

@@ -1,7 +1,7 @@
 """A VQA model in an ONNX file, run by onnxruntime (`pip install 'bayes-trex[onnx]'`), with a card beside it.
 
-The card, FILE.json: `labels` (K names; CLEVR's 28 where left out), `gives` ("logits" or "probabilities"), and, for a
-model that reads questions, `words` (word to number, lower case) and `length` (numbers a question, padded with 0).
+The card, FILE.json: `labels` (K names; CLEVR's 28 by default), `gives` ("logits" or "probabilities"), and, for a
+model that reads questions, `words` (word to number, lower case) and `length` (numbers per question, padded with 0).
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ LONGEST = 1000
 
 @dataclass(frozen=True)
 class OnnxCard:
-    """What an ONNX file does not say itself."""
+    """Facts that an ONNX file does not contain."""
 
     labels: tuple[str, ...] = ANSWERS
     gives: str = "logits"
@@ -39,7 +39,7 @@ class OnnxCard:
     length: int = 0
 
     def encode(self, text: str) -> NDArray[np.int64]:
-        """(length,) numbers of the words, padded with 0; InputError names a word never seen."""
+        """Numbers (length,) of the words, padded with 0; InputError names an unknown word."""
         assert self.words is not None
         words = WORD.findall(text.lower())
         for word in words:
@@ -54,12 +54,12 @@ class OnnxCard:
 
 @dataclass(frozen=True)
 class OnnxAnswerer:
-    """A session that takes pictures (B, 3, H, W), and a question (B, length) where its card has words."""
+    """A session that takes pictures (B, 3, H, W), and a question (B, length) if its card has words."""
 
     session: Any  # onnxruntime.InferenceSession, which has no types
     card: OnnxCard
     inputs: tuple[str, ...]
-    size: tuple[int, int] | None  # (H, W) that it takes
+    size: tuple[int, int] | None  # (H, W) of its input
 
     @property
     def labels(self) -> tuple[str, ...]:
@@ -75,7 +75,7 @@ class OnnxAnswerer:
         return _softmax(found) if self.card.gives == "logits" and found.ndim == 2 else found
 
     def _resized(self, pictures: NDArray[np.float32]) -> NDArray[np.float32]:
-        """(B, 3, h, w) of the size that it takes, resized as Pillow's bicubic does."""
+        """(B, 3, h, w) in its input size, resized like Pillow's bicubic."""
         pixels = np.ascontiguousarray(pictures.transpose(0, 3, 1, 2))
         if self.size is None or pixels.shape[2:] == self.size:
             return pixels
@@ -89,7 +89,7 @@ class OnnxAnswerer:
 
 
 def load_onnx(path: Path, threads: int = 1) -> AdaptedModel:
-    """The model in an ONNX file; InputError where the file, its card or onnxruntime is missing or does not fit."""
+    """The model in an ONNX file; InputError if the file, its card or onnxruntime is missing or does not fit."""
     try:
         import onnxruntime
     except ImportError as error:
@@ -100,7 +100,7 @@ def load_onnx(path: Path, threads: int = 1) -> AdaptedModel:
     options.log_severity_level = 4
     try:
         session = onnxruntime.InferenceSession(data, options, providers=["CPUExecutionProvider"])
-    except Exception as error:  # its errors have no common type
+    except Exception as error:  # onnxruntime's errors have no common type
         raise InputError(f"{path} is no ONNX model that can be run here: {_first_line(error)}") from error
     answerer = OnnxAnswerer(
         session, card, tuple(i.name for i in session.get_inputs()), _size(path, session, card)
@@ -124,7 +124,7 @@ def _size(path: Path, session: Any, card: OnnxCard) -> tuple[int, int] | None:
 
 
 def read_onnx_card(path: Path) -> OnnxCard:
-    """The card of an ONNX file; InputError says what is wrong with it."""
+    """The card of an ONNX file; InputError describes any fault."""
     card = parse_json(_read(path, TEXT_LIMIT), f"card {path}")
     if not isinstance(card, dict) or not card.keys() <= {"labels", "gives", "words", "length"}:
         raise InputError(f"card {path} must hold labels, gives, words and length, and nothing else")

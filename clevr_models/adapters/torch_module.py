@@ -1,4 +1,4 @@
-"""A torch module of the user's own: made anew for each question, tried first, and named in whatever goes wrong."""
+"""A user's torch module: built for each question, probed first, and named in every error."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ Factory = Callable[[Question], object]  # a torch.nn.Module, which is checked
 
 
 class UserModule(BoundModule):
-    """A user's module with its question; ModelError if it fails later on, or gives no logits."""
+    """A user's module with its question; ModelError if it fails later, or returns no logits."""
 
     def __init__(self, name: str, module: nn.Module, labels: tuple[str, ...]) -> None:
         super().__init__(module, labels)
@@ -45,7 +45,7 @@ class UserModule(BoundModule):
 
 
 class UserModel:
-    """A torch module of the user's own, made anew for each question and tried on empty pictures first."""
+    """A user's torch module, built for each question and probed with blank pictures."""
 
     input_size: tuple[int, int] | None = None
 
@@ -106,7 +106,7 @@ class UserModel:
         self._try_alone(module, labels)
 
     def _try_alone(self, module: nn.Module, labels: tuple[str, ...]) -> None:
-        """One picture by itself, as the search asks."""
+        """Probe with one picture by itself, as a search does."""
         try:
             UserModule(self.name, module, labels).log_probs(np.zeros((1, *DUMMY_PX, 3), np.float32))
         except ModelError as error:

@@ -67,7 +67,7 @@ class BaselineNetwork(nn.Module):
 
 
 class QuestionReader(nn.Module):
-    """The top layer's state of an LSTM at the last word."""
+    """Returns the top layer's state of an LSTM at the last word."""
 
     def __init__(self, sizes: BaselineSizes, n_words: int) -> None:
         super().__init__()

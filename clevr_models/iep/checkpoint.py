@@ -29,7 +29,7 @@ from trex.foundation.errors import InputError
 Sizes = GeneratorSizes | EngineSizes | BaselineSizes
 GENERATOR, ENGINE, BASELINE = KINDS = ("program_generator", "execution_engine", "baseline")
 MOST_PARAMETERS = 2**28  # the largest released part has 40 million
-# Choices that every checkpoint has to state and that have one value only here.
+# Settings that every checkpoint must state, with the only value that is supported.
 FIXED: Mapping[str, Mapping[str, object]] = {
     GENERATOR: {},
     ENGINE: FIXED_ENGINE,
@@ -46,11 +46,11 @@ class Part:
     sizes: Sizes
     vocabulary: IepVocabulary
     network: nn.Module
-    card: Mapping[str, object] = field(default_factory=dict)  # where it comes from
+    card: Mapping[str, object] = field(default_factory=dict)  # provenance
 
 
 def read_parts(path: Path) -> tuple[Part, ...]:
-    """All parts in a checkpoint (.pt) or converted file (.safetensors); InputError says what is wrong with it."""
+    """All parts in a checkpoint (.pt) or converted file (.safetensors); InputError describes a fault."""
     if path.suffix == ".safetensors":
         return (_read_converted(path),)
     found, sha256 = read_checkpoint(path)
@@ -143,7 +143,7 @@ def _check_vocabulary(sizes: Sizes, vocabulary: IepVocabulary, path: Path) -> No
 
 
 def build(sizes: Sizes, vocabulary: IepVocabulary) -> nn.Module:
-    """The network of these sizes, not yet filled."""
+    """The network of these sizes, without weights."""
     if isinstance(sizes, GeneratorSizes):
         return ProgramGenerator(sizes)
     if isinstance(sizes, EngineSizes):

@@ -1,4 +1,4 @@
-"""The settings that a released checkpoint carries, checked: sizes of its network, and choices that are known here."""
+"""Checks the settings of a released checkpoint: sizes of its network, and options with only one supported value."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from trex.clevr_models.iep.program_generator import GeneratorSizes
 from trex.foundation.errors import InputError, unknown
 
 LARGEST = 16_384  # of any one size; hostile files ask for networks that fill the memory
-# Choices of which only one is known here.
+# Options with only one supported value.
 FIXED_ENGINE = {"module_residual": True, "classifier_downsample": "maxpool2", "classifier_dropout": 0}
 FIXED_CNN = {"cnn_num_res_blocks": 0, "cnn_pooling": "maxpool2"}
 Sizes = TypeVar("Sizes")

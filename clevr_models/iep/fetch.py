@@ -1,4 +1,4 @@
-"""The released CLEVR models of Johnson et al. (2017), and the ResNet-101 they look through, into the user's cache."""
+"""Fetches the released CLEVR models of Johnson et al. (2017), and their ResNet-101, into the user's cache."""
 
 from __future__ import annotations
 
@@ -39,21 +39,21 @@ LARGEST_BYTES = 2**30  # of one checkpoint
 
 
 def part_path(name: str, cache: Path | None = None) -> Path:
-    """Where a converted part lies, or would lie, in the cache."""
+    """The path of a converted part in the cache, whether it exists or not."""
     return (cache or default_cache()) / f"iep-{name}.safetensors"
 
 
 def resnet_path(cache: Path | None = None) -> Path:
-    """Where the converted ResNet-101 lies, or would lie, in the cache."""
+    """The path of the converted ResNet-101 in the cache, whether it exists or not."""
     return (cache or default_cache()) / f"{RESNET}.safetensors"
 
 
 def fetch_iep(
     source: Path | None = None, cache: Path | None = None, progress: Progress = no_progress
 ) -> list[Path]:
-    """The released parts into the cache: from their address (about 1 GB), models.zip, a folder, or one file.
+    """Fetch the released parts: from their address (about 1 GB), models.zip, a folder, or one file.
 
-    InputError where a file is not a released part, or not the one that was taken first.
+    Raises InputError if a file is not a released part, or differs from the one used first.
     """
     target = cache or default_cache()
     downloaded = target / "iep-models.zip"
@@ -112,7 +112,7 @@ def _is_zip(source: Path) -> bool:
 
 
 def _unpacked(source: Path, folder: Path) -> Iterator[Path]:
-    """Only members with a released name, each to our own name, never to a path that the archive gives."""
+    """Unpack only members with a released name, each under our own name, never to a path from the archive."""
     with open_zip(source) as archive:
         for member in archive.infolist():
             name = member.filename.rpartition("/")[2]
@@ -172,7 +172,7 @@ def _resnet_file(source: Path) -> Path:
 
 
 def load_part(name: str, cache: Path | None = None) -> Part:
-    """A released part from the cache; InputError where it is not there or not the file that was used first."""
+    """A released part from the cache; InputError if it is missing or differs from the file used first."""
     path = part_path(name, cache)
     if not path.is_file():
         raise InputError(f"{name} is not in the cache ({path}); run `trex models fetch iep`")
@@ -182,7 +182,7 @@ def load_part(name: str, cache: Path | None = None) -> Part:
 
 
 def load_resnet(cache: Path | None = None) -> ResNet:
-    """ResNet-101 from the cache, ready to look."""
+    """ResNet-101 from the cache, in evaluation mode."""
     path = resnet_path(cache)
     if not path.is_file():
         raise InputError(f"ResNet-101 is not in the cache ({path}); run `trex models fetch {RESNET}`")
@@ -193,6 +193,6 @@ def load_resnet(cache: Path | None = None) -> ResNet:
 
 
 def list_iep(cache: Path | None = None) -> list[tuple[str, Path, bool]]:
-    """Every released part and ResNet-101 as (name, where it lies, whether it is there)."""
+    """Every released part and ResNet-101 as (name, path, whether it exists)."""
     found = [(f"iep:{name}", part_path(name, cache)) for name in PARTS] + [(RESNET, resnet_path(cache))]
     return [(name, path, path.is_file()) for name, path in found]

@@ -27,7 +27,7 @@ SPECS = (
 
 
 def load_iep(spec: str) -> EngineModel | BaselineModel:
-    """The model of a spec; InputError where a part is unknown, missing or not good, or they make no model."""
+    """The model of a spec; InputError if a part is unknown, missing or damaged, or the parts do not fit together."""
     names = spec.removeprefix(PREFIX).split(",")
     parts = [part for name in names for part in _parts(name)]
     return put_together(spec, parts, _features(parts))
@@ -46,6 +46,6 @@ def _parts(name: str) -> tuple[Part, ...]:
 
 
 def _features(parts: list[Part]) -> nn.Module:
-    """ResNet-101, unless no part looks at pictures."""
+    """ResNet-101, unless no part reads pictures."""
     is_blind = all(isinstance(part.sizes, BaselineSizes) and part.sizes.kind == "LSTM" for part in parts)
     return nn.Identity() if is_blind else load_resnet()

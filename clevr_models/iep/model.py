@@ -1,4 +1,4 @@
-"""The released CLEVR models as CLEVR models: parts put together, asked a question, and given pictures."""
+"""The released CLEVR models as CLEVR models: assembled from parts, bound to a question, applied to pictures."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from trex.foundation.errors import InputError
 
 @dataclass(frozen=True, eq=False)
 class EngineModel:
-    """An execution engine that runs the program that its generator writes, or the question's own where it has none."""
+    """An execution engine that runs its generator's program, or the question's own if it has no generator."""
 
     name: str
     engine: Part
@@ -32,18 +32,18 @@ class EngineModel:
     input_size: tuple[int, int] | None = (SIDE_PX, SIDE_PX)
 
     def bind(self, question: Question) -> BoundModule:
-        """The engine with one program for all pictures; InputError names a word or step that it never saw."""
+        """The engine with one program for all pictures; InputError names a word or step outside its training."""
         tokens = self.program(question)
         labels, order = answer_order(self.engine.vocabulary)
         numbers = torch.tensor([self.engine.vocabulary.programs.index(token) for token in tokens])
         network = self.engine.network
         assert isinstance(network, ExecutionEngine), self.engine.kind
         asked = AskedEngine(self.features, network, tokens, order)
-        asked.register_buffer("program", numbers)  # so that another program is another model
+        asked.register_buffer("program", numbers)  # so that another program counts as another model
         return BoundModule(asked, labels)
 
     def program(self, question: Question) -> tuple[str, ...]:
-        """The tokens that will be run: what the generator writes for the text, or the question's own program."""
+        """The tokens to run: the generator's output for the text, or the question's own program."""
         if self.generator is None:
             return to_prefix(question.program)
         vocabulary = self.generator.vocabulary
@@ -56,7 +56,7 @@ class EngineModel:
 
 @dataclass(frozen=True, eq=False)
 class BaselineModel:
-    """A baseline: a network that reads the question and looks at the whole picture."""
+    """A baseline: a network that reads the question and the whole picture."""
 
     name: str
     part: Part
@@ -64,7 +64,7 @@ class BaselineModel:
     input_size: tuple[int, int] | None = (SIDE_PX, SIDE_PX)
 
     def bind(self, question: Question) -> BoundModule:
-        """The network with its question; InputError names a word that it never saw."""
+        """The network with its question; InputError names a word outside its training."""
         numbers = self.part.vocabulary.encode_question(question.text)
         labels, order = answer_order(self.part.vocabulary)
         network = self.part.network
@@ -75,7 +75,7 @@ class BaselineModel:
 class AskedEngine(nn.Module):
     """(B, 3, H, W) in [0, 1] -> logits of all answers, for one program."""
 
-    question_tensors = ("program",)  # the others are the same whatever is asked
+    question_tensors = ("program",)  # the others do not depend on the question
     order: Tensor
 
     def __init__(
@@ -104,21 +104,21 @@ class AskedBaseline(nn.Module):
         self.register_buffer("order", order)
 
     def forward(self, images: Tensor) -> Tensor:
-        """Logits (B, answers); the LSTM alone gives the same for every picture."""
+        """Logits (B, answers); the LSTM alone returns the same for every picture."""
         seen = images if self.network.kind == "LSTM" else self.features(images)
         logits: Tensor = self.network(seen, self.question)
         return logits[:, self.order]
 
 
 def answer_order(vocabulary: IepVocabulary) -> tuple[tuple[str, ...], Tensor]:
-    """Labels and the outputs they stand for: CLEVR's answers in their order, then those never trained (<NULL>, ...)."""
+    """Labels and the outputs they stand for: CLEVR's answers in their order, then untrained ones (<NULL>, ...)."""
     known = tuple(answer for answer in ANSWERS if answer in vocabulary.answers)
     labels = (*known, *(answer for answer in vocabulary.answers if answer not in known))
     return labels, torch.tensor([vocabulary.answers.index(label) for label in labels])
 
 
 def put_together(name: str, parts: Sequence[Part], features: nn.Module) -> EngineModel | BaselineModel:
-    """One model of these parts; InputError where they do not make one."""
+    """One model of these parts; InputError if they do not fit together."""
     by_kind = {part.kind: part for part in parts}
     if len(by_kind) < len(parts):
         raise InputError(

@@ -1,4 +1,4 @@
-"""The execution engine of Johnson et al. (2017): a small network for every function, put together as a program says.
+"""The execution engine of Johnson et al. (2017): a small network for every function, assembled by a program.
 
 Tensors are named and shaped as in the released files: 204 of them, 40,400,800 numbers for CLEVR, without batch norm.
 """
@@ -44,7 +44,7 @@ class ExecutionEngine(nn.Module):
         return self.classify(self.run(features, calls))
 
     def run(self, features: Tensor, calls: Sequence[Call]) -> Tensor:
-        """(B, C, H, W) -> (B, module_dim, H, W): what the last call gives."""
+        """(B, C, H, W) -> (B, module_dim, H, W): the result of the last call."""
         stem = self.stem(features)
         results: list[Tensor] = []
         for call in calls:

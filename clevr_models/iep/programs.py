@@ -53,7 +53,7 @@ def _read(tokens: Sequence[str], at: int, calls: list[Call]) -> int:
 
 
 def to_prefix(program: Program) -> tuple[str, ...]:
-    """A program's tokens, each before its inputs; InputError where it is malformed or no model knows a step."""
+    """A program's tokens, each before its inputs; InputError if it is malformed or no model supports a step."""
     check_program(program)
     tokens: list[str] = []
     left = [len(program) - 1]
@@ -72,7 +72,7 @@ def step_token(step: ProgramStep) -> str:
 
 
 def from_prefix(tokens: Sequence[str]) -> Program:
-    """The program that prefix tokens write, inputs before their users; InputError unless it is one whole program."""
+    """The program of prefix tokens, inputs before their users; InputError unless it is one whole program."""
     bare = [token for token in tokens if token not in (START, NULL)]
     bare = bare[: bare.index(END)] if END in bare else bare
     calls = calls_of(bare)

@@ -1,7 +1,7 @@
-"""ResNet-101 (He et al. 2016) up to its third stage, and the pictures as it takes them: what CLEVR's models look at.
+"""ResNet-101 (He et al. 2016) up to its third stage, with its preprocessing: the features of CLEVR's models.
 
-Layers and tensors are named as in torchvision's `resnet101`, whose first ImageNet weights (IMAGENET1K_V1) the released
-models were trained on.
+Layers and tensors are named as in torchvision's `resnet101`, whose first ImageNet weights (IMAGENET1K_V1) the
+released models were trained on.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from trex.clevr_models.bicubic import resize_8bit
 
 SIDE_PX = 224
 MEAN = (0.485, 0.456, 0.406)
-STD = (0.229, 0.224, 0.224)  # the last is a slip for 0.225 that the released models were trained with
+STD = (0.229, 0.224, 0.224)  # the last should be 0.225, but the released models were trained with this error
 FEATURES = (1024, 14, 14)
 BLOCKS = (3, 4, 23, 3)  # ResNet-101
 TRUNK = ("conv1.", "bn1.", "layer1.", "layer2.", "layer3.")
@@ -51,7 +51,7 @@ def _stage(inputs: int, width: int, blocks: int, stride: int) -> nn.Sequential:
 
 
 class ResNet(nn.Module):
-    """torchvision's `resnet101`, name for name; with `trunk` its last stage and its classifier are left out."""
+    """torchvision's `resnet101`, name for name; with `trunk` without its last stage and its classifier."""
 
     def __init__(self, trunk: bool = True, blocks: tuple[int, ...] = BLOCKS) -> None:
         super().__init__()
@@ -82,5 +82,5 @@ def normalize(images: Tensor) -> Tensor:
 
 
 def trunk_state(state: Mapping[str, Tensor]) -> dict[str, Tensor]:
-    """Of a whole network's tensors those up to the third stage."""
+    """The tensors of a whole network up to the third stage."""
     return {name: tensor for name, tensor in state.items() if name.startswith(TRUNK)}

@@ -40,7 +40,7 @@ class IepVocabulary:
     answers: tuple[str, ...] = (*SPECIALS, *sorted(ANSWERS))
 
     def encode_question(self, text: str) -> tuple[int, ...]:
-        """Numbers of a question's words between <START> and <END>; InputError names a word never trained on."""
+        """Numbers of a question's words between <START> and <END>; InputError names a word outside the training."""
         numbers = {word: number for number, word in enumerate(self.questions)}
         words = tokenize(text)
         unseen = [word for word in words if word not in numbers]
@@ -63,7 +63,7 @@ KEYS = ("question_token_to_idx", "program_token_to_idx", "answer_token_to_idx")
 
 
 def tokenize(text: str) -> tuple[str, ...]:
-    """The words of a question: `;` and `,` stand alone, `?` and `.` go, single spaces part (a double one: "")."""
+    """A question's words: `;` and `,` are words, `?` and `.` are dropped, single spaces separate (a double one: "")."""
     for mark in ";,":
         text = text.replace(mark, f" {mark}")
     for mark in "?.":
@@ -72,7 +72,7 @@ def tokenize(text: str) -> tuple[str, ...]:
 
 
 def read_iep_vocabulary(data: object, source: str) -> IepVocabulary:
-    """The vocabulary of a checkpoint or card; InputError where it is none, or its programs are not CLEVR's."""
+    """The vocabulary of a checkpoint or card; InputError if it is none, or its programs are not CLEVR's."""
     if not isinstance(data, Mapping):
         raise InputError(
             f"{source} holds no vocabulary: it is a {type(data).__name__}, not {', '.join(KEYS)}"

@@ -1,4 +1,4 @@
-"""The 28 answers of CLEVR v1.0, in the one order that every model here gives its probabilities in."""
+"""The 28 answers of CLEVR v1.0, in the order of every model's probabilities."""
 
 from __future__ import annotations
 

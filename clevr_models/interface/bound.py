@@ -1,4 +1,4 @@
-"""A torch module, bound to its question, as the search sees a classifier; and what any CLEVR model must offer."""
+"""The protocol of CLEVR models, and torch modules bound to a question as a search's classifier."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from trex.clevr_models.interface.question import Question
 
 
 class BoundModel(Protocol):
-    """A model that has been asked its question."""
+    """A model bound to its question."""
 
     @property
     def labels(self) -> tuple[str, ...]:
@@ -31,16 +31,16 @@ class ClevrModel(Protocol):
 
     @property
     def name(self) -> str:
-        """What was loaded, for reports."""
+        """The loaded model's name, for reports."""
         ...
 
     @property
     def input_size(self) -> tuple[int, int] | None:
-        """(height, width) in pixels that the model sees, None where it takes any."""
+        """(height, width) in pixels of the model's input, None for any."""
         ...
 
     def bind(self, question: Question) -> BoundModel:
-        """The model with its question; raises InputError where it cannot read it."""
+        """The model with its question; InputError if it cannot read it."""
         ...
 
 

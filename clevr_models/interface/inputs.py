@@ -1,4 +1,4 @@
-"""What every CLEVR model may expect of a picture."""
+"""Checks on pictures that every CLEVR model relies on."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ ASPECT = (3, 2)  # CLEVR's pictures are 480x320
 
 
 def check_pictures(images: NDArray[np.float32], size: tuple[int, int] | None = None) -> None:
-    """ModelError unless images are float32 (B, H, W, 3) in [0, 1], 3 wide to 2 high, of `size` (H, W) where given.
+    """Raise ModelError unless images are float32 (B, H, W, 3) in [0, 1], in the ratio 3:2, of `size` (H, W) if given.
 
-    A model resizes whatever it is given. A picture of another aspect (320x240, as the published inspection code
-    rendered) is then squashed, shows another field of view, and no number measured on it holds for CLEVR.
+    Models resize any input. A picture of another aspect (320x240, as the published inspection code rendered) is
+    then squashed and shows another field of view, so no number measured on it holds for CLEVR.
     """
     if images.ndim != 4 or images.shape[3] != 3 or images.dtype != np.float32:
         raise ModelError(

@@ -1,4 +1,4 @@
-"""CLEVR's functions as its models take them, and a check that a program fits together."""
+"""CLEVR's functions as its models use them, and a check of whole programs."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ ATTRIBUTE_VALUES: dict[str, tuple[str, ...]] = {
 
 
 class Signature(NamedTuple):
-    """What a function takes (types of its inputs), gives, and which words it may carry as its value."""
+    """A function's input types, its output type, and its allowed words."""
 
     takes: tuple[str, ...]
     gives: str
@@ -30,7 +30,7 @@ def _values(word: str) -> tuple[str, ...]:
     return RELATIONS if word == "relation" else ATTRIBUTE_VALUES.get(word, ())
 
 
-# CLEVR's programs compare no two objects, so its models know no equal_object.
+# CLEVR's programs never compare two objects, so its models have no equal_object.
 SIGNATURES: dict[str, Signature] = {
     name: Signature(function.takes, function.gives, _values(function.word))
     for name, function in FUNCTIONS.items()

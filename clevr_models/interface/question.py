@@ -1,4 +1,4 @@
-"""A question as the models take it: English text and CLEVR's functional program."""
+"""A question as models receive it: English text and CLEVR's functional program."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 
 class ProgramStep(NamedTuple):
-    """One function of a program: the steps it takes its inputs from, and the words it carries ("red", "left")."""
+    """One function of a program: the indices of its input steps, and its words ("red", "left")."""
 
     function: str
     inputs: tuple[int, ...] = ()
@@ -16,7 +16,7 @@ class ProgramStep(NamedTuple):
 
 @dataclass(frozen=True)
 class Question:
-    """What is asked, twice: as text (may be empty where a model reads programs) and as program."""
+    """The question, twice: as text (may be empty for a model that reads programs) and as program."""
 
     text: str
     program: tuple[ProgramStep, ...]

@@ -1,1 +1,1 @@
-"""The CLEVR model shipped here: its network, soft program execution, training, calibration and evaluation."""
+"""The shipped CLEVR model: its network, soft program execution, training, calibration and evaluation."""

@@ -1,4 +1,4 @@
-"""Small changes to training pictures that leave the truth known: mirrored, brighter or darker, noisier."""
+"""Augmentation of training pictures without changing the truth: mirroring, brightness, noise."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from trex.clevr_models.percept.training_data import Scenes
 
 MIRRORED = 0.5  # share of pictures
 BRIGHTNESS = 0.1  # a factor within 1 - .1 and 1 + .1
-NOISE = 0.02  # most noise, standard deviation; so that few samples and many look alike
+NOISE = 0.02  # largest standard deviation of the noise; hides the difference between few and many samples
 
 
 def mirror(scenes: Scenes, rng: np.random.Generator) -> Scenes:

@@ -16,14 +16,14 @@ from trex.clevr_models.percept.network import GRID
 from trex.clevr_models.percept.object_table import Evidence, find_peaks, relate_all
 from trex.clevr_models.percept.training_data import Scenes, to_pixels
 
-REACH = 2.0  # cells: how far from an object's true center a peak may lie and still stand for it
+REACH = 2.0  # cells: largest distance of a peak from the object's true center
 RELATED = 0.2  # CLEVR's margin, Blender units
 STEPS = 300
 RATE = 0.03
 
 
 class Matched(NamedTuple):
-    """Evidence beside the truth: which object each peak stands for."""
+    """Evidence beside the truth: the object that each peak stands for."""
 
     evidence: Evidence  # (B, K) ...
     item: Tensor  # (B, K) the object's number, -1 for none
@@ -56,7 +56,7 @@ def match(evidence: Evidence, scenes: Scenes) -> NDArray[np.int64]:
 
 
 def calibrate(percept: Percept, scenes: Scenes) -> None:
-    """Set the calibration of `percept` so that its probabilities are likeliest, given the true scenes."""
+    """Set the calibration of `percept` to maximize the likelihood of the true scenes."""
     evidence = look(percept, scenes)
     items = torch.from_numpy(match(evidence, scenes))
     calibration = percept.calibration.cpu()

@@ -1,4 +1,4 @@
-"""How good the model is on scenes that it never saw: by question type, by object, and how calibrated."""
+"""Quality of the model on unseen scenes: by question type, by object, and its calibration."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ PRESENT = 0.5
 
 @dataclass(frozen=True)
 class Share:
-    """So many of so many, with the 95 % interval of Wilson (1927)."""
+    """A share as two counts, with the 95 % interval of Wilson (1927)."""
 
     right: int
     of: int
@@ -48,13 +48,13 @@ class Share:
         return (max(0.0, (middle - half) / (1 + z * z / n)), min(1.0, (middle + half) / (1 + z * z / n)))
 
     def record(self) -> dict[str, object]:
-        """As it stands in the card."""
+        """The share as the card stores it."""
         low, high = self.interval()
         return {"share": round(self.value(), 4), "low": round(low, 4), "high": round(high, 4), "n": self.of}
 
 
 class Bin(NamedTuple):
-    """Answers given with a confidence in [low, high): how sure on average, how often right."""
+    """Answers given with a confidence in [low, high): the mean confidence, and the share of right ones."""
 
     low: float
     high: float
@@ -75,7 +75,7 @@ class Report:
     position_error: float  # median distance to the truth, Blender units
 
     def record(self) -> dict[str, object]:
-        """As it stands in the card."""
+        """The figures as the card stores them."""
         curve = [
             {"from": b.low, "to": b.high, "confidence": round(b.confidence, 4), "right": b.right.record()}
             for b in self.bins

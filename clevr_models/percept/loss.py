@@ -1,4 +1,4 @@
-"""What the network is taught: where objects' centers are, and what stands there."""
+"""The training loss: positions of objects' centers, and attributes there."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class Labels(NamedTuple):
 
 
 class Loss(NamedTuple):
-    """The parts of the loss, each a mean; `total` is what is minimised."""
+    """The parts of the loss, each a mean; training minimizes `total`."""
 
     total: Tensor
     presence: Tensor

@@ -1,4 +1,4 @@
-"""The CLEVR model shipped here: a small network finds the objects, the question's program runs on them."""
+"""The shipped CLEVR model: a small network finds the objects, and the question's program runs on them."""
 
 from __future__ import annotations
 
@@ -58,14 +58,14 @@ class PerceptAnswers(nn.Module):
 
 @dataclass(frozen=True)
 class PerceptModel:
-    """The shipped model, not yet asked anything."""
+    """The shipped model, not bound to a question yet."""
 
     percept: Percept
     name: str = "percept"
     input_size: tuple[int, int] | None = INPUT_SIZE
 
     def bind(self, question: Question) -> BoundModule:
-        """The model with a question; raises InputError where its program makes no sense."""
+        """The model with a question; InputError if its program is invalid."""
         check_program(question.program)
         return BoundModule(PerceptAnswers(self.percept, question.program), ANSWERS)
 
@@ -81,7 +81,7 @@ class PerceptModel:
         )
 
     def answer(self, table: ObjectTable, program: Program) -> NDArray[np.float64]:
-        """(B, 28) natural logs for a table of `perceive`; InputError where the program makes no sense."""
+        """(B, 28) natural logs for a table of `perceive`; InputError if the program is invalid."""
         check_program(program)
         with torch.no_grad():
             found: NDArray[np.float64] = answer_log_probs(table, program).numpy()
@@ -89,12 +89,12 @@ class PerceptModel:
 
 
 def load_shipped() -> PerceptModel:
-    """The model in this package; raises InputError where its weights are missing or not those of the card."""
+    """The model in this package; InputError if its weights are missing or do not match the card."""
     return load_percept(SHIPPED)
 
 
 def load_percept(weights: Path) -> PerceptModel:
-    """The model of a safetensors file with its card (.json) beside it; InputError where they do not agree."""
+    """The model of a safetensors file with its card (.json) beside it; InputError if they do not match."""
     percept = Percept()
     load_into(percept, expand(read_safetensors(weights)), weights)
     channels_last(percept)
@@ -102,7 +102,7 @@ def load_percept(weights: Path) -> PerceptModel:
 
 
 def channels_last(module: nn.Module) -> None:
-    """Lay out the convolutions' weights as the CPU's fast kernels want them."""
+    """Lay out the convolutions' weights for the CPU's fast kernels."""
     for parameter in module.parameters():
         if parameter.ndim == 4:
             parameter.data = parameter.data.contiguous(memory_format=torch.channels_last)

@@ -1,4 +1,4 @@
-"""What a picture is taken to hold: a table of candidate objects with probabilities, differentiable."""
+"""A picture's content as estimated: a table of candidate objects with probabilities, differentiable."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from trex.clevr_models.interface.program_kinds import ATTRIBUTE_VALUES
 CANDIDATES = 24  # rows of a table: CLEVR has at most 10 objects, the rest are doubtful peaks
 FIELDS = ("presence", *ATTRIBUTE_VALUES, "position")
 CHANNELS = {"presence": 1, **{name: len(values) for name, values in ATTRIBUTE_VALUES.items()}, "position": 2}
-ABSENT = -40.0  # log odds of a row that fills up the table
+ABSENT = -40.0  # log odds of a padding row
 
 
 class ObjectTable(NamedTuple):
@@ -57,7 +57,7 @@ def split_maps(maps: Tensor) -> dict[str, Tensor]:
 
 
 def find_peaks(maps: Tensor, candidates: int = CANDIDATES) -> Evidence:
-    """The strongest local maxima (in 3x3 cells) of the presence map, with all that was found there."""
+    """The strongest local maxima (in 3x3 cells) of the presence map, with the maps' values there."""
     presence = maps[:, 0]  # (B, h, w)
     highest = nn.functional.max_pool2d(presence[:, None], 3, stride=1, padding=1)[:, 0]
     peaks = torch.where(presence >= highest, presence, ABSENT).flatten(1)  # (B, h*w)

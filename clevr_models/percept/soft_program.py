@@ -48,7 +48,7 @@ def answer_log_probs(table: ObjectTable, program: Program, values: Tensor | None
 
 
 def count_distribution(chances: Tensor) -> Tensor:
-    """(B, 11): the chance that 0, 1, ..., 9, at least 10 of K independent events (B, K) happen."""
+    """(B, 11): the probability that 0, 1, ..., 9, at least 10 of K independent events (B, K) happen."""
     counts = functional.pad(torch.ones_like(chances[:, :1]), (0, MAX_COUNT))  # none so far
     for chance in chances.unbind(dim=1):
         happens = counts * chance[:, None]  # (B, 11)

@@ -1,4 +1,4 @@
-"""Train the shipped model: pictures, objects, calibration (`trex train clevr`)."""
+"""Trains the shipped model: pictures, objects, calibration (`trex train clevr`)."""
 
 from __future__ import annotations
 
@@ -23,32 +23,30 @@ from trex.clevr_models.percept.training_data import Scenes, kept_out, load_scene
 from trex.foundation.errors import InputError
 from trex.foundation.json_fields import listed
 
-LEARNING_RATE = (
-    3e-3  # at its highest: rises over the first 5 % of the steps, then falls to zero along a cosine
-)
+LEARNING_RATE = 3e-3  # peak value: rises over the first 5 % of the steps, then falls to zero along a cosine
 WARMUP = 0.05
 WEIGHT_DECAY = 1e-3
 CHECKPOINT_S = 120.0
-EVERY = 20  # steps between two words on the losses
+EVERY = 20  # steps between two reports of the losses
 
 
 @dataclass(frozen=True)
 class Settings:
-    """What decides the weights, the data aside. A checkpoint of other settings is refused."""
+    """Everything that decides the weights, except the data. A checkpoint with other settings is rejected."""
 
     seed: int
     epochs: int
     batch_size: int
     limit: int | None
     scenes: int
-    start: str  # sha256 of the weights that training began with, or ""
+    start: str  # sha256 of the initial weights, or ""
 
 
 class Tell(Protocol):
-    """Whoever watches a training."""
+    """Receives progress updates of a training."""
 
     def __call__(self, done: int, total: int, /, *facts: str) -> None:
-        """So many steps of all are done."""
+        """Called after some of all steps are done."""
         ...
 
 
@@ -64,10 +62,10 @@ def train(
     start: Path | None = None,
     tell: Tell = lambda done, total, *facts: None,
 ) -> Path:
-    """Train on the first `limit` scenes of split "train" and give the weights' path, OUT/percept.safetensors.
+    """Train on the first `limit` scenes of split "train"; return the weights' path, OUT/percept.safetensors.
 
-    Killed at any moment, it goes on from its last checkpoint in OUT. `start` names weights to begin with.
-    Every 25th scene is kept out, to calibrate. InputError on bad data, RunError on another run's folder.
+    After a kill at any moment it resumes from its last checkpoint in OUT. `start` names initial weights. Every 25th
+    scene is held out for calibration. Raises InputError for bad data, RunError for another run's folder.
     """
     _check_numbers(
         {"seed": (seed, 0), "epochs": (epochs, 1), "batch-size": (batch_size, 1), "limit": (limit or 1, 1)}
@@ -91,7 +89,7 @@ def train(
 
 
 def _check_numbers(given: Mapping[str, tuple[int, int]]) -> None:
-    """InputError for an option (its value, the least that is allowed) that nothing can be trained with."""
+    """Raise InputError for an option (its value, its minimum) that cannot train anything."""
     for name, (value, least) in given.items():
         if not least <= value < 1 << 31:
             raise InputError(f"--{name} {value} is not possible; give {least} or more, below 2^31")
@@ -172,7 +170,7 @@ def _step(
 
 
 class _Losses:
-    """The mean losses since they were last told, every EVERY steps: a loss that is read stops the device."""
+    """The mean losses since the last report, every EVERY steps: reading a loss stalls the device."""
 
     def __init__(self, first: int, total: int, tell: Tell) -> None:
         self._tell, self._total = tell, total
@@ -180,7 +178,7 @@ class _Losses:
         tell(first, total)
 
     def add(self, step: int, loss: Loss) -> None:
-        """The losses of one more step."""
+        """Add the losses of one step."""
         self._losses.append(loss)
         if len(self._losses) < EVERY and step + 1 < self._total:
             return

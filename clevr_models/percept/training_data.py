@@ -32,7 +32,7 @@ Record = Mapping[str, object]
 
 
 class Scenes(NamedTuple):
-    """N scenes: pictures (N, 160, 240, 3) uint8, and what is in them, padded to 10 objects."""
+    """N scenes: pictures (N, 160, 240, 3) uint8, and their objects, padded to 10."""
 
     indices: NDArray[np.int64]  # (N,) CLEVR's image_index
     pictures: NDArray[np.uint8]  # (N, 160, 240, 3)
@@ -80,7 +80,7 @@ def _scene_records(dataset: Path, split: str) -> list[Record]:
         return _records(whole, "scenes")
     if not growing.exists():
         raise InputError(f"neither {whole} nor {growing} is there; give the folder of a CLEVR data set")
-    lines = read_bytes(growing).split(b"\n")[:-1]  # what follows the last newline is still being written
+    lines = read_bytes(growing).split(b"\n")[:-1]  # the part after the last newline is still being written
     where = f"{growing}, line"
     return [
         mapping(parse_json(line, f"{where} {n}"), f"{where} {n}")
@@ -144,7 +144,7 @@ def load_questions(dataset: Path, split: str) -> tuple[Asked, ...]:
 
 @contextmanager
 def _explained(where: str) -> Iterator[None]:
-    """What a record of another form raises, in our words."""
+    """Translate the errors of a malformed record into ours."""
     try:
         yield
     except (InputError, KeyError, TypeError, ValueError, LookupError, AttributeError, OverflowError) as error:
@@ -171,7 +171,7 @@ def _words(step: Record) -> object:
 
 
 def kept_out(count: int) -> NDArray[np.bool_]:
-    """(N,) which training scenes are kept for calibration: every 25th."""
+    """(N,) whether a training scene is held out for calibration: every 25th."""
     return np.equal(np.arange(count) % 25, 24)
 
 

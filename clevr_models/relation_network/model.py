@@ -1,4 +1,4 @@
-"""The released Relation Networks as CLEVR models: weights, vocabulary and answers put together."""
+"""The released Relation Networks as CLEVR models: weights, vocabulary and answers together."""
 
 from __future__ import annotations
 
@@ -31,16 +31,16 @@ class RelationModel:
         self.order = torch.tensor([vocabulary.answers.index(answer) for answer in ANSWERS])
 
     def bind(self, question: Question) -> BoundModule:
-        """The network with its question; InputError names a word that it never saw."""
+        """The network with its question; InputError names a word outside its training."""
         tokens = self.vocabulary.encode(question.text)
-        with torch.no_grad():  # inference tensors would bar gradients with respect to the picture
+        with torch.no_grad():  # inference_mode tensors would prevent gradients with respect to the picture
             added = self.network.questions([tokens])[0]
         return BoundModule(AskedNetwork(self.network, added, self.order), ANSWERS)
 
     def log_probs(self, images: NDArray[np.float32], texts: Sequence[str]) -> NDArray[np.float64]:
         """Pictures (B, H, W, 3) in [0, 1] and Q questions -> (B, Q, 28), natural log, answers in the order of ANSWERS.
 
-        The picture half is computed once a picture, the question half once a question.
+        Computes the picture half once per picture and the question half once per question.
         """
         check_pictures(images)
         with torch.inference_mode():
@@ -60,7 +60,7 @@ class RelationModel:
 class AskedNetwork(nn.Module):
     """(B, 3, H, W) in [0, 1] -> logits (B, 28) in the order of ANSWERS, for one question; about 8 MB a picture."""
 
-    question_tensors = ("added",)  # the others are the same whatever is asked
+    question_tensors = ("added",)  # the others do not depend on the question
     added: Tensor
     order: Tensor
 
@@ -77,7 +77,7 @@ class AskedNetwork(nn.Module):
 
 
 def load_relation_model(path: Path, variant: str) -> RelationModel:
-    """The model in a safetensors file written by `fetch_relation_network`; InputError where the file is not good."""
+    """The model in a safetensors file written by `fetch_relation_network`; InputError if the file is invalid."""
     network = RelationNetwork(variant)
     load_into(network, read_safetensors(path), path)
     return RelationModel(f"relation-network:{variant}", network, relation_vocabulary())

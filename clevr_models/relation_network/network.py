@@ -22,8 +22,8 @@ QUESTION_LAYERS = {"original": 0, "ir": 2}  # the pair layer before which the qu
 class RelationNetwork(nn.Module):
     """Pictures (B, 3, H, W) in [0, 1] and questions to logits, in the file's own order of answers.
 
-    The layer where the question joins is linear in (pair, question), so `pictures` computes all that a picture
-    gives once, `code` and `question_half` all that a question gives, and `combine` the rest for each pair of them.
+    The layer that the question joins is linear in (pair, question), so `pictures` computes a picture's share once,
+    `code` and `question_half` a question's share once, and `combine` the rest for each pair of them.
     """
 
     def __init__(self, variant: str) -> None:
@@ -84,10 +84,10 @@ class Convolutions(nn.Module):
 
 
 class Text(nn.Module):
-    """An LSTM that reads padding first, then the question from its end; its last hidden state is the question.
+    """An LSTM that reads padding first, then the question from its end; its last hidden state is the question's code.
 
-    The padding matters: training padded each batch to its longest question, so short questions were always read
-    after a run of zeros. Without it "Is there a red cube?" is answered at 67 % (ir), with it at 98 %.
+    The padding matters: training padded each batch to its longest question, so short questions always followed a
+    run of zeros. Without it "Is there a red cube?" is answered at 67 % (ir), with it at 98 %.
     """
 
     def __init__(self) -> None:

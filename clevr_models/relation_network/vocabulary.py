@@ -28,7 +28,7 @@ class RelationVocabulary:
     def encode(self, text: str) -> tuple[int, ...]:
         """Word indices of a question, in reading order.
 
-        Case, commas and full stops are ignored; a question mark is its last word. InputError names a word never seen.
+        Ignores case, commas and full stops; a question mark is its last word. InputError names an unknown word.
         """
         plain = text.lower().strip().rstrip("?!. ").replace(",", " ").replace(".", " ")
         leftover = TOKEN.sub("", plain).strip()

@@ -1,4 +1,4 @@
-"""What an adapter is, and the road by which adapters are found: ours, and those of other distributions."""
+"""Adapters and the road that finds them: ours, and those of other distributions."""
 
 from __future__ import annotations
 
@@ -13,22 +13,22 @@ if TYPE_CHECKING:
 
 
 def runs_code(spec: str) -> str:
-    """What is said of an adapter that does not say what it does."""
+    """The warning for an adapter that does not declare what it runs."""
     return f"runs the code of model {spec!r}"
 
 
 def runs_nothing(spec: str) -> None:
-    """Of models whose files this project reads itself, as numbers."""
+    """None: for models whose files this project reads itself, as numbers."""
 
 
 @dataclass(frozen=True)
 class Adapter:
-    """One form of spec, such as 'onnx:FILE.onnx', and the model that it gives.
+    """One form of spec, such as 'onnx:FILE.onnx', and the model that it loads.
 
-    `fits` says whether a spec is of this form, from its text alone. `load` takes the spec and a number of threads;
-    InputError if there is no such model. `words` shows the form in errors. Adapters are tried by their `order`; that of
-    'package.module:factory' is last. `trust` says what a spec of somebody else's run folder would run or send, None if
-    nothing: an adapter that does not declare it runs code, for which trex wants `--trust`.
+    `fits` says whether a spec has this form, from its text alone. `load` takes the spec and a number of threads;
+    InputError if there is no such model. `words` shows the form in errors. Adapters are tried by their `order`;
+    that of 'package.module:factory' is last. `trust` says what a spec in a foreign run folder would run or send,
+    None if nothing: an adapter that does not declare it counts as running code, for which trex requires `--trust`.
     """
 
     name: str
@@ -44,7 +44,7 @@ LAST = 1000
 
 
 def adapters() -> list[Adapter]:
-    """Every adapter, in the order in which they are tried; an installed one that is broken is left out."""
+    """Every adapter, in the order in which they are tried, without broken installed ones."""
     return sorted(ADAPTERS.sound.found.values(), key=lambda adapter: adapter.order)
 
 
@@ -54,6 +54,6 @@ def adapter_of(spec: str) -> Adapter | None:
 
 
 def forms() -> str:
-    """Every form of spec in words, for errors; and what is wrong with installed adapters that are broken."""
+    """Every form of spec in words, for errors; and the faults of broken installed adapters."""
     *first, last = (adapter.words for adapter in adapters())
     return "; ".join([f"{', '.join(first)}, or {last}", *map(str, ADAPTERS.sound.problems)])

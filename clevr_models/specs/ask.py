@@ -1,4 +1,4 @@
-"""'ask:package.module:answerer': a callable of the user's own from pictures and a question to probabilities."""
+"""'ask:package.module:answerer': a user's callable from pictures and a question to probabilities."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""'package.module:factory': a torch module of the user's own, made by a function that is given the question."""
+"""'package.module:factory': a user's torch module, made by a function of the question."""
 
 from __future__ import annotations
 

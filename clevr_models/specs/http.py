@@ -1,4 +1,4 @@
-"""'http://...' or 'https://...': a web service that pictures are sent to."""
+"""'http://...' or 'https://...': a web service that receives pictures."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A path that ends in .safetensors: weights of the shipped network, as `trex train clevr` writes them."""
+"""A path that ends in .safetensors: weights of the shipped network, as written by `trex train clevr`."""
 
 from __future__ import annotations
 

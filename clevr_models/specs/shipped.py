@@ -1,4 +1,4 @@
-"""'shipped': the model that comes with this project."""
+"""'shipped': the model that ships with this project."""
 
 from __future__ import annotations
 

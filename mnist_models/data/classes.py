@@ -1,4 +1,4 @@
-"""Which classes a model is trained on: all, some, or all but some."""
+"""The classes of a training: all, some, or all but some."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from trex.mnist_models.data.labelled import DataSet
 def chosen_classes(
     names: tuple[str, ...], only: Sequence[str] = (), without: Sequence[str] = ()
 ) -> tuple[int, ...]:
-    """The numbers of the classes to train on, ascending, from their names or numbers; InputError where none is left."""
+    """The numbers of the classes to train on, ascending, from names or numbers; InputError if none is left."""
     if only and without:
         raise InputError("name the classes to keep, or those to leave out, not both")
     named = {_number(names, name) for name in (only or without)}
@@ -25,7 +25,7 @@ def chosen_classes(
 
 
 def with_classes(data: DataSet, kept: tuple[int, ...]) -> DataSet:
-    """Only the pictures of these classes; labels count into the names that are left. The hash stays that of all."""
+    """Only the pictures of these classes; labels index the remaining names. The hash stays that of the whole set."""
     rows = np.flatnonzero(np.isin(data.labels, kept))
     if not len(rows):
         raise InputError(f"split {data.split!r} of {data.name} has no picture of these classes: {kept}")

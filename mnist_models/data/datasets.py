@@ -1,4 +1,4 @@
-"""The two published data sets: names of their classes, where their files are published, what they must be."""
+"""The two published data sets: class names, addresses of the files, and their sha256."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class File(NamedTuple):
 
 
 class Source(NamedTuple):
-    """A data set: the folder that it usually lies in, its address, its classes, and (images, labels) of each split."""
+    """A data set: its usual folder, its address, its classes, and (images, labels) of each split."""
 
     folder: str
     url: str
@@ -29,7 +29,7 @@ class Source(NamedTuple):
 def _files(
     train_images: str, train_labels: str, test_images: str, test_labels: str
 ) -> dict[str, tuple[File, File]]:
-    """Both data sets name their files alike; these are the sha256."""
+    """The files of each split by these sha256; both data sets use the same file names."""
     return {
         "train": (
             File("train-images-idx3-ubyte.gz", train_images),
@@ -45,7 +45,7 @@ def _files(
 SOURCES: Mapping[str, Source] = {
     "mnist": Source(
         folder="MNIST",
-        # the copy of the original files that torchvision takes: yann.lecun.com itself answers 403
+        # a mirror of the original files that torchvision uses: yann.lecun.com itself answers 403
         url="https://ossci-datasets.s3.amazonaws.com/mnist",
         labels=("0", "1", "2", "3", "4", "5", "6", "7", "8", "9"),
         files=_files(
@@ -57,8 +57,8 @@ SOURCES: Mapping[str, Source] = {
     ),
     "fashion": Source(
         folder="FashionMNIST",
-        url="http://fashion-mnist.s3-website.eu-central-1.amazonaws.com",  # its owner names no https address
-        # as the paper's tables have them; Zalando's own names of the first and last are T-shirt/top and Ankle boot
+        url="http://fashion-mnist.s3-website.eu-central-1.amazonaws.com",  # the owner gives no https address
+        # as in the paper's tables; Zalando's names of the first and last are T-shirt/top and Ankle boot
         labels=(
             "T-shirt",
             "Trouser",
@@ -82,7 +82,7 @@ SOURCES: Mapping[str, Source] = {
 
 
 def source(name: str) -> Source:
-    """The data set of this name; InputError names those that there are."""
+    """The data set of this name; InputError lists the existing ones."""
     if name not in SOURCES:
         raise unknown("data set", name, SOURCES)
     return SOURCES[name]

@@ -23,7 +23,7 @@ Bytes = NDArray[np.uint8]
 
 
 def read_idx(path: Path, dimensions: int) -> Bytes:
-    """The array of an idx file of unsigned bytes; InputError where it is missing, cut, too long or no such file."""
+    """The array of an idx file of unsigned bytes; InputError if it is missing, cut, too long or another format."""
     data = _unpacked(path)
     if len(data) < 4 or data[:2] != b"\0\0" or data[3] == 0:
         raise InputError(f"{path} is no idx file (it begins with {data[:4].hex() or 'nothing'}); {FIX}")

@@ -20,7 +20,7 @@ DATA_VARIABLE = "TREX_DIGITS"
 
 @dataclass(frozen=True, eq=False)
 class DataSet:
-    """One split: images (N, 28, 28), labels (N,) that count into `names`, and the sha256 of what the files hold."""
+    """One split: images (N, 28, 28), labels (N,) that index `names`, and the sha256 of the files' content."""
 
     name: str
     split: str
@@ -33,9 +33,9 @@ class DataSet:
 def load_data(name: str, split: str, folder: Path | None = None) -> DataSet:
     """A split ("train" or "test") of a data set ("mnist" or "fashion").
 
-    It is taken from `folder`, or else from the folder that $TREX_DIGITS names, or else from the user's cache, which
-    is filled from the published address, checked by sha256. The files are the published idx files, compressed or not,
-    in the folder, in its `raw`, or in `MNIST/raw` and `FashionMNIST/raw`. InputError says what is wrong with them.
+    Read from `folder`, else from the folder that $TREX_DIGITS names, else from the user's cache, which is filled
+    from the published address and checked by sha256. The files are the published idx files, compressed or not, in
+    the folder, in its `raw`, or in `MNIST/raw` and `FashionMNIST/raw`. InputError describes any fault in them.
     """
     published = source(name)
     if split not in SPLITS:
@@ -49,7 +49,7 @@ def load_data(name: str, split: str, folder: Path | None = None) -> DataSet:
 
 
 def data_hash(images: Bytes, labels: Bytes) -> str:
-    """sha256 of shape, pixels and labels: the same for a compressed file and an uncompressed one."""
+    """sha256 of shape, pixels and labels; the same for compressed and uncompressed files."""
     digest = hashlib.sha256(repr(images.shape).encode())
     digest.update(images.tobytes())
     digest.update(labels.tobytes())

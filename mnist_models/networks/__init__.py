@@ -1,1 +1,1 @@
-"""The networks themselves: classifiers, VAE, GAN, and the Inception network that published FIDs use."""
+"""The networks: classifiers, VAE, GAN, and the Inception network of published FIDs."""

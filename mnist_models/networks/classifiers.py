@@ -1,8 +1,8 @@
-"""The classifiers that are questioned: the paper's, and LeNet.
+"""The classifiers under test: the paper's, and LeNet.
 
-Where the paper's appendix B and its published code differ, we take what made the published numbers, the code: no ReLU
-after the second convolution. Its dropout of whole channels, given a matrix, drops single numbers: so does ours. Its
-softmax is left to the loss, which is the same function without rounding to 0 or 1.
+Where the paper's appendix B and its published code differ, we follow the code, which made the published numbers: no
+ReLU after the second convolution. Its dropout of whole channels, applied to a matrix, drops single numbers; so does
+ours. Its softmax is part of our loss, which is the same function without rounding to 0 or 1.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ class Classifier(nn.Module):
 
 
 class LeNet(nn.Module):
-    """LeCun et al. 1998 as Caffe and the ADDA baseline have it: pictures (B, 1, 28, 28) in [0, 1] to logits (B, K)."""
+    """LeCun et al. 1998, as in Caffe and the ADDA baseline: pictures (B, 1, 28, 28) in [0, 1] to logits (B, K)."""
 
     def __init__(self, classes: int) -> None:
         super().__init__()

@@ -1,7 +1,7 @@
-"""The generative adversarial network: the paper's generator, in the manner of DCGAN (Radford et al. 2016).
+"""The generative adversarial network: the paper's generator, in the style of DCGAN (Radford et al. 2016).
 
-The script that the paper's authors published trains another network, of 100 latents and dense layers; what they
-sampled from is this one. They describe no discriminator for it: ours is DCGAN's, for 28x28 pictures.
+The script published by the paper's authors trains another network, with 100 latents and dense layers; they sampled
+from this one. They describe no discriminator for it: ours is DCGAN's, for 28x28 pictures.
 """
 
 from __future__ import annotations
@@ -16,10 +16,10 @@ from trex.mnist_models.networks.vae import LATENT
 
 
 class Doubling(nn.ConvTranspose2d):
-    """A transposed convolution of 4x4 kernels that doubles the sides, as one product of matrices.
+    """A transposed convolution of 4x4 kernels that doubles the sides, as one matrix product.
 
-    Where the pictures are small and the weights large, this takes 40 % of the time of torch's own in bfloat16 on a CPU
-    (docs/PERFORMANCE.md); the numbers are the same but for rounding.
+    For small pictures and large weights this takes 40 % of the time of torch's own in bfloat16 on a CPU
+    (docs/PERFORMANCE.md); the numbers are the same up to rounding.
     """
 
     def __init__(self, channels: int, out: int) -> None:
@@ -35,13 +35,13 @@ class Doubling(nn.ConvTranspose2d):
 
 
 class Gray(nn.ConvTranspose2d):
-    """A transposed convolution of 1x1 kernels to one channel whose padding cuts two pixels off each side."""
+    """A transposed convolution of 1x1 kernels to one channel, whose padding removes two pixels from each side."""
 
     def __init__(self, channels: int) -> None:
         super().__init__(channels, 1, 1, 1, 2, bias=False)
 
     def forward(self, x: Tensor, output_size: list[int] | None = None) -> Tensor:
-        """(B, channels, H, W) -> (B, 1, H - 4, W - 4); as a product, since torch's own changes the layout."""
+        """(B, channels, H, W) -> (B, 1, H - 4, W - 4); a matrix product, since torch's own changes the layout."""
         assert output_size is None
         gray = (x.permute(0, 2, 3, 1) @ self.weight[:, :, 0, 0]).permute(0, 3, 1, 2)
         return gray[:, :, 2:-2, 2:-2]
@@ -53,7 +53,7 @@ def _doubled(x: Tensor, weight: Tensor) -> Tensor:
 
 
 class _Doubled(torch.autograd.Function):
-    """Each pixel times each weight, then what falls on one pixel of the result summed up."""
+    """Multiplies each pixel by each weight, then sums what falls on one pixel of the result."""
 
     @staticmethod
     def forward(ctx: Any, x: Tensor, weight: Tensor) -> Tensor:
@@ -101,7 +101,7 @@ def _down(channels: int, out: int, kernel: int) -> list[nn.Module]:
 
 
 class Generator(nn.Module):
-    """Latents (B, 5) to pictures (B, 1, 28, 28) in [0, 1], differentiable; in evaluation mode each by itself."""
+    """Latents (B, 5) to pictures (B, 1, 28, 28) in [0, 1], differentiable; independent in evaluation mode."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -142,12 +142,12 @@ class Discriminator(nn.Module):
 
 
 def discriminator_loss(real: Tensor, drawn: Tensor) -> Tensor:
-    """The mean surprise at which pictures are real and which are drawn, from log odds (B,) of either."""
+    """The mean cross-entropy of real and drawn pictures, from log odds (B,) of each."""
     return functional.softplus(-real).mean() + functional.softplus(drawn).mean()
 
 
 def generator_loss(drawn: Tensor) -> Tensor:
-    """The non-saturating loss (Goodfellow et al. 2014): the surprise that drawn pictures are real."""
+    """The non-saturating loss (Goodfellow et al. 2014): the cross-entropy of drawn pictures as real ones."""
     return functional.softplus(-drawn).mean()
 
 

@@ -1,9 +1,9 @@
-"""The Inception network that published FIDs are taken by (Szegedy et al. 2016, https://arxiv.org/abs/1512.00567).
+"""The Inception network of published FIDs (Szegedy et al. 2016, https://arxiv.org/abs/1512.00567).
 
-Layers are named as in the file that TensorFlow's network of 2015-12-05 was ported to for pytorch-fid and
-torch-fidelity (`pt_inception-2015-12-05-6726825d.pth`), whose pooling differs from torchvision's `inception_v3`:
-averages leave padding out, and the last block takes a maximum. Both of those libraries need torchvision, which does
-not load beside a CPU torch.
+Layers are named as in the port of TensorFlow's network of 2015-12-05 for pytorch-fid and torch-fidelity
+(`pt_inception-2015-12-05-6726825d.pth`), whose pooling differs from torchvision's `inception_v3`: averages exclude
+padding, and the last block takes a maximum. Both of those libraries need torchvision, which does not load with a
+CPU torch.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from trex.artifacts.weights import load_into, read_checkpoint, tensors_of
 SIDE_PX = 299
 FEATURES = 2048
 EPSILON = 1e-3  # of the batch normalization, as TensorFlow's
-SHA256_BEGINS = "6726825d"  # of the published file, which carries it in its name
+SHA256_BEGINS = "6726825d"  # of the published file, which has it in its name
 
 
 class Unit(NamedTuple):
@@ -36,11 +36,11 @@ class Unit(NamedTuple):
 
 Chain = tuple[
     Unit | tuple[Unit, Unit], ...
-]  # two units at its end: both see what came before and stand side by side
+]  # two units at its end: both read the same input, and their outputs are concatenated
 
 
 class Block(NamedTuple):
-    """Chains side by side, then a pooling of the input, with a 1x1 convolution behind it unless it halves the size."""
+    """Parallel chains, and a pooling of the input, followed by a 1x1 convolution unless it halves the size."""
 
     name: str
     chains: tuple[Chain, ...]
@@ -143,7 +143,7 @@ BLOCKS = (
 
 
 class ConvUnit(nn.Module):
-    """A `Unit` on so many channels."""
+    """A `Unit` with a number of input channels."""
 
     def __init__(self, inputs: int, unit: Unit) -> None:
         super().__init__()
@@ -158,7 +158,7 @@ class ConvUnit(nn.Module):
 
 
 class MixedBlock(nn.Module):
-    """A `Block` on so many channels; `outputs` is how many it gives."""
+    """A `Block` with a number of input channels; `outputs` is the number of its output channels."""
 
     def __init__(self, inputs: int, block: Block) -> None:
         super().__init__()
@@ -198,7 +198,7 @@ class MixedBlock(nn.Module):
 
 
 class InceptionFeatures(nn.Module):
-    """Pictures (B, 1 or 3, H, W) in [0, 1] -> the last average (B, 2048), sized and scaled as pytorch-fid does."""
+    """Pictures (B, 1 or 3, H, W) in [0, 1] -> the last average (B, 2048), resized and scaled as in pytorch-fid."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -224,9 +224,9 @@ class InceptionFeatures(nn.Module):
 
 
 def load_inception(path: Path) -> tuple[InceptionFeatures, str]:
-    """The network with the weights of a state dict, its classifier left out, and the sha256 of the file.
+    """The network with the weights of a state dict, without its classifier, and the sha256 of the file.
 
-    InputError where it is missing, damaged, holds more than tensors, or is another network's.
+    Raises InputError if it is missing, damaged, contains more than tensors, or belongs to another network.
     """
     found, sha256 = read_checkpoint(path)
     state = {name: t for name, t in tensors_of(found, path).items() if not name.startswith("fc.")}

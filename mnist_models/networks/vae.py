@@ -1,4 +1,4 @@
-"""The variational autoencoder (Kingma and Welling 2014), as the paper has it: one hidden layer of 400."""
+"""The paper's variational autoencoder (Kingma and Welling 2014): one hidden layer of 400."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""Training of decoders and classifiers, resumable to the same bits, and how good the result is (accuracy, FID)."""
+"""Training of decoders and classifiers, resumable bit for bit, and the quality of the result (accuracy, FID)."""

@@ -1,4 +1,4 @@
-"""What classifiers are trained to: the true class, or (appendix H) to be torn between it and the next one."""
+"""Losses of classifiers: for the true class, or (appendix H) for a tie between it and the next one."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ def nll_loss(logits: Tensor, labels: Tensor) -> Tensor:
 
 
 def ambiguous_loss(logits: Tensor, labels: Tensor) -> Tensor:
-    """The mean KL(t || f), t being 1/2 on label y and 1/2 on y + 1, the last class followed by the first (appendix H).
+    """The mean KL(t || f), with t = 1/2 on label y and on y + 1; the first class follows the last (appendix H).
 
-    0 where the answers are exactly torn; a classifier trained so is right about half of the time.
+    0 for exact ties; a classifier trained with it is right about half of the time.
     """
     log_probs = logits.log_softmax(dim=1)
     following = (labels + 1) % logits.shape[1]

@@ -1,7 +1,8 @@
 """Frechet distance between two sets of features (FID: Heusel et al. 2017, https://arxiv.org/abs/1706.08500, eq. 6).
 
-Published values take the features of an Inception network trained on ImageNet (`inception.py`). The others are those of
-a classifier of the same data set, its last hidden layer: values of the two must never be compared (`judge.py`).
+Published values use the features of an Inception network trained on ImageNet (`inception.py`). The others use the
+last hidden layer of a classifier of the same data set: values of the two must never be compared
+(`fid_features.py`).
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ class Moments(NamedTuple):
 
 
 def moments(features: NDArray[np.float32] | NDArray[np.float64]) -> Moments:
-    """Of features (N, d), N >= 2; the covariance is the unbiased one."""
+    """The moments of features (N, d), N >= 2; the covariance is the unbiased estimate."""
     if features.ndim != 2 or len(features) < 2:
         raise InputError(f"features are {features.shape}; a covariance needs (N, d) with N of at least 2")
     wide = features.astype(np.float64)
@@ -33,9 +34,10 @@ def moments(features: NDArray[np.float32] | NDArray[np.float64]) -> Moments:
 
 
 def frechet_distance(a: Moments, b: Moments) -> float:
-    """|m_a - m_b|^2 + tr(C_a + C_b - 2 (C_a C_b)^(1/2)), also of covariances without full rank.
+    """|m_a - m_b|^2 + tr(C_a + C_b - 2 (C_a C_b)^(1/2)), also for covariances without full rank.
 
-    The trace of the root is that of (C_a^(1/2) C_b C_a^(1/2))^(1/2), which is symmetric: no complex rounding error.
+    The trace of the root equals that of (C_a^(1/2) C_b C_a^(1/2))^(1/2), which is symmetric: no complex rounding
+    error.
     """
     root = _root(a.covariance)
     shared = linalg.eigvalsh(root @ b.covariance @ root)
@@ -45,7 +47,7 @@ def frechet_distance(a: Moments, b: Moments) -> float:
 
 
 def _root(covariance: Floats) -> Floats:
-    """The symmetric square root of a covariance; eigenvalues below zero are rounding errors."""
+    """The symmetric square root of a covariance; negative eigenvalues are rounding errors and count as 0."""
     values, vectors = linalg.eigh(covariance)
     root: Floats = (vectors * np.sqrt(np.clip(values, 0.0, None))) @ vectors.T
     return root

@@ -1,4 +1,4 @@
-"""Networks whose features a FID is taken by: a classifier of the data set, or Inception with weights at hand."""
+"""Networks for the features of a FID: a classifier of the data set, or Inception with weights from a file."""
 
 from __future__ import annotations
 
@@ -13,26 +13,26 @@ from trex.mnist_models.networks.inception import SHA256_BEGINS, load_inception
 
 INCEPTION_SUFFIX = ".pth"
 FID_PICTURES = 10_000
-INCEPTION_PICTURES = 1_000  # as many as the paper drew for its table 7
+INCEPTION_PICTURES = 1_000  # as many as in the paper's table 7
 
 
 @dataclass(frozen=True, eq=False)
 class Judge:
-    """Features (B, d) of pictures (B, 1, 28, 28) in [0, 1], and how the FID by them is called on a card."""
+    """Features (B, d) of pictures (B, 1, 28, 28) in [0, 1], and the name of their FID on a card."""
 
-    key: str  # of the figure, and the beginning of the others': fid, or fid_inception
-    network: str  # in words, with what it may be compared with
+    key: str  # the figure's key and the prefix of the others': fid, or fid_inception
+    network: str  # in words, with the values that it may be compared with
     sha256: str
     features: nn.Module
-    dataset: str | None  # the only one it can judge; None, any
-    pictures: int  # drawn, and at most as many real ones
+    dataset: str | None  # the only data set it can judge; None: any
+    pictures: int  # drawn ones, and at most this many real ones
     batch: int
 
 
 def load_judge(spec: str, threads: int = 1) -> Judge:
-    """A classifier by name or path, as `load_classifier` takes it, or Inception's weights, a path that ends in .pth.
+    """A classifier by name or path, as for `load_classifier`, or Inception's weights, a path that ends in .pth.
 
-    InputError says what is wrong with the name or the file.
+    InputError describes any fault in the name or the file.
     """
     if spec.endswith(INCEPTION_SUFFIX):
         return _inception(Path(spec))
@@ -40,7 +40,7 @@ def load_judge(spec: str, threads: int = 1) -> Judge:
 
 
 def classifier_judge(classifier: DigitClassifier) -> Judge:
-    """By the last hidden layer of a classifier: to compare decoders of its data set with each other."""
+    """The judge with the last hidden layer of a classifier, which compares decoders of its data set."""
     network = f"last hidden layer of {classifier.name}, not Inception: compare with no published value"
     features = classifier.module.get_submodule("features")
     return Judge("fid", network, classifier.sha256, features, classifier.dataset, FID_PICTURES, batch=500)

@@ -1,6 +1,6 @@
-"""The training loop that all models here share: seeded, killed at any moment and gone on with, to the same bits.
+"""The training loop of all models in this room: seeded, resumable after a kill at any moment, bit for bit.
 
-All that is random in a step is a function of the seed and the number of the step, so no random state is kept.
+All randomness of a step is a function of the seed and the step's number, so no random state is stored.
 """
 
 from __future__ import annotations
@@ -26,9 +26,9 @@ Losses = Mapping[str, float]
 
 @dataclass(frozen=True)
 class Settings:
-    """What decides the weights. A checkpoint of other settings is refused.
+    """Everything that decides the weights. A checkpoint with other settings is rejected.
 
-    `threads` counts on the CPU alone: with another number, sums are taken in another order.
+    `threads` matters only on the CPU: another number changes the order of sums.
     """
 
     model: str
@@ -43,7 +43,7 @@ class Settings:
 
 
 class Status(NamedTuple):
-    """Where a training stands, and the losses of its last step."""
+    """A training's progress, and the losses of its last step."""
 
     step: int
     total: int
@@ -56,7 +56,7 @@ Progress = Callable[[Status], None]
 
 
 class Batch(NamedTuple):
-    """Pictures (B, 1, 28, 28) in [0, 1], their labels (B,), and which share of the training is done, in [0, 1)."""
+    """Pictures (B, 1, 28, 28) in [0, 1], their labels (B,), and the finished share of the training, in [0, 1)."""
 
     images: Tensor
     labels: Tensor
@@ -64,7 +64,7 @@ class Batch(NamedTuple):
 
 
 class Job(NamedTuple):
-    """What is trained: modules, their optimizers (by names of their own), and one step that changes them."""
+    """A training: modules, their optimizers (under names of their own), and one step that changes them."""
 
     modules: Mapping[str, nn.Module]
     optimizers: Mapping[str, torch.optim.Optimizer]
@@ -72,11 +72,11 @@ class Job(NamedTuple):
 
 
 def silent(status: Status) -> None:
-    """Watches nothing."""
+    """Ignore progress."""
 
 
 def device_of(name: str) -> torch.device:
-    """The device of this name (auto, cpu, cuda); InputError where it is not there."""
+    """The device of this name (auto, cpu, cuda); InputError if it is not available."""
     if name == "auto":
         return torch.device("cuda" if torch.cuda.is_available() else "cpu")
     if name not in ("cpu", "cuda"):
@@ -87,7 +87,7 @@ def device_of(name: str) -> torch.device:
 
 
 def check_settings(settings: Settings, n_images: int) -> None:
-    """InputError where nothing could be trained so."""
+    """Raise InputError for settings that cannot train anything."""
     if settings.epochs < 1 or settings.batch_size < 2 or settings.threads < 1:
         raise InputError(
             f"epochs {settings.epochs}, batch size {settings.batch_size} and threads {settings.threads} "
@@ -102,10 +102,10 @@ def check_settings(settings: Settings, n_images: int) -> None:
 def fit(
     make: Callable[[], Job], data: DataSet, settings: Settings, checkpoint: Path, progress: Progress = silent
 ) -> Job:
-    """The job, trained, in evaluation mode; it goes on from `checkpoint` where there is one.
+    """The trained job, in evaluation mode; resumes from `checkpoint` if it exists.
 
-    `make` builds modules on the device of the settings. On the CPU the same settings give the same bits; on a GPU,
-    convolutions do not promise it.
+    `make` builds modules on the device of the settings. On the CPU equal settings give equal bits; on a GPU,
+    convolutions do not guarantee that.
     """
     check_settings(settings, len(data.images))
     with _own_torch(settings):
@@ -130,18 +130,18 @@ def fit(
 
 
 def set_rate(optimizer: torch.optim.Optimizer, rate: float, done: float) -> None:
-    """The step size at this share of the training: from `rate` to 0 along half a cosine."""
+    """Set the learning rate for this share of the training: from `rate` to 0 along half a cosine."""
     for group in optimizer.param_groups:
         group["lr"] = rate * float(0.5 * (1.0 + np.cos(np.pi * done)))
 
 
 def placed(network: nn.Module, device: str) -> nn.Module:
-    """On the device, in the layout in which convolutions are fastest."""
+    """The network on the device, in the fastest layout for convolutions."""
     return network.to(device=device, memory_format=torch.channels_last)  # type: ignore[call-overload, no-any-return]
 
 
 def half_precision(images: Tensor) -> torch.autocast:
-    """Networks in bfloat16, in about half of the time; weights and losses stay in float32."""
+    """Run networks in bfloat16, in about half of the time; weights and losses stay in float32."""
     return torch.autocast(images.device.type, dtype=torch.bfloat16)
 
 
@@ -155,7 +155,7 @@ def _total(data: DataSet, settings: Settings) -> int:
 
 
 def _batches(data: DataSet, settings: Settings, first: int) -> Iterator[tuple[int, int, Batch]]:
-    """(step, epoch, batch) from step `first` on; an epoch's last pictures that fill no batch are left out of it."""
+    """(step, epoch, batch) from step `first` on; an epoch's incomplete last batch is left out."""
     size, device = settings.batch_size, torch.device(settings.device)
     per_epoch, total = len(data.images) // size, _total(data, settings)
     order = np.zeros(0, np.int64)
@@ -175,7 +175,7 @@ def _step_seed(seed: int, step: int) -> int:
 
 @contextmanager
 def _own_torch(settings: Settings) -> Iterator[None]:
-    """Torch's random state and threads as the settings have them; the caller's come back."""
+    """Torch's random state and threads as in the settings; restores the caller's afterwards."""
     threads = torch.get_num_threads()
     devices = [torch.cuda.current_device()] if settings.device == "cuda" else []
     with torch.random.fork_rng(devices=devices):

@@ -1,4 +1,4 @@
-"""How good a trained model is: accuracy of a classifier, FID and evidence bound of a decoder."""
+"""Quality of a trained model: accuracy of a classifier, FID and evidence bound of a decoder."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ Figures = dict[str, object]
 
 
 def classifier_figures(module: nn.Module, data: DataSet, device: torch.device) -> Figures:
-    """How many pictures of a split it names rightly."""
+    """The number of pictures of a split that it classifies correctly."""
     right = 0
     with torch.inference_mode():
         for rows in _rows(len(data.images)):
@@ -31,7 +31,7 @@ def classifier_figures(module: nn.Module, data: DataSet, device: torch.device) -
 
 
 def vae_figures(vae: Vae, data: DataSet, device: torch.device) -> Figures:
-    """The negative evidence bound of a split, in nats a picture, with one seeded draw each."""
+    """The negative evidence bound of a split, in nats per picture, with one seeded draw each."""
     total = 0.0
     with torch.random.fork_rng(devices=[]), torch.inference_mode():
         torch.manual_seed(0)
@@ -41,7 +41,7 @@ def vae_figures(vae: Vae, data: DataSet, device: torch.device) -> Figures:
 
 
 def decoder_fid(decoder: nn.Module, judge: Judge, data: DataSet, device: torch.device) -> Figures:
-    """FID of decoded prior draws to a split, pictures at even distances where it is larger, by the judge's features."""
+    """FID between decoded prior draws and a split (evenly spaced pictures of a larger one), by the judge's features."""
     features = judge.features.to(device)
     z = np.random.default_rng(0).standard_normal((judge.pictures, LATENT)).astype(np.float32)
     images = data.images[:: max(1, len(data.images) // judge.pictures)][: judge.pictures]

@@ -1,4 +1,4 @@
-"""Train a model of this world and keep its weights with a card (`trex train vae | gan | classifier`)."""
+"""Trains a model of this world and saves its weights with a card (`trex train vae | gan | classifier`)."""
 
 from __future__ import annotations
 
@@ -34,14 +34,14 @@ from trex.mnist_models.training.train_classifier import classifier_job
 from trex.mnist_models.training.train_gan import gan_job
 from trex.mnist_models.training.train_vae import vae_job
 
-# the paper trains VAEs for 100 and classifiers for up to 100; the others are ours
+# the paper trains VAEs for 100 and classifiers for up to 100; the others are our choice
 EPOCHS = {"classifier": 12, "lenet": 12, "ambiguous": 12, "vae": 100, "gan": 8}
 BATCH_SIZE = 128
 
 
 @dataclass(frozen=True)
 class Plan:
-    """What to train. Classes are named by their names or numbers; `data` is a folder, None the usual places."""
+    """What to train. Classes are given by names or numbers; `data` is a folder, None the usual places."""
 
     kind: str
     dataset: str
@@ -58,9 +58,9 @@ class Plan:
 def train(plan: Plan, out: Path, judge: Judge | None = None, progress: Progress = silent) -> Path:
     """The path of the trained weights, OUT/NAME.safetensors, with a card beside them.
 
-    Killed at any moment, it goes on from its checkpoint in OUT; finished, it gives what is there. By the features of
-    `judge` a decoder's FID is taken, also of weights that were finished before. InputError on bad data or classes,
-    RunError where OUT holds another training of that name; both before anything is trained.
+    After a kill at any moment it resumes from its checkpoint in OUT; a finished training is returned. The features
+    of `judge` give a decoder's FID, also for weights that were finished before. Raises InputError for bad data or
+    classes, RunError if OUT holds another training of that name; both before anything is trained.
     """
     if plan.kind not in KINDS:
         raise unknown("kind of model", plan.kind, KINDS)
@@ -86,7 +86,7 @@ def train(plan: Plan, out: Path, judge: Judge | None = None, progress: Progress 
 
 
 def model_name(kind: str, dataset: str, kept: tuple[int, ...], n_classes: int) -> str:
-    """E.g. mnist-vae, mnist-gan-without-3, fashion-classifier-only-2-3-5-6-9."""
+    """The file name of a model: mnist-vae, mnist-gan-without-3, fashion-classifier-only-2-3-5-6-9."""
     left_out = [k for k in range(n_classes) if k not in kept]
     if not left_out:
         return f"{dataset}-{kind}"
@@ -133,7 +133,7 @@ def _job(settings: Settings) -> Job:
 
 
 def _is_done(weights: Path, settings: Settings) -> bool:
-    if not (weights.exists() and card_path(weights).exists()):  # killed between the two: written again
+    if not (weights.exists() and card_path(weights).exists()):  # killed between the two: write both again
         return False
     found = read_card(weights).get("settings")
     if found != _plain(settings):
@@ -150,7 +150,7 @@ def _plain(settings: Settings) -> dict[str, object]:
 def _judged(
     settings: Settings, job: Job, test: DataSet, judge: Judge | None, device: torch.device
 ) -> Figures:
-    """Figures of the weights as they are kept, in half precision."""
+    """Figures of the weights as they are stored, in half precision."""
     model = job.modules["model"]
     load_into(model, expand(compact(model)), Path(settings.model))
     if settings.model in CLASSIFIERS:

@@ -1,7 +1,7 @@
-"""Train a classifier: the paper's, LeNet, or the paper's trained to be torn (`trex train classifier`).
+"""Trains a classifier: the paper's, LeNet, or the paper's with ambiguous labels (`trex train classifier`).
 
-Adam at its defaults and batches of 128, as the paper has them; its up to 100 epochs are fewer here, because the step
-size falls to zero along a cosine.
+Adam at its defaults and batches of 128, as in the paper; its up to 100 epochs are fewer here, because the learning
+rate falls to zero along a cosine.
 """
 
 from __future__ import annotations

@@ -1,11 +1,11 @@
-"""Train a generative adversarial network (`trex train gan`).
+"""Trains a generative adversarial network (`trex train gan`).
 
-Adam at 2e-4 and batches of 128 are the paper's; beta_1 = .5 is DCGAN's (Radford et al. 2016). The paper tells no number
-of epochs; ours are few, so the learning rate falls to 0 along half a cosine.
+Adam at 2e-4 and batches of 128 are the paper's; beta_1 = .5 is DCGAN's (Radford et al. 2016). The paper gives no
+number of epochs; ours are few, so the learning rate falls to 0 along half a cosine.
 
-A picture of 5 latents is told from a scanned one by its background alone, exactly 0 there: the discriminator was
-sure of every picture after 50 steps. So it is shown both in [-1, 1] with noise added (Arjovsky and Bottou 2017), which
-fades away, and learns at a quarter of the generator's rate.
+The background alone, exactly 0 in scanned pictures, distinguishes them from pictures of 5 latents: the
+discriminator was sure of every picture after 50 steps. It therefore sees both in [-1, 1] with added noise (Arjovsky
+and Bottou 2017), which fades away, and learns at a quarter of the generator's rate.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ NOISE = 0.4  # standard deviation at the start, of pictures in [-1, 1]
 
 
 def gan_job(settings: Settings) -> Job:
-    """Generator, discriminator, and a step of each."""
+    """Generator, discriminator, and one step of each."""
     generator, discriminator = (
         placed(network, settings.device) for network in (Generator(), Discriminator())
     )
@@ -56,5 +56,5 @@ def gan_job(settings: Settings) -> Job:
 
 
 def _shown(images: Tensor, done: float) -> Tensor:
-    """What the discriminator sees of pictures in [0, 1]."""
+    """The discriminator's view of pictures in [0, 1]."""
     return 2.0 * images - 1.0 + NOISE * (1.0 - done) * torch.randn_like(images)

@@ -1,4 +1,4 @@
-"""Train a variational autoencoder as the paper did: Adam at 1e-3, batches of 128, 100 epochs (`trex train vae`)."""
+"""Trains a variational autoencoder as in the paper: Adam at 1e-3, batches of 128, 100 epochs (`trex train vae`)."""
 
 from __future__ import annotations
 

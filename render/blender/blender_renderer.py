@@ -1,4 +1,4 @@
-"""Pictures of scenes by Blender, in processes that are kept, watched and replaced."""
+"""Renders scenes by Blender, in long-lived processes that are supervised and replaced."""
 
 from __future__ import annotations
 
@@ -24,18 +24,18 @@ from trex.render.presets import Preset, preset_named
 from trex.scenes.scene import Scene
 from trex.scenes.vocabulary import CLEVR, Vocabulary
 
-PIXELS_VERSION = 1  # raise whenever this package's code makes other pixels of the same scene
+PIXELS_VERSION = 1  # increase whenever a change of this package's code changes pixels
 log = logging.getLogger(__name__)
-MOST_PROCESSES = 4  # unless more are asked for: each holds some 400 MB
-LARGEST_FARM, MOST_THREADS = 256, 1024  # processes, and threads of each, that one renderer may be asked for
+MOST_PROCESSES = 4  # by default: each holds about 400 MB
+LARGEST_FARM, MOST_THREADS = 256, 1024  # limits on one renderer's processes, and on the threads of each
 
 
 class BlenderRenderer:
-    """Renders scenes by Blender 4.5 in `processes` processes of `threads` threads each, started when first needed.
+    """Renders scenes by Blender 4.5 in `processes` processes of `threads` threads each, started on first use.
 
     The same scene gives the same bytes whatever was rendered before, in any process, with any number of threads.
-    Raises InputError for settings or scenes that cannot be rendered, before anything is; RenderError where a scene
-    could not be rendered in `limits.attempts` attempts.
+    Raises InputError, before any render, for settings or scenes that cannot be rendered; RenderError if a scene
+    fails in `limits.attempts` attempts.
     """
 
     def __init__(
@@ -67,7 +67,7 @@ class BlenderRenderer:
 
     @property
     def device(self) -> str:
-        """The device taken: the one asked for, or what `auto` found (Blender is started to find it)."""
+        """The device in use: the requested one, or the one that `auto` found (which starts Blender)."""
         wanted = self._settings.device
         if wanted != "auto":
             return wanted
@@ -76,24 +76,24 @@ class BlenderRenderer:
 
     @property
     def key(self) -> str:
-        """All that determines the pixels besides the scene."""
+        """Identifies everything that determines the pixels besides the scene."""
         p = self.preset
         finish = f"denoise={p.denoise}" if p.denoise else "sampling=published"
         look = f"{p.width}x{p.height}x{p.samples} {finish} bounces={p.max_bounces}"
         return f"blender {version('bpy')} v{PIXELS_VERSION} {look} assets={self._assets} device={self.device}"
 
     def render(self, zs: Sequence[Scene]) -> list[Picture]:
-        """One picture a scene, in the same order."""
+        """One picture per scene, in the same order."""
         return [picture for picture, _ in self.render_timed(zs)]
 
     def render_timed(self, zs: Sequence[Scene]) -> list[tuple[Picture, RenderStats]]:
-        """One picture a scene, in the same order, and what each cost."""
+        """One picture per scene, in the same order, with its cost."""
         check_scenes(zs, self.vocabulary)
         with self._lock:
             return self._pool.render(zs)
 
     def process_ids(self) -> list[int]:
-        """The ids of the Blender processes that run now."""
+        """The ids of the running Blender processes."""
         return self._pool.process_ids()
 
     def close(self) -> None:
@@ -111,12 +111,12 @@ class BlenderRenderer:
 
 
 def default_processes() -> int:
-    """One process a core, which is faster than one process with a thread a core; at most MOST_PROCESSES."""
+    """One process per core, which is faster than one thread per core; at most MOST_PROCESSES."""
     return min(MOST_PROCESSES, usable_cores())
 
 
 def usable_cores() -> int:
-    """The cores that this process may use: what TREX_CORES says, if that is set, else what the system says."""
+    """The number of cores for this process: TREX_CORES if that is set, else the system's answer."""
     if os.environ.get("TREX_CORES", "").isdigit():
         return max(1, int(os.environ["TREX_CORES"]))
     if hasattr(os, "sched_getaffinity"):
@@ -125,7 +125,7 @@ def usable_cores() -> int:
 
 
 def default_timeout_s(preset: Preset) -> float:
-    """Ten times what one busy core needs (1.3 us a sample, measured), and a minute for everything else."""
+    """Ten times the time of one busy core (1.3 us per sample, measured), plus a minute for everything else."""
     return 60.0 + 1.3e-5 * preset.width * preset.height * preset.samples
 
 

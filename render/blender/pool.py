@@ -1,4 +1,4 @@
-"""Several Blender processes that share a list of scenes; a process that fails is replaced and its scene repeated."""
+"""Several Blender processes that share a list of scenes; a failed process is replaced and its scene repeated."""
 
 from __future__ import annotations
 
@@ -20,15 +20,15 @@ from trex.render.picture import Picture
 from trex.scenes.scene import Scene, scene_id
 
 log = logging.getLogger(__name__)
-MIN_SHARE = 0.02  # of one core: a process that gets less hangs
+MIN_SHARE = 0.02  # of one core: a process that gets less counts as hanging
 GPU_FIRST_RENDER_S = 900.0  # the first render on a GPU may compile kernels
 
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """Seconds a render may take, resident bytes a process may have, how often a scene or a start is tried.
+    """Limits on a render's seconds, a process's resident bytes, and the attempts at a scene or a start.
 
-    On a busy machine a render that goes on may take longer, until it has had those seconds of CPU time.
+    On a busy machine a running render may take longer, until it has had those seconds of CPU time.
     """
 
     timeout_s: float
@@ -38,19 +38,19 @@ class Limits:
 
 @dataclass(slots=True)
 class Task:
-    """A scene on its way, and what has gone wrong with it so far."""
+    """A scene in progress, and its failures so far."""
 
     index: int
     scene: Scene
     failures: list[str]
     patience_s: float = 0.0
     deadline: float = 0.0
-    first_cpu_s: float = 0.0  # of the process when it was given the scene
-    last_cpu_s: float = 0.0  # of the process when it was last looked at
+    first_cpu_s: float = 0.0  # of the process when it received the scene
+    last_cpu_s: float = 0.0  # of the process at the last check
 
 
 class Pool:
-    """The processes. Not thread-safe; state between two renders is only which processes run."""
+    """The processes. Not thread-safe; between two renders its only state is the set of running processes."""
 
     def __init__(self, settings: Settings, limits: Limits, size: int) -> None:
         self.settings, self.limits, self.size = settings, limits, size
@@ -59,7 +59,7 @@ class Pool:
         self._end = weakref.finalize(self, _stop_all, self.workers, self.owner)
 
     def device(self) -> str:
-        """The device that the processes render on; starts one if none runs."""
+        """The device of the processes; starts one if none runs."""
         self._forget_after_fork()
         if not self.workers:
             self._start(1)
@@ -79,7 +79,7 @@ class Pool:
         return Run(self, scenes).finish()
 
     def start_missing(self, wanted: int) -> None:
-        """Bring the number of processes up to `wanted`, at most the pool's size."""
+        """Start processes until `wanted` run, at most the pool's size."""
         self._start(min(wanted, self.size) - len(self.workers))
 
     def drop(self, worker: Worker) -> None:
@@ -89,7 +89,7 @@ class Pool:
             worker.stop()
 
     def _start(self, count: int) -> None:
-        """Start processes side by side; those that fail are started again a bounded number of times."""
+        """Start processes in parallel; retries failed ones a bounded number of times."""
         failures: list[str] = []
         missing = count
         if not self.workers:
@@ -122,7 +122,7 @@ class Pool:
         return True
 
     def _forget_after_fork(self) -> None:
-        """In a forked copy of this program, leave the processes to the original and start others."""
+        """In a forked copy of this program, leave the processes to the original and start new ones."""
         if os.getpid() != self.owner:
             self.workers.clear()
             self.owner = os.getpid()
@@ -131,16 +131,16 @@ class Pool:
 
 
 class Run:
-    """One list of scenes on its way through a pool."""
+    """One list of scenes in progress."""
 
     def __init__(self, pool: Pool, scenes: Sequence[Scene]) -> None:
         self.pool = pool
         self.waiting = deque(Task(index, scene, []) for index, scene in enumerate(scenes))
-        self.busy: dict[int, tuple[Worker, Task]] = {}  # by the descriptor that the answer comes from
+        self.busy: dict[int, tuple[Worker, Task]] = {}  # by the descriptor of the answer pipe
         self.done: list[tuple[Picture, RenderStats] | None] = [None] * len(scenes)
 
     def finish(self) -> list[tuple[Picture, RenderStats]]:
-        """Work until all is done. Whatever ends it early, no process is left with an answer nobody waits for."""
+        """Work until all scenes are done. However it ends, no process is left with an unread answer."""
         try:
             while self.waiting or self.busy:
                 self._hand_out()
@@ -170,7 +170,7 @@ class Run:
             self.busy[worker.answer_fd] = (worker, task)
 
     def _collect(self) -> None:
-        """Wait for the next answer, end or deadline, and deal with all that are there."""
+        """Wait for the next answer, process end or deadline, and handle all that have occurred."""
         if not self.busy:
             return
         poll = select.poll()
@@ -200,7 +200,7 @@ class Run:
             self.pool.drop(worker)
 
     def _failed(self, worker: Worker, task: Task, error: ChannelError) -> None:
-        """Replace the process; give the scene back to the front of the line, or give up."""
+        """Replace the process; put the scene first in line again, or give up."""
         task.failures.append(worker.describe(error))
         self.pool.drop(worker)
         if len(task.failures) >= self.pool.limits.attempts:
@@ -214,7 +214,7 @@ class Run:
 
 
 def is_only_slow(worker: Worker, task: Task) -> bool:
-    """Whether a late render goes on and was merely given little CPU time; it then gets as long again."""
+    """Whether a late render is alive but got little CPU time; it then gets the same time again."""
     now = worker.cpu_s()
     got, total = now - task.last_cpu_s, now - task.first_cpu_s
     if got < MIN_SHARE * task.patience_s or total > task.patience_s:
@@ -226,7 +226,7 @@ def is_only_slow(worker: Worker, task: Task) -> bool:
 
 
 def _stop_all(workers: list[Worker], owner: int) -> None:
-    if os.getpid() != owner:  # a forked copy of the program: the processes are not its own
+    if os.getpid() != owner:  # a forked copy of the program does not own the processes
         return
     while workers:
         workers.pop().stop()

@@ -1,4 +1,4 @@
-"""One Blender process as its parent sees it: start, ask, notice that it died or hangs, end."""
+"""One Blender process from its parent's side: start, request, detect death or hanging, end."""
 
 from __future__ import annotations
 
@@ -26,15 +26,15 @@ from trex.scenes.scene import Scene, scene_id, scene_to_dict
 log = logging.getLogger(__name__)
 START_S = 180.0
 CHILD = "trex.render.blender_child.main"
-SOURCE = str(Path(__file__).absolute().parents[3])  # what holds the package: links are not resolved
+SOURCE = str(Path(__file__).absolute().parents[3])  # contains the package; links are not resolved
 MAX_LOG_BYTES = 1 << 20
-SETTLED_AFTER = 50  # pictures, after which a process has nearly the size that it keeps (docs/PERFORMANCE.md)
-MOST_GROWTH = 0.5  # of the size that it had then
+SETTLED_AFTER = 50  # pictures, after which a process has nearly its final size (docs/PERFORMANCE.md)
+MOST_GROWTH = 0.5  # of the size at that time
 
 
 @dataclass(frozen=True, slots=True)
 class RenderStats:
-    """What a picture cost: CPU seconds over all threads for it, and of its process so far, resident bytes, attempts."""
+    """A picture's cost: its CPU seconds over all threads, its process's total so far, resident bytes, attempts."""
 
     cpu_s: float
     process_cpu_s: float
@@ -43,12 +43,12 @@ class RenderStats:
 
 
 class Worker:
-    """A running Blender process. All methods raise a ChannelError where the process does not do its part."""
+    """A running Blender process. All methods raise a ChannelError if the process misbehaves."""
 
     def __init__(self, settings: Settings) -> None:
-        """Start the process; it builds its stage while the caller goes on (see `wait_ready`)."""
+        """Start the process; it builds its stage while the caller continues (see `wait_ready`)."""
         self.settings = settings
-        # No add-ons of the user's are read from it, and Blender's temporary files go with it.
+        # The child loads no user add-ons from this folder, and Blender's temporary files are deleted with it.
         self.folder = make_owned(TEMPORARY, Path(tempfile.gettempdir()))
         self.log = tempfile.TemporaryFile()  # noqa: SIM115  lives as long as the process
         request_read, self.request_fd = os.pipe()
@@ -59,13 +59,13 @@ class Worker:
             os.close(request_read)
             os.close(answer_write)
         self.requests = 0
-        self.settled_bytes = 0  # the most that it had in its first SETTLED_AFTER pictures
+        self.settled_bytes = 0  # its maximum during the first SETTLED_AFTER pictures
         self.device = ""
-        with contextlib.suppress(Closed):  # seen when the answer is read
+        with contextlib.suppress(Closed):  # detected again when the answer is read
             write_frame(self.request_fd, settings.header())
 
     def _launch(self, request_read: int, answer_write: int) -> subprocess.Popen[bytes]:
-        # Absolute folders only: an empty entry is the current folder, where a user's own modules lie.
+        # Absolute folders only: an empty entry means the current folder, which may hold a user's own modules.
         users = os.environ.get("PYTHONPATH", "").split(os.pathsep)
         paths = [SOURCE, *filter(os.path.isabs, users)]
         own = {
@@ -79,13 +79,13 @@ class Worker:
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,
             stderr=self.log,
-            pass_fds=(request_read, answer_write, self.folder.lock_fd),  # it owns the folder too
+            pass_fds=(request_read, answer_write, self.folder.lock_fd),  # the child owns the folder too
             env=os.environ | own,
-            start_new_session=True,  # Ctrl-C is for the parent, which then ends this process itself
+            start_new_session=True,  # Ctrl-C reaches only the parent, which then ends this process itself
         )
 
     def wait_ready(self) -> None:
-        """Wait until the stage is built; raises InputError or RenderError where it cannot be built."""
+        """Wait until the stage is built; InputError or RenderError if that fails."""
         header, _ = read_frame(self.answer_fd, time.monotonic() + START_S)
         if "refused" in header:
             raise InputError(str(header["refused"]))
@@ -94,12 +94,12 @@ class Worker:
         self.device = str(header["device"])
 
     def ask(self, scene: Scene) -> None:
-        """Send a scene; its picture is to be read by `take`."""
+        """Send a scene; `take` reads its picture."""
         self.requests += 1
         write_frame(self.request_fd, {"request": self.requests, "scene": scene_to_dict(scene)})
 
     def take(self, scene: Scene, deadline: float, attempts: int) -> tuple[Picture, RenderStats]:
-        """The picture of the scene asked for last; raises a ChannelError with the process's own words if it failed."""
+        """The picture of the last scene sent; a ChannelError with the process's own message if it failed."""
         header, payload = read_frame(self.answer_fd, deadline)
         if "failed" in header:
             raise Garbled(str(header["failed"]))
@@ -118,12 +118,12 @@ class Worker:
         return Picture(pixels, mask, scene_id(scene)), stats
 
     def has_grown_to(self, rss_bytes: int) -> bool:
-        """Whether so many resident bytes are too many for what it had once it had settled."""
+        """Whether this many resident bytes are too many, compared with its settled size."""
         is_settled = self.requests > SETTLED_AFTER
         return is_settled and rss_bytes > (1.0 + MOST_GROWTH) * self.settled_bytes
 
     def stop(self) -> None:
-        """End the process at once and free all that belongs to it."""
+        """End the process at once and free its resources."""
         for fd in (self.request_fd, self.answer_fd):
             with contextlib.suppress(OSError):
                 os.close(fd)
@@ -134,7 +134,7 @@ class Worker:
         self.folder.remove()
 
     def cpu_s(self) -> float:
-        """CPU seconds of all threads so far; 0 where the system does not tell."""
+        """CPU seconds of all threads so far; 0 if the system does not report them."""
         try:
             stat = Path(f"/proc/{self.process.pid}/stat").read_text(encoding="ascii")
         except OSError:
@@ -143,7 +143,7 @@ class Worker:
         return (int(user) + int(system)) / os.sysconf("SC_CLK_TCK")
 
     def describe(self, error: Exception) -> str:
-        """What happened, in words: how the process ended, or that it hangs, and the last lines it wrote."""
+        """What happened, in words: how the process ended, or that it hangs, and the last lines of its log."""
         if isinstance(error, TimedOut):
             what = "did not answer in time"
         elif isinstance(error, Closed):
@@ -159,7 +159,7 @@ class Worker:
         return os.pread(self.log.fileno(), size, max(0, end - size)).decode(errors="replace").strip()
 
     def trim_log(self) -> None:
-        """Keep what the process writes over a long life from filling the disk."""
+        """Truncate the log of a long-lived process, so that it cannot fill the disk."""
         if os.fstat(self.log.fileno()).st_size > MAX_LOG_BYTES:
             os.ftruncate(self.log.fileno(), 0)
             os.lseek(self.log.fileno(), 0, os.SEEK_SET)  # the offset is shared with the process
@@ -179,6 +179,6 @@ def _stats(header: Header, attempts: int) -> RenderStats:
 
 
 def sweep_folders() -> None:
-    """Delete the folders of Blender processes that were killed together with the program that had started them."""
+    """Delete the folders of Blender processes that were killed together with their parent."""
     for path in sweep(TEMPORARY, Path(tempfile.gettempdir())):
         log.info("deleted %s, which a killed Blender process had left", path)

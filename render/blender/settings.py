@@ -1,4 +1,4 @@
-"""What a Blender process is told once, at its start."""
+"""The settings that a Blender process receives at its start."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from trex.foundation.json_fields import listed, mapping, whole
 from trex.render.blender.wire import Header
 from trex.render.presets import Preset
 
-TEMPORARY = "trex-blender-"  # a Blender process's own temporary folder is named so
+TEMPORARY = "trex-blender-"  # prefix of a Blender process's temporary folder
 
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """Preset, device as asked for, the base scene's path, the mesh of each shape, threads (0: all cores)."""
+    """Preset, requested device, path of the base scene, mesh of each shape, threads (0: all cores)."""
 
     preset: Preset
     device: str
@@ -23,7 +23,7 @@ class Settings:
     threads: int
 
     def header(self) -> Header:
-        """The form in which the settings travel."""
+        """The settings as they are sent."""
         return asdict(self)
 
     @classmethod

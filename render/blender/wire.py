@@ -17,23 +17,23 @@ MAX_PAYLOAD = 1 << 28
 
 
 class ChannelError(Exception):
-    """The other side did not say what it should."""
+    """The other side broke the protocol."""
 
 
 class Closed(ChannelError):
-    """The other side has closed the pipe: the process is gone."""
+    """The other side has closed the pipe: the process has ended."""
 
 
 class Garbled(ChannelError):
-    """What came is no frame."""
+    """The data are not a frame."""
 
 
 class TimedOut(ChannelError):
-    """Nothing came in time."""
+    """Nothing arrived in time."""
 
 
 def write_frame(fd: int, header: Header, *payload: bytes) -> None:
-    """Write one frame whole; raises Closed where nobody reads any more."""
+    """Write one whole frame; raises Closed if the reader is gone."""
     head = json.dumps(header).encode()
     crc = zlib.crc32(head)
     for part in payload:
@@ -90,7 +90,7 @@ def _read_exactly(fd: int, size: int, deadline: float | None) -> bytearray:
 
 
 def readable(fd: int, deadline: float) -> bool:
-    """Whether there is something to read (or the end of the stream) before the deadline."""
+    """Whether data (or the end of the stream) arrive before the deadline."""
     poll = select.poll()
     poll.register(fd, select.POLLIN)
     return bool(poll.poll(max(0.0, deadline - time.monotonic()) * 1000.0))

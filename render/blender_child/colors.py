@@ -1,4 +1,4 @@
-"""From linear light to the bytes that Blender's view transform Standard would save."""
+"""Converts linear light to the bytes that Blender's view transform Standard would save."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from trex.render.picture import Bytes
 def to_srgb(linear: NDArray[np.float32]) -> Bytes:
     """Linear light, any shape, to sRGB bytes (IEC 61966-2-1), clipped and rounded.
 
-    Raises ValueError where a value is not a number: such a picture is no picture.
+    Raises ValueError for NaN: such a picture is invalid.
     """
     if np.isnan(linear).any():
         raise ValueError("the renderer gave pixels that are not a number")

@@ -1,9 +1,9 @@
-"""Blender's threads, as many as it was given and no more.
+"""Limits Blender's threads to the requested number.
 
-Blender asks once, as it starts, how many cores it may use, and makes that many threads for its own work whatever the
-number of threads that Cycles is given. Those that find nothing to do ask for some over and over (`sched_yield`, a
-million times a second measured), which takes half a core from whatever runs beside. Started on as many cores as it has
-threads, it makes none too many; afterwards it may run on all of them again.
+At its start Blender asks how many cores it may use, and makes that many threads for its own work, whatever number
+Cycles gets. Idle ones poll for work (`sched_yield`, a million times a second measured), which takes half a core
+from other processes. Started on as many cores as it has threads, it makes no surplus; afterwards it may use all of
+them again.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ TASKS = Path("/proc/self/task")
 
 @contextmanager
 def seeing_cores(n: int) -> Iterator[None]:
-    """Inside, this process runs on `n` of its cores and counts no more; 0, or a system without affinity: on all."""
+    """Inside, this process runs on and counts only `n` of its cores; all if n is 0 or the system has no affinity."""
     if not n or not hasattr(os, "sched_setaffinity") or not TASKS.is_dir():
         yield
         return
@@ -28,6 +28,6 @@ def seeing_cores(n: int) -> Iterator[None]:
     try:
         yield
     finally:
-        for task in TASKS.iterdir():  # a thread has the cores of the thread that made it
+        for task in TASKS.iterdir():  # a thread inherits the cores of the thread that made it
             with suppress(ProcessLookupError):  # it has ended meanwhile
                 os.sched_setaffinity(int(task.name), cores)

@@ -1,4 +1,4 @@
-"""Which processor Cycles uses: asked for by name, never silently another one."""
+"""The processor that Cycles uses: chosen by name, never silently replaced."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ GPU_ORDER = (
     "hip",
     "metal",
     "oneapi",
-)  # auto takes the first that is there, else the processor
+)  # auto takes the first available one, else the CPU
 
 
 def check_device(name: str) -> str:
@@ -22,9 +22,9 @@ def check_device(name: str) -> str:
 
 
 def choose_device(wanted: str, there: dict[str, list[str]]) -> str:
-    """The device to take, given the names of the devices of each kind that is there.
+    """The device to use, given the names of the available devices of each kind.
 
-    Raises InputError, listing what is there, where the wanted one is not.
+    Raises InputError, with a list of what is available, if the wanted one is not.
     """
     if wanted == "auto":
         return next((kind for kind in GPU_ORDER if there.get(kind)), "cpu")

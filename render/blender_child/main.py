@@ -1,7 +1,7 @@
 """The Blender process: reads scenes from one pipe, writes pictures to another, and ends with its parent.
 
-Run as `python -P -m trex.render.blender_child.main READ_FD WRITE_FD`. Nothing but frames goes through the pipes;
-whatever Blender prints goes elsewhere.
+Run as `python -P -m trex.render.blender_child.main READ_FD WRITE_FD`. The pipes carry only frames; Blender's own
+output goes elsewhere.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ def main() -> None:
 
 
 def serve(read_fd: int, write_fd: int) -> None:
-    """Answer the settings with what was built, then each scene with its picture."""
+    """Answer the settings with a greeting, then each scene with its picture."""
     from trex.foundation.errors import TrexError
     from trex.foundation.json_fields import whole
 
@@ -65,7 +65,7 @@ def serve(read_fd: int, write_fd: int) -> None:
 
 
 def _usage() -> Header:
-    """CPU seconds of all threads since the process began, and resident bytes now."""
+    """CPU seconds of all threads since the process started, and its resident bytes."""
     return {"process_cpu_s": time.process_time(), "rss": _resident_bytes()}
 
 
@@ -73,7 +73,7 @@ def _resident_bytes() -> int:
     try:
         with open("/proc/self/statm", encoding="ascii") as file:
             return int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
-    except OSError:  # no /proc: the highest value so far, which is in bytes on macOS
+    except OSError:  # no /proc: the peak so far, which is in bytes on macOS
         import resource
 
         return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
@@ -86,7 +86,7 @@ def _end_with_parent(parent: int) -> None:
 
 
 def _end() -> None:
-    """End at once, and take this process's own temporary folder along, which a killed parent cannot."""
+    """Exit at once and delete this process's temporary folder, which a killed parent cannot do."""
     folder = os.environ.get("BLENDER_USER_RESOURCES", "")
     if os.path.basename(folder).startswith(TEMPORARY):
         shutil.rmtree(folder, ignore_errors=True)

@@ -1,4 +1,4 @@
-"""One Blender process's work: take a device, build the stage, turn scenes into bytes."""
+"""One Blender process's work: selects a device, builds the stage, renders scenes to bytes."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ CPU_TYPE = "CPU"
 
 
 class Session:
-    """What lives as long as the process."""
+    """The state of the process: stage and device."""
 
     def __init__(self, header: Header) -> None:
         settings = Settings.from_header(header)
@@ -29,7 +29,7 @@ class Session:
         take_device(self.stage.scene, self.device)
 
     def greeting(self) -> Header:
-        """What the parent is told once all is built."""
+        """The message to the parent after the stage is built."""
         return {"ready": bpy.app.version_string, "device": self.device, "device_names": self.device_names}
 
     def answer(self, request: Header) -> tuple[Header, tuple[bytes, ...]]:
@@ -50,7 +50,7 @@ def devices_there() -> dict[str, list[str]]:
     for kind in GPU_ORDER:
         try:
             preferences.compute_device_type = kind.upper()
-        except TypeError:  # this build of Blender does not know the kind
+        except TypeError:  # this build of Blender lacks the kind
             continue
         preferences.refresh_devices()
         found = [device for device in preferences.devices if device.type == kind.upper()]

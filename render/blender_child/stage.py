@@ -1,4 +1,4 @@
-"""CLEVR's world inside Blender: built once, then edited for each scene. Runs in the Blender process only."""
+"""CLEVR's world inside Blender: built once, then edited for each scene. Runs only in the Blender process."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ from trex.render.presets import Preset
 from trex.scenes.scene import Nuisances, Scene, SceneObject, Vec3
 from trex.scenes.vocabulary import CLEVR, RADIUS, RGB
 
-POOL = 10  # of each kind, as many objects as CLEVR has; more are added when a scene has more
+POOL = 10  # objects of each kind, CLEVR's maximum; grows for larger scenes
 Kind = tuple[str, str]  # shape, material
 JITTERED = {"camera": "Camera", "key": "Key", "fill": "Fill", "back": "Back"}
 FloatPass = NDArray[np.float32]
 
 
 class Stage:
-    """The base scene and a pool of objects of each shape and material: they are moved and hidden, never made anew.
+    """The base scene and a pool of objects of each shape and material, which are moved and hidden, never recreated.
 
     An object keeps its mesh and the mesh its material, so that Cycles keeps their acceleration structures between
-    scenes (a material linked to the object instead costs 10 CPU-ms a render).
+    scenes (a material linked to the object instead costs 10 CPU-ms per render).
     """
 
     def __init__(self, settings: Settings) -> None:
@@ -82,7 +82,7 @@ class Stage:
             self.pool[kind].append(thing)
 
     def _read_passes_after_render(self) -> None:
-        """Copy the passes out of Cycles before Blender throws them away: no file, no compositor."""
+        """Copy the passes out of Cycles before Blender discards them: no file, no compositor."""
         engine = cycles_engine()
         original = engine.render
 
@@ -99,19 +99,19 @@ class Stage:
 
 
 def place(thing: bpy.types.Object, item: SceneObject, pass_index: int) -> None:
-    """Put one object of the pool where the scene has it, and show it."""
+    """Move one object of the pool to its place in the scene, and show it."""
     radius = RADIUS[item.size]
     thing.location = (item.x, item.y, radius)
     thing.scale = (radius, radius, radius)
     thing.rotation_euler = (0.0, 0.0, item.rotation)
-    # As published: the palette's values are taken as linear light.
+    # As published: the palette's values are used as linear light.
     thing.color = (*(value / 255.0 for value in RGB[item.color]), 1.0)
     thing.pass_index = pass_index
     thing.hide_render = False
 
 
 def cycles_engine() -> type[bpy.types.RenderEngine]:
-    """The class through which Blender calls Cycles (bpy.types has no such name in a bare bpy)."""
+    """The class that connects Blender to Cycles (a bare bpy has no such name in bpy.types)."""
     engines: dict[str, type[bpy.types.RenderEngine]] = {}
     for engine in bpy.types.RenderEngine.__subclasses__():
         engines[engine.__name__] = engine
@@ -119,7 +119,7 @@ def cycles_engine() -> type[bpy.types.RenderEngine]:
 
 
 def set_up_cycles(scene: bpy.types.Scene, preset: Preset, threads: int) -> None:
-    """Every setting that has an influence on the pixels, whatever the base scene says."""
+    """Set everything that affects the pixels, whatever the base scene says."""
     cycles = scene.cycles
     cycles.samples = preset.samples
     cycles.seed = 0
@@ -141,7 +141,7 @@ def set_up_cycles(scene: bpy.types.Scene, preset: Preset, threads: int) -> None:
 
 
 def set_up_sampling(cycles: bpy.types.CyclesRenderSettings, preset: Preset) -> None:
-    """As in CLEVR's base scene where nothing is denoised, else what suits few samples and the denoiser."""
+    """Sampling as in CLEVR's base scene without denoising, else suited to few samples and the denoiser."""
     is_published = preset.denoise is None
     cycles.sampling_pattern = "TABULATED_SOBOL" if is_published else "AUTOMATIC"
     cycles.sample_clamp_indirect = 0.0 if is_published else 10.0

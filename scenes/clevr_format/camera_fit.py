@@ -1,4 +1,4 @@
-"""The camera offset of a CLEVR picture, recovered from where its scene file says that the objects appear."""
+"""Recovers the camera offset of a CLEVR picture from the pixel positions in its scene file."""
 
 from __future__ import annotations
 
@@ -18,11 +18,10 @@ from trex.scenes.vocabulary import CLEVR, Vocabulary
 
 Floats = NDArray[np.float64]
 
-# pixel_coords are rounded to whole pixels (standard deviation 1 / sqrt 12), the depth beside them is not: so
-# many Blender units weigh as much as a pixel. Depths of all 28 published scenes at hand fit within .003.
+# pixel_coords are rounded to whole pixels (standard deviation 1 / sqrt 12), their depth is not: this many Blender
+# units weigh as much as a pixel. Depths of all 28 published scenes at hand fit within .003.
 DEPTH_WIDTH = 0.01
-# Beyond these no rounding explains what a file says. Rounding leaves at most .53 px and .004 in 128 scenes, published
-# and made.
+# Larger errors cannot come from rounding, which leaves at most .53 px and .004 in 128 scenes, published and made.
 MOST_PX, MOST_DEPTH = 1.0, 0.03
 
 
@@ -35,7 +34,7 @@ class CameraFit(NamedTuple):
 
     @property
     def explains(self) -> bool:
-        """Whether a camera at this offset sees the objects where they were recorded, but for rounding."""
+        """Whether a camera at this offset projects the objects to their recorded pixels, up to rounding."""
         return self.error_px <= MOST_PX and self.error_depth <= MOST_DEPTH
 
 
@@ -68,9 +67,9 @@ def fit_clevr_camera(data: object, where: str = "the scene") -> CameraFit:
 def from_clevr_fitted(
     data: object, vocabulary: Vocabulary = CLEVR, where: str = "the scene"
 ) -> tuple[Scene, CameraFit]:
-    """`from_clevr` with the recovered camera; the lights, which leave no trace there, stay at their base.
+    """`from_clevr` with the recovered camera; the lights leave no trace in the file and stay at their base positions.
 
-    InputError where no camera explains the pixels: the scene cannot be rendered as it was.
+    Raises InputError if no camera explains the pixels: the scene cannot be rendered as it was.
     """
     scene, fit = from_clevr(data, vocabulary, where), fit_clevr_camera(data, where)
     if not fit.explains:

@@ -1,4 +1,4 @@
-"""Large JSON files of the form {..., "scenes": [...]}: read item by item, written whole or not at all."""
+"""Large JSON files of the form {..., "scenes": [...]}: reads them item by item, writes them atomically."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ LARGEST_ITEM = 16 * CHUNK  # characters; a scene of CLEVR's has some 4,000
 
 
 def read_items(path: Path, key: str) -> Iterator[object]:
-    """The items of the list under `key`, one at a time; InputError where the file is missing or cut."""
+    """The items of the list under `key`, one at a time; InputError if the file is missing or truncated."""
     try:
         with open_regular(path) as data:
             yield from _Reader(io.TextIOWrapper(data, encoding="utf-8")).items_of(key)
@@ -27,7 +27,7 @@ def read_items(path: Path, key: str) -> Iterator[object]:
 
 
 def write_items(path: Path, key: str, items: Iterable[object], info: Mapping[str, object]) -> int:
-    """Writes {"info": info, key: [items]} to a temporary name and renames it; gives the number of items."""
+    """Write {"info": info, key: [items]} to a temporary name and rename it; return the number of items."""
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         with replacing(path) as data:
@@ -50,7 +50,7 @@ def _write(stream: TextIO, key: str, items: Iterable[object], info: Mapping[str,
 
 
 class _Reader:
-    """A pull parser for one level of a JSON object; what lies below is left to the json module."""
+    """A pull parser for one level of a JSON object; the json module parses the levels below."""
 
     def __init__(self, stream: TextIO) -> None:
         self._stream = stream
@@ -85,7 +85,7 @@ class _Reader:
         self._expect("]")
 
     def _peek(self) -> str:
-        """The next character that is no space."""
+        """The next character that is not a space."""
         while True:
             while self._at < len(self._text) and self._text[self._at] in " \t\r\n":
                 self._at += 1
@@ -111,7 +111,7 @@ class _Reader:
                     raise
                 continue
             check_depth(value)
-            # A number at the end of the text at hand may go on in the next chunk.
+            # A number at the end of the buffer may continue in the next chunk.
             if end < len(self._text) or not self._more():
                 self._at = end
                 return value

@@ -1,4 +1,4 @@
-"""CLEVR's scene JSON in and out: CLEVR tools can read a found scene, and we can read a CLEVR scene."""
+"""CLEVR's scene JSON in and out: CLEVR tools can read our scenes, and we can read theirs."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from trex.scenes.relations import DIRECTIONS, related
 from trex.scenes.scene import ATTRIBUTES, FARTHEST, MOST_OBJECTS, TAU, Nuisances, Scene, SceneObject, Vec3
 from trex.scenes.vocabulary import CLEVR, RADIUS, Vocabulary
 
-# Our one extra key; CLEVR itself did not keep the offsets of its camera and lights.
+# Our one extra key; CLEVR itself does not store the offsets of camera and lights.
 NUISANCES = "nuisances"
 
 
 @dataclass(frozen=True, slots=True)
 class SceneRecord:
-    """A scene and the picture it belongs to, as CLEVR files name it."""
+    """A scene and the name of its picture in CLEVR's files."""
 
     scene: Scene
     image_filename: str
@@ -31,11 +31,11 @@ class SceneRecord:
 
 
 def from_clevr(data: object, vocabulary: Vocabulary = CLEVR, where: str = "the scene") -> Scene:
-    """The scene of one CLEVR scene record; InputError says which part of it is wrong.
+    """The scene of a CLEVR scene record; InputError names the wrong part.
 
-    x and y are read from 3d_coords (z follows from the size); relations follow from them. `rotation`, which
-    CLEVR draws from 0 to 360, is read as radians, modulo 2 pi: so it was rendered (clevr-dataset-gen,
-    utils.py). Nuisances are zero where the record has none.
+    x and y come from 3d_coords (z follows from the size); relations follow from them. `rotation`, which CLEVR draws
+    from 0 to 360, is read as radians, modulo 2 pi, as it was rendered (clevr-dataset-gen, utils.py). Nuisances are
+    zero if the record has none.
     """
     record = mapping(data, where)
     items = listed(field(record, "objects", where), f"{where}, objects")
@@ -54,7 +54,7 @@ def _object(data: object, vocabulary: Vocabulary, where: str) -> SceneObject:
 
 
 def _near(value: object, where: str) -> Vec3:
-    """A place in Blender units."""
+    """A position in Blender units."""
     place = triple(value, where)
     if max(map(abs, place)) > FARTHEST:
         raise InputError(f"{where} is {place}; its numbers must lie between {-FARTHEST:g} and {FARTHEST:g}")
@@ -78,7 +78,7 @@ def _nuisances(record: Mapping[str, object], where: str) -> Nuisances:
 
 
 def to_clevr(scene: Scene, image_filename: str = "", image_index: int = 0, split: str = "new") -> Json:
-    """The scene as a CLEVR scene record, pixel_coords at 480x320; `from_clevr` gives it back bit for bit."""
+    """The scene as a CLEVR scene record, pixel_coords at 480x320; `from_clevr` restores it bit for bit."""
     directions = {name: list(vector) for name, vector in DIRECTIONS.items()}
     shifts = {f.name: list(getattr(scene.nuisances, f.name)) for f in fields(Nuisances)}
     return {
@@ -129,6 +129,6 @@ def read_scenes(path: Path, vocabulary: Vocabulary = CLEVR) -> Iterator[SceneRec
 
 
 def write_scenes(path: Path, records: Iterable[SceneRecord], info: Mapping[str, object]) -> int:
-    """Writes a CLEVR scenes file, whole or not at all, and gives the number of scenes; `info` heads it."""
+    """Write a CLEVR scenes file atomically and return the number of scenes; `info` becomes its header."""
     items = (to_clevr(r.scene, r.image_filename, r.image_index, r.split) for r in records)
     return write_items(path, "scenes", items, info)

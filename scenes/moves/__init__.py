@@ -1,5 +1,5 @@
-"""How a chain proposes its next scene, and with what density.
+"""Proposals of a chain's next scene, with their densities.
 
-Every proposal returns the log densities that Metropolis-Hastings needs. The parts of a chain that accept or reject are
-in `trex.inference`.
+Every proposal returns the log densities that Metropolis-Hastings needs. Accepting and rejecting is in
+`trex.inference`.
 """

@@ -1,9 +1,9 @@
-"""How a chain proposes its next scene, and with what density.
+"""Proposals of a chain's next scene, with their densities.
 
-Moves of different kinds change different fields, so densities are taken with respect to one measure for all: Lebesgue
-measure on the continuous fields that changed, counting on all else. It is the same seen from either end of a move,
-so it cancels in the Metropolis-Hastings ratio, and a mixture's density is the plain weighted sum (Tierney 1998). A
-move that almost surely changes a continuous field has density 0 (log -inf) where that field stayed.
+Moves of different kinds change different fields, so all densities refer to one measure: Lebesgue measure on the
+continuous fields that changed, counting measure on everything else. It is the same from either end of a move, so it
+cancels in the Metropolis-Hastings ratio, and a mixture's density is the plain weighted sum (Tierney 1998). A move
+that almost surely changes a continuous field has density 0 (log -inf) if that field stayed.
 """
 
 from __future__ import annotations
@@ -30,17 +30,17 @@ from trex.scenes.vocabulary import Vocabulary
 
 
 class SceneMove(Protocol):
-    """What every proposal of this file does."""
+    """The protocol of all proposals in this file."""
 
     def propose(self, rng: np.random.Generator, z: Scene) -> Scene:
-        """One try; it may be an invalid scene, which the prior then rejects."""
+        """One proposal; it may be an invalid scene, which the prior then rejects."""
 
     def log_q(self, to: Scene, given: Scene) -> float:
-        """Natural log of the density that `propose` has."""
+        """Natural log of the density of `propose`."""
 
 
 def _changed(to: Scene, given: Scene) -> list[int] | None:
-    """Which objects differ; None where the number of objects or the nuisances differ."""
+    """The indices of the objects that differ; None if the number of objects or the nuisances differ."""
     if len(to.objects) != len(given.objects) or to.nuisances != given.nuisances:
         return None
     return [i for i, (a, b) in enumerate(zip(to.objects, given.objects, strict=True)) if a != b]
@@ -52,7 +52,7 @@ def _with(z: Scene, index: int, item: SceneObject) -> Scene:
 
 @dataclass(frozen=True)
 class JitterObject:
-    """One object, any of them, moves and turns by Gaussian steps."""
+    """Moves and turns one random object by Gaussian steps."""
 
     sigma_xy: float = 0.3
     sigma_rotation: float = 0.5
@@ -75,12 +75,12 @@ class JitterObject:
 
 @dataclass(frozen=True)
 class RedrawCategory:
-    """One attribute of one object takes another value, every one equally likely."""
+    """Sets one attribute of one object to another value, all equally likely."""
 
     vocabulary: Vocabulary
 
     def propose(self, rng: np.random.Generator, z: Scene) -> Scene:
-        """One attribute changed; the scene itself where no attribute has two values."""
+        """One attribute changed; the scene itself if no attribute has two values."""
         attributes = self._attributes()
         if not attributes:
             return z
@@ -115,10 +115,10 @@ class RedrawCategory:
 
 @dataclass(frozen=True)
 class SwapObjects:
-    """Two objects of different category change places (position and rotation)."""
+    """Exchanges the positions and rotations of two objects of different category."""
 
     def propose(self, rng: np.random.Generator, z: Scene) -> Scene:
-        """Two objects swapped; the scene itself where all are of one category."""
+        """Two objects swapped; the scene itself if all are of one category."""
         pairs = _unlike_pairs(z)
         return _swapped(z, *pairs[int(rng.integers(len(pairs)))]) if pairs else z
 
@@ -147,13 +147,13 @@ def _swapped(z: Scene, i: int, j: int) -> Scene:
 
 @dataclass(frozen=True)
 class RedrawObjects:
-    """One to three objects are drawn anew, each from the prior of a single object."""
+    """Redraws one to three objects, each from the prior of a single object."""
 
     vocabulary: Vocabulary
     counts: tuple[int, ...] = (1, 2, 3)
 
     def propose(self, rng: np.random.Generator, z: Scene) -> Scene:
-        """Some objects drawn anew."""
+        """The scene with some objects redrawn."""
         counts = self._counts(len(z.objects))
         chosen = rng.choice(len(z.objects), size=counts[int(rng.integers(len(counts)))], replace=False)
         for index in sorted(int(i) for i in chosen):
@@ -179,7 +179,7 @@ class RedrawObjects:
 
 @dataclass(frozen=True)
 class RedrawNuisances:
-    """Camera and lights are drawn anew from their prior; the objects stay."""
+    """Redraws camera and lights from their prior; the objects stay."""
 
     def propose(self, rng: np.random.Generator, z: Scene) -> Scene:
         """New nuisances."""
@@ -196,7 +196,7 @@ class RedrawNuisances:
 
 @dataclass(frozen=True)
 class FreshScene:
-    """A new scene from the prior, whatever the old one was; the only move that changes the number of objects."""
+    """Draws a new scene from the prior; the only move that changes the number of objects."""
 
     prior: ScenePrior
 
@@ -205,7 +205,7 @@ class FreshScene:
         return self.prior.sample(rng)
 
     def log_q(self, to: Scene, given: Scene) -> float:
-        """The prior's log density (without the same constant), so that prior and proposal cancel."""
+        """The prior's log density (up to the same constant), so that prior and proposal cancel."""
         alike = len(to.objects) == len(given.objects) and (
             to.nuisances == given.nuisances
             or any((a.x, a.y) == (b.x, b.y) for a, b in zip(to.objects, given.objects, strict=True))
@@ -215,7 +215,7 @@ class FreshScene:
 
 @dataclass(frozen=True)
 class Mixture:
-    """One of several moves, drawn with these probabilities."""
+    """Applies one of several moves, chosen with these probabilities."""
 
     moves: tuple[SceneMove, ...]
     weights: tuple[float, ...]
@@ -247,10 +247,10 @@ def _log_sum(terms: Sequence[float]) -> float:
 
 
 def block_moves(prior: ScenePrior) -> Mixture:
-    """The block kernel: some objects at a time, now and then new nuisances or a whole new scene.
+    """The block kernel: changes some objects at a time, and occasionally the nuisances or the whole scene.
 
-    Of the weights tried, these reached a rare level set of the fake world most often (benchmarks/KERNELS.md): half of
-    the moves draw one to three objects anew.
+    Of the weights tried, these reached a rare level set of the fake world most often (benchmarks/KERNELS.md): half
+    of the moves redraw one to three objects.
     """
     moves: tuple[SceneMove, ...] = (
         JitterObject(),

@@ -1,4 +1,4 @@
-"""The paper's proposal: everything in the scene at once."""
+"""The paper's proposal, which changes everything in the scene at once."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from trex.scenes.vocabulary import Vocabulary
 class RandomWalk:
     """The paper's proposal: every object moves, turns and may change its attributes, all at once.
 
-    Steps are those of the published code (0.05 of the range in x and y, 0.05 turns, each attribute drawn anew with
+    Steps are those of the published code (0.05 of the range in x and y, 0.05 turns, each attribute redrawn with
     probability 0.2); rotation is in radians and wraps at 2 pi. The nuisances walk along by 0.05 of their ranges.
     """
 

@@ -10,7 +10,7 @@ import numpy as np
 from trex.scenes.scene import TAU, SceneObject
 from trex.scenes.validity import HALF_WIDTH
 
-WRAPS = 3  # images of a wrapped normal on each side: enough for sigma <= period / 2
+WRAPS = 3  # images of a wrapped normal on each side; enough for sigma <= period / 2
 
 
 def wrap(value: float, low: float, period: float) -> float:
@@ -35,7 +35,7 @@ def moved(rng: np.random.Generator, item: SceneObject, sigma_xy: float, sigma_ro
 
 
 def log_moved(to: SceneObject, given: SceneObject, sigma_xy: float, sigma_rotation: float) -> float:
-    """Log density of `moved`; -inf where a coordinate stayed."""
+    """Log density of `moved`; -inf if a coordinate stayed."""
     if to.x == given.x or to.y == given.y or to.rotation == given.rotation:
         return -math.inf
     return (

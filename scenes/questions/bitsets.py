@@ -1,4 +1,4 @@
-"""A scene as sets of objects, each set the bits of one integer: what programs compute with."""
+"""A scene as sets of objects, each set the bits of an integer: the values that programs compute with."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from dataclasses import dataclass
 from trex.scenes.relations import RELATIONS, related
 from trex.scenes.scene import ATTRIBUTES, Scene
 
-Bits = int  # bit i is set where object i is in the set
+Bits = int  # bit i is set if object i is in the set
 
 
 @dataclass(frozen=True, slots=True)
 class SceneSets:
-    """Every set that one step of a program can make from a scene; attributes and relations only."""
+    """Every set that one step of a program can produce from a scene; attributes and relations only."""
 
     everything: Bits
     values: tuple[dict[str, str], ...]  # values[i][attribute] of object i

@@ -1,4 +1,4 @@
-"""Questions in English: `parse` reads one as a program, `phrase` puts a program into words."""
+"""Questions in English: `parse` reads one as a program, `phrase` writes a program as a question."""
 
 from trex.scenes.questions.english_parse import parse
 from trex.scenes.questions.english_phrase import phrase

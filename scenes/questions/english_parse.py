@@ -20,8 +20,8 @@ from trex.scenes.questions.programs import Program, Step
 from trex.scenes.vocabulary import CLEVR, Vocabulary
 
 MAX_LENGTH = 1000
-# CLEVR's phrasings (clevr-dataset-gen, zero_hop.json, one_hop.json), folded. <a>: what is asked for, <b>:
-# what it is related to, <r>: the relation, <q>: the attribute asked for; ";" is any punctuation within.
+# CLEVR's phrasings (clevr-dataset-gen, zero_hop.json, one_hop.json), folded. <a>: the described objects, <b>: the
+# anchor, <r>: the relation, <q>: the requested attribute; ";" is any punctuation within.
 _COUNT, _ANY, _ONE, _IN = (
     "(how many|what number of)",
     "are there any <a>",
@@ -48,7 +48,7 @@ EXAMPLES = '"How many red cubes are there?", "What color is the ball left of the
 
 
 def parse(text: str, vocabulary: Vocabulary = CLEVR) -> Program:
-    """The program of an English question; InputError names the word or form that is not understood."""
+    """The program of an English question; InputError names an unknown word or form."""
     if len(text) > MAX_LENGTH:
         raise InputError(f"a question has at most {MAX_LENGTH} characters, this one has {len(text)}")
     said = normalize(text)
@@ -70,7 +70,7 @@ def parse(text: str, vocabulary: Vocabulary = CLEVR) -> Program:
 
 
 def normalize(text: str) -> str:
-    """The question in lower case, one space between words, " ; " for punctuation within, none at the end."""
+    """The question in lower case, with single spaces, " ; " for punctuation within, none at the end."""
     marked = re.sub(r"[;:,.!?]+", " ; ", text.lower())
     return re.sub(r"(^[; ]+|[; ]+$)", "", re.sub(r"\s+", " ", marked).replace("; ;", ";"))
 
@@ -81,7 +81,7 @@ def _patterns() -> tuple[tuple[str, re.Pattern[str]], ...]:
 
 
 def _compiled(form: str) -> re.Pattern[str]:
-    """A form as a regular expression; a slot that occurs several times gets groups a1, a2, ..."""
+    """A form as a regular expression; repeated slots get groups a1, a2, ..."""
     word = rf"(?!(?:{'|'.join(map(re.escape, sorted(RESERVED)))})(?: |$))\S+"
     relations = sorted((p for phrases in RELATION_PHRASES.values() for p in phrases), key=len, reverse=True)
     slots = {
@@ -108,7 +108,7 @@ def _program(ending: str, slots: dict[str, str], vocabulary: Vocabulary) -> Prog
 def question_program(
     asked: str, target: Description, relation: str = "", anchor: Description = ANYTHING
 ) -> Program:
-    """The program that asks for count, exist or an attribute of what is described, related to an anchor."""
+    """The program that asks for count, existence or an attribute of the described objects, related to an anchor."""
     steps = [Step("scene")]
     if relation:
         _filter(steps, anchor)

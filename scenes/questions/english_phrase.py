@@ -1,4 +1,4 @@
-"""Programs put into English: every question of CLEVR's 90 families, in one of CLEVR's own phrasings."""
+"""Programs in English: every question of CLEVR's 90 families, in one of CLEVR's own phrasings."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ _COMPARED |= {f"equal_{name}": f"Is the {name} of {{}} the same as {{}}?" for na
 
 
 def phrase(program: Program, vocabulary: Vocabulary = CLEVR) -> str:
-    """The program as an English question; InputError where it is not built like one of CLEVR's families.
+    """The program as an English question; InputError if it does not have the form of a CLEVR family.
 
-    Questions of the zero-hop and one-hop families are read back by `parse` as the same program.
+    `parse` reads questions of the zero-hop and one-hop families back as the same program.
     """
     check_program(program)
     return _Phraser(program, vocabulary).question()
@@ -48,7 +48,7 @@ class _Phraser:
         return _COMPARED[last.function].format(*map(name, counts_or_queries))
 
     def _asking(self, kind: str, at: int) -> str:
-        """How many, or are there any, of a set."""
+        """The question for a set's count or existence."""
         base, words = self._described(at, is_plural=True)
         function = self._program[base].function
         if kind == "exist":
@@ -58,13 +58,13 @@ class _Phraser:
         return f"How many {self._other(base, at)}{words} are {self._relation(base)}?"
 
     def _the(self, at: int) -> str:
-        """A step that gives one object: "the red cube that is left of the ball"."""
+        """A step that yields one object: "the red cube that is left of the ball"."""
         if self._program[at].function != "unique":
             raise self._no_english()
         return f"the {self._noun(self._program[at].inputs[0], 'that is ', is_plural=False)}"
 
     def _those(self, at: int) -> str:
-        """A step that gives a set: "red cubes that are left of the ball"."""
+        """A step that yields a set: "red cubes that are left of the ball"."""
         return self._noun(at, "that are ", is_plural=True)
 
     def _noun(self, at: int, link: str, is_plural: bool) -> str:
@@ -76,7 +76,7 @@ class _Phraser:
         return f"{self._other(base, at)}{words} {link}{self._relation(base)}"
 
     def _relation(self, base: int) -> str:
-        """How the objects of a set were found: "left of the ball", "the same size as the ball"."""
+        """The relation that produced a set: "left of the ball", "the same size as the ball"."""
         step = self._program[base]
         kind, _, attribute = step.function.partition("_")
         if kind == "relate":
@@ -92,7 +92,7 @@ class _Phraser:
         return f"both {self._relation(other)} and {self._relation(one)}"
 
     def _described(self, at: int, is_plural: bool) -> tuple[int, str]:
-        """The step that a chain of filters starts from, and the words of the filters."""
+        """The step before a chain of filters, and the words of the filters."""
         base, said = self._filters(at)
         words = [said[name] for name in FILTER_ORDER if name in said and name != "shape"]
         if "shape" not in said:
@@ -112,7 +112,7 @@ class _Phraser:
         return at, said
 
     def _other(self, base: int, at: int) -> str:
-        """Says "other" where the things that share an attribute could be the thing they share it with."""
+        """The word "other", if the things that share an attribute could include the thing they share it with."""
         step = self._program[base]
         if not step.function.startswith("same_") or self._program[step.inputs[0]].function != "unique":
             return ""

@@ -16,9 +16,9 @@ from trex.scenes.questions.programs import YES_NO, Program, execute_on
 from trex.scenes.scene import Scene
 from trex.scenes.vocabulary import CLEVR, Vocabulary
 
-_TRIES = 12  # at one question
-_CANDIDATES = 4  # questions with another answer than yes and no, of which one is taken
-_ROUNDS = 3  # over all families, for one scene
+_TRIES = 12  # per question
+_CANDIDATES = 4  # questions with answers other than yes and no, of which one is chosen
+_ROUNDS = 3  # over all families, per scene
 
 Build = Callable[[Draft], None]
 
@@ -44,12 +44,12 @@ class SceneQuestion(NamedTuple):
 def random_question(
     rng: np.random.Generator, scene: Scene, family: Family, vocabulary: Vocabulary = CLEVR
 ) -> tuple[Program, str] | None:
-    """A question of this family about the scene and its answer; None where a few tries found none.
+    """A question of this family about the scene and its answer; None if a few attempts found none.
 
-    As in the public generator "the ..." always fits one object, what is asked for is not said, and what
-    is compared differs. A relation always matters: without it the description would fit others (where two
-    relations are joined, the answer would be another). Answers are as equally frequent as the scene lets them
-    be: yes and no are drawn beforehand; of several questions one is taken by drawing among their answers.
+    As in the public generator, "the ..." always matches exactly one object, the requested attribute is not
+    mentioned, and the compared objects differ. A relation always matters: without it the description would match
+    others (if two relations are joined, the answer would differ). Answers are as equally frequent as the scene
+    allows: yes or no is drawn beforehand; of several questions one is chosen by drawing among their answers.
     """
     world = world_of(scene, vocabulary)
     wanted = YES_NO[pick(rng, 2)]
@@ -75,9 +75,9 @@ def random_questions(
     weights: Sequence[float] | None = None,
     vocabulary: Vocabulary = CLEVR,
 ) -> tuple[SceneQuestion, ...]:
-    """Up to n different questions about the scene, each of another family as long as there are any left.
+    """Up to n different questions about the scene, each from another family as long as families are left.
 
-    `weights`, one per family of FAMILIES (equal if not given), say how soon a family's turn comes; 0: never.
+    `weights`, one per family of FAMILIES (equal by default), decide how early a family comes; 0: never.
     """
     rates = np.ones(len(FAMILIES)) if weights is None else np.asarray(weights, dtype=np.float64)
     questions: dict[Program, SceneQuestion] = {}

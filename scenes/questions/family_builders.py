@@ -1,4 +1,4 @@
-"""How a question of each kind of family is put together from random descriptions and relations."""
+"""Builds questions of each kind of family from random descriptions and relations."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from trex.scenes.questions.program_builder import DeadEndError, Draft, Objects, 
 from trex.scenes.relations import RELATIONS
 from trex.scenes.scene import ATTRIBUTES
 
-COUNT_EMPTY = 0.25  # share of descriptions that fit nothing, where they are counted
-EXIST_EMPTY = 0.5  # the same, where it is asked whether there are any
+COUNT_EMPTY = 0.25  # share of descriptions that match nothing, in questions for a count
+EXIST_EMPTY = 0.5  # the same, in questions for existence
 
 
 def _finish(draft: Draft, asked: str, among: Objects | Single) -> None:
-    """Ends in count, exist, or the query of an attribute."""
+    """End with count, exist, or the query of an attribute."""
     draft.add(asked if asked in ("count", "exist") else f"query_{asked}", among.step)
 
 
@@ -25,7 +25,7 @@ def _silent(asked: str) -> int:
 
 
 def zero_hop(asked: str, draft: Draft) -> None:
-    """How many, whether any, or what value: of objects described alone."""
+    """Asks for count, existence or an attribute of objects that a description alone selects."""
     everything = draft.everything()
     if asked == "count":
         wordless = pick(draft.rng, 20) == 0
@@ -37,7 +37,7 @@ def zero_hop(asked: str, draft: Draft) -> None:
 
 
 def hops(hops: int, asked: str, draft: Draft) -> None:
-    """The same of objects related to one that may be related to another (one to three relations)."""
+    """The same for objects related to one that may be related to another (one to three relations)."""
     anchor = draft.the(draft.everything())
     for _ in range(hops - 1):
         anchor = draft.the_related(anchor)
@@ -48,7 +48,7 @@ def hops(hops: int, asked: str, draft: Draft) -> None:
 
 
 def single_and(asked: str, draft: Draft) -> None:
-    """The same of objects that are related to two others at once."""
+    """The same for objects that are related to two others at once."""
     anchors = [draft.draw(draft.fitting_one(draft.world.sets.everything)) for _ in range(2)]
     pairs = list(product(RELATIONS, repeat=2))
     is_empty_wanted = asked == "count" and draft.rng.random() < COUNT_EMPTY
@@ -67,7 +67,7 @@ def single_and(asked: str, draft: Draft) -> None:
 
 
 def _needs_both(asked: str, option: Option, one: Bits, other: Bits) -> bool:
-    """Whether there is an answer, and another one or none with either of the two relations left out."""
+    """Whether there is an answer, and a different one or none without either of the two relations."""
     left = (option.fits & one & other).bit_count()
     if left in ((option.fits & one).bit_count(), (option.fits & other).bit_count()):
         return False
@@ -86,7 +86,7 @@ def _intersection(asked: str, draft: Draft, sides: Sequence[tuple[Option, str]],
 
 
 def same(attribute: str, asked: str, is_described: bool, draft: Draft) -> None:
-    """The same of the other objects that share an attribute with one."""
+    """The same for the other objects that share an attribute with one."""
     silent = attribute_bits(attribute)
     others = draft.same(draft.the(draft.everything(), silent), attribute)
     if asked in ATTRIBUTES:
@@ -96,7 +96,7 @@ def same(attribute: str, asked: str, is_described: bool, draft: Draft) -> None:
 
 
 def single_or(filtered: str, first_related: bool, second_related: bool, draft: Draft) -> None:
-    """How many fit one of two descriptions; `filtered` names an attribute said before both of them."""
+    """The number of objects that match one of two descriptions; `filtered` is an attribute stated before both."""
     silent = _silent(filtered)
     wholes = [draft.everything(), draft.everything()] if filtered == "shape" else []  # CLEVR's order of steps
     sides = [
@@ -116,20 +116,20 @@ def _side(draft: Draft, among: Objects, is_related: bool, silent: int) -> Object
 
 
 def _refuse_equal(draft: Draft, one: Objects, other: Objects) -> None:
-    """A dead end where both sides are the same objects; both may be nothing if that is said differently."""
+    """Raise DeadEndError if both sides are the same objects; both may be empty if their words differ."""
     if one.bits == other.bits and (one.bits or _said(draft, one.step) == _said(draft, other.step)):
         raise DeadEndError
 
 
 def _said(draft: Draft, at: int) -> list[tuple[str, tuple[str, ...]]]:
-    """The calls that led to a step, backwards."""
+    """The calls that lead to a step, in reverse order."""
     step = draft.steps[at]
     before = _said(draft, step.inputs[0]) if step.inputs else []
     return [(step.function, step.value_inputs), *before]
 
 
 def compare(attribute: str, first_related: bool, second_related: bool, draft: Draft) -> None:
-    """Whether two objects agree; without relations CLEVR asks for size and color after both are found."""
+    """Whether two objects agree; without relations CLEVR queries size and color after finding both."""
     silent = attribute_bits(attribute)
     is_late = attribute in ("size", "color") and not (first_related or second_related)
     singles: list[Single] = []

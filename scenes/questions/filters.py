@@ -1,4 +1,4 @@
-"""Descriptions of objects ("large red things", "the metal ball"): which fit a scene, and which to say."""
+"""Descriptions of objects ("large red things", "the metal ball"): which match a scene, and which to choose."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from trex.scenes.questions.bitsets import Bits, SceneSets, scene_sets
 from trex.scenes.scene import Scene
 from trex.scenes.vocabulary import Vocabulary
 
-# The order in which CLEVR's programs filter and its sentences say the words.
+# The order of filters in CLEVR's programs and of words in its sentences.
 FILTER_ORDER = ("size", "color", "material", "shape")
-Description = tuple[str | None, str | None, str | None, str | None]  # in FILTER_ORDER, None: not said
+Description = tuple[str | None, str | None, str | None, str | None]  # in FILTER_ORDER, None: not mentioned
 ANYTHING: Description = (None, None, None, None)
 _SUBSETS: tuple[tuple[bool, ...], ...] = tuple(product((False, True), repeat=4))
 _ABSENT_TRIES = 8
@@ -22,7 +22,7 @@ _ABSENT_TRIES = 8
 
 @dataclass(frozen=True, slots=True)
 class Option:
-    """A description that fits something: what it fits, the attributes it names as bits, how many."""
+    """A description that matches something: its objects, the attributes it names as bits, and their number."""
 
     said: Description
     fits: Bits
@@ -32,7 +32,7 @@ class Option:
 
 @dataclass(frozen=True, slots=True)
 class World:
-    """A scene as question families see it: its sets, and every description that fits something."""
+    """A scene prepared for question families: its sets, and every description that matches something."""
 
     sets: SceneSets
     options: tuple[Option, ...]
@@ -41,7 +41,7 @@ class World:
 
 @lru_cache(maxsize=16)
 def world_of(scene: Scene, vocabulary: Vocabulary) -> World:
-    """The world of a scene; the last few are kept, since a scene is asked many questions."""
+    """The world of a scene; caches the last few, since a scene gets many questions."""
     sets = scene_sets(scene)
     fits: dict[Description, Bits] = {}
     for index, values in enumerate(sets.values):
@@ -69,11 +69,11 @@ def pick(rng: np.random.Generator, count: int) -> int:
 
 
 def pick_option(rng: np.random.Generator, options: list[Option]) -> Option:
-    """One of the options: first how many words it has, each number equally probable, then which.
+    """One of the options: first its number of words, all equally probable, then one of that length.
 
-    The public generator takes all options with equal probability, and most have two or three words; questions
-    of one word ("How many cubes are there?") are the ones most asked here. A wordless one ("the thing") comes
-    one time in twenty, or where there is no other.
+    The public generator draws from all options with equal probability, and most have two or three words; our users
+    ask mostly one-word questions ("How many cubes are there?"). A wordless one ("the thing") is drawn one time in
+    twenty, or if there is no other.
     """
     lengths = sorted({option.length for option in options})
     if lengths[0] == 0 and len(lengths) > 1 and pick(rng, 20):
@@ -86,7 +86,7 @@ def pick_option(rng: np.random.Generator, options: list[Option]) -> Option:
 
 
 def absent(rng: np.random.Generator, world: World, silent: int) -> Description | None:
-    """A description that fits nothing in the scene and names nothing of `silent`; None if none was found."""
+    """A description that matches nothing in the scene and names nothing of `silent`; None if none was found."""
     present = {option.said for option in world.options}
     free = [place for place in range(4) if not silent >> place & 1]
     for _ in range(_ABSENT_TRIES):

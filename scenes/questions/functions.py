@@ -1,4 +1,4 @@
-"""CLEVR's functions by name: what each takes, what it gives, and which words stand beside it."""
+"""CLEVR's functions by name: their inputs, their output, and their words."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from trex.scenes.scene import ATTRIBUTES
 
-# What flows between the steps of a program; an attribute's own name ("color") is the type of its values.
+# Types of values between the steps of a program; an attribute's name ("color") is the type of its values.
 SET, OBJECT, INTEGER, BOOL = "set of objects", "object", "integer", "yes or no"
 
 
@@ -17,12 +17,12 @@ class Function:
     name: str
     takes: tuple[str, ...]
     gives: str
-    kind: str  # how it is computed: "filter" of "filter_color"
-    word: str = ""  # the kind of word that stands beside it: an attribute or "relation"; "" for none
+    kind: str  # the computation: "filter" for "filter_color"
+    word: str = ""  # the kind of its word: an attribute or "relation"; "" for none
 
     @property
     def attribute(self) -> str:
-        """The attribute that its name ends in, "" for none."""
+        """The attribute at the end of its name, "" for none."""
         return self.name.rpartition("_")[2] if self.kind in ("filter", "query", "same", "equal") else ""
 
 
@@ -53,4 +53,4 @@ def _of_attribute(attribute: str) -> tuple[Function, ...]:
 
 
 FUNCTIONS: dict[str, Function] = {function.name: function for function in _signatures()}
-ANSWER_TYPES = (INTEGER, BOOL, *ATTRIBUTES)  # what a program may end in
+ANSWER_TYPES = (INTEGER, BOOL, *ATTRIBUTES)  # valid types of a program's last step

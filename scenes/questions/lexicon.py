@@ -10,7 +10,7 @@ from trex.scenes.questions.filters import FILTER_ORDER, Description
 from trex.scenes.scene import ATTRIBUTES
 from trex.scenes.vocabulary import Vocabulary
 
-# clevr-dataset-gen, synonyms.json; the first is what we say.
+# clevr-dataset-gen, synonyms.json; we write the first of each.
 RELATION_PHRASES = {
     "left": ("left of", "to the left of", "on the left side of"),
     "right": ("right of", "to the right of", "on the right side of"),
@@ -26,20 +26,20 @@ PROGRAM_HINT = "questions of other kinds are asked by their program (CLEVR's fun
 
 
 def known_words(vocabulary: Vocabulary) -> set[str]:
-    """Every single word that a question may have."""
+    """Every single word that a question may contain."""
     phrases = (*vocabulary.words(), *(word for words in ASKED.values() for word in words))
     return {word for phrase in phrases for word in phrase.split()} | RESERVED
 
 
 def unknown_word(word: str, text: str, known: Iterable[str]) -> InputError:
-    """The error for a word that is not understood, with the nearest one that is."""
+    """The error for an unknown word, with the nearest known one."""
     near = difflib.get_close_matches(word, sorted(known), n=1)
     hint = f"did you mean {near[0]!r}?" if near else "no word like it is known."
     return InputError(f"the word {word!r} in {text!r} is not understood; {hint} Note that {PROGRAM_HINT}")
 
 
 def read_description(said: str, vocabulary: Vocabulary) -> Description:
-    """The description that some words are, a noun last: "tiny shiny balls" says small, metal, sphere."""
+    """The description in some words, noun last: "tiny shiny balls" means small, metal, sphere."""
     words = vocabulary.words()
     noun, adjectives = _split_noun(said, vocabulary)
     named = dict([words[noun]])

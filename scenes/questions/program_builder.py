@@ -1,4 +1,4 @@
-"""A question in the making: a program that grows together with what its steps give on the scene at hand."""
+"""Builds a question step by step: a program together with each step's value on the scene."""
 
 from __future__ import annotations
 
@@ -14,25 +14,25 @@ from trex.scenes.relations import RELATIONS
 
 
 class DeadEndError(Exception):
-    """The choices so far leave no question of this family; another try makes others."""
+    """The choices so far lead to no question of this family; another attempt chooses differently."""
 
 
 class Objects(NamedTuple):
-    """A step that gives a set of objects, and the set."""
+    """A step that yields a set of objects, with the set."""
 
     step: int
     bits: Bits
 
 
 class Single(NamedTuple):
-    """A step that gives one object, and its index."""
+    """A step that yields one object, with its index."""
 
     step: int
     which: int
 
 
 class Draft:
-    """One try at a question. Every method adds steps; it raises DeadEndError where nothing fits."""
+    """One attempt at a question. Every method adds steps; it raises DeadEndError if nothing matches."""
 
     def __init__(self, rng: np.random.Generator, world: World) -> None:
         self.rng = rng
@@ -44,16 +44,16 @@ class Draft:
         return tuple(self.steps)
 
     def add(self, function: str, *inputs: int, word: str | None = None) -> int:
-        """Adds one step and gives its index."""
+        """Add one step and return its index."""
         self.steps.append(Step(function, inputs, () if word is None else (word,)))
         return len(self.steps) - 1
 
     def everything(self) -> Objects:
-        """The scene."""
+        """All objects of the scene."""
         return Objects(self.add("scene"), self.world.sets.everything)
 
     def describe(self, among: Objects, said: Description) -> Objects:
-        """Those of a set that fit a description."""
+        """The objects of a set that match a description."""
         step, bits = among
         for attribute, word in zip(FILTER_ORDER, said, strict=True):
             if word is not None:
@@ -62,7 +62,7 @@ class Draft:
         return Objects(step, bits)
 
     def some(self, among: Objects, empty_share: float, silent: int = 0) -> Objects:
-        """Those of a set that fit a random description of a word or more; with this chance none do."""
+        """The objects of a set that match a random description of at least one word; none with this probability."""
         options = [o for o in self.world.options if o.length and not o.names & silent]
         empty = [o for o in options if not o.fits & among.bits]
         fitting = [o for o in options if o.fits & among.bits]
@@ -72,40 +72,40 @@ class Draft:
         return self.describe(among, said or self.draw(empty).said)
 
     def fitting_one(self, among: Bits, silent: int = 0) -> list[Option]:
-        """The descriptions that fit exactly one of a set and name no attribute of `silent`."""
+        """The descriptions that match exactly one object of a set and name no attribute of `silent`."""
         options = [option for option in self.world.options if not option.names & silent]
         return [option for option in options if (option.fits & among).bit_count() == 1]
 
     def the(self, among: Objects, silent: int = 0) -> Single:
-        """The one of a set that fits a random description."""
+        """The one object of a set that matches a random description."""
         return self.unique(self.describe(among, self.draw(self.fitting_one(among.bits, silent)).said))
 
     def unique(self, among: Objects) -> Single:
-        """The only one of a set."""
+        """The only object of a set."""
         if among.bits.bit_count() != 1:
             raise DeadEndError
         return Single(self.add("unique", among.step), among.bits.bit_length() - 1)
 
     def relate(self, anchor: Single, relation: str) -> Objects:
-        """All that is left of, right of, in front of or behind an object."""
+        """The objects left of, right of, in front of or behind an object."""
         step = self.add("relate", anchor.step, word=relation)
         return Objects(step, self.world.sets.beyond[relation][anchor.which])
 
     def same(self, anchor: Single, attribute: str) -> Objects:
-        """All others that share an attribute with an object."""
+        """The other objects that share an attribute with an object."""
         step = self.add(f"same_{attribute}", anchor.step)
         return Objects(step, self.world.sets.same(attribute, anchor.which))
 
     def the_related(self, anchor: Single, silent: int = 0) -> Single:
-        """The one related to an object that fits a random description; without the relation several would."""
+        """The one object related to an anchor that matches a random description; without the relation several would."""
         return self.unique(
             self.related(anchor, lambda fits, left: left.bit_count() == 1 and fits != left, silent)
         )
 
     def some_related(self, anchor: Single, empty_share: float) -> Objects:
-        """Those related to an object that fit a random description, with this chance none.
+        """The objects related to an anchor that match a random description; none with this probability.
 
-        Without the relation more would: so something fits the description, if not in that place.
+        Without the relation more would match: the description fits something, if not in that place.
         """
         if self.rng.random() < empty_share:
             return self.related(anchor, lambda fits, left: left == 0)

@@ -15,7 +15,7 @@ _WORD_KEYS = ("value_inputs", "side_inputs")
 
 
 def program_from_json(data: object, vocabulary: Vocabulary = CLEVR) -> Program:
-    """The program of a CLEVR question's `program` list, checked; InputError names the step that is wrong."""
+    """The checked program of a CLEVR question's `program` list; InputError names a wrong step."""
     steps = listed(data, "the program")
     if len(steps) > MAX_STEPS:
         raise InputError(f"a program has 1 to {MAX_STEPS} steps, this one has {len(steps)}")

@@ -1,4 +1,4 @@
-"""CLEVR's functional programs: checked, and executed on a scene for the true answer of any question."""
+"""CLEVR's functional programs: checks them, and executes them on a scene for a question's true answer."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ YES_NO = ("yes", "no")
 
 
 class Step(NamedTuple):
-    """One call: the function, which earlier steps it takes, the words beside it (a value or a relation)."""
+    """One call: the function, the indices of its input steps, its words (a value or a relation)."""
 
     function: str
     inputs: tuple[int, ...] = ()
@@ -30,22 +30,22 @@ Value = Bits | int | bool | str  # set of objects, index of an object or a count
 
 
 class InvalidProgram(TrexError):
-    """The program has no answer on this scene (CLEVR's __INVALID__): "the ..." fits none or several."""
+    """The program has no answer on this scene (CLEVR's __INVALID__): "the ..." matches none or several."""
 
 
 def execute(program: Program, scene: Scene) -> str:
-    """The true answer on this scene ("3", "yes", "red"); raises InvalidProgram where there is none."""
+    """The true answer on this scene ("3", "yes", "red"); raises InvalidProgram if there is none."""
     return execute_on(program, scene_sets(scene))
 
 
 def execute_on(program: Program, sets: SceneSets) -> str:
-    """`execute` for many programs on one scene."""
+    """As `execute`, for many programs on one scene."""
     check_program(program)
     return answer_text(trace(program, sets)[-1])
 
 
 def trace(steps: Program, sets: SceneSets) -> list[Value]:
-    """What each step gives; the last one need not be an answer."""
+    """The value of each step; the last one need not be an answer."""
     results: list[Value] = []
     for step, function in zip(steps, check_steps(steps), strict=True):
         results.append(_apply(step, function, [results[i] for i in step.inputs], sets))
@@ -53,14 +53,14 @@ def trace(steps: Program, sets: SceneSets) -> list[Value]:
 
 
 def answer_text(value: Value) -> str:
-    """How CLEVR writes an answer: yes and no, digits, the value's name."""
+    """The answer as CLEVR writes it: yes and no, digits, the value's name."""
     if isinstance(value, bool):
         return "yes" if value else "no"
     return str(value)
 
 
 def check_program(program: Program) -> tuple[Function, ...]:
-    """The function of each step; InputError where `check_steps` says so or the last one gives no answer."""
+    """The function of each step; InputError from `check_steps`, or if the last step yields no answer."""
     functions = check_steps(program)
     last = functions[-1]
     if last.gives not in ANSWER_TYPES:
@@ -71,7 +71,7 @@ def check_program(program: Program) -> tuple[Function, ...]:
 
 @lru_cache(maxsize=4096)
 def check_steps(program: Program) -> tuple[Function, ...]:
-    """The function of each step; InputError where it is unknown or cannot take what it is given."""
+    """The function of each step; InputError if it is unknown or its inputs have wrong types."""
     if not 0 < len(program) <= MAX_STEPS:
         raise InputError(f"a program has 1 to {MAX_STEPS} steps, this one has {len(program)}")
     functions: list[Function] = []
@@ -102,7 +102,7 @@ def _check_step(index: int, step: Step, before: list[Function]) -> None:
 
 
 def check_words(program: Program, vocabulary: Vocabulary = CLEVR) -> Program:
-    """The program itself; InputError where it is malformed or filters by a value not in the vocabulary."""
+    """The program itself; InputError if it is malformed or filters by a value outside the vocabulary."""
     for index, (step, function) in enumerate(zip(program, check_program(program), strict=True)):
         if function.kind == "filter" and step.value_inputs[0] not in vocabulary.values(function.attribute):
             kind = f"{function.attribute} of program step {index}"
@@ -111,7 +111,7 @@ def check_words(program: Program, vocabulary: Vocabulary = CLEVR) -> Program:
 
 
 def possible_answers(program: Program, vocabulary: Vocabulary = CLEVR) -> tuple[str, ...]:
-    """Every answer it can have: "0" to "10", yes and no, or the values of the attribute asked for."""
+    """Every possible answer: "0" to "10", yes and no, or the values of the requested attribute."""
     gives = check_program(program)[-1].gives
     if gives == INTEGER:
         return tuple(str(count) for count in range(MAX_COUNT + 1))

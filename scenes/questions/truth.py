@@ -7,7 +7,7 @@ from trex.scenes.scene import Scene
 
 
 def true_answer(program: Program, scene: Scene) -> str:
-    """The answer by the question's program; "no answer" where CLEVR has none."""
+    """The answer of the question's program; "no answer" if CLEVR has none."""
     try:
         return execute(program, scene)
     except InvalidProgram:
