@@ -70,6 +70,7 @@ def only(path: Path) -> Part:
     return part
 
 
+@pytest.mark.slow
 @torch.no_grad()
 def test_a_released_execution_engine_loads_runs_and_converts(tmp_path: Path) -> None:
     path = tmp_path / "execution_engine_18k.pt"

@@ -57,6 +57,7 @@ def test_official_pictures_are_resized_to_the_bit() -> None:
         assert torch.equal(resize_8bit(images, 224, 224)[0], as_pillow(picture, 224, 224))
 
 
+@pytest.mark.slow
 def test_gradients_reach_the_picture_as_if_nothing_were_rounded() -> None:
     torch.manual_seed(1)
     images = (torch.rand(1, 3, 32, 48) * 0.4 + 0.3).requires_grad_()  # nothing is clipped

@@ -77,6 +77,7 @@ class _Killed(Exception):
     pass
 
 
+@pytest.mark.slow
 def test_a_killed_run_resumes_to_the_same_weights(
     dataset: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

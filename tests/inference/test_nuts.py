@@ -53,6 +53,7 @@ def bits(rounds: Sequence[NutsRound], chains: int) -> list[tuple[object, ...]]:
     ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("chains", [1, 3, 4, 6])
 def test_a_chain_draws_the_same_whatever_runs_beside_it(chains: int) -> None:
     density = network()

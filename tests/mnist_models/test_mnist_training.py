@@ -56,6 +56,7 @@ def killed_after(monkeypatch: pytest.MonkeyPatch, given: Plan, out: Path, steps:
     assert not list(out.glob("*.json"))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["classifier", "vae", "gan"])
 def test_a_killed_training_goes_on_to_the_same_weights(
     folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str
@@ -116,6 +117,7 @@ def test_a_checkpoint_of_other_settings_or_a_damaged_one_is_refused(
     assert train(given, tmp_path).exists()
 
 
+@pytest.mark.slow
 def test_a_classifier_learns_the_bars_and_its_card_is_true(folder: Path, tmp_path: Path) -> None:
     """Figures are those of the half-precision weights, as loading gives them."""
     path = train(plan(folder, "classifier", epochs=20, batch_size=10), tmp_path)
@@ -131,6 +133,7 @@ def test_a_classifier_learns_the_bars_and_its_card_is_true(folder: Path, tmp_pat
     )
 
 
+@pytest.mark.slow
 def test_the_ambiguous_classifier_is_torn_between_neighbors(folder: Path, tmp_path: Path) -> None:
     path = train(plan(folder, "ambiguous", epochs=25, batch_size=10), tmp_path)
     data = load_data("mnist", "train", folder)
@@ -157,6 +160,7 @@ def test_a_decoder_of_some_classes_gets_its_fid(folder: Path, tmp_path: Path) ->
     assert load_decoder(str(path)).labels == tuple("01256789")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["vae", "gan"])
 def test_finished_weights_get_their_fid_when_a_judge_is_asked_later(
     folder: Path, tmp_path: Path, kind: str
