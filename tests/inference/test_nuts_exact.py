@@ -86,6 +86,7 @@ def worst(scores: Mapping[str, float]) -> float:
     return max(abs(score) for score in scores.values())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("world", "target"), CASES)
 def test_nuts_agrees_with_quadrature(world: LinearWorld, target: GaussianTarget) -> None:
     assert worst(nuts_scores(world, target, world.density(target, lane=8))) < LIMIT

@@ -142,6 +142,7 @@ def test_more_is_added_and_nothing_made_twice(
     assert texts(path) == texts(explained)
 
 
+@pytest.mark.slow
 @pytest.mark.process
 def test_kills_change_nothing(
     searched: Path, explained: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
