@@ -8,9 +8,10 @@ from pathlib import Path
 import numpy as np
 from PIL import Image
 
-from trex.clevr_models.fake import COLOR_RGB, ColorArea
+from trex.clevr_models.fake import ColorArea
 from trex.scenes.clevr_format.scene_json import to_clevr
 from trex.scenes.scene import Nuisances, Scene, SceneObject
+from trex.scenes.vocabulary import RGB
 
 WIDTH, HEIGHT = 120, 80
 FAR = (0, 255, 0)  # as far from red as a color can be
@@ -37,7 +38,7 @@ def pixels_with(things: float) -> np.ndarray[tuple[int, ...], np.dtype[np.uint8]
     area = ColorArea()
     wanted = round(things * area.unit * WIDTH * HEIGHT)
     flat = np.full((HEIGHT * WIDTH, 3), FAR, dtype=np.uint8)
-    flat[:wanted] = COLOR_RGB["red"]
+    flat[:wanted] = RGB["red"]
     return flat.reshape(HEIGHT, WIDTH, 3)
 
 
