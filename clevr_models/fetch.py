@@ -133,7 +133,7 @@ def list_models(cache: Path | None = None) -> list[tuple[str, Path, bool]]:
 
 
 def verify_model(name: str, cache: Path | None = None) -> Path:
-    """The path of a fetched model, which is loaded and checked against its card's sha256; InputError describes a fault."""
+    """The path of a fetched model, loaded and checked against its card's sha256; InputError describes a fault."""
     if name not in NAMES:
         raise unknown("model", name, NAMES)
     variant = NAMES[name]

@@ -39,7 +39,7 @@ def load_classifier(spec: str, threads: int = 1) -> DigitClassifier:
 
 
 def load_decoder(spec: str, threads: int = 1) -> DecoderRenderer:
-    """A decoder by a name such as `mnist-vae` or `fashion-gan`, or by a .safetensors path; else as `load_classifier`."""
+    """A decoder by a name such as `mnist-vae` or `fashion-gan`, or a .safetensors path; else as `load_classifier`."""
     weights = weights_path(spec)
     card = parse_card(read_card(weights), weights, DECODERS)
     decoder = _decoder(card, weights, threads)

@@ -1,4 +1,4 @@
-"""The small parts of a run and its query: records, run folder, distinct scenes, shape cards, the index pass, the queries."""
+"""The small parts of a run and its query: records, run folder, distinct scenes, shape cards, index pass, queries."""
 
 import dataclasses
 import math
