@@ -13,6 +13,7 @@ KEYS: Mapping[str, str] = {
     **{name: name for name in ("question", "program", "answer")},
     "target": "target.kind",
     **{name: f"target.{name}" for name in ("width", "threshold", "share", "probabilities")},
+    "target_options": "target.options",
     "generator": "generator.name",
     **{name: f"generator.{name}" for name in ("without", "classes")},
     **{name: f"scene.{name}" for name in ("objects", "revoke", "introduce")},
@@ -25,6 +26,7 @@ KEYS: Mapping[str, str] = {
             "common_rate", "control",
         )
     },
+    "kernel_options": "search.options",
 }  # fmt: skip
 
 
@@ -39,6 +41,7 @@ class Keywords(TypedDict, total=False):
     threshold: float
     share: float
     probabilities: Mapping[str, float]
+    target_options: Mapping[str, object]
     generator: str
     without: str | Sequence[str]
     classes: str | Sequence[str]
@@ -60,6 +63,7 @@ class Keywords(TypedDict, total=False):
     stop_when_found: int
     common_rate: float
     control: bool
+    kernel_options: Mapping[str, object]
     set: Mapping[str, object]
 
 
