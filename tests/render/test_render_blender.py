@@ -119,7 +119,7 @@ def test_blender_ends_when_its_parent_is_killed_and_leaves_no_folder(tmp_path: P
 
 
 SAVE = """
-import os, sys
+import json, os, sys
 from pathlib import Path
 from trex.render.blender_child.session import Session
 from trex.render.blender.blender_renderer import BlenderRenderer
@@ -127,7 +127,7 @@ from tests.worlds.render_worlds import prior_scenes
 from trex.scenes.scene import scene_to_dict
 import bpy
 out = Path(sys.argv[1])
-session = Session(BlenderRenderer("draft", "cpu")._settings.header())
+session = Session(json.loads(json.dumps(BlenderRenderer("draft", "cpu")._settings.header())))  # as by the pipe
 _, (pixels, mask) = session.answer({"request": 1, "scene": scene_to_dict(prior_scenes(1)[0])})
 (out / "pixels").write_bytes(pixels)
 scene = session.stage.scene

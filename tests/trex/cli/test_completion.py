@@ -54,7 +54,8 @@ def test_the_shell_is_offered_commands_queries_runs_and_experiments(
     assert sorted(offered(words)) == expected
 
 
-def test_a_shell_gets_its_script_and_help_names_the_option_once() -> None:
+def test_a_shell_gets_its_script_and_help_names_the_option_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("_TYPER_COMPLETE_TEST_DISABLE_SHELL_DETECTION", "1")  # which shell runs the tests
     script = CliRunner().invoke(app, ["--show-completion", "bash"], prog_name="trex")
     assert (script.exit_code, "complete -o default -F _trex_completion trex" in script.stdout) == (0, True)
     long, short = (CliRunner().invoke(app, [flag], prog_name="trex") for flag in ("--help", "-h"))
