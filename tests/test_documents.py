@@ -7,8 +7,10 @@ import re
 import tomllib
 from pathlib import Path
 
+import numpy as np
 import pytest
 import yaml
+from PIL import Image
 
 from tests.worlds.documents import (
     MODULE,
@@ -125,3 +127,13 @@ def test_the_citation_file_says_what_citation_file_format_requires() -> None:
 def test_the_site_has_every_document() -> None:
     pages = re.findall(r"\w+\.md", (ROOT / "mkdocs.yml").read_text(encoding="utf-8"))
     assert sorted(pages) == sorted(path.name for path in (ROOT / "docs").glob("*.md"))
+
+
+def test_the_picture_of_the_readme_is_in_true_color() -> None:
+    """A palette of 200 colors once turned the green object to blame black."""
+    with Image.open(ROOT / "docs" / "images" / "report.png") as picture:
+        assert picture.mode == "RGB"
+        pixels = np.asarray(picture, dtype=np.int64)
+    assert len(np.unique(pixels.reshape(-1, 3), axis=0)) > 5_000
+    red, green, blue = pixels[..., 0], pixels[..., 1], pixels[..., 2]
+    assert np.sum((green > red + 20) & (green > blue + 20)) > 200  # the green cylinder is green
