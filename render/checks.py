@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import astuple
 
 from trex.foundation.errors import InputError, unknown
-from trex.scenes.scene import ATTRIBUTES, Scene, SceneObject
+from trex.scenes.scene import ATTRIBUTES, NOISE_SEEDS, Scene, SceneObject
 from trex.scenes.vocabulary import RADIUS, RGB, Vocabulary
 
 MAX_OBJECTS = 255  # a mask has one byte per pixel
@@ -24,6 +24,10 @@ def check_scenes(scenes: Sequence[Scene], vocabulary: Vocabulary) -> None:
             _check_object(item, vocabulary)
         numbers = [value for offset in astuple(scene.nuisances) for value in offset]
         _check_finite(numbers, "a nuisance")
+        if not 0 <= scene.noise < NOISE_SEEDS:
+            raise InputError(
+                f"noise {scene.noise} cannot be rendered; give a seed from 0 to {NOISE_SEEDS - 1}"
+            )
 
 
 def _check_object(item: SceneObject, vocabulary: Vocabulary) -> None:

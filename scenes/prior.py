@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from trex.foundation.errors import InputError
 from trex.scenes.camera import Floats
-from trex.scenes.scene import TAU, Nuisances, Scene, SceneObject, Vec3
+from trex.scenes.scene import NOISE_SEEDS, TAU, Nuisances, Scene, SceneObject, Vec3
 from trex.scenes.validity import BEHIND, HALF_WIDTH, MIN_GAP, MIN_MARGIN, REACH, RIGHT, is_valid
 from trex.scenes.vocabulary import CLEVR, RADIUS, Category, Vocabulary
 
@@ -25,7 +25,7 @@ class ScenePrior:
     """CLEVR's scenes: the number of objects uniform, then everything else uniform over the valid scenes of that number.
 
     Every allowed category is equally likely, x and y are uniform within 3, the rotation within a turn, the nuisances
-    in CLEVR's ranges (clevr-dataset-gen, render_images.py).
+    in CLEVR's ranges (clevr-dataset-gen, render_images.py), the noise seed over all seeds.
     """
 
     vocabulary: Vocabulary = CLEVR
@@ -60,7 +60,7 @@ class ScenePrior:
         if not low <= len(scene.objects) <= high or not is_valid(scene, self.vocabulary):
             return -math.inf
         each = len(scene.objects) * log_object_density(self.vocabulary)
-        return each + LOG_NUISANCES_DENSITY - math.log(high - low + 1)
+        return each + LOG_NUISANCES_DENSITY + LOG_NOISE - math.log(high - low + 1)
 
     def _candidates(self, rng: np.random.Generator, n: int, batch: int) -> list[Scene]:
         """The candidates of a batch that keep the distances and margins; does not check visibility."""
@@ -70,7 +70,11 @@ class ScenePrior:
         radius = np.array([RADIUS[size] for _, size, _, _ in combinations])[choice]
         kept = np.flatnonzero(_keeps_distance(where, radius))
         return [
-            Scene(_objects(rng, [combinations[c] for c in choice[k]], where[k]), draw_nuisances(rng))
+            Scene(
+                _objects(rng, [combinations[c] for c in choice[k]], where[k]),
+                draw_nuisances(rng),
+                draw_noise(rng),
+            )
             for k in kept
         ]
 
@@ -154,4 +158,10 @@ def draw_nuisances(rng: np.random.Generator) -> Nuisances:
     return Nuisances(**{name: offset(reach) for name, reach in REACH.items()})
 
 
+def draw_noise(rng: np.random.Generator) -> int:
+    """A noise seed, each equally likely: its log probability is `LOG_NOISE`."""
+    return int(rng.integers(NOISE_SEEDS))
+
+
+LOG_NOISE = -math.log(NOISE_SEEDS)
 LOG_NUISANCES_DENSITY = -sum(3 * math.log(2 * reach) for reach in REACH.values())

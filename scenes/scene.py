@@ -17,6 +17,7 @@ TAU = 2.0 * math.pi
 ZERO: Vec3 = (0.0, 0.0, 0.0)
 MOST_OBJECTS = 100  # in a foreign scene; CLEVR's have 3 to 10
 FARTHEST = 1e4  # bound on any number in a foreign scene; CLEVR's ground reaches from -3 to 3
+NOISE_SEEDS = 1 << 31  # Cycles takes seeds from 0 to 2^31 - 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,17 +58,21 @@ class Nuisances:
 
 @dataclass(frozen=True, slots=True)
 class Scene:
-    """Everything that determines a picture, except the renderer's settings."""
+    """Everything that determines a picture, except the renderer's settings.
+
+    `noise` is the seed of the renderer's random numbers, 0 to 2^31 - 1; scenes from elsewhere have 0.
+    """
 
     objects: tuple[SceneObject, ...]
     nuisances: Nuisances
+    noise: int = 0
 
 
 def scene_to_dict(scene: Scene) -> Json:
     """A JSON object from which `scene_from_dict` restores the same scene, bit for bit."""
     objects = [{f.name: getattr(o, f.name) for f in fields(SceneObject)} for o in scene.objects]
     nuisances = {f.name: list(getattr(scene.nuisances, f.name)) for f in fields(Nuisances)}
-    return {"objects": objects, "nuisances": nuisances}
+    return {"objects": objects, "nuisances": nuisances} | ({"noise": scene.noise} if scene.noise else {})
 
 
 def scene_from_dict(data: object) -> Scene:
@@ -77,11 +82,19 @@ def scene_from_dict(data: object) -> Scene:
         objects = tuple(_object(o) for o in counted(listed(record["objects"], "objects")))
         shifts = mapping(record["nuisances"], "nuisances")
         nuisances = Nuisances(**{f.name: _vec3(shifts[f.name]) for f in fields(Nuisances)})
+        noise = noise_seed(record.get("noise", 0))
     except (InputError, KeyError, TypeError, ValueError) as error:
         raise InputError(
             f"not a scene: {type(error).__name__} {error}; expected objects and nuisances"
         ) from error
-    return Scene(objects, nuisances)
+    return Scene(objects, nuisances, noise)
+
+
+def noise_seed(value: object) -> int:
+    """The seed in a foreign scene; ValueError if it is none."""
+    if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value < NOISE_SEEDS:
+        raise ValueError(f"noise {value!r:.40} is no whole number from 0 to {NOISE_SEEDS - 1}")
+    return value
 
 
 def counted(objects: list[object]) -> list[object]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from trex.scenes.camera import Floats
-from trex.scenes.scene import TAU, Nuisances, Scene
+from trex.scenes.scene import NOISE_SEEDS, TAU, Nuisances, Scene
 from trex.scenes.visibility import visible_pixels
 from trex.scenes.vocabulary import RADIUS, Vocabulary
 
@@ -59,6 +59,8 @@ def _out_of_range(scene: Scene) -> list[str]:
              if not (-HALF_WIDTH <= o.x < HALF_WIDTH and -HALF_WIDTH <= o.y < HALF_WIDTH)]  # fmt: skip
     found += [f"object {i}: rotation {o.rotation:.3f} must be in [0, 2 pi)"
               for i, o in enumerate(scene.objects) if not 0.0 <= o.rotation < TAU]  # fmt: skip
+    if not 0 <= scene.noise < NOISE_SEEDS:
+        found.append(f"noise {scene.noise} must be in [0, {NOISE_SEEDS})")
     return found + _nuisances_out_of_range(scene.nuisances)
 
 

@@ -24,7 +24,7 @@ from trex.render.presets import Preset, preset_named
 from trex.scenes.scene import Scene
 from trex.scenes.vocabulary import CLEVR, Vocabulary
 
-PIXELS_VERSION = 1  # increase whenever a change of this package's code changes pixels
+PIXELS_VERSION = 2  # increase whenever a change of this package's code changes pixels
 log = logging.getLogger(__name__)
 MOST_PROCESSES = 4  # by default: each holds about 400 MB
 LARGEST_FARM, MOST_THREADS = 256, 1024  # limits on one renderer's processes, and on the threads of each

@@ -60,6 +60,7 @@ class Stage:
             for thing in things[used[kind] :]:
                 thing.hide_render = True
         self._shift(scene.nuisances)
+        self.scene.cycles.seed = scene.noise
 
     def _shift(self, nuisances: Nuisances) -> None:
         for field, name in JITTERED.items():
@@ -122,7 +123,6 @@ def set_up_cycles(scene: bpy.types.Scene, preset: Preset, threads: int) -> None:
     """Set everything that affects the pixels, whatever the base scene says."""
     cycles = scene.cycles
     cycles.samples = preset.samples
-    cycles.seed = 0
     cycles.use_animated_seed = False
     cycles.use_adaptive_sampling = False
     cycles.use_light_tree = False

@@ -13,11 +13,21 @@ from trex.foundation.json_fields import Json, field, finite, listed, mapping, te
 from trex.scenes.camera import HEIGHT_PX, WIDTH_PX, project
 from trex.scenes.clevr_format.json_files import read_items, write_items
 from trex.scenes.relations import DIRECTIONS, related
-from trex.scenes.scene import ATTRIBUTES, FARTHEST, MOST_OBJECTS, TAU, Nuisances, Scene, SceneObject, Vec3
+from trex.scenes.scene import (
+    ATTRIBUTES,
+    FARTHEST,
+    MOST_OBJECTS,
+    TAU,
+    Nuisances,
+    Scene,
+    SceneObject,
+    Vec3,
+    noise_seed,
+)
 from trex.scenes.vocabulary import CLEVR, RADIUS, Vocabulary
 
-# Our one extra key; CLEVR itself does not store the offsets of camera and lights.
-NUISANCES = "nuisances"
+# Our extra keys; CLEVR itself stores neither the offsets of camera and lights nor the renderer's seed.
+NUISANCES, NOISE = "nuisances", "noise"
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,15 +44,15 @@ def from_clevr(data: object, vocabulary: Vocabulary = CLEVR, where: str = "the s
     """The scene of a CLEVR scene record; InputError names the wrong part.
 
     x and y come from 3d_coords (z follows from the size); relations follow from them. `rotation`, which CLEVR draws
-    from 0 to 360, is read as radians, modulo 2 pi, as it was rendered (clevr-dataset-gen, utils.py). Nuisances are
-    zero if the record has none.
+    from 0 to 360, is read as radians, modulo 2 pi, as it was rendered (clevr-dataset-gen, utils.py). Nuisances and
+    noise are zero if the record has none.
     """
     record = mapping(data, where)
     items = listed(field(record, "objects", where), f"{where}, objects")
     if len(items) > MOST_OBJECTS:
         raise InputError(f"{where} has {len(items):,} objects; a scene may have {MOST_OBJECTS} at most")
     objects = tuple(_object(item, vocabulary, f"{where}, object {i}") for i, item in enumerate(items))
-    return Scene(objects, _nuisances(record, where))
+    return Scene(objects, _nuisances(record, where), _noise(record, where))
 
 
 def _object(data: object, vocabulary: Vocabulary, where: str) -> SceneObject:
@@ -77,6 +87,13 @@ def _nuisances(record: Mapping[str, object], where: str) -> Nuisances:
     return Nuisances(**{name: _near(field(shifts, name, where), f"{where}, {name}") for name in names})
 
 
+def _noise(record: Mapping[str, object], where: str) -> int:
+    try:
+        return noise_seed(record.get(NOISE, 0))
+    except ValueError as error:
+        raise InputError(f"{where}: {error}") from error
+
+
 def to_clevr(scene: Scene, image_filename: str = "", image_index: int = 0, split: str = "new") -> Json:
     """The scene as a CLEVR scene record, pixel_coords at 480x320; `from_clevr` restores it bit for bit."""
     directions = {name: list(vector) for name, vector in DIRECTIONS.items()}
@@ -89,6 +106,7 @@ def to_clevr(scene: Scene, image_filename: str = "", image_index: int = 0, split
         "relationships": related(scene),
         "directions": directions | {"above": [0.0, 0.0, 1.0], "below": [0.0, 0.0, -1.0]},
         NUISANCES: shifts,
+        NOISE: scene.noise,
     }
 
 

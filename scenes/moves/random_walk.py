@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from trex.scenes.moves.wrapped_normal import log_moved, log_wrapped_normal, moved, wrap
+from trex.scenes.prior import LOG_NOISE, draw_noise
 from trex.scenes.scene import ATTRIBUTES, TAU, Nuisances, Scene, SceneObject, Vec3, with_attribute
 from trex.scenes.validity import REACH
 from trex.scenes.vocabulary import Vocabulary
@@ -18,7 +19,8 @@ class RandomWalk:
     """The paper's proposal: every object moves, turns and may change its attributes, all at once.
 
     Steps are those of the published code (0.05 of the range in x and y, 0.05 turns, each attribute redrawn with
-    probability 0.2); rotation is in radians and wraps at 2 pi. The nuisances walk along by 0.05 of their ranges.
+    probability 0.2); rotation is in radians and wraps at 2 pi. The nuisances walk along by 0.05 of their ranges; the
+    noise seed is redrawn, since neighbouring seeds have nothing in common.
     """
 
     vocabulary: Vocabulary
@@ -30,7 +32,9 @@ class RandomWalk:
     def propose(self, rng: np.random.Generator, z: Scene) -> Scene:
         """All objects and nuisances perturbed."""
         return Scene(
-            tuple(self._propose_object(rng, o) for o in z.objects), self._propose_nuisances(rng, z.nuisances)
+            tuple(self._propose_object(rng, o) for o in z.objects),
+            self._propose_nuisances(rng, z.nuisances),
+            draw_noise(rng),
         )
 
     def log_q(self, to: Scene, given: Scene) -> float:
@@ -38,7 +42,7 @@ class RandomWalk:
         if len(to.objects) != len(given.objects):
             return -math.inf
         objects = sum(self._log_object(a, b) for a, b in zip(to.objects, given.objects, strict=True))
-        return objects + self._log_nuisances(to.nuisances, given.nuisances)
+        return objects + self._log_nuisances(to.nuisances, given.nuisances) + LOG_NOISE
 
     def _propose_object(self, rng: np.random.Generator, item: SceneObject) -> SceneObject:
         walked = moved(rng, item, self.sigma_xy, self.sigma_rotation)
