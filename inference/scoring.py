@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Generic, NamedTuple
 
@@ -14,7 +14,7 @@ from trex.inference.types import Classifier, Floats, Picture, Pixels, Renderer, 
 
 
 class Scored(NamedTuple):
-    """A picture and the classifier's answer to it: log_probs is (K,), natural log."""
+    """A picture and the classifier's answer: log_probs is (K,), natural log, of the mean over all noise draws."""
 
     log_probs: Floats
     picture: Picture
@@ -26,14 +26,25 @@ class Scorer(Generic[Z]):
 
     The classifier receives `batch` pictures at once. The default 1 makes each score a pure function of its picture:
     the last bits of a matrix product depend on the batch size, and with them the draws of a resumed run.
+
+    With `draws`, a latent's answer is the mean of the probabilities over its noise draws; the picture is that of the
+    first.
     """
 
     renderer: Renderer[Z]
     classifier: Classifier
     batch: int = 1
+    draws: Callable[[Z], Sequence[Z]] | None = None
 
     def score(self, zs: Sequence[Z]) -> list[Scored]:
         """Render all zs in one call and score them in order; RenderError or ModelError if a part misbehaves."""
+        if self.draws is None:
+            return self._score(zs)
+        rows = [self.draws(z) for z in zs]
+        scored = iter(self._score([draw for row in rows for draw in row]))
+        return [_mean([next(scored) for _ in row]) for row in rows]
+
+    def _score(self, zs: Sequence[Z]) -> list[Scored]:
         if not zs:
             return []
         pictures = list(self.renderer.render(zs))
@@ -49,6 +60,14 @@ class Scorer(Generic[Z]):
         log_probs = np.asarray(self.classifier.log_probs(images(pictures)), dtype=np.float64)
         check_log_probs(log_probs, (len(pictures), len(self.classifier.labels)))
         return log_probs
+
+
+def _mean(scored: Sequence[Scored]) -> Scored:
+    """The log of the mean probabilities, and the first picture."""
+    if len(scored) == 1:
+        return scored[0]
+    rows = np.stack([one.log_probs for one in scored])  # (r, K)
+    return Scored(np.logaddexp.reduce(rows, axis=0) - np.log(len(rows)), scored[0].picture)
 
 
 def images(pictures: Sequence[Picture]) -> Pixels:

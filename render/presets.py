@@ -30,7 +30,10 @@ class Preset:
 _ALL = (
     Preset("clevr", 480, 320, 512, None, max_bounces=12),
     Preset("reference", 480, 320, 16, "high"),
+    Preset("sharp", 480, 320, 4, "fast"),
+    Preset("coarse", 480, 320, 1, "fast"),
     Preset("fast", 240, 160, 4, "fast"),
+    Preset("sketch", 240, 160, 1, "fast"),
     Preset("draft", 120, 80, 2, "fast"),
 )
 PRESETS = {preset.name: preset for preset in _ALL}

@@ -31,6 +31,13 @@ def prior_draws(
 ) -> list[Draw[Z]]:
     """These prior draws, scored in one render batch and weighed."""
     points = [prior_draw(seed, index, prior) for index in indices]
+    return independent_draws(indices, points, scorer, target)
+
+
+def independent_draws(
+    indices: Sequence[int], points: Sequence[tuple[Z, float]], scorer: Scorer[Z], target: Target
+) -> list[Draw[Z]]:
+    """Draws of these points (latent, log prior), scored in one render batch and weighed."""
     scored = scorer.score([z for z, _ in points])
     rows = zip(indices, points, scored, strict=True)
     return [

@@ -93,7 +93,7 @@ def find_query(source: QuerySource, place: Path, progress: Progress, tell: Tell)
             tell(place)
             return _begin(world, folder, progress)
     finally:
-        world.renderer.close()
+        world.close()
 
 
 def resume(path: Path, progress: Progress, tell: Tell) -> Outcome:

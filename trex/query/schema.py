@@ -129,12 +129,17 @@ class ModelSection(Section):
 
 
 class RenderSection(Section):
-    """How scenes are rendered; preset "fake" draws flat colors without Blender, for tests.
+    """How scenes are rendered when it counts: the deciding look, a preset and its noise draws.
 
-    `processes`: number of Blender processes; by default one per core, at most four. No picture depends on it.
+    `preset`: "fake" draws flat colors without Blender, for tests. `noise`: the level set is that of the mean
+    probability over this many noise draws. `fresh`: a hit counts as found if it stays in the level set under this
+    many further noise draws; 0 asks for none. None takes the world's default, 2 for Blender's pictures. `processes`:
+    number of Blender processes; by default one per core, at most four. No picture depends on it.
     """
 
-    preset: Name = "fast"
+    preset: Name = "reference"
+    noise: Annotated[Count, Field(ge=1, le=64)] = 1
+    fresh: Annotated[Count, Field(ge=0, le=64)] | None = None
     device: Name = "auto"
     processes: Annotated[Count, Field(ge=1, le=256)] | None = None
 
@@ -142,20 +147,27 @@ class RenderSection(Section):
 class SearchSection(Section):
     """The search budget and its kernel.
 
-    `kernel`: "auto" takes the world's default. `scale`: step size of kernel "gaussian", in standard deviations of
-    the prior. `max_depth`: for kernel "nuts", a trajectory has at most 2^max_depth steps. `common_rate`: if at
-    least this share of prior draws hits, the search runs no chains. `stop_when_found`: stop at this many distinct
-    hits; 0 spends the whole budget. `options`: for kernels of other distributions; each kernel declares its keys.
-    `control`: if nothing is found, run the same search on an easier target.
+    `bank`: number of prior scenes that are rendered cheaply, once for all queries of a world, and scored before
+    anything else; 0 for none, None for the world's default. `bank_seed` draws them. `prior_scenes`: prior scenes
+    that are rendered at the deciding look, from the bank where there is one. `kernel`: "auto" takes the world's
+    default. `inner`: cheap steps before each render at the deciding look, for kernel "surrogate". `scale`: step size
+    of kernel "gaussian", in standard deviations of the prior. `max_depth`: for kernel "nuts", a trajectory has at
+    most 2^max_depth steps. `common_rate`: if at least this share of prior draws hits, the search runs no chains.
+    `stop_when_found`: stop at this many distinct scenes found; 0 spends the whole budget. `options`: for kernels of
+    other distributions; each kernel declares its keys. `control`: if nothing is found, run the same search on an
+    easier target.
     """
 
     seed: Annotated[Count, Field(ge=0, lt=2**63)] = 0
-    prior_scenes: Annotated[Count, Field(ge=1, le=MOST_DRAWS)] = 200
+    bank: Annotated[Count, Field(ge=0, le=MOST_DRAWS)] | None = None
+    bank_seed: Annotated[Count, Field(ge=0, lt=2**63)] = 0
+    prior_scenes: Annotated[Count, Field(ge=1, le=MOST_DRAWS)] = 100
     chains: Annotated[Count, Field(ge=1, le=1024)] = 4
     steps: Annotated[Count, Field(ge=0, le=MOST_STEPS)] = 500
     warmup: Annotated[Count, Field(ge=0, le=MOST_STEPS)] = 0
     kernel: Name = "auto"
     options: Options = Field(default_factory=dict)
+    inner: Annotated[Count, Field(ge=1, le=1000)] = 16
     scale: Annotated[Real, Field(ge=1e-6, le=10)] = 0.3
     max_depth: Annotated[Count, Field(ge=1, le=20)] = 10  # the default of Pyro and Stan
     stop_when_found: Annotated[Count, Field(ge=0, le=MOST_DRAWS)] = 0

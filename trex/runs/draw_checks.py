@@ -9,14 +9,15 @@ from collections import defaultdict
 from trex.foundation.errors import RunError
 from trex.inference.types import PRIOR_CHAIN
 from trex.runs.manifest import Manifest
-from trex.runs.record import CHAIN, CONTROL, PRIOR, Key, Record
+from trex.runs.record import CALIBRATION, CHAIN, CONTROL, INDEPENDENT, Key, Record
 from trex.scenes.scene import Scene
 from trex.worlds.latents import StoredLatent
 from trex.worlds.registry import CLEVR, is_shipped
 
 NORMALIZED = 1.1e-3  # how far a sum of probabilities may be from 1; inference.scoring allows less
 PICTURE = re.compile("[0-9a-f]{32}")
-PHASES = (PRIOR, CHAIN, CONTROL)
+PHASES = (*INDEPENDENT, CHAIN, CONTROL)
+MOST_LOOKS = 100  # rungs of a calibration
 
 
 class DrawChecks:
@@ -44,9 +45,13 @@ class DrawChecks:
         phase, chain, index = key
         if phase not in PHASES:
             raise RunError(f"phase {phase[:40]!r} is not known ({', '.join(PHASES)})")
-        is_prior = phase == PRIOR
-        last = chain if self._chains is None else self._chains - 1
-        if chain != PRIOR_CHAIN if is_prior else not 0 <= chain <= last:
+        if phase == CALIBRATION:
+            is_known = 0 <= chain < MOST_LOOKS
+        elif phase in INDEPENDENT:
+            is_known = chain == PRIOR_CHAIN
+        else:
+            is_known = chain >= 0 and (self._chains is None or chain < self._chains)
+        if not is_known:
             raise RunError(f"chain {chain} of phase {phase} is not one of the run's")
         due = self._next[phase, chain]
         if index != due:
@@ -68,8 +73,8 @@ class DrawChecks:
             )
         if isinstance(record.z, Scene) and len(record.visible) != len(record.z.objects):
             raise RunError(f"visible has {len(record.visible)} numbers for {len(record.z.objects)} objects")
-        if record.phase == PRIOR and not record.is_accepted:
-            raise RunError("a prior draw is always accepted, this one is not")
+        if record.phase in INDEPENDENT and not record.is_accepted:
+            raise RunError(f"a {record.phase} draw is always accepted, this one is not")
 
     def _check_latent(self, z: StoredLatent) -> None:
         if self._has_scenes is not None and isinstance(z, Scene) != self._has_scenes:
@@ -95,7 +100,7 @@ def _scenes_of(manifest: Manifest | None) -> bool | None:
 
 def _check_invalid(record: Record) -> None:
     """Check a latent that was not rendered because it is invalid."""
-    if record.phase == PRIOR:
-        raise RunError("a prior draw without log_probs is not possible")
+    if record.phase in INDEPENDENT:
+        raise RunError(f"a {record.phase} draw without log_probs is not possible")
     if record.is_accepted or record.log_prior != -math.inf or record.log_weight != -math.inf:
         raise RunError("a draw without log_probs was not rendered, so it cannot be accepted or have a weight")

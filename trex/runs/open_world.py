@@ -33,4 +33,4 @@ def open_world(folder: RunFolder, processes: int | None = None) -> Iterator[Open
             )
         yield world
     finally:
-        world.renderer.close()
+        world.close()

@@ -15,6 +15,8 @@ from trex.scenes.scene import Scene
 from trex.worlds.latents import StoredLatent, from_fields, scene_of, to_fields
 
 PRIOR, CHAIN, CONTROL = "prior", "chain", "control"
+BANK, CALIBRATION, FRESH = "bank", "calibration", "fresh"
+INDEPENDENT = (BANK, CALIBRATION, PRIOR, FRESH)  # phases whose draws are no steps of chains
 Key = tuple[str, int, int]
 
 
@@ -22,11 +24,13 @@ Key = tuple[str, int, int]
 class Record:
     """A prior draw, or one step of a chain: the proposed latent, its score, and whether the chain accepted it.
 
-    `chain` is -1 for prior draws. A chain starts at a prior draw; a rejected step repeats the state. `log_probs` is
-    empty if the latent is invalid (`log_prior` is -inf) and therefore not rendered. `visible` counts each object's
-    pixels in the renderer's own index pass, at the preset's size; it is empty without objects. `picture` is the
-    content hash of a saved picture, or "". `rng` is the chain's random state after the step, `figures` the kernel's
-    numbers about its trajectory, if it makes any.
+    Phase "bank": a prior scene at the cheapest look. "prior": one at the deciding look. "calibration": one of those
+    at a look that may lead the chains, whose rank in the ladder is `chain`. "fresh": a hit under noise draws that no
+    search has seen. `chain` is -1 for all others that are no step of a chain. A chain starts at a prior draw; a
+    rejected step repeats the state. `log_probs` is empty if the latent is invalid (`log_prior` is -inf) or unchanged,
+    and therefore not rendered. `visible` counts each object's pixels in the renderer's own index pass, at the look's
+    size; it is empty without objects. `picture` is the content hash of a saved picture, or "". `rng` is the chain's
+    random state after the step, `figures` the kernel's numbers about its trajectory, if it makes any.
     """
 
     phase: str

@@ -18,11 +18,11 @@ from trex.worlds.latents import Latent, from_stored, to_stored
 Keep = Callable[[Picture], str]  # saves a picture in the run folder; returns its name there
 
 
-def prior_record(draw: Draw[Latent], target: Target, keep: Keep) -> Record:
-    """The record of a prior draw; saves its picture if it is a hit."""
-    record = _record(PRIOR, PRIOR_CHAIN, draw.index, draw.z, draw.evaluation)
-    is_hit = target.is_hit(draw.evaluation.log_probs)
-    return replace(record, is_accepted=True, picture=keep(_picture(draw.evaluation)) if is_hit else "")
+def independent_record(phase: str, draw: Draw[Latent], target: Target, keep: Keep) -> Record:
+    """The record of a draw that is no step of a chain; saves its picture if it is a hit at the deciding look."""
+    record = _record(phase, draw.chain, draw.index, draw.z, draw.evaluation)
+    is_kept = phase == PRIOR and target.is_hit(draw.evaluation.log_probs)
+    return replace(record, is_accepted=True, picture=keep(_picture(draw.evaluation)) if is_kept else "")
 
 
 def round_records(phase: str, done: Round[Latent], target: Target, keep: Keep) -> list[Record]:

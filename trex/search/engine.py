@@ -5,34 +5,57 @@ A search decides and its engine does the work. Every engine yields the same reco
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Protocol
 
 from trex.inference.chains import Checkpoint
-from trex.inference.statistics.importance import prior_draws
+from trex.inference.statistics.importance import independent_draws, prior_draw
 from trex.inference.targets import GaussianTarget
+from trex.inference.types import PRIOR_CHAIN, Prior
 from trex.query.schema import Query
 from trex.runs.folder import RunFolder
 from trex.runs.pictures import keep_picture
 from trex.runs.record import Record
-from trex.runs.replay import Keep, prior_record, round_records
+from trex.runs.replay import Keep, independent_record, round_records
 from trex.worlds.latents import Latent
+from trex.worlds.looks import DECIDING
 from trex.worlds.world import OpenWorld
 
 BATCH = 8  # prior scenes between two decisions; constant, so that any machine can resume a run
 
 
+@dataclass(frozen=True)
+class Independent:
+    """Draws of one phase at one look that are no steps of chains.
+
+    `zs` maps an index to its latent; without it, the draws are the prior's, by `seed` and index. `chain` is the rank
+    of the look in a calibration.
+    """
+
+    phase: str
+    look: str = DECIDING
+    chain: int = PRIOR_CHAIN
+    seed: int = 0
+    zs: Mapping[int, Latent] | None = None
+
+    def points(self, indices: range, prior: Prior[Latent]) -> list[tuple[Latent, float]]:
+        """The latents of these indices with their log prior densities."""
+        if self.zs is None:
+            return [prior_draw(self.seed, index, prior) for index in indices]
+        return [(self.zs[index], prior.log_density(self.zs[index])) for index in indices]
+
+
 class Engine(Protocol):
     """Does the work that a search asks for; a search that has enough closes the iterator."""
 
-    def prior(self, indices: range, most: int) -> Iterator[Sequence[Record]]:
-        """Yield the prior draws of these indices in order, in batches; indices below `most` may be requested next."""
+    def draws(self, what: Independent, indices: range, most: int) -> Iterator[Sequence[Record]]:
+        """Yield the draws of these indices in order, in batches; indices below `most` may be requested next."""
         ...
 
     def rounds(
-        self, phase: str, target: GaussianTarget, begin: Checkpoint[Latent], n_rounds: int
+        self, phase: str, target: GaussianTarget, begin: Checkpoint[Latent], n_rounds: int, lead: str = DECIDING
     ) -> Iterator[Sequence[Record]]:
         """Yield one step of every chain at a time, in the order of the chains, up to index n_rounds - 1."""
         ...
@@ -48,19 +71,22 @@ class InProcess:
     world: OpenWorld
     folder: RunFolder
 
-    def prior(self, indices: range, most: int) -> Iterator[Sequence[Record]]:
-        """Yield the prior draws, one render batch for each batch."""
-        query, target = self.folder.manifest.query, self.folder.manifest.target
-        prior, scorer = self.world.generator.prior, self.world.scorer
-        for batch in batches(indices, batch_size(query)):
-            draws = prior_draws(query.search.seed, batch, prior, scorer, target)
-            yield [prior_record(draw, target, self._keep) for draw in draws]
+    def draws(self, what: Independent, indices: range, most: int) -> Iterator[Sequence[Record]]:
+        """Yield the draws, one render batch for each batch."""
+        target, prior = self.folder.manifest.target, self.world.generator.prior
+        scorer = self.world.scorer_at(what.look)
+        for batch in batches(indices, batch_size(self.folder.manifest.query)):
+            draws = independent_draws(batch, what.points(batch, prior), scorer, target)
+            yield [
+                independent_record(what.phase, draw._replace(chain=what.chain), target, self._keep)
+                for draw in draws
+            ]
 
     def rounds(
-        self, phase: str, target: GaussianTarget, begin: Checkpoint[Latent], n_rounds: int
+        self, phase: str, target: GaussianTarget, begin: Checkpoint[Latent], n_rounds: int, lead: str = DECIDING
     ) -> Iterator[Sequence[Record]]:
         """Yield the rounds, one render batch for each round."""
-        for done in self.world.rounds(target, begin, n_rounds):
+        for done in self.world.rounds(target, begin, n_rounds, lead):
             yield round_records(phase, done, target, self._keep)
 
     @property

@@ -1,53 +1,91 @@
-"""Distinct hits: each kept once."""
+"""Distinct hits, each kept once, and whether each survived noise draws that no search has seen."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from dataclasses import dataclass
 
 import numpy as np
 
 from trex.inference.types import Target
-from trex.runs.record import Record
-from trex.worlds.latents import Latent, from_stored
+from trex.runs.record import BANK, CALIBRATION, FRESH, Record
+from trex.worlds.latents import Latent, StoredLatent, from_stored
 
 Distinct = Callable[[Latent, Latent], bool]
+TRIES = 3  # fresh checks of one distinct scene: of its first hit, and of more confident ones like it
+
+
+@dataclass
+class Kept:
+    """A distinct hit; `tries` counts the fresh checks of hits that resemble it."""
+
+    z: Latent
+    record: Record
+    tries: int = 0
 
 
 class Hits:
     """Distinct hits in order of arrival, including proposals that the chain rejected.
 
-    A hit that resembles exactly one kept hit, and has more confidence, replaces it.
+    A hit that resembles exactly one kept hit, and has more confidence, replaces it unless that one has survived.
+    `fresh` is whether hits have to survive fresh noise draws; without it, all do. Records must come in the order of
+    the run's log, in which the fresh draws of a hit stand behind it.
     """
 
-    def __init__(self, target: Target, are_distinct: Distinct) -> None:
-        self._target, self._are_distinct = target, are_distinct
-        self._kept: list[tuple[Latent, Record]] = []
+    def __init__(self, target: Target, are_distinct: Distinct, fresh: bool) -> None:
+        self._target, self._are_distinct, self._fresh = target, are_distinct, fresh
+        self._kept: list[Kept] = []
+        self._survives: dict[StoredLatent, bool] = {}
         self.hits = 0
-        self.best = 0.0  # highest confidence of any rendered draw
+        self.best = 0.0  # highest confidence of any draw rendered at the deciding look
 
     @property
-    def records(self) -> list[Record]:
-        """The distinct hits."""
-        return [record for _, record in self._kept]
+    def found(self) -> list[Record]:
+        """The distinct hits that survived."""
+        return [one.record for one in self._kept if self._verdict(one)]
+
+    @property
+    def fragile(self) -> list[Record]:
+        """The distinct hits that left the level set under fresh noise draws."""
+        return [one.record for one in self._kept if self._verdict(one) is False]
+
+    @property
+    def pending(self) -> list[Record]:
+        """The distinct hits whose fresh draws have not been made."""
+        return [one.record for one in self._kept if self._verdict(one) is None]
 
     def add(self, records: Iterable[Record]) -> None:
-        """Add the records that hit and are distinct from all kept ones."""
+        """Add the records that hit, and the fresh draws of earlier ones."""
         for record in records:
-            if not record.is_rendered:
+            if record.phase in (BANK, CALIBRATION) or not record.is_rendered:
                 continue
             log_probs = np.array(record.log_probs)
+            if record.phase == FRESH:
+                self._survives[record.z] = self._target.is_hit(log_probs)
+                continue
             self.best = max(self.best, self._target.confidence(log_probs))
             if self._target.is_hit(log_probs):
                 self.hits += 1
                 self._keep(record)
 
+    def _verdict(self, kept: Kept) -> bool | None:
+        return self._survives.get(kept.record.z) if self._fresh else True
+
     def _keep(self, record: Record) -> None:
         z = from_stored(record.z)
-        alike = [place for place, (held, _) in enumerate(self._kept) if not self._are_distinct(z, held)]
+        alike = [kept for kept in self._kept if not self._are_distinct(z, kept.z)]
         if not alike:
-            self._kept.append((z, record))
-        elif len(alike) == 1 and self._confidence(record) > self._confidence(self._kept[alike[0]][1]):
-            self._kept[alike[0]] = (z, record)
+            self._kept.append(Kept(z, record))
+        elif len(alike) == 1 and self._confidence(record) > self._confidence(alike[0].record):
+            self._replace(alike[0], z, record)
+
+    def _replace(self, kept: Kept, z: Latent, record: Record) -> None:
+        verdict = self._verdict(kept)
+        if self._fresh and verdict is not None:
+            if verdict or kept.tries + 1 >= TRIES:
+                return
+            kept.tries += 1
+        kept.z, kept.record = z, record
 
     def _confidence(self, record: Record) -> float:
         return self._target.confidence(np.array(record.log_probs))

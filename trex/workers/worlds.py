@@ -67,7 +67,7 @@ class Worlds:
     def close(self) -> None:
         """Close all open worlds."""
         while self._open:
-            self._open.popitem()[1].renderer.close()
+            self._open.popitem()[1].close()
 
     def _folder(self, run: Path) -> RunFolder:
         if run not in self._folders:
@@ -80,7 +80,7 @@ class Worlds:
         key = f"{beside} {query.model_dump_json(exclude=SEARCH_ONLY)}"
         if key not in self._open:
             while len(self._open) >= self._most:
-                self._open.popitem(last=False)[1].renderer.close()
+                self._open.popitem(last=False)[1].close()
             self._open[key] = replace(make_plan(query, beside), processes=self._processes).open()
         self._open.move_to_end(key)
         return self._open[key]

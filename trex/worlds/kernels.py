@@ -22,7 +22,8 @@ from trex.worlds.latents import Latent
 if TYPE_CHECKING:  # importing torch takes seconds
     from torch import Tensor
 
-AUTO = "auto"
+AUTO, SURROGATE = "auto", "surrogate"
+BANK, FRESH = 1000, 2  # the defaults where pictures cost seconds
 Form = Literal["scene", "vector"]
 DEFAULTS: dict[Form, str] = {"scene": "block", "vector": "gaussian"}
 
@@ -90,8 +91,12 @@ def kernel_names(form: Form) -> tuple[str, ...]:
     return tuple(dict.fromkeys((DEFAULTS[form], *proposals, *samplers)))
 
 
-def check_search(query: Query, form: Form) -> Query:
-    """The query with its kernel resolved ("auto" becomes the form's default); InputError if it cannot be searched."""
+def check_search(query: Query, form: Form, has_noise: bool = False) -> Query:
+    """The query with kernel, bank and fresh draws resolved; InputError if it cannot be searched.
+
+    `has_noise`: whether pictures are rendered with noise, for which a bank and fresh draws are made by default.
+    """
+    query = _with_defaults(query, form, has_noise)
     search, names = query.search, kernel_names(form)
     if search.steps and search.prior_scenes < search.chains:
         raise InputError(
@@ -107,12 +112,42 @@ def check_search(query: Query, form: Form) -> Query:
         raise InputError(
             f"search.kernel = {search.kernel!r} does not move in {query.generator.name!r}; use {' or '.join(names)}"
         )
-    kernel = names[0] if search.kernel == AUTO else search.kernel
+    kernel = search.kernel
+    if kernel == AUTO:
+        kernel = SURROGATE if search.bank else names[0]
+    if kernel == SURROGATE and not search.bank:
+        raise InputError(
+            "search.kernel = 'surrogate' learns from a bank which cheap look may lead it; set search.bank, or take "
+            "kernel 'block'"
+        )
     resolved = search.model_copy(update={"kernel": kernel})
     _check_options(resolved)
     if kernel in SAMPLERS.known:
         SAMPLERS.known[kernel].check(resolved)
     return query.model_copy(update={"search": resolved})
+
+
+def _with_defaults(query: Query, form: Form, has_noise: bool) -> Query:
+    """The query with the defaults of its world for `bank` and `fresh`."""
+    search, render = query.search, query.render
+    if form == "vector" and search.bank:
+        raise InputError(
+            f"search.bank = {search.bank}: a bank holds rendered scenes, and {query.generator.name!r} has none; "
+            "drop it"
+        )
+    if search.bank and search.bank < search.prior_scenes:
+        raise InputError(
+            f"search.prior_scenes = {search.prior_scenes} are taken from search.bank = {search.bank} scenes; "
+            "raise bank or lower prior_scenes"
+        )
+    bank = search.bank if search.bank is not None else max(BANK, search.prior_scenes) if has_noise else 0
+    fresh = render.fresh if render.fresh is not None else FRESH if has_noise else 0
+    return query.model_copy(
+        update={
+            "search": search.model_copy(update={"bank": bank}),
+            "render": render.model_copy(update={"fresh": fresh}),
+        }
+    )
 
 
 def check_gradients(search: SearchSection, world: str, has_gradients: bool) -> None:

@@ -23,6 +23,7 @@ from trex.scenes.vocabulary import ShapeCard, Vocabulary
 from trex.worlds.description import Judgment, Noun, Outline, Summary
 from trex.worlds.kernels import Sampler
 from trex.worlds.latents import Latent, OpenRenderer
+from trex.worlds.looks import DECIDING, Looks
 from trex.worlds.provenance import Provenance
 
 if TYPE_CHECKING:  # importing torch takes seconds
@@ -87,11 +88,28 @@ class OpenWorld:
     made: Provenance
     size: tuple[int, int]  # of the pictures: width and height in pixels
     sampler: Sampler | None = None  # None: Metropolis
+    looks: Looks | None = None  # None: one look
+
+    def scorer_at(self, look: str) -> Scorer[Latent]:
+        """The scorer of a look; a world without looks has the deciding one alone."""
+        if self.looks is None:
+            assert look == DECIDING, f"{self.plan.kind.name} has no look {look!r}"
+            return self.scorer
+        return self.looks.scorer(look)
+
+    def close(self) -> None:
+        """End all renderers; a later render starts them again."""
+        if self.looks is not None:
+            self.looks.close()
+        self.renderer.close()
 
     def rounds(
-        self, target: GaussianTarget, begin: Checkpoint[Latent], n_rounds: int
+        self, target: GaussianTarget, begin: Checkpoint[Latent], n_rounds: int, lead: str = DECIDING
     ) -> Iterator[Round[Latent]]:
-        """Step all chains up to index n_rounds - 1, toward the query's own target or a control's."""
+        """Step all chains up to index n_rounds - 1, toward the query's own target or a control's.
+
+        `lead` is the look that leads the kernel "surrogate".
+        """
         if self.sampler is not None:
             return self.sampler(target, begin, n_rounds)
         return rounds(self.kernel(target), begin, n_rounds)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import partial
 from pathlib import Path
 
@@ -16,12 +16,15 @@ from trex.query.schema import Query, RenderSection, SceneSection
 from trex.query.shape_cards import read_card
 from trex.query.target import make_target
 from trex.scenes.edits import removals
+from trex.scenes.noise import fresh_draws, noise_draws
 from trex.scenes.prior import ScenePrior
+from trex.scenes.scene import Scene
 from trex.scenes.vocabulary import CLEVR, Vocabulary
 from trex.worlds.description import Outline
 from trex.worlds.fingerprint import file_fingerprint, model_fingerprint
 from trex.worlds.kernels import SamplerParts, check_search, make_proposal, make_sampler
-from trex.worlds.latents import Latent, any_prior, any_renderer, scene_of
+from trex.worlds.latents import Latent, OpenRenderer, any_prior, any_renderer, scene_of
+from trex.worlds.looks import Draws, Looks
 from trex.worlds.provenance import Provenance
 from trex.worlds.shipped.placement_check import check_placement
 from trex.worlds.world import (
@@ -48,8 +51,8 @@ def plan_scenes(kind: World, query: Query, query_dir: Path) -> Plan:
     question = resolve_question(query, vocabulary)
     prior = ScenePrior(vocabulary, query.scene.objects)
     check_placement(vocabulary, prior.n_objects[1])
-    resolved = check_search(query, "scene")
     _check_render(query.render)
+    resolved = check_search(query, "scene", has_noise=query.render.preset != FAKE)
     model = open_model(query.model.name)
     bound = model.bind(Question(question.text, tuple(ProgramStep(*step) for step in question.program)))
     target = make_target(query.target, question, bound.labels)
@@ -114,11 +117,21 @@ def open_scenes(plan: Plan) -> OpenWorld:
         renderer=renderer.key,
         shapes=_shape_hashes(prior.vocabulary),
     )
-    scorer = Scorer(renderer, plan.bound)
+    noise, fresh = query.render.noise, query.render.fresh or 0
+    scorer = Scorer(renderer, plan.bound, draws=_draws(noise_draws, noise) if noise > 1 else None)
     parts = SamplerParts(plan.kind.name, metropolis_of(generator, scorer), renderer)
-    return OpenWorld(
-        plan, generator, scorer, renderer, made, picture_size(query.render), make_sampler(parts, query.search)
-    )
+    sampler = make_sampler(parts, query.search)
+    looks = Looks(scorer, _draws(fresh_draws, fresh), partial(_open_look, plan), plan.bound)
+    return OpenWorld(plan, generator, scorer, renderer, made, picture_size(query.render), sampler, looks)
+
+
+def _draws(make: Callable[[Scene, int], tuple[Scene, ...]], n: int) -> Draws:
+    return lambda z: make(scene_of(z), n)
+
+
+def _open_look(plan: Plan, look: str) -> OpenRenderer[Latent]:
+    section = plan.query.render.model_copy(update={"preset": look})
+    return any_renderer(open_renderer(section, plan.vocabulary, plan.processes))
 
 
 def leave_one_out(z: Latent) -> Mapping[str, Latent]:

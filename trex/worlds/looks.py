@@ -1,0 +1,43 @@
+"""The looks of a world's pictures: the deciding one, its fresh noise draws, and cheaper ones that lead a search."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from trex.inference.scoring import Scorer
+from trex.inference.types import Classifier
+from trex.worlds.latents import Latent, OpenRenderer
+
+DECIDING, FRESH = "", "fresh"  # every other look is named by its preset
+OpenLook = Callable[[str], OpenRenderer[Latent]]
+Draws = Callable[[Latent], tuple[Latent, ...]]
+
+
+class Looks:
+    """Scorers by look; a cheap look's renderer starts with its first picture, and closes with the world.
+
+    A cheap look has one noise draw, that of the scene's own seed.
+    """
+
+    def __init__(
+        self, deciding: Scorer[Latent], fresh: Draws, open_look: OpenLook, classifier: Classifier
+    ) -> None:
+        self._scorers = {
+            DECIDING: deciding,
+            FRESH: Scorer(deciding.renderer, classifier, draws=fresh),
+        }
+        self._open_look, self._classifier = open_look, classifier
+        self._renderers: dict[str, OpenRenderer[Latent]] = {}
+
+    def scorer(self, look: str) -> Scorer[Latent]:
+        """The scorer of this look."""
+        if look not in self._scorers:
+            self._renderers[look] = self._open_look(look)
+            self._scorers[look] = Scorer(self._renderers[look], self._classifier)
+        return self._scorers[look]
+
+    def close(self, kept: str = DECIDING) -> None:
+        """End the renderers of all cheap looks but `kept`; a later render starts them again."""
+        for look, renderer in self._renderers.items():
+            if look != kept:
+                renderer.close()
