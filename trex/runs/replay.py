@@ -71,9 +71,9 @@ def evaluation(record: Record) -> Evaluation:
     return Evaluation(record.log_prior, record.log_weight, np.array(record.log_probs), None)
 
 
-def prior_draws(records: Sequence[Record]) -> list[Draw[Latent]]:
-    """The prior draws among the records, by index."""
-    rows = sorted((record for record in records if record.phase == PRIOR), key=lambda record: record.index)
+def independent_draws_of(records: Sequence[Record], phase: str) -> list[Draw[Latent]]:
+    """The draws of a phase whose draws are no steps of chains, by index."""
+    rows = sorted((record for record in records if record.phase == phase), key=lambda record: record.index)
     return [Draw(PRIOR_CHAIN, row.index, from_stored(row.z), evaluation(row), True, False) for row in rows]
 
 

@@ -6,7 +6,7 @@ A search decides and its engine does the work. Every engine yields the same reco
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Protocol
 
@@ -46,6 +46,10 @@ class Independent:
             return [prior_draw(self.seed, index, prior) for index in indices]
         return [(self.zs[index], prior.log_density(self.zs[index])) for index in indices]
 
+    def of(self, indices: range) -> Independent:
+        """The same with the latents of these indices alone."""
+        return self if self.zs is None else replace(self, zs={index: self.zs[index] for index in indices})
+
 
 class Engine(Protocol):
     """Does the work that a search asks for; a search that has enough closes the iterator."""
@@ -55,7 +59,12 @@ class Engine(Protocol):
         ...
 
     def rounds(
-        self, phase: str, target: GaussianTarget, begin: Checkpoint[Latent], n_rounds: int, lead: str = DECIDING
+        self,
+        phase: str,
+        target: GaussianTarget,
+        begin: Checkpoint[Latent],
+        n_rounds: int,
+        lead: str = DECIDING,
     ) -> Iterator[Sequence[Record]]:
         """Yield one step of every chain at a time, in the order of the chains, up to index n_rounds - 1."""
         ...
@@ -83,7 +92,12 @@ class InProcess:
             ]
 
     def rounds(
-        self, phase: str, target: GaussianTarget, begin: Checkpoint[Latent], n_rounds: int, lead: str = DECIDING
+        self,
+        phase: str,
+        target: GaussianTarget,
+        begin: Checkpoint[Latent],
+        n_rounds: int,
+        lead: str = DECIDING,
     ) -> Iterator[Sequence[Record]]:
         """Yield the rounds, one render batch for each round."""
         for done in self.world.rounds(target, begin, n_rounds, lead):

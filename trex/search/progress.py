@@ -10,7 +10,13 @@ from typing import TYPE_CHECKING, Protocol
 if TYPE_CHECKING:
     from trex.pages.display import Display
 
-PHASES = {"prior": "prior draws", "chain": "chains", "control": "positive control"}
+PHASES = {
+    "bank": "bank",
+    "prior": "prior scenes",
+    "calibration": "calibration of looks",
+    "chain": "chains",
+    "control": "positive control",
+}
 
 
 @dataclass(frozen=True)

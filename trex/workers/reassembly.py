@@ -17,8 +17,10 @@ from trex.inference.targets import GaussianTarget
 from trex.inference.types import State
 from trex.runs.record import Record
 from trex.runs.replay import states
-from trex.workers.tasks import ChainSegment, PriorSegment, Segment
+from trex.search.engine import Independent
+from trex.workers.tasks import ChainSegment, DrawSegment, Segment
 from trex.worlds.latents import Latent
+from trex.worlds.looks import DECIDING
 
 AHEAD = 2  # segments that a chain may be ahead of the slowest; all are wasted if the search stops
 
@@ -52,8 +54,9 @@ class ChainBook:
         steps: int,
         together: int,
         uncut: int = 0,
+        lead: str = DECIDING,
     ) -> None:
-        self._run, self._phase, self._target = run, phase, target
+        self._run, self._phase, self._target, self._lead = run, phase, target, lead
         self._done, self._end, self._steps, self._uncut = begin.next_index, end, steps, uncut
         numbers = range(len(begin.states))
         self._groups = [
@@ -65,6 +68,10 @@ class ChainBook:
             )
             for at in range(0, len(numbers), together)
         ]
+
+    def owns(self, segment: Segment) -> bool:
+        """Whether the segment is one of these."""
+        return isinstance(segment, ChainSegment) and segment.phase == self._phase
 
     @property
     def is_whole(self) -> bool:
@@ -107,23 +114,32 @@ class ChainBook:
     def _segment(self, group: Group) -> ChainSegment:
         begin = Checkpoint(group.states, group.rngs, group.at)
         end = min(self._end, max(group.at + self._steps, self._uncut))
-        return ChainSegment(self._run, self._phase, self._target, group.chains, begin, end)
+        return ChainSegment(self._run, self._phase, self._target, group.chains, begin, end, self._lead)
 
 
-class PriorBook:
-    """Prior draws from an index on, in segments of `scenes`; segments may run ahead of the request."""
+class DrawBook:
+    """Independent draws from an index on, in segments of `scenes`; segments may run ahead of the request."""
 
-    def __init__(self, run: Path, begin: int, scenes: int) -> None:
-        self._run, self._scenes = run, scenes
+    def __init__(self, run: Path, what: Independent, begin: int, scenes: int) -> None:
+        self._run, self._what, self._scenes = run, what, scenes
         self._next_out = self._next = begin
         self._made: dict[int, Record] = {}
 
-    def due(self, stop: int) -> list[PriorSegment]:
+    def owns(self, segment: Segment) -> bool:
+        """Whether the segment is one of these."""
+        return isinstance(segment, DrawSegment) and self.is_of(segment.what)
+
+    def is_of(self, what: Independent) -> bool:
+        """Whether these are its draws."""
+        return (what.phase, what.chain) == (self._what.phase, self._what.chain)
+
+    def due(self, stop: int) -> list[DrawSegment]:
         """Segments of the indices below `stop`; each is returned once."""
         segments = []
         while self._next_out < stop:
             end = min(self._next_out + self._scenes, stop)
-            segments.append(PriorSegment(self._run, range(self._next_out, end)))
+            indices = range(self._next_out, end)
+            segments.append(DrawSegment(self._run, self._what.of(indices), indices))
             self._next_out = end
         return segments
 

@@ -8,14 +8,13 @@ from pathlib import Path
 
 from trex.inference.chains import Checkpoint
 from trex.inference.targets import GaussianTarget
-from trex.inference.types import PRIOR_CHAIN
-from trex.runs.record import PRIOR as PRIOR_PHASE
 from trex.runs.record import Key, Record, to_line
-from trex.search.engine import InProcess
+from trex.search.engine import Independent, InProcess
 from trex.worlds.latents import Latent
+from trex.worlds.looks import DECIDING
 
 ALL = 1 << 20  # more chains than any query has
-PRIOR_SCENES = 8  # in one task
+SCENES = 8  # in one task
 STEPS = 16  # of each chain in one task: a few seconds at preset `fast`, the most that a lost worker costs
 
 
@@ -27,16 +26,17 @@ class PrepareRun:
 
 
 @dataclass(frozen=True)
-class PriorSegment:
-    """Make the prior draws of these indices."""
+class DrawSegment:
+    """Make the draws of these indices that are no steps of chains."""
 
     run: Path
+    what: Independent
     indices: range
 
     @property
     def keys(self) -> list[Key]:
         """The keys of its records, in order."""
-        return [(PRIOR_PHASE, PRIOR_CHAIN, index) for index in self.indices]
+        return [(self.what.phase, self.what.chain, index) for index in self.indices]
 
 
 @dataclass(frozen=True)
@@ -49,6 +49,7 @@ class ChainSegment:
     chains: tuple[int, ...]
     begin: Checkpoint[Latent]
     end: int
+    lead: str = DECIDING
 
     @property
     def keys(self) -> list[Key]:
@@ -57,16 +58,16 @@ class ChainSegment:
         return [(self.phase, chain, index) for index in steps for chain in self.chains]
 
 
-Segment = PriorSegment | ChainSegment
+Segment = DrawSegment | ChainSegment
 Work = PrepareRun | Segment
 
 
 def run_task(engine: InProcess, segment: Segment) -> Iterator[Sequence[Record]]:
     """Yield the segment's records as they are made."""
-    if isinstance(segment, PriorSegment):
-        yield from engine.prior(segment.indices, segment.indices.stop)
+    if isinstance(segment, DrawSegment):
+        yield from engine.draws(segment.what, segment.indices, segment.indices.stop)
         return
-    for records in engine.rounds(segment.phase, segment.target, segment.begin, segment.end):
+    for records in engine.rounds(segment.phase, segment.target, segment.begin, segment.end, segment.lead):
         yield [replace(record, chain=chain) for record, chain in zip(records, segment.chains, strict=True)]
 
 

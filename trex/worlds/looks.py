@@ -9,8 +9,18 @@ from trex.inference.types import Classifier
 from trex.worlds.latents import Latent, OpenRenderer
 
 DECIDING, FRESH = "", "fresh"  # every other look is named by its preset
+# Cheapest first. The first is the bank's; each costs a small part of `reference` (docs/PERFORMANCE.md).
+LADDER = ("sketch", "fast", "coarse", "sharp")
+FAKE_LADDER = ("fake-small",)
 OpenLook = Callable[[str], OpenRenderer[Latent]]
 Draws = Callable[[Latent], tuple[Latent, ...]]
+
+
+def ladder(preset: str) -> tuple[str, ...]:
+    """The looks that may lead a search at this deciding look, cheapest first; the first is the bank's."""
+    if preset == "fake":
+        return FAKE_LADDER
+    return LADDER[: LADDER.index(preset)] if preset in LADDER[1:] else LADDER
 
 
 class Looks:

@@ -30,7 +30,7 @@ if TYPE_CHECKING:  # importing torch takes seconds
     from trex.clevr_models.interface.bound import ClevrModel
 
 FAKE = "fake"  # as preset: flat colors, no Blender; as model: measures the area of a color, no torch
-FAKE_SIZE = (120, 80)
+FAKE_SIZES = {FAKE: (120, 80), "fake-small": (60, 40)}
 
 
 @dataclass(frozen=True)
@@ -141,10 +141,10 @@ def open_renderer(
     section: RenderSection, vocabulary: Vocabulary, processes: int | None = None
 ) -> SceneRenderer:
     """The query's renderer, with this many Blender processes, or the query's own number if None."""
-    if section.preset == FAKE:
+    if section.preset in FAKE_SIZES:
         from trex.render.fake import FakeRenderer
 
-        return FakeRenderer(*FAKE_SIZE, vocabulary=vocabulary)
+        return FakeRenderer(*FAKE_SIZES[section.preset], vocabulary=vocabulary)
     from trex.render.blender.blender_renderer import BlenderRenderer, default_processes
 
     count = processes or section.processes or default_processes()
@@ -155,8 +155,8 @@ def picture_size(section: RenderSection) -> tuple[int, int]:
     """Width and height in pixels of a query's pictures."""
     from trex.render.presets import preset_named
 
-    if section.preset == FAKE:
-        return FAKE_SIZE
+    if section.preset in FAKE_SIZES:
+        return FAKE_SIZES[section.preset]
     preset = preset_named(section.preset)
     return preset.width, preset.height
 
