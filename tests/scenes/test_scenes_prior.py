@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from tests.worlds.statistics import ALPHA
+from tests.references.statistics import ALPHA
 from trex.foundation.errors import InputError
 from trex.scenes.camera import POSITION, project
 from trex.scenes.edits import Edit, attribute_edits, leave_out, removals

@@ -13,8 +13,8 @@ from pathlib import Path
 import pytest
 from typer.testing import Result
 
-from tests.worlds.command_line import trex
-from tests.worlds.runs import QUERY, run, write_query
+from tests.running.command_line import trex
+from tests.running.runs import QUERY, run, write_query
 from trex.render.fake import FakeRenderer
 from trex.runs import folder as run_folder
 from trex.worlds.shipped import placement_check as room

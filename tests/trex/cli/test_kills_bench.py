@@ -6,7 +6,7 @@ import random
 from pathlib import Path
 
 from benchmarks.kills import KINDS, Bench, Task, results, trial, undisturbed
-from tests.worlds.runs import write_query
+from tests.running.runs import write_query
 
 
 def tried(folder: Path) -> tuple[Bench, Task]:

@@ -7,8 +7,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tests.worlds.command_line import trex
-from tests.worlds.runs import write_query
+from tests.running.command_line import trex
+from tests.running.runs import write_query
 from trex.experiments import experiment as carrying_out
 from trex.experiments.experiment import Outcome, run_experiment
 from trex.experiments.experiment_file import cells, experiment_path, read_experiment

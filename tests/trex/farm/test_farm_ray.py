@@ -11,10 +11,10 @@ from pathlib import Path
 
 import pytest
 
-from tests.worlds.command_line import trex
-from tests.worlds.farm_pools import SEARCHES, add, farmed, undisturbed
-from tests.worlds.farm_processes import below
-from tests.worlds.silent_cluster import SilentCluster
+from tests.running.command_line import trex
+from tests.running.farm_pools import SEARCHES, add, farmed, undisturbed
+from tests.running.farm_processes import below
+from tests.running.silent_cluster import SilentCluster
 from trex.farm.ray_cluster import Cluster, import_ray
 from trex.farm.ray_pool import RayPool
 from trex.farm.work import Farm

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.worlds.runs import QUERY
+from tests.running.runs import QUERY
 from trex.foundation.errors import InputError
 from trex.query.toml_file import parse_query, read_query
 

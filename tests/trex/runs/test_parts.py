@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.worlds.runs import QUERY, run
-from tests.worlds.scene_strategies import scenes
+from tests.references.scene_strategies import scenes
+from tests.running.runs import QUERY, run
 from trex.foundation.errors import InputError, RunError
 from trex.inference.targets import high_confidence
 from trex.query.shape_cards import read_card
