@@ -10,6 +10,7 @@ from pydantic import BaseModel, ValidationError
 
 from trex.foundation.errors import InputError
 from trex.foundation.extensions import Road
+from trex.foundation.fields import first_problem
 from trex.inference.chains import Checkpoint, Round
 from trex.inference.metropolis import Metropolis
 from trex.inference.targets import GaussianTarget
@@ -151,8 +152,5 @@ def _check_options(search: SearchSection) -> None:
     try:
         options.model_validate(search.options)
     except ValidationError as error:
-        first = error.errors(include_url=False)[0]
-        key = ".".join(map(str, first["loc"]))
-        raise InputError(
-            f"search.options.{key} of kernel {search.kernel!r}: {first['msg'].lower()}"
-        ) from error
+        key, message = first_problem(error)
+        raise InputError(f"search.options.{key} of kernel {search.kernel!r}: {message}") from error

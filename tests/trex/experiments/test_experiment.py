@@ -154,7 +154,7 @@ def test_the_page_and_the_table_are_written(outcome: Outcome) -> None:
 @pytest.mark.parametrize(
     ("old", "new", "message"),
     [
-        ('query = "query.toml"', "", "query: Field required"),
+        ('query = "query.toml"', "", "query: field required"),
         ("published = 0.9,", "publshed = 0.9,", "cells.1.publshed"),
         ('name = "nine"', 'name = "../nine"', "cells.1.name"),
         ('name = "nine"', 'name = "one"', "a name of its own"),
