@@ -116,15 +116,12 @@ def check_search(query: Query, form: Form) -> Query:
     return query.model_copy(update={"search": resolved})
 
 
-def check_gradients(search: SearchSection, world: str, has_gradients: bool) -> None:
-    """Raise InputError if the kernel needs gradients and the world has none."""
-    if (
-        not has_gradients
-        and search.kernel in SAMPLERS.known
-        and SAMPLERS.known[search.kernel].needs_gradients
-    ):
+def check_gradients(query: Query, form: Form, has_gradients: bool) -> None:
+    """Raise InputError if the kernel, already resolved, needs gradients and the query's world has none."""
+    kernel, world = query.search.kernel, query.generator.name
+    if not has_gradients and kernel in SAMPLERS.known and SAMPLERS.known[kernel].needs_gradients:
         raise InputError(
-            f"search.kernel = {search.kernel!r} needs gradients, and {world!r} has none; use 'gaussian'"
+            f"search.kernel = {kernel!r} needs gradients, and {world!r} has none; use {DEFAULTS[form]!r}"
         )
 
 

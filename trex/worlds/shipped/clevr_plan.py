@@ -20,7 +20,7 @@ from trex.scenes.prior import ScenePrior
 from trex.scenes.vocabulary import CLEVR, Vocabulary
 from trex.worlds.description import Outline
 from trex.worlds.fingerprint import file_fingerprint, model_fingerprint
-from trex.worlds.kernels import SamplerParts, check_search, make_proposal, make_sampler
+from trex.worlds.kernels import SamplerParts, check_gradients, check_search, make_proposal, make_sampler
 from trex.worlds.latents import Latent, any_prior, any_renderer, scene_of
 from trex.worlds.provenance import Provenance
 from trex.worlds.shipped.placement_check import check_placement
@@ -49,6 +49,7 @@ def plan_scenes(kind: World, query: Query, query_dir: Path) -> Plan:
     prior = ScenePrior(vocabulary, query.scene.objects)
     check_placement(vocabulary, prior.n_objects[1])
     resolved = check_search(query, "scene")
+    check_gradients(resolved, "scene", has_gradients=False)
     _check_render(query.render)
     model = open_model(query.model.name)
     bound = model.bind(Question(question.text, tuple(ProgramStep(*step) for step in question.program)))
