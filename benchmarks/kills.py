@@ -59,13 +59,13 @@ CHANGING = ("lock", "sessions.jsonl", "run.json")  # hold times, paths or versio
 SEED, LEAST = 12, 71  # kills
 FULL = "full disk"
 HEAVY = (  # imported once, not by each of the forks
-    "clevr_models.load",
     "trex.baseline.run",
+    "trex.clevr_models.catalog",
     "trex.cli.search",
     "trex.crosscheck.confirm",
     "trex.experiments.experiment",
     "trex.explain.explain_run",
-    "render.blender",
+    "trex.render.blender.blender_renderer",
 )
 KINDS = (*["kill"] * 6, *["double kill"] * 2, "Blender", "Blender", "SIGTERM", "SIGINT")
 

@@ -1,11 +1,12 @@
-"""Field types of pydantic models that several files share."""
+"""Field types of pydantic models that several files share, and what is wrong with a value in words."""
 
 from __future__ import annotations
 
 import math
-from typing import Annotated
+from typing import Annotated, NamedTuple
 
-from pydantic import BeforeValidator, Field, StringConstraints
+from pydantic import BeforeValidator, Field, StringConstraints, ValidationError
+from pydantic_core import ErrorDetails
 
 
 def _log_or_minus_infinity(value: object) -> object:
@@ -21,3 +22,21 @@ Number = Annotated[float, Field(allow_inf_nan=False)]
 LogProb = Annotated[
     float, Field(le=1e-6), BeforeValidator(_log_or_minus_infinity)
 ]  # null is -inf, as in draws.jsonl
+
+
+class Problem(NamedTuple):
+    """What is wrong with a value: its dotted key ("search.seed"; "" for the whole), and why, in lower case."""
+
+    key: str
+    message: str
+
+
+def problem_in(detail: ErrorDetails) -> Problem:
+    """One of a validation's errors."""
+    message = detail["msg"].removeprefix("Value error, ")
+    return Problem(".".join(map(str, detail["loc"])), message[:1].lower() + message[1:])
+
+
+def first_problem(error: ValidationError) -> Problem:
+    """The first of a validation's errors, which is the one to mend first."""
+    return problem_in(error.errors(include_url=False)[0])

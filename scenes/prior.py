@@ -42,7 +42,7 @@ class ScenePrior:
         n = int(rng.integers(low, high + 1))
         batch = min(1 << (n + 3), 1 << 13)
         for _ in range(MAX_BATCHES):
-            for scene in self._candidates(rng, n, batch):
+            for scene in self.candidates(rng, n, batch):
                 if is_valid(scene, self.vocabulary):
                     return scene
         raise InputError(
@@ -62,8 +62,8 @@ class ScenePrior:
         each = len(scene.objects) * log_object_density(self.vocabulary)
         return each + LOG_NUISANCES_DENSITY + LOG_NOISE - math.log(high - low + 1)
 
-    def _candidates(self, rng: np.random.Generator, n: int, batch: int) -> list[Scene]:
-        """The candidates of a batch that keep the distances and margins; does not check visibility."""
+    def candidates(self, rng: np.random.Generator, n: int, batch: int) -> list[Scene]:
+        """Those of `batch` independent scenes of n objects that keep distances and margins, visible or not."""
         combinations = self.vocabulary.combinations()
         where = draw_positions(rng, batch, n)
         choice = rng.integers(len(combinations), size=(len(where), n))

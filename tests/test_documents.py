@@ -12,7 +12,7 @@ import pytest
 import yaml
 from PIL import Image
 
-from tests.worlds.documents import (
+from tests.serving.documents import (
     MODULE,
     NAMES,
     PATH,

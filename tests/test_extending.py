@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.worlds.documented_extensions import Example, examples, trex
-from tests.worlds.runs import run, write_query
+from tests.running.runs import run, write_query
+from tests.serving.documented_extensions import Example, examples, trex
 
 EXAMPLES = examples()
 HEADINGS = [

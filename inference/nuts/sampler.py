@@ -5,10 +5,10 @@ thread that runs only in its turn; the gradients that the chains wait for are co
 independent: each adapts alone, has its own random numbers, and makes the same draws, bit for bit, whatever other
 chains run beside it.
 
-Usage, with `decoder` and `classifier` from `mnist_models.load`:
+Usage, with `decoder` and `classifier` from `trex.mnist_models.load`:
 
     density = Density(lambda z: classifier.differentiable_log_probs(decoder.pixels(z.float())), target)
-    checkpoint = start_nuts(seed, starts(seed, prior_draws, n_chains))       # of inference.sampler
+    checkpoint = start_nuts(seed, starts(seed, prior_draws, n_chains))       # starts: of trex.inference.chains
     for done in nuts_rounds(density, NutsOptions(warmup=300, path=60), checkpoint, n_rounds=800):
         done.draws, done.trees, plain_checkpoint(done.checkpoint)            # keep the last to resume from it
 

@@ -15,7 +15,7 @@ import pytest
 from numpy.typing import NDArray
 from PIL import Image
 
-from tests.worlds.http_scripts import Waits
+from tests.serving.http_scripts import Waits
 from trex.clevr_models.adapters.callable_model import AdaptedModel
 from trex.clevr_models.adapters.http_model import TOKEN, HttpAnswerer, load_http
 from trex.clevr_models.catalog import load_model

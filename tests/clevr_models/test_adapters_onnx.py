@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from tests.worlds.onnx_files import mean_colors, with_question
+from tests.references.onnx_files import mean_colors, with_question
 from trex.clevr_models.catalog import load_model
 from trex.clevr_models.interface.question import Question
 from trex.foundation.errors import InputError

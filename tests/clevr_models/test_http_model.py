@@ -14,8 +14,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tests.worlds.command_line import trex
-from tests.worlds.http_scripts import ANSWER, Waits, answer, read_request, sends, serving
+from tests.running.command_line import trex
+from tests.serving.http_scripts import ANSWER, Waits, answer, read_request, sends, serving
 from trex.clevr_models.adapters import http_exchange
 from trex.clevr_models.adapters.http_address import is_loopback
 from trex.clevr_models.adapters.http_model import TOKEN, HttpAnswerer, load_http

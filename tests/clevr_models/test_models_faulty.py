@@ -9,8 +9,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tests.worlds.command_line import trex
-from tests.worlds.onnx_files import mean_colors
+from tests.references.onnx_files import mean_colors
+from tests.running.command_line import trex
 from trex.clevr_models.adapters.callable_model import AdaptedModel, said
 from trex.clevr_models.catalog import load_model
 from trex.clevr_models.interface.question import Question

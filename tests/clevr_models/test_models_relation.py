@@ -9,8 +9,8 @@ import pytest
 import torch
 from PIL import Image
 
-from tests.worlds.official_clevr import data_file
-from tests.worlds.relation_reference import Reading, random_state, reference_logits
+from tests.references.official_clevr import data_file
+from tests.references.relation_reference import Reading, random_state, reference_logits
 from trex.artifacts.weights import read_card
 from trex.clevr_models.fetch import fetch_relation_network
 from trex.clevr_models.interface.answers import ANSWERS

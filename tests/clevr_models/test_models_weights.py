@@ -11,7 +11,7 @@ import pytest
 import torch
 from torch import nn
 
-from tests.worlds.relation_reference import random_state
+from tests.references.relation_reference import random_state
 from trex.artifacts.weights import (
     card_path,
     load_into,

@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 import torch
 
-from tests.worlds.command_line import trex
-from tests.worlds.runs import QUERY, run
+from tests.running.command_line import trex
+from tests.running.runs import QUERY, run
 from trex.artifacts.weights import read_checkpoint
 from trex.blender_assets.mesh import read_obj
 from trex.clevr_models.adapters.onnx_model import read_onnx_card

@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
+from tests.running.kills import ended, in_child
+from tests.running.runs import go_on, run
 from tests.worlds.baseline_worlds import QUERY as BASELINE_QUERY
 from tests.worlds.baseline_worlds import write_query
-from tests.worlds.kills import ended, in_child
-from tests.worlds.runs import go_on, run
 from trex.baseline.run import BaselineOptions, make_baseline
 from trex.foundation.files import left_behind, write_atomic
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from tests.worlds.statistics import ALPHA
+from tests.references.statistics import ALPHA
 from tests.worlds.tiny_world import VALID, TinyPrior, TinyRenderer, kernel, states
 from trex.foundation.errors import InputError
 from trex.inference.scoring import Scorer

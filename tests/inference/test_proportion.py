@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.worlds.runs import run
+from tests.running.runs import run
 from trex.inference.statistics.proportion import Proportion
 from trex.report.compare import compare, write_comparison
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 import pytest
 
-from tests.worlds.rank_test import (
+from tests.references.rank_test import (
     RankTest,
     end_p_values,
     p_values,
@@ -17,7 +17,7 @@ from tests.worlds.rank_test import (
     smallest,
     together,
 )
-from tests.worlds.statistics import ALPHA
+from tests.references.statistics import ALPHA
 from trex.inference.gaussian_walk import GaussianWalk
 from trex.inference.metropolis import Metropolis
 from trex.inference.scoring import Scorer

@@ -7,8 +7,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from tests.worlds.rank_test import RankTest, end_p_values, p_values, rank_histograms, smallest
-from tests.worlds.statistics import ALPHA
+from tests.references.rank_test import RankTest, end_p_values, p_values, rank_histograms, smallest
+from tests.references.statistics import ALPHA
 from tests.worlds.tiny_scene_world import STATISTICS, VOCABULARY, GroundPrior, block_moves, ground_kernel
 from trex.clevr_models.fake import ColorArea
 from trex.inference.metropolis import Metropolis

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from scipy import stats
 
-from tests.worlds.statistics import ALPHA
+from tests.references.statistics import ALPHA
 from tests.worlds.tiny_world import kernel, posterior, states
 from trex.inference.metropolis import Metropolis
 from trex.inference.smc import Particles, next_power, particles, stages

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.worlds.command_line import trex
+from tests.running.command_line import trex
 from tests.worlds.mnist_worlds import write_data
 
 

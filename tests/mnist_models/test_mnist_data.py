@@ -10,8 +10,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from tests.references.official_clevr import data_file
 from tests.worlds.mnist_worlds import N_TEST, N_TRAIN, bars, idx_bytes, write_data
-from tests.worlds.official_clevr import data_file
 from trex.foundation.errors import InputError
 from trex.mnist_models.data import datasets
 from trex.mnist_models.data import labelled as data_module

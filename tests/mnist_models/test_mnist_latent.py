@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from tests.worlds.statistics import ALPHA
+from tests.references.statistics import ALPHA
 from trex.inference.gaussian_walk import GaussianWalk
 from trex.inference.types import Floats, Prior, Proposal
 from trex.mnist_models.latent import StandardNormal

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import torch
 
-from tests.worlds.official_clevr import data_file
+from tests.references.official_clevr import data_file
 from trex.artifacts.weights import read_card
 from trex.mnist_models.data.labelled import load_data
 from trex.mnist_models.load import SHIPPED, load_classifier, load_decoder

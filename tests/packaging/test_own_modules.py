@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
+from tests.running.runs import QUERY, write_query
 from tests.worlds import toy_disk
 from tests.worlds.render_worlds import prior_scenes
-from tests.worlds.runs import QUERY, write_query
 from trex.render.blender.blender_renderer import BlenderRenderer
 
 pytestmark = pytest.mark.process

@@ -10,7 +10,7 @@ from zipfile import ZipFile
 import pytest
 
 from tests.packaging.conftest import Trex, build
-from tests.worlds.runs import QUERY
+from tests.running.runs import QUERY
 
 pytestmark = pytest.mark.process
 

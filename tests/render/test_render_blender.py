@@ -97,8 +97,8 @@ def test_blender_ends_when_its_parent_is_killed_and_leaves_no_folder(tmp_path: P
         "import sys; pass\n"
         "from tests.worlds.render_worlds import three_objects\n"
         "from trex.render.blender.blender_renderer import BlenderRenderer\n"
-        "blender = BlenderRenderer('clevr', 'cpu')\n"
-        "blender._pool.device()\n"
+        "blender = BlenderRenderer('clevr', 'auto')\n"
+        "assert blender.device  # which Blender alone knows: it runs now\n"
         "print(*blender.process_ids(), flush=True)\n"
         "blender.render([three_objects()])\n"
     )
@@ -121,13 +121,17 @@ def test_blender_ends_when_its_parent_is_killed_and_leaves_no_folder(tmp_path: P
 SAVE = """
 import json, os, sys
 from pathlib import Path
-from trex.render.blender_child.session import Session
-from trex.render.blender.blender_renderer import BlenderRenderer
 from tests.worlds.render_worlds import prior_scenes
+from trex.render.assets import base_scene, mesh_paths
+from trex.render.blender.settings import Settings
+from trex.render.blender_child.session import Session
+from trex.render.presets import preset_named
 from trex.scenes.scene import scene_to_dict
+from trex.scenes.vocabulary import CLEVR
 import bpy
 out = Path(sys.argv[1])
-session = Session(json.loads(json.dumps(BlenderRenderer("draft", "cpu")._settings.header())))  # as by the pipe
+settings = Settings(preset_named("draft"), "cpu", base_scene(), mesh_paths(CLEVR), threads=1)
+session = Session(json.loads(json.dumps(settings.header())))  # as by the pipe
 _, (pixels, mask) = session.answer({"request": 1, "scene": scene_to_dict(prior_scenes(1)[0])})
 (out / "pixels").write_bytes(pixels)
 scene = session.stage.scene

@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 
-from tests.worlds.official_clevr import OFFICIAL, raw
-from tests.worlds.scene_strategies import scenes
+from tests.references.official_clevr import OFFICIAL, raw
+from tests.references.scene_strategies import scenes
 from trex.foundation.errors import InputError
 from trex.scenes.camera import project
 from trex.scenes.clevr_format.camera_fit import fit_camera, fit_clevr_camera, from_clevr_fitted

@@ -11,8 +11,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from tests.worlds.official_clevr import OFFICIAL, raw, scenes_by_picture
-from tests.worlds.scene_strategies import scenes
+from tests.references.official_clevr import OFFICIAL, raw, scenes_by_picture
+from tests.references.scene_strategies import scenes
 from trex.foundation.errors import InputError
 from trex.foundation.json_fields import Json
 from trex.scenes.clevr_format import json_files

@@ -13,8 +13,8 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from tests.worlds.rank_test import RankTest, end_p_values, smallest
-from tests.worlds.statistics import ALPHA
+from tests.references.rank_test import RankTest, end_p_values, smallest
+from tests.references.statistics import ALPHA
 from tests.worlds.tiny_scene_world import STATISTICS, VOCABULARY, GroundPrior, ground_kernel
 from tests.worlds.tiny_world import BLOCKS, VALID, TinyProposal, blocks, posterior, retried, transition_matrix
 from tests.worlds.tiny_world import kernel as kernel_of_tiny

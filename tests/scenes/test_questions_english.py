@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.worlds.official_clevr import data_file, raw
-from tests.worlds.scene_strategies import random_scene
+from tests.references.official_clevr import data_file, raw
+from tests.references.scene_strategies import random_scene
 from trex.foundation.errors import InputError
 from trex.scenes.questions.english import parse, phrase
 from trex.scenes.questions.english_parse import question_program

@@ -11,9 +11,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import binom
 
-from tests.worlds.official_clevr import raw
-from tests.worlds.scene_strategies import random_scene, scenes
-from tests.worlds.statistics import ALPHA
+from tests.references.official_clevr import raw
+from tests.references.scene_strategies import random_scene, scenes
+from tests.references.statistics import ALPHA
 from trex.scenes.questions import families
 from trex.scenes.questions import program_builder as drafts
 from trex.scenes.questions.bitsets import scene_sets

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.worlds.official_clevr import OFFICIAL, raw, scenes_by_picture
+from tests.references.official_clevr import OFFICIAL, raw, scenes_by_picture
 from trex.foundation.errors import InputError
 from trex.scenes.questions.bitsets import SceneSets, scene_sets
 from trex.scenes.questions.functions import FUNCTIONS, SET

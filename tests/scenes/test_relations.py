@@ -7,8 +7,8 @@ from collections.abc import Callable
 import pytest
 from hypothesis import given
 
-from tests.worlds.official_clevr import SCENES, raw, scenes_by_picture
-from tests.worlds.scene_strategies import scenes
+from tests.references.official_clevr import SCENES, raw, scenes_by_picture
+from tests.references.scene_strategies import scenes
 from trex.scenes import relations
 from trex.scenes.relations import DIRECTIONS, related, relation_graph
 from trex.scenes.scene import Nuisances, Scene, SceneObject

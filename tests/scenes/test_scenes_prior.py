@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from tests.worlds.statistics import ALPHA
+from tests.references.statistics import ALPHA
 from trex.foundation.errors import InputError
 from trex.scenes.camera import POSITION, project
 from trex.scenes.edits import Edit, attribute_edits, leave_out, removals
@@ -101,13 +101,13 @@ def test_a_sampler_that_retries_object_by_object_is_caught() -> None:
     rng = np.random.default_rng(4)
     exact: list[Scene] = []
     while len(exact) < 3000:
-        exact += ScenePrior()._candidates(rng, 6, 4096)
+        exact += ScenePrior().candidates(rng, 6, 4096)
     assert (
         stats.ttest_ind(small_objects(exact), small_objects([sequential(rng, 6) for _ in range(1000)])).pvalue
         < ALPHA
     )
     truth = [at_once(rng, 4) for _ in range(250)]
-    four = ScenePrior()._candidates(rng, 4, 4096)
+    four = ScenePrior().candidates(rng, 4, 4096)
     assert stats.ttest_ind(small_objects(four), small_objects(truth)).pvalue > ALPHA
 
 

@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from tests.worlds.statistics import ALPHA
+from tests.references.statistics import ALPHA
 from trex.scenes.moves.block_moves import (
     FreshScene,
     JitterObject,

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 import torch
 
-from tests.worlds.official_clevr import data_file
+from tests.references.official_clevr import data_file
 from tools.recover_vocabulary import (
     CERTAIN,
     OPEN_ANSWERS,

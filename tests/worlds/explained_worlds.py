@@ -86,9 +86,9 @@ class CountsBlobs:
     labels: tuple[str, ...] = ANSWERS
 
     def log_probs(self, images: NDArray[np.float32]) -> NDArray[np.float64]:
-        return np.stack([self._row(np.rint(image * 255.0)) for image in images])
+        return np.stack([self.row(np.rint(image * 255.0)) for image in images])
 
-    def _row(self, pixels: NDArray[np.float32]) -> NDArray[np.float64]:
+    def row(self, pixels: NDArray[np.float32]) -> NDArray[np.float64]:
         codes = pixels[..., 2].astype(int) & 3
         light = pixels[codes == 0][:, 0].mean() / GROUND  # the ground tells how bright the lights are
         kinds = np.square(pixels[:, :, None, :] / light - PALETTE).sum(axis=3).argmin(axis=2)

@@ -10,7 +10,7 @@ import numpy as np
 from pydantic import TypeAdapter, ValidationError
 
 from trex.foundation.errors import RunError
-from trex.foundation.fields import Hash
+from trex.foundation.fields import Hash, first_problem
 from trex.foundation.files import read_text
 from trex.runs.folder import RunFolder
 from trex.runs.open_world import open_world
@@ -73,8 +73,8 @@ def read_misses(folder: RunFolder) -> Mapping[Key, str]:
     try:
         found = _ADAPTER.validate_json(read_text(path, inside=folder.path, error=RunError), strict=True)
     except ValidationError as error:
-        words = str(error).replace("\n", " ")
+        key, message = first_problem(error)
         raise RunError(
-            f"{path} is damaged ({words[:200]}); delete it, then: trex resume {folder.path}"
+            f"{path} is damaged ({key or 'file'}: {message}); delete it, then: trex resume {folder.path}"
         ) from error
     return {(one.phase, one.chain, one.index): one.picture for one in found.pictures}

@@ -12,6 +12,7 @@ from pydantic import BeforeValidator, Field, ValidationError
 
 from trex.foundation.errors import InputError, unknown
 from trex.foundation.extensions import Installed, installed
+from trex.foundation.fields import first_problem
 from trex.foundation.parse import parse_toml
 from trex.query.schema import Section, Texts
 from trex.query.shipped import EXPERIMENTS, SUFFIX
@@ -117,9 +118,8 @@ def read_experiment(path: Path) -> Experiment:
     try:
         experiment = Experiment.model_validate(parse_toml(read_text(path), str(path)))
     except ValidationError as error:
-        first = error.errors(include_url=False)[0]
-        key = ".".join(map(str, first["loc"]))
-        raise InputError(f"{path}: {key}: {first['msg']}") from error
+        key, message = first_problem(error)
+        raise InputError(f"{path}: {key}: {message}") from error
     names = [cell.name for cell in cells(experiment)]
     if not names or len(set(names)) < len(names):
         raise InputError(f"{path}: give cells or pairs, each under a name of its own")

@@ -4,9 +4,18 @@ from __future__ import annotations
 
 from typing import Annotated, Self
 
-from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, model_validator
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    ValidationError,
+    model_validator,
+)
 
 from trex.foundation.extensions import Road
+from trex.foundation.fields import first_problem
 from trex.inference.targets.kind import TargetKind
 
 TARGETS = Road("target kind", "trex.inference.targets", "TARGET", "trex.targets", TargetKind)
@@ -99,7 +108,11 @@ class TargetSection(Section):
 
     @model_validator(mode="after")
     def _check_options(self) -> Self:
-        self.declared.options.model_validate(self.options)
+        try:
+            self.declared.options.model_validate(self.options)
+        except ValidationError as error:
+            key, message = first_problem(error)
+            raise ValueError(f"options.{key} of kind {self.kind!r}: {message}") from error
         return self
 
 

@@ -12,6 +12,7 @@ from pydantic import Field, ValidationError
 from trex.blender_assets.load import FOLDER
 from trex.blender_assets.mesh import read_obj
 from trex.foundation.errors import InputError
+from trex.foundation.fields import first_problem
 from trex.foundation.files import MIB, read_text
 from trex.foundation.json_fields import short
 from trex.foundation.parse import parse_toml
@@ -62,10 +63,9 @@ def _read(path: Path) -> ShapeCard:
     except InputError as error:
         raise InputError(f"shape card {path} cannot be read: {error}") from error
     except ValidationError as error:
-        detail = error.errors(include_url=False)[0]
+        key, message = first_problem(error)
         keys = ", ".join(CardFile.model_fields)
-        key, what = ".".join(map(str, detail["loc"])), detail["msg"]
-        raise InputError(f"shape card {path}: {key}: {what} (keys: {keys})") from error
+        raise InputError(f"shape card {path}: {key}: {message} (keys: {keys})") from error
     if card.outline not in OUTLINES:
         raise InputError(f"shape card {path}: outline {card.outline!r} is not known ({', '.join(OUTLINES)})")
     mesh = _mesh_path(path, card.mesh)

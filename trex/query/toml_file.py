@@ -12,6 +12,7 @@ from pydantic_core import ErrorDetails
 
 from trex.foundation import files
 from trex.foundation.errors import InputError
+from trex.foundation.fields import problem_in
 from trex.foundation.json_fields import short
 from trex.foundation.parse import parse_toml
 from trex.query.schema import Query
@@ -95,9 +96,7 @@ def _problem(detail: ErrorDetails) -> str:
     if detail["type"] == "literal_error":
         expected = str(detail.get("ctx", {}).get("expected", ""))
         return f"{key} = {short(detail['input'])} is not known; use {expected}"
-    message = detail["msg"].removeprefix("Value error, ")
-    message = message[:1].lower() + message[1:]
-    return f"{key} = {short(detail['input'])}: {message}"
+    return f"{key} = {short(detail['input'])}: {problem_in(detail).message}"
 
 
 def _keys(where: Sequence[str]) -> tuple[str, ...]:

@@ -16,6 +16,7 @@ from typing import Annotated, Literal
 from pydantic import Field, ValidationError
 
 from trex.foundation.errors import RunError
+from trex.foundation.fields import first_problem
 from trex.foundation.files import MIB, read_bytes, write_atomic
 from trex.foundation.parse import parse_json
 from trex.query.schema import Query, Section
@@ -63,10 +64,9 @@ def read_queued(path: Path) -> Queued:
     except RunError as error:
         raise RunError(f"{path} was not queued, or its file is damaged: {error}") from error
     except ValidationError as error:
-        first = error.errors(include_url=False)[0]
-        where = ".".join(map(str, first["loc"])) or "file"
+        key, message = first_problem(error)
         raise RunError(
-            f"{path / QUEUED} is damaged: {where}: {first['msg']}; move the folder away and add the query again"
+            f"{path / QUEUED} is damaged: {key or 'file'}: {message}; move the folder away and add the query again"
         ) from error
 
 

@@ -11,6 +11,7 @@ import numpy as np
 from pydantic import ValidationError
 
 from trex.foundation.errors import InputError, RunError
+from trex.foundation.fields import first_problem
 from trex.foundation.parse import parse_json
 from trex.inference.targets import GaussianTarget
 from trex.query.question import ResolvedQuestion, check_answers
@@ -119,9 +120,8 @@ def parse_manifest(text: str, where: str) -> Manifest:
     except InputError as error:
         raise RunError(f"{where} is damaged: query: {error}; start a new run") from error
     except ValidationError as error:
-        first = error.errors(include_url=False)[0]
-        key = ".".join(map(str, first["loc"]))
-        raise RunError(f"{where} is damaged: {key}: {first['msg']}; start a new run") from error
+        key, message = first_problem(error)
+        raise RunError(f"{where} is damaged: {key}: {message}; start a new run") from error
 
 
 def differences(before: Provenance, now: Provenance) -> tuple[str, ...]:

@@ -10,6 +10,7 @@ from pydantic import BaseModel, ValidationError
 
 from trex.foundation.errors import InputError
 from trex.foundation.extensions import Road
+from trex.foundation.fields import first_problem
 from trex.inference.chains import Checkpoint, Round
 from trex.inference.metropolis import Metropolis
 from trex.inference.targets import GaussianTarget
@@ -150,15 +151,12 @@ def _with_defaults(query: Query, form: Form, has_noise: bool) -> Query:
     )
 
 
-def check_gradients(search: SearchSection, world: str, has_gradients: bool) -> None:
-    """Raise InputError if the kernel needs gradients and the world has none."""
-    if (
-        not has_gradients
-        and search.kernel in SAMPLERS.known
-        and SAMPLERS.known[search.kernel].needs_gradients
-    ):
+def check_gradients(query: Query, form: Form, has_gradients: bool) -> None:
+    """Raise InputError if the kernel, already resolved, needs gradients and the query's world has none."""
+    kernel, world = query.search.kernel, query.generator.name
+    if not has_gradients and kernel in SAMPLERS.known and SAMPLERS.known[kernel].needs_gradients:
         raise InputError(
-            f"search.kernel = {search.kernel!r} needs gradients, and {world!r} has none; use 'gaussian'"
+            f"search.kernel = {kernel!r} needs gradients, and {world!r} has none; use {DEFAULTS[form]!r}"
         )
 
 
@@ -186,8 +184,5 @@ def _check_options(search: SearchSection) -> None:
     try:
         options.model_validate(search.options)
     except ValidationError as error:
-        first = error.errors(include_url=False)[0]
-        key = ".".join(map(str, first["loc"]))
-        raise InputError(
-            f"search.options.{key} of kernel {search.kernel!r}: {first['msg'].lower()}"
-        ) from error
+        key, message = first_problem(error)
+        raise InputError(f"search.options.{key} of kernel {search.kernel!r}: {message}") from error

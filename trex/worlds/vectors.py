@@ -77,7 +77,7 @@ class VectorWorld:
         _check_sections(self.name, query)
         resolved = check_search(query, "vector")
         parts = self.load(query)
-        check_gradients(resolved.search, self.name, parts.differentiable is not None)
+        check_gradients(resolved, "vector", parts.differentiable is not None)
         labels = tuple(parts.classifier.labels)
         resolved = with_names(resolved, labels, self.classes)
         check_answers(resolved, self.question, labels)

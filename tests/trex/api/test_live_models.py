@@ -13,9 +13,9 @@ import torch
 from numpy.typing import NDArray
 
 import trex
-from tests.worlds import command_line, digit_runs
+from tests.running import command_line, digit_runs
+from tests.running.runs import draws
 from tests.worlds.live_models import NAMED, Blueness, Redness, Scaled, uniform
-from tests.worlds.runs import draws
 from trex.api.keywords import Keywords
 from trex.clevr_models.adapters.live import lent, live
 from trex.clevr_models.adapters.live_model import code_hash

@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from tests.worlds.command_line import trex
-from tests.worlds.large_looks import add_looks
-from tests.worlds.runs import QUERY, draws, run, write_query
+from tests.running.command_line import trex
+from tests.running.large_looks import add_looks
+from tests.running.runs import QUERY, draws, run, write_query
 from trex.api.find import conclude_run
 from trex.crosscheck.confirmation import read_confirmation
 from trex.crosscheck.misses import FILE, has_misses, read_misses

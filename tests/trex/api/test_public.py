@@ -13,8 +13,8 @@ import numpy as np
 import pytest
 
 import trex
+from tests.running.runs import QUERY, draws, run, write_query
 from tests.worlds.live_models import uniform
-from tests.worlds.runs import QUERY, draws, run, write_query
 from trex.api.keywords import KEYS, Keywords
 from trex.query.schema import Query
 from trex.query.toml_file import parse_query

@@ -9,11 +9,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from tests.running.command_line import trex
+from tests.running.runs import run
+from tests.running.runs import write_query as write_run_query
+from tests.serving.html_page import read_page
 from tests.worlds.baseline_worlds import QUERY, write_query
-from tests.worlds.command_line import trex
-from tests.worlds.html_page import read_page
-from tests.worlds.runs import run
-from tests.worlds.runs import write_query as write_run_query
 from trex.baseline import rendered as baseline_rendered
 from trex.baseline.baseline import Baseline
 from trex.baseline.json_file import read_baselines

@@ -9,12 +9,13 @@ import pickle
 import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from typer.testing import Result
 
-from tests.worlds.command_line import trex
-from tests.worlds.runs import QUERY, run, write_query
+from tests.running.command_line import trex
+from tests.running.runs import QUERY, run, write_query
 from trex.render.fake import FakeRenderer
 from trex.runs import folder as run_folder
 from trex.worlds.shipped import placement_check as room
@@ -252,7 +253,7 @@ def test_a_full_disk_is_said_before_anything_is_rendered(
 ) -> None:
     query = write_query(tmp_path)
     with monkeypatch.context() as patch:
-        patch.setattr(run_folder.shutil, "disk_usage", lambda _: shutil._ntuple_diskusage(10**9, 10**9, 0))
+        patch.setattr(run_folder.shutil, "disk_usage", lambda _: SimpleNamespace(free=0))
         refused(trex("find", query, "--out", tmp_path / "run"), "is full", "--out")
 
     def full(*_: object) -> None:

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from typer.testing import Result
 
-from tests.worlds.command_line import trex
+from tests.running.command_line import trex
 from tests.worlds.render_worlds import prior_scenes
 from trex.cli.user_cache import PICTURES, parse_age_s
 from trex.foundation.errors import InputError

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.worlds.command_line import trex
-from tests.worlds.runs import write_query
+from tests.running.command_line import trex
+from tests.running.runs import write_query
 from trex.cli.errors import exit_code
 from trex.foundation.errors import InputError, ModelError, RenderError, RunError
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.worlds.runs import draws, run, write_query
+from tests.running.runs import draws, run, write_query
 
 pytestmark = pytest.mark.process
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from tests.worlds.runs import run
+from tests.running.runs import run
 from trex.cli.app import app
 
 

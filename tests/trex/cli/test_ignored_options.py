@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.worlds.command_line import trex
-from tests.worlds.runs import write_query
+from tests.running.command_line import trex
+from tests.running.runs import write_query
 
 DATASET = ["--dataset", "DATA", "--image", "A", "--question", "How many cubes are there?"]
 PARITY, ASSETS = ["render", "--parity", "DATA"], ["render", "--compare-assets", "DATA"]

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 import typer
 
-from tests.worlds.command_line import trex
-from tests.worlds.runs import run, write_query
+from tests.running.command_line import trex
+from tests.running.runs import run, write_query
 from trex.cli.app import app
 
 TOLD_ELSEWHERE = {("serve",)}  # serves until it is stopped

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import importlib
 import random
 from pathlib import Path
 
-from benchmarks.kills import KINDS, Bench, Task, results, trial, undisturbed
-from tests.worlds.runs import write_query
+import pytest
+
+from benchmarks.kills import HEAVY, KINDS, Bench, Task, results, trial, undisturbed
+from tests.running.runs import write_query
 
 
 def tried(folder: Path) -> tuple[Bench, Task]:
@@ -51,3 +54,8 @@ def test_of_a_log_that_is_appended_to_the_whole_lines_count(tmp_path: Path) -> N
     assert results(tmp_path) == before
     path.write_bytes(b'\n0 abc {"a":2}\n')
     assert results(tmp_path) != before
+
+
+@pytest.mark.parametrize("module", HEAVY)
+def test_what_is_imported_before_the_forks_is_there(module: str) -> None:
+    importlib.import_module(module)

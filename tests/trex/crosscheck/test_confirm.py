@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 from typer.testing import Result
 
-from tests.worlds.command_line import refused, trex
-from tests.worlds.runs import run
+from tests.running.command_line import refused, trex
+from tests.running.runs import run
 from trex.crosscheck import confirm as confirming
 from trex.crosscheck.confirmation import RIGHT, STAYS, WRONG, Confirmation, read_confirmation, sentences, stay
 from trex.inference.statistics.proportion import clopper_pearson

@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 from PIL import Image
 
+from tests.running.command_line import refused, trex
 from tests.worlds.baseline_worlds import QUERY, Folder, pixels_with, scene_with, write_query
-from tests.worlds.command_line import refused, trex
 from trex.datasets.clevr_folder import ClevrFolder
 from trex.foundation.errors import InputError
 from trex.scenes.clevr_format.scene_json import to_clevr

@@ -7,8 +7,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tests.worlds.command_line import trex
-from tests.worlds.runs import write_query
+from tests.running.command_line import trex
+from tests.running.runs import write_query
 from trex.experiments import experiment as carrying_out
 from trex.experiments.experiment import Outcome, run_experiment
 from trex.experiments.experiment_file import cells, experiment_path, read_experiment
@@ -154,7 +154,7 @@ def test_the_page_and_the_table_are_written(outcome: Outcome) -> None:
 @pytest.mark.parametrize(
     ("old", "new", "message"),
     [
-        ('query = "query.toml"', "", "query: Field required"),
+        ('query = "query.toml"', "", "query: field required"),
         ("published = 0.9,", "publshed = 0.9,", "cells.1.publshed"),
         ('name = "nine"', 'name = "../nine"', "cells.1.name"),
         ('name = "nine"', 'name = "one"', "a name of its own"),

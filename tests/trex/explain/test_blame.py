@@ -36,8 +36,8 @@ class NeedsAll(CountsBlobs):
 
     least: int = 2
 
-    def _row(self, pixels: NDArray[np.float32]) -> NDArray[np.float64]:
-        row = super()._row(pixels)
+    def row(self, pixels: NDArray[np.float32]) -> NDArray[np.float64]:
+        row = super().row(pixels)
         count = int(row.argmax()) if row.max() > np.log(0.5) else 0
         wanted = ANSWERS.index("1" if count >= self.least else "0")
         best = int(row.argmax())

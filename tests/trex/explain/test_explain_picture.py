@@ -9,8 +9,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tests.worlds.command_line import trex
-from tests.worlds.runs import run
+from tests.running.command_line import trex
+from tests.running.runs import run
 from trex.explain.explain_picture import (
     PictureControl,
     PictureExplained,

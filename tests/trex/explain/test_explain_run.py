@@ -14,8 +14,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tests.worlds.command_line import refused, trex
-from tests.worlds.runs import run
+from tests.running.command_line import refused, trex
+from tests.running.runs import run
 from trex.explain.explanation import (
     Explanation,
     explanation_path,

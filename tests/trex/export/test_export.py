@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from tests.worlds.command_line import refused, trex
-from tests.worlds.runs import run
+from tests.running.command_line import refused, trex
+from tests.running.runs import run
 from trex.datasets.clevr_folder import ClevrFolder
 from trex.datasets.official_scenes import read_official, read_questions
 from trex.explain.explanation import read_explanations

@@ -14,10 +14,10 @@ from pathlib import Path
 
 import pytest
 
-from tests.worlds.farm_pools import add, farmed, undisturbed
-from tests.worlds.farm_processes import n_draws, start_work
-from tests.worlds.queues import filled, waiting
-from tests.worlds.waiting import wait_for
+from tests.running.farm_pools import add, farmed, undisturbed
+from tests.running.farm_processes import n_draws, start_work
+from tests.running.queues import filled, waiting
+from tests.running.waiting import wait_for
 from trex.queue import queue
 from trex.queue.queue_file import queue_file
 from trex.queue.rebuild import rebuild

@@ -17,9 +17,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.worlds.farm_pools import add, draws_alone, farmed, undisturbed
-from tests.worlds.farm_processes import WORKER, n_draws, start_work
-from tests.worlds.waiting import wait_for
+from tests.running.farm_pools import add, draws_alone, farmed, undisturbed
+from tests.running.farm_processes import WORKER, n_draws, start_work
+from tests.running.waiting import wait_for
 from trex.queue import queue
 
 pytestmark = pytest.mark.process

@@ -13,11 +13,11 @@ import pytest
 import typer
 from typer.testing import Result
 
-from tests.worlds.command_line import trex
-from tests.worlds.farm_pools import SEARCHES, ChaosPool, add, farmed, new_worker, undisturbed, work
-from tests.worlds.farm_processes import n_draws, start_work
-from tests.worlds.farm_runs import begun
-from tests.worlds.waiting import wait_for
+from tests.running.command_line import trex
+from tests.running.farm_pools import SEARCHES, ChaosPool, add, farmed, new_worker, undisturbed, work
+from tests.running.farm_processes import n_draws, start_work
+from tests.running.farm_runs import begun
+from tests.running.waiting import wait_for
 from trex.farm import work as farm_work
 from trex.farm.work import Farm
 from trex.queue import queue

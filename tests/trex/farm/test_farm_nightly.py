@@ -11,9 +11,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.worlds.farm_pools import add, farmed, undisturbed
-from tests.worlds.farm_processes import HEAD, WORKER, below, kill_one, n_draws, start_work
-from tests.worlds.waiting import wait_for
+from tests.running.farm_pools import add, farmed, undisturbed
+from tests.running.farm_processes import HEAD, WORKER, below, kill_one, n_draws, start_work
+from tests.running.waiting import wait_for
 from trex.queue import queue
 
 pytestmark = pytest.mark.process

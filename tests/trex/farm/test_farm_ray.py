@@ -11,10 +11,10 @@ from pathlib import Path
 
 import pytest
 
-from tests.worlds.command_line import trex
-from tests.worlds.farm_pools import SEARCHES, add, farmed, undisturbed
-from tests.worlds.farm_processes import below
-from tests.worlds.silent_cluster import SilentCluster
+from tests.running.command_line import trex
+from tests.running.farm_pools import SEARCHES, add, farmed, undisturbed
+from tests.running.farm_processes import below
+from tests.running.silent_cluster import SilentCluster
 from trex.farm.ray_cluster import Cluster, import_ray
 from trex.farm.ray_pool import RayPool
 from trex.farm.work import Farm
@@ -28,15 +28,15 @@ from trex.workers.tasks import PriorSegment
 ray = pytest.importorskip("ray", reason="ray is not installed: pip install 'bayes-trex[farm]'")
 
 
-class Noting(Inbox):  # type: ignore[misc]  # SimpleQueue has no type parameters at run time
-    """An inbox that keeps what was put into it."""
+class Noting(Inbox):
+    """Notes the events on their way to a farm's inbox."""
 
-    def __init__(self) -> None:
-        self.events: list[Event] = []
+    def __init__(self, inbox: Inbox) -> None:
+        self.inbox, self.events = inbox, list[Event]()
 
     def put(self, event: Event, block: bool = True, timeout: float | None = None) -> None:
         self.events.append(event)
-        super().put(event)
+        self.inbox.put(event)
 
 
 @pytest.fixture(scope="module")
@@ -62,20 +62,25 @@ def test_two_workers_and_a_kill(tmp_path: Path, whole: list[bytes], monkeypatch:
 
         killed = ""
 
+        def start(self, inbox: Inbox) -> None:
+            self.noted = Noting(inbox)
+            super().start(self.noted)
+
         def submit(self, worker: str, ticket: Task) -> None:
             super().submit(worker, ticket)
             if not self.killed:
                 self.killed = worker
-                os.kill(farm._scheduler.hands[worker].pid, signal.SIGKILL)
+                joined = [event for event in self.noted.events if isinstance(event, Joined)]
+                (pid,) = (event.pid for event in joined if event.worker == worker)
+                os.kill(pid, signal.SIGKILL)
 
     entries = add(tmp_path, [SEARCHES["chains"], SEARCHES["stops when found"]])
     pool = Killing(tmp_path / "runs", 2, Cluster(None, 2, None))
     farm = Farm(tmp_path / "runs", pool, lambda _: None, 60.0)
-    farm._inbox = farm._scheduler._inbox = inbox = Noting()
     assert farm.run(until_empty=True).done == 2
     assert farmed(tmp_path, entries) == whole
-    assert [event.worker for event in inbox.events if isinstance(event, Lost)] == [pool.killed]
-    assert {event.worker for event in inbox.events if isinstance(event, Answered)} - {pool.killed}
+    assert [event.worker for event in pool.noted.events if isinstance(event, Lost)] == [pool.killed]
+    assert {event.worker for event in pool.noted.events if isinstance(event, Answered)} - {pool.killed}
     logs = list((tmp_path / "runs" / "logs").glob("worker-*.jsonl"))
     assert logs, "each worker logs its work"
     assert not (tmp_path / "runs" / ".farm").exists() or not list((tmp_path / "runs" / ".farm").iterdir())

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 import torch
 
-from tests.worlds.farm_pools import (
+from tests.running.farm_pools import (
     SEARCHES,
     ChaosPool,
     add,
@@ -16,7 +16,7 @@ from tests.worlds.farm_pools import (
     undisturbed,
     work,
 )
-from tests.worlds.runs import draws, write_query
+from tests.running.runs import draws, write_query
 from trex.api import find as finding
 from trex.search.progress import Silent
 from trex.workers.local_pool import LocalPool

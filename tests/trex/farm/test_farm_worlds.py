@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
+from tests.running.farm_pools import add, farmed, undisturbed_text, work
+from tests.running.farm_processes import below
+from tests.running.runs import QUERY
 from tests.worlds import toy_disk
-from tests.worlds.farm_pools import add, farmed, undisturbed_text, work
-from tests.worlds.farm_processes import below
-from tests.worlds.runs import QUERY
 from trex.query.schema import RenderSection
 from trex.queue import queue
 from trex.queue.entry import run_path

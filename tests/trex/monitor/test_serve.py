@@ -14,10 +14,10 @@ import pytest
 from selenium.webdriver.common.by import By
 from selenium.webdriver.support.ui import WebDriverWait
 
-from tests.worlds.browser import chromium, console
-from tests.worlds.command_line import trex, trex_done
-from tests.worlds.farm_runs import OWNER, finished, queued, working
-from tests.worlds.served import Site, served
+from tests.running.command_line import trex, trex_done
+from tests.running.farm_runs import OWNER, finished, queued, working
+from tests.serving.browser import chromium, console
+from tests.serving.served import Site, served
 from trex.foundation.errors import InputError
 from trex.monitor import serve_app, serve_guard
 from trex.monitor.serve import allow_many_connections, check_address

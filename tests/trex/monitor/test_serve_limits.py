@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.worlds.farm_runs import queued
-from tests.worlds.served import Site, served
+from tests.running.farm_runs import queued
+from tests.serving.served import Site, served
 from trex.monitor import serve_protocol
 from trex.monitor.serve_attempts import AT_ONCE, EVERY_S, Attempts
 

@@ -11,11 +11,11 @@ import pytest
 from selenium.webdriver.common.by import By
 from selenium.webdriver.support.ui import WebDriverWait
 
-from tests.worlds.browser import chromium, console
-from tests.worlds.command_line import trex_done
-from tests.worlds.farm_runs import finished, line_of, queued, working
-from tests.worlds.runs import QUERY, run, write_query
-from tests.worlds.served import Site, served
+from tests.running.command_line import trex_done
+from tests.running.farm_runs import finished, line_of, queued, working
+from tests.running.runs import QUERY, run, write_query
+from tests.serving.browser import chromium, console
+from tests.serving.served import Site, served
 from trex.pages.page import link_below
 from trex.queue import queue
 from trex.queue.entry import Entry

@@ -15,8 +15,8 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
-from tests.worlds.command_line import trex_done
-from tests.worlds.farm_runs import OWNER, finished, line_of, queued, working
+from tests.running.command_line import trex_done
+from tests.running.farm_runs import OWNER, finished, line_of, queued, working
 from trex.monitor.overview import SILENT_S, Overview, overview
 from trex.monitor.status import (
     FARM,

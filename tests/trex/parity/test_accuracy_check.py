@@ -11,8 +11,8 @@ from PIL import Image
 from scipy.stats import binom
 from typer.testing import Result
 
-from tests.worlds.command_line import refused, trex
-from tests.worlds.runs import run
+from tests.running.command_line import refused, trex
+from tests.running.runs import run
 from trex.clevr_models.fake import ColorArea, fake
 from trex.clevr_models.interface.question import Question
 from trex.clevr_models.published import PUBLISHED

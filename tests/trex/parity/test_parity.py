@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from tests.worlds.official_clevr import data_file
+from tests.references.official_clevr import data_file
 from trex.datasets.official_scenes import AskedQuestion, read_official, read_questions, wrong_truths
 from trex.foundation.errors import InputError
 from trex.parity import parity

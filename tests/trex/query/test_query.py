@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.worlds.runs import QUERY
+from tests.running.runs import QUERY
 from trex.foundation.errors import InputError
 from trex.query.toml_file import parse_query, read_query
 
@@ -44,6 +44,10 @@ def test_set_overrides_are_checked_like_the_file() -> None:
         ("answer = 1.5", ["answer = 1.5", 'like "1"']),
         ('program = [{functon = "scene"}]', ["'functon' in [program.0]", "did you mean 'function'"]),
         ("target = 3", ["target = 3"]),
+        (
+            "[target.options]\nbeta = 2",
+            ["options.beta of kind 'high_confidence': extra inputs are not permitted"],
+        ),
         ("question = ", ["not TOML", "Invalid value"]),
     ],
 )

@@ -17,8 +17,8 @@ from types import SimpleNamespace as Namespace
 import pytest
 from typer.testing import Result
 
-from tests.worlds.command_line import trex
-from tests.worlds.runs import QUERY, write_query
+from tests.running.command_line import trex
+from tests.running.runs import QUERY, write_query
 from trex.api import find
 from trex.api.find import manifest_of
 from trex.foundation.errors import InputError, RunError

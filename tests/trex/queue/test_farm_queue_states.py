@@ -18,7 +18,7 @@ from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
-from tests.worlds.queues import filled, waiting
+from tests.running.queues import filled, waiting
 from trex.foundation.errors import InputError, RunError
 from trex.queue.entry import Entry, run_path
 from trex.queue.queue import LeaseLost, cancel, claim, entries, entry, fail, finish, heartbeat, release, retry

@@ -8,8 +8,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tests.worlds.html_page import Page, read_page
-from tests.worlds.runs import QUERY, run, write_query
+from tests.running.runs import QUERY, run, write_query
+from tests.serving.html_page import Page, read_page
 from trex.api.find import Outcome, conclude_run, find
 from trex.export.netcdf import write_netcdf
 from trex.pages import figures

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.worlds.command_line import trex
-from tests.worlds.runs import run, write_query
+from tests.running.command_line import trex
+from tests.running.runs import run, write_query
 from trex.api.find import Outcome
 from trex.baseline.run import BaselineOptions, make_baseline
 

@@ -14,9 +14,9 @@ from selenium.webdriver.common.keys import Keys
 from selenium.webdriver.remote.webelement import WebElement
 from selenium.webdriver.support.select import Select
 
-from tests.worlds.browser import chromium, console
-from tests.worlds.large_looks import add_looks
-from tests.worlds.runs import run
+from tests.running.large_looks import add_looks
+from tests.running.runs import run
+from tests.serving.browser import chromium, console
 from trex.api.find import Outcome, conclude_run
 from trex.explain.explain_run import explain
 from trex.explain.explain_scene import ExplainOptions

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.worlds.runs import SEARCHES, draws, run
+from tests.running.runs import SEARCHES, draws, run
 from trex.runs.folder import open_run
 
 # sha256 of draws.jsonl as 9db751b^ wrote it, each float at 9 digits: the last bits of exp are the machine's.

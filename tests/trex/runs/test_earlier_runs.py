@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.worlds.command_line import trex
+from tests.running.command_line import trex
 
 EARLIER = Path(__file__).with_name("run_of_0d08ecc.zip")
 KEPT = 11  # draws that the run had when it was stopped, of 20

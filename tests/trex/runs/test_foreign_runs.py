@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 from typer.testing import Result
 
-from tests.worlds.command_line import trex
-from tests.worlds.runs import run, write_query
+from tests.running.command_line import trex
+from tests.running.runs import run, write_query
 from tests.worlds.toy_disk import QUERY
 from trex.api import find as finding
 from trex.query.schema import Query

@@ -11,9 +11,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.worlds.kills import ended, has_draws, in_child, kill_midway
-from tests.worlds.runs import QUERY, SEARCHES, draws, go_on, run, write_query
-from tests.worlds.waiting import wait_for
+from tests.running.kills import ended, has_draws, in_child, kill_midway
+from tests.running.runs import QUERY, SEARCHES, draws, go_on, run, write_query
+from tests.running.waiting import wait_for
 from trex.api import find as finding
 from trex.search.progress import Silent
 

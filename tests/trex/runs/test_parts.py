@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.worlds.runs import QUERY, run
-from tests.worlds.scene_strategies import scenes
+from tests.references.scene_strategies import scenes
+from tests.running.runs import QUERY, run
 from trex.foundation.errors import InputError, RunError
 from trex.inference.targets import high_confidence
 from trex.query.shape_cards import read_card
@@ -177,7 +177,7 @@ def test_a_shape_of_ones_own(tmp_path: Path) -> None:
     ("card", "mesh", "part"),
     [
         ('name = "p"\nmesh = "gone.obj"', PYRAMID, "gone.obj cannot be read"),
-        ('name = "p"', PYRAMID, "mesh: Field required"),
+        ('name = "p"', PYRAMID, "mesh: field required"),
         ('name = "p"\nmesh = "p.obj"\ncolour = 1', PYRAMID, "colour"),
         ('name = "P q"\nmesh = "p.obj"', PYRAMID, "name"),
         ('name = "p"\nmesh = "p.obj"\noutline = "blob"', PYRAMID, "outline 'blob'"),

@@ -16,8 +16,8 @@ import pytest
 from PIL import Image
 from typer.testing import Result
 
-from tests.worlds.command_line import trex
-from tests.worlds.runs import draws, go_on, run
+from tests.running.command_line import trex
+from tests.running.runs import draws, go_on, run
 from trex.foundation.errors import RunError
 from trex.runs.checked_lines import chained
 from trex.runs.draw_log import read_draws

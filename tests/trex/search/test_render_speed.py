@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.worlds.command_line import trex
-from tests.worlds.runs import QUERY, write_query
+from tests.running.command_line import trex
+from tests.running.runs import QUERY, write_query
 from trex.foundation.words import span
 from trex.query.schema import Query
 from trex.query.toml_file import parse_query

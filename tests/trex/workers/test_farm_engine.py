@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from tests.worlds.runs import draws, run
+from tests.running.runs import draws, run
 from trex.inference.chains import rounds, start
 from trex.inference.statistics.importance import prior_draws
 from trex.render.picture import Picture

@@ -7,11 +7,11 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from tests.worlds.command_line import trex
-from tests.worlds.digit_runs import QUERY, save, save_models, search
-from tests.worlds.rank_test import RankTest, p_values, rank_histograms, smallest
-from tests.worlds.runs import draws, go_on, write_query
-from tests.worlds.statistics import ALPHA
+from tests.references.rank_test import RankTest, p_values, rank_histograms, smallest
+from tests.references.statistics import ALPHA
+from tests.running.command_line import trex
+from tests.running.digit_runs import QUERY, save, save_models, search
+from tests.running.runs import draws, go_on, write_query
 from trex.inference.metropolis import Metropolis
 from trex.inference.targets import high_confidence
 from trex.inference.types import Floats, Prior, Target

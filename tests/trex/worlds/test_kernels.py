@@ -1,11 +1,14 @@
 """Which kernels move which world, and what is refused before anything is rendered."""
 
+import dataclasses
 from pathlib import Path
 
 import pytest
 
+from tests.serving.documented_extensions import Example
 from trex.foundation.errors import InputError
 from trex.query.toml_file import parse_query
+from trex.worlds import kernels
 from trex.worlds.kernels import kernel_names
 from trex.worlds.registry import make_plan
 
@@ -37,3 +40,26 @@ def test_a_kernel_that_does_not_move_in_a_world_is_refused(text: str, kernel: st
 def test_options_that_no_kernel_takes_are_refused() -> None:
     with pytest.raises(InputError, match=r"search\.options\.beta of kernel 'block'"):
         make_plan(parse_query(CLEVR, "q.toml", ["search.options.beta=1"]), Path())
+
+
+@pytest.fixture
+def with_samplers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """An installed distribution with two samplers for scenes, of which "slope" needs gradients."""
+    text = (
+        "from trex.worlds.kernels import SamplerKind\n"
+        "SAMPLER = (SamplerKind('slope', ('scene',), None, needs_gradients=True), "
+        "SamplerKind('level', ('scene',), None))\n"
+    )
+    Example({"slope.py": text}, {"trex.samplers": {"slope": "slope:SAMPLER"}}).install(tmp_path)
+    monkeypatch.syspath_prepend(str(tmp_path))
+    monkeypatch.setattr(kernels, "SAMPLERS", dataclasses.replace(kernels.SAMPLERS))  # finds them anew
+
+
+@pytest.mark.usefixtures("with_samplers")
+def test_a_sampler_that_needs_gradients_is_refused_in_a_world_of_scenes() -> None:
+    assert (
+        make_plan(parse_query(CLEVR, "q.toml", ["search.kernel=level"]), Path()).query.search.kernel
+        == "level"
+    )
+    with pytest.raises(InputError, match="'slope' needs gradients, and 'clevr' has none; use 'block'"):
+        make_plan(parse_query(CLEVR, "q.toml", ["search.kernel=slope"]), Path())

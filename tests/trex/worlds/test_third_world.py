@@ -8,12 +8,12 @@ import numpy as np
 import pytest
 from scipy.stats import binom
 
+from tests.references.statistics import ALPHA
+from tests.running.command_line import trex
+from tests.running.kills import in_child, kill_midway
+from tests.running.runs import draws, go_on, write_query
+from tests.serving.html_page import read_page
 from tests.worlds import toy_disk
-from tests.worlds.command_line import trex
-from tests.worlds.html_page import read_page
-from tests.worlds.kills import in_child, kill_midway
-from tests.worlds.runs import draws, go_on, write_query
-from tests.worlds.statistics import ALPHA
 from tests.worlds.toy_disk import QUERY, DiskClassifier, DiskRenderer
 from trex.api import find as finding
 from trex.api.find import Outcome

@@ -22,7 +22,7 @@ from trex.scenes.scene import Scene
 from trex.scenes.vocabulary import CLEVR, Vocabulary
 from trex.worlds.description import Outline
 from trex.worlds.fingerprint import file_fingerprint, model_fingerprint
-from trex.worlds.kernels import SamplerParts, check_search, make_proposal, make_sampler
+from trex.worlds.kernels import SamplerParts, check_gradients, check_search, make_proposal, make_sampler
 from trex.worlds.latents import Latent, OpenRenderer, any_prior, any_renderer, scene_of
 from trex.worlds.looks import Draws, Looks
 from trex.worlds.provenance import Provenance
@@ -53,6 +53,7 @@ def plan_scenes(kind: World, query: Query, query_dir: Path) -> Plan:
     check_placement(vocabulary, prior.n_objects[1])
     _check_render(query.render)
     resolved = check_search(query, "scene", has_noise=query.render.preset != FAKE)
+    check_gradients(resolved, "scene", has_gradients=False)
     model = open_model(query.model.name)
     bound = model.bind(Question(question.text, tuple(ProgramStep(*step) for step in question.program)))
     target = make_target(query.target, question, bound.labels)

@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import Tensor
 
-from tests.worlds.iep_reference import VOCABULARY, engine_shapes
+from tests.references.iep_reference import VOCABULARY, engine_shapes
 from trex.clevr_models.iep.checkpoint import build, fill
 from trex.clevr_models.iep.module_network import EngineSizes, ExecutionEngine
 from trex.clevr_models.iep.programs import Call, calls_of

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.worlds.runs import QUERY, draws, run, write_query
+from tests.running.runs import QUERY, draws, run, write_query
 from trex.api import find as finding
 from trex.farm.work import Farm, WorkOutcome
 from trex.queue import add as queue_add
@@ -25,7 +25,7 @@ from trex.workers.task_result import Answer
 from trex.workers.worker import Worker
 from trex.workers.worker_log import worker_log
 
-# Each ends in another phase, as in tests.worlds.runs: chains to the end, an early stop, a common target, a control.
+# Each ends in another phase, as in tests.running.runs: chains to the end, an early stop, a common target, a control.
 SEARCHES = {
     "chains": ["search.steps=36"],
     "stops when found": ["search.stop_when_found=3", "search.steps=40"],

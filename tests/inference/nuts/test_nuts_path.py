@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from tests.references.statistics import ALPHA
 from tests.worlds.nuts_worlds import LinearWorld, after_warmup, exact_moments, sample
-from tests.worlds.statistics import ALPHA
 from trex.foundation.errors import InputError
 from trex.inference.nuts.chain import temperature, top_temperature
 from trex.inference.nuts.density import PAPER, Evaluated, Point

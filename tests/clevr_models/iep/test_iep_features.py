@@ -9,7 +9,7 @@ from PIL import Image
 from torch import Tensor
 from torch.nn import functional
 
-from tests.worlds.official_clevr import data_file
+from tests.references.official_clevr import data_file
 from trex.clevr_models.bicubic import resize_8bit
 from trex.clevr_models.iep.resnet_features import FEATURES, MEAN, STD, ResNet, normalize, trunk_state
 

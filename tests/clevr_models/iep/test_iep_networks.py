@@ -7,7 +7,7 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from tests.worlds.iep_reference import (
+from tests.references.iep_reference import (
     ATTENTION_KWARGS,
     BASELINE_KWARGS,
     CNN_KWARGS,

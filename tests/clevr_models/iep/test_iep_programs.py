@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.worlds.official_clevr import OFFICIAL, data_file, raw
-from tests.worlds.prefix_reference import NoAnswer, prefix_answer
-from tests.worlds.scene_strategies import random_scene
+from tests.references.official_clevr import OFFICIAL, data_file, raw
+from tests.references.prefix_reference import NoAnswer, prefix_answer
+from tests.references.scene_strategies import random_scene
 from trex.clevr_models.iep.programs import Call, calls_of, from_prefix, to_prefix
 from trex.clevr_models.iep.vocabulary import SPECIALS, IepVocabulary, read_iep_vocabulary, tokenize
 from trex.clevr_models.interface.answers import ANSWERS
@@ -199,7 +199,7 @@ def test_every_question_that_we_phrase_is_in_the_models_words() -> None:
 
 @pytest.mark.parametrize("file", ["CLEVR_val", "CLEVR_train", "CLOSURE_val"])
 def test_official_programs_and_questions_are_taken(file: str) -> None:
-    from tests.worlds.official_clevr import scenes_by_picture
+    from tests.references.official_clevr import scenes_by_picture
 
     scenes = scenes_by_picture(OFFICIAL)
     questions = raw(f"CLEVR_v1.0/questions/{file}_questions.json", "questions")

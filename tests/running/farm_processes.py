@@ -9,7 +9,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from tests.worlds.waiting import wait_for
+from tests.running.waiting import wait_for
 from trex.workers.memory import children
 
 TREX = [sys.executable, "-m", "trex.cli.app"]

@@ -15,9 +15,9 @@ import pytest
 import torch
 from scipy import stats
 
+from tests.references.rank_test import RankTest, end_p_values, smallest
+from tests.references.statistics import ALPHA
 from tests.worlds.nuts_worlds import MOMENTS, LinearWorld, Normal, after_warmup, exact_moments, sample
-from tests.worlds.rank_test import RankTest, end_p_values, smallest
-from tests.worlds.statistics import ALPHA
 from trex.inference.chains import rounds, start
 from trex.inference.gaussian_walk import GaussianWalk
 from trex.inference.metropolis import Metropolis

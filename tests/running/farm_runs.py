@@ -6,8 +6,8 @@ import json
 import time
 from pathlib import Path
 
-from tests.worlds.command_line import trex_done
-from tests.worlds.runs import go_on, write_query
+from tests.running.command_line import trex_done
+from tests.running.runs import go_on, write_query
 from trex.api.find import manifest_of
 from trex.monitor.status import FarmStatus, RunStatus, WorkerStatus, write_farm_status, write_run_status
 from trex.queue import queue

@@ -11,8 +11,7 @@ from pathlib import Path
 import pytest
 import torch
 
-from tests.worlds.command_line import trex
-from tests.worlds.iep_reference import (
+from tests.references.iep_reference import (
     BASELINE_KWARGS,
     ENGINE_KWARGS,
     GENERATOR_KWARGS,
@@ -24,7 +23,8 @@ from tests.worlds.iep_reference import (
     generator_shapes,
     random_state,
 )
-from tests.worlds.runs import run
+from tests.running.command_line import trex
+from tests.running.runs import run
 from trex.artifacts.recorded import FILE, check_recorded
 from trex.artifacts.resumable_download import download_to
 from trex.artifacts.weights import card_path, read_card, sha256_of

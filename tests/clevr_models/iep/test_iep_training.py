@@ -14,7 +14,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-from tests.worlds.iep_reference import VOCABULARY
+from tests.references.iep_reference import VOCABULARY
 from trex.clevr_models.iep.module_network import EngineSizes, ExecutionEngine
 from trex.clevr_models.iep.programs import Call, calls_of, from_prefix
 from trex.render.fake import FakeRenderer

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
-from tests.worlds.waiting import wait_for
+from tests.running.waiting import wait_for
 
 
 def in_child(work: Callable[[], object]) -> int:
