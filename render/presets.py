@@ -26,11 +26,14 @@ class Preset:
     persistent: bool = True
 
 
+# From the most expensive to the cheapest; docs/QUERIES.md says what each is for.
 # clevr: clevr-dataset-gen's 512 samples and its base scene's 12 bounces, at the released pictures' size.
 _ALL = (
     Preset("clevr", 480, 320, 512, None, max_bounces=12),
     Preset("reference", 480, 320, 16, "high"),
+    Preset("sharp", 480, 320, 4, "fast"),
     Preset("fast", 240, 160, 4, "fast"),
+    Preset("sketch", 240, 160, 1, "fast"),
     Preset("draft", 120, 80, 2, "fast"),
 )
 PRESETS = {preset.name: preset for preset in _ALL}
