@@ -11,6 +11,7 @@ from trex.foundation.errors import RunError
 
 RngState = Mapping[str, object]
 PRIOR_STREAM, CHAIN_STREAM, START_STREAM, PARTICLE_STREAM = range(4)
+BANK_STREAM = 1001  # far from those of a search, of which there may be more
 
 
 def stream(seed: int, *key: int) -> np.random.Generator:

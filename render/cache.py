@@ -9,8 +9,9 @@ import os
 import struct
 import tempfile
 import zlib
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Protocol
 
 import numpy as np
 
@@ -31,14 +32,33 @@ MAX_RAW = 1 << 28  # bytes; no file may decompress to more
 CHUNK = 64  # pictures per write, so that a failure late in a long list loses little
 
 
+class Counted(Protocol):
+    """What is told of every picture that is stored."""
+
+    def added(self, size: int) -> None:
+        """Count the bytes of one picture; may delete others."""
+
+
+def go_on(error: OSError, path: Path) -> None:
+    """A picture that cannot be stored is only logged: a cache is an aid."""
+    log.warning("picture %s cannot be kept (%s)", path, error)
+
+
 class CachedRenderer:
     """A renderer with a cache folder, keyed by sha256 of the scene's id and the inner renderer's key.
 
     Files are written under another name, synced and renamed. A file that is truncated, altered or misplaced fails its
-    checksum and is rendered again. Several programs may use one folder at once. Its size is bounded (`Bound`).
+    checksum and is rendered again. Several programs may use one folder at once. Its size is bounded by `bound`
+    (`Bound` if None); `not_kept` is called with the error if a picture cannot be stored.
     """
 
-    def __init__(self, inner: SceneRenderer, folder: Path) -> None:
+    def __init__(
+        self,
+        inner: SceneRenderer,
+        folder: Path,
+        bound: Counted | None = None,
+        not_kept: Callable[[OSError, Path], None] = go_on,
+    ) -> None:
         self.inner, self.folder = inner, folder
         self.hits = self.misses = 0
         try:
@@ -47,7 +67,8 @@ class CachedRenderer:
             raise InputError(
                 f"the picture cache {folder} cannot be made ({error}); name another folder"
             ) from error
-        self._bound = Bound(folder)
+        self._bound = Bound(folder) if bound is None else bound
+        self._not_kept = not_kept
 
     @property
     def key(self) -> str:
@@ -92,15 +113,13 @@ class CachedRenderer:
             return None
 
     def _store(self, name: str, picture: Picture) -> None:
-        """Store a picture if possible; a failure is ignored, since the cache is only an aid."""
-        path = self.path(name)
+        path, data = self.path(name), encode(picture, name)
         try:
-            path.parent.mkdir(exist_ok=True)
-            data = encode(picture, name)
+            path.parent.mkdir(parents=True, exist_ok=True)
             _write_atomically(path, data)
             self._bound.added(len(data))
         except OSError as error:
-            log.warning("picture %s cannot be kept (%s)", path, error)
+            self._not_kept(error, path)
 
 
 def entry_name(key: str, scene: str) -> str:

@@ -18,9 +18,12 @@ from trex.inference.types import PRIOR_CHAIN, Draw, Evaluation, Floats, Prior, T
 NORMAL_95 = 1.959963984540054  # the .975 quantile of the standard normal
 
 
-def prior_draw(seed: int, index: int, prior: Prior[Z]) -> tuple[Z, float]:
-    """The index-th draw of the prior and its log density: a function of (seed, index) alone, so any order resumes."""
-    z = prior.sample(stream(seed, PRIOR_STREAM, index))
+def prior_draw(seed: int, index: int, prior: Prior[Z], purpose: int = PRIOR_STREAM) -> tuple[Z, float]:
+    """The index-th draw of the prior and its log density: a function of (seed, index) alone, so any order resumes.
+
+    Draws for different purposes (streams of `trex.inference.rng`) are independent, whatever the seeds.
+    """
+    z = prior.sample(stream(seed, purpose, index))
     log_prior = prior.log_density(z)
     assert log_prior > -math.inf, f"{prior!r} sampled a point outside its own support: {z!r}"
     return z, log_prior

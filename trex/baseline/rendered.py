@@ -3,22 +3,20 @@
 from __future__ import annotations
 
 import hashlib
-import json
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 
+from trex.bank.drawn import DrawnScenes
 from trex.datasets.examples import Example, Problem
 from trex.foundation.errors import InputError
-from trex.foundation.files import is_missing, read_bytes
-from trex.foundation.parse import parse_json
 from trex.inference.rng import stream
 from trex.query.schema import RenderSection
 from trex.render.cache import CachedRenderer
 from trex.runs.folder import check_free
 from trex.scenes.prior import ScenePrior
-from trex.scenes.scene import Scene, scene_from_dict, scene_to_dict
+from trex.scenes.scene import Scene
 from trex.worlds.world import open_renderer
 
 BATCH = 16  # scenes rendered between two writes
@@ -77,47 +75,21 @@ class RenderedScenes:
     def scenes(self) -> Iterator[Scene]:
         """Yield the draws: stored ones first, then new ones, which are stored."""
         path = self.cache / "drawn" / f"{self._drawn_name()}.jsonl"
-        kept = _read_drawn(path)
         try:
-            path.parent.mkdir(parents=True, exist_ok=True)
-            with path.open("ab", buffering=0) as log:
-                log.write(b"\n")  # ends a line that a kill has cut short
-                for index in range(self.n):
-                    scene = kept.get(index)
-                    if scene is None:
-                        scene = self.prior.sample(stream(self.seed, BASELINE_STREAM, index))
-                        log.write(_line(index, scene))
-                    yield scene
+            drawn = DrawnScenes(path, self._draw)
+        except InputError as error:
+            raise InputError(f"{error}; give another place with --cache") from error
+        try:
+            yield from drawn.scenes(range(self.n))
         except OSError as error:
             raise InputError(
                 f"cannot write {path}: {error.strerror}; give another place with --cache"
             ) from error
 
+    def _draw(self, index: int) -> Scene:
+        return self.prior.sample(stream(self.seed, BASELINE_STREAM, index))
+
     def _drawn_name(self) -> str:
         """A name shared by equal distributions: it depends on what may occur and how often, not on names."""
         world = (self.prior.vocabulary.combinations(), self.prior.vocabulary.cards, self.prior.n_objects)
         return hashlib.sha256(f"{world!r} {self.seed}".encode()).hexdigest()[:32]
-
-
-def _line(index: int, scene: Scene) -> bytes:
-    """One line, written in a single append, so that parallel programs do not cut each other's lines."""
-    text = json.dumps(scene_to_dict(scene), separators=(",", ":"))
-    check = hashlib.sha256(f"{index} {text}".encode()).hexdigest()[:16]
-    return f"{index} {check} {text}\n".encode()
-
-
-def _read_drawn(path: Path) -> dict[int, Scene]:
-    """The stored draws by index; damaged lines are left out and drawn again."""
-    try:
-        lines = read_bytes(path).split(b"\n")[:-1]
-    except InputError as error:
-        if is_missing(error):
-            return {}
-        raise InputError(f"{error}; give another place with --cache") from error
-    found = {}
-    for line in lines:
-        index, _, rest = line.partition(b" ")
-        text = rest.partition(b" ")[2]
-        if index.isdigit() and hashlib.sha256(index + b" " + text).hexdigest()[:16].encode() == rest[:16]:
-            found[int(index)] = scene_from_dict(parse_json(text, str(path)))
-    return found

@@ -16,6 +16,7 @@ PICTURES = Path("baselines") / "pictures"
 PARTS = (
     (PICTURES, "pictures that trex baseline --rendered has made"),
     (Path("baselines") / "drawn", "the scenes of these pictures"),
+    (Path("banks"), "scenes that trex bank render has rendered: trex bank list"),
     (Path("models"), "models that trex models fetch has fetched"),
     (Path("digits"), "digits and garments: pictures and trained models"),
     (Path("gates"), "accuracies that trex models verify has measured"),

@@ -21,7 +21,8 @@ from trex.runs.sessions import Counts
 
 FILE = "seconds_a_picture.json"
 LEAST = 20  # least number of pictures for a measurement
-CPU_S = {"draft": 0.068, "fast": 0.340, "reference": 4.62, "clevr": 123.0}  # docs/PERFORMANCE.md, one core
+# docs/PERFORMANCE.md, one core
+CPU_S = {"draft": 0.068, "sketch": 0.086, "fast": 0.340, "sharp": 0.890, "reference": 4.62, "clevr": 123.0}
 BESIDE_S = 0.022  # docs/PERFORMANCE.md: proposing and scoring one picture
 
 

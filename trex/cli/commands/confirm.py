@@ -33,7 +33,7 @@ def confirm(
         ),
     ],
     preset: Annotated[
-        str, typer.Option(help="The preset to render at: clevr, reference, fast or draft.")
+        str, typer.Option(help="The preset to render at: clevr, reference, sharp, fast, sketch or draft.")
     ] = "clevr",
     top: Annotated[int, typer.Option(help="Number of hits of each run, most confident first.")] = 20,
     device: Annotated[str, typer.Option(help="auto, cpu, cuda, optix, hip, oneapi or metal.")] = "auto",

@@ -29,7 +29,7 @@ def dataset_render(
     n: Annotated[int, typer.Option(help="Scenes.")] = 1000,
     seed: Annotated[int, typer.Option(help="Another seed, other scenes.")] = 0,
     split: Annotated[str, typer.Option(help="train, val, ...: another split, other scenes.")] = "train",
-    preset: Annotated[str, typer.Option(help="clevr, reference, fast or draft.")] = "fast",
+    preset: Annotated[str, typer.Option(help="clevr, reference, sharp, fast, sketch or draft.")] = "fast",
     objects: Annotated[str, typer.Option(help="Number of objects: 5, or 3-10.")] = "3-10",
     processes: Annotated[
         int | None, typer.Option(help="Blender processes; by default one per core, up to 4.")

@@ -25,7 +25,10 @@ def render(
     seed: Annotated[int, typer.Option(help="The seed of --prior.")] = 0,
     objects: Annotated[str, typer.Option(help="Number of objects with --prior: 5, or 3-10.")] = "3-10",
     preset: Annotated[
-        str, typer.Option(help="clevr, reference, fast or draft; --parity: all but draft.")
+        str,
+        typer.Option(
+            help="clevr, reference, sharp, fast, sketch or draft; --parity by default: the first two and fast."
+        ),
     ] = "fast",
     device: Annotated[str, typer.Option(help="auto, cpu, cuda, optix, hip, oneapi or metal.")] = "auto",
     processes: Annotated[

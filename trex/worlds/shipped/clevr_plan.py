@@ -49,8 +49,7 @@ def plan_scenes(kind: World, query: Query, query_dir: Path) -> Plan:
         )
     vocabulary = make_vocabulary(query, query_dir)
     question = resolve_question(query, vocabulary)
-    prior = ScenePrior(vocabulary, query.scene.objects)
-    check_placement(vocabulary, prior.n_objects[1])
+    prior = make_prior(query, vocabulary)
     _check_render(query.render)
     resolved = check_search(query, "scene", has_noise=query.render.preset != FAKE)
     check_gradients(resolved, "scene", has_gradients=False)
@@ -104,6 +103,13 @@ def make_vocabulary(query: Query, query_dir: Path) -> Vocabulary:
     for what in query.scene.revoke:
         vocabulary = vocabulary.revoke(what)
     return vocabulary
+
+
+def make_prior(query: Query, vocabulary: Vocabulary) -> ScenePrior:
+    """The prior of a query's scenes; InputError if so many objects do not fit."""
+    prior = ScenePrior(vocabulary, query.scene.objects)
+    check_placement(vocabulary, prior.n_objects[1])
+    return prior
 
 
 def open_scenes(plan: Plan) -> OpenWorld:

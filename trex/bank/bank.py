@@ -1,0 +1,177 @@
+"""A bank: members of a prior by number, and their pictures at one look."""
+
+from __future__ import annotations
+
+import logging
+import os
+from collections.abc import Callable, Iterable
+from contextlib import suppress
+from functools import partial
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+from trex.bank.drawn import DrawnScenes
+from trex.bank.index import FILE, MOST, BankIndex, index_of, read_index, write_index
+from trex.bank.kept import SCENES, bank_root
+from trex.bank.store import BankBound, Batches, Use, not_kept
+from trex.foundation.errors import InputError, TrexError
+from trex.inference.rng import BANK_STREAM
+from trex.inference.statistics.importance import prior_draw
+from trex.query.schema import RenderSection
+from trex.render.cache import CachedRenderer, entry_name
+from trex.render.cache_folder import entries
+from trex.render.renderer import SceneRenderer
+from trex.scenes.prior import ScenePrior
+from trex.scenes.scene import Scene, scene_id
+from trex.worlds.world import Plan, open_renderer
+
+log = logging.getLogger(__name__)
+BATCH = 16  # members rendered at once by `render`: what a kill costs at most
+Tell = Callable[[int, int], None]  # members sound so far, members in all
+
+
+class Bank:
+    """Member i is a draw of the prior, a function of the bank's seed and i alone, whatever has been rendered.
+
+    Open it with `bank_of`; as a context manager it is closed at the end. Several programs may use and fill one bank.
+    """
+
+    def __init__(self, prior: ScenePrior, path: Path, index: BankIndex, inner: SceneRenderer) -> None:
+        """Make the bank's folder where there is none; InputError or RunError if that fails or if it is foreign."""
+        self.prior, self.path, self._index = prior, path, index
+        self._drawn = DrawnScenes(
+            path.parent / SCENES / f"{index.world_key}.jsonl", partial(member, prior, index.seed)
+        )
+        self._cache = CachedRenderer(inner, path, BankBound(path), not_kept)
+        self._index = read_index(path) or index
+        try:
+            self._use = Use(path)
+            if not (path / FILE).exists():
+                self._note(0)
+        except OSError as error:
+            not_kept(error, path)
+        self._mark_used()
+
+    @property
+    def renderer(self) -> SceneRenderer:
+        """Answers from the stored pictures, each checked, and renders and stores those that are missing.
+
+        DiskFullError, RunError or InputError (the limit) if a picture cannot be stored; those before are kept.
+        """
+        return self._cache
+
+    @property
+    def index(self) -> BankIndex:
+        """The bank's identity: world, seed and look."""
+        return self._index
+
+    @property
+    def rendered_now(self) -> int:
+        """How many pictures this object had to render."""
+        return self._cache.misses
+
+    def scenes(self, indices: Iterable[int]) -> list[Scene]:
+        """The members with these numbers, in this order; renders nothing."""
+        wanted = list(indices)
+        if any(not 0 <= i < MOST for i in wanted):
+            raise InputError(f"members {wanted[0]} to {wanted[-1]}: a bank has members 0 to {MOST - 1:,}")
+        try:
+            return list(self._drawn.scenes(wanted))
+        except OSError as error:
+            not_kept(error, self._drawn.path)
+
+    def count(self) -> int:
+        """n if pictures of members 0 to n - 1 are stored, at least as many as are known; checks names, not content."""
+        most = len(entries(self.path))
+        n = self._index.rendered if most >= self._index.rendered else 0
+        while n < most and self._is_stored(n):
+            n += 1
+        if n != self._index.rendered:
+            self._note(n)
+        return n
+
+    def render(self, n: int, tell: Tell = lambda done, total: None) -> None:
+        """Render the missing ones of members 0 to n - 1, and check the others; a kill costs one batch at most.
+
+        Programs that fill the same bank at once share the work. Errors as from `renderer`.
+        """
+        if not 1 <= n <= MOST:
+            raise InputError(f"{n:,} scenes are not possible; ask for 1 to {MOST:,}")
+        batches = [range(i, min(i + BATCH, n)) for i in range(0, n, BATCH)]
+        done = 0
+        try:
+            with Batches(self.path) as locks:
+                for wait in (False, True):
+                    others = []  # are rendered by another program, and checked in the second pass
+                    for batch in batches:
+                        if not locks.take(batch.start, wait=wait):
+                            others.append(batch)
+                            continue
+                        self._cache.render(self.scenes(batch))
+                        locks.free(batch.start)
+                        done += len(batch)
+                        tell(done, n)
+                    batches = others
+        finally:
+            with suppress(OSError, TrexError):
+                self.count()
+            self._mark_used()
+
+    def close(self) -> None:
+        """Close the renderer, and let others delete the bank."""
+        self._use.close()
+        self._cache.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def _is_stored(self, i: int) -> bool:
+        (scene,) = self.scenes([i])
+        return self._cache.path(entry_name(self._index.renderer, scene_id(scene))).is_file()
+
+    def _note(self, n: int) -> None:
+        self._index = self._index.model_copy(update={"rendered": n})
+        write_index(self.path, self._index)
+
+    def _mark_used(self) -> None:
+        with suppress(OSError):
+            os.utime(self.path / FILE)
+
+
+def bank_of(
+    world: Plan | ScenePrior,
+    look: RenderSection | str,
+    folder: Path | None = None,
+    *,
+    seed: int = 0,
+    renderer: SceneRenderer | None = None,
+) -> Bank:
+    """The bank of a query's world, or of a prior, at a look (a query's [render], or a preset).
+
+    It is kept below `folder` (`bank_root()` if None). The seed is the bank's own, the same for all queries, not that of
+    a search; members are independent of the draws of every search. `renderer` must render the look if given; otherwise
+    one is made, which for device "auto" starts Blender to learn the device. InputError in a world without objects.
+    """
+    prior = world if isinstance(world, ScenePrior) else world.scenes
+    if not 0 <= seed < 1 << 63:
+        raise InputError(f"seed {seed} is not possible; give one from 0 to 2^63 - 1")
+    section = look if isinstance(look, RenderSection) else RenderSection(preset=look)
+    inner = renderer or open_renderer(section, prior.vocabulary)
+    try:
+        index = index_of(prior, seed, member(prior, seed, 0), section.preset, inner.key)
+        return Bank(prior, (folder or bank_root()) / index.key, index, inner)
+    except BaseException:
+        if renderer is None:
+            inner.close()
+        raise
+
+
+def member(prior: ScenePrior, seed: int, i: int) -> Scene:
+    """Member i of the bank of this prior and seed."""
+    return prior_draw(seed, i, prior, BANK_STREAM)[0]

@@ -1,0 +1,78 @@
+"""Drawn scenes in a file of checked lines: a crowded scene takes longer to draw than to render cheaply."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
+
+from trex.foundation.errors import InputError
+from trex.foundation.files import is_missing, open_regular
+from trex.foundation.parse import parse_json
+from trex.scenes.scene import Scene, scene_from_dict, scene_to_dict
+
+
+class DrawnScenes:
+    """Scenes by index: those in the file are read from it, others are drawn and appended to it.
+
+    `draw` must be a function of the index alone. Several programs may append at once. A line that is damaged or cut
+    short is drawn again.
+    """
+
+    def __init__(self, path: Path, draw: Callable[[int], Scene]) -> None:
+        """Read the file; InputError if it is there and cannot be read."""
+        self.path, self._draw = path, draw
+        self._kept: dict[int, bytes] = {}
+        self._read_to = 0  # bytes of the file that were read
+        self._begin = b"\n"  # ends a line that a kill has cut short
+        self._read_on()
+
+    def scenes(self, indices: Iterable[int]) -> Iterator[Scene]:
+        """Yield the scenes of these indices, in this order; OSError if a new one cannot be written."""
+        for index in indices:
+            if index not in self._kept:
+                self._read_on()
+            text = self._kept.get(index)
+            yield self._new(index) if text is None else self._parsed(index, text)
+
+    def _read_on(self) -> None:
+        """Read the whole lines that this or another program has appended."""
+        try:
+            with open_regular(self.path) as file:
+                file.seek(self._read_to)
+                data = file.read()
+        except InputError as error:
+            if is_missing(error):
+                return
+            raise
+        end = data.rfind(b"\n") + 1
+        self._read_to += end
+        self._kept.update(_sound(data[:end].split(b"\n")))
+
+    def _parsed(self, index: int, text: bytes) -> Scene:
+        return scene_from_dict(parse_json(text, f"scene {index} of {self.path}"))
+
+    def _new(self, index: int) -> Scene:
+        scene = self._draw(index)
+        text = json.dumps(scene_to_dict(scene), separators=(",", ":")).encode()
+        self.path.parent.mkdir(parents=True, exist_ok=True)
+        with self.path.open("ab", buffering=0) as log:
+            # One append, so that parallel programs do not cut each other's lines.
+            log.write(b"%s%d %s %s\n" % (self._begin, index, _check(index, text), text))
+        self._begin = b""
+        self._kept[index] = text
+        return scene
+
+
+def _check(index: int, text: bytes) -> bytes:
+    return hashlib.sha256(b"%d %s" % (index, text)).hexdigest()[:16].encode()
+
+
+def _sound(lines: Iterable[bytes]) -> Iterator[tuple[int, bytes]]:
+    """The indices and the JSON of the lines that are not damaged."""
+    for line in lines:
+        index, _, rest = line.partition(b" ")
+        check, _, text = rest.partition(b" ")
+        if index.isdigit() and len(index) < 12 and check == _check(int(index), text):
+            yield int(index), text

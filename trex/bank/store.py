@@ -1,0 +1,101 @@
+"""How a bank's pictures are kept: below a limit, shared among programs, and never dropped silently."""
+
+from __future__ import annotations
+
+import errno
+import fcntl
+import os
+from contextlib import suppress
+from pathlib import Path
+from types import TracebackType
+from typing import NoReturn, Self
+
+from trex.bank.kept import BATCHES, IN_USE, LIMIT, Due, max_bytes, prune_banks
+from trex.foundation.errors import InputError, RunError
+from trex.foundation.files import DiskFullError
+from trex.render.cache_bound import LOOKS
+
+KEPT = "everything rendered before is kept"
+
+
+class BankBound:
+    """Keeps all banks of a folder below the limit by deleting others, least recently used first; never its own."""
+
+    def __init__(self, own: Path) -> None:
+        self.own, self.max_bytes = own, max_bytes()
+        self._room = 0  # bytes until the next check
+
+    def added(self, size: int) -> None:
+        """Count bytes written; InputError if this bank alone exceeds the limit."""
+        self._room -= size
+        if self._room < 0:
+            self._room = min(self._make_room(), self.max_bytes // LOOKS)
+
+    def _make_room(self) -> int:
+        done = prune_banks(self.own.parent, Due(most=self.max_bytes), spare=self.own)
+        room = self.max_bytes - sum(bank.size for bank in (*done.left, *done.busy))
+        if room < 0:
+            raise InputError(
+                f"the banks in {self.own.parent} reached their limit of {self.max_bytes / (1 << 30):.3g} GiB, and the "
+                f"others are deleted or in use; {KEPT}. Raise {LIMIT}, or ask for fewer scenes"
+            )
+        return room
+
+
+def not_kept(error: OSError, path: Path) -> NoReturn:
+    """The error for a picture or scene that cannot be written."""
+    if error.errno in (errno.ENOSPC, errno.EDQUOT):
+        raise DiskFullError(
+            f"no space left on the disk of {path}; {KEPT}. Free some space (trex bank prune), and give the same "
+            "command again"
+        ) from error
+    raise RunError(
+        f"cannot write {path}: {error.strerror or error}; {KEPT}. Name another folder with --folder or TREX_BANK"
+    ) from error
+
+
+class Use:
+    """A mark that a bank is in use, until closed or until this process ends: nobody deletes the bank meanwhile."""
+
+    def __init__(self, folder: Path) -> None:
+        self._handle = os.open(folder / IN_USE, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o644)
+        with suppress(OSError):  # a file system without locks
+            fcntl.flock(self._handle, fcntl.LOCK_SH | fcntl.LOCK_NB)
+
+    def close(self) -> None:
+        """Take the mark away."""
+        if self._handle >= 0:
+            os.close(self._handle)
+        self._handle = -1
+
+
+class Batches:
+    """Locks on batches of members, so that several programs that fill one bank share the work.
+
+    A lock is a byte of one file (POSIX record locks, which NFS has too); the kernel frees those of a killed program.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self._path = folder / BATCHES
+
+    def __enter__(self) -> Self:
+        self._handle = os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o644)
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        os.close(self._handle)
+
+    def take(self, batch: int, *, wait: bool) -> bool:
+        """Lock a batch; False if another program has it and `wait` is off. Without locks, every program has all."""
+        try:
+            fcntl.lockf(self._handle, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB), 1, batch)
+        except OSError as error:
+            return error.errno not in (errno.EACCES, errno.EAGAIN)
+        return True
+
+    def free(self, batch: int) -> None:
+        """Unlock a batch."""
+        with suppress(OSError):
+            fcntl.lockf(self._handle, fcntl.LOCK_UN, 1, batch)
