@@ -5,12 +5,11 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Generic, NamedTuple
+from typing import Generic, NamedTuple, Protocol
 
 import numpy as np
 
 from trex.foundation.errors import InputError, RunError
-from trex.inference.metropolis import Metropolis
 from trex.inference.rng import CHAIN_STREAM, START_STREAM, RngState, load_rng, save_rng, stream
 from trex.inference.statistics.importance import effective_size
 from trex.inference.types import Draw, Floats, Info, State, Z
@@ -31,6 +30,16 @@ class Checkpoint(Generic[Z]):
             raise RunError(
                 f"{len(self.states)} states and {len(self.rng_states)} random states make no checkpoint"
             )
+
+
+class Steps(Protocol[Z]):
+    """The part of a kernel that moves chains: Metropolis, or surrogate transitions."""
+
+    def step_many(
+        self, rngs: Sequence[np.random.Generator], states: Sequence[State[Z]]
+    ) -> list[tuple[State[Z], Info[Z]]]:
+        """One step of every chain, each with its own rng."""
+        ...
 
 
 class Round(NamedTuple, Generic[Z]):
@@ -54,7 +63,7 @@ def start(seed: int, states: Sequence[State[Z]]) -> Checkpoint[Z]:
 
 
 def rounds(
-    kernel: Metropolis[Z], checkpoint: Checkpoint[Z], n_rounds: int, n_warmup: int = 0
+    kernel: Steps[Z], checkpoint: Checkpoint[Z], n_rounds: int, n_warmup: int = 0
 ) -> Iterator[Round[Z]]:
     """Yield rounds from the checkpoint up to index n_rounds - 1; the first n_warmup are marked as warmup."""
     states = checkpoint.states

@@ -31,12 +31,16 @@ DEFAULTS: dict[Form, str] = {"scene": "block", "vector": "gaussian"}
 
 @dataclass(frozen=True)
 class ProposalKind:
-    """A proposal for latents of one form, built from the prior and [search]; `options` are keys of [search] options."""
+    """A proposal for latents of one form, built from the prior and [search]; `options` are keys of [search] options.
+
+    `check` raises InputError if the proposal cannot reach every latent of the query's world.
+    """
 
     name: str
     form: Form
     make: Callable[[Prior[Latent], SearchSection], Proposal[Latent]]
     options: type[BaseModel] = NoOptions
+    check: Callable[[Query], None] = lambda query: None
 
 
 class Sampler(Protocol):
@@ -125,6 +129,8 @@ def check_search(query: Query, form: Form, has_noise: bool = False) -> Query:
     _check_options(resolved)
     if kernel in SAMPLERS.known:
         SAMPLERS.known[kernel].check(resolved)
+    else:
+        PROPOSALS.known[kernel].check(query)
     return query.model_copy(update={"search": resolved})
 
 

@@ -63,3 +63,24 @@ def test_a_sampler_that_needs_gradients_is_refused_in_a_world_of_scenes() -> Non
     )
     with pytest.raises(InputError, match="'slope' needs gradients, and 'clevr' has none; use 'block'"):
         make_plan(parse_query(CLEVR, "q.toml", ["search.kernel=slope"]), Path())
+
+
+@pytest.mark.parametrize(
+    ("kernel", "objects", "is_refused"),
+    [
+        ("random_walk", "[3, 10]", True),
+        ("random_walk", "5", False),
+        ("random_walk", "[5, 5]", False),
+        ("block", "[3, 10]", False),
+    ],
+)
+def test_the_random_walk_is_refused_where_the_number_of_objects_varies(
+    kernel: str, objects: str, is_refused: bool
+) -> None:
+    """It never changes that number, so its chains would not reach every scene."""
+    query = parse_query(CLEVR, "q.toml", [f"search.kernel={kernel}", f"scene.objects={objects}"])
+    if not is_refused:
+        assert make_plan(query, Path()).query.search.kernel == kernel
+        return
+    with pytest.raises(InputError, match=r"never changes the number of objects.*\[3, 10\].*use 'block'"):
+        make_plan(query, Path())

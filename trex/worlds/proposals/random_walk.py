@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from trex.foundation.errors import InputError
 from trex.inference.types import Prior, Proposal
-from trex.query.schema import SearchSection
+from trex.query.schema import Query, SearchSection
 from trex.scenes.moves.random_walk import RandomWalk
 from trex.worlds.kernels import ProposalKind, scene_prior
 from trex.worlds.latents import Latent, any_proposal
@@ -13,4 +14,13 @@ def _make(prior: Prior[Latent], search: SearchSection) -> Proposal[Latent]:
     return any_proposal(RandomWalk(scene_prior(prior).vocabulary))
 
 
-PROPOSAL = ProposalKind("random_walk", "scene", _make)
+def _check(query: Query) -> None:
+    low, high = query.scene.objects
+    if low < high:
+        raise InputError(
+            f"search.kernel = 'random_walk' never changes the number of objects, so with scene.objects = [{low}, {high}] "
+            "each chain would keep the number that it starts with; use 'block' or one number of objects"
+        )
+
+
+PROPOSAL = ProposalKind("random_walk", "scene", _make, check=_check)

@@ -1,0 +1,67 @@
+"""Whether a cheap look may lead surrogate transitions: does it rank scenes as the deciding look does?"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from scipy.stats import spearmanr
+
+from trex.foundation.errors import InputError
+from trex.inference.types import Floats
+
+# Where surrogate transitions break even with plain ones at equal cost (ratio 20): .6 overall, .45 in the top fifth
+# (benchmarks/KERNELS.md). A few dozen scenes estimate the first within .1, the second hardly: the lower bound there
+# stops a look that is blind near the level set, and lets 9 of 10 good ones through.
+LEAST, LEAST_TOP = 0.7, 0.3
+MOST_TOP_SHARE, LEAST_IN_TOP = 0.2, 8
+LEAST_SCENES = 24
+
+
+class Gate(NamedTuple):
+    """Spearman's rank correlation over all scenes and within the top fifth; None where a look gives one value."""
+
+    rank_correlation: float | None
+    top_fifth: float | None
+    passes: bool
+    sentence: str
+
+
+def gate(cheap_log_weights: Floats, dear_log_weights: Floats) -> Gate:
+    """Compare both looks' log weights (n,) of the same scenes; InputError for fewer than 24 or different numbers.
+
+    Ties get the mean of their ranks. The top fifth (at least 8 scenes) is that of the deciding look; among scenes
+    that tie at its edge the first are taken.
+    """
+    cheap, dear = np.asarray(cheap_log_weights, float), np.asarray(dear_log_weights, float)
+    if cheap.shape != dear.shape or cheap.ndim != 1 or cheap.size < LEAST_SCENES:
+        raise InputError(
+            f"{cheap.size} and {dear.size} log weights do not compare two looks; score the same scenes at both, "
+            f"at least {LEAST_SCENES}"
+        )
+    if np.isnan(cheap).any() or np.isnan(dear).any():
+        raise InputError("a log weight is NaN; check the model's probabilities")
+    top = np.argsort(-dear, kind="stable")[: max(LEAST_IN_TOP, round(MOST_TOP_SHARE * dear.size))]
+    overall, near = _rank_correlation(cheap, dear), _rank_correlation(cheap[top], dear[top])
+    passes = overall is not None and near is not None and overall >= LEAST and near >= LEAST_TOP
+    return Gate(overall, near, passes, _sentence(overall, near, passes, dear.size, top.size))
+
+
+def _rank_correlation(a: Floats, b: Floats) -> float | None:
+    if np.all(a == a[0]) or np.all(b == b[0]):
+        return None
+    return float(spearmanr(a, b).statistic)
+
+
+def _sentence(overall: float | None, near: float | None, passes: bool, n: int, n_top: int) -> str:
+    found = (
+        f"Over {n} scenes the cheap look ranks like the deciding look with correlation {_said(overall)}, "
+        f"and {_said(near)} among the {n_top} nearest to the level set"
+    )
+    if passes:
+        return f"{found}: it may lead."
+    return f"{found}; {LEAST:g} and {LEAST_TOP:g} are needed: it may not lead, so every step uses the deciding look."
+
+
+def _said(correlation: float | None) -> str:
+    return "unknown (all scores are equal)" if correlation is None else f"{correlation:.2f}"
