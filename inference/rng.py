@@ -10,7 +10,7 @@ import numpy as np
 from trex.foundation.errors import RunError
 
 RngState = Mapping[str, object]
-PRIOR_STREAM, CHAIN_STREAM, START_STREAM, PARTICLE_STREAM = range(4)
+PRIOR_STREAM, CHAIN_STREAM, START_STREAM, PARTICLE_STREAM, SECOND_PHASE_STREAM, CALIBRATION_STREAM = range(6)
 BANK_STREAM = 1001  # far from those of a search, of which there may be more
 
 

@@ -7,8 +7,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from trex.foundation.errors import InputError
-from trex.inference.statistics.importance import NORMAL_95
 from trex.inference.statistics.proportion import Interval
+
+NORMAL_95 = 1.959963984540054  # the .975 quantile of the standard normal
 
 
 @dataclass(frozen=True)

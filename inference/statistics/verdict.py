@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from trex.foundation.percent import percent
 from trex.inference.statistics.diagnostics import Diagnosis, by_chain, diagnose_all
-from trex.inference.statistics.importance import HowOften
+from trex.inference.statistics.how_often import HowOften
 from trex.inference.types import Draw, Target, Z
 
 MAX_R_HAT = 1.05

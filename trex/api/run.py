@@ -16,7 +16,7 @@ from trex.api.html import run_html
 from trex.api.searching import search
 from trex.clevr_models.adapters.live import Live, lent
 from trex.foundation.errors import RunError
-from trex.inference.statistics.proportion import Proportion
+from trex.inference.statistics.how_often import Rate
 from trex.pages.display import display_if
 from trex.query.schema import Query
 from trex.runs.draw_log import check_begun, read_draws
@@ -79,7 +79,7 @@ class Run:
         return tuple(Hit(self.path, self.manifest, found) for found in self.results.found)
 
     @property
-    def rate(self) -> Proportion:
+    def rate(self) -> Rate:
         """The rate without a search: hits among prior draws, with `value` and `interval` (95 %)."""
         return self.results.how_often.said
 

@@ -9,6 +9,7 @@ from typing import Literal
 from trex.crosscheck.confirmation import stay
 from trex.crosscheck.confirmation_page import Section
 from trex.explain.explanation import Explanation
+from trex.inference.statistics.proportion import Proportion
 from trex.inference.statistics.verdict import Ending
 from trex.pages.wording import percent, percent_interval
 from trex.runs.manifest import Manifest
@@ -36,6 +37,7 @@ def summary(
     """The sentence below the headline; leaves out what was not examined."""
     parts = [
         _how_sure(manifest, findings),
+        survival_words(manifest, findings),
         how_often_words(findings, world_of(manifest).noun.many),
         _why(explanations),
         _stays(looks),
@@ -48,6 +50,20 @@ def how_often_words(findings: Results, many: str) -> str:
     """The rate without a search, with its interval."""
     said = findings.how_often.said
     return f"without a search it happens in {said.figure} of {many} ({said.detail})"
+
+
+def survival_words(manifest: Manifest, findings: Results) -> str:
+    """How many distinct hits survive fresh noise draws; "" if none had to."""
+    fresh, kept, lost = manifest.query.render.fresh, len(findings.found), len(findings.fragile)
+    if not fresh or not kept + lost:
+        return ""
+    share = Proportion(kept, kept + lost)
+    draws = "1 fresh noise draw" if fresh == 1 else f"{fresh} fresh noise draws"
+    if not lost:
+        return f"{'it stays' if kept == 1 else f'all {kept} stay'} in the level set under {draws}"
+    return (
+        f"{kept} of {kept + lost} distinct hits ({percent(share.value)}) stay in the level set under {draws}"
+    )
 
 
 def _how_sure(manifest: Manifest, findings: Results) -> str:

@@ -10,16 +10,22 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Protocol
 
+from trex.bank.bank import bank_of
 from trex.inference.chains import Checkpoint
+from trex.inference.rng import BANK_STREAM, PRIOR_STREAM
+from trex.inference.scoring import Scorer
 from trex.inference.statistics.importance import independent_draws, prior_draw
 from trex.inference.targets import GaussianTarget
 from trex.inference.types import PRIOR_CHAIN, Prior
 from trex.query.schema import Query
+from trex.render.picture import Picture
+from trex.render.renderer import SceneRenderer
 from trex.runs.folder import RunFolder
 from trex.runs.pictures import keep_picture
-from trex.runs.record import Record
+from trex.runs.record import BANK, Record
 from trex.runs.replay import Keep, independent_record, round_records
-from trex.worlds.latents import Latent
+from trex.scenes.scene import Scene
+from trex.worlds.latents import Latent, any_renderer, scene_renderer
 from trex.worlds.looks import DECIDING
 from trex.worlds.world import OpenWorld
 
@@ -43,7 +49,8 @@ class Independent:
     def points(self, indices: range, prior: Prior[Latent]) -> list[tuple[Latent, float]]:
         """The latents of these indices with their log prior densities."""
         if self.zs is None:
-            return [prior_draw(self.seed, index, prior) for index in indices]
+            kind = BANK_STREAM if self.phase == BANK else PRIOR_STREAM
+            return [prior_draw(self.seed, index, prior, kind) for index in indices]
         return [(self.zs[index], prior.log_density(self.zs[index])) for index in indices]
 
     def of(self, indices: range) -> Independent:
@@ -71,6 +78,25 @@ class Engine(Protocol):
 
 
 @dataclass(frozen=True)
+class Lent:
+    """A renderer that its borrower cannot close."""
+
+    renderer: SceneRenderer
+
+    @property
+    def key(self) -> str:
+        """The renderer's key."""
+        return self.renderer.key
+
+    def render(self, zs: Sequence[Scene]) -> list[Picture]:
+        """The renderer's pictures."""
+        return self.renderer.render(zs)
+
+    def close(self) -> None:
+        """Do nothing: it belongs to its world."""
+
+
+@dataclass(frozen=True)
 class InProcess:
     """Works in this process, each time the next records are requested; saves pictures in the run folder.
 
@@ -81,9 +107,19 @@ class InProcess:
     folder: RunFolder
 
     def draws(self, what: Independent, indices: range, most: int) -> Iterator[Sequence[Record]]:
-        """Yield the draws, one render batch for each batch."""
-        target, prior = self.folder.manifest.target, self.world.generator.prior
+        """Yield the draws, one render batch for each batch; the pictures of a bank come from there."""
         scorer = self.world.scorer_at(what.look)
+        if what.phase != BANK:
+            yield from self._draws(what, indices, scorer)
+            return
+        section = self.world.plan.query.render.model_copy(update={"preset": what.look})
+        assert self.world.looks is not None, "a world with a bank has looks"
+        lent = Lent(scene_renderer(self.world.looks.renderer(what.look)))
+        with bank_of(self.world.plan, section, seed=what.seed, renderer=lent) as bank:
+            yield from self._draws(what, indices, replace(scorer, renderer=any_renderer(bank.renderer)))
+
+    def _draws(self, what: Independent, indices: range, scorer: Scorer[Latent]) -> Iterator[Sequence[Record]]:
+        target, prior = self.folder.manifest.target, self.world.generator.prior
         for batch in batches(indices, batch_size(self.folder.manifest.query)):
             draws = independent_draws(batch, what.points(batch, prior), scorer, target)
             yield [

@@ -12,6 +12,9 @@ from trex.worlds.description import Noun
 def headline(manifest: Manifest, findings: Results) -> str:
     """How many hits, of how many families, from how many chains, and how many of the model's answers are wrong."""
     n, noun = len(findings.found), world_of(manifest).noun
+    if not n and findings.fragile:
+        hits = _count(len(findings.fragile), "hit", "hits")
+        return f"No such {noun.one}: of {hits}, none survives other noise."
     if not n:
         return f"No such {noun.one} among {findings.renders} rendered."
     found = f"{noun.distinct(n)}{kind_words(findings)} found{source_words(findings, noun)}"

@@ -10,17 +10,20 @@ import numpy as np
 
 from trex.inference.chains import starts
 from trex.inference.statistics.control import run_control
-from trex.inference.statistics.importance import HowOften
+from trex.inference.statistics.gate import LEAST_SCENES
+from trex.inference.statistics.how_often import HowOften
 from trex.inference.statistics.verdict import MIN_ESS, Conclusion, Ending, conclude
-from trex.inference.types import Draw
+from trex.inference.types import Draw, State
 from trex.query.schema import SearchSection
 from trex.runs.manifest import Manifest
-from trex.runs.record import CHAIN, CONTROL, PRIOR, Record
-from trex.runs.replay import chain_draws, prior_draws
+from trex.runs.record import BANK, CALIBRATION, CHAIN, CONTROL, FRESH, PRIOR, Record
+from trex.runs.replay import chain_draws
 from trex.runs.world_of import world_of
+from trex.search.calibration import Calibration
 from trex.search.families import Families, Member, group
 from trex.search.hits import Hits
-from trex.search.search import CONTROL_SEED, chain_starts, control_of, decide
+from trex.search.prior_sample import PriorSample, prior_sample
+from trex.search.search import CONTROL_SEED, calibration_of, chain_starts, control_of
 from trex.search.trajectories import trajectory_sentences
 from trex.search.visibility_check import renderer_checks
 from trex.worlds.latents import Latent, StoredLatent, from_stored, to_fields, to_stored
@@ -58,7 +61,12 @@ class Hit:
 
 @dataclass(frozen=True)
 class Results:
-    """Everything that a report says about the draws; `found` is sorted by confidence in the target."""
+    """Everything that a report says about the draws; `found` and `fragile` are sorted by confidence in the target.
+
+    `fragile` are the distinct hits that left the level set under fresh noise draws, most confident first. `prior` are
+    the prior draws at the deciding look, `renders` the pictures at that look, `cheap` those of the bank and of the
+    looks that led or might have led the chains.
+    """
 
     how_often: HowOften
     conclusion: Conclusion
@@ -73,6 +81,10 @@ class Results:
     invalid: int
     accepted: int
     families: Families  # of `found`, in its order
+    sample: PriorSample
+    fragile: tuple[Hit, ...] = ()
+    cheap: int = 0
+    calibration: Calibration | None = None
     nearest: tuple[Hit, ...] = ()  # most confident misses of a run without hits
 
     @property
@@ -87,44 +99,69 @@ def read_results(manifest: Manifest, records: Sequence[Record], blamed: Blamed |
     `blamed` maps a hit's picture to the looks of its objects to blame, for hits that have been explained.
     """
     target, options = manifest.target, manifest.query.search
-    prior = prior_draws(records)
-    how = decide(prior, target, options)
-    chains = _chains(manifest, records, prior)
-    renders = sum(record.is_rendered for record in records)
+    sample = prior_sample(records, target, options)
+    prior, how = sample.draws, sample.how_often
+    chains = _chains(manifest, records, sample)
     summaries = world_of(manifest).summaries(manifest.resolved, prior[0].z)
-    found = Hits(target, world_of(manifest).are_distinct)
+    found = Hits(target, world_of(manifest).are_distinct, bool(manifest.query.render.fresh))
     found.add(records)
+    renders = sum(_renders(manifest, record) for record in records)
     with np.errstate(divide="ignore", invalid="ignore"):  # a summary may be constant
         conclusion = conclude([*prior, *chains], target, summaries, how, renders)
     steps = [record for record in records if record.phase == CHAIN]
-    scenes = _sorted(manifest, found.records)
+    scenes = _sorted(manifest, found.found)
     return Results(
         how_often=how,
         conclusion=_honest(conclusion, found, chains, how, options),
         found=scenes,
-        control="" if found.hits else _control(manifest, records, prior),
+        control="" if found.hits else _control(manifest, records, sample),
         remarks=world_of(manifest).remarks(manifest.resolved),
         checks=(
             *renderer_checks(manifest, records),
             *trajectory_sentences(records, chains, target, options),
         ),
-        prior=tuple(prior),
+        prior=prior,
         chains=tuple(chains),
         renders=renders,
         proposals=len(steps),
-        invalid=sum(not record.is_rendered for record in steps),
+        invalid=sum(not record.is_rendered and record.figures.get("is_moved", 1) == 1 for record in steps),
         accepted=sum(record.is_accepted for record in steps),
-        families=group(_members(manifest, scenes, prior, blamed or {})),
+        families=group(_members(manifest, scenes, sample, blamed or {})),
+        sample=sample,
+        fragile=_sorted(manifest, found.fragile),
+        cheap=sum(_cheap_renders(record) for record in records),
+        calibration=_calibration(manifest, records, sample),
         nearest=() if found.hits else _nearest(manifest, records),
     )
 
 
-def _members(
-    manifest: Manifest, scenes: Sequence[Hit], prior: Sequence[Draw[Latent]], blamed: Blamed
-) -> list[Member]:
+def _renders(manifest: Manifest, record: Record) -> int:
+    """The pictures that a record cost at the deciding look."""
+    if not record.is_rendered or record.phase in (BANK, CALIBRATION):
+        return 0
+    render = manifest.query.render
+    return (render.fresh or 0) if record.phase == FRESH else render.noise
+
+
+def _cheap_renders(record: Record) -> int:
+    """The pictures that a record cost at cheaper looks."""
+    if record.phase in (BANK, CALIBRATION):
+        return 1
+    return int(record.figures.get("inner_renders", 0))
+
+
+def _calibration(manifest: Manifest, records: Sequence[Record], sample: PriorSample) -> Calibration | None:
+    """What is known of the looks that may lead; None for a search without a bank, or before its sample is whole."""
+    query = manifest.query
+    if not query.search.bank or len(sample.draws) < LEAST_SCENES:
+        return None
+    return calibration_of(query, records, sample)[1]
+
+
+def _members(manifest: Manifest, scenes: Sequence[Hit], sample: PriorSample, blamed: Blamed) -> list[Member]:
     """The hits with their origins."""
-    index = {to_stored(draw.z): draw.index for draw in prior}
-    begun = {phase: _starts(manifest, phase, prior) for phase in {one.record.phase for one in scenes}}
+    index = {to_stored(draw.z): draw.index for draw in sample.draws}
+    begun = {phase: _starts(manifest, phase, sample) for phase in {one.record.phase for one in scenes}}
     members = []
     for one in scenes:
         record = one.record
@@ -135,29 +172,33 @@ def _members(
     return members
 
 
-def _starts(manifest: Manifest, phase: str, prior: Sequence[Draw[Latent]]) -> tuple[StoredLatent, ...]:
+def _starts(manifest: Manifest, phase: str, sample: PriorSample) -> tuple[StoredLatent, ...]:
     """Where the chains of a phase started; empty for the prior batch."""
     options = manifest.query.search
     if phase == CHAIN:
-        return tuple(to_stored(state.z) for state in chain_starts(prior, options))
-    easier = control_of(prior, manifest.target, options) if phase == CONTROL else None
+        return tuple(to_stored(state.z) for state in _chain_starts(manifest, sample))
+    easier = control_of(sample, manifest.target, options) if phase == CONTROL else None
     if easier is None:
         return ()
     first = starts(options.seed + CONTROL_SEED, easier.outside, options.chains)
     return tuple(to_stored(state.z) for state in first)
 
 
-def _chains(manifest: Manifest, records: Sequence[Record], prior: list[Draw[Latent]]) -> list[Draw[Latent]]:
+def _chain_starts(manifest: Manifest, sample: PriorSample) -> tuple[State[Latent], ...]:
+    return chain_starts(sample, manifest.query.search, world_of(manifest).are_distinct)
+
+
+def _chains(manifest: Manifest, records: Sequence[Record], sample: PriorSample) -> list[Draw[Latent]]:
     options = manifest.query.search
     if not any(record.phase == CHAIN for record in records):
         return []
-    return chain_draws(records, CHAIN, chain_starts(prior, options), options.warmup)
+    return chain_draws(records, CHAIN, _chain_starts(manifest, sample), options.warmup)
 
 
-def _control(manifest: Manifest, records: Sequence[Record], prior: list[Draw[Latent]]) -> str:
+def _control(manifest: Manifest, records: Sequence[Record], sample: PriorSample) -> str:
     """The outcome of the positive control in words; "" if none was run."""
     options = manifest.query.search
-    easier = control_of(prior, manifest.target, options)
+    easier = control_of(sample, manifest.target, options)
     if not any(record.phase == CONTROL for record in records):
         is_missed = options.control and easier is None and any(record.phase == CHAIN for record in records)
         return NO_CONTROL if is_missed else ""
@@ -174,11 +215,15 @@ def _honest(
     how: HowOften,
     options: SearchSection,
 ) -> Conclusion:
-    """Correct the conclusion in two cases that its rules do not cover.
+    """Correct the conclusion in three cases that its rules do not cover.
 
-    A latent that was proposed, rendered and scored is an example even if it never became a state; and a search that
-    ran no chain has none to judge.
+    Hits that all leave the level set under fresh noise draws are no finding. A latent that was proposed, rendered and
+    scored is an example even if it never became a state; and a search that ran no chain has none to judge.
     """
+    if found.fragile and not found.found:
+        return replace(
+            conclusion, ending=Ending.NOT_FOUND, sentences=(_none_survives(found, how),), best=found.best
+        )
     if conclusion.ending is Ending.NOT_FOUND and found.hits:
         words = f"FOUND: {found.hits} proposals are in the level set, none became a chain's state."
         return replace(
@@ -189,9 +234,18 @@ def _honest(
     return conclusion
 
 
+def _none_survives(found: Hits, how: HowOften) -> str:
+    n = len(found.fragile)
+    words = "1 distinct hit was" if n == 1 else f"{n} distinct hits were"
+    return (
+        f"NOT FOUND: {words} in the level set once and left it under fresh noise draws, so what was found there is "
+        f"noise of the renderer. With its noise, it happens in {how.said.figure} of all prior draws."
+    )
+
+
 def _no_chain(found: Hits, how: HowOften, options: SearchSection) -> str:
     """Why no chain was run; the reasons are in the order in which a search decides."""
-    if 0 < options.stop_when_found <= len(found.records):
+    if 0 < options.stop_when_found <= len(found.found):
         return "No chain was run: the prior draws already held what was asked for."
     if how.is_common:
         return (
@@ -211,7 +265,8 @@ def _sorted(manifest: Manifest, records: Sequence[Record]) -> tuple[Hit, ...]:
 def _nearest(manifest: Manifest, records: Sequence[Record]) -> tuple[Hit, ...]:
     """The distinct rendered latents closest to the level set."""
     target = manifest.target
-    scored = [(target.confidence(np.array(one.log_probs)), one) for one in records if one.is_rendered]
+    there = [one for one in records if one.is_rendered and one.phase in (PRIOR, CHAIN, CONTROL)]
+    scored = [(target.confidence(np.array(one.log_probs)), one) for one in there]
     to_stored: list[Hit] = []
     for _, record in sorted(scored, key=lambda pair: -pair[0])[:MISSES_LOOKED_AT]:
         z = from_stored(record.z)
@@ -243,9 +298,10 @@ def to_json(findings: Results) -> str:
         "sentences": [*findings.conclusion.sentences, *filter(None, [findings.control]), *findings.remarks],
         "how_often": {
             "prior_draws": how.n, "hits": how.hits, "rate": how.said.point, "interval_95": list(how.rate_interval),
-            "says": how.said.figure, "mass": how.mass if how.says_mass else None, "is_common": how.is_common,
+            "says": how.said.figure, "mass": how.mass.value if how.says_mass else None, "is_common": how.is_common,
         },
         "renders": findings.renders,
+        "cheap_renders": findings.cheap,
         "best_confidence": findings.conclusion.best,
         "proposals": findings.proposals,
         "invalid": findings.invalid,
@@ -253,15 +309,19 @@ def to_json(findings: Results) -> str:
         "families": findings.families.count,
         "sources": findings.families.source_count,
         "found": [_scene_json(findings, place) for place in range(len(findings.found))],
+        "fragile": [_hit_json(hit) for hit in findings.fragile],
     }  # fmt: skip
     return json.dumps(data, indent=1) + "\n"
 
 
 def _scene_json(findings: Results, place: int) -> Mapping[str, object]:
-    found = findings.found[place]
+    family, source = findings.families.numbers[place], findings.families.sources[place]
+    return {"family": family, "source": source, **_hit_json(findings.found[place])}
+
+
+def _hit_json(found: Hit) -> Mapping[str, object]:
     record = found.record
     return {
-        "family": findings.families.numbers[place], "source": findings.families.sources[place],
         "phase": record.phase, "chain": record.chain, "index": record.index,
         "true_answer": found.truth, "model_answer": found.answer, "confidence": found.confidence,
         "probabilities": {answer: p for answer, p in found.answers if p >= 1e-4},

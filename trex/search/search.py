@@ -97,7 +97,7 @@ class Search:
             look = ladder(self._query.render.preset)[0]
             self._draw(Independent(BANK, look, seed=options.bank_seed), options.bank)
         sample = self._prior()
-        if self._has_enough() or sample.how_often.is_common or not options.steps:
+        if self._has_enough() or sample.is_enough or not options.steps:
             return
         lead = self._lead(sample)
         self._chains(
@@ -117,10 +117,9 @@ class Search:
     def _prior(self) -> PriorSample:
         """The prior scenes at the deciding look: the first ones, and more of them if the target is common."""
         plan = prior_plan(self._journal.records, self._target, self._options)
-        self._scenes(plan.latents(grown=False), plan.first)
+        self._scenes(plan.latents(), plan.first)
         if not self._has_enough():
-            draws = independent_draws_of(self._journal.records, PRIOR)[: plan.first]
-            self._scenes(plan.latents(grown=True), plan.total(draws))
+            self._scenes(plan.latents(), plan.total(independent_draws_of(self._journal.records, PRIOR)))
         return prior_sample(self._journal.records, self._target, self._options)
 
     def _scenes(self, zs: Mapping[int, Latent] | None, end: int) -> None:
@@ -170,7 +169,7 @@ class Search:
         """Step all chains until the budget is spent or enough is found."""
         options = self._options
         begin = checkpoint(self._journal.records, phase, first, seed)
-        whole = [one for one in self._journal.records if one.phase != phase or one.index < begin.next_index]
+        whole = [one for one in self._journal.records if _is_before(one, phase, begin.next_index)]
         self._found = self._hits(whole)
         self._check_fresh()
         self._show(phase, begin.next_index, options.steps)
@@ -216,6 +215,13 @@ class Search:
                 wanted=self._options.stop_when_found,
             )
         )
+
+
+def _is_before(record: Record, phase: str, index: int) -> bool:
+    """Whether the search made this record before step `index` of the chains of a phase (or it is a fresh draw)."""
+    if record.phase == phase:
+        return record.index < index
+    return record.phase != CONTROL
 
 
 def _is_prior_below(record: Record, end: int) -> bool:

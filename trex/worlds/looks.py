@@ -46,6 +46,11 @@ class Looks:
             self._scorers[look] = Scorer(self._renderers[look], self._classifier)
         return self._scorers[look]
 
+    def renderer(self, look: str) -> OpenRenderer[Latent]:
+        """The renderer of a cheap look."""
+        self.scorer(look)
+        return self._renderers[look]
+
     def close(self, kept: str = DECIDING) -> None:
         """End the renderers of all cheap looks but `kept`; a later render starts them again."""
         for look, renderer in self._renderers.items():

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
 from trex.datasets.examples import Example, Examples
 from trex.foundation.errors import InputError
 from trex.inference.chains import Checkpoint, Round, rounds
+from trex.inference.leading_target import LeadingTarget
 from trex.inference.metropolis import Metropolis
 from trex.inference.scoring import Scorer
+from trex.inference.surrogate import Surrogate
 from trex.inference.targets import GaussianTarget
 from trex.inference.types import Classifier, Generator, Prior
 from trex.query.question import ResolvedQuestion
@@ -112,7 +114,11 @@ class OpenWorld:
         """
         if self.sampler is not None:
             return self.sampler(target, begin, n_rounds)
-        return rounds(self.kernel(target), begin, n_rounds)
+        deciding = self.kernel(target)
+        if lead == DECIDING:
+            return rounds(deciding, begin, n_rounds)
+        leading = replace(deciding, scorer=self.scorer_at(lead), target=LeadingTarget(target))
+        return rounds(Surrogate(deciding, leading, self.plan.query.search.inner), begin, n_rounds)
 
     def kernel(self, target: GaussianTarget) -> Metropolis[Latent]:
         """The Metropolis kernel of the query."""

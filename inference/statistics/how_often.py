@@ -1,0 +1,205 @@
+"""How often a level set occurs in the prior: its rate and mass with intervals, and whether it is common."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Protocol
+
+import numpy as np
+
+from trex.foundation.errors import InputError
+from trex.foundation.percent import percent
+from trex.inference.statistics.importance import effective_size
+from trex.inference.statistics.proportion import Interval, Proportion
+from trex.inference.statistics.two_phase import Estimate, Selection, estimate
+from trex.inference.types import PRIOR_CHAIN, Draw, Floats, Target, Z
+
+
+class Rate(Protocol):
+    """A rate and the claims that it supports: of counted draws (`Proportion`) or of a sample of a bank."""
+
+    @property
+    def count(self) -> int:
+        """The number of hits seen."""
+        ...
+
+    @property
+    def of(self) -> int:
+        """The number of draws among them."""
+        ...
+
+    @property
+    def interval(self) -> Interval:
+        """The interval of the true rate."""
+        ...
+
+    @property
+    def point(self) -> float | None:
+        """The rate if it may be reported as a value."""
+        ...
+
+    @property
+    def figure(self) -> str:
+        """The rate in a few characters."""
+        ...
+
+    @property
+    def ceiling(self) -> str:
+        """After no hit: the upper bound, in words."""
+        ...
+
+    @property
+    def range(self) -> str:
+        """The interval in words."""
+        ...
+
+    @property
+    def detail(self) -> str:
+        """The line below the figure."""
+        ...
+
+
+@dataclass(frozen=True)
+class SampledRate:
+    """The rate of hits by a sample: `of` scenes of a bank of `bank` were evaluated, and `count` of them hit."""
+
+    count: int
+    of: int
+    bank: int
+    estimate: Estimate
+
+    @property
+    def interval(self) -> Interval:
+        """The estimate's interval, at the level of the estimate."""
+        return self.estimate.interval
+
+    @property
+    def point(self) -> float | None:
+        """The estimate if it may be stated as a value."""
+        return self.estimate.point
+
+    @property
+    def figure(self) -> str:
+        """The rate in a few characters: "0.70 %", "0.025 % to 5.4 %" without a point value, "< 3.0 %" after no hit."""
+        if not self.count:
+            return f"< {self.ceiling}"
+        return percent(self.point) if self.point is not None else self.range
+
+    @property
+    def ceiling(self) -> str:
+        """The upper end of the interval, in words."""
+        return percent(self.interval.high)
+
+    @property
+    def range(self) -> str:
+        """The interval in words."""
+        return f"{percent(self.interval.low)} to {percent(self.interval.high)}"
+
+    @property
+    def detail(self) -> str:
+        """The line below the figure: "7 hits among 64 chosen of 1,000; 95 %: 0.28 % to 1.4 %"."""
+        hits = f"{self.count or 'no'} {'hit' if self.count == 1 else 'hits'}"
+        counted = f"{hits} among {self.of} chosen of {self.bank:,}; 95\u00a0%"
+        return f"{counted}: {self.range}" if self.point is not None else counted
+
+
+@dataclass(frozen=True)
+class HowOften:
+    """What independent prior draws at the deciding look show about the level set.
+
+    `said` is the rate of hits; `mass` the mean weight relative to its peak, the prior mass of the relaxed level set;
+    `ess` the effective number of weighted draws, `best` the best confidence among them. `level` is that of the
+    intervals, which is above .95 where a search may choose between two samples.
+    """
+
+    said: Rate
+    mass: Estimate
+    ess: float
+    best: float
+    is_common: bool = False
+    level: float = 0.95
+
+    @property
+    def n(self) -> int:
+        """The number of prior draws at the deciding look."""
+        return self.said.of
+
+    @property
+    def hits(self) -> int:
+        """The number of hits among them."""
+        return self.said.count
+
+    @property
+    def rate_interval(self) -> Interval:
+        """The interval of the rate."""
+        return self.said.interval
+
+    @property
+    def says_mass(self) -> bool:
+        """Whether to report the mass: only beside a point value of the rate, so that no number contradicts another."""
+        return self.said.point is not None
+
+    def decided(self, is_common: bool, ess: float | None = None) -> HowOften:
+        """The same with a decision, and the effective size of all draws if further ones are not counted here."""
+        return replace(self, is_common=is_common, ess=self.ess if ess is None else ess)
+
+    def sentences(self) -> tuple[str, ...]:
+        """The rate and the mass in sentences, for the report."""
+        return tuple(part for part in (self._rate_words(), self._mass_words(), self._verdict()) if part)
+
+    @property
+    def _draws(self) -> str:
+        if isinstance(self.said, SampledRate):
+            return f"{self.n} prior scenes chosen from a bank of {self.said.bank:,}"
+        return f"{self.n} prior draws"
+
+    def _rate_words(self) -> str:
+        said = self.said
+        if said.point is not None:
+            return f"{self.hits} of {self._draws} hit the level set: {said.figure} (95 %: {said.range})."
+        if self.hits:
+            return f"{self.hits} of {self._draws} hit the level set: {said.range} (95 %)."
+        return (
+            f"None of {self._draws} hit the level set: it happens in less than {said.ceiling} "
+            f"of all prior draws (95 %). Best confidence among them: {percent(self.best)}."
+        )
+
+    def _mass_words(self) -> str:
+        if self.said.point is None:
+            hits = f"{self.hits or 'No'} {'hit' if self.hits == 1 else 'hits'}"
+            return f"{hits} of {self.n} give no point value."
+        low, high = (percent(end) for end in self.mass.interval)
+        return f"Prior mass of the relaxed level set: {percent(self.mass.value)} (95 %: {low} to {high})."
+
+    def _verdict(self) -> str:
+        if self.is_common:
+            return f"It is common: the weighted prior draws (effective size {self.ess:.0f}) are the answer."
+        return "It is rare: chains search for it."
+
+
+def how_often(
+    draws: Sequence[Draw[Z]], selection: Selection, target: Target, level: float = 0.95
+) -> HowOften:
+    """Summarize prior draws, in the order of the selection's members; draws of chains must not be among them."""
+    if not draws:
+        raise InputError("how often a target happens needs at least one prior draw")
+    if any(draw.chain != PRIOR_CHAIN for draw in draws):
+        raise InputError("only prior draws tell how often a target happens; chain states go where it happens")
+    hits = np.array([float(target.is_hit(draw.evaluation.log_probs)) for draw in draws])
+    relative = np.array([draw.evaluation.log_weight for draw in draws]) - target.log_peak
+    return HowOften(
+        said=_rate(hits, selection, level),
+        mass=estimate(selection, np.exp(np.minimum(relative, 0.0)), level),
+        ess=effective_size(selection.log_weights(relative)),
+        best=max(target.confidence(draw.evaluation.log_probs) for draw in draws),
+        level=level,
+    )
+
+
+def _rate(hits: Floats, selection: Selection, level: float) -> Rate:
+    """Counted where every draw stands for itself alone, at 95 %; else estimated."""
+    count, n = int(hits.sum()), hits.size
+    if n == selection.n and level == 0.95:
+        return Proportion(count, n)
+    return SampledRate(count, n, selection.n, estimate(selection, hits, level))

@@ -1,0 +1,31 @@
+"""Section of fragile hits: those that left the level set under fresh noise draws, and do not count as found."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from trex.report.gallery import SMALL_PX, TOP_ANSWERS, make_cards, target_answers
+from trex.report.section import ReportContext, Section, template_file
+
+MOST = 12  # most confident first
+
+
+def fragile(context: ReportContext) -> Mapping[str, object] | None:
+    """The fragile hits as cards; None if there are none."""
+    findings = context.findings
+    if not findings.fragile:
+        return None
+    return {
+        "fragile": make_cards(context.folder, findings.fragile[:MOST], {}, {}),
+        "count": len(findings.fragile),
+        "hits": len(findings.fragile) + len(findings.found),
+        "draws": context.manifest.query.render.fresh,
+        "noun": context.noun,
+        "manifest": context.manifest,
+        "small_px": SMALL_PX,
+        "top_answers": TOP_ANSWERS,
+        "target_answers": target_answers(context.manifest),
+    }
+
+
+SECTION = Section("fragile", template_file("trex.pages", "templates/fragile.html"), fragile, 15)
