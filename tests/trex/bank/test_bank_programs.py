@@ -99,3 +99,18 @@ def test_a_program_that_is_killed_holds_up_no_other(tmp_path: Path) -> None:
         bank.render(N, tell)
         assert passes == [16, 32, 48] and bank.count() == N
     assert ended(pid)
+
+
+@pytest.mark.process
+@pytest.mark.timeout(60)
+def test_a_program_waits_for_no_batch_that_is_done(tmp_path: Path) -> None:
+    pid = in_child(lambda: _render_until_stuck(tmp_path, 20))
+    assert _is_stopped(pid)  # it holds the second batch
+    inner = Telling()
+    try:
+        with small_bank(tmp_path, inner) as bank:
+            bank.render(16)
+            assert inner.rendered == 0
+    finally:
+        os.kill(pid, signal.SIGKILL)
+    assert ended(pid)

@@ -158,7 +158,8 @@ def _rendered(bank: Bank) -> dict[str, object]:
 def _rendered_words(told: dict[str, object]) -> str:
     return (
         f"bank {str(told['bank'])[:SHORT]}: {counted(int(str(told['scenes'])), 'scene')} at {told['look']}, "
-        f"{told['rendered_now']} of them rendered now; world: {told['world']}; seed {told['seed']}\nfolder: {told['path']}"
+        f"{told['rendered_now']} of them rendered now; "
+        f"world: {told['world']}; seed {told['seed']}\nfolder: {told['path']}"
     )
 
 
@@ -184,7 +185,8 @@ def _line(bank: KeptBank) -> str:
     index = bank.index
     what = f"{index.world.words}; seed {index.seed}; look {index.look}" if index else "no usable bank.json"
     used = time.strftime("%Y-%m-%d %H:%M", time.localtime(bank.used))
-    return f"{bank.name[:SHORT]}  {counted(bank.pictures, 'scene'):>14}  {size_words(bank.size):>10}  used {used}  {what}"
+    scenes, size = counted(bank.pictures, "scene"), size_words(bank.size)
+    return f"{bank.name[:SHORT]}  {scenes:>14}  {size:>10}  used {used}  {what}"
 
 
 def _sum(banks: tuple[KeptBank, ...]) -> str:
