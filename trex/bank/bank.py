@@ -40,10 +40,10 @@ class Bank:
     def __init__(self, prior: ScenePrior, path: Path, index: BankIndex, inner: SceneRenderer) -> None:
         """Make the bank's folder where there is none; InputError or RunError if that fails or if it is foreign."""
         self.prior, self.path, self._index = prior, path, index
+        self._cache = CachedRenderer(inner, path, BankBound(path), not_kept)
         self._drawn = DrawnScenes(
             path.parent / SCENES / f"{index.world_key}.jsonl", partial(member, prior, index.seed)
         )
-        self._cache = CachedRenderer(inner, path, BankBound(path), not_kept)
         self._index = read_index(path) or index
         try:
             self._use = Use(path)
@@ -96,8 +96,7 @@ class Bank:
 
         Programs that fill the same bank at once share the work. Errors as from `renderer`.
         """
-        if not 1 <= n <= MOST:
-            raise InputError(f"{n:,} scenes are not possible; ask for 1 to {MOST:,}")
+        check_number(n)
         batches = [range(i, min(i + BATCH, n)) for i in range(0, n, BATCH)]
         done = 0
         try:
@@ -170,6 +169,12 @@ def bank_of(
         if renderer is None:
             inner.close()
         raise
+
+
+def check_number(n: int) -> None:
+    """InputError unless a bank can have this many scenes."""
+    if not 1 <= n <= MOST:
+        raise InputError(f"{n:,} scenes are not possible; ask for 1 to {MOST:,}")
 
 
 def member(prior: ScenePrior, seed: int, i: int) -> Scene:

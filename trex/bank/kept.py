@@ -86,16 +86,16 @@ def kept_banks(root: Path) -> list[KeptBank]:
     return sorted(map(_kept, folders), key=lambda bank: (bank.used, bank.name))
 
 
-def prune_banks(root: Path, due: Due, spare: Path | None = None) -> PrunedBanks:
+def prune_banks(root: Path, due: Due) -> PrunedBanks:
     """Delete the banks that are due, the least recently used first.
 
-    A bank that a running program has open is left alone, and so is `spare`. Raises OSError.
+    A bank that a running program has open is left alone. Raises OSError.
     """
     gone, left, busy = [], [], []
     banks = kept_banks(root)
     total = sum(bank.size for bank in banks)
     for bank in banks:
-        if bank.path == spare or not due(bank, total):
+        if not due(bank, total):
             left.append(bank)
         elif delete(bank.path):
             gone.append(bank)

@@ -19,7 +19,7 @@ KEPT = "everything rendered before is kept"
 
 
 class BankBound:
-    """Keeps all banks of a folder below the limit by deleting others, least recently used first; never its own."""
+    """Keeps all banks of a folder below the limit by deleting those that are not in use, least recently used first."""
 
     def __init__(self, own: Path) -> None:
         self.own, self.max_bytes = own, max_bytes()
@@ -32,7 +32,7 @@ class BankBound:
             self._room = min(self._make_room(), self.max_bytes // LOOKS)
 
     def _make_room(self) -> int:
-        done = prune_banks(self.own.parent, Due(most=self.max_bytes), spare=self.own)
+        done = prune_banks(self.own.parent, Due(most=self.max_bytes))
         room = self.max_bytes - sum(bank.size for bank in (*done.left, *done.busy))
         if room < 0:
             raise InputError(

@@ -48,6 +48,12 @@ CASES = [
     ),
     (["queue", "cancel", "--all"], ("3f",), "ID"),
     (["queue", "priority", "--to", "3", "--all"], ("3f",), "ID"),
+    *(
+        (["bank", "prune", "3f"], x, x[0])
+        for x in [("--all",), ("--older-than", "3d"), ("--max-size", "2G")]
+    ),
+    *((["bank", "prune", "--all"], x, x[0]) for x in [("--older-than", "3d"), ("--max-size", "2G")]),
+    *((["bank", "render", "demo", "--scenes", "2", "--set"], (x,), x) for x in ["search.seed=2", "render.preset=fast"]),
     (["queue", "retry", "--failed"], ("3f",), "ID"),
     *((["work"], x, x[0]) for x in [("--address", "auto"), ("--gpus-per-worker", "0"), ("--ray-temp", "t")]),
 ]  # fmt: skip

@@ -55,11 +55,12 @@ def render(
 ) -> None:
     """Render the first N scenes of a world's bank; those that are there are checked. Ctrl-C keeps everything."""
     from trex.bank.asked import asked_world
-    from trex.bank.bank import bank_of
+    from trex.bank.bank import bank_of, check_number
     from trex.pages.display import Display
     from trex.query.schema import RenderSection
     from trex.search.stopping import stoppable
 
+    check_number(scenes)
     prior = asked_world(world, settings or [])
     section = RenderSection(preset=look, device=device, processes=processes)
     words = "stopped; every scene that was rendered is kept, and the same command goes on"
@@ -156,8 +157,9 @@ def _rendered(bank: Bank) -> dict[str, object]:
 
 def _rendered_words(told: dict[str, object]) -> str:
     return (
-        f"bank {str(told['bank'])[:SHORT]}: {told['scenes']} scenes at {told['look']}, {told['rendered_now']} of them "
-        f"rendered now; world: {told['world']}; seed {told['seed']}\nfolder: {told['path']}"
+        f"bank {str(told['bank'])[:SHORT]}: {counted(int(str(told['scenes'])), 'scene')} at {told['look']}, "
+        f"{told['rendered_now']} of them rendered now; "
+        f"world: {told['world']}; seed {told['seed']}\nfolder: {told['path']}"
     )
 
 
@@ -183,9 +185,8 @@ def _line(bank: KeptBank) -> str:
     index = bank.index
     what = f"{index.world.words}; seed {index.seed}; look {index.look}" if index else "no usable bank.json"
     used = time.strftime("%Y-%m-%d %H:%M", time.localtime(bank.used))
-    return (
-        f"{bank.name[:SHORT]}  {bank.pictures:>7,} scenes  {size_words(bank.size):>10}  used {used}  {what}"
-    )
+    scenes, size = counted(bank.pictures, "scene"), size_words(bank.size)
+    return f"{bank.name[:SHORT]}  {scenes:>14}  {size:>10}  used {used}  {what}"
 
 
 def _sum(banks: tuple[KeptBank, ...]) -> str:

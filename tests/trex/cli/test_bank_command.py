@@ -1,0 +1,160 @@
+"""`trex bank`: what it renders, lists and deletes, and what it refuses."""
+
+from __future__ import annotations
+
+import json
+import signal
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+
+from tests.worlds.command_line import refused, trex, trex_done
+from tests.worlds.runs import QUERY, write_query
+from trex.bank.bank import bank_of
+from trex.render.fake import FakeRenderer
+from trex.render.picture import Picture
+from trex.scenes.scene import Scene
+from trex.worlds.query_plan import check
+
+FAKE = ("--look", "fake")
+
+
+@pytest.fixture(autouse=True)
+def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The working folder, with a query and a cache of its own."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("TREX_CACHE", str(tmp_path / "cache"))
+    write_query(tmp_path)
+    return tmp_path
+
+
+def rendered(*words: object) -> dict[str, object]:
+    told: dict[str, object] = json.loads(trex_done("bank", "render", *words, *FAKE, "--json").stdout)
+    return told
+
+
+def listed(*words: object) -> list[dict[str, object]]:
+    found: list[dict[str, object]] = json.loads(trex_done("bank", "list", *words, "--json").stdout)["banks"]
+    return found
+
+
+def test_a_bank_is_rendered_once_and_grows(place: Path) -> None:
+    first = rendered("query.toml", "--scenes", 4)
+    assert (first["scenes"], first["rendered_now"], first["world"]) == (4, 4, "5 objects, no cube")
+    assert Path(str(first["path"])).parent == place / "cache" / "banks"
+    grown = rendered("query.toml", "--scenes", 7)
+    assert (grown["bank"], grown["scenes"], grown["rendered_now"]) == (first["bank"], 7, 3)
+    again = trex_done("bank", "render", "query.toml", "--scenes", 7, *FAKE)
+    assert "7 scenes at fake, 0 of them rendered now" in again.stdout
+    assert "scenes in the bank 7/7" in again.stderr
+
+
+def test_it_is_the_bank_that_a_plan_of_the_query_has(place: Path) -> None:
+    told = rendered("query.toml", "--scenes", 3)
+    with bank_of(check(place / "query.toml"), "fake") as bank:
+        assert (bank.path, bank.count()) == (Path(str(told["path"])), 3)
+
+
+def test_worlds_by_name_and_by_settings(place: Path) -> None:
+    worlds = [
+        rendered(*words, "--scenes", 1)
+        for words in (
+            ("demo",),
+            ("clevr",),
+            ("clevr", "--set", "scene.objects=2"),
+            ("clevr", "--set", "scene.objects=2", "--seed", 5),
+            ("clevr", "--set", "scene.objects=2", "--set", 'scene.introduce=["cone"]'),
+        )
+    ]
+    assert [one["world"] for one in worlds] == [
+        "5 objects, no cube", "3 to 10 objects", "2 objects", "2 objects", "2 objects, cone introduced"
+    ]  # fmt: skip
+    assert len({one["bank"] for one in worlds}) == 5
+    assert trex_done("bank", "list").stdout.count(" 1 scene ") == 5
+
+
+def test_no_model_is_needed(place: Path) -> None:
+    write_query(place, QUERY.replace('name = "fake"', 'name = "no_such_module:factory"'))
+    assert rendered("query.toml", "--scenes", 1)["scenes"] == 1
+
+
+def test_another_folder(place: Path) -> None:
+    told = rendered("query.toml", "--scenes", 2, "--folder", "shared")
+    assert [one["bank"] for one in listed("--folder", "shared")] == [told["bank"]]
+    assert listed() == []
+
+
+def test_prune_by_prefix_and_all(place: Path) -> None:
+    names = [str(rendered("query.toml", "--scenes", 2, "--seed", seed)["bank"]) for seed in range(3)]
+    assert "deleted 0 banks (0 bytes); 3 banks" in trex_done("bank", "prune").stdout
+    assert "deleted 1 bank" in trex_done("bank", "prune", names[1][:10]).stdout
+    assert {one["bank"] for one in listed()} == {names[0], names[2]}
+    assert "deleted 0 banks" in trex_done("bank", "prune", "--older-than", "1h").stdout
+    assert "deleted 1 bank" in trex_done("bank", "prune", "--max-size", listed()[1]["bytes"]).stdout
+    done = json.loads(trex_done("bank", "prune", "--all", "--json").stdout)
+    assert (len(done["deleted"]), done["left"], done["in_use"]) == (1, [], [])
+    assert listed() == []
+
+
+def test_a_damaged_index_is_listed_noted_and_can_be_pruned(place: Path) -> None:
+    path = Path(str(rendered("query.toml", "--scenes", 2)["path"]))
+    (path / "bank.json").write_text("{")
+    result = trex_done("bank", "list")
+    assert "no usable bank.json" in result.stdout and "note: " in result.stderr
+    refused(trex("bank", "render", "query.toml", "--scenes", 2, *FAKE), "bank.json", "delete this file")
+    trex_done("bank", "prune", path.name)
+    assert not path.exists()
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (("query.toml", "--scenes", 0), "ask for 1 to"),
+        (("query.toml", "--scenes", 2, "--seed", -1), "seed -1"),
+        (("nowhere.toml", "--scenes", 2), "nowhere.toml"),
+        (("mnist_1_or_7", "--scenes", 2), "generator 'clevr'"),
+        (("clevr", "--scenes", 2, "--set", "scene.objects=11"), "1 to 10"),
+        (("clevr", "--scenes", 2, "--set", "scene.revoke=['prism']"), "prism"),
+    ],
+)
+def test_what_cannot_be_is_refused_before_anything_is_written(
+    words: Sequence[object], told: str, place: Path
+) -> None:
+    refused(trex("bank", "render", *words, *FAKE), told)
+    assert listed() == []
+
+
+def test_an_unknown_look_is_refused_with_the_known_ones() -> None:
+    refused(trex("bank", "render", "demo", "--scenes", 2, "--look", "sketchy"), "did you mean 'sketch'?")
+
+
+def test_the_limit_is_refused_if_it_is_no_size(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TREX_BANK_MAX", "lots")
+    refused(trex("bank", "render", "demo", "--scenes", 2, *FAKE), "TREX_BANK_MAX 'lots' is no size")
+
+
+@pytest.mark.parametrize("stop", [signal.SIGINT, signal.SIGTERM])
+def test_a_stop_keeps_all_and_says_how_to_go_on(
+    stop: signal.Signals, place: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    batches = []
+    render = FakeRenderer.render
+
+    def stopped(self: FakeRenderer, zs: Sequence[Scene]) -> list[Picture]:
+        batches.append(len(zs))
+        if len(batches) == 3:
+            signal.raise_signal(stop)
+        return render(self, zs)
+
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)  # a pytest that has workers ignores it
+    try:
+        with monkeypatch.context() as patch:
+            patch.setattr(FakeRenderer, "render", stopped)
+            result = trex("bank", "render", "query.toml", "--scenes", 50, *FAKE)
+    finally:
+        signal.signal(signal.SIGINT, before)
+    assert result.exit_code == 130
+    assert "every scene that was rendered is kept, and the same command goes on" in result.stderr
+    assert listed()[0]["scenes"] == 32
+    assert rendered("query.toml", "--scenes", 50)["rendered_now"] == 18
