@@ -64,7 +64,8 @@ def surrogate_matrix(of: Surrogate[Tiny]) -> Floats:
             candidate = of.candidate(Trail(led[i], led[j]))
             _, info = of.deciding.decide(rng, decided[i], candidate, decided[j].evaluation)
             matrix[i, j] = inner[i, j] * np.exp(min(0.0, info.log_accept_ratio))
-    return matrix + np.diag(1.0 - matrix.sum(axis=1))
+    whole: Floats = matrix + np.diag(1.0 - matrix.sum(axis=1))
+    return whole
 
 
 class Uncorrected(Surrogate[Z]):
