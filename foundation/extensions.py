@@ -39,8 +39,9 @@ class Sound(NamedTuple, Generic[T]):
 class Road(Generic[T]):
     """One kind of extension.
 
-    `what` names it in errors ("target kind"). A module of ours, in the dotted `package`, declares as `attribute` one
-    extension of type `of`, or a tuple of them; each has a `name`. `group` is the group of the entry points.
+    `what` names it in errors ("target kind"). A module of ours, in the dotted `package` or in a package below it,
+    declares as `attribute` one extension of type `of`, or a tuple of them; each has a `name`. `group` is the group of
+    the entry points.
     """
 
     what: str
@@ -79,7 +80,7 @@ class Road(Generic[T]):
     def ours(self) -> Mapping[str, T]:
         """The extensions of this project only."""
         found: dict[str, T] = {}
-        for module in _modules(self.package):
+        for module in _modules(self.package, self.attribute):
             declared = _each(getattr(module, self.attribute, ()))
             self._add(found, module.__name__, [one for one in declared if isinstance(one, self.of)])
         return found
@@ -162,7 +163,13 @@ def _each(declared: object) -> tuple[object, ...]:
     return declared if isinstance(declared, tuple) else (declared,)
 
 
-def _modules(package: str) -> Iterator[ModuleType]:
+def _modules(package: str, attribute: str) -> Iterator[ModuleType]:
+    """The modules of a package by name, and those of the packages in it that declare nothing themselves."""
     path = importlib.import_module(package).__path__
-    for name in sorted(info.name for info in pkgutil.iter_modules(path) if not info.name.startswith("_")):
-        yield importlib.import_module(f"{package}.{name}")
+    for info in sorted(pkgutil.iter_modules(path), key=lambda info: info.name):
+        if info.name.startswith("_"):
+            continue
+        module = importlib.import_module(f"{package}.{info.name}")
+        yield module
+        if info.ispkg and not hasattr(module, attribute):
+            yield from _modules(module.__name__, attribute)

@@ -72,6 +72,15 @@ ModelName = Annotated[
 ]
 
 
+Large = Annotated[
+    bool,
+    typer.Option(
+        "--large/--no-large",
+        help="Render the 8 most confident scenes once more, large, for the page: about 5 seconds of CPU time each.",
+    ),
+]
+
+
 MODEL_KEY = "model.name"
 
 

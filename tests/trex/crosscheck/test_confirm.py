@@ -51,7 +51,7 @@ class Elsewhere(FakeRenderer):
 def no_reports(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     """A report takes longer than all else here; one test looks at it."""
     if "report" not in request.node.name:
-        monkeypatch.setattr("trex.cli.commands.explain.renew_report", lambda path: path)
+        monkeypatch.setattr("trex.cli.commands.judging.explain.renew_report", lambda path: path)
 
 
 @pytest.fixture(scope="module")

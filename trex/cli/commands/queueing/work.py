@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from trex.cli.command import MANY, Command
-from trex.cli.commands.queue import RUNS, Runs
+from trex.cli.commands.queueing.queue import RUNS, Runs
 from trex.cli.options import refuse
 from trex.cli.result import AsJson
 from trex.cli.trust import Trust, trust_queue

@@ -71,7 +71,7 @@ def experiment(
 
 def _train(words: str) -> None:
     """Run `trex train WORDS`: returns at once if the weights exist, and resumes from a checkpoint."""
-    from trex.cli.commands.data import train_app
+    from trex.cli.commands.preparing.data import train_app
 
     typer.echo(f"trex train {words}", err=True)
     with redirect_stdout(sys.stderr):  # standard output is reserved for the experiment's result

@@ -1,4 +1,4 @@
-"""`trex top` and `trex serve`."""
+"""`trex serve`: read-only pages of the queue and its runs."""
 
 from __future__ import annotations
 
@@ -7,30 +7,8 @@ from typing import Annotated
 import typer
 
 from trex.cli.command import MANY, Command
-from trex.cli.commands.queue import RUNS, Runs
-from trex.cli.result import AsJson, tell_result
+from trex.cli.commands.queueing.queue import RUNS, Runs
 from trex.foundation.errors import InputError
-
-
-def top(
-    once: Annotated[bool, typer.Option("--once", help="Print the table once and end.")] = False,
-    shown: Annotated[
-        int, typer.Option("--rows", help="Number of queued and of ended entries to show.", min=0)
-    ] = 10,
-    runs: Runs = RUNS,
-    as_json: AsJson = False,
-) -> None:
-    """Watch the queue: running entries, confidence, speed, time left. Ctrl-C ends only the display."""
-    from trex.monitor.top import run_top
-
-    if as_json:
-        import time
-
-        from trex.monitor.overview import overview, overview_json
-
-        tell_result(overview_json(overview(runs, time.time(), shown)), "", as_json)
-        return
-    run_top(runs, shown, once=once)
 
 
 def serve(
@@ -58,7 +36,4 @@ def serve(
         serving.serve(runs, listening, token or None)
 
 
-COMMAND = (
-    Command("top", top, MANY, 230),
-    Command("serve", serve, MANY, 240),
-)
+COMMAND = Command("serve", serve, MANY, 240)

@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from trex.cli.command import PARTS, Command
-from trex.cli.commands.digits import classifier, gan, vae
+from trex.cli.commands.preparing.digits import classifier, gan, vae
 from trex.cli.result import AsJson, tell_result
 
 dataset_app = typer.Typer(no_args_is_help=True, help="Make data sets of rendered scenes and questions.")

@@ -47,7 +47,7 @@ def confirm(
     what exists.
     """
     from trex.api.watchers import ConfirmProgress
-    from trex.cli.commands.explain import renew_report
+    from trex.cli.commands.judging.explain import renew_report
     from trex.crosscheck.confirm import ConfirmOptions
     from trex.crosscheck.confirm import confirm as confirm_runs
     from trex.pages.display import Display

@@ -64,7 +64,7 @@ def render(
         page = out / "index.html"
         tell_result({"page": str(page)}, f"page: {page}", as_json)
     else:
-        from trex.cli.commands.data import object_range
+        from trex.cli.commands.preparing.data import object_range
         from trex.datasets.render_files import Source, render_files
 
         named = Source(scenes, prior, seed, object_range(objects)).scenes()

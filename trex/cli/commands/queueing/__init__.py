@@ -1,0 +1,1 @@
+"""Commands on many queries: the queue, who works on it, how it is watched, and experiments."""

@@ -1,0 +1,35 @@
+"""`trex top`: watches the queue."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from trex.cli.command import MANY, Command
+from trex.cli.commands.queueing.queue import RUNS, Runs
+from trex.cli.result import AsJson, tell_result
+
+
+def top(
+    once: Annotated[bool, typer.Option("--once", help="Print the table once and end.")] = False,
+    shown: Annotated[
+        int, typer.Option("--rows", help="Number of queued and of ended entries to show.", min=0)
+    ] = 10,
+    runs: Runs = RUNS,
+    as_json: AsJson = False,
+) -> None:
+    """Watch the queue: running entries, confidence, speed, time left. Ctrl-C ends only the display."""
+    from trex.monitor.top import run_top
+
+    if as_json:
+        import time
+
+        from trex.monitor.overview import overview, overview_json
+
+        tell_result(overview_json(overview(runs, time.time(), shown)), "", as_json)
+        return
+    run_top(runs, shown, once=once)
+
+
+COMMAND = Command("top", top, MANY, 230)

@@ -1,0 +1,19 @@
+"""`trex check`: checks a query and says what it would do."""
+
+from __future__ import annotations
+
+from trex.cli.command import SEARCH, Command
+from trex.cli.options import ModelName, QueryFile, Settings, overrides
+from trex.cli.result import AsJson
+
+
+def check(
+    query: QueryFile, model: ModelName = None, settings: Settings = None, as_json: AsJson = False
+) -> None:
+    """Check a query and report what it would do; renders and writes nothing."""
+    from trex.cli.search import run_check
+
+    run_check(query, overrides(model, settings), as_json)
+
+
+COMMAND = Command("check", check, SEARCH, 30)

@@ -1,0 +1,31 @@
+"""`trex find`: searches for the pictures that a query describes."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from trex.cli.command import SEARCH, Command
+from trex.cli.options import Large, ModelName, QueryFile, Settings, overrides
+from trex.cli.result import AsJson
+
+
+def find(
+    query: QueryFile,
+    out: Annotated[
+        Path | None, typer.Option(help="The run folder to make; below runs/ if not given.")
+    ] = None,
+    model: ModelName = None,
+    settings: Settings = None,
+    large: Large = True,
+    as_json: AsJson = False,
+) -> None:
+    """Search for the pictures that a query describes. Ctrl-C keeps everything; `trex resume` continues."""
+    from trex.cli.search import run_find
+
+    run_find(query, overrides(model, settings), out, as_json, large)
+
+
+COMMAND = Command("find", find, SEARCH, 10)

@@ -1,0 +1,44 @@
+"""`trex report`: the page of a run, or of several."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from trex.cli import complete
+from trex.cli.command import SEARCH, Command
+from trex.cli.options import refuse
+from trex.cli.result import AsJson
+
+
+def report(
+    ctx: typer.Context,
+    runs: Annotated[
+        list[Path],
+        typer.Argument(
+            metavar="RUN...",
+            help="A run folder; several are compared on one page.",
+            autocompletion=complete.runs,
+        ),
+    ],
+    form: Annotated[str, typer.Option("--format", help="html, or netcdf for ArviZ InferenceData.")] = "html",
+    out: Annotated[
+        Path | None,
+        typer.Option(help="The file to write; by default in the run folder, or comparison.html."),
+    ] = None,
+    baseline: Annotated[
+        Path | None, typer.Option(help="A baseline of the same query, to show beside the run.")
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Write the report of a run, finished or not; or compare several runs."""
+    from trex.cli.search import run_report
+
+    if form == "netcdf":
+        refuse(ctx, ["baseline"], "it is shown on the page of a run; drop it, or drop --format netcdf")
+    run_report(runs, form, out, baseline, as_json)
+
+
+COMMAND = Command("report", report, SEARCH, 40)

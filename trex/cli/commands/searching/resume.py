@@ -1,0 +1,33 @@
+"""`trex resume`: resumes a run that was stopped or killed."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from trex.cli.command import SEARCH, Command
+from trex.cli.options import Large, RunPath
+from trex.cli.result import AsJson
+from trex.cli.trust import Trust, trust_runs
+
+
+def resume(
+    run: RunPath,
+    repair: Annotated[
+        bool,
+        typer.Option("--repair", help="Keep the draws before the first damaged one, and repeat the rest."),
+    ] = False,
+    trust: Trust = False,
+    large: Large = True,
+    as_json: AsJson = False,
+) -> None:
+    """Resume a run that was stopped or killed; its draws are the same as without the interruption."""
+    from trex.cli.search import run_resume
+
+    if trust:
+        trust_runs([run])
+    run_resume(run, as_json, large, is_repaired=repair)
+
+
+COMMAND = Command("resume", resume, SEARCH, 20)
