@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from tests.worlds.statistics import ALPHA
+from tests.references.statistics import ALPHA
 from trex.foundation.errors import InputError
 from trex.inference.chains import tempering_power
 from trex.inference.starts import dispersed_starts

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from tests.worlds.rank_test import RankTest, end_p_values, p_values, rank_histograms, smallest
-from tests.worlds.statistics import ALPHA
+from tests.references.rank_test import RankTest, end_p_values, p_values, rank_histograms, smallest
+from tests.references.statistics import ALPHA
 from tests.worlds.surrogate_worlds import (
     Analytic,
     FewLevels,

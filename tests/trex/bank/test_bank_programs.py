@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.running.kills import ended, in_child
 from tests.worlds.banks import Telling, filled, picture_bytes, small_bank
-from tests.worlds.kills import ended, in_child
 from trex.scenes.scene import Scene
 
 N = 48

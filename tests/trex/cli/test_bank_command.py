@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.worlds.command_line import refused, trex, trex_done
-from tests.worlds.runs import QUERY, write_query
+from tests.running.command_line import refused, trex, trex_done
+from tests.running.runs import QUERY, write_query
 from trex.bank.bank import bank_of
 from trex.render.fake import FakeRenderer
 from trex.render.picture import Picture
