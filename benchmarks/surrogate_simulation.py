@@ -16,6 +16,7 @@ from pathlib import Path
 import numpy as np
 from scipy.stats import spearmanr
 
+from benchmarks import surrogate_words as words
 from benchmarks.stand_in_world import (
     N_OBJECTS,
     Floats,
@@ -284,22 +285,18 @@ def main() -> None:
     parser.add_argument("--runs", type=int, default=40)
     parser.add_argument("--write", action="store_true", help="renew the part of benchmarks/KERNELS.md")
     given = parser.parse_args()
-    lines = [
-        MARK,
-        "",
-        f"`python -m benchmarks.surrogate_simulation --runs {given.runs} --write`",
-        *INTRODUCTION,
-    ]
-    for part, words in zip((main_table, flattening_table, gate_table, ideas_table), READINGS, strict=True):
-        lines += [*part(given.runs), "", *words]
-        print("\n".join(lines[-30:]), flush=True)
+    command = f"`python -m benchmarks.surrogate_simulation --runs {given.runs} --write`"
+    lines = [MARK, "", command, "", words.INTRODUCTION]
+    parts = (main_table, flattening_table, gate_table, ideas_table)
+    readings = (words.STEPS, words.FLATTENING, words.GATE, words.IDEAS)
+    for part, reading in zip(parts, readings, strict=True):
+        found = [*part(given.runs), "", reading]
+        print("\n".join(found), flush=True)
+        lines += found
     if given.write:
         path = Path(__file__).with_name("KERNELS.md")
         path.write_text(path.read_text().partition(MARK)[0].rstrip() + "\n\n" + "\n".join(lines) + "\n")
 
-
-INTRODUCTION = ("",)
-READINGS: tuple[tuple[str, ...], ...] = ((), (), (), ())
 
 if __name__ == "__main__":
     main()

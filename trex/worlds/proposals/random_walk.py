@@ -19,7 +19,7 @@ def _check(query: Query) -> None:
     if low < high:
         raise InputError(
             "search.kernel = 'random_walk' never changes the number of objects, so with scene.objects = "
-            f"[{low}, {high}] each chain would keep the number that it starts with; use 'block' or one number of objects"
+            f"[{low}, {high}] each chain would keep its first number; use 'block' or one number of objects"
         )
 
 
