@@ -10,7 +10,7 @@ from scipy.stats import spearmanr
 from trex.foundation.errors import InputError
 from trex.inference.types import Floats
 
-# Surrogate transitions break even with plain ones at about .55 overall and .4 in the top fifth, at equal cost and ratio
+# Surrogate transitions break even with plain ones at about .5 overall and .35 in the top fifth, at equal cost and ratio
 # 20 (benchmarks/KERNELS.md); .7 leaves a margin. A few dozen scenes hardly estimate the second (.3 to .9 for .7): with
 # .3 most good looks pass, and four of five that are blind near the level set do not.
 LEAST, LEAST_TOP = 0.7, 0.3
