@@ -220,7 +220,8 @@ def main() -> None:
         print(json.dumps(row))
     if given.write:
         path = Path(__file__).with_name("KERNELS.md")
-        path.write_text(page(found, mass, given.runs, given.budget))
+        _, mark, rest = path.read_text().partition("\n## ")  # of benchmarks.surrogate_simulation
+        path.write_text(page(found, mass, given.runs, given.budget) + mark + rest)
         print(json.dumps({"name": "kernel.table", "value": str(path), "unit": "path"}))
 
 

@@ -1,4 +1,4 @@
-"""Sampling of a classifier's level sets: Metropolis-Hastings, chains, SMC, a Pyro kernel, random streams.
+"""Sampling of a classifier's level sets: Metropolis-Hastings, surrogate transitions, chains, SMC, random streams.
 
 Handles a latent only through its prior and proposal. Targets, NUTS, attribution and statistics have rooms of their
 own.

@@ -13,6 +13,7 @@ from trex.inference.types import Floats, Z
 
 COMPARABLE = 0.05  # of the largest tempered weight left: a lighter cluster waits
 CANDIDATES_PER_CHAIN = 8  # scenes that are compared with each other
+LOWEST = -1e300  # in place of -inf, which times a power of 0 is no number
 SPREAD = 2.0  # scenes per chain that matter after tempering
 
 
@@ -62,7 +63,7 @@ def _tempered(log_weights: Floats, inclusion: Floats, n_chains: int) -> Floats:
     if not np.all((inclusion > 0.0) & (inclusion <= 1.0)):
         raise InputError("an inclusion probability is not in (0, 1]; it is the chance to be chosen")
     power = tempering_power(log_weights, min(SPREAD * n_chains, 0.9 * n))
-    total = power * log_weights - np.log(inclusion)
+    total = power * np.maximum(log_weights, LOWEST) - np.log(inclusion)
     weights: Floats = np.exp(total - total.max())
     return weights
 

@@ -6,8 +6,9 @@ at the leading look). Their end y is accepted from the start x with probability
     min(1, dear(y) cheap(x) / (dear(x) cheap(y))),
 
 which leaves prior * dear invariant, whatever the leading look says (Liu 2001, Monte Carlo Strategies in Scientific
-Computing, 9.4.3; with one inner step, Christen and Fox 2005). The cheap score must be a function of the latent alone:
-with noise drawn anew at each score, the ratio would compare numbers of different functions.
+Computing, 9.4.3; with one inner step, Christen and Fox 2005). The cheap score should be a function of the latent alone:
+a chain then resumes bit for bit, though only the deciding look's evaluation is stored. Each score of a step is computed
+once and carried to the correction; to score an end anew there, with other noise, would be wrong.
 """
 
 from __future__ import annotations

@@ -10,9 +10,9 @@ from scipy.stats import spearmanr
 from trex.foundation.errors import InputError
 from trex.inference.types import Floats
 
-# Where surrogate transitions break even with plain ones at equal cost (ratio 20): .6 overall, .45 in the top fifth
-# (benchmarks/KERNELS.md). A few dozen scenes estimate the first within .1, the second hardly: the lower bound there
-# stops a look that is blind near the level set, and lets 9 of 10 good ones through.
+# Surrogate transitions break even with plain ones at about .5 overall and .35 in the top fifth, at equal cost and ratio
+# 20 (benchmarks/KERNELS.md); .7 leaves a margin. A few dozen scenes hardly estimate the second (.3 to .9 for .7): with
+# .3 most good looks pass, and four of five that are blind near the level set do not.
 LEAST, LEAST_TOP = 0.7, 0.3
 MOST_TOP_SHARE, LEAST_IN_TOP = 0.2, 8
 LEAST_SCENES = 24

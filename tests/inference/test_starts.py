@@ -88,7 +88,8 @@ def test_starts_follow_weight_over_inclusion(log_weights: Floats, inclusion: Flo
 
 def test_flat_and_impossible_weights_still_give_distinct_starts() -> None:
     zs = [float(i) for i in range(20)]
-    for log_weights in (np.full(20, -200.0), np.array([-3.0] + [-np.inf] * 19)):
+    ends = (np.full(20, -200.0), np.array([-3.0] + [-np.inf] * 19), np.full(20, -np.inf))
+    for log_weights in ends:
         assert len(set(dispersed_starts(0, zs, log_weights, np.ones(20), near, 8))) == 8
 
 

@@ -18,9 +18,8 @@ def _check(query: Query) -> None:
     low, high = query.scene.objects
     if low < high:
         raise InputError(
-            "search.kernel = 'random_walk' never changes the number of objects, so with "
-            f"scene.objects = [{low}, {high}] each chain would keep the number that it starts with; use 'block' or "
-            "one number of objects"
+            "search.kernel = 'random_walk' never changes the number of objects, so with scene.objects = "
+            f"[{low}, {high}] each chain would keep its first number; use 'block' or one number of objects"
         )
 
 
