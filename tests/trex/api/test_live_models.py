@@ -172,7 +172,7 @@ def test_the_code_of_a_callable_is_told_from_other_code() -> None:
 
     assert code_hash(twice) == code_hash(same) != code_hash(other)
     assert code_hash(Scaled(0.1)) == code_hash(Scaled(0.9)) != ""
-    assert code_hash(print) == ""
+    assert code_hash(max) == ""  # not print, which Ray replaces
 
 
 class Impatient:
