@@ -10,7 +10,7 @@ import numpy as np
 from trex.foundation.errors import RunError
 
 RngState = Mapping[str, object]
-PRIOR_STREAM, CHAIN_STREAM, START_STREAM, PARTICLE_STREAM = range(4)
+PRIOR_STREAM, CHAIN_STREAM, START_STREAM, PARTICLE_STREAM, SECOND_PHASE_STREAM = range(5)
 
 
 def stream(seed: int, *key: int) -> np.random.Generator:

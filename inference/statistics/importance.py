@@ -12,7 +12,7 @@ from trex.foundation.errors import InputError
 from trex.foundation.percent import percent
 from trex.inference.rng import PRIOR_STREAM, stream
 from trex.inference.scoring import Scorer
-from trex.inference.statistics.proportion import MAX_RELATIVE_ERROR, Interval, Proportion, clopper_pearson
+from trex.inference.statistics.proportion import Interval, Proportion, clopper_pearson
 from trex.inference.types import PRIOR_CHAIN, Draw, Evaluation, Floats, Prior, Target, Z
 
 NORMAL_95 = 1.959963984540054  # the .975 quantile of the standard normal
@@ -103,8 +103,7 @@ class HowOften:
     """What n independent prior draws show about the level set.
 
     `hits` counts draws within the target's tolerance; `mass` is the mean weight relative to its peak, the prior
-    mass of the relaxed level set; its interval is None if its relative standard error exceeds .5, and then it is
-    not reported.
+    mass of the relaxed level set.
     """
 
     n: int
@@ -113,7 +112,7 @@ class HowOften:
     rate_interval: Interval
     mass: float
     mass_error: float  # relative standard error
-    mass_interval: Interval | None
+    mass_interval: Interval
     ess: float
     best: float  # best confidence
     is_common: bool
@@ -126,7 +125,7 @@ class HowOften:
     @property
     def says_mass(self) -> bool:
         """Whether to report the mass: only beside a point value of the rate, so that no number contradicts another."""
-        return self.said.point is not None and self.mass_interval is not None
+        return self.said.point is not None
 
     def sentences(self) -> tuple[str, ...]:
         """The rate and the mass in sentences, for the report."""
@@ -150,8 +149,6 @@ class HowOften:
             return (
                 f"{self.hits or 'No'} {'hit' if self.hits == 1 else 'hits'} of {self.n} give no point value."
             )
-        if self.mass_interval is None or not self.says_mass:
-            return ""
         low, high = (percent(end) for end in self.mass_interval)
         return f"Prior mass of the relaxed level set: {percent(self.mass)} (95 %: {low} to {high})."
 
@@ -177,7 +174,7 @@ def how_often(draws: Sequence[Draw[Z]], target: Target, rule: Rule = Rule()) -> 
         rate_interval=clopper_pearson(hits, len(draws)),
         mass=mass,
         mass_error=error,
-        mass_interval=mass_interval(mass, error),
+        mass_interval=mass_interval(mass, len(draws)),
         ess=effective_size(log_weights),
         best=max(target.confidence(draw.evaluation.log_probs) for draw in draws),
         is_common=rule.is_common(hits, len(draws)),
@@ -193,9 +190,10 @@ def mean_weight(log_relative: Floats) -> tuple[float, float]:
     return mean * math.exp(top), spread
 
 
-def mass_interval(mass: float, error: float) -> Interval | None:
-    """The 95 % interval on the log scale, asymptotic; None if the relative standard error exceeds .5."""
-    if not error <= MAX_RELATIVE_ERROR:
-        return None
-    factor = math.exp(NORMAL_95 * error)
-    return Interval(mass / factor, min(1.0, mass * factor))
+def mass_interval(mass: float, n: int) -> Interval:
+    """The 95 % interval of a mass that is the mean of n relative weights: Clopper and Pearson's, for n * mass hits.
+
+    It always exists. Before, it was normal on the log scale, and covered between 0 and 95 %: without a hit the
+    weights are all alike, and their spread shows none of the weight that was missed.
+    """
+    return clopper_pearson(min(float(n), n * mass), n)

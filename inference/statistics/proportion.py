@@ -19,8 +19,12 @@ class Interval(NamedTuple):
     high: float
 
 
-def clopper_pearson(hits: int, n: int, level: float = 0.95) -> Interval:
-    """The exact interval of a rate after `hits` of n (Clopper and Pearson 1934); (0, 1) for n = 0."""
+def clopper_pearson(hits: float, n: int, level: float = 0.95) -> Interval:
+    """The exact interval of a rate after `hits` of n (Clopper and Pearson 1934); (0, 1) for n = 0.
+
+    `hits` need not be whole: for a sum of n values in [0, 1] it is the interval of their mean. Such values vary at
+    most as much as hits with the same mean (Hoeffding 1963, JASA 58, 13-30), so it is wider than need be.
+    """
     from scipy.stats import beta
 
     if not 0 <= hits <= n:

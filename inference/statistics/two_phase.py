@@ -1,0 +1,143 @@
+"""Two-phase estimates: a cheap score for every scene of a bank, the deciding look for a few of them.
+
+Phase one is a bank of n independent prior scenes. Phase two selects members by Poisson sampling, each with its own
+recorded probability, and weighs what it finds by 1 / probability (Sarndal, Swensson and Wretman 1992, Model Assisted
+Survey Sampling, chapter 9). The estimates are unbiased for the prior, whatever the cheap score is worth; only their
+spread depends on it.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from trex.foundation.errors import InputError
+from trex.inference.rng import SECOND_PHASE_STREAM, stream
+from trex.inference.statistics.proportion import MAX_RELATIVE_ERROR, Interval
+from trex.inference.statistics.weighted import weighted_interval
+from trex.inference.types import Floats
+
+UNIFORM_SHARE = 0.5
+HALVINGS = 80  # of the bracket of `_reach`
+
+
+@dataclass(frozen=True, eq=False)
+class Selection:
+    """The members of the bank that phase two evaluates, and the inclusion probability of every member."""
+
+    members: NDArray[np.intp]  # (k,), increasing
+    inclusion: Floats  # (n,), in (0, 1]
+
+    @property
+    def n(self) -> int:
+        """The size of the bank."""
+        return int(self.inclusion.size)
+
+    @property
+    def weights(self) -> Floats:
+        """(k,): 1 / inclusion of each member, the number of bank scenes that it stands for."""
+        weights: Floats = 1.0 / self.inclusion[self.members]
+        return weights
+
+    @property
+    def heaviest(self) -> float:
+        """The largest weight that any scene of the bank could have had."""
+        return float(1.0 / self.inclusion.min())
+
+    def log_weights(self, log_relative: Floats) -> Floats:
+        """(k,): the log of relative weight / inclusion, for `importance.effective_size` and `importance.resample`."""
+        if log_relative.shape != self.members.shape:
+            raise InputError(f"{log_relative.shape} log weights for {self.members.size} members")
+        combined: Floats = log_relative + np.log(self.weights)
+        return combined
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """The mean of a value between 0 and 1 over the prior: a rate (of hits) or a mass (of relative weights)."""
+
+    value: float
+    error: float  # relative standard error, of both phases together; infinite after no hit
+    interval: Interval
+
+    @property
+    def point(self) -> float | None:
+        """The value if it may be stated: as for a counted share, the relative standard error is at most .5."""
+        return self.value if self.error <= MAX_RELATIVE_ERROR else None
+
+
+def design(seed: int, cheap_scores: Floats, n_second: int, uniform_share: float = UNIFORM_SHARE) -> Selection:
+    """Select about n_second members of the bank, the likeliest by cheap score (n,) first.
+
+    Each member has a permanent random number, a function of (seed, index) alone, and is in if that is below its
+    probability (Brewer, Early and Joyce 1972, Australian Journal of Statistics 14, 231-239; Ohlsson 1995). No
+    probability falls as n_second grows, so a larger n_second only adds members.
+    """
+    inclusion = inclusion_probabilities(cheap_scores, n_second, uniform_share)
+    own = np.array([stream(seed, SECOND_PHASE_STREAM, i).random() for i in range(inclusion.size)])
+    return Selection(np.flatnonzero(own < inclusion), inclusion)
+
+
+def everyone(n: int) -> Selection:
+    """All n prior draws, each with probability 1: phase one and phase two are the same."""
+    if n < 1:
+        raise InputError(f"{n} prior draws tell nothing; draw at least one")
+    return Selection(np.arange(n), np.ones(n))
+
+
+def inclusion_probabilities(
+    cheap_scores: Floats, n_second: int, uniform_share: float = UNIFORM_SHARE
+) -> Floats:
+    """(n,): max(floor, min(1, c / rank)) with sum n_second, the highest score has rank 1.
+
+    The floor, uniform_share * n_second / n, is what remains if the cheap score is worthless. Above it every doubling
+    of the rank gets about the same number of evaluations, so no threshold on the score has to be chosen. Equal
+    scores have equal probabilities.
+    """
+    from scipy.stats import rankdata
+
+    n = cheap_scores.size
+    if cheap_scores.ndim != 1 or n == 0 or np.any(np.isnan(cheap_scores)):
+        raise InputError(f"cheap scores {cheap_scores.shape} must be a list of numbers, NaN excluded")
+    if n_second < 1 or not 0.0 < uniform_share <= 1.0:
+        raise InputError(
+            f"{n_second} evaluations with a uniform share of {uniform_share}; at least 1, and a share above 0 up to 1, "
+            "are needed: a member without a chance would make every estimate too low"
+        )
+    if n_second >= n:
+        return np.ones(n)
+    floor, ranks = uniform_share * n_second / n, rankdata(-cheap_scores)
+    return _shares(_reach(ranks, floor, n_second), ranks, floor)
+
+
+def estimate(selection: Selection, values: Floats, level: float = 0.95) -> Estimate:
+    """The mean over the prior of a value in [0, 1], seen for the members (k,) only.
+
+    Horvitz and Thompson's estimate sum(v / inclusion) / n: for rare hits it varies less than Hajek's ratio, whose
+    denominator is random. The error takes each member as an independent draw that is seen with its probability,
+    so it holds both phases; for the interval see `weighted`.
+    """
+    weights, n = selection.weights, selection.n
+    interval = weighted_interval(values, weights, n, selection.heaviest, level)
+    total = float(weights @ values)
+    if total == 0.0:
+        return Estimate(0.0, math.inf, interval)
+    variance = max(0.0, float(weights**2 @ values**2) - min(total, n) ** 2 / n)
+    return Estimate(min(1.0, total / n), math.sqrt(variance) / total, interval)
+
+
+def _shares(reach: float, ranks: Floats, floor: float) -> Floats:
+    shares: Floats = np.maximum(floor, np.minimum(1.0, reach / ranks))
+    return shares
+
+
+def _reach(ranks: Floats, floor: float, n_second: int) -> float:
+    """The c at which the probabilities sum to n_second."""
+    low, high = 0.0, float(ranks.max())
+    for _ in range(HALVINGS):
+        middle = 0.5 * (low + high)
+        low, high = (middle, high) if _shares(middle, ranks, floor).sum() < n_second else (low, middle)
+    return high
