@@ -1,4 +1,4 @@
-"""Two-phase estimates: unbiased whatever the cheap score, nested as they grow, Clopper and Pearson's without a phase two."""
+"""Two-phase estimates: unbiased whatever the cheap score, nested as they grow, exact without a phase two."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tests.worlds.banks import Bank
 from tests.worlds.statistics import ALPHA
 from trex.foundation.errors import InputError
 from trex.inference.statistics.budget import further_draws, is_common
-from trex.inference.statistics.importance import effective_size, mass_interval, mean_weight, resample
+from trex.inference.statistics.importance import effective_size, mass_interval, resample
 from trex.inference.statistics.proportion import Proportion, clopper_pearson
 from trex.inference.statistics.two_phase import (
     Selection,
@@ -91,11 +91,11 @@ def test_rate_and_mass_are_unbiased_for_the_prior(correlation: float) -> None:
 
 def test_the_error_is_the_spread_of_the_estimates() -> None:
     """Both phases: planted, an error that forgets that the bank is a sample, or the second phase."""
-    bank, rng = Bank(0.2, 0.8), np.random.default_rng(9)
+    bank, rng = Bank(0.2), np.random.default_rng(9)
     found, claimed, first_only = [], [], []
     for seed in range(400):
         cheap, g = bank.draw(rng, 1, 300)
-        selection = design(seed, cheap[0], 150)
+        selection = design(seed, cheap[0], 100)
         one = estimate(selection, bank.hits(g[0][selection.members]))
         found.append(one.value)
         claimed.append((one.error * one.value) ** 2)
@@ -176,24 +176,11 @@ def test_high_rates_are_covered_too() -> None:
         assert stats.binom.cdf(covered, 300, 0.95) > ALPHA
 
 
-def test_the_error_of_a_mass_is_the_spread_of_the_masses() -> None:
-    """Planted: the error of as many hits, of which a relaxed level set has fewer than its weights are worth."""
-    bank, rng, n = Bank(0.02), np.random.default_rng(6), 1000
-    _, g = bank.draw(rng, 400, n)
-    relative = np.maximum(bank.relative(g), 1e-300)
-    masses, errors = np.array([mean_weight(np.log(row)) for row in relative]).T
-    ratio = np.mean((errors * masses) ** 2) / np.var(masses)
-    low, high = 399 / stats.chi2.ppf([1 - ALPHA / 2, ALPHA / 2], 399)
-    assert low < ratio < high
-    by_hits = np.mean(masses**2 / np.maximum(1.0, bank.hits(g).sum(1))) / np.var(masses)
-    assert not low < by_hits < high
-
-
 def test_common_means_that_the_wanted_draws_fit_the_budget() -> None:
     assert is_common(0.0125, 2000) and not is_common(0.0124, 2000)
     assert is_common(0.02, 2000, wanted=40.0) and not is_common(0.02, 1999, wanted=40.0)
     assert not is_common(None, 10**9)  # fewer than four hits give no value
-    assert not is_common(Proportion(3, 10).point, 10**9) and is_common(Proportion(4, 10).point, 63)
+    assert not is_common(Proportion(3, 100).point, 10**9) and is_common(Proportion(4, 10).point, 63)
     assert further_draws(0.3) == 84
     with pytest.raises(InputError, match="above 0"):
         further_draws(0.0)
