@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -13,10 +14,7 @@ from tests.worlds.tiny_world import VALID, TinyPrior, TinyRenderer, kernel, stat
 from trex.foundation.errors import InputError
 from trex.inference.scoring import Scorer
 from trex.inference.statistics.importance import (
-    Rule,
     effective_size,
-    how_often,
-    mass_interval,
     mean_weight,
     normalized_weights,
     prior_batches,
@@ -83,7 +81,7 @@ def test_resampling_gives_each_index_its_share() -> None:
 
 
 def test_the_mass_interval_covers_the_exact_mass() -> None:
-    """On the tiny world the mass is a sum of 224 terms; the log of a mean of logs, planted, misses it."""
+    """On the tiny world the mass is a sum of 224 terms; planted: weights not relative to their peak."""
     of = kernel(target=high_confidence(LABELS, "red", width=0.2))
     relative = np.array([state.evaluation.log_weight for state in states(of)]) - of.target.log_peak
     exact = float(np.exp(relative).mean())
@@ -91,15 +89,29 @@ def test_the_mass_interval_covers_the_exact_mass() -> None:
     covered, planted, n, repeats = 0, 0, 300, 1_000
     for _ in range(repeats):
         sample = relative[rng.integers(len(VALID), size=n)]
-        mass, error = mean_weight(sample)
-        interval = mass_interval(mass, error)
-        assert interval is not None
-        covered += interval.low <= exact <= interval.high
-        planted += interval.low <= math.exp(float(sample.mean())) <= interval.high
-    assert (
-        stats.binom.cdf(covered, repeats, 0.93) > ALPHA
-    )  # 95 % holds asymptotically: no evidence of less than 93 %
-    assert stats.binom.cdf(planted, repeats, 0.93) < ALPHA
+        mass, _ = mean_weight(sample)
+        low, high = mass_interval(mass, n)
+        covered += low <= exact <= high
+        low, high = mass_interval(mass * math.exp(of.target.log_peak), n)
+        planted += low <= exact <= high
+    assert stats.binom.cdf(covered, repeats, 0.95) > ALPHA
+    assert stats.binom.cdf(planted, repeats, 0.95) < ALPHA
+
+
+def test_the_error_of_a_mass_is_the_spread_of_the_masses() -> None:
+    """Planted: the error of as many hits; a relaxed level set has fewer of them than its weights are worth."""
+    target, repeats = high_confidence(LABELS, "red", width=0.3), 300
+    found = []
+    for seed in range(repeats):
+        draws = prior_draws(seed, range(40), SquarePrior(), SQUARE, target)
+        narrow = replace(target, tolerance=(0.02,))  # few hits, the same weights
+        found.append(how_often(draws, narrow))
+    masses = np.array([one.mass for one in found])
+    low, high = (repeats - 1) / stats.chi2.ppf([1 - ALPHA / 2, ALPHA / 2], repeats - 1)
+    claimed = np.mean([(one.mass_error * one.mass) ** 2 for one in found]) / masses.var()
+    by_hits = np.mean([one.mass**2 / max(1, one.hits) for one in found]) / masses.var()
+    assert low < claimed < high
+    assert not low < by_hits < high
 
 
 def test_mean_weight_does_not_underflow() -> None:
@@ -125,7 +137,8 @@ def test_no_hit_gives_a_bound_and_no_point_value() -> None:
     target = high_confidence(LABELS, "blue", width=0.001)
     draws = reweigh(square_draws(60), target)
     result = how_often(draws, target)
-    assert (result.hits, result.mass_interval, result.is_common) == (0, None, False)
+    assert (result.hits, result.is_common, result.says_mass) == (0, False, False)
+    assert result.mass_interval.low == 0.0 and result.mass_interval.high >= clopper_pearson(0, 60).high
     assert "less than 5.0\u00a0% of all prior draws" in result.sentences()[0]
     assert "point value" in result.sentences()[1]
 

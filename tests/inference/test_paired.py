@@ -68,3 +68,38 @@ def test_the_interval_covers() -> None:
     # 500 repeats at 95 %: below .90 has a chance under 1e-5
     assert coverage("as it is") >= 0.90
     assert coverage("other way round") < 0.5
+
+
+def rejected(discordant: int, is_exact: bool) -> float:
+    """The exact chance to reject at 5 % if both are right equally often, given the number of discordant scenes."""
+    first = np.arange(discordant + 1)
+    if is_exact:
+        p_values = np.array([Paired(0, int(k), discordant - int(k), 0).p_value for k in first])
+    else:  # planted: McNemar's statistic, normal without any correction
+        p_values = stats.chi2.sf((2 * first - discordant) ** 2 / discordant, 1)
+    return float(stats.binom.pmf(first, discordant, 0.5)[p_values < 0.05].sum())
+
+
+def test_it_keeps_its_level_at_every_number_of_discordant_scenes() -> None:
+    assert all(rejected(n, is_exact=True) <= 0.05 for n in range(1, 60))
+    assert max(rejected(n, is_exact=False) for n in range(1, 60)) > 0.06
+
+
+def covers(counts_of: int, chance: float) -> float:
+    """The exact coverage of a difference of 0 with n scenes that are each discordant with this chance."""
+    total = 0.0
+    for a in range(counts_of + 1):
+        for b in range(counts_of + 1 - a):
+            low, high = Paired(0, a, b, counts_of - a - b).interval
+            cell = stats.multinomial.pmf(
+                [a, b, counts_of - a - b], counts_of, [chance / 2, chance / 2, 1 - chance]
+            )
+            total += float(cell) * (low <= 0.0 <= high)
+    return total
+
+
+def test_few_discordant_scenes_leave_the_interval_its_width() -> None:
+    """Without the added observations the interval of no discordant scene is a point."""
+    low, high = Paired(5, 0, 0, 15).interval
+    assert low < -0.1 and high > 0.1
+    assert all(covers(15, chance) >= 0.95 for chance in (0.05, 0.2, 0.5))

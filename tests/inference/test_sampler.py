@@ -172,3 +172,16 @@ def test_small_widths_do_not_stop_a_chain() -> None:
         best, info = narrow.step(rng, best)
         assert not np.isnan(info.log_accept_ratio)
     assert best.evaluation.log_probs[0] > state.evaluation.log_probs[0] + 1.0
+
+
+def test_starts_follow_the_weights() -> None:
+    """Six draws of equal weight among hundreds with next to none: each start is one of them."""
+    draws = toy_draws(200)
+    heavy = {17, 60, 61, 99, 150, 198}
+    weighed = [
+        d._replace(evaluation=d.evaluation._replace(log_weight=0.0 if i in heavy else -60.0))
+        for i, d in enumerate(draws)
+    ]
+    places = {draw.z.tobytes(): i for i, draw in enumerate(draws)}
+    for seed in range(20):
+        assert {places[state.z.tobytes()] for state in starts(seed, weighed, 3)} <= heavy

@@ -1,15 +1,21 @@
-"""Tempered SMC against the exact mass and posterior of the tiny world."""
+"""SMC against the exact mass and posterior of the tiny world, and across a plateau of equally tiny weights."""
 
 from __future__ import annotations
 
+import math
+from dataclasses import replace
+
 import numpy as np
+import pytest
 from scipy import stats
 
 from tests.references.statistics import ALPHA
+from tests.worlds.plateau import mass as plateau_mass
+from tests.worlds.plateau import step_kernel
 from tests.worlds.tiny_world import kernel, posterior, states
 from trex.inference.metropolis import Metropolis
-from trex.inference.smc import Particles, next_power, particles, stages
-from trex.inference.statistics.importance import effective_size, prior_draws
+from trex.inference.smc import Particles, next_level, particles, stages
+from trex.inference.statistics.importance import prior_draws
 from trex.inference.targets import high_confidence
 from trex.inference.toy import PixelClassifier
 from trex.inference.types import Floats
@@ -39,14 +45,14 @@ def test_the_mean_mass_of_many_runs_is_the_exact_one() -> None:
 
 
 def test_a_move_that_ignores_the_classifier_is_caught() -> None:
-    """Planted: particles move by the prior alone, so that each rise of the power finds too little."""
+    """Planted: particles move by the prior alone, out of the level set that they stand for."""
 
     class Blind(Metropolis[tuple[int, int, int]]):
         def log_accept_ratio(self, *args: object) -> float:
             return 0.0
 
-    found = masses(Blind(OF.prior, OF.proposal, OF.scorer, OF.target), runs=8)
-    assert stats.ttest_1samp(found, MASS).pvalue < ALPHA
+    with pytest.raises(AssertionError, match="below the level"):
+        run(0, Blind(OF.prior, OF.proposal, OF.scorer, OF.target))
 
 
 def test_particles_end_as_draws_of_the_posterior() -> None:
@@ -70,10 +76,48 @@ def test_a_stopped_run_resumes_to_the_same_particles() -> None:
     assert all(0.0 <= stage.accepted <= 1.0 and stage.renders <= 80 for stage in whole)
 
 
-def test_each_rise_keeps_half_of_the_particles() -> None:
-    log_weights = np.random.default_rng(0).normal(0.0, 50.0, 100)
-    power, increment = next_power(0.2, log_weights, 0.5)
-    assert power == 0.2 + increment
-    assert 50.0 <= effective_size(increment * log_weights) < 55.0
-    flat = next_power(0.3, np.zeros(5), 0.5)
-    assert flat == (1.0, 0.7)
+def test_each_rise_keeps_about_half_and_drops_at_least_one() -> None:
+    values = np.random.default_rng(0).normal(0.0, 50.0, 100)
+    level = next_level(values)
+    assert level is not None and np.sum(values >= level) == 50
+    assert next_level(np.array([1.0, 1.0, 1.0, 2.0])) == 2.0  # most are equal: those are dropped
+    assert next_level(np.zeros(5)) is None
+
+
+def test_it_climbs_a_plateau_where_all_weights_are_equally_tiny() -> None:
+    """Powers of the weight, the path before, ended here between 1.4e-87 and 1.5e-3, at .26 of the mass on average."""
+    of, exact, found = step_kernel(), plateau_mass(), []
+    draws = [d for seed in range(16) for d in prior_draws(seed, range(60), of.prior, of.scorer, of.target)]
+    weights = np.array([draw.evaluation.log_weight for draw in draws]) - of.target.log_peak
+    assert np.mean(np.abs(weights + 200.0) < 0.1) > 0.9 and exact < 1e-3  # it is one
+    for seed in range(16):
+        start = particles(seed, draws[60 * seed : 60 * (seed + 1)])
+        *_, last = stages(of, start, 5)
+        found.append(math.exp(last.particles.log_mass))
+        hits = [of.target.is_hit(state.evaluation.log_probs) for state in last.particles.states]
+        assert np.mean(hits) > 0.5
+    assert stats.ttest_1samp(found, exact).pvalue > ALPHA
+    assert 0.5 * exact < np.mean(found) < 2.0 * exact and np.std(found) < exact
+
+
+def test_what_falls_below_a_level_keeps_its_part_in_the_mass() -> None:
+    """The closeness at a temperature ranks states unlike the weight; planted: only the last level counts."""
+    kept, planted = [], []
+    for seed in range(24):
+        start = replace(
+            particles(seed, prior_draws(seed, range(60), OF.prior, OF.scorer, TARGET)), temperature=4.0
+        )
+        *_, last = stages(OF, start, 3, enough=0.9)
+        kept.append(math.exp(last.particles.log_mass))
+        planted.append(kept[-1] - math.exp(last.particles.log_below))
+    assert stats.ttest_1samp(kept, MASS).pvalue > ALPHA
+    assert stats.ttest_1samp(planted, MASS).pvalue < ALPHA
+
+
+def test_a_target_out_of_reach_ends_at_its_tiny_mass() -> None:
+    target = high_confidence(PixelClassifier().labels, "blue", width=0.01)
+    of = kernel(target=target)
+    weights = np.array([state.evaluation.log_weight for state in states(of)]) - target.log_peak
+    *_, last = stages(of, particles(1, prior_draws(1, range(60), of.prior, of.scorer, target)), 2)
+    exact = float(weights.max() + np.log(np.mean(np.exp(weights - weights.max()))))
+    assert abs(last.particles.log_mass - exact) < math.log(3.0)

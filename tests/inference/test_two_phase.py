@@ -1,0 +1,186 @@
+"""Two-phase estimates: unbiased whatever the cheap score, nested as they grow, exact without a phase two."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from tests.worlds.sampled_banks import Bank, mass_interval
+from tests.worlds.statistics import ALPHA
+from trex.foundation.errors import InputError
+from trex.inference.statistics.budget import further_draws, is_common
+from trex.inference.statistics.importance import effective_size, resample
+from trex.inference.statistics.proportion import Proportion, clopper_pearson
+from trex.inference.statistics.two_phase import (
+    Selection,
+    design,
+    estimate,
+    everyone,
+    inclusion_probabilities,
+)
+from trex.inference.statistics.weighted import weighted_interval
+
+SCORES = np.random.default_rng(3).standard_normal(600)
+
+
+def test_every_member_has_its_floor_and_the_likeliest_are_sure() -> None:
+    inclusion = inclusion_probabilities(SCORES, 80, 0.4)
+    assert inclusion.sum() == pytest.approx(80.0) and inclusion.min() == pytest.approx(0.4 * 80 / 600)
+    assert inclusion.max() == 1.0 and np.all(np.diff(inclusion[np.argsort(-SCORES)]) <= 0.0)
+    assert np.all(inclusion_probabilities(SCORES, 600) == 1.0)
+    uniform = inclusion_probabilities(SCORES, 80, 1.0)
+    assert np.ptp(uniform) < 1e-12
+    tied = inclusion_probabilities(np.full(50, -np.inf), 10)
+    assert np.ptp(tied) == 0.0 and tied.sum() == pytest.approx(10.0)
+
+
+@pytest.mark.parametrize("share", [0.0, -0.1, 1.1])
+def test_a_design_that_leaves_members_without_a_chance_is_refused(share: float) -> None:
+    with pytest.raises(InputError, match="without a chance"):
+        inclusion_probabilities(SCORES, 80, share)
+    with pytest.raises(InputError, match="NaN"):
+        inclusion_probabilities(np.array([0.0, math.nan]), 1)
+
+
+def test_the_probabilities_are_those_at_which_members_are_drawn() -> None:
+    """A factor of 1.2, planted, is caught."""
+    repeats, inclusion = 300, inclusion_probabilities(SCORES, 80)
+    seen = np.zeros(SCORES.size)
+    for seed in range(repeats):
+        seen[design(seed, SCORES, 80).members] += 1
+    unsure = inclusion < 1.0
+    assert np.all(seen[~unsure] == repeats)
+
+    def z_of(claimed: float) -> float:
+        p = np.minimum(1.0, claimed * inclusion[unsure])
+        return float((seen[unsure] - repeats * p).sum() / math.sqrt(repeats * (p * (1 - p)).sum()))
+
+    assert 2 * stats.norm.sf(abs(z_of(1.0))) > ALPHA
+    assert 2 * stats.norm.sf(abs(z_of(1.2))) < ALPHA
+
+
+def test_a_larger_second_phase_only_adds_members() -> None:
+    before = design(5, SCORES, 20)
+    for n_second in (30, 80, 81, 200, 599, 600):
+        after = design(5, SCORES, n_second)
+        assert set(before.members) <= set(after.members) and np.all(before.inclusion <= after.inclusion)
+        before = after
+    assert before.members.size == 600
+    assert set(design(6, SCORES, 80).members) != set(design(5, SCORES, 80).members)
+
+
+@pytest.mark.parametrize("correlation", [0.8, 0.0, -0.5])
+def test_rate_and_mass_are_unbiased_for_the_prior(correlation: float) -> None:
+    """Planted: what was found without its weights, which the cheap score inflates or deflates."""
+    bank, rng = Bank(0.1, correlation), np.random.default_rng(8)
+    rates, masses, unweighted = [], [], []
+    for seed in range(120):
+        cheap, g = bank.draw(rng, 1, 500)
+        selection = design(seed, cheap[0], 100)
+        seen = g[0][selection.members]
+        rates.append(estimate(selection, bank.hits(seen)).value)
+        masses.append(estimate(selection, bank.relative(seen)).value)
+        unweighted.append(bank.hits(seen).mean())
+    assert stats.ttest_1samp(rates, bank.rate).pvalue > ALPHA
+    assert stats.ttest_1samp(masses, bank.mass).pvalue > ALPHA
+    assert correlation == 0.0 or stats.ttest_1samp(unweighted, bank.rate).pvalue < ALPHA
+
+
+def test_the_error_is_the_spread_of_the_estimates() -> None:
+    """Both phases: planted, an error that forgets that the bank is a sample, or the second phase."""
+    bank, rng = Bank(0.2), np.random.default_rng(9)
+    found, claimed, first_only = [], [], []
+    for seed in range(400):
+        cheap, g = bank.draw(rng, 1, 300)
+        selection = design(seed, cheap[0], 100)
+        one = estimate(selection, bank.hits(g[0][selection.members]))
+        found.append(one.value)
+        claimed.append((one.error * one.value) ** 2)
+        first_only.append(one.value * (1 - one.value) / 300)
+    ratio = np.mean(claimed) / np.var(found)
+    low, high = 399 / stats.chi2.ppf([1 - ALPHA / 2, ALPHA / 2], 399)
+    assert low < ratio < high
+    assert np.mean(first_only) / np.var(found) < low
+
+
+@pytest.mark.parametrize("hits", [0, 1, 4, 31, 60, 79, 80])
+def test_without_a_second_phase_it_is_clopper_and_pearson(hits: int) -> None:
+    values = (np.arange(80) < hits).astype(float)
+    one = estimate(everyone(80), values)
+    assert one.interval == pytest.approx(clopper_pearson(hits, 80), abs=1e-12)
+    assert one.point == Proportion(hits, 80).point and one.value == hits / 80
+    relative = values * 0.7
+    assert estimate(everyone(80), relative).interval == pytest.approx(
+        mass_interval(float(relative.mean()), 80), abs=1e-12
+    )
+
+
+def test_no_hit_bounds_by_the_smallest_probability() -> None:
+    selection = design(1, SCORES, 100, 0.5)
+    one = estimate(selection, np.zeros(selection.members.size))
+    uniform = 50  # draws: the floor times the size of the bank
+    assert one.interval == pytest.approx(clopper_pearson(0, uniform)) and one.point is None
+    assert estimate(Selection(np.array([], np.intp), np.full(10, 0.1)), np.array([])).interval == (
+        pytest.approx((0.0, 0.975))
+    )
+
+
+def test_a_hit_with_a_tiny_probability_does_not_narrow_the_interval() -> None:
+    inclusion = np.where(np.arange(1000) < 50, 1.0, 0.01)
+    selection = Selection(np.append(np.arange(50), 700), inclusion)
+    sure = (np.arange(51) < 20).astype(float)
+    lone = estimate(selection, sure + (np.arange(51) == 50))
+    assert lone.value == pytest.approx(0.12) and lone.error > 0.8 and lone.point is None
+    assert lone.interval.low < 0.02 and lone.interval.high > 0.4
+    planted = clopper_pearson(120, 1000)  # each weighted hit counted as so many
+    assert planted.high / planted.low < 2.0
+
+
+def test_hits_of_sure_members_say_nothing_of_the_others() -> None:
+    """Twenty hits among 50 of probability 1: a variance of the seen alone would end at .03."""
+    inclusion = np.where(np.arange(1000) < 50, 1.0, 0.01)
+    selection = Selection(np.append(np.arange(50), 700), inclusion)
+    one = estimate(selection, (np.arange(51) < 20).astype(float))
+    assert one.value == 0.02 and one.interval.low < 0.02
+    assert one.interval.high > clopper_pearson(0, 10).high > 0.3
+
+
+def test_examples_are_resampled_by_weight_over_probability() -> None:
+    selection = Selection(np.array([0, 1, 2]), np.array([1.0, 0.5, 0.25, 0.25]))
+    log_weights = selection.log_weights(np.log([0.2, 0.2, 0.15]))
+    counts = np.bincount(resample(np.random.default_rng(1), log_weights, 1200), minlength=3)
+    assert np.all(np.abs(counts - np.array([200, 400, 600])) <= 1)
+    assert effective_size(log_weights) == pytest.approx(1.2**2 / (0.2**2 + 0.4**2 + 0.6**2))
+    with pytest.raises(InputError, match="3 members"):
+        selection.log_weights(np.zeros(2))
+
+
+def test_impossible_values_and_weights_are_refused() -> None:
+    for values, weights in (([1.5], [1.0]), ([math.nan], [1.0]), ([1.0], [0.5]), ([1.0], [9.0]), ([1.0], [])):
+        with pytest.raises(InputError):
+            weighted_interval(np.array(values), np.array(weights), 10, 4.0)
+
+
+def test_high_rates_are_covered_too() -> None:
+    for rate in (0.5, 0.9):
+        bank, rng, covered = Bank(rate, 0.8), np.random.default_rng(4), 0
+        inclusion = inclusion_probabilities(np.arange(500.0, 0.0, -1.0), 100)
+        _, g = bank.draw(rng, 300, 500)
+        for row in g:
+            selection = Selection(np.flatnonzero(rng.random(500) < inclusion), inclusion)
+            low, high = estimate(selection, bank.hits(row[selection.members])).interval
+            covered += low <= rate <= high
+        assert stats.binom.cdf(covered, 300, 0.95) > ALPHA
+
+
+def test_common_means_that_the_wanted_draws_fit_the_budget() -> None:
+    assert is_common(0.0125, 2000) and not is_common(0.0124, 2000)
+    assert is_common(0.02, 2000, wanted=40.0) and not is_common(0.02, 1999, wanted=40.0)
+    assert not is_common(None, 10**9)  # fewer than four hits give no value
+    assert not is_common(Proportion(3, 100).point, 10**9) and is_common(Proportion(4, 10).point, 63)
+    assert further_draws(0.3) == 84
+    with pytest.raises(InputError, match="above 0"):
+        further_draws(0.0)
