@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from tests.worlds.statistics import ALPHA
+from tests.references.statistics import ALPHA
 from trex.inference.statistics.clustered import clustered_interval
 
 REPEATS = 1_000

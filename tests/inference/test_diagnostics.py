@@ -17,7 +17,9 @@ from trex.inference.metropolis import Metropolis
 from trex.inference.scoring import Scorer
 from trex.inference.statistics.control import control, run_control
 from trex.inference.statistics.diagnostics import basic_summaries, by_chain, collect, diagnose
-from trex.inference.statistics.importance import HowOften, how_often, prior_draws, reweigh
+from trex.inference.statistics.how_often import HowOften, how_often
+from trex.inference.statistics.importance import prior_draws, reweigh
+from trex.inference.statistics.two_phase import everyone
 from trex.inference.statistics.verdict import Ending, conclude
 from trex.inference.targets import GaussianTarget, high_confidence
 from trex.inference.toy import PixelClassifier, PixelRenderer, SquarePrior
@@ -42,7 +44,7 @@ def chains(values: Floats) -> list[Draw[float]]:
 
 def prior(hits: int = 0, n: int = 100) -> HowOften:
     draws = [draw(PRIOR_CHAIN, i, 0.95 if i < hits else 0.2) for i in range(n)]
-    return how_often(draws, TARGET)
+    return how_often(draws, everyone(n), TARGET)
 
 
 def test_mixed_chains_and_a_strayed_one() -> None:
@@ -132,7 +134,7 @@ def test_a_hit_in_the_prior_batch_or_in_warmup_is_found() -> None:
 
 
 def test_a_common_target_ends_with_its_prior_draws() -> None:
-    common = prior(hits=40)
+    common = prior(hits=40).decided(True)
     result = conclude([], TARGET, basic_summaries(TARGET), common, renders=100)
     assert common.is_common and result.ending is Ending.CONVERGED
     assert "independent prior draws" in result.sentences[0]

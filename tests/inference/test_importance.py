@@ -10,9 +10,12 @@ import pytest
 from scipy import stats
 
 from tests.references.statistics import ALPHA
+from tests.worlds.sampled_banks import mass_interval
 from tests.worlds.tiny_world import VALID, TinyPrior, TinyRenderer, kernel, states
 from trex.foundation.errors import InputError
 from trex.inference.scoring import Scorer
+from trex.inference.statistics.how_often import HowOften
+from trex.inference.statistics.how_often import how_often as how_often_of
 from trex.inference.statistics.importance import (
     effective_size,
     mean_weight,
@@ -23,7 +26,8 @@ from trex.inference.statistics.importance import (
     reweigh,
 )
 from trex.inference.statistics.proportion import clopper_pearson, no_hit_bound
-from trex.inference.targets import high_confidence
+from trex.inference.statistics.two_phase import everyone
+from trex.inference.targets import GaussianTarget, high_confidence
 from trex.inference.toy import PixelClassifier, PixelRenderer, SquarePrior
 from trex.inference.types import Draw, Floats
 
@@ -34,6 +38,10 @@ TINY = Scorer(TinyRenderer(), PixelClassifier())
 
 def square_draws(n: int, width: float = 0.05) -> list[Draw[Floats]]:
     return prior_draws(5, range(n), SquarePrior(), SQUARE, high_confidence(LABELS, "red", width=width))
+
+
+def how_often(draws: list[Draw[Floats]], target: GaussianTarget) -> HowOften:
+    return how_often_of(draws, everyone(max(1, len(draws))), target)
 
 
 def test_prior_draws_do_not_depend_on_the_batches() -> None:
@@ -106,10 +114,10 @@ def test_the_error_of_a_mass_is_the_spread_of_the_masses() -> None:
         draws = prior_draws(seed, range(40), SquarePrior(), SQUARE, target)
         narrow = replace(target, tolerance=(0.02,))  # few hits, the same weights
         found.append(how_often(draws, narrow))
-    masses = np.array([one.mass for one in found])
+    masses = np.array([one.mass.value for one in found])
     low, high = (repeats - 1) / stats.chi2.ppf([1 - ALPHA / 2, ALPHA / 2], repeats - 1)
-    claimed = np.mean([(one.mass_error * one.mass) ** 2 for one in found]) / masses.var()
-    by_hits = np.mean([one.mass**2 / max(1, one.hits) for one in found]) / masses.var()
+    claimed = np.mean([(one.mass.error * one.mass.value) ** 2 for one in found]) / masses.var()
+    by_hits = np.mean([one.mass.value**2 / max(1, one.hits) for one in found]) / masses.var()
     assert low < claimed < high
     assert not low < by_hits < high
 
@@ -126,9 +134,6 @@ def test_how_often_counts_hits_and_draws_the_line() -> None:
     result = how_often(draws, target)
     assert result.hits == sum(d.evaluation.log_probs[0] >= math.log(0.9) for d in draws)
     assert result.rate_interval == clopper_pearson(result.hits, 400)
-    assert result.is_common is (result.hits >= 10)
-    assert how_often(draws, target, Rule(min_rate=0.99)).is_common is False
-    assert how_often(draws, target, Rule(min_hits=401)).is_common is False
     assert result.best == max(math.exp(d.evaluation.log_probs[0]) for d in draws)
     assert "prior draws hit" in result.sentences()[0]
 
@@ -138,7 +143,7 @@ def test_no_hit_gives_a_bound_and_no_point_value() -> None:
     draws = reweigh(square_draws(60), target)
     result = how_often(draws, target)
     assert (result.hits, result.is_common, result.says_mass) == (0, False, False)
-    assert result.mass_interval.low == 0.0 and result.mass_interval.high >= clopper_pearson(0, 60).high
+    assert result.mass.interval.low == 0.0 and result.mass.interval.high >= clopper_pearson(0, 60).high
     assert "less than 5.0\u00a0% of all prior draws" in result.sentences()[0]
     assert "point value" in result.sentences()[1]
 

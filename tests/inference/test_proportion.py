@@ -57,4 +57,4 @@ def test_the_tile_the_text_and_the_findings_say_the_same_of_the_rate(answer: str
     assert not (data["mass"] is not None and not has_point)
     assert "vary too much" not in page
     if not has_point and how.hits:
-        assert f"<dd>{how.rate:.1%}".replace("%", "\u00a0%") not in page
+        assert f"<dd>{how.hits / how.n:.1%}".replace("%", "\u00a0%") not in page

@@ -110,7 +110,7 @@ def test_wrong_settings_are_told_at_once(arguments: dict[str, object], told: str
 
 
 def test_presets() -> None:
-    assert list(PRESETS) == ["clevr", "reference", "sharp", "fast", "sketch", "draft"]
+    assert list(PRESETS) == ["clevr", "reference", "sharp", "coarse", "fast", "sketch", "draft"]
     assert (preset_named("fast").width, preset_named("clevr").samples) == (240, 512)
     assert default_timeout_s(PRESETS["clevr"]) > 1000 > default_timeout_s(PRESETS["fast"])
 

@@ -130,7 +130,7 @@ def test_draws_are_valid_and_have_density(seed: int, n: int) -> None:
     assert problems(scene, CLEVR) == () and len(scene.objects) == n
     categories, ground, turn, nuisances = 3 * 2 * 8 * 2, 36.0, 2 * math.pi, 1.0 * 8.0**3
     assert prior.log_density(scene) == pytest.approx(
-        -n * math.log(categories * ground * turn) - math.log(nuisances)
+        -n * math.log(categories * ground * turn) - math.log(nuisances) - 31 * math.log(2)
     )
     assert scene_from_dict(scene_to_dict(scene)) == scene
     assert scene_id(scene_from_dict(scene_to_dict(scene))) == scene_id(scene)

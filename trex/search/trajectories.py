@@ -29,7 +29,7 @@ def trajectory_sentences(
     records: Sequence[Record], draws: Sequence[Draw[Latent]], target: GaussianTarget, search: SearchSection
 ) -> tuple[str, ...]:
     """Gradients, divergences, depths and energies after warmup, as sentences; none for kernels of single steps."""
-    figures = {(r.chain, r.index): r.figures for r in records if r.phase == CHAIN and r.figures}
+    figures = {(r.chain, r.index): r.figures for r in records if r.phase == CHAIN and "depth" in r.figures}
     kept = [draw for draw in draws if not draw.is_warmup and (draw.chain, draw.index) in figures]
     if not kept:
         return ()
