@@ -34,7 +34,7 @@ def test_a_killed_bank_goes_on_and_loses_nothing_stored(stored: int, tmp_path: P
 
 def _render_until_stuck(folder: Path, stored: int) -> None:
     """Fill a bank; stop this process when it has written, but not yet renamed, the picture after so many."""
-    made = []
+    made: list[str] = []
     replace = os.replace
 
     def slowly(source: str, target: str) -> None:
@@ -74,9 +74,14 @@ def test_two_programs_share_the_work_and_neither_ends_before_all_is_there(tmp_pa
 
     pid = in_child(other)
     assert os.read(begun[0], 1) == b"x"
+
+    def tell(done: int, _: int) -> None:
+        if done == 32:
+            os.write(go[1], b"x")
+
     inner = Telling()
     with small_bank(tmp_path, inner) as bank:
-        bank.render(N, lambda done, _: os.write(go[1], b"x") if done == 32 else None)
+        bank.render(N, tell)
         assert (inner.rendered, bank.count()) == (32, N)
     assert tuple(os.read(told[0], 2)) == (16, N)
     assert not ended(pid)
