@@ -22,7 +22,7 @@ from trex.render.picture import Picture
 from trex.render.renderer import SceneRenderer
 from trex.runs.folder import RunFolder
 from trex.runs.pictures import keep_picture
-from trex.runs.record import BANK, Record
+from trex.runs.record import Record
 from trex.runs.replay import Keep, independent_record, round_records
 from trex.scenes.scene import Scene
 from trex.worlds.latents import Latent, any_renderer, scene_renderer
@@ -36,8 +36,8 @@ BATCH = 8  # prior scenes between two decisions; constant, so that any machine c
 class Independent:
     """Draws of one phase at one look that are no steps of chains.
 
-    `zs` maps an index to its latent; without it, the draws are the prior's, by `seed` and index. `chain` is the rank
-    of the look in a calibration.
+    `zs` maps an index to its latent; without it, the draws are the prior's, by `seed` and index, or those of the bank
+    if `is_banked`. `chain` is the rank of the look in a calibration.
     """
 
     phase: str
@@ -45,11 +45,12 @@ class Independent:
     chain: int = PRIOR_CHAIN
     seed: int = 0
     zs: Mapping[int, Latent] | None = None
+    is_banked: bool = False
 
     def points(self, indices: range, prior: Prior[Latent]) -> list[tuple[Latent, float]]:
         """The latents of these indices with their log prior densities."""
         if self.zs is None:
-            kind = BANK_STREAM if self.phase == BANK else PRIOR_STREAM
+            kind = BANK_STREAM if self.is_banked else PRIOR_STREAM
             return [prior_draw(self.seed, index, prior, kind) for index in indices]
         return [(self.zs[index], prior.log_density(self.zs[index])) for index in indices]
 
@@ -109,12 +110,13 @@ class InProcess:
     def draws(self, what: Independent, indices: range, most: int) -> Iterator[Sequence[Record]]:
         """Yield the draws, one render batch for each batch; the pictures of a bank come from there."""
         scorer = self.world.scorer_at(what.look)
-        if what.phase != BANK:
+        if not what.is_banked:
             yield from self._draws(what, indices, scorer)
             return
-        section = self.world.plan.query.render.model_copy(update={"preset": what.look})
-        assert self.world.looks is not None, "a world with a bank has looks"
-        lent = Lent(scene_renderer(self.world.looks.renderer(what.look)))
+        section = self.world.plan.query.render
+        if what.look != DECIDING:
+            section = section.model_copy(update={"preset": what.look})
+        lent = Lent(scene_renderer(self.world.renderer_at(what.look)))
         with bank_of(self.world.plan, section, seed=what.seed, renderer=lent) as bank:
             yield from self._draws(what, indices, replace(scorer, renderer=any_renderer(bank.renderer)))
 

@@ -160,7 +160,7 @@ class PriorPlan:
 
 def prior_plan(records: Sequence[Record], target: GaussianTarget, options: SearchSection) -> PriorPlan:
     """The plan that a run's bank draws determine."""
-    bank = independent_draws_of(records, BANK)[: options.bank] if options.bank else []
+    bank = independent_draws_of(records, BANK)
     return PriorPlan(target, options, tuple(bank))
 
 

@@ -153,7 +153,7 @@ def _cheap_renders(record: Record) -> int:
 def _calibration(manifest: Manifest, records: Sequence[Record], sample: PriorSample) -> Calibration | None:
     """What is known of the looks that may lead; None for a search without a bank, or before its sample is whole."""
     query = manifest.query
-    if not query.search.bank or len(sample.draws) < LEAST_SCENES:
+    if not any(record.phase == BANK for record in records) or len(sample.draws) < LEAST_SCENES:
         return None
     return calibration_of(query, records, sample)[1]
 

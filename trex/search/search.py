@@ -93,9 +93,9 @@ class Search:
     def run(self) -> None:
         """Carry out everything that the query asks for."""
         options = self._options
-        if options.bank:
-            look = ladder(self._query.render.preset)[0]
-            self._draw(Independent(BANK, look, seed=options.bank_seed), options.bank)
+        looks = ladder(self._query.render.preset)
+        if options.bank and looks:
+            self._draw(Independent(BANK, looks[0], seed=options.bank_seed, is_banked=True), options.bank)
         sample = self._prior()
         if self._has_enough() or sample.is_enough or not options.steps:
             return
@@ -124,7 +124,9 @@ class Search:
 
     def _scenes(self, zs: Mapping[int, Latent] | None, end: int) -> None:
         """The prior draws below `end`, and the fresh draws of the hits among them."""
-        self._draw(Independent(PRIOR, seed=self._options.seed, zs=zs), end)
+        options, is_banked = self._options, bool(self._options.bank) and zs is None
+        seed = options.bank_seed if is_banked else options.seed
+        self._draw(Independent(PRIOR, seed=seed, zs=zs, is_banked=is_banked), end)
         known = (one for one in self._journal.records if one.phase == FRESH or _is_prior_below(one, end))
         self._found = self._hits(list(known))
         self._check_fresh()

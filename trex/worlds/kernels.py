@@ -19,6 +19,7 @@ from trex.inference.types import Prior, Proposal, Renderer
 from trex.query.schema import Query, SearchSection
 from trex.scenes.prior import ScenePrior
 from trex.worlds.latents import Latent
+from trex.worlds.looks import ladder
 
 if TYPE_CHECKING:  # importing torch takes seconds
     from torch import Tensor
@@ -118,13 +119,16 @@ def check_search(query: Query, form: Form, has_noise: bool = False) -> Query:
             f"search.kernel = {search.kernel!r} does not move in {query.generator.name!r}; use {' or '.join(names)}"
         )
     kernel = search.kernel
+    looks = ladder(query.render.preset)
     if kernel == AUTO:
-        kernel = SURROGATE if search.bank else names[0]
-    if kernel == SURROGATE and not search.bank:
-        raise InputError(
-            "search.kernel = 'surrogate' learns from a bank which cheap look may lead it; set search.bank, or take "
-            "kernel 'block'"
+        kernel = SURROGATE if search.bank and looks else names[0]
+    if kernel == SURROGATE and not (search.bank and looks):
+        why = (
+            "a cheap look leads it, and none"
+            if search.bank
+            else "a bank's scenes choose the look that leads it: set search.bank"
         )
+        raise InputError(f"search.kernel = 'surrogate': {why}; or take kernel 'block'")
     resolved = search.model_copy(update={"kernel": kernel})
     _check_options(resolved)
     if kernel in SAMPLERS.known:
@@ -148,6 +152,8 @@ def _with_defaults(query: Query, form: Form, has_noise: bool) -> Query:
             "raise bank or lower prior_scenes"
         )
     bank = search.bank if search.bank is not None else max(BANK, search.prior_scenes) if has_noise else 0
+    if bank and not ladder(render.preset):
+        search = search.model_copy(update={"prior_scenes": bank})
     fresh = render.fresh if render.fresh is not None else FRESH if has_noise else 0
     return query.model_copy(
         update={

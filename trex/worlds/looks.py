@@ -11,16 +11,18 @@ from trex.worlds.latents import Latent, OpenRenderer
 DECIDING, FRESH = "", "fresh"  # every other look is named by its preset
 # Cheapest first. The first is the bank's; each costs a small part of `reference` (docs/PERFORMANCE.md).
 LADDER = ("sketch", "fast", "coarse", "sharp")
-FAKE_LADDER = ("fake-small",)
+LADDERS = {"reference": LADDER, "clevr": LADDER, "fake": ("fake-small",)}
 OpenLook = Callable[[str], OpenRenderer[Latent]]
 Draws = Callable[[Latent], tuple[Latent, ...]]
 
 
 def ladder(preset: str) -> tuple[str, ...]:
-    """The looks that may lead a search at this deciding look, cheapest first; the first is the bank's."""
-    if preset == "fake":
-        return FAKE_LADDER
-    return LADDER[: LADDER.index(preset)] if preset in LADDER[1:] else LADDER
+    """The looks that may lead a search at this deciding look, cheapest first; the first is the bank's.
+
+    Empty for a look that costs little itself: surrogate transitions pay from ten cheap pictures for a dear one on
+    (benchmarks/KERNELS.md). Its bank is at the deciding look, and there is no second phase.
+    """
+    return LADDERS.get(preset, ())
 
 
 class Looks:

@@ -99,6 +99,10 @@ class OpenWorld:
             return self.scorer
         return self.looks.scorer(look)
 
+    def renderer_at(self, look: str) -> OpenRenderer[Latent]:
+        """The renderer of a look."""
+        return self.renderer if self.looks is None or look == DECIDING else self.looks.renderer(look)
+
     def close(self) -> None:
         """End all renderers; a later render starts them again."""
         if self.looks is not None:
