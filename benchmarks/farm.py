@@ -43,7 +43,7 @@ device = "cpu"
 prior_scenes = 8
 chains = {chains}
 steps = {steps}
-common_rate = 1.0
+further = 0
 control = false
 """
 SIMULATED = """
@@ -57,7 +57,7 @@ preset = "fake"
 prior_scenes = 16
 chains = 4
 steps = 48
-common_rate = 1.0
+further = 0
 control = false
 """
 

@@ -46,7 +46,7 @@ processes = 1
 prior_scenes = 8
 chains = 2
 steps = 8
-common_rate = 1.0
+further = 0
 """
 EXPERIMENT = """
 title = "Two cells"

@@ -34,7 +34,7 @@ preset = "fake"
 prior_scenes = {PRIOR}
 chains = {CHAINS}
 steps = {STEPS}
-common_rate = 1.0
+further = 0
 control = false
 """
 

@@ -26,7 +26,7 @@ NAMES = ("3", "true", "[]", '"\\u0000"', '"' + "x" * 5000 + '"', '"../../../etc/
 VALUES = {
     **{f"target.{key}": REALS for key in ("width", "threshold")},
     "target.share": (*REALS[:2], *REALS[3:]),  # which may be very small
-    **{f"search.{key}": REALS for key in ("common_rate", "scale")},
+    **{f"search.{key}": REALS for key in ("scale",)},
     **{
         f"search.{key}": COUNTS
         for key in ("seed", "prior_scenes", "chains", "steps", "warmup", "max_depth", "stop_when_found")

@@ -99,7 +99,7 @@ def test_toml_of_any_other_text_is_read() -> None:
 @pytest.mark.parametrize(
     "setting",
     ["target.width=true", 'target.width="0.05"', "target.width=1e-320", "target.width=nan",
-     "search.steps=1" + "0" * 30, "search.seed=1" + "0" * 30, "search.scale=true", "search.common_rate=1e-320",
+     "search.steps=1" + "0" * 30, "search.seed=1" + "0" * 30, "search.scale=true", "search.scale=1e-320",
      'model.name="a\\u0000b"', 'model.name="' + "x" * 5000 + '"', f"scene.revoke={['cube'] * 10_000}",
      f"answer={['2'] * 5000}", 'question="' + "x" * 5000 + '"'],
 )  # fmt: skip

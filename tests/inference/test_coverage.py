@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from tests.worlds.sampled_banks import Bank, mass_interval
 from tests.references.statistics import ALPHA
+from tests.worlds.sampled_banks import Bank, mass_interval
 from trex.inference.statistics.budget import FURTHER_LEVEL, WANTED, further_draws, is_common
 from trex.inference.statistics.importance import mean_weight
 from trex.inference.statistics.paired import NORMAL_95

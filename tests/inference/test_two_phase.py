@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from tests.worlds.sampled_banks import Bank, mass_interval
 from tests.references.statistics import ALPHA
+from tests.worlds.sampled_banks import Bank, mass_interval
 from trex.foundation.errors import InputError
 from trex.inference.statistics.budget import further_draws, is_common
 from trex.inference.statistics.importance import effective_size, resample

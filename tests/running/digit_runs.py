@@ -27,7 +27,7 @@ threshold = 0.5
 width = 0.1
 [search]
 prior_scenes = 24
-common_rate = 1.0
+further = 0
 chains = 2
 steps = 8
 """

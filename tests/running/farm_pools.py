@@ -31,7 +31,7 @@ SEARCHES = {
     "stops when found": ["search.stop_when_found=3", "search.steps=40"],
     "common": [
         "search.prior_scenes=30",
-        "search.common_rate=0.001",
+        "search.further=2000",
         "target.kind=threshold",
         "target.threshold=0.01",
         "answer=0",

@@ -33,7 +33,7 @@ threshold = 0.9
 width = 0.02
 [search]
 prior_scenes = 3000
-common_rate = 1.0
+further = 0
 chains = 4
 steps = 150
 scale = 0.5

@@ -23,7 +23,7 @@ KEYS: Mapping[str, str] = {
         name: f"search.{name}"
         for name in (
             "seed", "prior_scenes", "chains", "steps", "warmup", "kernel", "scale", "max_depth", "stop_when_found",
-            "common_rate", "control",
+            "further", "control",
         )
     },
     "kernel_options": "search.options",
@@ -61,7 +61,7 @@ class Keywords(TypedDict, total=False):
     scale: float
     max_depth: int
     stop_when_found: int
-    common_rate: float
+    further: int | None
     control: bool
     kernel_options: Mapping[str, object]
     set: Mapping[str, object]

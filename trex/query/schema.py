@@ -165,7 +165,8 @@ class SearchSection(Section):
     that are rendered at the deciding look, from the bank where there is one. `kernel`: "auto" takes the world's
     default. `inner`: cheap steps before each render at the deciding look, for kernel "surrogate". `scale`: step size
     of kernel "gaussian", in standard deviations of the prior. `max_depth`: for kernel "nuts", a trajectory has at
-    most 2^max_depth steps. `common_rate`: if at least this share of prior draws hits, the search runs no chains.
+    most 2^max_depth steps. `further`: independent draws that a common target may take
+    instead of chains; None for as many as the chains have steps, 0 to run chains in any case.
     `stop_when_found`: stop at this many distinct scenes found; 0 spends the whole budget. `options`: for kernels of
     other distributions; each kernel declares its keys. `control`: if nothing is found, run the same search on an
     easier target.
@@ -184,7 +185,7 @@ class SearchSection(Section):
     scale: Annotated[Real, Field(ge=1e-6, le=10)] = 0.3
     max_depth: Annotated[Count, Field(ge=1, le=20)] = 10  # the default of Pyro and Stan
     stop_when_found: Annotated[Count, Field(ge=0, le=MOST_DRAWS)] = 0
-    common_rate: Annotated[Real, Field(ge=1e-9, le=1)] = 0.01
+    further: Annotated[Count, Field(ge=0, le=MOST_DRAWS)] | None = None
     control: Annotated[bool, Field(strict=True)] = True
 
 

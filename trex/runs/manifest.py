@@ -12,6 +12,7 @@ from pydantic import ValidationError
 
 from trex.foundation.errors import InputError, RunError
 from trex.foundation.fields import first_problem
+from trex.foundation.json_fields import mapping
 from trex.foundation.parse import parse_json
 from trex.inference.targets import GaussianTarget
 from trex.query.question import ResolvedQuestion, check_answers
@@ -26,6 +27,7 @@ from trex.worlds.recorded import WorldFacts
 FORMAT = 1
 LEAST_TRIED = 1e-6  # smaller probabilities count as zero
 ALIKE = 0.02  # tolerated change of a probability, on the logarithm
+RETIRED = {"search": frozenset({"common_rate"})}  # section, keys
 PACKAGES = ("bayes-trex", "bpy", "torch", "numpy", "pyro-ppl")
 
 
@@ -113,7 +115,7 @@ def parse_manifest(text: str, where: str) -> Manifest:
             "read it with the version that made it, or start a new run"
         )
     try:
-        manifest = Manifest.model_validate(data)
+        manifest = Manifest.model_validate(_without_retired(dict(mapping(data, where))))
         check_answers(manifest.query, manifest.facts.question, manifest.facts.possible)
         make_target(manifest.query.target, manifest.question, manifest.facts.labels)
         return manifest
@@ -122,6 +124,18 @@ def parse_manifest(text: str, where: str) -> Manifest:
     except ValidationError as error:
         key, message = first_problem(error)
         raise RunError(f"{where} is damaged: {key}: {message}; start a new run") from error
+
+
+def _without_retired(data: dict[str, object]) -> dict[str, object]:
+    """The data without the keys of a query that earlier versions had and that no reader of draws needs."""
+    query = data.get("query")
+    if not isinstance(query, dict):
+        return data
+    kept = dict(query)
+    for section, keys in RETIRED.items():
+        if isinstance(kept.get(section), dict):
+            kept[section] = {key: value for key, value in kept[section].items() if key not in keys}
+    return {**data, "query": kept}
 
 
 def differences(before: Provenance, now: Provenance) -> tuple[str, ...]:

@@ -23,6 +23,7 @@ from trex.worlds.latents import Latent
 
 LEVEL = 0.95
 GROWTH = 4  # the larger of the two possible samples of a bank, in sizes of the first
+SPARE = 1.25  # more hits than are wanted on average, since their number varies
 BANK_LEVEL = 0.975  # of either sample's interval: whichever is reported, it covers with 95 % (union bound)
 
 
@@ -40,8 +41,8 @@ class PriorSample:
     @property
     def is_enough(self) -> bool:
         """Whether no chain is needed: the target is common and, with a bank, its draws stand for the level set."""
-        said = self.how_often
-        return said.is_common and (said.n == self.selection.n or said.ess >= WANTED)
+        is_all = len(self.draws) == self.selection.n
+        return self.how_often.is_common and (is_all or self.how_often.ess >= WANTED)
 
     @property
     def log_weights(self) -> Floats:
@@ -111,7 +112,7 @@ class PriorPlan:
         if self.bank:
             return self.first if said.ess >= WANTED else len(self.members)
         rate = said.said.point
-        return self.first if rate is None else self.first + further_draws(rate)
+        return self.first if rate is None else self.first + further_draws(rate, self._hits(said))
 
     def sample(self, draws: Sequence[Draw[Latent]]) -> PriorSample:
         """What these prior draws, by index, say: all if they are all that was planned, else the first ones.
@@ -147,15 +148,21 @@ class PriorPlan:
 
     @property
     def _budget(self) -> int:
-        return self.options.chains * self.options.steps
+        options = self.options
+        return options.chains * options.steps if options.further is None else options.further
 
     def _is_common(self, said: HowOften) -> bool:
-        """Whether 25 effective independent draws fit the budget of renders and, with one, the bank."""
+        """Whether the wanted effective independent draws fit the budget of renders and, with one, the bank."""
         if not self.bank:
-            return is_common(said.said.point, self._budget)
-        if said.said.point is None:
+            return self._budget > 0 and is_common(said.said.point, self._budget, self._hits(said))
+        if said.said.point is None or not self._budget:
             return False
         return said.n * WANTED / said.ess <= self.large.members.size
+
+    def _hits(self, said: HowOften) -> float:
+        """Hits for 25 effective draws, or for as many as the search is to find, by what one hit is worth."""
+        effective = max(WANTED, self.options.stop_when_found)
+        return SPARE * effective * max(1.0, said.hits / said.ess)
 
 
 def prior_plan(records: Sequence[Record], target: GaussianTarget, options: SearchSection) -> PriorPlan:

@@ -26,7 +26,7 @@ SEARCH_ONLY = {
         "chains",
         "steps",
         "stop_when_found",
-        "common_rate",
+        "further",
         "control",
     }
 }

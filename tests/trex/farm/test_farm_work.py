@@ -63,7 +63,7 @@ warmup = 28
 steps = 32
 chains = 2
 prior_scenes = 40
-common_rate = 1.0
+further = 0
 """
 
 

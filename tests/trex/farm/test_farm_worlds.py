@@ -25,7 +25,7 @@ from trex.worlds.world import open_renderer
 
 ray = pytest.importorskip("ray", reason="ray is not installed: pip install 'bayes-trex[farm]'")
 
-SMALL = "[search]\nprior_scenes = 16\ncommon_rate = 1.0\nchains = 2\nsteps = 6\n"
+SMALL = "[search]\nprior_scenes = 16\nfurther = 0\nchains = 2\nsteps = 6\n"
 LONGER = SMALL.replace("steps = 6", "steps = 32")
 MIDDLE = '[target]\nkind = "threshold"\nthreshold = 0.5\nwidth = 0.1\n'
 WORLDS = {

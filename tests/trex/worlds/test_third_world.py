@@ -180,7 +180,7 @@ def test_nuts_needs_a_warmup_and_gradients(tmp_path: Path, monkeypatch: pytest.M
 
 def test_a_common_target_is_drawn_until_its_effective_size_is_enough(tmp_path: Path) -> None:
     """With a twentieth more draws a look; a run cut between two looks goes on to the same bytes."""
-    done = search(tmp_path, "search.common_rate=0.001", "search.steps=2000")
+    done = search(tmp_path, "search.further=20000", "search.steps=2000")
     how = done.findings.how_often
     weights = np.exp([draw.evaluation.log_weight for draw in done.findings.prior])
 
