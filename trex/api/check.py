@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from trex.query.schema import Query
+from trex.search.budget import most_pictures
 from trex.search.render_speed import Estimate, estimate
 from trex.worlds.world import Plan
 
@@ -14,8 +15,8 @@ class QueryCheck:
     """A query with every value checked.
 
     `answers` are all that the question can have; `target`, `world` and `renders` are descriptions. `model` names
-    the opened model. `renders_at_most` counts pictures; `takes` is an upper bound on their time, None if it is
-    unknown.
+    the opened model. `renders_at_most` counts pictures at the deciding look, `cheap_at_most` those at cheaper looks;
+    `takes` is an upper bound on their time, None if it is unknown.
     """
 
     query: Query
@@ -26,7 +27,13 @@ class QueryCheck:
     model: str
     renders: str
     renders_at_most: int
+    cheap_at_most: int
     takes: Estimate | None
+
+    @property
+    def _cheap(self) -> str:
+        """The pictures at cheaper looks, in words."""
+        return f"; and {self.cheap_at_most:,} at cheaper looks" if self.cheap_at_most else ""
 
     @property
     def seconds_at_most(self) -> float | None:
@@ -43,7 +50,7 @@ class QueryCheck:
             "target": self.target,
             "world": self.world,
             "model": model,
-            "renders": f"at most {self.renders_at_most:,}: {self.renders}",
+            "renders": f"at most {self.renders_at_most:,}: {self.renders}{self._cheap}",
             "time": time,
         }
         return "\n".join(f"{name:8}  {words}" for name, words in rows.items())
@@ -51,8 +58,7 @@ class QueryCheck:
 
 def checked(plan: Plan) -> QueryCheck:
     """The description of a plan."""
-    search = plan.query.search
-    most = search.prior_scenes + search.chains * search.steps
+    most, cheap = most_pictures(plan.query)
     return QueryCheck(
         query=plan.query,
         question=plan.question.text,
@@ -62,5 +68,6 @@ def checked(plan: Plan) -> QueryCheck:
         model=plan.model_name,
         renders=plan.outline.renders,
         renders_at_most=most,
-        takes=estimate(plan.query, most),
+        cheap_at_most=cheap,
+        takes=estimate(plan.query, most, cheap),
     )

@@ -18,6 +18,7 @@ from trex.foundation.words import span
 from trex.query.schema import Query
 from trex.render.blender.blender_renderer import default_processes
 from trex.runs.sessions import Counts
+from trex.worlds.looks import ladder
 
 FILE = "seconds_a_picture.json"
 LEAST = 20  # least number of pictures for a measurement
@@ -38,18 +39,22 @@ class Estimate:
         return f"about {span(self.seconds)}, at the speed {self.source}"
 
 
-def estimate(query: Query, pictures: int) -> Estimate | None:
-    """The time for this many pictures of a query; None if nothing is known about their speed."""
+def estimate(query: Query, pictures: int, cheap: int = 0) -> Estimate | None:
+    """The time for this many pictures of a query, and for cheap ones; None if nothing is known about their speed.
+
+    Only searches without a bank are measured: in others a picture may cost anything from a read to a dear render.
+    """
     measured = _known().get(_key(query))
-    if isinstance(measured, int | float) and 0 < measured < 1e6:
+    if not query.search.bank and isinstance(measured, int | float) and 0 < measured < 1e6:
         return Estimate(pictures * measured, "measured on this machine")
     cpu_s = CPU_S.get(query.render.preset) if query.generator.name == "clevr" else None
     if cpu_s is None:
         return None
-    each = cpu_s / (query.render.processes or default_processes()) + BESIDE_S
-    return Estimate(
-        pictures * each, "documented for a CPU (docs/PERFORMANCE.md); no search was measured here yet"
-    )
+    processes, looks = query.render.processes or default_processes(), ladder(query.render.preset)
+    seconds = pictures * (cpu_s / processes + BESIDE_S)
+    if looks:
+        seconds += cheap * (CPU_S[looks[0]] / processes + BESIDE_S)
+    return Estimate(seconds, "documented for a CPU (docs/PERFORMANCE.md); no search was measured here yet")
 
 
 @contextmanager
@@ -58,7 +63,7 @@ def measured(query: Query, counts: Counts) -> Iterator[None]:
     began = monotonic()
     yield
     seconds = monotonic() - began
-    if counts.renders >= LEAST and seconds > 0 and query.render.preset in CPU_S:
+    if counts.renders >= LEAST and seconds > 0 and query.render.preset in CPU_S and not query.search.bank:
         with suppress(TrexError, OSError):  # an estimate is not worth an error
             path = _path()
             path.parent.mkdir(parents=True, exist_ok=True)

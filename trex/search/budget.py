@@ -1,0 +1,35 @@
+"""The most pictures that a search may render, at the deciding look and at cheaper ones."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from trex.query.schema import Query
+from trex.search.calibration import SCENES
+from trex.search.hits import TRIES
+from trex.search.prior_sample import GROWTH
+from trex.worlds.kernels import SURROGATE
+from trex.worlds.looks import ladder
+
+
+class Pictures(NamedTuple):
+    """Pictures at the deciding look, and at cheaper looks."""
+
+    deciding: int
+    cheap: int
+
+
+def most_pictures(query: Query) -> Pictures:
+    """Upper bounds for a query as resolved; those of a bank that are rendered already are counted too.
+
+    Without `stop_when_found` any number of hits may have to survive fresh draws; their renders are then left out.
+    """
+    search, looks = query.search, ladder(query.render.preset)
+    steps = search.chains * search.steps
+    fresh = (query.render.fresh or 0) * TRIES * search.stop_when_found
+    if not (search.bank and looks):
+        return Pictures((search.prior_scenes + steps) * query.render.noise + fresh, 0)
+    prior = min(search.bank, GROWTH * search.prior_scenes)
+    inner = steps * search.inner if search.kernel == SURROGATE else 0
+    calibration = SCENES * (len(looks) - 1)
+    return Pictures((prior + steps) * query.render.noise + fresh, search.bank + calibration + inner)
