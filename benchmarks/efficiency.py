@@ -12,6 +12,7 @@ from __future__ import annotations
 import argparse
 import json
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 
 from trex.api.find import conclude_run, find_query, query_file
@@ -107,10 +108,8 @@ def run(
     """The figures of one search."""
     source = query_file(path, overrides)
     budget = Budget(place, source.plan().query, cpu_s, counts_bank)
-    try:
+    with suppress(Spent):
         find_query(source, place, budget, lambda folder: None)
-    except Spent:
-        pass
     with open_run(place, for_writing=True) as folder:
         return figures(conclude_run(folder, drawn(folder)).findings)
 
