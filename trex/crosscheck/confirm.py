@@ -22,7 +22,7 @@ from trex.crosscheck.confirmation import (
 )
 from trex.foundation.errors import InputError, RunError
 from trex.foundation.files import disk_error, write_atomic
-from trex.inference.scoring import Scorer, images
+from trex.inference.scoring import images
 from trex.inference.types import Floats
 from trex.query.schema import RenderSection
 from trex.render.picture import Picture
@@ -35,6 +35,8 @@ from trex.runs.pictures import read_picture
 from trex.runs.trust import check_made_here
 from trex.search.results import Hit, read_results
 from trex.worlds.fingerprint import model_fingerprint
+from trex.worlds.latents import any_renderer
+from trex.worlds.looks import deciding_scorer
 from trex.worlds.registry import make_plan
 from trex.worlds.world import Plan, open_renderer
 
@@ -204,7 +206,8 @@ def _begun(task: LookTask, options: ConfirmOptions) -> Confirmation:
 
 def _again(task: LookTask, found: Hit) -> Confirmed:
     record = found.record
-    (scored,) = Scorer(task.renderer, task.plan.bound).score([record.scene])
+    renderer = any_renderer(task.renderer)
+    (scored,) = deciding_scorer(task.plan.query.render, renderer, task.plan.bound).score([record.scene])
     picture = scored.picture
     assert isinstance(picture, Picture)
     return Confirmed(

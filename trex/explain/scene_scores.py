@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -18,7 +18,7 @@ from trex.scenes.edits import Edit
 from trex.scenes.questions.truth import true_answer
 from trex.scenes.scene import Scene
 from trex.scenes.validity import is_valid
-from trex.worlds.latents import scene_renderer
+from trex.worlds.latents import Latent, any_renderer, scene_renderer
 from trex.worlds.world import OpenWorld
 
 CACHE = "cache"  # below explanations/
@@ -30,7 +30,7 @@ class SceneScores:
 
     world: OpenWorld
     folder: RunFolder
-    cached: Scorer[Scene]
+    cached: Scorer[Latent]
     tell: Callable[[int], None]
 
     @property
@@ -104,7 +104,8 @@ class SceneScores:
 def open_scores(world: OpenWorld, folder: RunFolder, tell: Callable[[int], None]) -> SceneScores:
     """The scores of a run's world, pictures cached below its explanations."""
     cache = CachedRenderer(scene_renderer(world.renderer), folder.path / FOLDER / CACHE)
-    return SceneScores(world, folder, Scorer(cache, world.plan.bound), tell)
+    scorer = replace(world.scorer, renderer=any_renderer(cache))
+    return SceneScores(world, folder, scorer, tell)
 
 
 def apply_all(scene: Scene, edits: Sequence[Edit]) -> Scene:

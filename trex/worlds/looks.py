@@ -6,7 +6,10 @@ from collections.abc import Callable
 
 from trex.inference.scoring import Scorer
 from trex.inference.types import Classifier
-from trex.worlds.latents import Latent, OpenRenderer
+from trex.query.schema import RenderSection
+from trex.scenes.noise import noise_draws
+from trex.scenes.scene import Scene
+from trex.worlds.latents import Latent, OpenRenderer, scene_of
 
 DECIDING, FRESH = "", "fresh"  # every other look is named by its preset
 # Cheapest first. The first is the bank's; each costs a small part of `reference` (docs/PERFORMANCE.md).
@@ -23,6 +26,20 @@ def ladder(preset: str) -> tuple[str, ...]:
     (benchmarks/KERNELS.md). Its bank is at the deciding look, and there is no second phase.
     """
     return LADDERS.get(preset, ())
+
+
+def deciding_scorer(
+    section: RenderSection, renderer: OpenRenderer[Latent], classifier: Classifier
+) -> Scorer[Latent]:
+    """Scores scenes as [render] says: by the mean probability over `noise` draws."""
+    return Scorer(
+        renderer, classifier, draws=drawn(noise_draws, section.noise) if section.noise > 1 else None
+    )
+
+
+def drawn(make: Callable[[Scene, int], tuple[Scene, ...]], n: int) -> Draws:
+    """`make` with n draws, for latents that are scenes."""
+    return lambda z: make(scene_of(z), n)
 
 
 class Looks:

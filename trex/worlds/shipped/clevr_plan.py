@@ -2,29 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
 
 from trex.clevr_models.interface.question import ProgramStep, Question
 from trex.foundation.errors import InputError
 from trex.foundation.words import counted
-from trex.inference.scoring import Scorer
 from trex.inference.types import Generator
 from trex.query.question import resolve_question
 from trex.query.schema import Query, RenderSection, SceneSection
 from trex.query.shape_cards import read_card
 from trex.query.target import make_target
 from trex.scenes.edits import removals
-from trex.scenes.noise import fresh_draws, noise_draws
+from trex.scenes.noise import fresh_draws
 from trex.scenes.prior import ScenePrior
-from trex.scenes.scene import Scene
 from trex.scenes.vocabulary import CLEVR, Vocabulary
 from trex.worlds.description import Outline
 from trex.worlds.fingerprint import file_fingerprint, model_fingerprint
 from trex.worlds.kernels import SamplerParts, check_gradients, check_search, make_proposal, make_sampler
 from trex.worlds.latents import Latent, OpenRenderer, any_prior, any_renderer, scene_of
-from trex.worlds.looks import Draws, Looks
+from trex.worlds.looks import Looks, deciding_scorer, drawn
 from trex.worlds.provenance import Provenance
 from trex.worlds.shipped.placement_check import check_placement
 from trex.worlds.world import (
@@ -124,16 +122,12 @@ def open_scenes(plan: Plan) -> OpenWorld:
         renderer=renderer.key,
         shapes=_shape_hashes(prior.vocabulary),
     )
-    noise, fresh = query.render.noise, query.render.fresh or 0
-    scorer = Scorer(renderer, plan.bound, draws=_draws(noise_draws, noise) if noise > 1 else None)
+    scorer = deciding_scorer(query.render, renderer, plan.bound)
     parts = SamplerParts(plan.kind.name, metropolis_of(generator, scorer), renderer)
     sampler = make_sampler(parts, query.search)
-    looks = Looks(scorer, _draws(fresh_draws, fresh), partial(_open_look, plan), plan.bound)
+    fresh = drawn(fresh_draws, query.render.fresh or 0)
+    looks = Looks(scorer, fresh, partial(_open_look, plan), plan.bound)
     return OpenWorld(plan, generator, scorer, renderer, made, picture_size(query.render), sampler, looks)
-
-
-def _draws(make: Callable[[Scene, int], tuple[Scene, ...]], n: int) -> Draws:
-    return lambda z: make(scene_of(z), n)
 
 
 def _open_look(plan: Plan, look: str) -> OpenRenderer[Latent]:
