@@ -24,9 +24,10 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 @pytest.fixture(autouse=True, scope="session")
 def state_folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    """Records of the runs that tests make do not go to the home of whoever runs the tests."""
+    """Neither records of the runs that tests make nor their banks go to the home of whoever runs the tests."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("XDG_STATE_HOME", str(tmp_path_factory.mktemp("state")))
+        patch.setenv("TREX_BANK", str(tmp_path_factory.mktemp("banks")))
         yield
 
 
