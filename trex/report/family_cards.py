@@ -20,7 +20,7 @@ class FamilyCard:
 
     number: int
     words: str
-    counts: str  # "4 scenes, 40.0 % of all found"
+    counts: str  # "4 scenes, 40.0 % of all 10 found"
     rate: str
     size: int
 
@@ -41,7 +41,8 @@ def family_card(family: Family, families: Families, noun: Noun) -> FamilyCard | 
     scenes = counted(family.size, noun.one, noun.many)
     counts = f"{scenes}, {percent(family.size / n)} of all {n} found"
     words = family.words[:1].upper() + family.words[1:]
-    return FamilyCard(family.number, words, counts, family.how_often, family.size)
+    rate = family.how_often + ("" if family.rate else f" (no prior {noun.one} is in it)")
+    return FamilyCard(family.number, words, counts, rate, family.size)
 
 
 def first_places(families: Families, most: int) -> list[int]:

@@ -29,7 +29,7 @@ from trex.runs.manifest import Manifest
 from trex.runs.sessions import read_sessions
 from trex.runs.world_of import world_of
 from trex.search.families import family_rule
-from trex.search.headline import headline, source_words
+from trex.search.headline import family_count_words, headline, source_words
 from trex.search.results import Results
 
 SHOWN_REASONS = 3  # the rest is folded
@@ -70,6 +70,7 @@ def report_html(folder: RunFolder, findings: Results, files: Mapping[str, str]) 
         "tone": tone(findings),
         "summary": summary(manifest, findings, explanations, confirmed),
         "families": choices(findings.families, kind.noun),
+        "families_words": family_count_words(findings.families),
         "sources": source_words(findings, kind.noun),
         "calibration": calibration_view(manifest, findings),
         "glossary": WORDS,

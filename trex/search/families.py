@@ -3,8 +3,8 @@
 A chain that has found a scene continues from it and finds its relatives: the same object in the same place among
 others. A search that counts eight distinct scenes may therefore have found one failure eight times.
 
-Two explained hits are of one family if an object to blame appears the same in both: its kind, how much of it is
-visible, and what hides it (`trex.scenes.appearance`). Hits without an explanation are relatives if
+Two explained hits are relatives if the objects to blame appear the same in both: the attributes that decide in either,
+how much of each object is visible, and what hides it (`trex.scenes.appearance`). Other hits are relatives if
 
 1. they have the same origin (a chain and the prior draw that it started at are one origin) and are near each other:
 scenes that share an object, in look and place; vectors at most 1 apart, or
@@ -18,7 +18,7 @@ five objects share one in about one of a hundred pairs, too often among dozens o
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Collection, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import combinations
 
@@ -86,7 +86,7 @@ def family_rule(noun: Noun) -> str:
             f"at most {NEAR:g} apart."
         )
     return (
-        "Explained scenes are of one family if an object to blame looks the same, is hidden as much and by the same. "
+        "Explained scenes are of one family if the objects to blame look the same, hidden as much and by the same. "
         "Others are if they come from one chain (or the prior draw it began at) and share an object, or if they share "
         "half of their objects."
     )
@@ -111,7 +111,7 @@ def group(members: Sequence[Member]) -> Families:
 def are_relatives(one: Member, other: Member) -> bool:
     """Whether two hits are relatives: by what is to blame if that is known of both, else by what they share."""
     if one.blamed and other.blamed:
-        return bool(one.blamed & other.blamed)
+        return _fit(one.blamed, other.blamed) and _fit(other.blamed, one.blamed)
     is_own = one.origin == other.origin
     if not isinstance(one.z, Scene):
         apart = float(np.linalg.norm(vector_of(one.z) - vector_of(other.z)))
@@ -119,6 +119,10 @@ def are_relatives(one: Member, other: Member) -> bool:
     first, second = scene_of(one.z), scene_of(other.z)
     most = max(len(first.objects), len(second.objects))
     return in_common(first, second) >= (1 if is_own else max(1, most / 2))
+
+
+def _fit(some: Collection[Appearance], others: Collection[Appearance]) -> bool:
+    return all(any(one.is_like(other) for other in others) for one in some)
 
 
 def _adopted(members: Sequence[Member], kin: Pairs) -> list[Hashable]:

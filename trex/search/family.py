@@ -60,10 +60,9 @@ class Family:
 
 def family_words(zs: Sequence[Latent], blamed: Sequence[frozenset[Appearance]], noun: Noun) -> str:
     """The name of a family, from what is to blame in its members, else from what they share; most confident first."""
-    known = [cause for cause in blamed if cause]
-    if known:
-        shared = frozenset.intersection(*known) or known[0]
-        return " and ".join(sorted(one.words for one in shared))
+    first, *others = [cause for cause in blamed if cause] or [frozenset()]
+    if first:
+        return " and ".join(sorted(_common(one, others).words for one in first))
     if len(zs) == 1:
         return f"one {noun.one} by itself, not explained"
     scenes = [z for z in zs if isinstance(z, Scene)]
@@ -99,6 +98,16 @@ def family_rates(
         said = rate_of(is_member, selection, sample.how_often.level)
         rates.append(said if said.count else None)
     return rates
+
+
+def _common(one: Appearance, others: Sequence[frozenset[Appearance]]) -> Appearance:
+    """The object by what it has in common with the most similar one in each of the other causes."""
+    return one.shared([max(other, key=lambda two: _likeness(one, two)) for other in others])
+
+
+def _likeness(one: Appearance, two: Appearance) -> tuple[bool, bool, int, str]:
+    agreed = sum(a == b for a, b in zip(one.category, two.category, strict=True))
+    return (one.is_like(two), (one.seen, one.hider) == (two.seen, two.hider), agreed, two.words)
 
 
 def _shared_words(scenes: Sequence[Scene]) -> str:

@@ -69,16 +69,22 @@ def look_words(manifest: Manifest) -> str:
 
 
 def family_count_words(families: Families) -> str:
-    """The number of families, as in " in 2 families"; "" for a single hit."""
-    return f" in {counted(families.count, 'family', 'families')}" if len(families.numbers) > 1 else ""
+    """The number of families, as in " in 2 families"; "" for a single hit.
+
+    "At most" if a hit is alone and unexplained: what is to blame there may be what is to blame elsewhere.
+    """
+    if len(families.numbers) < 2:
+        return ""
+    most = "at most " if any(family.is_alone for family in families.known) else ""
+    return f" in {most}{counted(families.count, 'family', 'families')}"
 
 
 def family_sentences(findings: Results) -> tuple[str, ...]:
     """The first families of several hits or with an explanation, one sentence each, for a terminal."""
     shown = [family for family in findings.families.known if not family.is_alone]
     said = [
-        f"family {one.number}: {one.words}; {counted(one.size, 'scene')} of {len(findings.found)}, "
-        f"in {one.how_often} of the prior"
+        f"family {one.number}: {one.words}; {one.size} of {len(findings.found)} found, rate in the prior "
+        f"{one.how_often}"
         for one in shown[:FAMILIES_TOLD]
     ]
     more = len(shown) - FAMILIES_TOLD
