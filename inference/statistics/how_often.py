@@ -189,7 +189,7 @@ def how_often(
     hits = np.array([float(target.is_hit(draw.evaluation.log_probs)) for draw in draws])
     relative = np.array([draw.evaluation.log_weight for draw in draws]) - target.log_peak
     return HowOften(
-        said=_rate(hits, selection, level),
+        said=rate_of(hits, selection, level),
         mass=estimate(selection, np.exp(np.minimum(relative, 0.0)), level),
         ess=effective_size(selection.log_weights(relative)),
         best=max(target.confidence(draw.evaluation.log_probs) for draw in draws),
@@ -197,8 +197,8 @@ def how_often(
     )
 
 
-def _rate(hits: Floats, selection: Selection, level: float) -> Rate:
-    """Counted where every draw stands for itself alone, at 95 %; else estimated."""
+def rate_of(hits: Floats, selection: Selection, level: float = 0.95) -> Rate:
+    """The rate of hits (k,), 0 or 1: counted if every draw stands for itself alone, at 95 %; else estimated."""
     count, n = int(hits.sum()), hits.size
     if n == selection.n and level == 0.95:
         return Proportion(count, n)

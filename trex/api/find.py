@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from itertools import chain, count
 from pathlib import Path
 
-from trex.explain.blame_words import blamed_looks
-from trex.explain.explanation import read_explanations
+from trex.explain.causes import explained_results
+from trex.export.found_scenes import write_found_scenes
 from trex.foundation.errors import InputError
 from trex.query.schema import ProgramStep
 from trex.query.toml_file import parse_query, read_text
@@ -24,10 +24,9 @@ from trex.runs.record import Record
 from trex.runs.sessions import session
 from trex.runs.trust import keep_record
 from trex.search.engine import Engine, InProcess
-from trex.search.found_scenes import write_found_scenes
 from trex.search.progress import Progress
 from trex.search.render_speed import measured
-from trex.search.results import Results, read_results, to_json
+from trex.search.results import Results, to_json
 from trex.search.search import Search
 from trex.worlds.fingerprint import weights_fingerprint
 from trex.worlds.recorded import WorldFacts
@@ -116,7 +115,7 @@ def carry_out(engine: Engine, folder: RunFolder, progress: Progress) -> Outcome:
 
 def conclude_run(folder: RunFolder, records: Sequence[Record]) -> Outcome:
     """Write the results and the report of the draws so far."""
-    findings = read_results(folder.manifest, records, blamed_looks(read_explanations(folder)))
+    findings = explained_results(folder, records)
     folder.write(FINDINGS, to_json(findings))
     files = write_found_scenes(folder, findings.found)
     return Outcome(folder.path, folder.manifest, findings, write_report(folder, findings, files))

@@ -15,6 +15,7 @@ from trex.api.hit import Hit
 from trex.api.html import run_html
 from trex.api.searching import search
 from trex.clevr_models.adapters.live import Live, lent
+from trex.explain.causes import explained_results
 from trex.foundation.errors import RunError
 from trex.inference.statistics.how_often import Rate
 from trex.pages.display import display_if
@@ -23,9 +24,8 @@ from trex.runs.draw_log import check_begun, read_draws
 from trex.runs.folder import open_run
 from trex.runs.manifest import Manifest
 from trex.runs.record import Record
-from trex.runs.world_of import world_of
-from trex.search.headline import headline
-from trex.search.results import Results, read_results
+from trex.search.headline import headline, how_often_words
+from trex.search.results import Results
 
 if TYPE_CHECKING:
     import arviz
@@ -104,7 +104,9 @@ class Run:
     @cached_property
     def results(self) -> Results:
         """Everything that the report says about the draws; RunError if there is no prior draw yet."""
-        return read_results(self.manifest, self._begun())
+        records = self._begun()
+        with open_run(self.path, for_writing=False) as folder:
+            return explained_results(folder, records)
 
     def report(self) -> Path:
         """The path of `report.html`, written again with everything beside the draws; RunError without any draw."""
@@ -167,10 +169,10 @@ class Run:
             results = self.results
         except RunError as error:
             return run_html(f"{facts.question}{state}", [str(error)], [], str(self.path))
-        said, many = self.rate, world_of(self.manifest).noun.many
+        often = how_often_words(self.manifest, results)
         sentences = [
             f"{results.ending}{state}: {headline(self.manifest, results)}",
-            f"Without a search it happens in {said.figure} of {many} ({said.detail}).",
+            f"{often[:1].upper()}{often[1:]}.",
         ]
         shown = self.hits[:SHOWN]
         more = f"{len(shown)} of {len(self.hits)} shown; " if len(self.hits) > len(shown) else ""

@@ -20,7 +20,7 @@ from trex.report.report import goal, model_words
 from trex.runs.draw_log import drawn, repair
 from trex.runs.folder import open_run
 from trex.runs.world_of import world_of
-from trex.search.headline import headline
+from trex.search.headline import family_sentences, headline, how_often_words
 from trex.search.progress import Progress, SearchProgress
 from trex.search.stopping import say, stoppable
 
@@ -148,12 +148,15 @@ def _show(done: Outcome, as_json: bool) -> None:
     for number, found in enumerate(done.findings.found[:10], start=1):
         says = f"{found.answer} ({found.answers[0][1]:.3f})"
         truth = "" if found.truth is None else f"true answer {found.truth}, "
-        typer.echo(f"{number:4}. {truth}model says {says}, confidence {found.confidence:.3f}")
+        family = f"family {done.findings.families.numbers[number - 1]}, "
+        typer.echo(f"{number:4}. {family}{truth}model says {says}, confidence {found.confidence:.3f}")
     if len(done.findings.found) > 10:
         typer.echo(f"      and {len(done.findings.found) - 10} more")
     typer.echo(f"{done.findings.ending}: {headline(manifest, done.findings)}")
-    for sentence in done.findings.how_often.sentences()[:1]:
-        typer.echo(sentence)
+    often = how_often_words(manifest, done.findings)
+    typer.echo(f"{often[:1].upper()}{often[1:]}.")
+    for sentence in family_sentences(done.findings):
+        typer.echo(f"  {sentence}")
     for sentence in (done.findings.control, *done.findings.remarks):
         if sentence:
             typer.echo(sentence)

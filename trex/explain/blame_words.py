@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from trex.explain.explanation import Explanation
@@ -93,11 +93,3 @@ def _listed(words: Sequence[str]) -> str:
 
 def _capital(text: str) -> str:
     return text[:1].upper() + text[1:]
-
-
-def blamed_looks(explanations: Mapping[str, Explanation]) -> dict[str, frozenset[Hashable]]:
-    """Shape, size, color and material of the objects to blame, by the hit's picture."""
-    return {
-        picture: frozenset(made.scene.objects[i].category for i in made.blame.parts if made.blame.is_flip)
-        for picture, made in explanations.items()
-    }

@@ -12,6 +12,8 @@ WORDS = {
     "prior draws": "scenes drawn from the prior at random; nobody selected them, so they say how often something is",
     "chain": "a walk from scene to scene: each step proposes a change and keeps it or not, by Metropolis and Hastings",
     "chains": "walks from scene to scene: each step proposes a change and keeps it or not, by Metropolis and Hastings",
+    "families": "groups of scenes: the same is to blame in each, or they are variations of each other",
+    "fragile": "in the level set under the search's noise draws and outside it under fresh ones, so not found",
     "noise draws": "renders of the same scene with other random numbers, which change the noise and nothing else",
     "deciding look": "size and care of the renders that decide whether a scene is in the level set",
     "bank": "prior scenes rendered once at a cheap look, and shared by all queries of a world",

@@ -10,8 +10,7 @@ from pathlib import Path
 
 import numpy as np
 
-from trex.explain.blame_words import blamed_looks
-from trex.explain.explanation import read_explanations
+from trex.explain.causes import explained_results
 from trex.foundation.errors import InputError
 from trex.foundation.files import write_atomic
 from trex.inference.statistics.paired import Paired, paired
@@ -24,7 +23,7 @@ from trex.runs.folder import REPORT, RunFolder, open_run
 from trex.runs.manifest import Manifest
 from trex.runs.world_of import world_of
 from trex.scenes.questions.truth import NO_ANSWER
-from trex.search.results import Hit, Results, read_results
+from trex.search.results import Hit, Results
 from trex.worlds.latents import Latent, from_stored, to_stored
 
 SHOWN = 6  # pictures per run
@@ -142,7 +141,7 @@ def _names(paths: Sequence[Path]) -> list[str]:
 def _read(path: Path, name: str) -> Compared:
     with open_run(path, for_writing=False) as folder:
         records = drawn(folder)
-        findings = read_results(folder.manifest, records, blamed_looks(read_explanations(folder)))
+        findings = explained_results(folder, records)
         return Compared(name, path, folder.manifest, findings, tuple(_pictures(folder, findings)))
 
 

@@ -9,12 +9,11 @@ from typing import Literal
 from trex.crosscheck.confirmation import stay
 from trex.crosscheck.confirmation_page import Section
 from trex.explain.explanation import Explanation
-from trex.inference.statistics.proportion import Proportion
 from trex.inference.statistics.verdict import Ending
 from trex.pages.wording import percent, percent_interval
 from trex.runs.manifest import Manifest
-from trex.runs.world_of import world_of
 from trex.scenes.describe import object_words
+from trex.search.headline import how_often_words
 from trex.search.results import Results
 
 Tone = Literal["bad", "good", "open"]
@@ -34,36 +33,12 @@ def summary(
     explanations: Mapping[str, Explanation],
     looks: Sequence[Section],
 ) -> str:
-    """The sentence below the headline; leaves out what was not examined."""
-    parts = [
-        _how_sure(manifest, findings),
-        survival_words(manifest, findings),
-        how_often_words(findings, world_of(manifest).noun.many),
-        _why(explanations),
-        _stays(looks),
-    ]
-    text = "; ".join(part for part in parts if part)
-    return f"{text[0].upper()}{text[1:]}."
-
-
-def how_often_words(findings: Results, many: str) -> str:
-    """The rate without a search, with its interval."""
-    said = findings.how_often.said
-    return f"without a search it happens in {said.figure} of {many} ({said.detail})"
-
-
-def survival_words(manifest: Manifest, findings: Results) -> str:
-    """How many distinct hits survive fresh noise draws; "" if none had to."""
-    fresh, kept, lost = manifest.query.render.fresh, len(findings.found), len(findings.fragile)
-    if not fresh or not kept + lost:
-        return ""
-    share = Proportion(kept, kept + lost)
-    draws = "1 fresh noise draw" if fresh == 1 else f"{fresh} fresh noise draws"
-    if not lost:
-        return f"{'it stays' if kept == 1 else f'all {kept} stay'} in the level set under {draws}"
-    return (
-        f"{kept} of {kept + lost} distinct hits ({percent(share.value)}) stay in the level set under {draws}"
+    """Two sentences below the headline: how often and how fragile, then why; leaves out what was not examined."""
+    outcome = how_often_words(manifest, findings)
+    detail = "; ".join(
+        part for part in (_how_sure(manifest, findings), _why(explanations), _stays(looks)) if part
     )
+    return f"{_capital(outcome)}. {_capital(detail)}."
 
 
 def _how_sure(manifest: Manifest, findings: Results) -> str:
@@ -105,3 +80,7 @@ def _stays(looks: Sequence[Section]) -> str:
         f"rendered again at preset {done[0].preset}, {rate.count} of {rate.of} stay in the level set "
         f"(95 %: {percent_interval(*rate.interval)})"
     )
+
+
+def _capital(text: str) -> str:
+    return text[:1].upper() + text[1:]

@@ -11,11 +11,13 @@ from trex.crosscheck.enlarged import EnlargedLook
 from trex.crosscheck.misses import read_misses
 from trex.explain.view import Strip
 from trex.pages.thumbnails import jpeg_url
-from trex.report.latent_cards import Table, parts, table
+from trex.report.family_cards import FamilyCard, family_card, family_key, first_places
+from trex.report.latent_cards import Table, nuisances, parts, table
 from trex.runs.folder import RunFolder
 from trex.runs.manifest import Manifest
 from trex.runs.picture_files import KeptPicture, read_kept
 from trex.runs.world_of import world_of
+from trex.search.families import Families
 from trex.search.results import Hit
 from trex.worlds.description import Noun
 from trex.worlds.latents import from_stored
@@ -40,23 +42,36 @@ class Card:
     step: int  # rank in the order of the search
     truth_rank: int  # rank of the true answer among all true answers
     kinds: tuple[str, ...]
+    rank: int = 0  # in the order of families: one hit of each, then the others
+    nuisances: Table | None = None
+    family_number: int | None = None
+    family_key: str = ""
+    family: FamilyCard | None = None  # of the hit that stands for its family
     strip: Strip | None = None
     large: EnlargedLook | None = None  # the same scene at a larger preset
 
 
 def make_cards(
-    folder: RunFolder, found: Sequence[Hit], made: Mapping[str, Strip], looks: Mapping[str, EnlargedLook]
+    folder: RunFolder,
+    found: Sequence[Hit],
+    made: Mapping[str, Strip],
+    looks: Mapping[str, EnlargedLook],
+    families: Families | None = None,
 ) -> list[Card]:
-    """The cards of the first MOST_CARDS hits; pictures after the first page are JPEG, which bounds the size."""
-    shown = found[:MOST_CARDS]
+    """The cards of the first MOST_CARDS hits; with families, those that stand for one come first.
+
+    Pictures after the first page are JPEG, which bounds the size.
+    """
+    places = first_places(families, MOST_CARDS) if families else range(min(len(found), MOST_CARDS))
+    shown = [found[place] for place in places]
     kind = world_of(folder.manifest)
     truths = sorted({one.truth or "" for one in shown}, key=lambda truth: (truth.zfill(2), truth))
     steps = {id(one): step for step, one in enumerate(sorted(shown, key=_step))}
-    return [
+    cards = [
         Card(
-            number=number,
+            number=place + 1,
             scene=one,
-            image=picture_url(folder, one) if number <= PER_PAGE else light_url(folder, one),
+            image=picture_url(folder, one) if rank < PER_PAGE else light_url(folder, one),
             words=kind.words(from_stored(one.record.z)),
             origin=origin(one, kind.noun),
             parts=parts(one.record),
@@ -64,11 +79,26 @@ def make_cards(
             step=steps[id(one)],
             truth_rank=truths.index(one.truth or ""),
             kinds=_kinds(one, one.record.picture in made),
+            rank=rank,
+            nuisances=nuisances(one.record),
             strip=made.get(one.record.picture),
             large=looks.get(one.record.picture),
         )
-        for number, one in enumerate(shown, start=1)
+        for rank, (place, one) in enumerate(zip(places, shown, strict=True))
     ]
+    return cards if families is None else [_with_family(card, families, kind.noun) for card in cards]
+
+
+def _with_family(card: Card, families: Families, noun: Noun) -> Card:
+    place = card.number - 1
+    family = families.known[families.numbers[place] - 1]
+    stands = family.representative == place
+    return replace(
+        card,
+        family_number=family.number,
+        family_key=family_key(families, place),
+        family=family_card(family, families, noun) if stands else None,
+    )
 
 
 def make_misses(folder: RunFolder, nearest: Sequence[Hit]) -> list[Card]:

@@ -9,6 +9,8 @@ from trex.scenes.describe import object_words
 from trex.scenes.scene import Scene
 from trex.worlds.latents import vector_of
 
+NUISANCES = {"camera": "camera", "key": "key light", "fill": "fill light", "back": "back light"}
+
 
 @dataclass(frozen=True)
 class Table:
@@ -40,3 +42,19 @@ def table(record: Record) -> Table:
         for o, seen in zip(objects, record.visible, strict=True)
     ]
     return Table(f"{len(objects)} objects", ("object", "x", "y", "pixels"), tuple(rows))
+
+
+def nuisances(record: Record) -> Table | None:
+    """What does not belong to the objects: offsets of camera and lights in Blender units, and the noise seed.
+
+    None for a vector.
+    """
+    if not isinstance(record.z, Scene):
+        return None
+    scene = record.z
+    rows = [
+        (name, *(f"{value:+.2f}" for value in getattr(scene.nuisances, field)))
+        for field, name in NUISANCES.items()
+    ]
+    seed = ("noise seed", str(scene.noise), "", "")
+    return Table("Camera, lights and noise", ("offset", "x", "y", "z"), (*rows, seed))

@@ -108,7 +108,7 @@ class Patterns:
         """The number of independent scenes, and whether it suffices as evidence."""
         groups = f"{self.clusters} independent group{'' if self.clusters == 1 else 's'}"
         counted = f"{self.scenes} scene{'' if self.scenes == 1 else 's'} in {groups}"
-        counted += " (scenes of one chain or kind are one group)"
+        counted += " (scenes of one chain or family are one group)"
         if self.is_clear:
             return (
                 f"Descriptions that surely fit here more often than under the prior: of {self.considered} considered "

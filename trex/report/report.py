@@ -19,6 +19,8 @@ from trex.pages.page import TEMPLATES, page
 from trex.pages.wording import percent
 from trex.parity.accuracy_check import gate_words
 from trex.query.target import goal as target_goal
+from trex.report.calibration import calibration_view
+from trex.report.family_cards import choices
 from trex.report.first_screen import summary, tone
 from trex.report.gallery import PER_PAGE, SMALL_PX, TOP_ANSWERS, make_cards, target_answers
 from trex.report.section import ReportContext, section_pages
@@ -27,7 +29,7 @@ from trex.runs.manifest import Manifest
 from trex.runs.sessions import read_sessions
 from trex.runs.world_of import world_of
 from trex.search.families import family_rule
-from trex.search.headline import headline
+from trex.search.headline import family_count_words, headline, source_words
 from trex.search.results import Results
 
 SHOWN_REASONS = 3  # the rest is folded
@@ -54,7 +56,7 @@ def report_html(folder: RunFolder, findings: Results, files: Mapping[str, str]) 
     explanations, confirmed = context.explanations, context.confirmations
     looks = larger_looks(confirmed, manifest.facts.size)
     made = strips(folder, list(explanations.values()), looks)
-    cards = make_cards(folder, findings.found, made, looks)
+    cards = make_cards(folder, findings.found, made, looks, findings.families)
     script = (TEMPLATES / "report.js").read_text(encoding="utf-8")
     values: dict[str, object] = {
         "manifest": manifest,
@@ -67,6 +69,10 @@ def report_html(folder: RunFolder, findings: Results, files: Mapping[str, str]) 
         "sections": list(section_pages(context)),
         "tone": tone(findings),
         "summary": summary(manifest, findings, explanations, confirmed),
+        "families": choices(findings.families, kind.noun),
+        "families_words": family_count_words(findings.families),
+        "sources": source_words(findings, kind.noun),
+        "calibration": calibration_view(manifest, findings),
         "glossary": WORDS,
         "per_page": PER_PAGE,
         "gate": gate_words(manifest.facts.weights, manifest.facts.model),

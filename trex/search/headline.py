@@ -1,23 +1,28 @@
-"""The outcome of a run in one sentence, the same on the terminal and on every page."""
+"""The outcome of a run in two sentences, the same on the terminal and on every page."""
 
 from __future__ import annotations
 
+from trex.foundation.words import counted
 from trex.runs.manifest import Manifest
 from trex.runs.record import PRIOR
 from trex.runs.world_of import world_of
+from trex.search.families import Families
 from trex.search.results import Results
 from trex.worlds.description import Noun
 
+FAMILIES_TOLD = 5  # on a terminal
+
 
 def headline(manifest: Manifest, findings: Results) -> str:
-    """How many hits, of how many families, from how many chains, and how many of the model's answers are wrong."""
+    """How many hits survive fresh noise, in how many families, and how many of the model's answers are wrong."""
     n, noun = len(findings.found), world_of(manifest).noun
     if not n and findings.fragile:
-        hits = _count(len(findings.fragile), "hit", "hits")
-        return f"No such {noun.one}: of {hits}, none survives other noise."
+        lost = len(findings.fragile)
+        hits = "the one hit does not survive" if lost == 1 else f"none of {lost} distinct hits survives"
+        return f"No such {noun.one}: {hits} fresh noise."
     if not n:
         return f"No such {noun.one} among {findings.renders} rendered."
-    found = f"{noun.distinct(n)}{kind_words(findings)} found{source_words(findings, noun)}"
+    found = f"{noun.distinct(n)}{family_count_words(findings.families)} {_survives(manifest, n)}"
     wrong = sum(bool(found.is_wrong) for found in findings.found)
     is_known = all(found.is_wrong is not None for found in findings.found)
     if not manifest.query.target.declared.is_sure or not is_known:
@@ -29,14 +34,65 @@ def headline(manifest: Manifest, findings: Results) -> str:
     return f"{found}; the answer is right in {'it' if n == 1 else 'all of them'}."
 
 
-def kind_words(findings: Results) -> str:
-    """The number of families, as in " of about 2 kinds"; "" for a single hit."""
-    count = findings.families.count
-    return f" of about {_count(count, 'kind', 'kinds')}" if len(findings.found) > 1 else ""
+def how_often_words(manifest: Manifest, findings: Results) -> str:
+    """How often it happens without a search, at which look, with its interval; and how many hits were fragile."""
+    said, many = findings.how_often.said, world_of(manifest).noun.many
+    often = (
+        f"at {look_words(manifest)} it happens in {said.figure} of {many} without a search ({said.detail})"
+    )
+    return "; ".join(part for part in (often, fragile_words(manifest, findings)) if part)
+
+
+def fragile_words(manifest: Manifest, findings: Results) -> str:
+    """How many distinct hits left the level set under fresh noise draws; "" if none had to stay."""
+    fresh, kept, lost = manifest.query.render.fresh, len(findings.found), len(findings.fragile)
+    if not fresh or not kept + lost:
+        return ""
+    draws = counted(fresh, "fresh noise draw")
+    if not lost:
+        return f"no hit was fragile under {draws}"
+    return (
+        f"{lost} of {counted(kept + lost, 'distinct hit')} {'was' if lost == 1 else 'were'} fragile: "
+        f"outside the level set under {draws}"
+    )
+
+
+def look_words(manifest: Manifest) -> str:
+    """The deciding look in words: "preset reference (480×320, mean of 2 noise draws)"; size alone for decoders."""
+    width, height = manifest.facts.size
+    size = f"{width}×{height}"
+    if not world_of(manifest).has_scenes:
+        return f"{size} pixels"
+    render = manifest.query.render
+    mean = f", mean of {render.noise} noise draws" if render.noise > 1 else ""
+    return f"preset {render.preset} ({size}{mean})"
+
+
+def family_count_words(families: Families) -> str:
+    """The number of families, as in " in 2 families"; "" for a single hit.
+
+    "At most" if a hit is alone and unexplained: what is to blame there may be what is to blame elsewhere.
+    """
+    if len(families.numbers) < 2:
+        return ""
+    most = "at most " if any(family.is_alone for family in families.known) else ""
+    return f" in {most}{counted(families.count, 'family', 'families')}"
+
+
+def family_sentences(findings: Results) -> tuple[str, ...]:
+    """The first families of several hits or with an explanation, one sentence each, for a terminal."""
+    shown = [family for family in findings.families.known if not family.is_alone]
+    said = [
+        f"family {one.number}: {one.words}; {one.size} of {len(findings.found)} found, rate in the prior "
+        f"{one.how_often}"
+        for one in shown[:FAMILIES_TOLD]
+    ]
+    more = len(shown) - FAMILIES_TOLD
+    return (*said, *([f"and {counted(more, 'more family', 'more families')}"] if more > 0 else []))
 
 
 def source_words(findings: Results, noun: Noun) -> str:
-    """The origins, as in " (from 1 prior scene and 2 chains)"; "" for a single hit."""
+    """The origins, as in "from 1 prior scene and 2 chains"; "" for a single hit."""
     if len(findings.found) < 2:
         return ""
     is_prior = {
@@ -45,10 +101,12 @@ def source_words(findings: Results, noun: Noun) -> str:
     }
     prior = sum(is_prior.values())
     chains = len(is_prior) - prior
-    words = [_count(prior, f"prior {noun.one}", f"prior {noun.many}")] if prior else []
-    words += [_count(chains, "chain", "chains")] if chains else []
-    return f" (from {' and '.join(words)})"
+    words = [counted(prior, f"prior {noun.one}", f"prior {noun.many}")] if prior else []
+    words += [counted(chains, "chain")] if chains else []
+    return f"from {' and '.join(words)}"
 
 
-def _count(n: int, one: str, many: str) -> str:
-    return f"{n} {one if n == 1 else many}"
+def _survives(manifest: Manifest, n: int) -> str:
+    if manifest.query.render.fresh:
+        return f"survive{'s' if n == 1 else ''} fresh noise"
+    return "found"

@@ -45,6 +45,12 @@ class PriorSample:
         return self.how_often.is_common and (is_all or self.how_often.ess >= WANTED)
 
     @property
+    def counted(self) -> tuple[tuple[Draw[Latent], ...], Selection]:
+        """The draws that the rate counts, with their selection: the further ones alone if a common target had some."""
+        n = self.how_often.n
+        return (self.draws, self.selection) if n == len(self.draws) else (self.draws[-n:], everyone(n))
+
+    @property
     def log_weights(self) -> Floats:
         """(n,): log of weight / inclusion, for weighted resampling of the level set."""
         return self.selection.log_weights(log_weights(self.draws))

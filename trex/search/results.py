@@ -19,8 +19,10 @@ from trex.runs.manifest import Manifest
 from trex.runs.record import BANK, CALIBRATION, CHAIN, CONTROL, FRESH, PRIOR, Record
 from trex.runs.replay import chain_draws
 from trex.runs.world_of import world_of
+from trex.scenes.appearance import Appearance
 from trex.search.calibration import Calibration
 from trex.search.families import Families, Member, group
+from trex.search.family import Family, family_rates, family_words
 from trex.search.hits import Hits
 from trex.search.prior_sample import PriorSample, prior_sample
 from trex.search.search import CONTROL_SEED, calibration_of, chain_starts, control_of
@@ -28,7 +30,7 @@ from trex.search.trajectories import trajectory_sentences
 from trex.search.visibility_check import renderer_checks
 from trex.worlds.latents import Latent, StoredLatent, from_stored, to_fields, to_stored
 
-Blamed = Mapping[str, frozenset[Hashable]]
+Blamed = Mapping[str, frozenset[Appearance]]
 MOST_MISSES = 6
 MISSES_LOOKED_AT = 1000  # most confident first; a chain may stay at one scene for long
 NO_CONTROL = "No positive control could be run: the model scores nearly all prior draws alike."
@@ -96,7 +98,7 @@ class Results:
 def read_results(manifest: Manifest, records: Sequence[Record], blamed: Blamed | None = None) -> Results:
     """The results of a run; needs at least one prior draw.
 
-    `blamed` maps a hit's picture to the looks of its objects to blame, for hits that have been explained.
+    `blamed` maps a hit's picture to the objects to blame as they appear, for hits that have been explained.
     """
     target, options = manifest.target, manifest.query.search
     sample = prior_sample(records, target, options)
@@ -126,7 +128,7 @@ def read_results(manifest: Manifest, records: Sequence[Record], blamed: Blamed |
         proposals=len(steps),
         invalid=sum(not record.is_rendered and record.figures.get("is_moved", 1) == 1 for record in steps),
         accepted=sum(record.is_accepted for record in steps),
-        families=group(_members(manifest, scenes, sample, blamed or {})),
+        families=_families(manifest, scenes, found, sample, blamed or {}),
         sample=sample,
         fragile=_sorted(manifest, found.fragile),
         cheap=sum(_cheap_renders(record) for record in records),
@@ -156,6 +158,33 @@ def _calibration(manifest: Manifest, records: Sequence[Record], sample: PriorSam
     if not any(record.phase == BANK for record in records) or len(sample.draws) < LEAST_SCENES:
         return None
     return calibration_of(query, records, sample)[1]
+
+
+def _families(
+    manifest: Manifest, scenes: Sequence[Hit], found: Hits, sample: PriorSample, blamed: Blamed
+) -> Families:
+    """The families of the hits, with their names and rates."""
+    members = _members(manifest, scenes, sample, blamed)
+    families = group(members)
+    places = [
+        [place for place, number in enumerate(families.numbers) if number == one]
+        for one in range(1, families.count + 1)
+    ]
+    world = world_of(manifest)
+    lost = {record.z for record in found.fragile}
+    zs = [member.z for member in members]
+    rates = family_rates(places, zs, lost, sample, manifest.target, world.are_distinct)
+    known = tuple(
+        Family(
+            number,
+            family_words([zs[k] for k in of], [members[k].blamed for k in of], world.noun),
+            tuple(of),
+            rate,
+            any(members[k].blamed for k in of),
+        )
+        for number, (of, rate) in enumerate(zip(places, rates, strict=True), start=1)
+    )
+    return replace(families, known=known)
 
 
 def _members(manifest: Manifest, scenes: Sequence[Hit], sample: PriorSample, blamed: Blamed) -> list[Member]:
@@ -307,11 +336,21 @@ def to_json(findings: Results) -> str:
         "invalid": findings.invalid,
         "accepted": findings.accepted,
         "families": findings.families.count,
+        "family_list": [_family_json(findings, family) for family in findings.families.known],
         "sources": findings.families.source_count,
         "found": [_scene_json(findings, place) for place in range(len(findings.found))],
         "fragile": [_hit_json(hit) for hit in findings.fragile],
     }  # fmt: skip
     return json.dumps(data, indent=1) + "\n"
+
+
+def _family_json(findings: Results, family: Family) -> Mapping[str, object]:
+    rate = family.rate
+    return {
+        "family": family.number, "words": family.words, "scenes": family.size,
+        "share_of_hits": family.size / len(findings.found), "representative": family.representative,
+        "rate": rate.point if rate else None, "interval_95": list(rate.interval) if rate else None,
+    }  # fmt: skip
 
 
 def _scene_json(findings: Results, place: int) -> Mapping[str, object]:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from trex.runs.manifest import Manifest
-from trex.runs.record import Record
+from trex.runs.record import BANK, CALIBRATION, Record
 from trex.runs.world_of import world_of
 from trex.scenes.camera import HEIGHT_PX, WIDTH_PX
 from trex.scenes.validity import MIN_PIXELS
@@ -39,8 +39,10 @@ class PassCheck:
 
 
 def check_passes(records: Sequence[Record], vocabulary: Vocabulary, size: tuple[int, int]) -> PassCheck:
-    """Compare up to 100 rendered scenes, evenly spread; `size` is the pictures' (width, height) in pixels."""
-    rendered = [record for record in records if record.is_rendered]
+    """Compare up to 100 scenes at the deciding look, evenly spread; `size` is its (width, height) in pixels."""
+    rendered = [
+        record for record in records if record.is_rendered and record.phase not in (BANK, CALIBRATION)
+    ]
     picked = rendered[:: max(1, -(-len(rendered) // MOST))]
     scale = WIDTH_PX * HEIGHT_PX / (size[0] * size[1])
     by_pass = np.array([count * scale for record in picked for count in record.visible])

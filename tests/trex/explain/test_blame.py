@@ -17,7 +17,7 @@ from tests.worlds.explained_worlds import (
     planted_scene,
 )
 from trex.clevr_models.interface.answers import ANSWERS
-from trex.explain.blame_words import blamed_looks, sentence, stability_sentences
+from trex.explain.blame_words import sentence, stability_sentences
 from trex.explain.explain_scene import explain_scene, is_complete, needs_nuisances
 from trex.explain.explanation import Explanation, from_text, to_text
 from trex.explain.view import RED, make_strip
@@ -110,16 +110,6 @@ def test_an_explanation_of_before_is_read_and_gets_its_blame(tmp_path: Path) -> 
     text = to_text(made)
     assert '"blame"' not in text  # what follows from the rest is not kept, so old files say as much
     assert from_text(text, "explanations/x.json").blame == made.blame
-
-
-def test_the_looks_to_blame_join_families_only_if_the_answer_changes(tmp_path: Path) -> None:
-    made, scene, causes, _ = explained(tmp_path, 2)
-    looks = frozenset(scene.objects[i].category for i in causes)
-    assert blamed_looks({"a": made}) == {"a": looks}
-    mild = replace(
-        made, removals=tuple(replace(effect, is_flip=False) for effect in made.removals), flip=None
-    )
-    assert blamed_looks({"a": mild}) == {"a": frozenset()}
 
 
 def test_how_objects_are_to_blame() -> None:

@@ -14,6 +14,7 @@ from trex.api.find import Outcome, conclude_run, find
 from trex.export.netcdf import write_netcdf
 from trex.pages import figures
 from trex.pages.wording import percent
+from trex.report.family_cards import first_places
 from trex.report.report import goal
 from trex.runs.draw_log import read_draws
 from trex.runs.folder import open_run
@@ -29,7 +30,7 @@ with warnings.catch_warnings():
 
 @pytest.fixture(scope="module")
 def done(tmp_path_factory: pytest.TempPathFactory) -> Outcome:
-    return run(tmp_path_factory.mktemp("report"), ["search.steps=40"])
+    return run(tmp_path_factory.mktemp("report"), ["search.steps=40", "search.seed=3"])
 
 
 @pytest.fixture(scope="module")
@@ -50,7 +51,7 @@ def test_it_needs_nothing_but_itself(page: Page, done: Outcome) -> None:
 def test_it_shows_every_scene_with_its_true_answer(page: Page, done: Outcome) -> None:
     found = done.findings.found
     assert len(found) >= 5
-    shown = found[:24]
+    shown = [found[place] for place in first_places(done.findings.families, 24)]
     assert len(page.images) == len(shown)
     assert all((image["alt"] or "").startswith("Rendered scene with 5 objects:") for image in page.images)
     html = done.report.read_text(encoding="utf-8")

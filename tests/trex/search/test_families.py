@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Hashable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 from tests.running.runs import run
+from trex.scenes.appearance import PARTLY, Appearance
 from trex.scenes.prior import ScenePrior
 from trex.scenes.scene import Scene
 from trex.scenes.vocabulary import CLEVR
@@ -31,8 +32,13 @@ def with_first(scene: Scene, other: Scene) -> Scene:
     return replace(scene, objects=(*scene.objects[1:], other.objects[0]))
 
 
-def member(scene: Scene, chain: int, origin: int, *blamed: Hashable) -> Member:
+def member(scene: Scene, chain: int, origin: int, *blamed: Appearance) -> Member:
     return Member(scene, ("chain", chain), origin, frozenset(blamed))
+
+
+SPHERE = Appearance(("sphere", "small", "red", "metal"), ("shape", "size", "material"))
+HIDDEN = replace(SPHERE, seen=PARTLY, hider=("large", "cylinder"))
+CYLINDER = Appearance(("cylinder", "large", "gray", "rubber"))
 
 
 def partition(members: Sequence[Member], families: Families) -> set[frozenset[int]]:
@@ -70,11 +76,33 @@ def test_half_of_the_objects_join_scenes_whatever_their_origin() -> None:
     assert group([member(first, 0, 7), member(alike, 1, 8)]).count == 1
 
 
-def test_an_object_to_blame_that_looks_the_same_joins_chains() -> None:
-    one, other, third = drawn(3)
-    look = ("cylinder", "small", "green", "metal")
-    members = [member(one, 0, 7, look), member(other, 1, 8, look, "more"), member(third, 2, 9, "another")]
-    assert group(members).numbers == (1, 1, 2)
+def test_scenes_are_one_family_if_the_same_is_to_blame_in_the_same_view() -> None:
+    scenes = drawn(6)
+    blue = replace(SPHERE, category=("sphere", "small", "blue", "metal"))  # its color does not count
+    causes = [(SPHERE,), (blue,), (HIDDEN,), (CYLINDER,), (SPHERE, CYLINDER), (CYLINDER, blue)]
+    members = [
+        member(scene, k, k, *cause) for k, (scene, cause) in enumerate(zip(scenes, causes, strict=True))
+    ]
+    assert group(members).numbers == (1, 1, 2, 3, 4, 4)
+
+
+def test_relatives_in_which_different_objects_are_to_blame_are_two_families_of_one_cluster() -> None:
+    first, other = drawn(2)
+    found = group([member(first, 0, 7, SPHERE), member(with_first(other, first), 0, 7, CYLINDER)])
+    assert (found.count, found.cluster_count) == (2, 1)
+
+
+def test_a_scene_without_explanation_joins_the_one_family_that_it_is_related_to() -> None:
+    first, second, third, fourth = drawn(4)
+    near, torn = with_first(second, first), replace(third, objects=(*third.objects[:3], *first.objects[:1]))
+    torn = replace(torn, objects=(*torn.objects, fourth.objects[1]))
+    explained = [member(first, 0, 7, SPHERE), member(fourth, 0, 7, CYLINDER)]
+    assert group([*explained, member(near, 0, 7)]).numbers == (1, 2, 1)
+    assert group([*explained, member(torn, 0, 7)]).numbers == (1, 2, 3)  # related to both
+    beyond = replace(
+        third, objects=(*third.objects[:4], second.objects[2])
+    )  # of the chain, but only like `near`
+    assert group([*explained, member(near, 0, 7), member(beyond, 0, 7)]).numbers == (1, 2, 1, 1)
 
 
 def test_independent_scenes_are_not_joined_and_would_be_by_one_object_in_common() -> None:
@@ -95,8 +123,9 @@ def test_scenes_of_one_chain_without_a_common_object_are_two_families_of_one_clu
 def test_families_do_not_depend_on_the_order_of_scenes_or_objects(seed: int) -> None:
     rng = np.random.default_rng(seed)
     scenes = drawn(4, seed)
+    causes: list[tuple[Appearance, ...]] = [(), (), (SPHERE,), (CYLINDER,), (), (HIDDEN, CYLINDER)]
     members = [
-        member(with_first(s, scenes[k % 2]), k % 3, k % 3)
+        member(with_first(s, scenes[k % 2]), k % 3, k % 3, *causes[int(rng.integers(6))])
         for k, s in enumerate([*scenes, *drawn(6, seed + 100)])
     ]
     before = partition(members, group(members))
@@ -125,9 +154,18 @@ def test_the_headline_the_findings_and_the_page_count_the_same_families(tmp_path
     done = run(tmp_path, ["search.steps=60"])
     families = done.findings.families
     assert len(done.findings.found) > families.count >= 1
+    most = "at most " if any(family.is_alone for family in families.known) else ""
+    words = f"{families.count} famil{'y' if families.count == 1 else 'ies'}"
     says = headline(done.manifest, done.findings)
-    assert f"{len(done.findings.found)} distinct scenes of about {families.count} kind" in says
+    assert says.startswith(f"{len(done.findings.found)} distinct scenes in {most}{words} found")
     data = json.loads((done.folder / "findings.json").read_text())
     assert (data["families"], data["sources"]) == (families.count, families.source_count)
     assert [scene["family"] for scene in data["found"]] == list(families.numbers)
-    assert says in done.report.read_text(encoding="utf-8")
+    assert [one["scenes"] for one in data["family_list"]] == [family.size for family in families.known]
+    assert sum(one["share_of_hits"] for one in data["family_list"]) == pytest.approx(1.0)
+    for family in families.known:
+        numbers = [families.numbers[place] for place in family.places]
+        assert numbers == [family.number] * family.size
+        assert family.representative == min(family.places)  # hits are sorted by confidence
+    page = done.report.read_text(encoding="utf-8")
+    assert says in page and f"{most}{words}, from " in page

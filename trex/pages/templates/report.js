@@ -5,6 +5,7 @@
   if (!gallery || !controls) return;
   const cards = [...gallery.children];
   const kind = document.getElementById("kind");
+  const family = document.getElementById("family");
   const words = document.getElementById("words");
   const order = document.getElementById("order");
   const count = document.getElementById("count");
@@ -38,6 +39,7 @@
     gallery.append(...cards);
     show(cards.filter((card) =>
       (kind.value === "all" || card.dataset.kinds.split(" ").includes(kind.value))
+      && (!family || family.value === "all" || card.dataset.family === family.value)
       && (wanted.length === 0 || hasObject(card, wanted))));
   };
 
@@ -47,7 +49,16 @@
     if (by) document.getElementById("scenes").scrollIntoView();
   };
 
-  for (const control of [kind, order]) control.addEventListener("change", () => turn(0));
+  for (const button of gallery.querySelectorAll("button.members")) {
+    button.hidden = false;
+    button.addEventListener("click", () => {
+      family.value = button.dataset.family;
+      turn(0);
+      family.focus();
+      document.getElementById("scenes").scrollIntoView();
+    });
+  }
+  for (const control of [kind, family, order].filter(Boolean)) control.addEventListener("change", () => turn(0));
   words.addEventListener("input", () => turn(0));
   document.getElementById("earlier").addEventListener("click", () => turn(-1));
   document.getElementById("later").addEventListener("click", () => turn(1));

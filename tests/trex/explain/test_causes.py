@@ -1,0 +1,51 @@
+"""What joins families: the objects whose removal changes the answer, by the attributes that decide."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from tests.worlds.explained_worlds import (
+    ALL_BUT_SALIENCY,
+    NO_CUBES,
+    CountsBlobs,
+    coded_run,
+    found,
+    planted_scene,
+)
+from trex.explain.causes import causes, deciding_attributes
+from trex.explain.explain_scene import explain_scene
+from trex.explain.explanation import Explanation
+from trex.scenes.appearance import appearance
+
+SEED = 20_265
+
+
+@pytest.fixture(scope="module")
+def planted(tmp_path_factory: pytest.TempPathFactory) -> tuple[Explanation, int]:
+    """A scene whose one red metal cylinder is counted as a cube, with every attribute edited."""
+    folder: Path = tmp_path_factory.mktemp("causes")
+    scene, cause = planted_scene(SEED, 3)
+    with coded_run(folder, CountsBlobs()) as scores:
+        return explain_scene(scores, found(scores, scene), ALL_BUT_SALIENCY, None), cause
+
+
+def test_the_attributes_that_decide_are_those_of_the_planted_cause(planted: tuple[Explanation, int]) -> None:
+    made, cause = planted
+    assert deciding_attributes(made, cause) == ("shape", "color", "material")  # the model sees no size
+    assert deciding_attributes(replace(made, edits=None), cause) == ("shape", "size", "color", "material")
+    (blamed,) = causes({"a": made}, NO_CUBES)["a"]
+    assert blamed == appearance(made.scene, cause, NO_CUBES, ("shape", "color", "material"))
+    assert blamed.words == "a red metal cylinder in full view"
+
+
+def test_nothing_is_to_blame_unless_the_answer_changes_and_the_control_held(
+    planted: tuple[Explanation, int],
+) -> None:
+    made, _ = planted
+    same = tuple(replace(effect, is_flip=False) for effect in made.removals)
+    assert causes({"a": replace(made, removals=same, flip=None)}, NO_CUBES) == {"a": frozenset()}
+    broken = replace(made, control=replace(made.control, is_same_picture=False))
+    assert causes({"a": broken}, NO_CUBES) == {"a": frozenset()}

@@ -1,0 +1,113 @@
+"""Page, terminal and notebook say in the same words what survives fresh noise, and how often it happens."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from tests.running.command_line import trex_done
+from tests.running.runs import QUERY, run, write_query
+from tests.serving.html_page import read_page
+from tests.worlds import grainy_models
+from trex.api.find import Outcome
+from trex.api.public import open_run
+from trex.report.calibration import calibration_view
+from trex.search.headline import family_sentences, headline, how_often_words
+from trex.search.results import Results
+
+BANKED = ["search.bank=200", "render.fresh=2", "search.prior_scenes=40", "search.steps=8"]
+
+
+def capital(text: str) -> str:
+    return text[:1].upper() + text[1:]
+
+
+@pytest.fixture(scope="module")
+def grainy(tmp_path_factory: pytest.TempPathFactory) -> Outcome:
+    """A run of a model that sees the renderer's noise: most of its hits are fragile."""
+    folder = tmp_path_factory.mktemp("grainy")
+    return run(folder, [*BANKED, f"model.name={grainy_models.NAMED}", "answer=1"])
+
+
+@pytest.fixture(scope="module")
+def banked(tmp_path_factory: pytest.TempPathFactory) -> Outcome:
+    return run(tmp_path_factory.mktemp("banked"), BANKED)
+
+
+def test_the_first_sentences_count_survivors_families_and_fragile_hits(grainy: Outcome) -> None:
+    findings = grainy.findings
+    kept, lost = len(findings.found), len(findings.fragile)
+    assert kept and lost
+    page = read_page(grainy.report).text
+    says = headline(grainy.manifest, findings)
+    assert says.startswith(f"{kept} distinct scene") and "survive" in says and says in page
+    often = how_often_words(grainy.manifest, findings)
+    assert "at preset fake (120×80) it happens in " in often and findings.how_often.said.detail in often
+    assert f"{lost} of {kept + lost} distinct hits were fragile: outside the level set under 2 fresh" in often
+    assert f"{capital(often)}." in page
+    assert "kind" not in re.sub(r"target\.kind", "", page[: page.index("What may be said")])
+
+
+def test_the_terminal_says_it_in_the_same_words(tmp_path: Path) -> None:
+    query = write_query(tmp_path, QUERY)
+    changes = [part for one in (*BANKED, "search.stop_when_found=6") for part in ("--set", one)]
+    said = trex_done("find", query, "--out", tmp_path / "run", "--no-large", *changes)
+    made = open_run(tmp_path / "run")
+    often = capital(how_often_words(made.manifest, made.results))
+    for sentence in (headline(made.manifest, made.results), f"{often}.", *family_sentences(made.results)):
+        assert sentence in said.stdout
+    assert "   1. family 1, true answer" in said.stdout
+    notebook = made._repr_html_()
+    assert headline(made.manifest, made.results) in notebook
+
+
+def test_nothing_that_survives_is_no_finding(grainy: Outcome) -> None:
+    none: Results = replace(grainy.findings, found=())
+    lost = len(none.fragile)
+    assert headline(grainy.manifest, none) == (
+        f"No such scene: none of {lost} distinct hits survives fresh noise."
+    )
+    one = replace(none, fragile=none.fragile[:1])
+    assert headline(grainy.manifest, one) == "No such scene: the one hit does not survive fresh noise."
+
+
+def test_the_look_that_led_and_the_cheap_renders_are_on_the_page(banked: Outcome) -> None:
+    page = read_page(banked.report).text
+    made = calibration_view(banked.manifest, banked.findings)
+    assert made is not None and banked.findings.calibration is not None
+    (rung,) = banked.findings.calibration.rungs
+    assert made.sentence in page
+    assert rung.gate.passes and "Look fake-small led the chains, 16 of its steps for one" in made.sentence
+    shown = f"{rung.gate.rank_correlation:.2f}"
+    assert shown in made.sentence and made.rows[0][:2] == ("fake-small", shown)
+    assert f"and {banked.findings.cheap} cheap ones" in page
+    assert banked.findings.cheap > 200  # the bank, and the chains' inner steps
+
+
+def test_what_it_costs_if_no_look_passed_is_said(banked: Outcome) -> None:
+    found = banked.findings.calibration
+    assert found is not None
+    failed = replace(found.rungs[0], gate=found.rungs[0].gate._replace(passes=False))
+    view = calibration_view(
+        banked.manifest, replace(banked.findings, calibration=replace(found, rungs=(failed,)))
+    )
+    assert view is not None and view.rows[0][3] == "no"
+    assert "No cheap look led the chains (tried: fake-small)" in view.sentence
+    assert "would have tried 16" in view.sentence
+    without = calibration_view(banked.manifest, replace(banked.findings, proposals=0))
+    assert without is not None and without.sentence.startswith("No chain was run, so no look had to lead")
+    assert calibration_view(banked.manifest, replace(banked.findings, calibration=None)) is None
+
+
+def test_each_scene_shows_its_camera_lights_and_noise_seed(banked: Outcome) -> None:
+    html = banked.report.read_text(encoding="utf-8")
+    seeds = re.findall(r'<th scope="row">noise seed</th><td class="number">(\d+)</td>', html)
+    assert sorted(seeds) == sorted(str(one.record.scene.noise) for one in banked.findings.found)
+    first = banked.findings.found[0].record.scene.nuisances.camera
+    assert f'<th scope="row">camera</th><td class="number">{first[0]:+.2f}</td>' in html
+    assert (
+        banked.findings.checks[0].startswith("Visible pixels") and " 0 decisions" in banked.findings.checks[0]
+    )

@@ -1,0 +1,58 @@
+"""What is to blame in each explained hit, in a form that other hits can share; and the results grouped by it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from trex.explain.explanation import Explanation, read_explanations
+from trex.runs.folder import RunFolder
+from trex.runs.record import Record
+from trex.scenes.appearance import Appearance, appearance
+from trex.scenes.scene import ATTRIBUTES
+from trex.scenes.vocabulary import Vocabulary
+from trex.search.results import Results, read_results
+
+MATTERS = 0.5  # an attribute counts if at least this share of its other values changes the answer
+
+
+def causes(
+    explanations: Mapping[str, Explanation], vocabulary: Vocabulary
+) -> dict[str, frozenset[Appearance]]:
+    """The objects to blame as they appear, by the hit's picture.
+
+    Empty where no removal changes the answer, and where the control failed: such effects mean nothing.
+    """
+    return {picture: _cause(made, vocabulary) for picture, made in explanations.items()}
+
+
+def explained_results(folder: RunFolder, records: Sequence[Record]) -> Results:
+    """The results of a run whose hits are grouped by what is to blame, as far as they have been explained."""
+    explanations = read_explanations(folder)
+    blamed = causes(explanations, folder.manifest.vocabulary) if explanations else {}
+    return read_results(folder.manifest, records, blamed)
+
+
+def deciding_attributes(made: Explanation, index: int) -> tuple[str, ...]:
+    """The attributes of an object whose change changes the answer, for at least half of their other values.
+
+    All four if none does so, or if no attribute was edited: then nothing tells which of them counts.
+    """
+    decide = []
+    for attribute in ATTRIBUTES:
+        flips = [
+            effect.is_flip
+            for effect in made.edits or ()
+            if [(edit.index, edit.attribute) for edit in effect.edits] == [(index, attribute)]
+        ]
+        if flips and sum(flips) >= MATTERS * len(flips):
+            decide.append(attribute)
+    return tuple(decide) or ATTRIBUTES
+
+
+def _cause(made: Explanation, vocabulary: Vocabulary) -> frozenset[Appearance]:
+    if not made.blame.is_flip or not made.control.is_exact:
+        return frozenset()
+    return frozenset(
+        appearance(made.scene, index, vocabulary, deciding_attributes(made, index))
+        for index in made.blame.parts
+    )

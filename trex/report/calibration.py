@@ -1,0 +1,64 @@
+"""Which look led the chains, in a sentence, and how each look that was tried ranks scenes."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from trex.inference.statistics.gate import LEAST, LEAST_TOP
+from trex.runs.manifest import Manifest
+from trex.search.calibration import Calibration, Rung
+from trex.search.results import Results
+from trex.worlds.kernels import SURROGATE
+from trex.worlds.looks import DECIDING
+
+
+class CalibrationView(NamedTuple):
+    """The sentence, and for each look: its name, both rank correlations in words, and whether it may lead."""
+
+    sentence: str
+    rows: tuple[tuple[str, str, str, str], ...]
+
+
+def calibration_view(manifest: Manifest, findings: Results) -> CalibrationView | None:
+    """The calibration of looks; None for a search without a bank."""
+    found = findings.calibration
+    if found is None:
+        return None
+    rows = [
+        (
+            rung.look,
+            _said(rung.gate.rank_correlation),
+            _said(rung.gate.top_fifth),
+            "yes" if rung.gate.passes else "no",
+        )
+        for rung in found.rungs
+    ]
+    return CalibrationView(_sentence(manifest, findings, found), tuple(rows))
+
+
+def _sentence(manifest: Manifest, findings: Results, found: Calibration) -> str:
+    search = manifest.query.search
+    if not findings.proposals:
+        return f"No chain was run, so no look had to lead: {_ranks(found.rungs[-1])}."
+    if search.kernel != SURROGATE:
+        return f"Kernel {search.kernel} uses the deciding look for every step: no cheap look led the chains."
+    if found.lead == DECIDING:
+        tried = ", ".join(rung.look for rung in found.rungs)
+        return (
+            f"No cheap look led the chains (tried: {tried}): each step proposed one change and cost one scene at the "
+            f"deciding look, where a leading look would have tried {search.inner} for it."
+        )
+    led = f"Look {found.lead} led the chains, {search.inner} of its steps for one at the deciding look"
+    return f"{led}: {_ranks(found.rungs[-1])}."
+
+
+def _ranks(rung: Rung) -> str:
+    overall, near = _said(rung.gate.rank_correlation), _said(rung.gate.top_fifth)
+    return (
+        f"{rung.look} ranks scenes as the deciding look does with rank correlation {overall}, and {near} among those "
+        f"nearest to the level set ({LEAST:g} and {LEAST_TOP:g} are needed to lead)"
+    )
+
+
+def _said(correlation: float | None) -> str:
+    return "unknown (all scores are equal)" if correlation is None else f"{correlation:.2f}"
