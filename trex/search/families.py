@@ -86,6 +86,13 @@ def family_rule(noun: Noun) -> str:
     )
 
 
+def counted(noun: Noun, n: int, families: Families) -> str:
+    """n distinct hits with their families: "9 distinct scenes of about 3 kinds"; those of one are no 9 findings."""
+    if n > 1 and families.count == 1:
+        return f"{n} variations of one {noun.one}"
+    return noun.distinct(n) + (f" of about {families.count} kinds" if n > 1 else "")
+
+
 def group(members: Sequence[Member]) -> Families:
     """The families of these hits, numbered by the order of their first members."""
     kin = [(i, j) for i, j in _pairs(members) if are_relatives(members[i], members[j])]

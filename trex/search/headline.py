@@ -5,6 +5,7 @@ from __future__ import annotations
 from trex.runs.manifest import Manifest
 from trex.runs.record import PRIOR
 from trex.runs.world_of import world_of
+from trex.search.families import counted
 from trex.search.results import Results
 from trex.worlds.description import Noun
 
@@ -17,7 +18,7 @@ def headline(manifest: Manifest, findings: Results) -> str:
         return f"No such {noun.one}: of {hits}, none survives other noise."
     if not n:
         return f"No such {noun.one} among {findings.renders} rendered."
-    found = f"{noun.distinct(n)}{kind_words(findings)} found{source_words(findings, noun)}"
+    found = f"{counted(noun, n, findings.families)} found{source_words(findings, noun)}"
     wrong = sum(bool(found.is_wrong) for found in findings.found)
     is_known = all(found.is_wrong is not None for found in findings.found)
     if not manifest.query.target.declared.is_sure or not is_known:
@@ -27,12 +28,6 @@ def headline(manifest: Manifest, findings: Results) -> str:
     if wrong:
         return f"{found}; in {wrong} of them the answer is wrong."
     return f"{found}; the answer is right in {'it' if n == 1 else 'all of them'}."
-
-
-def kind_words(findings: Results) -> str:
-    """The number of families, as in " of about 2 kinds"; "" for a single hit."""
-    count = findings.families.count
-    return f" of about {_count(count, 'kind', 'kinds')}" if len(findings.found) > 1 else ""
 
 
 def source_words(findings: Results, noun: Noun) -> str:

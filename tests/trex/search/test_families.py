@@ -14,8 +14,9 @@ from tests.running.runs import run
 from trex.scenes.prior import ScenePrior
 from trex.scenes.scene import Scene
 from trex.scenes.vocabulary import CLEVR
-from trex.search.families import Families, Member, group
+from trex.search.families import Families, Member, counted, group
 from trex.search.headline import headline
+from trex.worlds.shipped.clevr import SCENE
 
 SEED = 20_262
 NO_CUBES = ScenePrior(CLEVR.revoke("cube"), (5, 5))
@@ -117,6 +118,24 @@ def test_vectors_of_one_chain_are_joined_step_by_step_and_others_are_not() -> No
     assert group(members).numbers == (1, 1, 1, 1, 1, 2)
 
 
+def test_variations_of_one_scene_are_never_counted_as_findings() -> None:
+    (scene,) = drawn(1)
+    relatives = [member(with_first(other, scene), 0, 7) for other in drawn(9, SEED + 1)]
+    one = group(relatives)
+    assert one.count == 1
+    assert counted(SCENE, 9, one) == "9 variations of one scene"
+    alone = group([member(other, k, k) for k, other in enumerate(drawn(9, SEED + 1))])
+    assert counted(SCENE, 9, alone) == "9 distinct scenes of about 9 kinds"
+    assert counted(SCENE, 1, group(relatives[:1])) == "1 distinct scene"
+
+
+def test_a_family_of_each_scene_alone_is_noticed() -> None:
+    """Planted: no relation joins anything, so that every variation is a finding of its own."""
+    (scene,) = drawn(1)
+    relatives = [member(with_first(other, scene), 0, 7) for other in drawn(9, SEED + 1)]
+    assert group([replace(one, origin=k) for k, one in enumerate(relatives)]).count == 9
+
+
 def test_no_latents_are_no_families() -> None:
     assert (group([]).count, group([]).source_count) == (0, 0)
 
@@ -126,7 +145,7 @@ def test_the_headline_the_findings_and_the_page_count_the_same_families(tmp_path
     families = done.findings.families
     assert len(done.findings.found) > families.count >= 1
     says = headline(done.manifest, done.findings)
-    assert f"{len(done.findings.found)} distinct scenes of about {families.count} kind" in says
+    assert counted(SCENE, len(done.findings.found), families) in says
     data = json.loads((done.folder / "findings.json").read_text())
     assert (data["families"], data["sources"]) == (families.count, families.source_count)
     assert [scene["family"] for scene in data["found"]] == list(families.numbers)
