@@ -14,13 +14,7 @@ from trex.runs.draw_checks import DrawChecks
 from trex.runs.draw_log import read_draws
 from trex.runs.record import CONTROLS, Record
 
-NEVER = [
-    "answer=6",
-    "target.width=1e-6",
-    "search.prior_scenes=100",
-    "search.chains=4",
-    "search.steps=60",
-]  # no hit in this many steps
+NEVER = ["answer=1", "target.width=1e-6", "search.prior_scenes=100", "search.chains=4", "search.steps=40"]
 
 
 @pytest.fixture
@@ -28,7 +22,7 @@ def lenient(monkeypatch: pytest.MonkeyPatch) -> None:
     """Rungs that 100 prior scenes suffice for, and that every search passes."""
     monkeypatch.setattr(control, "LEVEL", 0.95)
     monkeypatch.setattr(control, "SHARE", 0.25)
-    monkeypatch.setattr(control, "MASSES", (0.05, 0.02))
+    monkeypatch.setattr(control, "MASSES", (0.04, 0.02))
 
 
 def phases(records: Sequence[Record]) -> list[str]:
@@ -51,7 +45,7 @@ def test_a_second_rung_follows_the_first_and_resumes_from_any_line(tmp_path: Pat
 
 
 def test_a_rung_that_is_missed_ends_the_control(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(control, "MASSES", (0.05, 0.02))
+    monkeypatch.setattr(control, "MASSES", (0.04, 0.02))
     monkeypatch.setattr(control.Control, "needed", 4)
     monkeypatch.setattr(control.Control, "window", 1)
     done = run(tmp_path, NEVER)
