@@ -1,6 +1,8 @@
 """Diagnostics of NUTS: mixing of every coordinate, divergences, tree depths, acceptance, energy.
 
-E-BFMI is Betancourt's ("A Conceptual Introduction to Hamiltonian Monte Carlo", 2017, section 6.1). Imports no torch.
+E-BFMI is Betancourt's ("A Conceptual Introduction to Hamiltonian Monte Carlo", 2017, section 6.1), and so is the
+meaning of divergences (6.2): regions that trajectories cannot enter, so that the draws are biased. Stan warns of any;
+here more than 1 % contradict convergence, since edges of a level set are steep by design. Imports no torch.
 """
 
 from __future__ import annotations
@@ -20,6 +22,7 @@ from trex.inference.statistics.verdict import MAX_R_HAT, MIN_ESS
 from trex.inference.types import Draw, Floats, Target
 
 MIN_BFMI = 0.3  # below it the momenta are too weak to move between levels of energy (Stan's threshold)
+MAX_DIVERGENT = 0.01  # of the trajectories after warmup
 ACCEPT_SLACK = (
     0.15  # if acceptance is lower than wanted by more, the step size from warmup does not suit the draws
 )
@@ -83,6 +86,13 @@ class NutsDiagnosis:
             self._energy(),
         ]
         return tuple(words for words in found if words)
+
+    @property
+    def doubts(self) -> tuple[str, ...]:
+        """Reasons against convergence that the summaries of the draws cannot show."""
+        share = self.divergent / self.n_draws
+        too_many = f"{share:.1%} of the trajectories diverged ({MAX_DIVERGENT:.0%} at most are allowed)"
+        return (too_many,) if share > MAX_DIVERGENT else ()
 
     def sentences(self) -> tuple[str, ...]:
         """The diagnosis in sentences, for the report."""

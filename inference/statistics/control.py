@@ -1,77 +1,178 @@
-"""The positive control: the same sampler with the same budget on a level set whose prior mass is known.
+"""The positive control: the same search on easier level sets whose prior mass is known from the prior sample.
 
-A search without hits means something only if the same search finds a level set that exists.
+A search without hits means something only if the same search reaches a level set that exists sooner than prior draws
+would. That it hits at all proves nothing: so does a kernel that ignores the classifier, given enough renders.
+
+The null hypothesis: every render hits as a fresh prior draw does, with probability p, the mass of the set. A chain
+then hits within its first t renders with probability 1 - (1 - p)^t, and the number of such chains is binomial. The
+mass is known from the prior sample alone, as Beta(k + 1, n - k) for k of n draws inside: the radius is an order
+statistic, and this distribution, whose quantiles are Clopper and Pearson's upper ends, lies above that of the mass
+(with ties too). Averaged over it, the chance of a false pass is at most 5 %, over sample and chains together. For a
+weighted sample the counts are the effective ones of `weighted`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import math
+from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Generic
 
 import numpy as np
 
-from trex.foundation.errors import InputError
 from trex.foundation.percent import percent
 from trex.inference.statistics.importance import reweigh
-from trex.inference.statistics.proportion import Interval, clopper_pearson
+from trex.inference.statistics.two_phase import Estimate, Selection, estimate
+from trex.inference.statistics.weighted import upper_counts
 from trex.inference.targets.distance_target import distance, distance_target
 from trex.inference.targets.gaussian import GaussianTarget
-from trex.inference.types import Draw, Z
+from trex.inference.types import Draw, Floats, Z
 
-Search = Callable[[GaussianTarget, Sequence[Draw[Z]]], Sequence[Draw[Z]]]
+MASSES = (1e-2, 1e-3)
+LEVEL = 0.05  # the largest chance that prior draws pass a rung
+SHARE = 0.75  # of the chains have to hit; a stuck one of four is no failure of the search
+KNOWN = 10.0  # a mass is known if its interval ends at most this many times above it
+POINTS = 500  # quantiles that stand for the mass's distribution
+ROUNDING = 1e-9
+MOST_WINDOW = 1 << 24
 
 
 @dataclass(frozen=True)
 class Control(Generic[Z]):
-    """An easier target of the same kind, its known mass, and prior draws outside it to start from."""
+    """An easier target of the same kind, its known mass, and prior draws outside it to start from.
+
+    It is passed if `needed` of `chains` chains hit within their first `window` renders each.
+    """
 
     target: GaussianTarget
-    mass: float
-    mass_interval: Interval
+    mass: Estimate
+    counts: tuple[float, float]  # the two parameters of the Beta distribution above the mass
     outside: tuple[Draw[Z], ...]
+    chains: int
+
+    @property
+    def needed(self) -> int:
+        """The number of chains that have to hit in time."""
+        return math.ceil(SHARE * self.chains)
+
+    @cached_property
+    def window(self) -> int:
+        """The most renders a chain at which prior draws pass with a chance of at most 5 %; 0 if there is none."""
+        low, high = 0, 1
+        while high < MOST_WINDOW and self.chance(self.needed, high) <= LEVEL:
+            low, high = high, 2 * high
+        while high - low > 1:
+            middle = (low + high) // 2
+            low, high = (middle, high) if self.chance(self.needed, middle) <= LEVEL else (low, middle)
+        return low
+
+    def chance(self, hit: int, renders: int) -> float:
+        """The chance that at least `hit` chains of prior draws hit within so many renders each."""
+        from scipy.stats import binom
+
+        within = -np.expm1(renders * np.log1p(-self._masses))
+        return float(np.mean(binom.sf(hit - 1, self.chains, within)))
+
+    @cached_property
+    def _masses(self) -> Floats:
+        from scipy.stats import beta
+
+        quantiles: Floats = beta.ppf((np.arange(POINTS) + 0.5) / POINTS, *self.counts)
+        return np.minimum(quantiles, 1.0 - ROUNDING)
 
 
 @dataclass(frozen=True)
-class ControlResult:
-    """The outcome of a search for the control."""
+class Attempt:
+    """What the chains have done so far: the renders of each up to its first hit, None without one, and in all."""
 
-    is_passed: bool
-    n_chains_hit: int
-    n_chains: int
-    sentence: str
+    control: Control[object]
+    first_hits: tuple[int | None, ...]
+    renders: tuple[int, ...]
 
+    @property
+    def n_hit(self) -> int:
+        """The number of chains that hit within the window."""
+        return sum(first is not None and first <= self.control.window for first in self.first_hits)
 
-def control(draws: Sequence[Draw[Z]], target: GaussianTarget, mass: float = 0.02) -> Control[Z]:
-    """The control: the `mass` of these prior draws that is closest to the target.
+    @property
+    def is_passed(self) -> bool:
+        """Whether enough chains hit in time."""
+        return self.n_hit >= self.control.needed
 
-    The radius is an order statistic of the batch, so the exact interval of a rate holds for its mass. Draws inside
-    are not returned as starts: a chain that starts in the level set proves nothing.
-    """
-    distances = np.array([distance(target, np.exp(draw.evaluation.log_probs)) for draw in draws])
-    rank = max(1, round(mass * len(draws)))
-    easier = distance_target(target, float(np.sort(distances)[rank - 1]))
-    weighed = reweigh(draws, easier)
-    outside = tuple(draw for draw in weighed if not easier.is_hit(draw.evaluation.log_probs))
-    if not outside:
-        raise InputError(
-            f"all {len(draws)} prior draws are as close as the closest {mass:.2g}; nothing to control"
+    @property
+    def is_decided(self) -> bool:
+        """Whether further renders change nothing: enough chains hit, or too few still can."""
+        pairs = zip(self.first_hits, self.renders, strict=True)
+        is_open = sum(first is None and n < self.control.window for first, n in pairs)
+        return self.is_passed or self.n_hit + is_open < self.control.needed
+
+    def sentence(self) -> str:
+        """The outcome with its numbers."""
+        easier, mass = self.control, self.control.mass
+        low, high = (percent(end) for end in mass.interval)
+        chance = easier.chance(easier.needed, easier.window)
+        return (
+            f"on a level set of prior mass {percent(mass.value)} (95 %: {low} to {high}), {self.n_hit} of "
+            f"{easier.chains} chains, started outside it, hit within {easier.window} renders each ({easier.needed} are "
+            f"needed, which prior draws reach with a chance of {percent(chance)})"
         )
-    hits = len(draws) - len(outside)
-    return Control(easier, hits / len(draws), clopper_pearson(hits, len(draws)), outside)
 
 
-def run_control(search: Search[Z], easier: Control[Z]) -> ControlResult:
-    """Run `search(target, prior draws to start from)`, the search that found nothing, on the control."""
-    found = search(easier.target, easier.outside)
-    chains = {draw.chain for draw in found if draw.chain >= 0}
-    hit = {
-        draw.chain for draw in found if draw.chain >= 0 and easier.target.is_hit(draw.evaluation.log_probs)
-    }
-    mass, low, high = (percent(share) for share in (easier.mass, *easier.mass_interval))
-    verdict = "so it finds what is there" if hit else "so that it found nothing before says nothing"
-    sentence = (
-        f"Positive control: on a level set of prior mass {mass} (95 %: {low} to {high}) the same search "
-        f"with the same budget, started outside it, hit with {len(hit)} of {len(chains)} chains, {verdict}."
+def attempt(easier: Control[Z], hits: Sequence[Sequence[bool]]) -> Attempt:
+    """The attempt so far; `hits` tells of each chain's renders, in order, whether they hit the control's target."""
+    first = tuple(next((k for k, hit in enumerate(row, start=1) if hit), None) for row in hits)
+    return Attempt(easier, first, tuple(len(row) for row in hits))  # type: ignore[arg-type]
+
+
+def controls(
+    draws: Sequence[Draw[Z]], selection: Selection, target: GaussianTarget, chains: int
+) -> tuple[Control[Z], ...]:
+    """The ladder of controls that the prior sample allows, easiest first; empty if it shows too little.
+
+    `draws` are in the order of the selection's members. A rung is the largest set within a distance of the target
+    whose estimated mass is at most 1e-2, or 1e-3. It is left out if the mass is not known within a factor of ten, if
+    too few draws lie outside to start the chains from, or if nothing the chains could do would show a difference.
+    """
+    found = [_control(draws, selection, target, chains, mass) for mass in MASSES]
+    rungs = [one for one in found if one is not None]
+    return tuple(
+        one for k, one in enumerate(rungs) if k == 0 or one.mass.value <= 0.5 * rungs[k - 1].mass.value
     )
-    return ControlResult(bool(hit), len(hit), len(chains), sentence)
+
+
+def _control(
+    draws: Sequence[Draw[Z]], selection: Selection, target: GaussianTarget, chains: int, mass: float
+) -> Control[Z] | None:
+    distances = np.array([float(distance(target, np.exp(draw.evaluation.log_probs))) for draw in draws])
+    radius = _radius(distances, selection.weights, mass * selection.n)
+    if radius is None:
+        return None
+    easier = distance_target(target, radius)
+    inside = np.array([float(easier.is_hit(draw.evaluation.log_probs)) for draw in draws])
+    outside = tuple(draw for draw, is_in in zip(reweigh(draws, easier), inside, strict=True) if not is_in)
+    counts = upper_counts(inside, selection.weights, selection.n, selection.heaviest)
+    made = Control(easier, estimate(selection, inside), counts, outside, chains)
+    is_known = made.mass.interval.high <= KNOWN * made.mass.value
+    return made if is_known and len(outside) >= chains and made.window else None
+
+
+def _radius(distances: Floats, weights: Floats, most: float) -> float | None:
+    """The largest distance within which the weights sum to at most `most`; None if even the nearest weigh more."""
+    order = np.argsort(distances, kind="stable")
+    there = distances[order]
+    sums = np.cumsum(weights[order])[
+        np.searchsorted(there, there + ROUNDING, side="right") - 1
+    ]  # ties together
+    fits = there[sums <= most * (1.0 + ROUNDING)]
+    return float(fits[-1]) if fits.size else None
+
+
+def control_words(attempts: Sequence[Attempt]) -> str:
+    """The outcome of the whole ladder: passed only if every rung is (each has 5 %, so that all together have)."""
+    rungs = "; ".join(one.sentence() for one in attempts)
+    if all(one.is_passed for one in attempts):
+        end = "It finds what is there clearly sooner than chance would"
+    else:
+        end = "That is not clearly sooner than chance, so that it found nothing says no more than the prior draws do"
+    return f"Positive control, the same search on easier targets: {rungs}. {end}."

@@ -43,8 +43,14 @@ def conclude(
     summaries: Mapping[str, Callable[[Draw[Z]], float]],
     prior: HowOften,
     renders: int,
+    examples: str = "",
+    doubts: Sequence[str] = (),
 ) -> Conclusion:
-    """The ending of a search, from chain draws, the prior batch's summary, and the number of pictures of both."""
+    """The ending of a search, from chain draws, the prior batch's summary, and the number of pictures of both.
+
+    `examples` counts what was found in words ("9 distinct scenes of about 3 kinds"), since draws repeat each other;
+    `doubts` are a sampler's own reasons against convergence.
+    """
     chain_draws = [draw for draw in draws if draw.chain >= 0]
     hits = sum(target.is_hit(draw.evaluation.log_probs) for draw in chain_draws)
     best = max([prior.best, *(target.confidence(draw.evaluation.log_probs) for draw in chain_draws)])
@@ -54,18 +60,20 @@ def conclude(
         ending, words = Ending.NOT_FOUND, _not_found(prior, renders, best)
     elif prior.is_common and prior.ess >= MIN_ESS:
         ending, words = Ending.CONVERGED, _common(prior)
-    elif reasons := _reasons(diagnoses, n_chains_hit):
-        ending, words = Ending.FOUND, _found(hits + prior.hits, reasons)
+    elif reasons := [*_reasons(diagnoses, n_chains_hit, len(by_chain(draws))), *doubts]:
+        ending, words = Ending.FOUND, _found(examples or _draws(hits + prior.hits), reasons)
     else:
         ending, words = Ending.CONVERGED, _converged(diagnoses, n_chains_hit)
     return Conclusion(ending, words, diagnoses, n_chains_hit, hits + prior.hits, best, renders)
 
 
-def _reasons(diagnoses: Sequence[Diagnosis], n_chains_hit: int) -> list[str]:
+def _reasons(diagnoses: Sequence[Diagnosis], n_chains_hit: int, n_chains: int) -> list[str]:
     """Why the draws are not a sample of the level set; empty if nothing contradicts that."""
     reasons = []
     if n_chains_hit < MIN_CHAINS_HIT:
         reasons.append(f"{n_chains_hit} chains hit the level set after warmup ({MIN_CHAINS_HIT} are needed)")
+    elif n_chains_hit < n_chains:
+        reasons.append(f"{n_chains - n_chains_hit} of {n_chains} chains never hit the level set after warmup")
     informative = [d for d in diagnoses if d.is_informative]
     if not informative:
         reasons.append("no summary ever changed, so nothing tells whether the chains have mixed")
@@ -94,10 +102,13 @@ def _common(prior: HowOften) -> tuple[str, ...]:
     )
 
 
-def _found(n_hits: int, reasons: Sequence[str]) -> tuple[str, ...]:
+def _draws(n: int) -> str:
+    return f"{n} {'draw' if n == 1 else 'draws'}"
+
+
+def _found(examples: str, reasons: Sequence[str]) -> tuple[str, ...]:
     return (
-        f"FOUND: {n_hits} {'draw is' if n_hits == 1 else 'draws are'} in the level set. Valid as examples, not as a "
-        "distribution.",
+        f"FOUND: {examples} in the level set. Valid as examples, not as a distribution.",
         *(f"Not converged: {reason}." for reason in reasons),
     )
 

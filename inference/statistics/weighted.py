@@ -49,11 +49,29 @@ def weighted_bounds(
     typical = np.where(total > 0.0, squares / np.where(total > 0.0, total, 1.0), 1.0)
     size = n / typical * _narrowed(share, typical)
     low = beta.ppf(tail, np.maximum(share * size, ROUNDING), (1.0 - share) * size + 1.0)
-    feared = (squares + heaviest**2) / (total + heaviest)
-    factor = _narrowed(share, feared)
-    hits, size = factor * ((total + heaviest) / feared - 1.0), factor * n / feared
-    high = beta.ppf(1.0 - tail, hits + 1.0, np.maximum(size - hits, ROUNDING))
-    return np.where(total > 0.0, low, 0.0), np.where(size > hits, high, 1.0)
+    above, below = _upper(total, squares, heaviest, n)
+    high = beta.ppf(1.0 - tail, above, np.maximum(below, ROUNDING))
+    return np.where(total > 0.0, low, 0.0), np.where(below > 0.0, high, 1.0)
+
+
+def upper_counts(values: Floats, weights: Floats, n: int, heaviest: float) -> tuple[float, float]:
+    """The parameters of the Beta distribution whose quantiles are the upper ends: (k + 1, n - k) without weights.
+
+    Means above one half are taken as they are, not mirrored.
+    """
+    _check(values, weights, heaviest)
+    above, below = _upper(weights @ values, weights**2 @ values, heaviest, n)
+    return float(above), max(float(below), ROUNDING)
+
+
+def _upper(
+    total: Floats | float, squares: Floats | float, heaviest: float, n: int
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    total = np.asarray(total, float)
+    feared = (np.asarray(squares, float) + heaviest**2) / (total + heaviest)
+    factor = _narrowed(total / n, feared)
+    hits = factor * ((total + heaviest) / feared - 1.0)
+    return hits + 1.0, factor * n / feared - hits
 
 
 def _narrowed(share: Floats, typical: Floats) -> Floats:

@@ -11,18 +11,11 @@ import pytest
 
 from trex.foundation.errors import InputError
 from trex.foundation.percent import percent
-from trex.inference.chains import rounds, start, starts
-from trex.inference.gaussian_walk import GaussianWalk
-from trex.inference.metropolis import Metropolis
-from trex.inference.scoring import Scorer
-from trex.inference.statistics.control import control, run_control
 from trex.inference.statistics.diagnostics import basic_summaries, by_chain, collect, diagnose
 from trex.inference.statistics.how_often import HowOften, how_often
-from trex.inference.statistics.importance import prior_draws, reweigh
 from trex.inference.statistics.two_phase import everyone
 from trex.inference.statistics.verdict import Ending, conclude
 from trex.inference.targets import GaussianTarget, high_confidence
-from trex.inference.toy import PixelClassifier, PixelRenderer, SquarePrior
 from trex.inference.types import PRIOR_CHAIN, Draw, Evaluation, Floats
 
 LABELS = ("a", "b")
@@ -139,35 +132,3 @@ def test_a_common_target_ends_with_its_prior_draws() -> None:
     assert common.is_common and result.ending is Ending.CONVERGED
     assert "independent prior draws" in result.sentences[0]
     assert ending([], replace(common, ess=12.0)) is Ending.FOUND  # too few of them matter
-
-
-SQUARE = Scorer(PixelRenderer(), PixelClassifier())
-HARD = high_confidence(
-    PixelClassifier().labels, "blue", width=0.005
-)  # blue needs both colors below .1: not valid
-
-
-def search(scale: float, seed: int = 5) -> object:
-    def run(target: GaussianTarget, draws: Sequence[Draw[Floats]]) -> list[Draw[Floats]]:
-        kernel = Metropolis(SquarePrior(), GaussianWalk(scale), SQUARE, target)
-        begin = start(seed, starts(seed, draws, 4))
-        return [d for one in rounds(kernel, begin, 60) for d in one.draws]
-
-    return run
-
-
-def test_the_control_starts_outside_a_level_set_of_known_mass() -> None:
-    draws = prior_draws(5, range(200), SquarePrior(), SQUARE, HARD)
-    easier = control(draws, HARD, mass=0.05)
-    assert len(easier.outside) <= 190 and easier.mass >= 0.05
-    low, high = easier.mass_interval
-    many = reweigh(prior_draws(6, range(3_000), SquarePrior(), SQUARE, HARD), easier.target)
-    assert low <= np.mean([easier.target.is_hit(d.evaluation.log_probs) for d in many]) <= high
-    assert not any(easier.target.is_hit(d.evaluation.log_probs) for d in easier.outside)
-
-
-def test_the_control_passes_a_working_search_and_fails_a_stuck_one() -> None:
-    easier = control(prior_draws(5, range(200), SquarePrior(), SQUARE, HARD), HARD, mass=0.05)
-    good, stuck = run_control(search(0.2), easier), run_control(search(1e-9), easier)  # type: ignore[arg-type]
-    assert good.is_passed and "finds what is there" in good.sentence
-    assert not stuck.is_passed and "says nothing" in stuck.sentence

@@ -36,7 +36,7 @@ SEARCHES = {
         "target.threshold=0.01",
         "answer=0",
     ],
-    "control": ["answer=3"],
+    "control": ["answer=6", "target.width=1e-6", "search.prior_scenes=100"],
 }
 Queries = Sequence[Sequence[str]]
 

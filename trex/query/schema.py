@@ -162,14 +162,14 @@ class SearchSection(Section):
 
     `bank`: number of prior scenes that are rendered cheaply, once for all queries of a world, and scored before
     anything else; 0 for none, None for the world's default. `bank_seed` draws them. `prior_scenes`: prior scenes
-    that are rendered at the deciding look, from the bank where there is one. `kernel`: "auto" takes the world's
-    default. `inner`: cheap steps before each render at the deciding look, for kernel "surrogate". `scale`: step size
-    of kernel "gaussian", in standard deviations of the prior. `max_depth`: for kernel "nuts", a trajectory has at
-    most 2^max_depth steps. `further`: independent draws that a common target may take
-    instead of chains; None for as many as the chains have steps, 0 to run chains in any case.
-    `stop_when_found`: stop at this many distinct scenes found; 0 spends the whole budget. `options`: for kernels of
-    other distributions; each kernel declares its keys. `control`: if nothing is found, run the same search on an
-    easier target.
+    that are rendered at the deciding look, from the bank where there is one. `warmup`: how many steps of each chain
+    are left out of every summary; None for the kernel's share of them. `kernel`: "auto" takes the world's default.
+    `inner`: cheap steps before each render at the deciding look, for kernel "surrogate". `scale`: step size of kernel
+    "gaussian", in standard deviations of the prior. `max_depth`: for kernel "nuts", a trajectory has at most
+    2^max_depth steps. `further`: independent draws that a common target may take instead of chains; None for as many
+    as the chains have steps, 0 to run chains in any case. `stop_when_found`: stop at this many distinct scenes found;
+    0 spends the whole budget. `options`: for kernels of other distributions; each kernel declares its keys.
+    `control`: if nothing is found, run the same search on easier targets.
     """
 
     seed: Annotated[Count, Field(ge=0, lt=2**63)] = 0
@@ -178,7 +178,7 @@ class SearchSection(Section):
     prior_scenes: Annotated[Count, Field(ge=1, le=MOST_DRAWS)] = 100
     chains: Annotated[Count, Field(ge=1, le=1024)] = 4
     steps: Annotated[Count, Field(ge=0, le=MOST_STEPS)] = 500
-    warmup: Annotated[Count, Field(ge=0, le=MOST_STEPS)] = 0
+    warmup: Annotated[Count, Field(ge=0, le=MOST_STEPS)] | None = None
     kernel: Name = "auto"
     options: Options = Field(default_factory=dict)
     inner: Annotated[Count, Field(ge=1, le=1000)] = 16
@@ -187,6 +187,11 @@ class SearchSection(Section):
     stop_when_found: Annotated[Count, Field(ge=0, le=MOST_DRAWS)] = 0
     further: Annotated[Count, Field(ge=0, le=MOST_DRAWS)] | None = None
     control: Annotated[bool, Field(strict=True)] = True
+
+    @property
+    def n_warmup(self) -> int:
+        """The warmup of a checked query, where it is resolved."""
+        return self.warmup or 0
 
 
 class Query(Section):

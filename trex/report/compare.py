@@ -168,10 +168,31 @@ def _why_not(one: Compared, other: Compared, shared: int) -> str:
         return "they were asked different questions"
     if one.manifest.facts.labels != other.manifest.facts.labels:
         return "their models give different answers"
+    if looks := _other_looks(one, other):
+        return looks
     if not shared:
         noun = world_of(one.manifest).noun.one
         return f"no prior {noun} is in both; give both the same world, search.seed and prior_scenes"
     return ""
+
+
+def _other_looks(one: Compared, other: Compared) -> str:
+    """Why scores of the two runs cannot stand side by side: they were taken at different deciding looks."""
+    pairs = [
+        (
+            f"render.{name} = {getattr(one.manifest.query.render, name)!r}",
+            f"{getattr(other.manifest.query.render, name)!r}",
+        )
+        for name in ("preset", "noise")
+        if getattr(one.manifest.query.render, name) != getattr(other.manifest.query.render, name)
+    ]
+    if one.manifest.facts.size != other.manifest.facts.size:
+        sizes = ["x".join(map(str, run.manifest.facts.size)) for run in (one, other)]
+        pairs.append((f"pictures of {sizes[0]}", sizes[1]))
+    if not pairs:
+        return ""
+    words = " and ".join(f"{first} against {second}" for first, second in pairs)
+    return f"they judge at different looks ({words}), so a difference may be the pictures'; search both at one look"
 
 
 def _tests(one: Compared, other: Compared, shared: Sequence[tuple[Draw[Latent], Draw[Latent]]]) -> list[Test]:

@@ -28,8 +28,8 @@ from trex.runs.folder import REPORT, RunFolder
 from trex.runs.manifest import Manifest
 from trex.runs.sessions import read_sessions
 from trex.runs.world_of import world_of
-from trex.search.families import family_rule
-from trex.search.headline import family_count_words, headline, source_words
+from trex.search.families import family_count_words, family_rule
+from trex.search.headline import headline, source_words
 from trex.search.results import Results
 
 SHOWN_REASONS = 3  # the rest is folded

@@ -9,14 +9,14 @@ from collections import defaultdict
 from trex.foundation.errors import RunError
 from trex.inference.types import PRIOR_CHAIN
 from trex.runs.manifest import Manifest
-from trex.runs.record import CALIBRATION, CHAIN, CONTROL, INDEPENDENT, Key, Record
+from trex.runs.record import CALIBRATION, CHAIN, CONTROLS, INDEPENDENT, Key, Record
 from trex.scenes.scene import Scene
 from trex.worlds.latents import StoredLatent
 from trex.worlds.registry import CLEVR, is_shipped
 
 NORMALIZED = 1.1e-3  # how far a sum of probabilities may be from 1; inference.scoring allows less
 PICTURE = re.compile("[0-9a-f]{32}")
-PHASES = (*INDEPENDENT, CHAIN, CONTROL)
+PHASES = (*INDEPENDENT, CHAIN, *CONTROLS)
 MOST_LOOKS = 100  # rungs of a calibration
 
 

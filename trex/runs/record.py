@@ -15,6 +15,7 @@ from trex.scenes.scene import Scene
 from trex.worlds.latents import StoredLatent, from_fields, scene_of, to_fields
 
 PRIOR, CHAIN, CONTROL = "prior", "chain", "control"
+CONTROLS = (CONTROL, "control-2")  # the rungs of the positive control, easiest first
 BANK, CALIBRATION, FRESH = "bank", "calibration", "fresh"
 INDEPENDENT = (BANK, CALIBRATION, PRIOR, FRESH)  # phases whose draws are no steps of chains
 Key = tuple[str, int, int]
@@ -25,7 +26,8 @@ class Record:
     """A prior draw, or one step of a chain: the proposed latent, its score, and whether the chain accepted it.
 
     Phase "bank": a prior scene at the cheapest look. "prior": one at the deciding look. "calibration": one of those
-    at a look that may lead the chains, whose rank in the ladder is `chain`. "fresh": a hit under noise draws that no
+    at a look that may lead the chains, whose rank in the ladder is `chain`. "control" and "control-2": chains toward
+    easier targets. "fresh": a hit under noise draws that no
     search has seen. `chain` is -1 for all others that are no step of a chain. A chain starts at a prior draw; a
     rejected step repeats the state. `log_probs` is empty if the latent is invalid (`log_prior` is -inf) or unchanged,
     and therefore not rendered. `visible` counts each object's pixels in the renderer's own index pass, at the look's

@@ -105,6 +105,24 @@ def chain_draws(
     ]
 
 
+def render_hits(
+    records: Sequence[Record], phase: str, target: Target, n_chains: int, end: int | None = None
+) -> list[list[bool]]:
+    """For each chain of a phase, whether each of its renders hits this target, in order.
+
+    Steps before index `end` alone, or all. Proposals count, whether accepted or not: each was rendered.
+    """
+    chains = by_chain(records, phase)
+    return [
+        [
+            target.is_hit(np.array(row.log_probs))
+            for row in chains.get(chain, ())
+            if row.is_rendered and (end is None or row.index < end)
+        ]
+        for chain in range(n_chains)
+    ]
+
+
 def checkpoint(
     records: Sequence[Record], phase: str, starts: Sequence[State[Latent]], seed: int
 ) -> Checkpoint[Latent]:

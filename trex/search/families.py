@@ -24,6 +24,7 @@ from itertools import combinations
 
 import numpy as np
 
+from trex.foundation.words import counted
 from trex.scenes.appearance import Appearance
 from trex.scenes.distinct import in_common
 from trex.scenes.scene import Scene
@@ -90,6 +91,24 @@ def family_rule(noun: Noun) -> str:
         "Others are if they come from one chain (or the prior draw it began at) and share an object, or if they share "
         "half of their objects."
     )
+
+
+def distinct_words(noun: Noun, n: int, families: Families) -> str:
+    """n distinct hits with their families: "9 distinct scenes in 3 families"; those of one are no 9 findings."""
+    if n > 1 and families.count == 1:
+        return f"{n} variations of one {noun.one}"
+    return noun.distinct(n) + family_count_words(families)
+
+
+def family_count_words(families: Families) -> str:
+    """The number of families, as in " in 2 families"; "" for a single hit.
+
+    "At most" if a hit is alone and unexplained: what is to blame there may be what is to blame elsewhere.
+    """
+    if len(families.numbers) < 2:
+        return ""
+    most = "at most " if any(family.is_alone for family in families.known) else ""
+    return f" in {most}{counted(families.count, 'family', 'families')}"
 
 
 def group(members: Sequence[Member]) -> Families:

@@ -6,7 +6,7 @@ from trex.foundation.words import counted
 from trex.runs.manifest import Manifest
 from trex.runs.record import PRIOR
 from trex.runs.world_of import world_of
-from trex.search.families import Families
+from trex.search.families import distinct_words
 from trex.search.results import Results
 from trex.worlds.description import Noun
 
@@ -22,7 +22,7 @@ def headline(manifest: Manifest, findings: Results) -> str:
         return f"No such {noun.one}: {hits} fresh noise."
     if not n:
         return f"No such {noun.one} among {findings.renders} rendered."
-    found = f"{noun.distinct(n)}{family_count_words(findings.families)} {_survives(manifest, n)}"
+    found = f"{distinct_words(noun, n, findings.families)} {_survives(manifest, n)}"
     wrong = sum(bool(found.is_wrong) for found in findings.found)
     is_known = all(found.is_wrong is not None for found in findings.found)
     if not manifest.query.target.declared.is_sure or not is_known:
@@ -66,17 +66,6 @@ def look_words(manifest: Manifest) -> str:
     render = manifest.query.render
     mean = f", mean of {render.noise} noise draws" if render.noise > 1 else ""
     return f"preset {render.preset} ({size}{mean})"
-
-
-def family_count_words(families: Families) -> str:
-    """The number of families, as in " in 2 families"; "" for a single hit.
-
-    "At most" if a hit is alone and unexplained: what is to blame there may be what is to blame elsewhere.
-    """
-    if len(families.numbers) < 2:
-        return ""
-    most = "at most " if any(family.is_alone for family in families.known) else ""
-    return f" in {most}{counted(families.count, 'family', 'families')}"
 
 
 def family_sentences(findings: Results) -> tuple[str, ...]:

@@ -8,32 +8,34 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from trex.inference.chains import starts
-from trex.inference.statistics.control import run_control
+from trex.inference.statistics.control import control_words
 from trex.inference.statistics.gate import LEAST_SCENES
 from trex.inference.statistics.how_often import HowOften
 from trex.inference.statistics.verdict import MIN_ESS, Conclusion, Ending, conclude
 from trex.inference.types import Draw, State
 from trex.query.schema import SearchSection
 from trex.runs.manifest import Manifest
-from trex.runs.record import BANK, CALIBRATION, CHAIN, CONTROL, FRESH, PRIOR, Record
+from trex.runs.record import BANK, CALIBRATION, CHAIN, CONTROLS, FRESH, PRIOR, Record
 from trex.runs.replay import chain_draws
 from trex.runs.world_of import world_of
 from trex.scenes.appearance import Appearance
 from trex.search.calibration import Calibration
-from trex.search.families import Families, Member, group
+from trex.search.families import Families, Member, distinct_words, group
 from trex.search.family import Family, family_rates, family_words
 from trex.search.hits import Hits
 from trex.search.prior_sample import PriorSample, prior_sample
-from trex.search.search import CONTROL_SEED, calibration_of, chain_starts, control_of
-from trex.search.trajectories import trajectory_sentences
+from trex.search.search import attempt_of, calibration_of, chain_starts, control_starts, controls_of
+from trex.search.trajectories import diagnosis_of
 from trex.search.visibility_check import renderer_checks
 from trex.worlds.latents import Latent, StoredLatent, from_stored, to_fields, to_stored
 
 Blamed = Mapping[str, frozenset[Appearance]]
 MOST_MISSES = 6
 MISSES_LOOKED_AT = 1000  # most confident first; a chain may stay at one scene for long
-NO_CONTROL = "No positive control could be run: the model scores nearly all prior draws alike."
+NO_CONTROL = (
+    "No positive control could be run: the prior scenes show no easier level set of known mass (one of about 1\u00a0% "
+    "takes 100 of them at the deciding look that the model scores differently)."
+)
 
 
 @dataclass(frozen=True)
@@ -108,19 +110,23 @@ def read_results(manifest: Manifest, records: Sequence[Record], blamed: Blamed |
     found = Hits(target, world_of(manifest).are_distinct, bool(manifest.query.render.fresh))
     found.add(records)
     renders = sum(_renders(manifest, record) for record in records)
-    with np.errstate(divide="ignore", invalid="ignore"):  # a summary may be constant
-        conclusion = conclude([*prior, *chains], target, summaries, how, renders)
-    steps = [record for record in records if record.phase == CHAIN]
     scenes = _sorted(manifest, found.found)
+    families = _families(manifest, scenes, found, sample, blamed or {})
+    examples = distinct_words(world_of(manifest).noun, len(scenes), families) if scenes else ""
+    trajectories = diagnosis_of(records, chains, target, options)
+    doubts = trajectories.doubts if trajectories else ()
+    with np.errstate(divide="ignore", invalid="ignore"):  # a summary may be constant
+        conclusion = conclude([*prior, *chains], target, summaries, how, renders, examples, doubts)
+    steps = [record for record in records if record.phase == CHAIN]
     return Results(
         how_often=how,
-        conclusion=_honest(conclusion, found, chains, how, options),
+        conclusion=_honest(conclusion, found, examples, chains, how, options),
         found=scenes,
         control="" if found.hits else _control(manifest, records, sample),
         remarks=world_of(manifest).remarks(manifest.resolved),
         checks=(
             *renderer_checks(manifest, records),
-            *trajectory_sentences(records, chains, target, options),
+            *(trajectories.sentences() if trajectories else ()),
         ),
         prior=prior,
         chains=tuple(chains),
@@ -128,7 +134,7 @@ def read_results(manifest: Manifest, records: Sequence[Record], blamed: Blamed |
         proposals=len(steps),
         invalid=sum(not record.is_rendered and record.figures.get("is_moved", 1) == 1 for record in steps),
         accepted=sum(record.is_accepted for record in steps),
-        families=_families(manifest, scenes, found, sample, blamed or {}),
+        families=families,
         sample=sample,
         fragile=_sorted(manifest, found.fragile),
         cheap=sum(_cheap_renders(record) for record in records),
@@ -206,11 +212,11 @@ def _starts(manifest: Manifest, phase: str, sample: PriorSample) -> tuple[Stored
     options = manifest.query.search
     if phase == CHAIN:
         return tuple(to_stored(state.z) for state in _chain_starts(manifest, sample))
-    easier = control_of(sample, manifest.target, options) if phase == CONTROL else None
-    if easier is None:
+    if phase not in CONTROLS:
         return ()
-    first = starts(options.seed + CONTROL_SEED, easier.outside, options.chains)
-    return tuple(to_stored(state.z) for state in first)
+    rank = CONTROLS.index(phase)
+    easier = controls_of(sample, manifest.target, options)[rank]
+    return tuple(to_stored(state.z) for state in control_starts(rank, easier, options)[1])
 
 
 def _chain_starts(manifest: Manifest, sample: PriorSample) -> tuple[State[Latent], ...]:
@@ -221,25 +227,25 @@ def _chains(manifest: Manifest, records: Sequence[Record], sample: PriorSample) 
     options = manifest.query.search
     if not any(record.phase == CHAIN for record in records):
         return []
-    return chain_draws(records, CHAIN, _chain_starts(manifest, sample), options.warmup)
+    return chain_draws(records, CHAIN, _chain_starts(manifest, sample), options.n_warmup)
 
 
 def _control(manifest: Manifest, records: Sequence[Record], sample: PriorSample) -> str:
     """The outcome of the positive control in words; "" if none was run."""
-    options = manifest.query.search
-    easier = control_of(sample, manifest.target, options)
-    if not any(record.phase == CONTROL for record in records):
-        is_missed = options.control and easier is None and any(record.phase == CHAIN for record in records)
-        return NO_CONTROL if is_missed else ""
-    assert easier is not None, "the control has draws, so it had starts"
-    first = starts(options.seed + CONTROL_SEED, easier.outside, options.chains)
-    draws = chain_draws(records, CONTROL, first, 0)
-    return run_control(lambda _target, _draws: draws, easier).sentence
+    options, phases = manifest.query.search, {record.phase for record in records}
+    if not options.control or CHAIN not in phases:
+        return ""
+    rungs = controls_of(sample, manifest.target, options)
+    tried = [(rank, easier) for rank, easier in enumerate(rungs) if CONTROLS[rank] in phases]
+    return (
+        control_words([attempt_of(records, *one) for one in tried]) if tried else "" if rungs else NO_CONTROL
+    )
 
 
 def _honest(
     conclusion: Conclusion,
     found: Hits,
+    examples: str,
     chains: Sequence[Draw[Latent]],
     how: HowOften,
     options: SearchSection,
@@ -254,7 +260,8 @@ def _honest(
             conclusion, ending=Ending.NOT_FOUND, sentences=(_none_survives(found, how),), best=found.best
         )
     if conclusion.ending is Ending.NOT_FOUND and found.hits:
-        words = f"FOUND: {found.hits} proposals are in the level set, none became a chain's state."
+        what = examples or f"{found.hits} proposals"
+        words = f"FOUND: {what} in the level set, but only as proposals; none became a chain's state."
         return replace(
             conclusion, ending=Ending.FOUND, sentences=(words,), n_hits=found.hits, best=found.best
         )
@@ -294,7 +301,7 @@ def _sorted(manifest: Manifest, records: Sequence[Record]) -> tuple[Hit, ...]:
 def _nearest(manifest: Manifest, records: Sequence[Record]) -> tuple[Hit, ...]:
     """The distinct rendered latents closest to the level set."""
     target = manifest.target
-    there = [one for one in records if one.is_rendered and one.phase in (PRIOR, CHAIN, CONTROL)]
+    there = [one for one in records if one.is_rendered and one.phase in (PRIOR, CHAIN, *CONTROLS)]
     scored = [(target.confidence(np.array(one.log_probs)), one) for one in there]
     to_stored: list[Hit] = []
     for _, record in sorted(scored, key=lambda pair: -pair[0])[:MISSES_LOOKED_AT]:

@@ -6,21 +6,21 @@ chooses the look that leads the chains. Every distinct hit is checked under fres
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 
 import numpy as np
 
-from trex.foundation.errors import InputError
-from trex.inference.chains import starts
+from trex.inference.chains import Checkpoint, starts
 from trex.inference.starts import dispersed_starts
-from trex.inference.statistics.control import Control, control
+from trex.inference.statistics.control import Attempt, Control, attempt, controls
 from trex.inference.targets import GaussianTarget
 from trex.inference.types import State
 from trex.query.schema import Query, SearchSection
 from trex.runs.folder import RunFolder
 from trex.runs.journal import Journal
-from trex.runs.record import BANK, CALIBRATION, CHAIN, CONTROL, FRESH, PRIOR, Record
-from trex.runs.replay import checkpoint, independent_draws_of
+from trex.runs.record import BANK, CALIBRATION, CHAIN, CONTROLS, FRESH, PRIOR, Record
+from trex.runs.replay import checkpoint, independent_draws_of, render_hits
 from trex.search.calibration import Calibration, calibration_latents, calibration_places, read_calibration
 from trex.search.engine import Engine, Independent, batch_size
 from trex.search.hits import Distinct, Hits
@@ -32,7 +32,8 @@ from trex.worlds.looks import DECIDING, ladder
 from trex.worlds.looks import FRESH as FRESH_LOOK
 from trex.worlds.registry import world_named
 
-CONTROL_SEED = 1 << 32  # added to the query's seed, to give the control's chains other random numbers
+CONTROL_SEED = 1 << 32  # added to the query's seed for each rung, to give its chains other random numbers
+IsOver = Callable[[int], bool]  # whether the steps of a phase before this index complete it
 
 
 def chain_starts(
@@ -52,16 +53,26 @@ def chain_starts(
     return tuple(State(sample.draws[place].z, sample.draws[place].evaluation) for place in picked)
 
 
-def control_of(sample: PriorSample, target: GaussianTarget, options: SearchSection) -> Control[Latent] | None:
-    """The positive control and its starts; None if too few prior draws lie outside its level set.
+def controls_of(
+    sample: PriorSample, target: GaussianTarget, options: SearchSection
+) -> tuple[Control[Latent], ...]:
+    """The rungs of the positive control; none if the prior sample knows the mass of no easier level set."""
+    return controls(sample.draws, sample.selection, target, options.chains)
 
-    That happens if the model gives (nearly) all prior scenes the same score: then no level set lies between.
-    """
-    try:
-        easier = control(sample.draws[: options.prior_scenes], target)
-    except InputError:
-        return None
-    return easier if len(easier.outside) >= options.chains else None
+
+def control_starts(
+    rank: int, easier: Control[Latent], options: SearchSection
+) -> tuple[int, tuple[State[Latent], ...]]:
+    """The seed and the starts of the chains of a rung."""
+    seed = options.seed + (rank + 1) * CONTROL_SEED
+    return seed, starts(seed, easier.outside, options.chains)
+
+
+def attempt_of(
+    records: Sequence[Record], rank: int, easier: Control[Latent], end: int | None = None
+) -> Attempt:
+    """What the chains of a rung have done, by the records of its steps before index `end`, or all."""
+    return attempt(easier, render_hits(records, CONTROLS[rank], easier.target, easier.chains, end))
 
 
 def calibration_of(
@@ -100,19 +111,25 @@ class Search:
         if self._has_enough() or sample.is_enough or not options.steps:
             return
         lead = self._lead(sample)
-        self._chains(
-            CHAIN, self._target, chain_starts(sample, options, self._are_distinct), options.seed, lead
-        )
-        if options.control and not self._found.hits:
+        first = chain_starts(sample, options, self._are_distinct)
+        begin = checkpoint(self._journal.records, CHAIN, first, options.seed)
+        self._chains(CHAIN, self._target, begin, lead, lambda _: self._has_enough())
+        if options.control:
             self._control(sample, lead)
 
     def _control(self, sample: PriorSample, lead: str) -> None:
-        """Run the same search, with the same budget, on an easier target whose probability mass is known."""
-        easier = control_of(sample, self._target, self._options)
-        if easier is not None:
-            seed = self._options.seed + CONTROL_SEED
-            first = starts(seed, easier.outside, self._options.chains)
-            self._chains(CONTROL, easier.target, first, seed, lead)
+        """Run the same search on easier targets of known mass, until one is missed; a hit of the query ends it."""
+        for rank, easier in enumerate(controls_of(sample, self._target, self._options)):
+            if self._found.hits:
+                return
+            seed, first = control_starts(rank, easier, self._options)
+            begin = checkpoint(self._journal.records, CONTROLS[rank], first, seed)
+            self._chains(CONTROLS[rank], easier.target, begin, lead, partial(self._is_decided, rank, easier))
+            if not attempt_of(self._journal.records, rank, easier).is_passed:
+                return
+
+    def _is_decided(self, rank: int, easier: Control[Latent], end: int) -> bool:
+        return attempt_of(self._journal.records, rank, easier, end).is_decided
 
     def _prior(self) -> PriorSample:
         """The prior scenes at the deciding look: the first ones, and more of them if the target is common."""
@@ -166,29 +183,22 @@ class Search:
             self._add(records)
 
     def _chains(
-        self, phase: str, target: GaussianTarget, first: Sequence[State[Latent]], seed: int, lead: str
+        self, phase: str, target: GaussianTarget, begin: Checkpoint[Latent], lead: str, is_over: IsOver
     ) -> None:
-        """Step all chains until the budget is spent or enough is found."""
+        """Step all chains until the budget is spent or the phase is over."""
         options = self._options
-        begin = checkpoint(self._journal.records, phase, first, seed)
         whole = [one for one in self._journal.records if _is_before(one, phase, begin.next_index)]
         self._found = self._hits(whole)
         self._check_fresh()
         self._show(phase, begin.next_index, options.steps)
-        if self._is_over(phase, [one for one in whole if one.phase == phase], target):
+        if is_over(begin.next_index):
             return
         for records in self._engine.rounds(phase, target, begin, options.steps, lead):
             self._add(records)
             self._check_fresh()
             self._show(phase, records[-1].index + 1, options.steps)
-            if self._is_over(phase, records, target):
+            if is_over(records[-1].index + 1):
                 return
-
-    def _is_over(self, phase: str, records: Sequence[Record], target: GaussianTarget) -> bool:
-        """Whether these records complete what the chains of this phase have to show."""
-        if phase == CHAIN:
-            return self._has_enough()
-        return any(record.is_accepted and target.is_hit(np.array(record.log_probs)) for record in records)
 
     def _has_enough(self) -> bool:
         return 0 < self._options.stop_when_found <= len(self._found.found)
@@ -203,7 +213,7 @@ class Search:
         return found
 
     def _show(self, phase: str, done: int, total: int) -> None:
-        rows = self._journal.of(phase) if phase in (CHAIN, CONTROL) else []
+        rows = self._journal.of(phase) if phase in (CHAIN, *CONTROLS) else []
         self._progress.update(
             Status(
                 phase=phase,
@@ -223,7 +233,7 @@ def _is_before(record: Record, phase: str, index: int) -> bool:
     """Whether the search made this record before step `index` of the chains of a phase (or it is a fresh draw)."""
     if record.phase == phase:
         return record.index < index
-    return record.phase != CONTROL
+    return record.phase not in CONTROLS or (phase in CONTROLS and record.phase < phase)
 
 
 def _is_prior_below(record: Record, end: int) -> bool:

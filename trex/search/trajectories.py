@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from trex.inference.nuts.diagnosis import diagnose_nuts
+from trex.inference.nuts.diagnosis import NutsDiagnosis, diagnose_nuts
 from trex.inference.targets import GaussianTarget
 from trex.inference.types import Draw, Floats
 from trex.query.schema import SearchSection
@@ -25,17 +25,17 @@ class Trajectory:
     energy: float
 
 
-def trajectory_sentences(
+def diagnosis_of(
     records: Sequence[Record], draws: Sequence[Draw[Latent]], target: GaussianTarget, search: SearchSection
-) -> tuple[str, ...]:
-    """Gradients, divergences, depths and energies after warmup, as sentences; none for kernels of single steps."""
+) -> NutsDiagnosis | None:
+    """Gradients, divergences, depths and energies after warmup; None for kernels of single steps."""
     figures = {(r.chain, r.index): r.figures for r in records if r.phase == CHAIN and "depth" in r.figures}
     kept = [draw for draw in draws if not draw.is_warmup and (draw.chain, draw.index) in figures]
     if not kept:
-        return ()
+        return None
     trees = [_trajectory(figures[draw.chain, draw.index]) for draw in kept]
     vectors = [Draw[Floats](d.chain, d.index, vector_of(d.z), *d[3:]) for d in kept]
-    return diagnose_nuts(vectors, trees, target, nuts_options(search)).sentences()
+    return diagnose_nuts(vectors, trees, target, nuts_options(search))
 
 
 def _trajectory(figures: Mapping[str, float]) -> Trajectory:

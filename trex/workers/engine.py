@@ -33,7 +33,7 @@ class FarmEngine:
         sampler = SAMPLERS.known.get(search.kernel)
         self._desk, self._job, self._run = desk, job, folder.path
         self._together, self._ahead = ALL if sampler and sampler.is_joint else together, spread * SCENES
-        self._uncut = search.warmup if sampler and sampler.has_whole_warmup else 0
+        self._uncut = search.n_warmup if sampler and sampler.has_whole_warmup else 0
         self._books: list[DrawBook | ChainBook] = []
 
     def draws(self, what: Independent, indices: range, most: int) -> Iterator[Sequence[Record]]:

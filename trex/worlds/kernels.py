@@ -26,6 +26,7 @@ if TYPE_CHECKING:  # importing torch takes seconds
 
 AUTO, SURROGATE = "auto", "surrogate"
 BANK, FRESH = 1000, 2  # the defaults where pictures cost seconds
+WARMUP_SHARE = 0.2  # of a chain's steps, by default: it has left its start by then, as a rule
 Form = Literal["scene", "vector"]
 DEFAULTS: dict[Form, str] = {"scene": "block", "vector": "gaussian"}
 
@@ -73,7 +74,7 @@ class SamplerKind:
     """A sampler for latents of some forms.
 
     `check` raises InputError if the sampler cannot run [search]. A farm steps all chains together if `is_joint`,
-    and runs the warmup as one task if `has_whole_warmup`.
+    and runs the warmup as one task if `has_whole_warmup`. `warmup_share` of the steps are warmup by default.
     """
 
     name: str
@@ -83,6 +84,7 @@ class SamplerKind:
     needs_gradients: bool = False
     is_joint: bool = True
     has_whole_warmup: bool = True
+    warmup_share: float = WARMUP_SHARE
     options: type[BaseModel] = NoOptions
 
 
@@ -98,7 +100,7 @@ def kernel_names(form: Form) -> tuple[str, ...]:
 
 
 def check_search(query: Query, form: Form, has_noise: bool = False) -> Query:
-    """The query with kernel, bank and fresh draws resolved; InputError if it cannot be searched.
+    """The query with kernel, warmup, bank and fresh draws resolved; InputError if it cannot be searched.
 
     `has_noise`: whether pictures are rendered with noise, for which a bank and fresh draws are made by default.
     """
@@ -109,7 +111,7 @@ def check_search(query: Query, form: Form, has_noise: bool = False) -> Query:
             f"search.prior_scenes = {search.prior_scenes}: {search.chains} chains start from as many prior scenes; "
             "raise prior_scenes or lower chains"
         )
-    if 0 < search.steps <= search.warmup:
+    if search.warmup is not None and 0 < search.steps <= search.warmup:
         raise InputError(
             f"search.warmup = {search.warmup} leaves none of search.steps = {search.steps}, of which it is a part; "
             "raise steps or lower warmup"
@@ -129,13 +131,21 @@ def check_search(query: Query, form: Form, has_noise: bool = False) -> Query:
             else "a bank's scenes choose the look that leads it: set search.bank"
         )
         raise InputError(f"search.kernel = 'surrogate': {why}; or take kernel 'block'")
-    resolved = search.model_copy(update={"kernel": kernel})
+    resolved = search.model_copy(update={"kernel": kernel, "warmup": _warmup(search, kernel)})
     _check_options(resolved)
     if kernel in SAMPLERS.known:
         SAMPLERS.known[kernel].check(resolved)
     else:
         PROPOSALS.known[kernel].check(query)
     return query.model_copy(update={"search": resolved})
+
+
+def _warmup(search: SearchSection, kernel: str) -> int:
+    """The steps of warmup: those of the query, or the kernel's share of all steps."""
+    if search.warmup is not None:
+        return search.warmup
+    share = SAMPLERS.known[kernel].warmup_share if kernel in SAMPLERS.known else WARMUP_SHARE
+    return int(share * search.steps)
 
 
 def _with_defaults(query: Query, form: Form, has_noise: bool) -> Query:

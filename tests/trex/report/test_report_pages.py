@@ -385,3 +385,16 @@ def test_jargon_is_explained_on_hover_and_in_a_list(page: Chrome) -> None:
         "return [...document.querySelectorAll('.glossary dt')].map(e => e.textContent)"
     )
     assert {"R-hat", "ESS", "level set", "prior", "positive control"} <= set(listed)
+
+
+@pytest.mark.parametrize("override", ["render.noise=2"])
+def test_runs_of_different_deciding_looks_are_not_tested_against_each_other(
+    override: str, done: Outcome, tmp_path: Path
+) -> None:
+    """The same scenes, another picture of each: a difference would be the picture's."""
+    other = run(tmp_path, ["search.steps=0", override], "other")
+    found = compare([done.folder, other.folder])
+    assert found.tests == ()
+    assert "different looks" in found.unpaired[0] and override.partition("=")[0] in found.unpaired[0]
+    same = run(tmp_path, ["search.steps=0"], "same")
+    assert "different looks" not in "".join(compare([done.folder, same.folder]).unpaired)

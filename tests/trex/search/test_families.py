@@ -15,8 +15,9 @@ from trex.scenes.appearance import PARTLY, Appearance
 from trex.scenes.prior import ScenePrior
 from trex.scenes.scene import Scene
 from trex.scenes.vocabulary import CLEVR
-from trex.search.families import Families, Member, group
+from trex.search.families import Families, Member, distinct_words, family_count_words, group
 from trex.search.headline import headline
+from trex.worlds.shipped.clevr import SCENE
 
 SEED = 20_262
 NO_CUBES = ScenePrior(CLEVR.revoke("cube"), (5, 5))
@@ -146,6 +147,24 @@ def test_vectors_of_one_chain_are_joined_step_by_step_and_others_are_not() -> No
     assert group(members).numbers == (1, 1, 1, 1, 1, 2)
 
 
+def test_variations_of_one_scene_are_never_counted_as_findings() -> None:
+    (scene,) = drawn(1)
+    relatives = [member(with_first(other, scene), 0, 7) for other in drawn(9, SEED + 1)]
+    one = group(relatives)
+    assert one.count == 1
+    assert distinct_words(SCENE, 9, one) == "9 variations of one scene"
+    alone = group([member(other, k, k) for k, other in enumerate(drawn(9, SEED + 1))])
+    assert distinct_words(SCENE, 9, alone) == "9 distinct scenes of about 9 kinds"
+    assert distinct_words(SCENE, 1, group(relatives[:1])) == "1 distinct scene"
+
+
+def test_a_family_of_each_scene_alone_is_noticed() -> None:
+    """Planted: no relation joins anything, so that every variation is a finding of its own."""
+    (scene,) = drawn(1)
+    relatives = [member(with_first(other, scene), 0, 7) for other in drawn(9, SEED + 1)]
+    assert group([replace(one, origin=k) for k, one in enumerate(relatives)]).count == 9
+
+
 def test_no_latents_are_no_families() -> None:
     assert (group([]).count, group([]).source_count) == (0, 0)
 
@@ -154,10 +173,8 @@ def test_the_headline_the_findings_and_the_page_count_the_same_families(tmp_path
     done = run(tmp_path, ["search.steps=60"])
     families = done.findings.families
     assert len(done.findings.found) > families.count >= 1
-    most = "at most " if any(family.is_alone for family in families.known) else ""
-    words = f"{families.count} famil{'y' if families.count == 1 else 'ies'}"
     says = headline(done.manifest, done.findings)
-    assert says.startswith(f"{len(done.findings.found)} distinct scenes in {most}{words} found")
+    assert distinct_words(SCENE, len(done.findings.found), families) in says
     data = json.loads((done.folder / "findings.json").read_text())
     assert (data["families"], data["sources"]) == (families.count, families.source_count)
     assert [scene["family"] for scene in data["found"]] == list(families.numbers)
@@ -168,4 +185,4 @@ def test_the_headline_the_findings_and_the_page_count_the_same_families(tmp_path
         assert numbers == [family.number] * family.size
         assert family.representative == min(family.places)  # hits are sorted by confidence
     page = done.report.read_text(encoding="utf-8")
-    assert says in page and f"{most}{words}, from " in page
+    assert says in page and f"{family_count_words(families)}, from ".strip() in page

@@ -171,8 +171,8 @@ def test_the_depth_of_its_trajectories_is_bounded(tmp_path: Path) -> None:
 
 def test_nuts_needs_a_warmup_and_gradients(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     query = write_query(tmp_path, QUERY)
-    refused = trex("check", query, "--set", "search.kernel=nuts")
-    assert refused.exit_code == 2 and "warmup 0" in refused.stderr
+    refused = trex("check", query, "--set", "search.kernel=nuts", "--set", "search.warmup=20")
+    assert refused.exit_code == 2 and "warmup 20" in refused.stderr
     monkeypatch.setattr(toy_disk, "differentiable", None)
     refused = trex("check", query, "--set", "search.kernel=nuts", "--set", "search.warmup=50")
     assert refused.exit_code == 2 and "needs gradients" in refused.stderr

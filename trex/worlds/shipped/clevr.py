@@ -75,7 +75,7 @@ class ClevrWorld:
 
     def summaries(self, resolved: ResolvedQuery, like: Latent) -> Mapping[str, Summary]:
         """Summaries of a scene that do not depend on the order of its objects."""
-        return scene_summaries(resolved.target, resolved.vocabulary)
+        return scene_summaries(resolved.target, resolved.vocabulary, resolved.query.scene.objects)
 
 
 WORLDS = (WorldKind("clevr", ClevrWorld),)
