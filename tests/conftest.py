@@ -24,8 +24,9 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 @pytest.fixture(autouse=True, scope="session")
 def state_folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    """Records of the runs that tests make do not go to the home of whoever runs the tests."""
+    """Records of the runs that tests make, and banks, do not go to the home of whoever runs the tests."""
     with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("TREX_BANK", str(tmp_path_factory.mktemp("banks")))
         patch.setenv("XDG_STATE_HOME", str(tmp_path_factory.mktemp("state")))
         yield
 

@@ -60,7 +60,7 @@ def _sentence(overall: float | None, near: float | None, passes: bool, n: int, n
     )
     if passes:
         return f"{found}: it may lead."
-    return f"{found}; {LEAST:g} and {LEAST_TOP:g} are needed: it may not lead, so every step uses the deciding look."
+    return f"{found}; {LEAST:g} and {LEAST_TOP:g} are needed: it may not lead."
 
 
 def _said(correlation: float | None) -> str:

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.running import runs
 from tests.running.runs import QUERY, draws, run, write_query
 from trex.api import find as finding
 from trex.farm.work import Farm, WorkOutcome
@@ -36,7 +37,8 @@ SEARCHES = {
         "target.threshold=0.01",
         "answer=0",
     ],
-    "control": ["answer=3"],
+    "control": ["answer=5"],
+    **{name: runs.SEARCHES[name] for name in ("bank", "second sample", "surrogate", "fragile")},
 }
 Queries = Sequence[Sequence[str]]
 

@@ -18,12 +18,12 @@ KEYS: Mapping[str, str] = {
     **{name: f"generator.{name}" for name in ("without", "classes")},
     **{name: f"scene.{name}" for name in ("objects", "revoke", "introduce")},
     "model": "model.name",
-    **{name: f"render.{name}" for name in ("preset", "device", "processes")},
+    **{name: f"render.{name}" for name in ("preset", "noise", "fresh", "device", "processes")},
     **{
         name: f"search.{name}"
         for name in (
-            "seed", "prior_scenes", "chains", "steps", "warmup", "kernel", "scale", "max_depth", "stop_when_found",
-            "further", "control",
+            "seed", "bank", "bank_seed", "prior_scenes", "chains", "steps", "warmup", "kernel", "inner", "scale",
+            "max_depth", "stop_when_found", "further", "control",
         )
     },
     "kernel_options": "search.options",
@@ -50,14 +50,19 @@ class Keywords(TypedDict, total=False):
     introduce: str | Sequence[str]
     model: object
     preset: str
+    noise: int
+    fresh: int | None
     device: str
     processes: int
     seed: int
+    bank: int | None
+    bank_seed: int
     prior_scenes: int
     chains: int
     steps: int
     warmup: int
     kernel: str
+    inner: int
     scale: float
     max_depth: int
     stop_when_found: int

@@ -26,6 +26,7 @@ from trex.search.prior_sample import PriorSample, prior_sample
 from trex.search.search import CONTROL_SEED, calibration_of, chain_starts, control_of
 from trex.search.trajectories import trajectory_sentences
 from trex.search.visibility_check import renderer_checks
+from trex.worlds.kernels import SURROGATE
 from trex.worlds.latents import Latent, StoredLatent, from_stored, to_fields, to_stored
 
 Blamed = Mapping[str, frozenset[Hashable]]
@@ -109,6 +110,7 @@ def read_results(manifest: Manifest, records: Sequence[Record], blamed: Blamed |
     with np.errstate(divide="ignore", invalid="ignore"):  # a summary may be constant
         conclusion = conclude([*prior, *chains], target, summaries, how, renders)
     steps = [record for record in records if record.phase == CHAIN]
+    calibration = _calibration(manifest, records, sample)
     scenes = _sorted(manifest, found.found)
     return Results(
         how_often=how,
@@ -119,6 +121,7 @@ def read_results(manifest: Manifest, records: Sequence[Record], blamed: Blamed |
         checks=(
             *renderer_checks(manifest, records),
             *trajectory_sentences(records, chains, target, options),
+            *(_look_sentences(calibration, len(prior)) if chains and options.kernel == SURROGATE else ()),
         ),
         prior=prior,
         chains=tuple(chains),
@@ -130,7 +133,7 @@ def read_results(manifest: Manifest, records: Sequence[Record], blamed: Blamed |
         sample=sample,
         fragile=_sorted(manifest, found.fragile),
         cheap=sum(_cheap_renders(record) for record in records),
-        calibration=_calibration(manifest, records, sample),
+        calibration=calibration,
         nearest=() if found.hits else _nearest(manifest, records),
     )
 
@@ -156,6 +159,13 @@ def _calibration(manifest: Manifest, records: Sequence[Record], sample: PriorSam
     if not any(record.phase == BANK for record in records) or len(sample.draws) < LEAST_SCENES:
         return None
     return calibration_of(query, records, sample)[1]
+
+
+def _look_sentences(calibration: Calibration | None, n: int) -> tuple[str, ...]:
+    """Which look led the chains, and why."""
+    if calibration is None:
+        return (f"{n} prior scenes are too few to compare looks, so every step is at the deciding look.",)
+    return calibration.sentences()
 
 
 def _members(manifest: Manifest, scenes: Sequence[Hit], sample: PriorSample, blamed: Blamed) -> list[Member]:
