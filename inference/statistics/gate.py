@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from scipy.stats import spearmanr
 
 from trex.foundation.errors import InputError
 from trex.inference.types import Floats
@@ -50,6 +49,8 @@ def gate(cheap_log_weights: Floats, dear_log_weights: Floats) -> Gate:
 def _rank_correlation(a: Floats, b: Floats) -> float | None:
     if np.all(a == a[0]) or np.all(b == b[0]):
         return None
+    from scipy.stats import spearmanr  # importing scipy takes time that reading a query need not
+
     return float(spearmanr(a, b).statistic)
 
 
@@ -60,7 +61,7 @@ def _sentence(overall: float | None, near: float | None, passes: bool, n: int, n
     )
     if passes:
         return f"{found}: it may lead."
-    return f"{found}; {LEAST:g} and {LEAST_TOP:g} are needed: it may not lead, so every step uses the deciding look."
+    return f"{found}; {LEAST:g} and {LEAST_TOP:g} are needed: it may not lead."
 
 
 def _said(correlation: float | None) -> str:

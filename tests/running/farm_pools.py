@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.running import runs
 from tests.running.runs import QUERY, draws, run, write_query
 from trex.api import find as finding
 from trex.farm.work import Farm, WorkOutcome
@@ -37,6 +38,7 @@ SEARCHES = {
         "answer=0",
     ],
     "control": ["answer=6", "target.width=1e-6", "search.prior_scenes=100"],
+    **{name: runs.SEARCHES[name] for name in ("bank", "second sample", "surrogate", "fragile")},
 }
 Queries = Sequence[Sequence[str]]
 

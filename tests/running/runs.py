@@ -27,7 +27,10 @@ prior_scenes = 12
 chains = 3
 steps = 12
 """
-# Each ends in another phase: chains to the end, chains that stop early, a common target, a positive control.
+BANK = ["search.bank=60", "search.prior_scenes=30", "render.fresh=1", "search.steps=6"]
+# Each ends in another phase, or goes through others: chains to the end, chains that stop early, a common target, a
+# positive control; a bank before chains, a bank whose second sample is drawn, chains that a cheap look leads, a hit
+# that does not survive fresh noise draws, and the mean over two noise draws.
 SEARCHES = {
     "chains": [],
     "random walk": ["search.kernel=random_walk"],
@@ -40,6 +43,17 @@ SEARCHES = {
         "answer=0",
     ],
     "control": ["answer=6", "target.width=1e-6", "search.prior_scenes=100", "search.chains=4"],
+    "bank": [*BANK, "search.kernel=block"],
+    "second sample": [
+        *BANK,
+        "search.prior_scenes=12",
+        "search.further=100",
+        "target.kind=threshold",
+        "target.threshold=0.5",
+        "answer=0",
+    ],
+    "surrogate": [*BANK, "search.inner=3"],
+    "fragile": ["answer=3", "render.noise=2", "render.fresh=1"],
 }
 
 

@@ -18,7 +18,7 @@ from trex.report.report import write_report
 from trex.runs.draw_log import check_draws, drawn
 from trex.runs.folder import DRAWS, FINISHED, RUNS, RunFolder, check_out, create, is_run, open_run
 from trex.runs.journal import Journal
-from trex.runs.manifest import Facts, Manifest, versions
+from trex.runs.manifest import Facts, Manifest, check_current, versions
 from trex.runs.open_world import open_world
 from trex.runs.record import Record
 from trex.runs.sessions import session
@@ -82,8 +82,11 @@ def find_query(source: QuerySource, place: Path, progress: Progress, tell: Tell)
     If `place` already holds a run of the same query, that run is resumed.
     """
     plan = source.plan()
-    if is_run(place) and open_run(place, for_writing=False).manifest.query == plan.query:
-        return resume(place, progress, tell)
+    if is_run(place):
+        found = open_run(place, for_writing=False).manifest
+        check_current(found, place)
+        if found.query == plan.query:
+            return resume(place, progress, tell)
     check_out(place)
     world = plan.open()
     try:

@@ -5,10 +5,11 @@ from __future__ import annotations
 import shlex
 import sys
 from importlib import metadata
+from pathlib import Path
 from typing import Literal
 
 import numpy as np
-from pydantic import ValidationError
+from pydantic import Field, ValidationError
 
 from trex.foundation.errors import InputError, RunError
 from trex.foundation.fields import first_problem
@@ -57,6 +58,9 @@ class Manifest(Section):
     facts: Facts
     made: Provenance
     versions: dict[str, str]
+    is_earlier: bool = Field(
+        default=False, exclude=True
+    )  # an earlier version with other rules made it; not stored
 
     @property
     def command(self) -> str:
@@ -131,11 +135,22 @@ def _without_retired(data: dict[str, object]) -> dict[str, object]:
     query = data.get("query")
     if not isinstance(query, dict):
         return data
-    kept = dict(query)
+    kept, is_earlier = dict(query), False
     for section, keys in RETIRED.items():
         if isinstance(kept.get(section), dict):
+            is_earlier = is_earlier or not keys.isdisjoint(kept[section])
             kept[section] = {key: value for key, value in kept[section].items() if key not in keys}
-    return {**data, "query": kept}
+    return {**data, "query": kept, "is_earlier": is_earlier}
+
+
+def check_current(manifest: Manifest, path: Path) -> None:
+    """RunError if an earlier version made the run at `path`, whose rules of search and render are not these."""
+    if manifest.is_earlier:
+        raise RunError(
+            f"{path} was made by an earlier version of trex, which rendered scenes without noise seeds and decided "
+            "by other rules; this version reports and exports it but cannot add to its draws: search again with "
+            f"`trex find {shlex.quote(str(path / 'query.toml'))} --out NEW_FOLDER`"
+        )
 
 
 def differences(before: Provenance, now: Provenance) -> tuple[str, ...]:

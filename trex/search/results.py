@@ -27,6 +27,7 @@ from trex.search.prior_sample import PriorSample, prior_sample
 from trex.search.search import attempt_of, calibration_of, chain_starts, control_starts, controls_of
 from trex.search.trajectories import diagnosis_of
 from trex.search.visibility_check import renderer_checks
+from trex.worlds.kernels import SURROGATE
 from trex.worlds.latents import Latent, StoredLatent, from_stored, to_fields, to_stored
 
 Blamed = Mapping[str, frozenset[Appearance]]
@@ -110,6 +111,7 @@ def read_results(manifest: Manifest, records: Sequence[Record], blamed: Blamed |
     found = Hits(target, world_of(manifest).are_distinct, bool(manifest.query.render.fresh))
     found.add(records)
     renders = sum(_renders(manifest, record) for record in records)
+    calibration = _calibration(manifest, records, sample)
     scenes = _sorted(manifest, found.found)
     families = _families(manifest, scenes, found, sample, blamed or {})
     examples = distinct_words(world_of(manifest).noun, len(scenes), families) if scenes else ""
@@ -127,6 +129,7 @@ def read_results(manifest: Manifest, records: Sequence[Record], blamed: Blamed |
         checks=(
             *renderer_checks(manifest, records),
             *(trajectories.sentences() if trajectories else ()),
+            *(_look_sentences(calibration, len(prior)) if chains and options.kernel == SURROGATE else ()),
         ),
         prior=prior,
         chains=tuple(chains),
@@ -138,7 +141,7 @@ def read_results(manifest: Manifest, records: Sequence[Record], blamed: Blamed |
         sample=sample,
         fragile=_sorted(manifest, found.fragile),
         cheap=sum(_cheap_renders(record) for record in records),
-        calibration=_calibration(manifest, records, sample),
+        calibration=calibration,
         nearest=() if found.hits else _nearest(manifest, records),
     )
 
@@ -191,6 +194,13 @@ def _families(
         for number, (of, rate) in enumerate(zip(places, rates, strict=True), start=1)
     )
     return replace(families, known=known)
+
+
+def _look_sentences(calibration: Calibration | None, n: int) -> tuple[str, ...]:
+    """Why no look was compared; a calibration speaks for itself."""
+    if calibration is None:
+        return (f"{n} prior scenes are too few to compare looks, so every step is at the deciding look.",)
+    return ()
 
 
 def _members(manifest: Manifest, scenes: Sequence[Hit], sample: PriorSample, blamed: Blamed) -> list[Member]:

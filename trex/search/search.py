@@ -14,6 +14,7 @@ import numpy as np
 from trex.inference.chains import Checkpoint, starts
 from trex.inference.starts import dispersed_starts
 from trex.inference.statistics.control import Attempt, Control, attempt, controls
+from trex.inference.statistics.gate import LEAST_SCENES
 from trex.inference.targets import GaussianTarget
 from trex.inference.types import State
 from trex.query.schema import Query, SearchSection
@@ -150,7 +151,7 @@ class Search:
 
     def _lead(self, sample: PriorSample) -> str:
         """The look that leads the chains; renders the calibration's scenes at one look after the other."""
-        if self._options.kernel != SURROGATE:
+        if self._options.kernel != SURROGATE or len(sample.draws) < LEAST_SCENES:
             return DECIDING
         looks = ladder(self._query.render.preset)
         while True:

@@ -164,13 +164,9 @@ def _with_defaults(query: Query, form: Form, has_noise: bool) -> Query:
     bank = search.bank if search.bank is not None else max(BANK, search.prior_scenes) if has_noise else 0
     if bank and not ladder(render.preset):
         search = search.model_copy(update={"prior_scenes": bank})
-    fresh = render.fresh if render.fresh is not None else FRESH if has_noise else 0
-    return query.model_copy(
-        update={
-            "search": search.model_copy(update={"bank": bank}),
-            "render": render.model_copy(update={"fresh": fresh}),
-        }
-    )
+    if render.fresh is None and form == "scene":  # a world of vectors has no [render]
+        render = render.model_copy(update={"fresh": FRESH if has_noise else 0})
+    return query.model_copy(update={"search": search.model_copy(update={"bank": bank}), "render": render})
 
 
 def check_gradients(query: Query, form: Form, has_gradients: bool) -> None:

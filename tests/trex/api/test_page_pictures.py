@@ -33,7 +33,7 @@ def rewritten(path: Path) -> str:
 
 def test_a_run_that_found_nothing_shows_the_pictures_of_its_nearest_misses(tmp_path: Path) -> None:
     place = tmp_path / "run"
-    call("find", write_query(tmp_path), "--set", "answer=3", "--out", place)
+    call("find", write_query(tmp_path), "--set", "answer=5", "--out", place)
     html = (place / "report.html").read_text(encoding="utf-8")
     below = html[html.index("Nearest misses") :]
     assert below.count(">miss</span>") == below.count('class="scene miss"') == 6
@@ -51,7 +51,7 @@ def test_a_run_that_found_nothing_shows_the_pictures_of_its_nearest_misses(tmp_p
 
 
 def test_the_pictures_of_misses_change_no_draw_and_need_no_renderer_again(tmp_path: Path) -> None:
-    done = run(tmp_path, ["answer=3"])
+    done = run(tmp_path, ["answer=5"])
     before = draws(done.folder)
     call("resume", done.folder)
     assert draws(done.folder) == before
@@ -62,7 +62,7 @@ def test_the_pictures_of_misses_change_no_draw_and_need_no_renderer_again(tmp_pa
 
 
 def test_a_damaged_list_of_misses_is_named(tmp_path: Path) -> None:
-    done = run(tmp_path, ["answer=3"])
+    done = run(tmp_path, ["answer=5"])
     call("resume", done.folder)
     path = done.folder / FILE
     data = json.loads(path.read_text())
@@ -101,7 +101,7 @@ def test_a_found_scene_is_rendered_once_more_large_when_the_search_is_over(tmp_p
     )
     query = write_query(tmp_path, words)
     place = tmp_path / "run"
-    settings = ("stop_when_found=1", "prior_scenes=1", "chains=1", "steps=0")
+    settings = ("stop_when_found=1", "prior_scenes=1", "chains=1", "steps=0", "bank=0")
     asked = [word for setting in settings for word in ("--set", f"search.{setting}")]
     call("find", query, *asked, "--out", place, "--no-large")
     assert not (place / "confirmations").exists()

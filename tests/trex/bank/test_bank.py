@@ -149,6 +149,7 @@ def _full(_: int) -> None:
 
 
 def test_pictures_go_where_the_user_says(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("TREX_BANK")
     monkeypatch.setenv("TREX_CACHE", str(tmp_path / "cache"))
     assert bank_of(SMALL, "fake").path.parent == tmp_path / "cache" / "banks"
     monkeypatch.setenv("TREX_BANK", str(tmp_path / "shared"))

@@ -19,7 +19,7 @@ def test_find_says_where_it_writes_and_ends_with_the_report(tmp_path: Path) -> N
     result = trex("find", write_query(tmp_path), "--out", out, "--set", "search.steps=4")
     assert result.exit_code == 0
     assert result.stderr.splitlines()[0] == f"writing to {out}"
-    assert "prior draws 12/12" in result.stderr
+    assert "prior scenes 12/12" in result.stderr
     assert "renders/s" in result.stderr
     assert result.stdout.splitlines()[-1] == f"report: {out / 'report.html'}"
     again = trex("report", out)

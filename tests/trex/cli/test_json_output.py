@@ -96,7 +96,7 @@ def test_standard_output_holds_one_json_document_and_nothing_else(place: Path, l
 
 def test_progress_goes_to_standard_error_with_json_too(place: Path) -> None:
     result = trex("find", "query.toml", "--out", "new", "--json")
-    assert "prior draws 12/12" in result.stderr
+    assert "prior scenes 12/12" in result.stderr
     assert "prior draws" not in result.stdout
 
 

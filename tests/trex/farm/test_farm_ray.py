@@ -19,11 +19,13 @@ from trex.farm.ray_cluster import Cluster, import_ray
 from trex.farm.ray_pool import RayPool
 from trex.farm.work import Farm
 from trex.foundation.errors import InputError, RunError
+from trex.runs.record import PRIOR
+from trex.search.engine import Independent
 from trex.workers.pool import Answered, Event, Inbox, Joined, Lost, Unfit
 from trex.workers.scheduler import Scheduler
 from trex.workers.task_board import Task, TaskBoard
 from trex.workers.task_result import differences, identity
-from trex.workers.tasks import PriorSegment
+from trex.workers.tasks import DrawSegment
 
 ray = pytest.importorskip("ray", reason="ray is not installed: pip install 'bayes-trex[farm]'")
 
@@ -115,7 +117,7 @@ def test_workers_that_are_lost_while_the_pool_closes(tmp_path: Path) -> None:
         worker.greets()
         joined = inbox.get_nowait()
         assert isinstance(joined, Joined) and joined.worker == name
-        pool.submit(name, Task("one", PriorSegment(tmp_path, range(1)), 0))
+        pool.submit(name, Task("one", DrawSegment(tmp_path, Independent(PRIOR), range(1)), 0))
     pool.close()
     assert cluster.killed == ["0-0", "1-0", "2-0"]
     assert inbox.empty(), "nobody is told of workers that were ended"
@@ -132,7 +134,7 @@ def test_work_for_a_worker_that_went_with_the_head_is_done_by_another(tmp_path: 
     pool.check()
     assert list(cluster.workers) == ["0-0", "0-1"], "another one is started, and has not greeted yet"
     desk.open("one", 0)
-    desk.put("one", [PriorSegment(tmp_path, range(1))])
+    desk.put("one", [DrawSegment(tmp_path, Independent(PRIOR), range(1))])
     scheduler.turn(0.0)
     assert scheduler.hands == {}
     ticket = desk.take()

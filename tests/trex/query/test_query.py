@@ -17,7 +17,7 @@ def test_six_lines_are_a_query() -> None:
     assert query.scene.revoke == ("cube",)
     assert query.scene.objects == (5, 5)
     assert query.model.name == "shipped"
-    assert (query.render.preset, query.target.width) == ("fast", 0.05)
+    assert (query.render.preset, query.target.width) == ("reference", 0.05)
 
 
 def test_set_overrides_are_checked_like_the_file() -> None:

@@ -1,4 +1,7 @@
-"""A run that was made before the modules moved (commit 0d08ecc, the fake world) opens, reports and resumes."""
+"""A run of an earlier version (commit 0d08ecc, the fake world) opens, reports and exports, and is not added to.
+
+Its scenes have no noise seed, and its search decided by another rule (search.common_rate).
+"""
 
 import json
 import shutil
@@ -8,9 +11,13 @@ from pathlib import Path
 import pytest
 
 from tests.running.command_line import trex
+from tests.running.runs import run
+from trex.runs.folder import open_run
 
 EARLIER = Path(__file__).with_name("run_of_0d08ecc.zip")
+NEW = {"cheap_renders": 0, "fragile": []}  # what findings say since there are banks and fresh noise draws
 KEPT = 11  # draws that the run had when it was stopped, of 20
+WHY = ("was made by an earlier version", "cannot add to its draws", "trex find ")
 
 
 @pytest.fixture
@@ -26,25 +33,49 @@ def test_it_is_reported_with_the_findings_that_it_had(earlier: Path) -> None:
     result = trex("report", earlier)
     assert result.exit_code == 0, result.stderr
     assert "How many red things are there?" in (earlier / "report.html").read_text()
-    trex("resume", earlier, "--no-large")
-    assert json.loads((earlier / "findings.json").read_text()) == before
+    assert json.loads((earlier / "findings.json").read_text()) == before | NEW
+    assert before["found"], "the run has found nothing"
 
 
-def test_stopped_in_the_middle_it_resumes_to_the_same_draws(earlier: Path) -> None:
-    whole = (earlier / "draws.jsonl").read_bytes()
-    for name in ("draws.jsonl", "draws.check"):
-        lines = (earlier / name).read_bytes().splitlines(keepends=True)
-        (earlier / name).write_bytes(b"".join(lines[:KEPT]))
-    for name in ("findings.json", "report.html", "finished", "found_scenes.json"):
-        (earlier / name).unlink()
-    result = trex("resume", earlier, "--no-large")
-    assert result.exit_code == 0, result.stderr
-    assert (earlier / "draws.jsonl").read_bytes() == whole
+def test_its_hits_are_exported_and_its_draws_are_arviz_s(earlier: Path) -> None:
+    exported = trex("export", earlier)
+    assert exported.exit_code == 0, exported.stderr
+    assert trex("report", earlier, "--format", "netcdf").exit_code == 0
 
 
-def test_the_same_query_finds_it_again(earlier: Path) -> None:
+@pytest.mark.parametrize("is_stopped", [False, True])
+@pytest.mark.parametrize("command", ["resume", "explain"])
+def test_what_would_render_for_it_is_refused_with_the_reason_and_a_way_out(
+    command: str, is_stopped: bool, earlier: Path
+) -> None:
+    if is_stopped:
+        for name in ("draws.jsonl", "draws.check"):
+            lines = (earlier / name).read_bytes().splitlines(keepends=True)
+            (earlier / name).write_bytes(b"".join(lines[:KEPT]))
+        (earlier / "finished").unlink()
+    before = (earlier / "draws.jsonl").read_bytes()
+    result = trex(command, earlier)
+    assert result.exit_code == 2 and len(result.stderr.splitlines()) == 1
+    for part in (*WHY, str(earlier)):
+        assert part in result.stderr, result.stderr
+    assert (earlier / "draws.jsonl").read_bytes() == before
+
+
+def test_the_same_query_does_not_go_on_there_and_finds_hits_elsewhere(earlier: Path) -> None:
     draws = (earlier / "draws.jsonl").read_bytes()
     query = shutil.copy(earlier / "query.toml", earlier.parent / "q.toml")
-    result = trex("find", query, "--out", earlier, "--no-large")
-    assert result.exit_code == 0, result.stderr
+    refused = trex("find", query, "--out", earlier, "--no-large")
+    assert refused.exit_code == 2 and all(part in refused.stderr for part in WHY), refused.stderr
     assert (earlier / "draws.jsonl").read_bytes() == draws
+    again = trex("find", earlier / "query.toml", "--out", earlier.parent / "new", "--no-large")
+    assert again.exit_code == 0, again.stderr  # the way out that the sentence gives
+
+
+def test_whether_a_run_is_an_earlier_one_is_read_off_its_query_and_never_stored(
+    earlier: Path, tmp_path: Path
+) -> None:
+    done = run(tmp_path, ["search.steps=0"], "now")
+    for folder, is_earlier in ((earlier, True), (done.folder, False)):
+        with open_run(folder, for_writing=False) as opened:
+            assert opened.manifest.is_earlier is is_earlier
+            assert "is_earlier" not in opened.manifest.model_dump_json()

@@ -1,5 +1,6 @@
 """A run that is killed at any moment and resumed has the draws of an unbroken run, byte for byte."""
 
+import json
 import os
 import random
 import signal
@@ -7,6 +8,7 @@ import subprocess
 import sys
 from collections.abc import Sequence
 from functools import partial
+from itertools import groupby
 from pathlib import Path
 
 import pytest
@@ -83,14 +85,22 @@ def test_a_kill_in_the_middle_of_a_write_changes_no_draw(search: str, tmp_path: 
 
 
 def test_the_searches_end_in_the_phases_they_are_meant_to(tmp_path: Path) -> None:
-    phases = {}
+    phases, kept = {}, {}
     for name, overrides in SEARCHES.items():
         done = run(tmp_path, overrides, name.replace(" ", "-"))
         text = draws(done.folder).decode()
-        phases[name] = {word for word in ("prior", "chain", "control") if f'"phase":"{word}"' in text}
-    assert phases["chains"] == phases["stops when found"] == {"prior", "chain"}
-    assert phases["common"] == {"prior"}
-    assert phases["control"] == {"prior", "chain", "control"}
+        phases[name] = [word for word, _ in groupby(json.loads(line)["phase"] for line in text.splitlines())]
+        kept[name] = done.findings
+    assert phases["chains"] == phases["stops when found"] == ["prior", "chain"]
+    assert phases["common"] == ["prior"] and kept["common"].how_often.is_common
+    assert phases["control"] == ["prior", "chain", "control"]
+    assert phases["bank"][:4] == ["bank", "prior", "fresh", "chain"]
+    assert phases["bank"].count("fresh") > 1  # between rounds too
+    assert phases["second sample"] == ["bank", "prior", "fresh", "prior", "fresh"]
+    assert phases["surrogate"].count("fresh") > 1 and kept["surrogate"].calibration is not None
+    assert kept["surrogate"].calibration.lead == "fake-small" and kept["surrogate"].cheap > 60
+    assert phases["fragile"] == ["prior", "chain", "fresh", "chain"]
+    assert len(kept["fragile"].fragile) == 1 and not kept["fragile"].found
 
 
 @pytest.mark.parametrize("cut", range(6))
@@ -172,7 +182,8 @@ def test_ctrl_c_keeps_everything_and_says_how_to_go_on(tmp_path: Path) -> None:
 @pytest.mark.blender
 def test_with_blender_too(tmp_path: Path) -> None:
     """Two kills of a real run at preset draft."""
-    overrides = ["render.preset=draft", "render.device=cpu", "search.prior_scenes=4", "search.steps=3"]
+    overrides = ["render.preset=draft", "render.device=cpu", "search.prior_scenes=4", "search.steps=3",
+                 "search.bank=0", "render.fresh=1"]  # fmt: skip
     whole = draws(run(tmp_path, overrides, "whole").folder)
     out = tmp_path / "run"
     kill_midway(lambda: find_in_child(out, overrides), out, len(whole) // 4, len(whole))

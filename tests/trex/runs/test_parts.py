@@ -118,17 +118,17 @@ def test_which_scenes_are_distinct(one: Scene, other: Scene, expected: bool) -> 
 
 def test_found_scenes_are_hits_and_distinct() -> None:
     target = high_confidence(("a", "b"), "a")
-    found = Hits(target, lambda one, other: are_distinct(scene_of(one), scene_of(other)))
+    found = Hits(target, lambda one, other: are_distinct(scene_of(one), scene_of(other)), fresh=False)
     sure, unsure = (math.log(0.95), math.log(0.05)), (math.log(0.6), math.log(0.4))
     first, other = scene(item(), item(1)), scene(item(0, 2), item(1, -1))
     found.add(
         [record(first, *sure), record(first, *sure), record(scene(item(2)), *unsure), record(other, *sure)]
     )
-    assert [row.scene for row in found.records] == [first, other]
+    assert [row.scene for row in found.found] == [first, other]
     assert (found.hits, found.best) == (3, pytest.approx(0.95))
     better = scene(item(), item(1, 2))  # distinct from `other` alone
     found.add([record(better, math.log(0.97), math.log(0.03)), record(first, *sure)])
-    assert [row.scene for row in found.records] == [better, other]
+    assert [row.scene for row in found.found] == [better, other]
     assert found.hits == 5
     found.add([dataclasses.replace(record(scene(item(-2))), log_prior=-math.inf)])  # not rendered
     assert found.hits == 5

@@ -3,15 +3,14 @@
 from pathlib import Path
 
 from tests.running.runs import draws, run
-from trex.inference.chains import rounds, start
+from trex.inference.chains import rounds, start, starts
 from trex.inference.statistics.importance import prior_draws
 from trex.render.picture import Picture
 from trex.runs.folder import open_run
 from trex.runs.manifest import Manifest
 from trex.runs.open_world import open_world
-from trex.runs.record import CHAIN, to_line
-from trex.runs.replay import prior_record, round_records
-from trex.search.search import chain_starts
+from trex.runs.record import CHAIN, PRIOR, to_line
+from trex.runs.replay import independent_record, round_records
 
 OVERRIDES = ["search.stop_when_found=0", "search.control=false"]
 
@@ -30,8 +29,8 @@ def by_hand(path: Path, seed: int) -> bytes:
         prior = prior_draws(
             seed, range(options.prior_scenes), world.generator.prior, world.scorer, manifest.target
         )
-        lines = [to_line(prior_record(draw, target, keep)) for draw in prior]
-        begin = start(seed, chain_starts(prior, options))
+        lines = [to_line(independent_record(PRIOR, draw, target, keep)) for draw in prior]
+        begin = start(seed, starts(options.seed, prior, options.chains))
         for done in rounds(world.kernel(target), begin, options.steps):
             lines += [to_line(record) for record in round_records(CHAIN, done, target, keep)]
     return "".join(lines).encode()

@@ -8,17 +8,19 @@ from pathlib import Path
 import pytest
 
 from trex.foundation.errors import InputError, RenderError, RunError
+from trex.runs.record import PRIOR
+from trex.search.engine import Independent
 from trex.workers.pool import Answered, Broken, Inbox, Joined, Lost, Unfit, Woken
 from trex.workers.scheduler import ATTEMPTS, LOSSES, Scheduler
 from trex.workers.task_board import Task, TaskBoard
 from trex.workers.task_result import Answer, TaskFailure, TaskResult
-from trex.workers.tasks import PriorSegment, Work
+from trex.workers.tasks import DrawSegment, Work
 
 DONE = TaskResult(("{}",), 1, 0.1)
 
 
 def piece(job: str, number: int = 0) -> Work:
-    return PriorSegment(Path(job), range(number, number + 1))
+    return DrawSegment(Path(job), Independent(PRIOR), range(number, number + 1))
 
 
 class Bench:

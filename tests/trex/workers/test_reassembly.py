@@ -15,9 +15,10 @@ from trex.foundation.errors import RunError
 from trex.inference.chains import Checkpoint
 from trex.inference.targets import high_confidence
 from trex.inference.types import Evaluation, State
-from trex.runs.record import Key, Record
-from trex.workers.reassembly import AHEAD, ChainBook, PriorBook
-from trex.workers.tasks import ChainSegment, PriorSegment, Segment
+from trex.runs.record import CALIBRATION, FRESH, PRIOR, Key, Record
+from trex.search.engine import Independent
+from trex.workers.reassembly import AHEAD, ChainBook, DrawBook
+from trex.workers.tasks import ChainSegment, DrawSegment, Segment
 
 RUN, TARGET = Path("run"), high_confidence(("no", "yes"), "yes")
 STEPS = 4
@@ -148,15 +149,33 @@ def test_an_answer_to_another_question_is_refused() -> None:
 )
 def test_prior_draws_come_in_order(seed: int, first: int, stops: list[int]) -> None:
     """Asked for a few at a time, with segments out beyond, as for a common target."""
-    rng, book, out, found = random.Random(seed), PriorBook(RUN, first, 4), [], []
+    rng, book, out, found = random.Random(seed), DrawBook(RUN, Independent(PRIOR), first, 4), [], []
     stop = first
     for more in stops:
         stop += more
         while not book.is_whole(stop):
             out += book.due(stop + 8)
-            segment: PriorSegment = out.pop(rng.randrange(len(out)))
+            segment: DrawSegment = out.pop(rng.randrange(len(out)))
             book.accept(segment, made(segment))
             if rng.random() < 0.4:
                 out.append(segment)  # twice
             found += [one.index for one in book.whole(stop)]
     assert found == list(range(first, stop))
+
+
+def test_every_segment_carries_the_latents_of_its_own_draws_alone() -> None:
+    what = Independent(FRESH, zs={index: np.array([float(index), 0.0]) for index in range(3, 13)})
+    due = DrawBook(RUN, what, 3, 4).due(13)
+    assert [(one.indices.start, one.indices.stop) for one in due] == [(3, 7), (7, 11), (11, 13)]
+    assert [list(one.what.zs or ()) for one in due] == [list(one.indices) for one in due]
+
+
+def test_a_book_of_one_look_takes_no_draws_of_another() -> None:
+    """The looks of a calibration have the same indices; an answer of the last look may come late."""
+    first, second = Independent(CALIBRATION, "a", 1), Independent(CALIBRATION, "b", 2)
+    book = DrawBook(RUN, second, 0, 4)
+    (segment,) = DrawBook(RUN, first, 0, 4).due(4)
+    assert not book.owns(segment) and book.owns(DrawSegment(RUN, second, range(4)))
+    assert not book.owns(DrawSegment(RUN, Independent(PRIOR), range(4)))
+    with pytest.raises(RunError, match="another version"):
+        book.accept(DrawSegment(RUN, second, range(4)), made(segment))

@@ -19,15 +19,15 @@ DIGITS = 'answer = 1\n[generator]\nname = "mnist-vae"\n'
 
 
 def test_each_form_has_its_default_first() -> None:
-    assert kernel_names("scene") == ("block", "random_walk")
+    assert kernel_names("scene") == ("block", "random_walk", "surrogate")
     assert kernel_names("vector") == ("gaussian", "nuts")
 
 
 @pytest.mark.parametrize(
     ("text", "kernel", "words"),
     [
-        (CLEVR, "gibbs", ["search.kernel = 'gibbs'", "'clevr'", "use block or random_walk"]),
-        (CLEVR, "nuts", ["search.kernel = 'nuts'", "use block or random_walk"]),
+        (CLEVR, "gibbs", ["search.kernel = 'gibbs'", "'clevr'", "use block or random_walk or surrogate"]),
+        (CLEVR, "nuts", ["search.kernel = 'nuts'", "use block or random_walk or surrogate"]),
         (DIGITS, "block", ["search.kernel = 'block'", "'mnist-vae'", "use gaussian or nuts"]),
     ],
 )

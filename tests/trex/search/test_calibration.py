@@ -1,0 +1,120 @@
+"""The cheapest look that ranks scenes as the deciding one does leads the chains; if none does, none leads."""
+
+from __future__ import annotations
+
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from tests.running.looks import SMALL, TINY, use_ladder
+from tests.running.runs import BANK, draws, go_on, run
+from tests.serving.html_page import read_page
+from trex.api.find import Outcome
+from trex.runs.draw_log import read_draws
+from trex.runs.record import Record
+from trex.search import calibration, search
+from trex.worlds.looks import DECIDING
+
+SURROGATE = [*BANK, "search.inner=2", "search.steps=4"]
+
+
+def looked(done: Outcome) -> dict[str, bool]:
+    assert done.findings.calibration is not None
+    return {rung.look: rung.gate.passes for rung in done.findings.calibration.rungs}
+
+
+def records(done: Outcome) -> list[Record]:
+    return read_draws(done.folder / "draws.jsonl", done.manifest)
+
+
+def lead(done: Outcome) -> str:
+    assert done.findings.calibration is not None
+    return done.findings.calibration.lead
+
+
+def test_the_cheapest_look_leads_if_it_passes_and_no_other_is_tried(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    use_ladder(monkeypatch, SMALL, TINY)
+    done = run(tmp_path, SURROGATE)
+    assert looked(done) == {SMALL: True} and lead(done) == SMALL
+    assert not any(record.phase == "calibration" for record in records(done))
+
+
+def test_a_useless_look_does_not_lead_and_the_next_one_that_passes_does(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    use_ladder(monkeypatch, TINY, SMALL)
+    done = run(tmp_path, SURROGATE)
+    assert looked(done) == {TINY: False, SMALL: True} and lead(done) == SMALL
+    rows = records(done)
+    scored = [record for record in rows if record.phase == "calibration"]
+    assert {record.chain for record in scored} == {1} and len(scored) >= 24
+    prior = {record.z for record in rows if record.phase == "prior"}
+    assert {record.z for record in scored} <= prior, "they are scored at the deciding look too"
+    steps = [record for record in rows if record.phase == "chain"]
+    assert all(record.figures["inner_steps"] == 2 for record in steps)
+    assert done.findings.cheap == 60 + len(scored) + sum(r.figures["inner_renders"] for r in steps)
+    assert 'Look "fake-small"' in read_page(done.report).text
+
+
+@pytest.mark.parametrize("names", [(TINY,), (TINY, TINY + "-too")])
+def test_if_no_look_passes_every_step_is_at_the_deciding_look_and_the_report_says_so(
+    names: tuple[str, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from trex.worlds import world
+
+    use_ladder(monkeypatch, *names)
+    monkeypatch.setitem(world.FAKE_SIZES, TINY + "-too", (3, 2))
+    done = run(tmp_path, SURROGATE)
+    assert looked(done) == dict.fromkeys(names, False) and lead(done) == DECIDING
+    assert not any(record.figures for record in records(done))
+    words = "No cheaper look may lead, so every step is at the deciding look."
+    assert words in done.findings.checks and words in read_page(done.report).text
+
+
+def test_too_few_scenes_to_compare_looks_do_not_end_the_search(tmp_path: Path) -> None:
+    done = run(tmp_path, [*SURROGATE, "search.prior_scenes=12"])
+    assert len(done.findings.prior) < 24 and done.findings.chains
+    assert not any(record.figures for record in records(done))
+    assert "are too few to compare looks" in read_page(done.report).text
+
+
+def test_the_places_are_the_likeliest_and_others_once_each(tmp_path: Path) -> None:
+    done = run(tmp_path, [*SURROGATE, "search.prior_scenes=60"])
+    sample = done.findings.sample
+    places = calibration.calibration_places(0, sample)
+    assert len(places) == len(set(places)) == calibration.SCENES and list(places) == sorted(places)
+    weights = sorted((draw.evaluation.log_weight for draw in sample.draws), reverse=True)
+    taken = sorted((sample.draws[place].evaluation.log_weight for place in places), reverse=True)
+    assert taken[: calibration.SCENES // 2] == weights[: calibration.SCENES // 2]
+    assert calibration.calibration_places(1, sample) != places
+
+
+def test_a_look_that_is_taken_unseen_is_noticed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Planted: the cheapest look leads whatever the calibration shows."""
+    use_ladder(monkeypatch, TINY)
+    monkeypatch.setattr(search.Search, "_lead", lambda self, sample: TINY)
+    assert any(record.figures for record in records(run(tmp_path, SURROGATE)))
+
+
+@pytest.mark.parametrize("phase", ["bank", "prior", "fresh", "calibration", "chain"])
+def test_a_run_that_is_cut_in_any_phase_goes_on_to_the_same_bytes(
+    phase: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also between a round and the fresh draws of its hits, and in the middle of these."""
+    use_ladder(monkeypatch, TINY, SMALL)
+    done = run(tmp_path, [*SURROGATE, "search.steps=6"])
+    whole = draws(done.folder)
+    lines = whole.splitlines(keepends=True)
+    places = [at for at, line in enumerate(lines) if f'"phase":"{phase}"'.encode() in line]
+    assert places, Counter(record.phase for record in records(done))
+    for at in {places[0], places[len(places) // 2], places[-1]}:
+        for name in ("draws.jsonl", "draws.check"):
+            kept = (done.folder / name).read_bytes().splitlines(keepends=True)[:at]
+            (done.folder / name).write_bytes(b"".join(kept))
+        (done.folder / "finished").unlink()
+        again = go_on(done.folder)
+        assert draws(again.folder) == whole
+        assert again.findings.fragile == done.findings.fragile and again.findings.found == done.findings.found

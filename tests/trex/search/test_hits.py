@@ -1,0 +1,101 @@
+"""Which hit stands for those like it, and how often one that did not survive fresh noise may be replaced."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+from trex.inference.targets import threshold
+from trex.runs.record import BANK, CALIBRATION, CHAIN, FRESH, PRIOR, Record
+from trex.search.hits import TRIES, Hits
+from trex.worlds.latents import Latent, vector_of
+
+TARGET = threshold(("a", "b"), "a", 0.5, width=0.01)
+
+
+def are_distinct(one: Latent, other: Latent) -> bool:
+    return abs(float(vector_of(one)[0] - vector_of(other)[0])) > 0.5
+
+
+def scored(x: float, confidence: float, phase: str = CHAIN) -> Record:
+    log_probs = (math.log(confidence), math.log1p(-confidence))
+    return Record(phase, 0, 0, (x,), True, 0.0, 0.0, 0.0, log_probs, ())
+
+
+def hits(*records: Record, fresh: bool = True) -> Hits:
+    found = Hits(TARGET, are_distinct, fresh)
+    found.add(records)
+    return found
+
+
+def places(records: list[Record]) -> list[float]:
+    return [float(np.asarray(record.z)[0]) for record in records]
+
+
+def test_without_fresh_draws_every_hit_survives_and_the_most_confident_of_its_like_is_kept() -> None:
+    found = hits(scored(0.0, 0.7), scored(0.1, 0.9), scored(0.2, 0.8), scored(3.0, 0.6), fresh=False)
+    assert places(found.found) == [0.1, 3.0] and not found.fragile and not found.pending
+    assert found.hits == 4 and found.best == pytest.approx(0.9)
+
+
+def test_a_hit_that_is_like_two_kept_ones_replaces_neither() -> None:
+    found = hits(scored(0.0, 0.7), scored(0.8, 0.7), scored(0.4, 0.99), fresh=False)
+    assert places(found.found) == [0.0, 0.8]
+
+
+def test_a_hit_is_pending_until_its_fresh_draw_decides() -> None:
+    found = hits(scored(0.0, 0.7), scored(3.0, 0.8))
+    assert places(found.pending) == [0.0, 3.0] and not found.found and not found.fragile
+    found.add([scored(0.0, 0.9, FRESH), scored(3.0, 0.2, FRESH)])
+    assert (places(found.found), places(found.fragile), found.pending) == ([0.0], [3.0], [])
+    assert found.hits == 2 and found.best == pytest.approx(0.8)  # fresh draws are no hits of the search
+
+
+def test_one_that_has_survived_is_never_replaced() -> None:
+    found = hits(scored(0.0, 0.7), scored(0.0, 0.9, FRESH), scored(0.1, 0.99))
+    assert places(found.found) == [0.0] and not found.pending
+
+
+def test_one_that_is_pending_is_replaced_by_a_more_confident_one_alone() -> None:
+    assert places(hits(scored(0.0, 0.7), scored(0.1, 0.9)).pending) == [0.1]
+    assert places(hits(scored(0.0, 0.7), scored(0.1, 0.6)).pending) == [0.0]
+
+
+def test_a_fragile_one_is_tried_again_with_more_confident_ones_but_not_for_ever() -> None:
+    """Otherwise a chain that stays near a scene would draw noise until it is lucky."""
+    found, checks = hits(), 0
+    for step in range(20):
+        x = 0.01 * step
+        found.add([scored(x, 0.6 + 0.01 * step)])
+        for pending in found.pending:
+            checks += 1
+            found.add([scored(float(np.asarray(pending.z)[0]), 0.1, FRESH)])
+    assert checks == TRIES
+    assert places(found.fragile) == [0.01 * (TRIES - 1)] and not found.found
+    found.add([scored(0.0, 0.55)])  # less confident: not tried at all
+    assert not found.pending
+
+
+@pytest.mark.parametrize("phase", [BANK, CALIBRATION])
+def test_draws_at_other_looks_are_no_hits(phase: str) -> None:
+    found = hits(scored(0.0, 0.99, phase))
+    assert (found.hits, found.best, found.pending) == (0, 0.0, [])
+    assert hits(scored(0.0, 0.99, PRIOR)).hits == 1
+
+
+def test_what_is_kept_is_the_same_from_the_log_in_one_go() -> None:
+    """A resumed run reads hits and fresh draws from its log, in the order in which they were made."""
+    rng, live, log = np.random.default_rng(7), hits(), []
+    for _ in range(300):
+        record = scored(float(rng.uniform(0, 6)), float(rng.uniform(0.3, 0.99)))
+        live.add([record])
+        log.append(record)
+        for pending in live.pending:
+            fresh = scored(float(np.asarray(pending.z)[0]), float(rng.uniform(0.2, 0.9)), FRESH)
+            live.add([fresh])
+            log.append(fresh)
+    again = hits(*log)
+    assert len(live.found) > 2 and live.fragile
+    assert (again.found, again.fragile, again.pending) == (live.found, live.fragile, live.pending)

@@ -1,0 +1,125 @@
+"""Which prior scenes are rendered at the deciding look, in which order, and what those that are there say."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from trex.inference.statistics.budget import FURTHER_LEVEL, WANTED
+from trex.inference.targets import threshold
+from trex.inference.types import Draw, Evaluation
+from trex.query.schema import SearchSection
+from trex.search.prior_sample import BANK_LEVEL, GROWTH, LEVEL, PriorPlan
+from trex.worlds.latents import Latent
+
+TARGET = threshold(("a", "b"), "a", 0.5, width=0.05)
+
+
+def draw(index: int, share: float) -> Draw[Latent]:
+    """A draw whose confidence is high for a share of the indices, spread evenly."""
+    p = 0.9 if (index * 0.6180339887) % 1.0 < share else 0.1
+    log_probs = np.log([p, 1.0 - p])
+    scored = Evaluation(0.0, TARGET.log_weight(log_probs), log_probs, None)
+    return Draw(-1, index, np.array([float(index)]), scored, True, False)
+
+
+def options(**fields: object) -> SearchSection:
+    return SearchSection.model_validate({"prior_scenes": 40, "chains": 4, "steps": 500, "bank": 0, **fields})
+
+
+def banked(share: float, **fields: object) -> tuple[PriorPlan, list[Draw[Latent]]]:
+    """The plan of a bank of 400 whose cheap look is exact, and the draws by index at the deciding look."""
+    bank = tuple(draw(index, share) for index in range(400))
+    plan = PriorPlan(TARGET, options(bank=400, **fields), bank)
+    return plan, [bank[member]._replace(index=index) for index, member in enumerate(plan.members)]
+
+
+def test_the_small_sample_comes_first_and_the_large_one_only_adds_to_it() -> None:
+    plan, draws = banked(0.1)
+    small, large = ({int(member) for member in one.members} for one in (plan.small, plan.large))
+    assert small < large and len(plan.members) == len(large) == len(set(plan.members))
+    assert set(plan.members[: plan.first]) == small
+    zs = plan.latents()
+    assert zs is not None and [zs[one.index] is one.z for one in draws] == [True] * len(draws)
+    assert plan.large.inclusion.sum() == pytest.approx(GROWTH * 40)
+    assert PriorPlan(TARGET, options(bank=0), ()).latents() is None
+
+
+def test_the_budget_bounds_the_large_sample() -> None:
+    plan, _ = banked(0.1, further=10)
+    assert plan.large.inclusion.sum() == pytest.approx(40 + 10)
+    plan, draws = banked(0.5, further=0)
+    assert plan.total(draws) == plan.first and not plan.sample(draws).is_enough
+
+
+@pytest.mark.parametrize("n_bank", [0, 400])
+def test_a_rare_target_gets_the_first_scenes_alone(n_bank: int) -> None:
+    plan = PriorPlan(TARGET, options(bank=n_bank), tuple(draw(index, 0.0) for index in range(n_bank)))
+    draws = [draw(index, 0.0) for index in range(60)]
+    assert plan.total(draws[: plan.first]) == plan.first
+    said = plan.sample(draws[: plan.first])
+    assert not said.how_often.is_common and not said.is_enough
+    assert said.how_often.level == (BANK_LEVEL if n_bank else LEVEL)
+
+
+def test_a_common_target_without_a_bank_gets_further_draws_which_alone_give_the_rate() -> None:
+    plan = PriorPlan(TARGET, options(), ())
+    first = [draw(index, 0.5) for index in range(40)]
+    total = plan.total(first)
+    assert total > 40 + 2 * WANTED
+    further = [draw(index, 0.3) for index in range(40, total)]
+    said = plan.sample([*first, *further])
+    assert said.is_enough and len(said.draws) == total == said.selection.n
+    assert said.how_often.n == total - 40 and said.how_often.level == FURTHER_LEVEL
+    assert said.how_often.hits == sum(TARGET.is_hit(one.evaluation.log_probs) for one in further)
+    assert plan.total([*first, *further]) == total, "further draws do not change the decision"
+
+
+def test_a_common_target_with_a_bank_gets_the_large_sample_if_the_small_one_is_too_small() -> None:
+    plan, draws = banked(0.5, prior_scenes=24)
+    said = plan.sample(draws[: plan.first])
+    assert said.how_often.is_common and said.how_often.ess < WANTED and not said.is_enough
+    assert plan.total(draws[: plan.first]) == len(plan.members)
+    whole = plan.sample(draws)
+    assert whole.is_enough and len(whole.draws) == len(plan.members) and whole.selection.n == 400
+    assert whole.how_often.said.interval.low < 0.5 < whole.how_often.said.interval.high
+    large, draws = banked(0.5, prior_scenes=150)
+    assert large.total(draws[: large.first]) == large.first, "the small sample is enough"
+
+
+@pytest.mark.parametrize("share", [0.0, 0.5])
+def test_the_draws_of_a_run_that_was_stopped_stand_for_themselves(share: float) -> None:
+    plan, draws = banked(share)
+    few = plan.sample(draws[:7])
+    assert [one.index for one in few.draws] == sorted(range(7), key=lambda index: plan.members[index]), (
+        "in the order of the members"
+    )
+    weights = 1.0 / plan.small.inclusion[plan.members[:7]]
+    assert sorted(few.selection.weights) == pytest.approx(sorted(weights))
+    between = plan.sample(draws[: plan.first + 3])
+    assert len(between.draws) == plan.first, "a part of the large sample is no sample"
+    plain = PriorPlan(TARGET, options(), ())
+    assert plain.sample([draw(index, share) for index in range(7)]).selection.n == 7
+
+
+def test_a_worthless_cheap_look_leaves_the_rate_right() -> None:
+    """Planted: the draws counted as if each had the same chance give another rate."""
+    rng, rates, counted = np.random.default_rng(3), [], []
+    for seed in range(200):
+        truth = [draw(index, 0.2) for index in range(400)]
+        scores = rng.standard_normal(400) + 3.0 * np.array([one.evaluation.log_weight > -1 for one in truth])
+        bank = tuple(
+            one._replace(evaluation=one.evaluation._replace(log_weight=float(score)))
+            for one, score in zip(truth, scores, strict=True)
+        )
+        plan = PriorPlan(TARGET, options(bank=400, seed=seed, further=0), bank)
+        said = plan.sample(
+            [truth[member]._replace(index=i) for i, member in enumerate(plan.members)]
+        ).how_often
+        point = said.said.estimate.value
+        rates.append(point)
+        counted.append(said.hits / said.n)
+    error = np.std(rates) / np.sqrt(len(rates))
+    true = np.mean([TARGET.is_hit(draw(index, 0.2).evaluation.log_probs) for index in range(400)])
+    assert abs(np.mean(rates) - true) < 5 * error
+    assert abs(np.mean(counted) - true) > 5 * error
