@@ -12,8 +12,10 @@ import numpy as np
 
 from trex.foundation.errors import InputError
 from trex.inference.chains import starts
+from trex.inference.rng import START_STREAM, stream
 from trex.inference.starts import dispersed_starts
 from trex.inference.statistics.control import Control, control
+from trex.inference.statistics.importance import resample
 from trex.inference.targets import GaussianTarget
 from trex.inference.types import State
 from trex.query.schema import Query, SearchSection
@@ -26,7 +28,7 @@ from trex.search.engine import Engine, Independent, batch_size
 from trex.search.hits import Distinct, Hits
 from trex.search.prior_sample import PriorSample, prior_plan, prior_sample
 from trex.search.progress import Progress, Status
-from trex.worlds.kernels import SURROGATE
+from trex.worlds.kernels import SAMPLERS, SURROGATE
 from trex.worlds.latents import Latent, from_stored
 from trex.worlds.looks import DECIDING, ladder
 from trex.worlds.looks import FRESH as FRESH_LOOK
@@ -38,7 +40,13 @@ CONTROL_SEED = 1 << 32  # added to the query's seed, to give the control's chain
 def chain_starts(
     sample: PriorSample, options: SearchSection, are_distinct: Distinct
 ) -> tuple[State[Latent], ...]:
-    """The prior draws at which the chains start; from a bank, of different clusters."""
+    """The prior draws at which the chains start; from a bank, of different clusters.
+
+    A sampler that starts at the prior gets the first ones; from a bank, resampled as the prior has them.
+    """
+    sampler = SAMPLERS.known.get(options.kernel)
+    if sampler and sampler.starts_at_prior:
+        return _prior_starts(sample, options)
     if not options.bank:
         return starts(options.seed, sample.draws[: options.prior_scenes], options.chains)
     picked = dispersed_starts(
@@ -50,6 +58,14 @@ def chain_starts(
         options.chains,
     )
     return tuple(State(sample.draws[place].z, sample.draws[place].evaluation) for place in picked)
+
+
+def _prior_starts(sample: PriorSample, options: SearchSection) -> tuple[State[Latent], ...]:
+    places = list(range(options.chains))
+    if options.bank:
+        rng = stream(options.seed, START_STREAM)
+        places = resample(rng, -np.log(sample.inclusion), options.chains)
+    return tuple(State(sample.draws[place].z, sample.draws[place].evaluation) for place in places)
 
 
 def control_of(sample: PriorSample, target: GaussianTarget, options: SearchSection) -> Control[Latent] | None:
@@ -203,7 +219,9 @@ class Search:
         return found
 
     def _show(self, phase: str, done: int, total: int) -> None:
-        rows = self._journal.of(phase) if phase in (CHAIN, CONTROL) else []
+        rows = (
+            [row for row in self._journal.of(phase) if not row.is_copy] if phase in (CHAIN, CONTROL) else []
+        )
         self._progress.update(
             Status(
                 phase=phase,

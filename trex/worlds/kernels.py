@@ -73,7 +73,8 @@ class SamplerKind:
     """A sampler for latents of some forms.
 
     `check` raises InputError if the sampler cannot run [search]. A farm steps all chains together if `is_joint`,
-    and runs the warmup as one task if `has_whole_warmup`.
+    and runs the warmup as one task if `has_whole_warmup`. Its chains start at draws of the prior, as they come, if
+    `starts_at_prior`, and near the target otherwise.
     """
 
     name: str
@@ -83,6 +84,7 @@ class SamplerKind:
     needs_gradients: bool = False
     is_joint: bool = True
     has_whole_warmup: bool = True
+    starts_at_prior: bool = False
     options: type[BaseModel] = NoOptions
 
 
