@@ -52,7 +52,8 @@ def level_sentences(records: Sequence[Record]) -> tuple[str, ...]:
     levels, n = int(max(record.figures["level"] for record in steps)), len({record.chain for record in steps})
     moves = len({record.index for record in steps if not record.is_warmup})
     reached = (
-        f"rose through {levels - 1} levels to the target, and moved there {moves} times"
+        f"rose to the target through {levels - 1} level{'s' if levels != 2 else ''}, and were moved there in {moves} "
+        "rounds"
         if any(record.is_copy and record.figures["power"] == 1 for record in steps)
         else f"reached level {levels} on the way to the target, not the target, so that no draw stands for it; raise "
         "search.steps"
