@@ -19,14 +19,13 @@ from dataclasses import dataclass, replace
 from typing import Generic, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from trex.foundation.errors import InputError
 from trex.inference.metropolis import Metropolis
 from trex.inference.rng import PARTICLE_STREAM, RngState, load_rng, save_rng, stream
 from trex.inference.statistics.importance import mean_weight, resample
 from trex.inference.tempering import Above, Closeness, top_temperature
-from trex.inference.types import Draw, Floats, State, Target, Z
+from trex.inference.types import Draw, Floats, Info, State, Target, Z
 
 ENOUGH = 0.2  # the mean relative weight of the particles from which they are weighed as they are
 
@@ -56,6 +55,13 @@ class Stage(NamedTuple, Generic[Z]):
     accepted: float  # share of the moves
 
 
+class Selected(NamedTuple, Generic[Z]):
+    """Particles that have been resampled and not moved yet, and the place from which each was copied."""
+
+    particles: Particles[Z]
+    ancestors: tuple[int, ...]
+
+
 def particles(seed: int, draws: Sequence[Draw[Z]]) -> Particles[Z]:
     """Prior draws as particles above no level."""
     if len(draws) < 2:
@@ -75,68 +81,76 @@ def stages(
     """
     current = start
     while current.power < 1.0:
-        stage = _advance(kernel, current, n_moves, enough)
-        current = stage.particles
-        yield stage
+        current = select(kernel.target, current, enough).particles
+        renders, accepted = 0, 0
+        for _ in range(n_moves):
+            current, infos = step(kernel, current)
+            renders += sum(info.was_rendered for info in infos)
+            accepted += sum(info.is_accepted for info in infos)
+        yield Stage(current, renders, accepted / max(1, n_moves * len(current.states)))
 
 
-def _advance(kernel: Metropolis[Z], now: Particles[Z], n_moves: int, enough: float) -> Stage[Z]:
-    close = Closeness(kernel.target, now.temperature)
+def select(target: Target, now: Particles[Z], enough: float = ENOUGH) -> Selected[Z]:
+    """Drop the particles below the next level and put copies of the others in their places; moves and renders none.
+
+    If the mean relative weight of the particles is `enough`, or no level lies above, they are resampled by weight
+    instead, and their `power` is 1 from then on.
+    """
+    close = Closeness(target, now.temperature)
     closeness = np.array([close(state.evaluation.log_probs) for state in now.states])
-    assert closeness.min() >= now.level, f"a move of {kernel!r} ended below the level"
-    log_weights = np.array([state.evaluation.log_weight for state in now.states]) - kernel.target.log_peak
+    assert closeness.min() >= now.level, f"a move towards {target!r} ended below the level"
+    log_weights = _relative(target, now.states)
     level = next_level(closeness)
     if level is None or log_mean(log_weights) >= math.log(enough):
-        return _finish(kernel, now, log_weights, n_moves)
-    return _rise(kernel, replace(now, level=level), closeness >= level, log_weights, n_moves)
-
-
-def _rise(
-    kernel: Metropolis[Z], now: Particles[Z], is_kept: NDArray[np.bool_], log_weights: Floats, n_moves: int
-) -> Stage[Z]:
-    """Drop the particles below the level, put copies of the others in their places, and move all above it."""
-    n, rngs = len(now.states), [load_rng(state) for state in now.rng_states]
+        log_mass = float(np.logaddexp(now.log_below, now.log_above + log_mean(log_weights)))
+        return _resampled(replace(now, power=1.0, log_mass=log_mass), log_weights)
+    is_kept = closeness >= level
     dropped = now.log_above + log_mean(log_weights[~is_kept]) + math.log(1.0 - is_kept.mean())
-    chosen = [now.states[i] for i in resample(rngs[-1], np.where(is_kept, 0.0, -math.inf), n)]
-    above = Above(Closeness(kernel.target, now.temperature), now.level)
-    states, renders, accepted = _move(replace(kernel, target=above), rngs, chosen, n_moves)
-    weighed = [_weighed(state, kernel.target) for state in states]
-    log_above = now.log_above + math.log(is_kept.mean())
-    log_below = float(np.logaddexp(now.log_below, dropped))
-    mean = log_mean(np.array([s.evaluation.log_weight for s in weighed]) - kernel.target.log_peak)
-    after = replace(
+    risen = replace(
         now,
-        states=tuple(weighed),
-        rng_states=tuple(save_rng(rng) for rng in rngs),
-        log_mass=float(np.logaddexp(log_below, log_above + mean)),
-        log_above=log_above,
-        log_below=log_below,
+        level=level,
+        log_above=now.log_above + math.log(is_kept.mean()),
+        log_below=float(np.logaddexp(now.log_below, dropped)),
     )
-    return Stage(after, renders, accepted)
+    return _resampled(risen, np.where(is_kept, 0.0, -math.inf))
 
 
-def _finish(kernel: Metropolis[Z], now: Particles[Z], log_weights: Floats, n_moves: int) -> Stage[Z]:
-    """Resample by weight, and move by the target itself, which may lead below the level again."""
-    rngs = [load_rng(state) for state in now.rng_states]
-    chosen = [now.states[i] for i in resample(rngs[-1], log_weights, len(now.states))]
-    states, renders, accepted = _move(kernel, rngs, chosen, n_moves)
-    log_mass = float(np.logaddexp(now.log_below, now.log_above + log_mean(log_weights)))
-    saved = tuple(save_rng(rng) for rng in rngs)
-    after = replace(now, states=tuple(states), rng_states=saved, power=1.0, log_mass=log_mass)
-    return Stage(after, renders, accepted)
+def step(kernel: Metropolis[Z], now: Particles[Z]) -> tuple[Particles[Z], list[Info[Z]]]:
+    """Move every particle once: above the level by the prior; at power 1 by the target, maybe below it again.
+
+    All evaluations returned have the weights of the kernel's own target.
+    """
+    target = kernel.target
+    if now.power < 1.0:
+        kernel = replace(kernel, target=Above(Closeness(target, now.temperature), now.level))
+    rngs = [load_rng(state) for state in now.rng_states[:-1]]
+    steps = kernel.step_many(rngs, [_weighed(state, kernel.target) for state in now.states])
+    states = tuple(_weighed(state, target) for state, _ in steps)
+    saved = (*(save_rng(rng) for rng in rngs), now.rng_states[-1])
+    after = replace(now, states=states, rng_states=saved)
+    if now.power < 1.0:
+        mean = log_mean(_relative(target, states))
+        after = replace(after, log_mass=float(np.logaddexp(now.log_below, now.log_above + mean)))
+    return after, [_weighed_info(info, target) for _, info in steps]
 
 
-def _move(
-    kernel: Metropolis[Z], rngs: Sequence[np.random.Generator], states: Sequence[State[Z]], n_moves: int
-) -> tuple[Sequence[State[Z]], int, float]:
-    """The states after n_moves steps, the renders, and the accepted share."""
-    states, renders, accepted = [_weighed(state, kernel.target) for state in states], 0, 0
-    for _ in range(n_moves):
-        steps = kernel.step_many(rngs[:-1], states)
-        states = [state for state, _ in steps]
-        renders += sum(info.was_rendered for _, info in steps)
-        accepted += sum(info.is_accepted for _, info in steps)
-    return states, renders, accepted / max(1, n_moves * len(states))
+def _resampled(now: Particles[Z], log_weights: Floats) -> Selected[Z]:
+    rng = load_rng(now.rng_states[-1])
+    ancestors = tuple(resample(rng, log_weights, len(now.states)))
+    states = tuple(now.states[place] for place in ancestors)
+    return Selected(replace(now, states=states, rng_states=(*now.rng_states[:-1], save_rng(rng))), ancestors)
+
+
+def _relative(target: Target, states: Sequence[State[Z]]) -> Floats:
+    """(n,): log weights relative to the target's peak."""
+    return np.array([state.evaluation.log_weight for state in states]) - target.log_peak
+
+
+def _weighed_info(info: Info[Z], target: Target) -> Info[Z]:
+    if info.evaluation is None:
+        return info
+    weight = target.log_weight(info.evaluation.log_probs)
+    return replace(info, evaluation=info.evaluation._replace(log_weight=weight))
 
 
 def _weighed(state: State[Z], target: Target) -> State[Z]:

@@ -35,9 +35,17 @@ class DrawChecks:
         self._check_place(record.key)
         if record.is_rendered:
             self._check_score(record)
+            self._check_objects(record)
+        elif record.is_copy and record.phase not in INDEPENDENT:
+            self._check_score(record)
+            if not record.is_accepted or record.picture or record.visible:
+                raise RunError(
+                    "a copied state is accepted, and has no picture of its own; this one does not fit"
+                )
         else:
             _check_invalid(record)
         self._check_latent(record.z)
+        self._check_line(record)
         if record.picture and not PICTURE.fullmatch(record.picture):
             raise RunError(f"picture {record.picture[:40]!r} is no content hash")
 
@@ -71,10 +79,17 @@ class DrawChecks:
             raise RunError(
                 f"log_prior {record.log_prior} or log_weight {record.log_weight} is not possible for a rendered draw"
             )
-        if isinstance(record.z, Scene) and len(record.visible) != len(record.z.objects):
-            raise RunError(f"visible has {len(record.visible)} numbers for {len(record.z.objects)} objects")
         if record.phase in INDEPENDENT and not record.is_accepted:
             raise RunError(f"a {record.phase} draw is always accepted, this one is not")
+
+    def _check_line(self, record: Record) -> None:
+        line = record.figures.get("line", 0)
+        if not (isinstance(line, int) and line >= 0 and (self._chains is None or line < self._chains)):
+            raise RunError(f"line {line} of chain {record.chain} is no start of the run's")
+
+    def _check_objects(self, record: Record) -> None:
+        if isinstance(record.z, Scene) and len(record.visible) != len(record.z.objects):
+            raise RunError(f"visible has {len(record.visible)} numbers for {len(record.z.objects)} objects")
 
     def _check_latent(self, z: StoredLatent) -> None:
         if self._has_scenes is not None and isinstance(z, Scene) != self._has_scenes:

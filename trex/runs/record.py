@@ -32,7 +32,9 @@ class Record:
     rejected step repeats the state. `log_probs` is empty if the latent is invalid (`log_prior` is -inf) or unchanged,
     and therefore not rendered. `visible` counts each object's pixels in the renderer's own index pass, at the look's
     size; it is empty without objects. `picture` is the content hash of a saved picture, or "". `rng` is the chain's
-    random state after the step, `figures` the kernel's numbers about its trajectory, if it makes any.
+    random state after the step, `figures` the kernel's numbers about its trajectory, if it makes any; two of them
+    matter elsewhere: with `resampled`, the step copied a state and its score from another chain, and with
+    `is_warmup`, the draw is none of the target's.
     """
 
     phase: str
@@ -62,7 +64,17 @@ class Record:
     @property
     def is_rendered(self) -> bool:
         """Whether this step was rendered."""
-        return bool(self.log_probs)
+        return bool(self.log_probs) and not self.is_copy
+
+    @property
+    def is_copy(self) -> bool:
+        """Whether this step copied the state of another chain, which was rendered there."""
+        return bool(self.figures.get("resampled", 0))
+
+    @property
+    def is_warmup(self) -> bool:
+        """Whether the kernel says that the draw is none of the target's."""
+        return bool(self.figures.get("is_warmup", 0))
 
     @property
     def probs(self) -> tuple[float, ...]:

@@ -26,12 +26,16 @@ def independent_record(phase: str, draw: Draw[Latent], target: Target, keep: Kee
 
 
 def round_records(phase: str, done: Round[Latent], target: Target, keep: Keep) -> list[Record]:
-    """The records of one step of every chain; saves the pictures of new states and of hits."""
+    """The records of one step of every chain; saves the pictures of new states and of hits.
+
+    A copy of another chain's state has no picture of its own: after a resume there would be none to save.
+    """
     records = []
     for draw, info, rng in zip(done.draws, done.infos, done.checkpoint.rng_states, strict=True):
         scored = info.evaluation
         record = _record(phase, draw.chain, draw.index, info.proposed, scored)
-        if scored is not None and (info.is_accepted or target.is_hit(scored.log_probs)):
+        is_shown = info.was_rendered and scored is not None
+        if is_shown and (info.is_accepted or target.is_hit(scored.log_probs)):
             record = replace(record, picture=keep(_picture(scored)))
         records.append(
             replace(
@@ -54,8 +58,8 @@ def _record(phase: str, chain: int, index: int, z: Latent, scored: Evaluation | 
 
 
 def _visible(z: Latent, scored: Evaluation) -> tuple[int, ...]:
-    """The pixels of each object; empty if the latent has no objects."""
-    if not isinstance(z, Scene):
+    """The pixels of each object; empty if the latent has no objects, or without a picture."""
+    if not isinstance(z, Scene) or scored.picture is None:
         return ()
     assert isinstance(scored.picture, ScenePicture), "a picture of a scene tells its objects apart"
     return tuple(scored.picture.visible_pixels(len(z.objects)).tolist())
@@ -99,7 +103,9 @@ def chain_draws(
 ) -> list[Draw[Latent]]:
     """The draws of all chains of a phase; a rejected step repeats the previous state."""
     return [
-        Draw(chain, row.index, state.z, state.evaluation, row.is_accepted, row.index < warmup)
+        Draw(
+            chain, row.index, state.z, state.evaluation, row.is_accepted, row.index < warmup or row.is_warmup
+        )
         for chain, rows in by_chain(records, phase).items()
         for row, state in zip(rows, states(rows, starts[chain]), strict=True)
     ]

@@ -37,14 +37,6 @@ class Calibration:
         """The look that leads the chains; the deciding look if none passed."""
         return next((rung.look for rung in self.rungs if rung.gate.passes), DECIDING)
 
-    def sentences(self) -> tuple[str, ...]:
-        """What each look showed, and which one led, in words."""
-        words = [f'Look "{rung.look}": {_uncapitalized(rung.gate.sentence)}' for rung in self.rungs]
-        return (
-            *words,
-            *([] if self.lead else ["No cheaper look may lead, so every step is at the deciding look."]),
-        )
-
 
 def calibration_places(seed: int, sample: PriorSample) -> tuple[int, ...]:
     """The places in the prior sample of the scenes that all looks are compared on, increasing."""
@@ -76,10 +68,6 @@ def read_calibration(
 def calibration_latents(places: Sequence[int], sample: PriorSample) -> Mapping[int, Latent]:
     """The calibration's scenes by index."""
     return {index: sample.draws[place].z for index, place in enumerate(places)}
-
-
-def _uncapitalized(sentence: str) -> str:
-    return sentence[0].lower() + sentence[1:]
 
 
 def _is_of(record: Record, rank: int) -> bool:

@@ -11,7 +11,7 @@ import numpy as np
 from trex.inference.statistics.control import control_words
 from trex.inference.statistics.gate import LEAST_SCENES
 from trex.inference.statistics.how_often import HowOften
-from trex.inference.statistics.verdict import MIN_ESS, Conclusion, Ending, conclude
+from trex.inference.statistics.verdict import MIN_CHAINS_HIT, MIN_ESS, Conclusion, Ending, conclude
 from trex.inference.types import Draw, State
 from trex.query.schema import SearchSection
 from trex.runs.manifest import Manifest
@@ -25,7 +25,7 @@ from trex.search.family import Family, family_rates, family_words
 from trex.search.hits import Hits
 from trex.search.prior_sample import PriorSample, prior_sample
 from trex.search.search import attempt_of, calibration_of, chain_starts, control_starts, controls_of
-from trex.search.trajectories import diagnosis_of
+from trex.search.trajectories import diagnosis_of, level_sentences, lines_left
 from trex.search.visibility_check import renderer_checks
 from trex.worlds.kernels import SURROGATE
 from trex.worlds.latents import Latent, StoredLatent, from_stored, to_fields, to_stored
@@ -119,10 +119,10 @@ def read_results(manifest: Manifest, records: Sequence[Record], blamed: Blamed |
     doubts = trajectories.doubts if trajectories else ()
     with np.errstate(divide="ignore", invalid="ignore"):  # a summary may be constant
         conclusion = conclude([*prior, *chains], target, summaries, how, renders, examples, doubts)
-    steps = [record for record in records if record.phase == CHAIN]
+    steps = [record for record in records if record.phase == CHAIN and not record.is_copy]
     return Results(
         how_often=how,
-        conclusion=_honest(conclusion, found, examples, chains, how, options),
+        conclusion=_related(_honest(conclusion, found, examples, chains, how, options), lines_left(records)),
         found=scenes,
         control="" if found.hits else _control(manifest, records, sample),
         remarks=world_of(manifest).remarks(manifest.resolved),
@@ -130,6 +130,7 @@ def read_results(manifest: Manifest, records: Sequence[Record], blamed: Blamed |
             *renderer_checks(manifest, records),
             *(trajectories.sentences() if trajectories else ()),
             *(_look_sentences(calibration, len(prior)) if chains and options.kernel == SURROGATE else ()),
+            *level_sentences(records),
         ),
         prior=prior,
         chains=tuple(chains),
@@ -211,8 +212,9 @@ def _members(manifest: Manifest, scenes: Sequence[Hit], sample: PriorSample, bla
     for one in scenes:
         record = one.record
         is_prior = record.phase == PRIOR
-        source: Hashable = (record.phase, record.index if is_prior else record.chain)
-        origin = record.index if is_prior else index[begun[record.phase][record.chain]]
+        line = int(record.figures.get("line", record.chain))  # where a resampled particle descends from
+        source: Hashable = (record.phase, record.index if is_prior else line)
+        origin = record.index if is_prior else index[begun[record.phase][line]]
         members.append(Member(from_stored(record.z), source, origin, blamed.get(record.picture, frozenset())))
     return members
 
@@ -278,6 +280,20 @@ def _honest(
     if conclusion.ending is Ending.FOUND and not chains:
         return replace(conclusion, sentences=(conclusion.sentences[0], _no_chain(found, how, options)))
     return conclusion
+
+
+def _related(conclusion: Conclusion, lines: int | None) -> Conclusion:
+    """Correct the conclusion for particles of few starts: copies of one particle agree wherever it is.
+
+    `lines` is how many starts they descend from, None for chains, of which each has its own.
+    """
+    if lines is None or lines >= MIN_CHAINS_HIT or conclusion.ending is not Ending.CONVERGED:
+        return conclusion
+    words = (
+        f"FOUND: {conclusion.n_hits} draws are in the level set. Valid as examples, not as a distribution.",
+        f"Not converged: the particles that hit descend from {lines} starts ({MIN_CHAINS_HIT} are needed).",
+    )
+    return replace(conclusion, ending=Ending.FOUND, sentences=words)
 
 
 def _none_survives(found: Hits, how: HowOften) -> str:

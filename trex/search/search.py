@@ -12,9 +12,11 @@ from functools import partial
 import numpy as np
 
 from trex.inference.chains import Checkpoint, starts
+from trex.inference.rng import START_STREAM, stream
 from trex.inference.starts import dispersed_starts
 from trex.inference.statistics.control import Attempt, Control, attempt, controls
 from trex.inference.statistics.gate import LEAST_SCENES
+from trex.inference.statistics.importance import resample
 from trex.inference.targets import GaussianTarget
 from trex.inference.types import State
 from trex.query.schema import Query, SearchSection
@@ -27,7 +29,7 @@ from trex.search.engine import Engine, Independent, batch_size
 from trex.search.hits import Distinct, Hits
 from trex.search.prior_sample import PriorSample, prior_plan, prior_sample
 from trex.search.progress import Progress, Status
-from trex.worlds.kernels import SURROGATE
+from trex.worlds.kernels import SAMPLERS, SURROGATE
 from trex.worlds.latents import Latent, from_stored
 from trex.worlds.looks import DECIDING, ladder
 from trex.worlds.looks import FRESH as FRESH_LOOK
@@ -40,7 +42,13 @@ IsOver = Callable[[int], bool]  # whether the steps of a phase before this index
 def chain_starts(
     sample: PriorSample, options: SearchSection, are_distinct: Distinct
 ) -> tuple[State[Latent], ...]:
-    """The prior draws at which the chains start; from a bank, of different clusters."""
+    """The prior draws at which the chains start; from a bank, of different clusters.
+
+    A sampler that starts at the prior gets the first ones; from a bank, resampled as the prior has them.
+    """
+    sampler = SAMPLERS.known.get(options.kernel)
+    if sampler and sampler.starts_at_prior:
+        return _prior_starts(sample, options)
     if not options.bank:
         return starts(options.seed, sample.draws[: options.prior_scenes], options.chains)
     picked = dispersed_starts(
@@ -52,6 +60,14 @@ def chain_starts(
         options.chains,
     )
     return tuple(State(sample.draws[place].z, sample.draws[place].evaluation) for place in picked)
+
+
+def _prior_starts(sample: PriorSample, options: SearchSection) -> tuple[State[Latent], ...]:
+    places = list(range(options.chains))
+    if options.bank:
+        rng = stream(options.seed, START_STREAM)
+        places = resample(rng, -np.log(sample.inclusion), options.chains)
+    return tuple(State(sample.draws[place].z, sample.draws[place].evaluation) for place in places)
 
 
 def controls_of(
@@ -214,7 +230,7 @@ class Search:
         return found
 
     def _show(self, phase: str, done: int, total: int) -> None:
-        rows = self._journal.of(phase) if phase in (CHAIN, *CONTROLS) else []
+        rows = [row for row in self._journal.of(phase) if not row.is_copy and phase in (CHAIN, *CONTROLS)]
         self._progress.update(
             Status(
                 phase=phase,

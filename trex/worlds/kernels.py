@@ -74,7 +74,8 @@ class SamplerKind:
     """A sampler for latents of some forms.
 
     `check` raises InputError if the sampler cannot run [search]. A farm steps all chains together if `is_joint`,
-    and runs the warmup as one task if `has_whole_warmup`. `warmup_share` of the steps are warmup by default.
+    and runs the warmup as one task if `has_whole_warmup`. `warmup_share` of the steps are warmup by default. Its
+    chains start at draws of the prior, as they come, if `starts_at_prior`, and near the target otherwise.
     """
 
     name: str
@@ -85,6 +86,7 @@ class SamplerKind:
     is_joint: bool = True
     has_whole_warmup: bool = True
     warmup_share: float = WARMUP_SHARE
+    starts_at_prior: bool = False
     options: type[BaseModel] = NoOptions
 
 

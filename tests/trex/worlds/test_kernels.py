@@ -19,8 +19,8 @@ DIGITS = 'answer = 1\n[generator]\nname = "mnist-vae"\n'
 
 
 def test_each_form_has_its_default_first() -> None:
-    assert kernel_names("scene") == ("block", "random_walk", "surrogate")
-    assert kernel_names("vector") == ("gaussian", "nuts")
+    assert kernel_names("scene") == ("block", "random_walk", "surrogate", "smc")
+    assert kernel_names("vector") == ("gaussian", "nuts", "smc")
 
 
 @pytest.mark.parametrize(

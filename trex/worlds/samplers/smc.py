@@ -1,0 +1,174 @@
+"""Sequential Monte Carlo as a search runs it: its particles are the chains, and each round is one move of them all.
+
+Between levels a round moves nothing: each particle takes its ancestor's state, accepted and not rendered (figure
+`resampled`). Rounds up to the last resampling have the figure `is_warmup`: their draws lie in an easier level set.
+The level and everything else that all particles share is in the random state of particle 0.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Annotated
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from trex.foundation.errors import InputError, RunError
+from trex.foundation.json_fields import finite, mapping, whole
+from trex.inference.chains import Checkpoint, Round
+from trex.inference.metropolis import Metropolis
+from trex.inference.rng import PARTICLE_STREAM, RngState, load_rng, save_rng, stream
+from trex.inference.smc import Particles, select, step
+from trex.inference.targets import GaussianTarget
+from trex.inference.tempering import top_temperature
+from trex.inference.types import Draw, Info, State
+from trex.query.schema import SearchSection
+from trex.worlds.kernels import SamplerKind, SamplerParts
+from trex.worlds.latents import Latent
+
+LEAST = 8  # particles; half of them are dropped at each level
+NUMBERS = ("temperature", "level", "log_above", "log_below", "log_mass", "power")  # fields of Particles
+
+
+class SmcOptions(BaseModel):
+    """`moves` of every particle at each level."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    moves: Annotated[int, Field(strict=True, ge=1, le=1000)] = 5
+
+
+@dataclass(frozen=True)
+class Progress:
+    """Particles between two rounds: resampled `levels` times, then moved `moved` times; where each one descends from.
+
+    `lines` are the places of the starts.
+    """
+
+    particles: Particles[Latent]
+    lines: tuple[int, ...]
+    levels: int
+    moved: int
+
+
+@dataclass(frozen=True)
+class SmcSampler:
+    """Satisfies `Sampler`; `kernel` moves the particles, `moves` times at each level."""
+
+    kernel: Callable[[GaussianTarget], Metropolis[Latent]]
+    moves: int
+
+    def __call__(
+        self, target: GaussianTarget, begin: Checkpoint[Latent], n_rounds: int
+    ) -> Iterator[Round[Latent]]:
+        """Yields rounds from the checkpoint up to index n_rounds - 1."""
+        kernel = self.kernel(target)
+        now = _read(begin) if begin.next_index else self._first(begin)
+        for index in range(begin.next_index, n_rounds):
+            if now.particles.power < 1.0 and now.moved >= self.moves:
+                now, infos = _resample(target, now)
+            else:
+                now, infos = _move(kernel, now)
+            yield _round(index, now, infos)
+
+    def _first(self, begin: Checkpoint[Latent]) -> Progress:
+        """The particles at the starts, due for their first level."""
+        first = load_rng(begin.rng_states[0])
+        shared = stream(int(first.integers(2**63)), PARTICLE_STREAM)
+        rngs = (save_rng(first), *begin.rng_states[1:], save_rng(shared))
+        temperature = top_temperature([state.evaluation.log_probs for state in begin.states])
+        particles = Particles(begin.states, rngs, temperature=temperature)
+        return Progress(particles, tuple(range(len(begin.states))), 0, self.moves)
+
+
+def _resample(target: GaussianTarget, now: Progress) -> tuple[Progress, list[Info[Latent]]]:
+    chosen, ancestors = select(target, now.particles)
+    infos = [
+        Info(state.z, state.evaluation._replace(picture=None), True, 0.0, False, {"resampled": 1})
+        for state in chosen.states
+    ]
+    lines = tuple(now.lines[place] for place in ancestors)
+    return replace(now, particles=chosen, lines=lines, levels=now.levels + 1, moved=0), infos
+
+
+def _move(kernel: Metropolis[Latent], now: Progress) -> tuple[Progress, list[Info[Latent]]]:
+    moved, infos = step(kernel, now.particles)
+    return replace(now, particles=moved, moved=now.moved + 1), infos
+
+
+def _round(index: int, now: Progress, infos: Sequence[Info[Latent]]) -> Round[Latent]:
+    """The round; every info has the figures of `now`."""
+    draws, marked = [], []
+    for chain, (state, info) in enumerate(zip(now.particles.states, infos, strict=True)):
+        is_warmup = now.particles.power < 1.0 or "resampled" in info.figures
+        figures = {
+            "level": now.levels,
+            "power": int(now.particles.power),
+            "line": now.lines[chain],
+            "is_warmup": int(is_warmup),
+        }
+        marked.append(replace(info, figures={**figures, **info.figures}))
+        draws.append(Draw(chain, index, state.z, state.evaluation, info.is_accepted, is_warmup))
+    return Round(tuple(draws), tuple(marked), Checkpoint(now.particles.states, _saved(now), index + 1))
+
+
+def _saved(now: Progress) -> tuple[RngState, ...]:
+    """The random state of each particle with its line; that of particle 0 with everything shared."""
+    *rngs, shared = now.particles.rng_states
+    numbers = {name: _out(getattr(now.particles, name)) for name in NUMBERS}
+    common = {"rng": dict(shared), "levels": now.levels, "moved": now.moved, **numbers}
+    states: list[dict[str, object]] = [
+        {"rng": dict(rng), "line": line} for rng, line in zip(rngs, now.lines, strict=True)
+    ]
+    return ({**states[0], "smc": common}, *states[1:])
+
+
+def _read(begin: Checkpoint[Latent]) -> Progress:
+    """The particles of a checkpoint that `_saved` made; RunError for any other."""
+    try:
+        return _parsed(begin)
+    except (InputError, KeyError) as error:
+        raise RunError(
+            f"the random states hold no particles of kernel 'smc' ({error}); start a new run"
+        ) from error
+
+
+def _parsed(begin: Checkpoint[Latent]) -> Progress:
+    common = mapping(begin.rng_states[0]["smc"], "smc")
+    rngs = [mapping(state["rng"], "rng") for state in (*begin.rng_states, common)]
+    states = tuple(State(state.z, state.evaluation) for state in begin.states)
+    particles = Particles(states, tuple(rngs), **{name: _in(common, name) for name in NUMBERS})
+    lines = tuple(whole(state["line"], "line") for state in begin.rng_states)
+    return Progress(particles, lines, whole(common["levels"], "levels"), whole(common["moved"], "moved"))
+
+
+def _out(value: float) -> float | None:
+    return None if value == -math.inf else value
+
+
+def _in(fields: Mapping[str, object], name: str) -> float:
+    return -math.inf if fields[name] is None else finite(fields[name], name)
+
+
+def _make(parts: SamplerParts, search: SearchSection) -> SmcSampler:
+    return SmcSampler(parts.kernel, SmcOptions.model_validate(search.options).moves)
+
+
+def _check(search: SearchSection) -> None:
+    if search.steps and search.chains < LEAST:
+        raise InputError(
+            f"search.chains = {search.chains}: they are the particles of kernel 'smc', which needs at least {LEAST}, "
+            "better 50; raise chains"
+        )
+
+
+SAMPLER = SamplerKind(
+    "smc",
+    ("scene", "vector"),
+    _make,
+    _check,
+    has_whole_warmup=False,
+    starts_at_prior=True,
+    options=SmcOptions,
+)
