@@ -104,6 +104,33 @@ def test_converged_needs_agreement_size_and_four_chains() -> None:
     assert ending(chains(np.full((4, 50), 0.95)), prior()) is Ending.FOUND  # nothing ever changed
 
 
+def test_a_chain_outside_the_level_set_contradicts_convergence() -> None:
+    """Five chains of which four hit: four would do, but the fifth says that there is more to mix."""
+    values = confidences(5, n=2000)
+    values[4] = 0.8  # seldom differs from the others in rank-normalized summaries of something else
+    same = {"spread": lambda draw: float(np.random.default_rng((draw.chain, draw.index)).normal())}
+    result = conclude(chains(values), TARGET, same, prior(), renders=1)
+    assert result.ending is Ending.FOUND
+    assert result.sentences[1] == "Not converged: 1 of 5 chains never hit the level set after warmup."
+    assert (
+        conclude(chains(values[:4]), TARGET, same, prior(), renders=1).ending is Ending.CONVERGED
+    )  # negative control
+
+
+def test_doubts_of_the_sampler_contradict_convergence() -> None:
+    rest = (TARGET, basic_summaries(TARGET), prior())
+    assert conclude(chains(confidences(4)), *rest, renders=1).ending is Ending.CONVERGED
+    doubted = conclude(chains(confidences(4)), *rest, renders=1, doubts=["2 % diverged"])
+    assert doubted.ending is Ending.FOUND and "Not converged: 2 % diverged." in doubted.sentences
+
+
+def test_found_counts_what_is_distinct_if_it_is_told() -> None:
+    rest = (TARGET, basic_summaries(TARGET), prior())
+    told = conclude(chains(confidences(3)), *rest, renders=1, examples="9 variations of one scene")
+    assert told.sentences[0].startswith("FOUND: 9 variations of one scene in the level set.")
+    assert "600" not in told.sentences[0]  # draws
+
+
 def test_a_stray_chain_is_named() -> None:
     strayed = confidences(4)
     strayed[0] = np.clip(strayed[0] + 0.05, 0.0, 0.999)

@@ -119,6 +119,18 @@ def test_more_chains_leave_the_first_ones_alone() -> None:
     assert bits(few) == bits([d for d in many if d.chain < 2])
 
 
+def test_chains_from_one_state_part_at_once() -> None:
+    state = begin(1).states[0]
+    apart = flat(list(rounds(toy_kernel(), start(SEED, (state, state)), 30)))
+    one, two = ([d.z.tolist() for d in apart if d.chain == c] for c in (0, 1))
+    assert one != two
+    shared = Checkpoint(
+        (state, state), (start(SEED, (state,)).rng_states[0],) * 2
+    )  # planted: one stream for all
+    same = flat(list(rounds(toy_kernel(), shared, 30)))
+    assert [d.z.tolist() for d in same if d.chain == 0] == [d.z.tolist() for d in same if d.chain == 1]
+
+
 def test_random_states_survive_json_and_reject_nonsense() -> None:
     rng = stream(3, 1, 4)
     rng.random(7)

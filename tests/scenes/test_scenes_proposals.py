@@ -28,7 +28,7 @@ from trex.scenes.moves.block_moves import (
 )
 from trex.scenes.moves.random_walk import RandomWalk
 from trex.scenes.moves.wrapped_normal import log_wrapped_normal, wrap
-from trex.scenes.prior import ScenePrior
+from trex.scenes.prior import ScenePrior, log_object_density
 from trex.scenes.scene import ATTRIBUTES, TAU, Scene
 from trex.scenes.validity import HALF_WIDTH, REACH
 from trex.scenes.vocabulary import CLEVR
@@ -250,3 +250,42 @@ def test_wrapping_stays_inside() -> None:
         assert mass(
             [math.exp(log_wrapped_normal(float(d), sigma, 6.0)) for d in grid], grid
         ) == pytest.approx(1.0, abs=1e-6)
+
+
+MANY = ScenePrior(n_objects=(4, 4)).sample(np.random.default_rng(8))
+ALL_LARGE = replace(MANY, objects=tuple(replace(o, size="large") for o in MANY.objects))
+NONE_LARGE = replace(MANY, objects=tuple(replace(o, size="small") for o in MANY.objects))
+
+
+def redraw_count_p_value(move: RedrawObjects, given: Scene, draws: int = 3000) -> float:
+    """How well the numbers of redrawn objects follow log_q, which leaves one density for each object redrawn."""
+    rng, n = np.random.default_rng(11), len(given.objects)
+    counts, shares = np.zeros(n + 1), np.zeros(n + 1)
+    for _ in range(draws):
+        to = move.propose(rng, given)
+        changed = sum(a != b for a, b in zip(to.objects, given.objects, strict=True))
+        counts[changed] += 1
+        own = move.log_q(to, given) - changed * log_object_density(move.vocabulary)
+        shares[changed] = math.comb(n, changed) * math.exp(own)
+    seen = shares > 0
+    assert shares.sum() == pytest.approx(1.0)
+    return float(stats.chisquare(counts[seen], draws * shares[seen]).pvalue)
+
+
+class RedrawsByTheState(RedrawObjects):
+    """Planted: the more large objects, the more of them are redrawn; log_q knows nothing of it."""
+
+    def propose(self, rng: np.random.Generator, z: Scene) -> Scene:
+        large = sum(item.size == "large" for item in z.objects)
+        for _ in range(20):
+            to = super().propose(rng, z)
+            changed = sum(a != b for a, b in zip(to.objects, z.objects, strict=True))
+            if rng.random() < (changed if large else 4 - changed) / 3:
+                break
+        return to
+
+
+@pytest.mark.parametrize("given", [MANY, ALL_LARGE, NONE_LARGE], ids=["mixed", "large", "small"])
+def test_the_number_of_redrawn_objects_follows_log_q_from_every_state(given: Scene) -> None:
+    assert redraw_count_p_value(RedrawObjects(CLEVR), given) > ALPHA
+    assert redraw_count_p_value(RedrawsByTheState(CLEVR), given) < ALPHA

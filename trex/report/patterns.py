@@ -4,13 +4,19 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import product
 from typing import Literal
 
+import numpy as np
+from numpy.typing import NDArray
+
 from trex.explain.explanation import Explanation
-from trex.inference.statistics.clustered import clustered_interval
-from trex.inference.statistics.proportion import Interval
+from trex.inference.statistics.discoveries import discoveries, excess_p_value, groups_needed
+from trex.inference.statistics.proportion import Interval, clopper_pearson
+from trex.inference.statistics.two_phase import Selection, estimate, everyone
+from trex.inference.statistics.weighted import upper_counts
+from trex.inference.types import Floats
 from trex.runs.manifest import Manifest
 from trex.runs.world_of import world_of
 from trex.scenes.questions.filters import FILTER_ORDER, Description
@@ -20,7 +26,8 @@ from trex.search.results import Results
 from trex.worlds.latents import scene_of
 
 MOST_ADJECTIVES = 2  # of size, color and material; the shape is the noun
-LEVEL = 0.95
+FALSE_SHARE = 0.05  # of the rows that are named
+EXAMPLE_SHARE, EXAMPLE_LIFT = 0.1, 3.0  # what the number of groups that would be needed is told for
 Kind = Literal["present", "to blame"]
 KINDS: tuple[Kind, ...] = ("present", "to blame")
 
@@ -39,17 +46,21 @@ class Pattern:
     """How often a description applies here and under the prior.
 
     `present`: shares of scenes that hold such an object. `to blame`: of the explained scenes with a culprit, the
-    share whose culprit is one, and the share of such objects among all objects of the prior's scenes. The intervals
-    of all rows hold together at 95 % (Bonferroni over every row considered, shown or not).
+    share whose culprit is one, and the share of such objects among those of a scene of the prior. Scenes of one group
+    count once: `hits` is the sum over `n` groups of the share of each. The intervals are each row's own, at 95 %.
     """
 
     said: Description
     kind: Kind
-    hits: int
+    hits: float
     n: int
     interval: Interval
     prior_share: float
     prior_interval: Interval
+    p_value: float
+    is_clear: bool = (
+        False  # named: of all rows that are, 5 % are expected to be chance (false discovery rate)
+    )
 
     @property
     def share(self) -> float:
@@ -62,17 +73,6 @@ class Pattern:
         return self.share / self.prior_share if self.prior_share else math.inf
 
     @property
-    def lift_interval(self) -> Interval:
-        """Computed from the ends of both shares' intervals, hence conservative."""
-        high = self.interval.high / self.prior_interval.low if self.prior_interval.low else math.inf
-        return Interval(self.interval.low / self.prior_interval.high, high)
-
-    @property
-    def is_clear(self) -> bool:
-        """Whether it is more frequent here than under the prior, after correction for the rows considered."""
-        return self.lift_interval.low > 1.0
-
-    @property
     def words(self) -> str:
         """The description in words: "small metal cylinder", "blue thing"."""
         return " ".join([*(word for word in self.said[:-1] if word), self.said[-1] or "thing"])
@@ -82,13 +82,13 @@ class Pattern:
         one = f"{'an' if self.words[0] in 'aeiou' else 'a'} {self.words}"
         fact = f"{one} is the object to blame in" if self.kind == "to blame" else f"{one} is in"
         return (
-            f"{fact[0].upper()}{fact[1:]} {self.share:.0%} of {self.n} scenes, prior {self.prior_share:.2g}"
+            f"{fact[0].upper()}{fact[1:]} {self.share:.0%} of {self.n} groups, prior {self.prior_share:.2g}"
         )
 
 
 @dataclass(frozen=True)
 class Patterns:
-    """The rows, highest lift first, and the number of rows considered."""
+    """The rows, clearest first, and the number of rows considered."""
 
     rows: tuple[Pattern, ...]
     considered: int
@@ -111,35 +111,76 @@ class Patterns:
         counted += " (scenes of one chain or family are one group)"
         if self.is_clear:
             return (
-                f"Descriptions that surely fit here more often than under the prior: of {self.considered} considered "
-                f"the intervals hold together (95 %, Bonferroni), for {counted}."
+                f"Descriptions that fit here more often than under the prior, for {counted}. Of {self.considered} "
+                f"considered, these stand out; {FALSE_SHARE:.0%} of such rows are expected to be chance (false "
+                "discovery rate)."
             )
         return (
             f"Nothing can be said yet: {counted} are too few to tell any of {self.considered} descriptions from what "
-            "the prior shows anyway."
+            f"the prior shows anyway. One that fits {EXAMPLE_SHARE:.0%} of the prior and {EXAMPLE_LIFT:g} times as "
+            f"many here would stand out among {self.needed} groups."
         )
+
+    @property
+    def needed(self) -> int:
+        """The number of groups that a lift of 3 takes, of a description that fits a tenth of the prior."""
+        return groups_needed(EXAMPLE_LIFT * EXAMPLE_SHARE, EXAMPLE_SHARE, self.considered, FALSE_SHARE)
 
     def top(self, kind: Kind, n: int) -> tuple[Pattern, ...]:
         """The first n rows of a kind; of rows true of the same hits, only the one rarest under the prior."""
         return tuple(row for row in self.rows if row.kind == kind)[:n]
 
 
+@dataclass(frozen=True)
+class ObjectTable:
+    """All objects of some scenes, column by column: hundreds of descriptions are counted among thousands of objects."""
+
+    columns: tuple[NDArray[np.str_], ...]  # in the order of FILTER_ORDER, (objects,) each
+    begins: NDArray[np.intp]  # (scenes,): where each scene's objects begin
+    sizes: NDArray[np.intp]  # (scenes,): how many it has
+
+    @staticmethod
+    def of(scenes: Sequence[Scene]) -> ObjectTable:
+        """The table of these scenes, each of at least one object."""
+        items = [item for scene in scenes for item in scene.objects]
+        sizes = np.array([len(scene.objects) for scene in scenes], dtype=np.intp)
+        columns = tuple(np.array([getattr(item, name) for item in items]) for name in FILTER_ORDER)
+        return ObjectTable(columns, np.cumsum(sizes) - sizes, sizes)
+
+    def values(self, kind: Kind, said: Description) -> Floats:
+        """(scenes,): whether each holds such an object, or which share of its objects are such."""
+        fit = np.ones(int(self.sizes.sum()), dtype=np.float64)
+        for word, column in zip(said, self.columns, strict=True):
+            if word is not None:
+                fit *= column == word
+        counts = np.add.reduceat(fit, self.begins)
+        return (counts > 0).astype(np.float64) if kind == "present" else counts / self.sizes
+
+
 def find_patterns(
-    found: Sequence[Example], prior: Sequence[Scene], vocabulary: Vocabulary
+    found: Sequence[Example],
+    prior: Sequence[Scene],
+    vocabulary: Vocabulary,
+    selection: Selection | None = None,
 ) -> Patterns | None:
-    """Every description of up to two adjectives, with or without a shape; None if there is nothing to compare."""
+    """Every description of up to two adjectives, with or without a shape; None if there is nothing to compare.
+
+    `selection` tells how the prior's scenes were chosen from a bank; without it, they are plain prior draws.
+    """
     blamed = [example for example in found if example.culprit is not None]
     samples: dict[Kind, list[Example]] = {"present": list(found), "to blame": blamed}
     said = [description for description in descriptions(vocabulary) if any(description)]
     kinds = [kind for kind in KINDS if samples[kind]]
     if not kinds or not prior:
         return None
-    considered = len(said) * len(kinds)
-    rows = [_row(kind, one, samples[kind], prior, considered) for kind in kinds for one in said]
-    held = [row for row in rows if row.hits]
-    held.sort(key=lambda row: (-row.lift_interval.low, row.prior_share, row.words))
+    chosen = selection or everyone(len(prior))
+    looks = ObjectTable.of(prior)
+    tests = [_row(kind, one, samples[kind], looks, chosen) for kind in kinds for one in said]
+    named = discoveries(np.array([row.p_value for row in tests]), FALSE_SHARE)
+    rows = [replace(row, is_clear=bool(clear)) for row, clear in zip(tests, named, strict=True) if row.hits]
+    rows.sort(key=lambda row: (row.p_value, row.prior_share, row.words))
     clusters = len({example.cluster for example in found})
-    return Patterns(tuple(_without_echoes(held, samples)), considered, clusters, len(found))
+    return Patterns(tuple(_without_echoes(rows, samples)), len(tests), clusters, len(found))
 
 
 def run_patterns(
@@ -156,7 +197,8 @@ def run_patterns(
         record = scene.record
         explained = explanations.get(record.picture)
         examples.append(Example(record.scene, cluster, explained.culprit.index if explained else None))
-    return find_patterns(examples, [scene_of(draw.z) for draw in findings.prior], manifest.vocabulary)
+    prior = [scene_of(draw.z) for draw in findings.sample.draws]
+    return find_patterns(examples, prior, manifest.vocabulary, findings.sample.selection)
 
 
 def descriptions(vocabulary: Vocabulary) -> Iterator[Description]:
@@ -184,28 +226,25 @@ def fits(said: Description, item: SceneObject) -> bool:
 
 
 def _row(
-    kind: Kind, said: Description, found: Sequence[Example], prior: Sequence[Scene], considered: int
+    kind: Kind, said: Description, found: Sequence[Example], prior: ObjectTable, chosen: Selection
 ) -> Pattern:
     holds = _holds(kind, said)
-    clusters: dict[Hashable, list[bool]] = {}
+    groups: dict[Hashable, list[bool]] = {}
     for example in found:
-        clusters.setdefault(example.cluster, []).append(holds(example))
-    hits = [sum(cluster) for cluster in clusters.values()]
-    if kind == "present":
-        prior_hits = [int(any(fits(said, o) for o in scene.objects)) for scene in prior]
-        prior_sizes = [1] * len(prior)
-    else:
-        prior_hits = [sum(fits(said, o) for o in scene.objects) for scene in prior]
-        prior_sizes = [len(scene.objects) for scene in prior]
-    level = 1 - (1 - LEVEL) / (2 * considered)  # two intervals per row
+        groups.setdefault(example.cluster, []).append(holds(example))
+    hits = sum(sum(group) / len(group) for group in groups.values())
+    values = prior.values(kind, said)
+    counts = upper_counts(values, chosen.weights, chosen.n, chosen.heaviest)
+    known = estimate(chosen, values)
     return Pattern(
         said=said,
         kind=kind,
-        hits=sum(hits),
-        n=len(found),
-        interval=clustered_interval(hits, [len(cluster) for cluster in clusters.values()], level),
-        prior_share=sum(prior_hits) / sum(prior_sizes),
-        prior_interval=clustered_interval(prior_hits, prior_sizes, level),
+        hits=hits,
+        n=len(groups),
+        interval=clopper_pearson(hits, len(groups)),
+        prior_share=known.value,
+        prior_interval=known.interval,
+        p_value=excess_p_value(hits, len(groups), counts),
     )
 
 

@@ -174,6 +174,15 @@ def test_every_worry_is_said() -> None:
     assert "never came near" in words(varied(), TARGET.log_peak - 100.0)
 
 
+def test_more_than_one_divergence_in_a_hundred_contradicts_convergence() -> None:
+    def doubts(n: int) -> tuple[str, ...]:
+        rows = [tree._replace(is_divergent=i < n) for i, tree in enumerate(varied())]
+        return diagnose_nuts(*drawn(rows), TARGET, NutsOptions()).doubts
+
+    assert doubts(0) == doubts(4) == ()  # of 400
+    assert doubts(5) == ("1.2% of the trajectories diverged (1% at most are allowed)",)
+
+
 def test_energies_that_mean_nothing_have_no_bfmi() -> None:
     assert math.isnan(bfmi([1.0] * 10)) and math.isnan(bfmi([1.0, 2.0]))
     assert bfmi(np.random.default_rng(0).standard_normal(4000).tolist()) == pytest.approx(2.0, rel=0.1)

@@ -37,6 +37,22 @@ def test_a_kernel_that_does_not_move_in_a_world_is_refused(text: str, kernel: st
     assert all(word in str(caught.value) for word in words)
 
 
+@pytest.mark.parametrize(
+    ("text", "overrides", "warmup"),
+    [
+        (CLEVR, ["search.steps=500"], 100),
+        (CLEVR, ["search.steps=3"], 0),
+        (CLEVR, ["search.steps=500", "search.warmup=0"], 0),
+        (DIGITS, ["search.steps=500", "search.kernel=nuts"], 250),
+    ],
+)
+def test_a_share_of_the_steps_is_warmup_unless_the_query_says_how_many(
+    text: str, overrides: list[str], warmup: int
+) -> None:
+    query = parse_query(text, "q.toml", overrides)
+    assert kernels.check_search(query, "vector" if text == DIGITS else "scene").search.warmup == warmup
+
+
 def test_options_that_no_kernel_takes_are_refused() -> None:
     with pytest.raises(InputError, match=r"search\.options\.beta of kernel 'block'"):
         make_plan(parse_query(CLEVR, "q.toml", ["search.options.beta=1"]), Path())
