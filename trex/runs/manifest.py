@@ -58,7 +58,9 @@ class Manifest(Section):
     facts: Facts
     made: Provenance
     versions: dict[str, str]
-    is_earlier: bool = Field(default=False, exclude=True)  # an earlier version with other rules made it; not stored
+    is_earlier: bool = Field(
+        default=False, exclude=True
+    )  # an earlier version with other rules made it; not stored
 
     @property
     def command(self) -> str:

@@ -40,7 +40,10 @@ class Calibration:
     def sentences(self) -> tuple[str, ...]:
         """What each look showed, and which one led, in words."""
         words = [f'Look "{rung.look}": {_uncapitalized(rung.gate.sentence)}' for rung in self.rungs]
-        return (*words, *([] if self.lead else ["No cheaper look may lead, so every step is at the deciding look."]))
+        return (
+            *words,
+            *([] if self.lead else ["No cheaper look may lead, so every step is at the deciding look."]),
+        )
 
 
 def calibration_places(seed: int, sample: PriorSample) -> tuple[int, ...]:

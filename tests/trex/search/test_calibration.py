@@ -1,4 +1,4 @@
-"""The cheapest look that ranks scenes as the deciding one leads the chains; if none does, none leads, and it is said."""
+"""The cheapest look that ranks scenes as the deciding one leads the chains; if none does, none leads, as is said."""
 
 from __future__ import annotations
 

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from trex.inference.statistics.budget import FURTHER_LEVEL, WANTED
+from trex.inference.statistics.how_often import SampledRate
 from trex.inference.targets import threshold
 from trex.inference.types import Draw, Evaluation
 from trex.query.schema import SearchSection
@@ -91,9 +92,9 @@ def test_a_common_target_with_a_bank_gets_the_large_sample_if_the_small_one_is_t
 def test_the_draws_of_a_run_that_was_stopped_stand_for_themselves(share: float) -> None:
     plan, draws = banked(share)
     few = plan.sample(draws[:7])
-    assert [one.index for one in few.draws] == sorted(
-        range(7), key=lambda index: plan.members[index]
-    ), "in the order of the members"
+    assert [one.index for one in few.draws] == sorted(range(7), key=lambda index: plan.members[index]), (
+        "in the order of the members"
+    )
     weights = 1.0 / plan.small.inclusion[plan.members[:7]]
     assert sorted(few.selection.weights) == pytest.approx(sorted(weights))
     between = plan.sample(draws[: plan.first + 3])
@@ -113,9 +114,11 @@ def test_a_worthless_cheap_look_leaves_the_rate_right() -> None:
             for one, score in zip(truth, scores, strict=True)
         )
         plan = PriorPlan(TARGET, options(bank=400, seed=seed, further=0), bank)
-        said = plan.sample([truth[member]._replace(index=i) for i, member in enumerate(plan.members)]).how_often
-        point = getattr(said.said, "estimate").value
-        rates.append(point)
+        said = plan.sample(
+            [truth[member]._replace(index=i) for i, member in enumerate(plan.members)]
+        ).how_often
+        assert isinstance(said.said, SampledRate)
+        rates.append(said.said.estimate.value)
         counted.append(said.hits / said.n)
     error = np.std(rates) / np.sqrt(len(rates))
     true = np.mean([TARGET.is_hit(draw(index, 0.2).evaluation.log_probs) for index in range(400)])
