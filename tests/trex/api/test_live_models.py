@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import signal
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -175,6 +175,14 @@ def test_the_code_of_a_callable_is_told_from_other_code() -> None:
     assert code_hash(max) == ""  # not print, which Ray replaces
 
 
+@pytest.fixture
+def heeds_ctrl_c() -> Iterator[None]:
+    """A shell that starts the tests in the background has SIGINT ignored."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
 class Impatient:
     """As `uniform`, until a real signal comes at this call."""
 
@@ -188,6 +196,7 @@ class Impatient:
         return uniform(pictures, question)
 
 
+@pytest.mark.usefixtures("heeds_ctrl_c")
 def test_ctrl_c_keeps_every_draw_and_says_where(tmp_path: Path) -> None:
     whole = find(tmp_path / "whole", Impatient(-1))
     model = Impatient(stop_at=25)
@@ -203,6 +212,7 @@ def test_ctrl_c_keeps_every_draw_and_says_where(tmp_path: Path) -> None:
     assert trex.open_run(run.path).is_finished
 
 
+@pytest.mark.usefixtures("heeds_ctrl_c")
 @pytest.mark.parametrize(("stop_at", "is_begun"), [(1, False), (2, True)])
 def test_ctrl_c_before_the_first_draw(stop_at: int, is_begun: bool, tmp_path: Path) -> None:
     with pytest.raises(trex.Stopped) as caught:

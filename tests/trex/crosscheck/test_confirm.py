@@ -56,7 +56,7 @@ def no_reports(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) 
 
 @pytest.fixture(scope="module")
 def searched(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return run(tmp_path_factory.mktemp("searched"), ["search.steps=30"]).folder
+    return run(tmp_path_factory.mktemp("searched"), ["search.steps=30", "search.seed=2"]).folder
 
 
 @pytest.fixture

@@ -164,7 +164,7 @@ def test_clevrs_own_keys_and_no_others_but_the_nuisances(explained: Path, tmp_pa
     out = exported(explained, "clevr", tmp_path / "out")
     scene = json.loads((out / "scenes/CLEVR_found_scenes.json").read_text())["scenes"][0]
     assert set(scene) == {
-        "split", "image_index", "image_filename", "objects", "relationships", "directions", "nuisances"
+        "split", "image_index", "image_filename", "objects", "relationships", "directions", "nuisances", "noise"
     }  # fmt: skip
     assert set(scene["objects"][0]) == {
         "color", "size", "rotation", "shape", "3d_coords", "material", "pixel_coords"

@@ -24,6 +24,7 @@ from trex.queue import queue
 from trex.queue.entry import Entry, run_path
 from trex.queue.queue_file import QueueMissing, queue_file
 from trex.queue.rebuild import rebuild
+from trex.render.fake import FAKE_VERSION
 from trex.runs.folder import MANIFEST
 from trex.search.stopping import stoppable
 from trex.workers.local_pool import LocalPool
@@ -142,7 +143,7 @@ def test_a_run_that_would_be_scored_otherwise_is_refused(tmp_path: Path) -> None
     run = run_path(tmp_path / "runs", entries[0])
     worlds = Worlds(None)
     assert worlds.engine(run)
-    text = (run / MANIFEST).read_text().replace('"renderer": "fake v1', '"renderer": "fake v0')
+    text = (run / MANIFEST).read_text().replace(f'"renderer": "fake v{FAKE_VERSION}', '"renderer": "fake v0')
     (run / MANIFEST).write_text(text)
     with pytest.raises(IncompatibleWorker, match="the renderer was fake v0"):
         Worlds(None).engine(run)
@@ -217,7 +218,7 @@ def test_what_another_process_has_begun_meanwhile_is_not_begun_anew(tmp_path: Pa
     path = run_path(tmp_path / "runs", entry)
     begun(path).close()
     before = (path / MANIFEST).read_text()
-    changed = before.replace('"renderer": "fake v1', '"renderer": "fake v0')
+    changed = before.replace(f'"renderer": "fake v{FAKE_VERSION}', '"renderer": "fake v0')
     (path / MANIFEST).write_text(changed)
     with begun(path) as folder:
         assert folder.manifest.made.renderer.startswith("fake v0")

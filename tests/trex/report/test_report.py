@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tests.running.runs import QUERY, run, write_query
+from tests.running.runs import QUERY, SEARCHES, run, write_query
 from tests.serving.html_page import Page, read_page
 from trex.api.find import Outcome, conclude_run, find
 from trex.export.netcdf import write_netcdf
@@ -164,10 +164,6 @@ def test_every_kind_of_target_runs_and_is_put_into_words(kind: str, tmp_path: Pa
 NO_CHAIN = {
     "enough": (["search.stop_when_found=1"], "already held what was asked for"),
     "none asked for": (["search.steps=0"], "the query asks for none"),
-    "too few": (
-        ["search.steps=0", "search.prior_scenes=240"],
-        "the target is common, but the effective size of 240",
-    ),
 }
 
 
@@ -178,6 +174,19 @@ def test_why_no_chain_was_run_is_said(name: str, tmp_path: Path) -> None:
     assert done.findings.ending == "FOUND" and not done.findings.chains
     assert words in read_page(done.report).text
     assert [kind for kind, (_, part) in NO_CHAIN.items() if part in read_page(done.report).text] == [name]
+
+
+def test_a_common_target_with_too_few_draws_is_said_to_be_that(tmp_path: Path) -> None:
+    """The run was stopped between the draws that decide and the further ones."""
+    done = run(tmp_path, [*SEARCHES["common"], "search.prior_scenes=20"])
+    first = done.manifest.query.search.prior_scenes
+    assert done.findings.ending == "CONVERGED" and len(done.findings.prior) > first
+    for path in done.folder.glob("draws.*"):
+        path.write_bytes(b"".join(path.read_bytes().splitlines(keepends=True)[:first]))
+    with open_run(done.folder, for_writing=False) as folder:
+        part = conclude_run(folder, read_draws(folder.draws))
+    assert part.findings.ending == "FOUND" and not part.findings.chains
+    assert f"the target is common, but the effective size of {first}" in read_page(part.report).text
 
 
 def test_a_run_that_was_stopped_before_its_chains_does_not_say_that_none_was_asked_for(

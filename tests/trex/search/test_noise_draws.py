@@ -37,7 +37,7 @@ def records(done: Outcome, phase: str) -> list[Record]:
 
 def mean_probs(zs: Sequence[Scene]) -> np.ndarray[tuple[int, ...], np.dtype[np.float64]]:
     """The mean of the probabilities, each scene rendered and scored by itself."""
-    pictures = [np.float32(FakeRenderer().picture_of(z).pixels) / np.float32(255) for z in zs]
+    pictures = [FakeRenderer().picture_of(z).pixels.astype(np.float32) / np.float32(255) for z in zs]
     found = np.mean([np.exp(ColorArea("red").log_probs(one[None])[0]) for one in pictures], axis=0)
     return np.asarray(found, np.float64)
 

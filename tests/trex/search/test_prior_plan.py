@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from trex.inference.statistics.budget import FURTHER_LEVEL, WANTED
+from trex.inference.statistics.how_often import SampledRate
 from trex.inference.targets import threshold
 from trex.inference.types import Draw, Evaluation
 from trex.query.schema import SearchSection
@@ -116,8 +117,8 @@ def test_a_worthless_cheap_look_leaves_the_rate_right() -> None:
         said = plan.sample(
             [truth[member]._replace(index=i) for i, member in enumerate(plan.members)]
         ).how_often
-        point = said.said.estimate.value
-        rates.append(point)
+        assert isinstance(said.said, SampledRate)
+        rates.append(said.said.estimate.value)
         counted.append(said.hits / said.n)
     error = np.std(rates) / np.sqrt(len(rates))
     true = np.mean([TARGET.is_hit(draw(index, 0.2).evaluation.log_probs) for index in range(400)])

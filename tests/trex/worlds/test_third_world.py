@@ -1,6 +1,7 @@
 """A world of one file goes through find, resume and report, and its rate is the closed form's."""
 
 import json
+import math
 from functools import partial
 from pathlib import Path
 
@@ -18,12 +19,12 @@ from tests.worlds.toy_disk import QUERY, DiskClassifier, DiskRenderer
 from trex.api import find as finding
 from trex.api.find import Outcome
 from trex.inference.scoring import images
+from trex.inference.statistics.budget import FURTHER_LEVEL
 from trex.inference.statistics.proportion import clopper_pearson
 from trex.inference.statistics.verdict import MIN_ESS
-from trex.search.engine import BATCH
+from trex.search.prior_sample import SPARE
 from trex.search.progress import Silent
 from trex.search.results import Results
-from trex.search.search import MIN_HITS, next_look
 
 
 def search(folder: Path, *overrides: str, name: str = "run") -> Outcome:
@@ -178,42 +179,32 @@ def test_nuts_needs_a_warmup_and_gradients(tmp_path: Path, monkeypatch: pytest.M
     assert refused.exit_code == 2 and "needs gradients" in refused.stderr
 
 
-def test_a_common_target_is_drawn_until_its_effective_size_is_enough(tmp_path: Path) -> None:
-    """With a twentieth more draws a look; a run cut between two looks goes on to the same bytes."""
-    done = search(tmp_path, "search.further=20000", "search.steps=2000")
-    how = done.findings.how_often
-    weights = np.exp([draw.evaluation.log_weight for draw in done.findings.prior])
+COMMON = ["search.further=20000", "search.steps=2000"]
 
-    def size(n: int) -> float:
-        return float(weights[:n].sum() ** 2 / (weights[:n] ** 2).sum())
 
-    looks = [3000]
-    while size(looks[-1]) < MIN_ESS:
-        looks.append(next_look(looks[-1], BATCH))
-    assert len(looks) > 3 and how.n == looks[-1] and how.ess == pytest.approx(size(how.n))
+def test_a_common_target_gets_as_many_further_draws_as_its_first_rate_says(tmp_path: Path) -> None:
+    """The rate is that of the further draws alone; a run cut among them goes on to the same bytes."""
+    done = search(tmp_path, *COMMON)
+    how, target = done.findings.how_often, done.manifest.target
+    scored = [draw.evaluation for draw in done.findings.prior]
+    hits = [target.is_hit(one.log_probs) for one in scored]
+    weights = np.exp([one.log_weight - target.log_peak for one in scored])
+    first, ess = sum(hits[:3000]), float(weights[:3000].sum() ** 2 / (weights[:3000] ** 2).sum())
+    further = math.ceil(SPARE * MIN_ESS * max(1.0, first / ess) / (first / 3000))
+    assert (how.n, how.hits) == (further, sum(hits[3000:])) and len(hits) == 3000 + further
+    assert how.ess == pytest.approx(float(weights.sum() ** 2 / (weights**2).sum())) and how.ess >= MIN_ESS
+    low, high = how.rate_interval
+    assert (low, high) == pytest.approx(tuple(clopper_pearson(how.hits, further, FURTHER_LEVEL)))
+    assert low <= toy_disk.mass(0.9 - 2.0 * 0.02) <= high
     assert done.findings.ending == "CONVERGED" and not done.findings.chains
     path = done.folder / "draws.jsonl"
     whole = path.read_bytes()
-    path.write_bytes(b"".join(whole.splitlines(keepends=True)[: looks[-2] + 37]))
+    path.write_bytes(b"".join(whole.splitlines(keepends=True)[:3037]))
     (done.folder / "finished").unlink()
     assert draws(go_on(done.folder).folder) == whole
 
 
-@pytest.mark.parametrize(("rate", "first"), [(5e-4, 40_000), (3e-4, 40_000), (0.02, 600)])
-def test_drawing_until_it_is_enough_leaves_the_interval_right(rate: float, first: int) -> None:
-    """Of hits of weight one, as they nearly are; the point is a few per cent too high. Planted: half the interval."""
-    rng, covered, halved, points = np.random.default_rng(0), 0, 0, []
-    for _ in range(2000):
-        n, hits = first, int(rng.binomial(first, rate))
-        if hits < MIN_HITS:
-            continue  # rare: chains search for it
-        while hits < MIN_ESS:
-            more = next_look(n, BATCH) - n
-            n, hits = n + more, hits + int(rng.binomial(more, rate))
-        low, high = clopper_pearson(hits, n)
-        middle, quarter = (low + high) / 2.0, (high - low) / 4.0
-        covered += low <= rate <= high
-        halved += middle - quarter <= rate <= middle + quarter
-        points.append(hits / n)
-    assert binom.cdf(covered, len(points), 0.95) > ALPHA > binom.cdf(halved, len(points), 0.95)
-    assert abs(np.mean(points) / rate - 1.0) < 0.12
+def test_a_target_whose_further_draws_exceed_the_budget_is_rare(tmp_path: Path) -> None:
+    done = search(tmp_path, "search.further=1000", "search.steps=5", "search.control=false")
+    assert done.findings.how_often.n == 3000 and done.findings.chains
+    assert "It is rare: chains search for it." in done.findings.how_often.sentences()

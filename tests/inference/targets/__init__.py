@@ -1,0 +1,1 @@
+"""Tests of the kinds of targets, in NumPy and in torch."""
