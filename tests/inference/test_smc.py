@@ -10,9 +10,9 @@ import pytest
 from scipy import stats
 
 from tests.references.statistics import ALPHA
-from tests.worlds.plateau import mass as plateau_mass
-from tests.worlds.plateau import step_kernel
-from tests.worlds.tiny_world import kernel, posterior, states
+from tests.simulations.plateau import mass as plateau_mass
+from tests.simulations.plateau import step_kernel
+from tests.simulations.tiny_world import kernel, posterior, states
 from trex.inference.metropolis import Metropolis
 from trex.inference.smc import Particles, next_level, particles, stages
 from trex.inference.statistics.importance import prior_draws

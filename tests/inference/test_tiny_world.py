@@ -10,7 +10,7 @@ import pytest
 from scipy import stats
 
 from tests.references.statistics import ALPHA
-from tests.worlds.tiny_world import (
+from tests.simulations.tiny_world import (
     BLOCKS,
     VALID,
     Outcomes,

@@ -15,9 +15,17 @@ import pytest
 
 from tests.references.rank_test import RankTest, end_p_values, smallest
 from tests.references.statistics import ALPHA
+from tests.simulations.tiny_world import (
+    BLOCKS,
+    VALID,
+    TinyProposal,
+    blocks,
+    posterior,
+    retried,
+    transition_matrix,
+)
+from tests.simulations.tiny_world import kernel as kernel_of_tiny
 from tests.worlds.tiny_scene_world import STATISTICS, VOCABULARY, GroundPrior, ground_kernel
-from tests.worlds.tiny_world import BLOCKS, VALID, TinyProposal, blocks, posterior, retried, transition_matrix
-from tests.worlds.tiny_world import kernel as kernel_of_tiny
 from trex.clevr_models.fake import ColorArea
 from trex.clevr_models.interface.answers import ANSWERS
 from trex.clevr_models.interface.inputs import check_pictures

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from trex.query.schema import Query
-from trex.search.budget import most_pictures
 from trex.search.render_speed import Estimate, estimate
+from trex.search.sampling.budget import most_pictures
 from trex.worlds.world import Plan
 
 

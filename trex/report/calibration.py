@@ -6,8 +6,8 @@ from typing import NamedTuple
 
 from trex.inference.statistics.gate import LEAST, LEAST_TOP
 from trex.runs.manifest import Manifest
-from trex.search.calibration import Calibration, Rung
 from trex.search.results import Results
+from trex.search.sampling.calibration import Calibration, Rung
 from trex.worlds.kernels import SURROGATE
 from trex.worlds.looks import DECIDING
 

@@ -12,7 +12,7 @@ from trex.inference.statistics.how_often import Rate, rate_of
 from trex.inference.targets import GaussianTarget
 from trex.scenes.appearance import Appearance
 from trex.scenes.scene import Scene
-from trex.search.prior_sample import PriorSample
+from trex.search.sampling.prior_sample import PriorSample
 from trex.worlds.description import Noun
 from trex.worlds.latents import Latent, StoredLatent, to_stored
 

@@ -19,11 +19,11 @@ from trex.runs.record import BANK, CALIBRATION, CHAIN, CONTROLS, FRESH, PRIOR, R
 from trex.runs.replay import chain_draws
 from trex.runs.world_of import world_of
 from trex.scenes.appearance import Appearance
-from trex.search.calibration import Calibration
 from trex.search.families import Families, Member, distinct_words, group
 from trex.search.family import Family, family_rates, family_words
 from trex.search.hits import Hits
-from trex.search.prior_sample import PriorSample, prior_sample
+from trex.search.sampling.calibration import Calibration
+from trex.search.sampling.prior_sample import PriorSample, prior_sample
 from trex.search.search import attempt_of, calibration_of, chain_starts, control_starts, controls_of
 from trex.search.trajectories import diagnosis_of, level_sentences, lines_left
 from trex.search.visibility_check import renderer_checks

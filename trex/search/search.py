@@ -24,11 +24,16 @@ from trex.runs.folder import RunFolder
 from trex.runs.journal import Journal
 from trex.runs.record import BANK, CALIBRATION, CHAIN, CONTROLS, FRESH, PRIOR, Record
 from trex.runs.replay import checkpoint, independent_draws_of, render_hits
-from trex.search.calibration import Calibration, calibration_latents, calibration_places, read_calibration
 from trex.search.engine import Engine, Independent, batch_size
 from trex.search.hits import Distinct, Hits
-from trex.search.prior_sample import PriorSample, prior_plan, prior_sample
 from trex.search.progress import Progress, Status
+from trex.search.sampling.calibration import (
+    Calibration,
+    calibration_latents,
+    calibration_places,
+    read_calibration,
+)
+from trex.search.sampling.prior_sample import PriorSample, prior_plan, prior_sample
 from trex.worlds.kernels import SAMPLERS, SURROGATE
 from trex.worlds.latents import Latent, from_stored
 from trex.worlds.looks import DECIDING, ladder

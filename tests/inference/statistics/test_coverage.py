@@ -10,7 +10,7 @@ import pytest
 from scipy import stats
 
 from tests.references.statistics import ALPHA
-from tests.worlds.sampled_banks import Bank, mass_interval
+from tests.simulations.sampled_banks import Bank, mass_interval
 from trex.inference.statistics.budget import FURTHER_LEVEL, WANTED, further_draws, is_common
 from trex.inference.statistics.importance import mean_weight
 from trex.inference.statistics.paired import NORMAL_95

@@ -10,8 +10,8 @@ import pytest
 from scipy import stats
 
 from tests.references.statistics import ALPHA
-from tests.worlds.sampled_banks import mass_interval
-from tests.worlds.tiny_world import VALID, TinyPrior, TinyRenderer, kernel, states
+from tests.simulations.sampled_banks import mass_interval
+from tests.simulations.tiny_world import VALID, TinyPrior, TinyRenderer, kernel, states
 from trex.foundation.errors import InputError
 from trex.inference.scoring import Scorer
 from trex.inference.statistics.how_often import HowOften

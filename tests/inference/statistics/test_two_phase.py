@@ -9,7 +9,7 @@ import pytest
 from scipy import stats
 
 from tests.references.statistics import ALPHA
-from tests.worlds.sampled_banks import Bank, mass_interval
+from tests.simulations.sampled_banks import Bank, mass_interval
 from trex.foundation.errors import InputError
 from trex.inference.statistics.budget import further_draws, is_common
 from trex.inference.statistics.importance import effective_size, resample

@@ -10,7 +10,7 @@ from scipy import stats
 
 from tests.references.rank_test import RankTest, end_p_values, p_values, rank_histograms, smallest
 from tests.references.statistics import ALPHA
-from tests.worlds.surrogate_worlds import (
+from tests.simulations.surrogate_worlds import (
     Analytic,
     FewLevels,
     Hashed,
@@ -26,7 +26,7 @@ from tests.worlds.surrogate_worlds import (
     surrogate_steps,
     tiny_surrogate,
 )
-from tests.worlds.tiny_world import VALID, Tiny, posterior, states
+from tests.simulations.tiny_world import VALID, Tiny, posterior, states
 from trex.inference.gaussian_walk import GaussianWalk
 from trex.inference.metropolis import Metropolis
 from trex.inference.surrogate import Surrogate

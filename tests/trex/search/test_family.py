@@ -17,7 +17,7 @@ from trex.scenes.appearance import PARTLY, Appearance
 from trex.scenes.distinct import are_distinct
 from trex.scenes.scene import Scene
 from trex.search.family import Family, family_rates, family_words
-from trex.search.prior_sample import PriorSample
+from trex.search.sampling.prior_sample import PriorSample
 from trex.worlds.description import Noun
 from trex.worlds.latents import Latent, scene_of, to_stored
 

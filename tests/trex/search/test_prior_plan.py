@@ -10,7 +10,7 @@ from trex.inference.statistics.how_often import SampledRate
 from trex.inference.targets import threshold
 from trex.inference.types import Draw, Evaluation
 from trex.query.schema import SearchSection
-from trex.search.prior_sample import BANK_LEVEL, GROWTH, LEVEL, PriorPlan
+from trex.search.sampling.prior_sample import BANK_LEVEL, GROWTH, LEVEL, PriorPlan
 from trex.worlds.latents import Latent
 
 TARGET = threshold(("a", "b"), "a", 0.5, width=0.05)

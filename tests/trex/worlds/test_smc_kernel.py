@@ -13,7 +13,7 @@ from scipy.integrate import quad
 
 from tests.references.statistics import ALPHA
 from tests.running.runs import QUERY, draws, go_on, run
-from tests.worlds.plateau import REACH, STEP, TARGET, answers, step_kernel
+from tests.simulations.plateau import REACH, STEP, TARGET, answers, step_kernel
 from trex.api.find import Outcome
 from trex.foundation.errors import InputError, RunError
 from trex.inference.chains import Checkpoint, Round, rounds, start
@@ -51,10 +51,10 @@ def hits(done: Round[Latent]) -> float:
 def test_it_reaches_a_mass_of_about_a_thousandth_where_most_plain_chains_of_the_budget_do_not() -> None:
     for seed in range(6):
         smc = raised(seed)
-        plain = list(rounds(step_kernel(), begin(seed), ROUNDS))  # type: ignore[arg-type]
+        plain = list(rounds(SAMPLER.kernel(TARGET), begin(seed), ROUNDS))
         assert sum(one.renders for one in smc) <= sum(one.renders for one in plain)
         assert np.mean([hits(one) for one in smc[-10:]]) > 0.8
-        assert np.mean([hits(one) for one in plain[-10:]]) < 0.5  # type: ignore[arg-type]
+        assert np.mean([hits(one) for one in plain[-10:]]) < 0.5
 
 
 def exact_mean() -> float:

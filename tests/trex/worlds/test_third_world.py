@@ -22,9 +22,9 @@ from trex.inference.scoring import images
 from trex.inference.statistics.budget import FURTHER_LEVEL
 from trex.inference.statistics.proportion import clopper_pearson
 from trex.inference.statistics.verdict import MIN_ESS
-from trex.search.prior_sample import SPARE
 from trex.search.progress import Silent
 from trex.search.results import Results
+from trex.search.sampling.prior_sample import SPARE
 
 
 def search(folder: Path, *overrides: str, name: str = "run") -> Outcome:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from tests.references.rank_test import Transition
-from tests.worlds.tiny_world import BLOCKS, VALID, Tiny, kernel, states, transition_matrix
+from tests.simulations.tiny_world import BLOCKS, VALID, Tiny, kernel, states, transition_matrix
 from trex.inference.leading_target import LeadingTarget
 from trex.inference.metropolis import Candidate, Metropolis
 from trex.inference.scoring import Scored, Scorer

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from trex.query.schema import Query
-from trex.search.calibration import SCENES
 from trex.search.hits import TRIES
-from trex.search.prior_sample import GROWTH
+from trex.search.sampling.calibration import SCENES
+from trex.search.sampling.prior_sample import GROWTH
 from trex.worlds.kernels import SURROGATE
 from trex.worlds.looks import ladder
 

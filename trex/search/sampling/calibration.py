@@ -11,7 +11,7 @@ from trex.inference.rng import CALIBRATION_STREAM, stream
 from trex.inference.statistics.gate import Gate, gate
 from trex.inference.types import Floats
 from trex.runs.record import CALIBRATION, Record
-from trex.search.prior_sample import PriorSample, log_weights
+from trex.search.sampling.prior_sample import PriorSample, log_weights
 from trex.worlds.latents import Latent
 from trex.worlds.looks import DECIDING
 
