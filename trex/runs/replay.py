@@ -34,12 +34,7 @@ def round_records(phase: str, done: Round[Latent], target: Target, keep: Keep) -
     for draw, info, rng in zip(done.draws, done.infos, done.checkpoint.rng_states, strict=True):
         scored = info.evaluation
         record = _record(phase, draw.chain, draw.index, info.proposed, scored)
-<<<<<<< HEAD
         if scored is not None and info.was_rendered and (info.is_accepted or target.is_hit(scored.log_probs)):
-=======
-        is_new = info.is_accepted or (scored is not None and target.is_hit(scored.log_probs))
-        if scored is not None and info.was_rendered and is_new:
->>>>>>> planted
             record = replace(record, picture=keep(_picture(scored)))
         records.append(
             replace(
