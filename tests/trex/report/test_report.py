@@ -124,15 +124,19 @@ def test_netcdf(done: Outcome, tmp_path: Path) -> None:
     with open_run(done.folder, for_writing=False) as folder:
         write_netcdf(folder.manifest, read_draws(folder.draws), tmp_path / "draws.nc")
     data = arviz.from_netcdf(str(tmp_path / "draws.nc"))
-    assert (data.posterior.sizes["chain"], data.posterior.sizes["draw"]) == (3, 40)
+    assert (data.posterior.sizes["chain"], data.posterior.sizes["draw"]) == (
+        3,
+        32,
+    )  # of 40 steps, 8 are warmup
     assert data.prior.sizes["draw"] == 12
-    assert data.posterior["shape"].shape == (3, 40, 5)
+    assert data.posterior["shape"].shape == (3, 32, 5)
     assert not (data.posterior["shape"] == "cube").any()
     answer = data.posterior["log_probs"].sel(answer="2")
     np.testing.assert_allclose(np.exp(answer), data.posterior["confidence"])
-    chain = [draw.evaluation.log_weight for draw in done.findings.chains if draw.chain == 1]
+    kept = [draw for draw in done.findings.chains if not draw.is_warmup]
+    chain = [draw.evaluation.log_weight for draw in kept if draw.chain == 1]
     np.testing.assert_array_equal(data.posterior["log_weight"][1], chain)
-    assert data.sample_stats["is_accepted"].sum() == done.findings.accepted
+    assert data.sample_stats["is_accepted"].sum() == sum(draw.is_accepted for draw in kept)
     assert data.attrs["question"] == "How many red things are there?"
 
 
