@@ -29,7 +29,7 @@ N = 2000
 RNG = np.random.default_rng(2017)
 START = PRIOR.sample(RNG)
 DRAWN: dict[str, list[Scene]] = {
-    "prior": [PRIOR.sample(RNG) for _ in range(600)],
+    "prior": [PRIOR.sample(RNG) for _ in range(1500)],
     "moves": [RedrawNoise().propose(RNG, RedrawNuisances().propose(RNG, START)) for _ in range(N)],
 }
 

@@ -74,3 +74,13 @@ def test_nuts_too(tmp_path: Path) -> None:
     assert work(tmp_path, ChaosPool(new_worker(tmp_path), 2, seed=0)).done == 1
     finding.find(write_query(tmp_path, DISK), (), tmp_path / "whole", Silent(), lambda _: None)
     assert farmed(tmp_path, entries) == [draws(tmp_path / "whole")]
+
+
+def test_smc_too(tmp_path: Path) -> None:
+    """One task moves all particles; the next one resamples them from what the records hold."""
+    options = ["search.kernel=smc", "search.chains=8", "search.steps=24", "search.further=0", "answer=5"]
+    entries = add(tmp_path, [options])
+    assert work(tmp_path, ChaosPool(new_worker(tmp_path), 2, seed=0)).done == 1
+    finding.find(write_query(tmp_path), options, tmp_path / "whole", Silent(), lambda _: None)
+    assert farmed(tmp_path, entries) == [draws(tmp_path / "whole")]
+    assert b'"resampled":1' in draws(tmp_path / "whole")
