@@ -160,7 +160,7 @@ def test_a_hit_has_the_picture_that_was_asked_about(found: trex.Run) -> None:
 def test_the_draws_are_arviz_s_and_pandas(found: trex.Run) -> None:
     lines = [json.loads(line) for line in (found.path / "draws.jsonl").read_text().splitlines()]
     assert found.draws["prior"].log_probs.shape == (1, 12, 28)
-    assert found.draws["posterior"].log_probs.shape == (3, 12, 28)
+    assert found.draws["posterior"].log_probs.shape == (3, 10, 28)
     frame = found.draws_frame()
     assert len(frame) == len(lines) == 12 + 3 * 12
     assert list(frame["index"]) == [line["index"] for line in lines]

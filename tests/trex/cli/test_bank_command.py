@@ -25,6 +25,7 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """The working folder, with a query and a cache of its own."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("TREX_CACHE", str(tmp_path / "cache"))
+    monkeypatch.delenv("TREX_BANK")
     write_query(tmp_path)
     return tmp_path
 

@@ -13,7 +13,8 @@ from tests.serving.html_page import read_page
 from trex.api.find import Outcome
 from trex.runs.draw_log import read_draws
 from trex.runs.record import Record
-from trex.search import calibration, search
+from trex.search import search
+from trex.search.sampling import calibration
 from trex.worlds.looks import DECIDING
 
 SURROGATE = [*BANK, "search.inner=2", "search.steps=4"]

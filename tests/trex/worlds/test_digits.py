@@ -81,7 +81,7 @@ BAD = {
     "a question": (["question=Which?"], "drop question and program"),
     "objects": (["scene.objects=3"], "[scene] belongs to"),
     "CLEVR's kernel": (["search.kernel=block"], "use gaussian or nuts"),
-    "too short a warmup": (["search.kernel=nuts", "search.warmup=20"], "warmup 20"),
+    "too short a warmup": (["search.kernel=nuts", "search.warmup=20", "search.steps=100"], "warmup 20"),
     "all warmup": (["search.warmup=60", "search.steps=60"], "leaves none of search.steps = 60"),
 }
 

@@ -108,7 +108,7 @@ def test_the_vectors_reach_arviz(done: Outcome, tmp_path: Path) -> None:
         import arviz
     assert trex("report", done.folder, "--format", "netcdf", "--out", tmp_path / "draws.nc").exit_code == 0
     data = arviz.from_netcdf(str(tmp_path / "draws.nc"))
-    assert data.posterior["z"].shape == (4, 150, 2) and data.prior["z"].shape == (1, 3000, 2)
+    assert data.posterior["z"].shape == (4, 120, 2) and data.prior["z"].shape == (1, 3000, 2)
 
 
 BAD = {

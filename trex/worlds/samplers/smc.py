@@ -169,6 +169,7 @@ SAMPLER = SamplerKind(
     _make,
     _check,
     has_whole_warmup=False,
+    warmup_share=0.0,  # it marks its own
     starts_at_prior=True,
     options=SmcOptions,
 )
