@@ -26,7 +26,8 @@ from trex.runs.trust import keep_record
 from trex.search.engine import Engine, InProcess
 from trex.search.progress import Progress
 from trex.search.render_speed import measured
-from trex.search.results import Results, to_json
+from trex.search.results import Results
+from trex.search.results_json import to_json
 from trex.search.search import Search
 from trex.worlds.fingerprint import weights_fingerprint
 from trex.worlds.recorded import WorldFacts

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
@@ -11,14 +10,14 @@ import numpy as np
 from trex.inference.statistics.control import control_words
 from trex.inference.statistics.gate import LEAST_SCENES
 from trex.inference.statistics.how_often import HowOften
-from trex.inference.statistics.verdict import MIN_CHAINS_HIT, MIN_ESS, Conclusion, Ending, conclude
+from trex.inference.statistics.verdict import Conclusion, conclude
 from trex.inference.types import Draw, State
-from trex.query.schema import SearchSection
 from trex.runs.manifest import Manifest
 from trex.runs.record import BANK, CALIBRATION, CHAIN, CONTROLS, FRESH, PRIOR, Record
 from trex.runs.replay import chain_draws
 from trex.runs.world_of import world_of
 from trex.scenes.appearance import Appearance
+from trex.search.endings import corrected, related
 from trex.search.families import Families, Member, distinct_words, group
 from trex.search.family import Family, family_rates, family_words
 from trex.search.hits import Hits
@@ -28,7 +27,7 @@ from trex.search.search import attempt_of, calibration_of, chain_starts, control
 from trex.search.trajectories import diagnosis_of, level_sentences, lines_left
 from trex.search.visibility_check import renderer_checks
 from trex.worlds.kernels import SURROGATE
-from trex.worlds.latents import Latent, StoredLatent, from_stored, to_fields, to_stored
+from trex.worlds.latents import Latent, StoredLatent, from_stored, to_stored
 
 Blamed = Mapping[str, frozenset[Appearance]]
 MOST_MISSES = 6
@@ -122,7 +121,7 @@ def read_results(manifest: Manifest, records: Sequence[Record], blamed: Blamed |
     steps = [record for record in records if record.phase == CHAIN and not record.is_copy]
     return Results(
         how_often=how,
-        conclusion=_related(_honest(conclusion, found, examples, chains, how, options), lines_left(records)),
+        conclusion=related(corrected(conclusion, found, examples, chains, how, options), lines_left(records)),
         found=scenes,
         control="" if found.hits else _control(manifest, records, sample),
         remarks=world_of(manifest).remarks(manifest.resolved),
@@ -254,71 +253,6 @@ def _control(manifest: Manifest, records: Sequence[Record], sample: PriorSample)
     )
 
 
-def _honest(
-    conclusion: Conclusion,
-    found: Hits,
-    examples: str,
-    chains: Sequence[Draw[Latent]],
-    how: HowOften,
-    options: SearchSection,
-) -> Conclusion:
-    """Correct the conclusion in three cases that its rules do not cover.
-
-    Hits that all leave the level set under fresh noise draws are no finding. A latent that was proposed, rendered and
-    scored is an example even if it never became a state; and a search that ran no chain has none to judge.
-    """
-    if found.fragile and not found.found:
-        return replace(
-            conclusion, ending=Ending.NOT_FOUND, sentences=(_none_survives(found, how),), best=found.best
-        )
-    if conclusion.ending is Ending.NOT_FOUND and found.hits:
-        what = examples or f"{found.hits} proposals"
-        words = f"FOUND: {what} in the level set, but only as proposals; none became a chain's state."
-        return replace(
-            conclusion, ending=Ending.FOUND, sentences=(words,), n_hits=found.hits, best=found.best
-        )
-    if conclusion.ending is Ending.FOUND and not chains:
-        return replace(conclusion, sentences=(conclusion.sentences[0], _no_chain(found, how, options)))
-    return conclusion
-
-
-def _related(conclusion: Conclusion, lines: int | None) -> Conclusion:
-    """Correct the conclusion for particles of few starts: copies of one particle agree wherever it is.
-
-    `lines` is how many starts they descend from, None for chains, of which each has its own.
-    """
-    if lines is None or lines >= MIN_CHAINS_HIT or conclusion.ending is not Ending.CONVERGED:
-        return conclusion
-    words = (
-        f"FOUND: {conclusion.n_hits} draws are in the level set. Valid as examples, not as a distribution.",
-        f"Not converged: the particles that hit descend from {lines} starts ({MIN_CHAINS_HIT} are needed).",
-    )
-    return replace(conclusion, ending=Ending.FOUND, sentences=words)
-
-
-def _none_survives(found: Hits, how: HowOften) -> str:
-    n = len(found.fragile)
-    words = "1 distinct hit was" if n == 1 else f"{n} distinct hits were"
-    return (
-        f"NOT FOUND: {words} in the level set once and left it under fresh noise draws, so what was found there is "
-        f"noise of the renderer. With its noise, it happens in {how.said.figure} of all prior draws."
-    )
-
-
-def _no_chain(found: Hits, how: HowOften, options: SearchSection) -> str:
-    """Why no chain was run; the reasons are in the order in which a search decides."""
-    if 0 < options.stop_when_found <= len(found.found):
-        return "No chain was run: the prior draws already held what was asked for."
-    if how.is_common:
-        return (
-            f"No chain was run: the target is common, but the effective size of {how.n} prior draws is only "
-            f"{how.ess:.1f} ({MIN_ESS:.0f} are needed for them to stand for all of it); raise search.prior_scenes."
-        )
-    if options.steps == 0:
-        return "No chain was run: the query asks for none (search.steps = 0)."
-    return "No chain has been run yet."
-
-
 def _sorted(manifest: Manifest, records: Sequence[Record]) -> tuple[Hit, ...]:
     scenes = [_found(manifest, record) for record in records]
     return tuple(sorted(scenes, key=lambda scene: -scene.confidence))
@@ -350,53 +284,3 @@ def _found(manifest: Manifest, record: Record) -> Hit:
         confidence=manifest.target.confidence(np.array(record.log_probs)),
         is_wrong=judged.is_wrong,
     )
-
-
-def to_json(findings: Results) -> str:
-    """The results as JSON."""
-    how = findings.how_often
-    data: Mapping[str, object] = {
-        "ending": findings.ending,
-        "sentences": [*findings.conclusion.sentences, *filter(None, [findings.control]), *findings.remarks],
-        "how_often": {
-            "prior_draws": how.n, "hits": how.hits, "rate": how.said.point, "interval_95": list(how.rate_interval),
-            "says": how.said.figure, "mass": how.mass.value if how.says_mass else None, "is_common": how.is_common,
-        },
-        "renders": findings.renders,
-        "cheap_renders": findings.cheap,
-        "best_confidence": findings.conclusion.best,
-        "proposals": findings.proposals,
-        "invalid": findings.invalid,
-        "accepted": findings.accepted,
-        "families": findings.families.count,
-        "family_list": [_family_json(findings, family) for family in findings.families.known],
-        "sources": findings.families.source_count,
-        "found": [_scene_json(findings, place) for place in range(len(findings.found))],
-        "fragile": [_hit_json(hit) for hit in findings.fragile],
-    }  # fmt: skip
-    return json.dumps(data, indent=1) + "\n"
-
-
-def _family_json(findings: Results, family: Family) -> Mapping[str, object]:
-    rate = family.rate
-    return {
-        "family": family.number, "words": family.words, "scenes": family.size,
-        "share_of_hits": family.size / len(findings.found), "representative": family.representative,
-        "rate": rate.point if rate else None, "interval_95": list(rate.interval) if rate else None,
-    }  # fmt: skip
-
-
-def _scene_json(findings: Results, place: int) -> Mapping[str, object]:
-    family, source = findings.families.numbers[place], findings.families.sources[place]
-    return {"family": family, "source": source, **_hit_json(findings.found[place])}
-
-
-def _hit_json(found: Hit) -> Mapping[str, object]:
-    record = found.record
-    return {
-        "phase": record.phase, "chain": record.chain, "index": record.index,
-        "true_answer": found.truth, "model_answer": found.answer, "confidence": found.confidence,
-        "probabilities": {answer: p for answer, p in found.answers if p >= 1e-4},
-        "picture": f"pictures/{record.picture}.png" if record.picture else "",
-        **to_fields(record.z),
-    }  # fmt: skip

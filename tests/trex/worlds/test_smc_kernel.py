@@ -25,7 +25,7 @@ from trex.query.toml_file import parse_query
 from trex.runs.draw_log import read_draws
 from trex.runs.record import Record
 from trex.runs.replay import chain_draws, round_records
-from trex.search.results import _related
+from trex.search.endings import related
 from trex.worlds.latents import Latent
 from trex.worlds.registry import make_plan
 from trex.worlds.samplers.smc import SmcSampler
@@ -146,9 +146,9 @@ def test_too_little_time_is_said_and_nothing_is_kept_as_a_sample(tmp_path: Path)
 
 def test_particles_of_few_starts_are_no_sample_however_well_they_agree() -> None:
     agreed = Conclusion(Ending.CONVERGED, ("CONVERGED.",), (), 12, 500, 0.99, 900)
-    few = _related(agreed, 3)
+    few = related(agreed, 3)
     assert few.ending is Ending.FOUND and "descend from 3 starts (4 are needed)" in few.sentences[1]
-    assert _related(agreed, 4) == agreed == _related(agreed, None)
+    assert related(agreed, 4) == agreed == related(agreed, None)
 
 
 def test_hits_of_one_start_are_counted_as_one_source(done: Outcome) -> None:

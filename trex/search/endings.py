@@ -1,0 +1,78 @@
+"""Corrections of a search's conclusion, in cases that the rules of `inference.statistics.verdict` do not cover."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from trex.inference.statistics.how_often import HowOften
+from trex.inference.statistics.verdict import MIN_CHAINS_HIT, MIN_ESS, Conclusion, Ending
+from trex.inference.types import Draw
+from trex.query.schema import SearchSection
+from trex.search.hits import Hits
+from trex.worlds.latents import Latent
+
+
+def corrected(
+    conclusion: Conclusion,
+    found: Hits,
+    examples: str,
+    chains: Sequence[Draw[Latent]],
+    how: HowOften,
+    options: SearchSection,
+) -> Conclusion:
+    """Correct the conclusion in three cases that its rules do not cover.
+
+    Hits that all leave the level set under fresh noise draws are no finding. A latent that was proposed, rendered and
+    scored is an example even if it never became a state; and a search that ran no chain has none to judge.
+    """
+    if found.fragile and not found.found:
+        return replace(
+            conclusion, ending=Ending.NOT_FOUND, sentences=(_none_survives(found, how),), best=found.best
+        )
+    if conclusion.ending is Ending.NOT_FOUND and found.hits:
+        what = examples or f"{found.hits} proposals"
+        words = f"FOUND: {what} in the level set, but only as proposals; none became a chain's state."
+        return replace(
+            conclusion, ending=Ending.FOUND, sentences=(words,), n_hits=found.hits, best=found.best
+        )
+    if conclusion.ending is Ending.FOUND and not chains:
+        return replace(conclusion, sentences=(conclusion.sentences[0], _no_chain(found, how, options)))
+    return conclusion
+
+
+def related(conclusion: Conclusion, lines: int | None) -> Conclusion:
+    """Correct the conclusion for particles of few starts: copies of one particle agree wherever it is.
+
+    `lines` is how many starts they descend from, None for chains, of which each has its own.
+    """
+    if lines is None or lines >= MIN_CHAINS_HIT or conclusion.ending is not Ending.CONVERGED:
+        return conclusion
+    words = (
+        f"FOUND: {conclusion.n_hits} draws are in the level set. Valid as examples, not as a distribution.",
+        f"Not converged: the particles that hit descend from {lines} starts ({MIN_CHAINS_HIT} are needed).",
+    )
+    return replace(conclusion, ending=Ending.FOUND, sentences=words)
+
+
+def _none_survives(found: Hits, how: HowOften) -> str:
+    n = len(found.fragile)
+    words = "1 distinct hit was" if n == 1 else f"{n} distinct hits were"
+    return (
+        f"NOT FOUND: {words} in the level set once and left it under fresh noise draws, so what was found there is "
+        f"noise of the renderer. With its noise, it happens in {how.said.figure} of all prior draws."
+    )
+
+
+def _no_chain(found: Hits, how: HowOften, options: SearchSection) -> str:
+    """Why no chain was run; the reasons are in the order in which a search decides."""
+    if 0 < options.stop_when_found <= len(found.found):
+        return "No chain was run: the prior draws already held what was asked for."
+    if how.is_common:
+        return (
+            f"No chain was run: the target is common, but the effective size of {how.n} prior draws is only "
+            f"{how.ess:.1f} ({MIN_ESS:.0f} are needed for them to stand for all of it); raise search.prior_scenes."
+        )
+    if options.steps == 0:
+        return "No chain was run: the query asks for none (search.steps = 0)."
+    return "No chain has been run yet."

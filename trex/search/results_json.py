@@ -1,0 +1,60 @@
+"""`findings.json`: the results of a run for machines."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+
+from trex.search.family import Family
+from trex.search.results import Hit, Results
+from trex.worlds.latents import to_fields
+
+
+def to_json(findings: Results) -> str:
+    """The results as JSON."""
+    how = findings.how_often
+    data: Mapping[str, object] = {
+        "ending": findings.ending,
+        "sentences": [*findings.conclusion.sentences, *filter(None, [findings.control]), *findings.remarks],
+        "how_often": {
+            "prior_draws": how.n, "hits": how.hits, "rate": how.said.point, "interval_95": list(how.rate_interval),
+            "says": how.said.figure, "mass": how.mass.value if how.says_mass else None, "is_common": how.is_common,
+        },
+        "renders": findings.renders,
+        "cheap_renders": findings.cheap,
+        "best_confidence": findings.conclusion.best,
+        "proposals": findings.proposals,
+        "invalid": findings.invalid,
+        "accepted": findings.accepted,
+        "families": findings.families.count,
+        "family_list": [_family_json(findings, family) for family in findings.families.known],
+        "sources": findings.families.source_count,
+        "found": [_scene_json(findings, place) for place in range(len(findings.found))],
+        "fragile": [_hit_json(hit) for hit in findings.fragile],
+    }  # fmt: skip
+    return json.dumps(data, indent=1) + "\n"
+
+
+def _family_json(findings: Results, family: Family) -> Mapping[str, object]:
+    rate = family.rate
+    return {
+        "family": family.number, "words": family.words, "scenes": family.size,
+        "share_of_hits": family.size / len(findings.found), "representative": family.representative,
+        "rate": rate.point if rate else None, "interval_95": list(rate.interval) if rate else None,
+    }  # fmt: skip
+
+
+def _scene_json(findings: Results, place: int) -> Mapping[str, object]:
+    family, source = findings.families.numbers[place], findings.families.sources[place]
+    return {"family": family, "source": source, **_hit_json(findings.found[place])}
+
+
+def _hit_json(found: Hit) -> Mapping[str, object]:
+    record = found.record
+    return {
+        "phase": record.phase, "chain": record.chain, "index": record.index,
+        "true_answer": found.truth, "model_answer": found.answer, "confidence": found.confidence,
+        "probabilities": {answer: p for answer, p in found.answers if p >= 1e-4},
+        "picture": f"pictures/{record.picture}.png" if record.picture else "",
+        **to_fields(record.z),
+    }  # fmt: skip
