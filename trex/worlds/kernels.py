@@ -158,7 +158,7 @@ def _with_defaults(query: Query, form: Form, has_noise: bool) -> Query:
             f"search.bank = {search.bank}: a bank holds rendered scenes, and {query.generator.name!r} has none; "
             "drop it"
         )
-    if search.bank and search.bank < search.prior_scenes:
+    if search.bank and ladder(render.preset) and search.bank < search.prior_scenes:
         raise InputError(
             f"search.prior_scenes = {search.prior_scenes} are taken from search.bank = {search.bank} scenes; "
             "raise bank or lower prior_scenes"
