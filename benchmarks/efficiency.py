@@ -1,10 +1,13 @@
-"""What a search finds for the same CPU time: today's search against the block kernel without a bank.
+"""What a search finds for the same CPU time: today's search, the block kernel without a bank, and the paper's way.
 
     python -m benchmarks.efficiency queries/one_cube_without_cubes.toml --out runs/efficiency --cpu 600 --seeds 1
 
 Each search ends once its pictures have cost `--cpu` seconds, by the costs of one core in docs/PERFORMANCE.md, which do
 not depend on what else runs. Prints one JSON line a search: distinct scenes that survive fresh noise, families, chains
-that hit, effective size of its draws, and the cost of the bank, which `shared` leaves out and `own` counts.
+that hit, effective sizes, and `cpu_s_for_25`, the CPU seconds for 25 effective scenes. The bank counts for `own bank`
+and not for `shared bank`. `published` is the paper's random walk; its steps are taken at the query's look, and for
+`cpu_s_for_25` each costs what the paper's pictures do. Where it has no effective scene, that is a lower bound: what
+its steps would have cost.
 """
 
 from __future__ import annotations
@@ -17,8 +20,8 @@ from pathlib import Path
 
 from trex.api.find import conclude_run, find_query, query_file
 from trex.inference.statistics.diagnostics import by_chain
-from trex.query.schema import Query
-from trex.runs.draw_log import drawn
+from trex.query.schema import Query, RenderSection
+from trex.runs.draw_log import read_draws, run_draws
 from trex.runs.folder import open_run
 from trex.runs.record import BANK, CALIBRATION, FRESH, Record
 from trex.search.progress import Status
@@ -30,7 +33,10 @@ SEARCHES = {
     "block": ["search.bank=0", "search.kernel=block"],
     "own bank": [],
     "shared bank": [],
+    "published": ["search.bank=0", "search.kernel=random_walk"],
 }
+EFFECTIVE = 25  # scenes that stand for a level set (trex.inference.statistics.budget)
+PUBLISHED_CPU_S = 123.0  # docs/PERFORMANCE.md, render.cpu_s.published
 
 
 class Spent(Exception):
@@ -47,34 +53,29 @@ class Budget:
     def update(self, status: Status) -> None:
         """Called after each write to the disk."""
         with open_run(self._place, for_writing=False) as folder:
-            if cost(drawn_or_none(folder), self._query, self._bank) >= self._left:
+            if cost(read_draws(folder.draws, folder.manifest), self._query, self._bank) >= self._left:
                 raise Spent
 
 
-def drawn_or_none(folder: object) -> list[Record]:
-    """The draws so far."""
-    from trex.runs.draw_log import read_draws
-    from trex.runs.folder import RunFolder
-
-    assert isinstance(folder, RunFolder)
-    return read_draws(folder.draws, folder.manifest)
-
-
 def cost(records: Sequence[Record], query: Query, counts_bank: bool) -> float:
-    """CPU seconds that the pictures of these records cost, by the table of documented costs."""
+    """CPU seconds that the pictures of these records cost, by the table of documented costs.
+
+    The look that leads the chains is the last one that the calibration tried.
+    """
     looks, render = ladder(query.render.preset), query.render
-    dear = CPU_S[render.preset]
-    total = 0.0
-    for record in records:
-        if record.phase == BANK:
-            total += CPU_S[looks[0]] if counts_bank else 0.0
-        elif record.phase == CALIBRATION:
-            total += CPU_S[looks[record.chain]]
-        else:
-            each = (render.fresh or 0) if record.phase == FRESH else render.noise
-            total += each * dear if record.is_rendered else 0.0
-            total += record.figures.get("inner_renders", 0) * CPU_S[looks[0]] if looks else 0.0
-    return total
+    rank = max((record.chain for record in records if record.phase == CALIBRATION), default=0)
+    return sum(_cost(record, looks, rank, render, counts_bank) for record in records)
+
+
+def _cost(record: Record, looks: Sequence[str], lead: int, render: RenderSection, counts_bank: bool) -> float:
+    if record.phase == BANK:
+        return CPU_S[looks[max(record.chain, 0)]] if counts_bank else 0.0
+    if record.phase == CALIBRATION:
+        return CPU_S[looks[record.chain]]
+    draws = (render.fresh or 0) if record.phase == FRESH else render.noise
+    total = draws * CPU_S[render.preset] if record.is_rendered else 0.0
+    inner = record.figures.get("inner_renders", 0)
+    return total + (inner * CPU_S[looks[lead]] if inner else 0.0)
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -107,20 +108,33 @@ def run(
 ) -> dict[str, object]:
     """The figures of one search."""
     source = query_file(path, overrides)
-    budget = Budget(place, source.plan().query, cpu_s, counts_bank)
+    query = source.plan().query
     with suppress(Spent):
-        find_query(source, place, budget, lambda folder: None)
+        find_query(source, place, Budget(place, query, cpu_s, counts_bank), lambda folder: None)
     with open_run(place, for_writing=True) as folder:
-        return figures(conclude_run(folder, drawn(folder)).findings)
+        records = run_draws(folder)
+        findings = conclude_run(folder, records).results
+    spent = cost(records, query, counts_bank)
+    if query.search.kernel == "random_walk":
+        spent = findings.renders * PUBLISHED_CPU_S
+    return figures(findings) | cost_of_effective(findings, spent)
+
+
+def cost_of_effective(findings: Results, spent: float) -> dict[str, object]:
+    """CPU seconds for 25 effective scenes at the price of this search; a bound if it has none."""
+    hits = findings.conclusion.n_chains_hit
+    chains = [one.ess for one in findings.conclusion.diagnoses if one.is_informative] if hits else []
+    effective = max(findings.how_often.ess if findings.how_often.hits else 0.0, min(chains, default=0.0))
+    seconds = spent * EFFECTIVE / effective if effective else spent
+    return {"spent_cpu_s": round(spent), "cpu_s_for_25": round(seconds), "is_bound": not effective}
 
 
 def figures(findings: Results) -> dict[str, object]:
     """What the findings amount to."""
-    target_hits = [chain for chain in by_chain(findings.chains) if chain]
     informative = [one.ess for one in findings.conclusion.diagnoses if one.is_informative]
     return {
         "distinct": len(findings.found), "fragile": len(findings.fragile), "families": findings.families.count,
-        "chains": len(target_hits), "chains_hit": findings.conclusion.n_chains_hit,
+        "chains": len(by_chain(findings.chains)), "chains_hit": findings.conclusion.n_chains_hit,
         "least_ess": round(min(informative), 1) if informative else None,
         "prior_ess": round(findings.how_often.ess, 1),
         "renders": findings.renders, "cheap": findings.cheap, "rate": findings.how_often.said.figure,

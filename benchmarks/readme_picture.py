@@ -18,7 +18,7 @@ from selenium.webdriver import Chrome, ChromeOptions
 from selenium.webdriver.chrome.service import Service
 
 WIDTH, HEIGHT = 1200, 1460
-MOST_BYTES = 400_000
+MAX_BYTES = 400_000
 LEAST_COLORS = 5_000  # a palette would turn a small object black
 
 
@@ -52,7 +52,7 @@ def main(report: Path, out: Path) -> None:
     image = picture(report)
     colors = len(image.getcolors(maxcolors=image.width * image.height) or ())
     image.save(out, optimize=True)
-    if colors < LEAST_COLORS or out.stat().st_size > MOST_BYTES:
+    if colors < LEAST_COLORS or out.stat().st_size > MAX_BYTES:
         raise SystemExit(f"{out}: {colors} colors, {out.stat().st_size} bytes; take another run or height")
 
 

@@ -20,13 +20,13 @@ import numpy as np
 
 from trex.api.find import find_query, query_file
 from trex.inference.scoring import Scorer
-from trex.inference.types import Floats
+from trex.inference.types import PRIOR_CHAIN, Floats
 from trex.pages.display import Display
 from trex.query.schema import RenderSection
-from trex.runs.draw_log import drawn
+from trex.runs.draw_log import run_draws
 from trex.runs.folder import RunFolder, open_run
 from trex.runs.open_world import open_world
-from trex.runs.record import BANK
+from trex.runs.record import BANK, Record
 from trex.scenes.noise import fresh_draws
 from trex.scenes.scene import Scene
 from trex.search.progress import SearchProgress
@@ -50,7 +50,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     chosen = parser.parse_args(arguments)
     for path in chosen.queries:
         overrides = [f"search.stop_when_found={chosen.scenes}", *chosen.overrides]
-        place = chosen.out / f"{path.stem}-{abs(hash_of(overrides)):x}"
+        place = chosen.out / path.stem
         with Display() as display:
             find_query(query_file(path, overrides), place, SearchProgress(display), lambda folder: None)
         with open_run(place, for_writing=False) as folder, open_world(folder) as world:
@@ -62,16 +62,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
                 )
 
 
-def hash_of(overrides: Sequence[str]) -> int:
-    """A name for these overrides, the same in every process."""
-    import zlib
-
-    return zlib.crc32("\n".join(overrides).encode())
-
-
 def survival(folder: RunFolder, world: OpenWorld, look: str, scenes: int) -> dict[str, object]:
     """The figures of one run at one look."""
-    records = drawn(folder)
+    records = run_draws(folder)
     findings, target = read_results(folder.manifest, records), folder.manifest.target
     found = [scene_of(hit.record.z) for hit in findings.found[:scenes]]
     misses = best_misses(findings, world, len(found))
@@ -82,7 +75,7 @@ def survival(folder: RunFolder, world: OpenWorld, look: str, scenes: int) -> dic
         _, near = again(misses, Scorer(renderer, world.plan.bound), world, folder)
     finally:
         renderer.close()
-    cheap = {record.index: np.array(record.log_probs) for record in records if record.phase == BANK}
+    cheap = {record.index: np.array(record.log_probs) for record in records if is_cheapest(record)}
     hits = [
         target.is_hit(cheap[int(member)])
         for draw, member in zip(findings.sample.draws, findings.sample.selection.members, strict=True)
@@ -97,6 +90,11 @@ def survival(folder: RunFolder, world: OpenWorld, look: str, scenes: int) -> dic
         "rate": findings.how_often.said.figure, "detail": findings.how_often.said.detail,
         "renders": findings.renders, "cheap": findings.cheap, "cpu_s_of_this": round(cpu_s() - began, 1),
     }  # fmt: skip
+
+
+def is_cheapest(record: Record) -> bool:
+    """Whether this is a draw of the bank at the cheapest look."""
+    return record.phase == BANK and record.chain == PRIOR_CHAIN
 
 
 def best_misses(findings: Results, world: OpenWorld, n: int) -> list[Scene]:

@@ -37,12 +37,12 @@ def _round(x: Tensor) -> Tensor:
 
 
 @lru_cache(maxsize=32)
-def weights(size: int, wanted: int) -> NDArray[np.float64]:
-    """(wanted, size): the weight of each of `size` pixels in a row for each of `wanted`."""
-    scale = size / wanted
+def weights(size: int, new_size: int) -> NDArray[np.float64]:
+    """(wanted, size): the weight of each of `size` pixels in a row for each of `new_size`."""
+    scale = size / new_size
     widened = max(scale, 1.0)
-    table = np.zeros((wanted, size))
-    for target in range(wanted):
+    table = np.zeros((new_size, size))
+    for target in range(new_size):
         center = (target + 0.5) * scale
         first = max(int(center - SUPPORT * widened + 0.5), 0)
         end = min(int(center + SUPPORT * widened + 0.5), size)

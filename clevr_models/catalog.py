@@ -34,6 +34,6 @@ def load_model(spec: str, threads: int = 1) -> ClevrModel:
             raise InputError(f"{error}; {broken}") from error
     if spec.endswith(PICKLED):
         raise InputError(
-            f"model {spec!r} is a pickled checkpoint, which is not read here; write a factory instead: {forms()}"
+            f"model {spec!r} is a pickled checkpoint, which may run code when read; write a factory instead: {forms()}"
         )
     raise InputError(f"model {spec!r} is not known; it may be {forms()}")

@@ -96,7 +96,7 @@ def _published(source: Path) -> dict[str, Path]:
             return {variant: source}
     known = " and ".join(f"{release.file} ({release.sha256[:8]})" for release in RELEASES.values())
     raise InputError(
-        f"{source} is no published Relation Network: its sha256 begins with {sha256[:8]}; give {known}, or a "
+        f"{source} is not a published Relation Network: its sha256 begins with {sha256[:8]}; give {known}, or a "
         "folder that holds both"
     )
 
@@ -143,6 +143,6 @@ def verify_model(name: str, cache: Path | None = None) -> Path:
     load_into(RelationNetwork(variant), read_safetensors(path), path)
     if read_card(path).get("source_sha256") != RELEASES[variant].sha256:
         raise InputError(
-            f"card {card_path(path)} names another source than the published one; fetch the model again"
+            f"card {card_path(path)} names a source other than the published one; fetch the model again"
         )
     return path

@@ -14,9 +14,9 @@ from typing import BinaryIO
 from trex.foundation.errors import InputError, TrexError
 from trex.foundation.files import DATA_LIMIT, MIB, open_regular, shown
 
-MOST_MEMBERS = 100_000
+MAX_MEMBERS = 100_000
 ENCRYPTED = 0x1  # bit of a member's flags
-DAMAGE = (
+DAMAGE_ERRORS = (
     zipfile.BadZipFile,
     zlib.error,
     struct.error,
@@ -51,7 +51,7 @@ def unpack_member(
             left -= len(chunk)
             if left < 0:
                 raise InputError(
-                    f"{where} unpacks to more than {limit >> 20:,} MiB; it is not what is read here"
+                    f"{where} unpacks to more than {limit >> 20:,} MiB; this is not the expected file"
                 )
             target.write(chunk)
 
@@ -68,24 +68,22 @@ def check_inflation(
         total = sum(member.file_size for member in archive.infolist())
     if total > limit:
         raise error(
-            f"{where} unpacks to {total >> 20:,} MiB; at most {limit >> 20:,} MiB are read; get it again"
+            f"{where} unpacks to {total >> 20:,} MiB, more than the limit of {limit >> 20:,} MiB; get the file again"
         )
 
 
 def _check_members(archive: zipfile.ZipFile, where: str, error: type[TrexError]) -> None:
     members = archive.infolist()
-    if len(members) > MOST_MEMBERS:
-        raise error(f"{where} is a zip of {len(members):,} files; at most {MOST_MEMBERS:,} are read")
+    if len(members) > MAX_MEMBERS:
+        raise error(f"{where} is a zip of {len(members):,} files, more than the limit of {MAX_MEMBERS:,}")
     locked = next((member.filename for member in members if member.flag_bits & ENCRYPTED), None)
     if locked is not None:
-        raise error(
-            f"{where} is a zip with a password ({locked[:80]!r}); unpack it yourself and give the folder"
-        )
+        raise error(f"{where} is encrypted ({locked[:80]!r}); unpack the zip yourself and give the folder")
 
 
 @contextmanager
 def _explained(where: str, error: type[TrexError]) -> Iterator[None]:
     try:
         yield
-    except DAMAGE as problem:
-        raise error(f"{where} is damaged: it is no whole zip file ({problem}); get it again") from problem
+    except DAMAGE_ERRORS as problem:
+        raise error(f"{where} is damaged or not a zip file ({problem}); get it again") from problem

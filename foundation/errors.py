@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 from collections.abc import Iterable
 
-LONGEST_VALUE = 100  # of a value repeated in an error
+MAX_VALUE_LENGTH = 100  # of a value repeated in an error
 
 
 class TrexError(Exception):
@@ -31,11 +31,11 @@ class RunError(TrexError):
 def unknown(kind: str, value: str, allowed: Iterable[str], fix: str = "") -> InputError:
     """An InputError that names the value, the nearest allowed one, and all allowed ones."""
     choices = tuple(allowed)
-    near = difflib.get_close_matches(value[:LONGEST_VALUE], choices, n=1)
-    told = repr(value) if len(value) <= LONGEST_VALUE else repr(value[:LONGEST_VALUE]) + "..."
+    near = difflib.get_close_matches(value[:MAX_VALUE_LENGTH], choices, n=1)
+    quoted = repr(value) if len(value) <= MAX_VALUE_LENGTH else repr(value[:MAX_VALUE_LENGTH]) + "..."
     hint = f"; did you mean {near[0]!r}?" if near else ""
     ending = f" {fix}" if fix else ""
-    return InputError(f"{kind} {told} is not known ({', '.join(choices)}){hint}{ending}")
+    return InputError(f"{kind} {quoted} is not known ({', '.join(choices)}){hint}{ending}")
 
 
 USER = 2

@@ -1,8 +1,8 @@
 """Extensions by name: each is a module that declares itself, in a package of this project or installed separately.
 
-A road finds one kind of extension, such as targets. Ours are the modules of one package that declare the road's
+An `ExtensionPoint` finds one kind of extension, such as targets. Ours are the modules of one package that declare its
 attribute; adding a file adds an extension. Other distributions add theirs by an entry point
-(https://packaging.python.org/specifications/entry-points/) in the road's group. Only installed code is imported, so
+(https://packaging.python.org/specifications/entry-points/) in its group. Only installed code is imported, so
 a name in a foreign query or run folder never runs code of its author.
 """
 
@@ -28,7 +28,7 @@ T = TypeVar("T")
 METADATA = (".dist-info", ".egg-info")
 
 
-class Sound(NamedTuple, Generic[T]):
+class Extensions(NamedTuple, Generic[T]):
     """The usable extensions by name, and one error for each broken entry point."""
 
     found: Mapping[str, T]
@@ -36,7 +36,7 @@ class Sound(NamedTuple, Generic[T]):
 
 
 @dataclass(frozen=True)
-class Road(Generic[T]):
+class ExtensionPoint(Generic[T]):
     """One kind of extension.
 
     `what` names it in errors ("target kind"). A module of ours, in the dotted `package` or in a package below it,
@@ -86,7 +86,7 @@ class Road(Generic[T]):
         return found
 
     @cached_property
-    def sound(self) -> Sound[T]:
+    def sound(self) -> Extensions[T]:
         """As `all`, but without broken entry points, which are listed with their errors."""
         found = dict(self.ours)
         problems = []
@@ -95,7 +95,7 @@ class Road(Generic[T]):
                 self._add(found, point.source, self._checked(point))
             except InputError as error:
                 problems.append(error)
-        return Sound(found, tuple(problems))
+        return Extensions(found, tuple(problems))
 
     def _checked(self, point: Installed) -> list[T]:
         declared = _each(point.load())
@@ -112,7 +112,7 @@ class Road(Generic[T]):
         for name in names:
             if name in found or names.count(name) > 1:
                 raise InputError(
-                    f"{source} declares {self.what} {name!r}, which is declared already; rename one of them"
+                    f"{source} declares {self.what} {name!r}, which already exists; rename one of them"
                 )
         found |= dict(zip(names, declared, strict=True))
 
@@ -136,7 +136,7 @@ class Installed:
             Exception,
             SystemExit,
         ) as error:  # importing a third-party package may raise anything
-            raise InputError(f"{self.source} cannot be imported: {type(error).__name__}: {error}") from error
+            raise InputError(f"cannot import {self.source}: {type(error).__name__}: {error}") from error
 
 
 def installed(group: str) -> Iterator[Installed]:

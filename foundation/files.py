@@ -67,7 +67,7 @@ def read_bytes(
         except OSError as problem:
             raise error(f"{shown(path)} cannot be read: {_reason(problem)}") from problem
     if len(data) > limit:
-        raise error(f"{shown(path)} is larger than {_size(limit)}; it grew while it was read")
+        raise error(f"{shown(path)} is larger than {_size(limit)}: it grew during the read")
     return data
 
 
@@ -146,6 +146,16 @@ def left_behind(folder: Path, name: str = "*") -> list[Path]:
     return [path for path in found if not _runs(path.name.split(".")[-2])]
 
 
+def make_folder(path: Path) -> None:
+    """Create a folder with its parents, and delete what killed processes left half-written in it."""
+    try:
+        path.mkdir(parents=True, exist_ok=True)
+        for scratch in left_behind(path):
+            scratch.unlink(missing_ok=True)
+    except OSError as problem:
+        raise disk_error(problem, path) from problem
+
+
 def _runs(number: str) -> bool:
     """Whether this is the id of another running process."""
     if not number.isdecimal() or int(number) == os.getpid():
@@ -169,9 +179,7 @@ def disk_error(error: OSError, path: Path) -> RunError:
             f"free some space, then: trex resume {run or folder}"
         )
     if run is not None:
-        return RunError(
-            f"cannot write {path}: {_reason(error)}; make {run} writable and give the command again"
-        )
+        return RunError(f"cannot write {path}: {_reason(error)}; make {run} writable and repeat the command")
     return RunError(f"cannot write {path}: {_reason(error)}; give another place with --out")
 
 
@@ -200,8 +208,8 @@ def refuse_links(folder: Path, error: type[TrexError] = RunError) -> None:
         for entry in entries:
             if entry.is_symlink():
                 raise error(
-                    f"{shown(Path(entry.path))} is a symbolic link, and {shown(folder)} may hold none, since they "
-                    "can lead to any file; delete it, or put there what it points to"
+                    f"{shown(Path(entry.path))} is a symbolic link; {shown(folder)} must not contain links, which "
+                    "can lead to any file: delete it, or replace it by the file that it points to"
                 )
         waiting += [entry.path for entry in entries if entry.is_dir(follow_symlinks=False)]
 
@@ -213,7 +221,7 @@ def _open(path: Path, follow_links: bool, error: type[TrexError], inside: Path |
             return open_inside(inside, path.relative_to(inside).parts)
         return os.open(path, flags)
     except ValueError as problem:  # a NUL byte or a lone surrogate in the name
-        raise error(f"{shown(path)} cannot be read: that is no file name ({problem})") from problem
+        raise error(f"{shown(path)} cannot be read: not a valid file name ({problem})") from problem
 
 
 def _open_folder(at: int, name: str) -> int:
@@ -229,7 +237,7 @@ def _check(path: Path, found: os.stat_result, limit: int, error: type[TrexError]
     if not stat.S_ISREG(found.st_mode):
         raise error(f"{shown(path)} is {_kind(found.st_mode)}, not a file; give a regular file")
     if found.st_size > limit:
-        raise error(f"{shown(path)} is {_size(found.st_size)}; at most {_size(limit)} are read here")
+        raise error(f"{shown(path)} is {_size(found.st_size)}; the limit is {_size(limit)}")
 
 
 def _kind(mode: int) -> str:
@@ -239,7 +247,7 @@ def _kind(mode: int) -> str:
 
 def _reason(problem: OSError) -> str:
     if problem.errno == errno.ELOOP:
-        return "it is a symbolic link, and links are not followed here"
+        return "it is a symbolic link, which is not allowed here"
     return problem.strerror or str(problem)
 
 

@@ -14,20 +14,20 @@ from trex.foundation.errors import InputError, TrexError
 from trex.foundation.files import MIB, read_bytes, shown
 
 FILE_LIMIT = 64 * MIB
-MOST_PIXELS = 4096 * 4096  # a small file can decode to many more
+MAX_PIXELS = 4096 * 4096  # a small file can decode to many more
 
 
 def read_png(
     path: Path,
     *,
     mode: str = "RGB",
-    most_pixels: int = MOST_PIXELS,
+    max_pixels: int = MAX_PIXELS,
     follow_links: bool = True,
     error: type[TrexError] = InputError,
 ) -> NDArray[np.uint8]:
     """A PNG file as (H, W, 3), or (H, W) in mode "L"; raises `error` for any other file."""
     data = read_bytes(path, limit=FILE_LIMIT, follow_links=follow_links, error=error)
-    return decode_png(data, shown(path), mode=mode, most_pixels=most_pixels, error=error)
+    return decode_png(data, shown(path), mode=mode, max_pixels=max_pixels, error=error)
 
 
 def decode_png(
@@ -35,7 +35,7 @@ def decode_png(
     where: str,
     *,
     mode: str = "RGB",
-    most_pixels: int = MOST_PIXELS,
+    max_pixels: int = MAX_PIXELS,
     error: type[TrexError] = InputError,
 ) -> NDArray[np.uint8]:
     """The picture in the bytes of a PNG; `where` names it in the error."""
@@ -44,16 +44,16 @@ def decode_png(
     try:
         with Image.open(io.BytesIO(data), formats=["PNG"]) as image:
             width, height = image.size
-            if width * height > most_pixels:
+            if width * height > max_pixels:
                 raise error(
-                    f"{where} has {width}x{height} pixels, too many: at most {most_pixels:,}; make it smaller"
+                    f"{where} has {width}x{height} pixels, more than the limit of {max_pixels:,}; make it smaller"
                 )
             return np.asarray(image.convert(mode))
     except UnidentifiedImageError as problem:
-        raise error(f"{where} is no readable PNG, but something else; give a PNG file") from problem
+        raise error(f"{where} is not a readable PNG; give a PNG file") from problem
     except (OSError, ValueError, SyntaxError, EOFError, struct.error, zlib.error) as problem:
         raise error(
-            f"{where} is no readable PNG ({type(problem).__name__}: {problem}); get it again"
+            f"{where} is not a readable PNG ({type(problem).__name__}: {problem}); get it again"
         ) from problem
     except Image.DecompressionBombError as problem:
-        raise error(f"{where} is no readable PNG ({problem}); make it smaller") from problem
+        raise error(f"{where} is not a readable PNG ({problem}); make it smaller") from problem

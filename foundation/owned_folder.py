@@ -16,9 +16,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 LOCK = ".owner"
-SWEPT = ".swept"  # suffix of a folder that is being deleted
+DOOMED = ".swept"  # suffix of a folder that is being deleted
 UNLOCKED_S = 3600.0  # a folder without a lock file may be brand-new; it is kept this long
-TRIES = 100
+MAX_TRIES = 100
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,21 +36,21 @@ class OwnedFolder:
 
 def make_owned(prefix: str, parent: Path) -> OwnedFolder:
     """A new folder whose name starts with `prefix`, owned by this process until it is removed; raises OSError."""
-    for _ in range(TRIES):
+    for _ in range(MAX_TRIES):
         path = Path(tempfile.mkdtemp(prefix=prefix, dir=parent))
         lock = _take_lock(path)
         if lock is not None:
             return OwnedFolder(path, lock)
-    raise FileExistsError(f"no folder {parent / prefix}* could be made; other programs take them away")
+    raise FileExistsError(f"no folder {parent / prefix}* could be locked; other programs delete them")
 
 
 def sweep(prefix: str, parent: Path) -> list[Path]:
     """Delete this user's folders with that prefix that no living process owns; return the deleted paths."""
-    return [path for path in sorted(parent.glob(f"{prefix}*")) if _is_ours(path) and _sweep_one(path)]
+    return [path for path in sorted(parent.glob(f"{prefix}*")) if _is_ours(path) and _delete_abandoned(path)]
 
 
-def _sweep_one(path: Path) -> bool:
-    is_known = (path / LOCK).exists() or path.name.endswith(SWEPT)
+def _delete_abandoned(path: Path) -> bool:
+    is_known = (path / LOCK).exists() or path.name.endswith(DOOMED)
     if not is_known and _age_s(path) < UNLOCKED_S:
         return False
     try:
@@ -60,7 +60,7 @@ def _sweep_one(path: Path) -> bool:
     if lock is None:
         return False
     try:
-        doomed = path.with_name(path.name.removesuffix(SWEPT) + SWEPT)
+        doomed = path.with_name(path.name.removesuffix(DOOMED) + DOOMED)
         os.rename(path, doomed)  # a process about to lock it sees that it has vanished
         shutil.rmtree(doomed, ignore_errors=True)
     except OSError:

@@ -67,7 +67,7 @@ def finite_number(text: str) -> float:
 def whole_number(text: str) -> int:
     """An integer in JSON; ValueError if it has more than `DIGITS` digits."""
     if len(text) > DIGITS:
-        raise ValueError(f"the number {text[:20]}... has {len(text)} digits; at most {DIGITS} are read")
+        raise ValueError(f"the number {text[:20]}... has {len(text)} digits, more than the limit of {DIGITS}")
     return int(text)
 
 
@@ -77,7 +77,7 @@ def _refuse(constant: str) -> object:
 
 def _refusal(where: str, form: str, problem: RecursionError | ValueError) -> str:
     if isinstance(problem, RecursionError):
-        return f"{where} is not usable {form}: it is nested too deep (at most {DEPTH} levels)"
+        return f"{where} is not usable {form}: it is nested more than {DEPTH} levels deep"
     text = str(problem)
     reason = "a number has too many digits" if "integer string conversion" in text else text
     return f"{where} is not {form}: {reason}"

@@ -8,6 +8,11 @@ def counted(number: int, one: str, many: str = "") -> str:
     return f"{number:,} {one if number == 1 else many or one + 's'}"
 
 
+def capitalized(text: str) -> str:
+    """The text with a capital first letter; the rest is unchanged."""
+    return text[:1].upper() + text[1:]
+
+
 def span(seconds: float) -> str:
     """A duration in words: "3 h 05 min", "2 min 10 s", "40 s"."""
     minutes, rest = divmod(round(seconds), 60)

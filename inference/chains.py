@@ -28,7 +28,7 @@ class Checkpoint(Generic[Z]):
     def __post_init__(self) -> None:
         if not self.states or len(self.states) != len(self.rng_states):
             raise RunError(
-                f"{len(self.states)} states and {len(self.rng_states)} random states make no checkpoint"
+                f"{len(self.states)} states and {len(self.rng_states)} random states do not make a checkpoint"
             )
 
 
@@ -92,7 +92,9 @@ def starts(seed: int, draws: Sequence[Draw[Z]], n_chains: int) -> tuple[State[Z]
     sampler.
     """
     if len(draws) < n_chains:
-        raise InputError(f"{n_chains} chains need as many prior draws, not {len(draws)}; raise prior_draws")
+        raise InputError(
+            f"{n_chains} chains need at least as many prior draws, not {len(draws)}; raise prior_scenes"
+        )
     log_weights = np.array([draw.evaluation.log_weight for draw in draws])
     power = tempering_power(log_weights, min(2.0 * n_chains, 0.9 * len(draws)))
     gumbel = stream(seed, START_STREAM).gumbel(size=len(draws))

@@ -9,7 +9,7 @@ import numpy as np
 from trex.foundation.errors import InputError
 from trex.inference.types import Floats, Target
 
-POWER = 0.03  # benchmarks/KERNELS.md
+POWER = 0.03  # benchmarks/kernels/KERNELS.md
 LOG_FLOOR = -8.0
 
 
@@ -28,8 +28,8 @@ class LeadingTarget:
     def __post_init__(self) -> None:
         if not (0.0 < self.power <= 1.0 and self.log_floor < 0.0):
             raise InputError(
-                f"a leading look with power {self.power:g} and log floor {self.log_floor:g} is not possible; "
-                "the power must be in (0, 1] and the log floor negative"
+                f"power {self.power:g} and log floor {self.log_floor:g} of a leading look: the power must be in "
+                "(0, 1] and the log floor negative"
             )
 
     @property

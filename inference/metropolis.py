@@ -51,7 +51,7 @@ class Metropolis(Generic[Z]):
         log_prior = self.prior.log_density(z)
         if log_prior == -math.inf:
             raise InputError(
-                f"a chain cannot start at {z!r}: the prior does not allow it; start from a prior draw"
+                f"a chain cannot start at {z!r}, which the prior excludes; start from a prior draw"
             )
         (scored,) = self.scorer.score([z])
         return State(z, self.weigh(log_prior, scored))

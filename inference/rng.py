@@ -30,5 +30,5 @@ def load_rng(state: RngState) -> np.random.Generator:
     try:
         rng.bit_generator.state = copy.deepcopy(dict(state))
     except (TypeError, KeyError, ValueError) as error:
-        raise RunError(f"not the state of a PCG64 generator: {state!r}; start the run anew") from error
+        raise RunError(f"not the state of a PCG64 generator: {state!r}; start a new run") from error
     return rng

@@ -100,7 +100,7 @@ def check_log_probs(log_probs: Floats, shape: tuple[int, int]) -> None:
     """ModelError unless these are natural logs of probabilities, of this shape (B, K), each row summing to 1."""
     if log_probs.shape != shape:
         raise ModelError(
-            f"the classifier gave log_probs of shape {log_probs.shape}; {shape} (pictures, labels) is due"
+            f"the classifier gave log_probs of shape {log_probs.shape}; expected (pictures, labels) = {shape}"
         )
     total = np.exp(log_probs).sum(axis=1)
     if not np.allclose(total, 1.0, atol=1e-3):  # NaN is not close to anything
@@ -123,5 +123,7 @@ def check_purity(scorer: Scorer[Z], z: Z) -> Scored:
             "its latent: fix the renderer's seed, and keep camera and light offsets in the latent"
         )
     if not np.array_equal(first.log_probs, second.log_probs):
-        raise ModelError("two scores of one picture differ; put the model into evaluation mode (no dropout)")
+        raise ModelError(
+            "two scores of the same picture differ; put the model into evaluation mode (no dropout)"
+        )
     return first

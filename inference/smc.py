@@ -65,7 +65,7 @@ class Selected(NamedTuple, Generic[Z]):
 def particles(seed: int, draws: Sequence[Draw[Z]]) -> Particles[Z]:
     """Prior draws as particles above no level."""
     if len(draws) < 2:
-        raise InputError(f"{len(draws)} particles are too few; take at least 2, better 100")
+        raise InputError(f"{len(draws)} particles are too few; use at least 2, better 100")
     rngs = tuple(save_rng(stream(seed, PARTICLE_STREAM, i)) for i in range(len(draws) + 1))
     temperature = top_temperature([draw.evaluation.log_probs for draw in draws])
     return Particles(tuple(State(draw.z, draw.evaluation) for draw in draws), rngs, temperature=temperature)

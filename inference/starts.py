@@ -61,7 +61,7 @@ def _tempered(log_weights: Floats, inclusion: Floats, n_chains: int) -> Floats:
             f"{inclusion.size}"
         )
     if not np.all((inclusion > 0.0) & (inclusion <= 1.0)):
-        raise InputError("an inclusion probability is not in (0, 1]; it is the chance to be chosen")
+        raise InputError("an inclusion probability is outside (0, 1]; it is the probability of being chosen")
     power = tempering_power(log_weights, min(SPREAD * n_chains, 0.9 * n))
     total = power * np.maximum(log_weights, LOWEST) - np.log(inclusion)
     weights: Floats = np.exp(total - total.max())

@@ -25,7 +25,7 @@ from trex.foundation.errors import InputError
 from trex.inference.metropolis import Candidate, Metropolis
 from trex.inference.types import Evaluation, Info, State, Z
 
-N_INNER = 16  # steps at the leading look between corrections; benchmarks/KERNELS.md
+N_INNER = 16  # steps at the leading look between corrections; benchmarks/kernels/KERNELS.md
 MOST_REMEMBERED = 1024  # cheap scores; a step needs one per chain
 
 
@@ -87,7 +87,7 @@ class Surrogate(Generic[Z]):
 
     def __post_init__(self) -> None:
         if self.n_inner < 1:
-            raise InputError(f"{self.n_inner} inner steps are not possible; use at least 1")
+            raise InputError(f"{self.n_inner} inner steps: use at least 1")
 
     def init(self, z: Z) -> State[Z]:
         """The state at z, evaluated at the deciding look; InputError if z lies outside the prior's support."""

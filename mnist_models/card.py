@@ -11,6 +11,7 @@ from trex.mnist_models.data.datasets import SOURCES
 
 CLASSIFIERS = ("classifier", "lenet", "ambiguous")
 DECODERS = ("vae", "gan")
+AUTOENCODERS = ("vae",)  # decoders with an encoder
 KINDS = (*CLASSIFIERS, *DECODERS)
 ARCHITECTURES = {
     "classifier": "conv 32 k3, ReLU, conv 64 k3, maxpool 2, fc 128, ReLU, fc K; dropout .25 and .5 in training",
@@ -23,12 +24,17 @@ ARCHITECTURES = {
 
 @dataclass(frozen=True)
 class DigitCard:
-    """The part of a card that loading needs, checked; `labels` are the classes that the model was trained on."""
+    """The part of a card that loading needs, checked; `labels` are the classes that the model was trained on.
+
+    `dataset` is what the model is asked about, and `trained_on` what it learned from, in words; a card without
+    `trained_on` is of a model that learned from `dataset`.
+    """
 
     kind: str
     dataset: str
     labels: tuple[str, ...]
     sha256: str
+    trained_on: str
 
 
 def parse_card(card: Card, weights: Path, kinds: tuple[str, ...]) -> DigitCard:
@@ -39,11 +45,14 @@ def parse_card(card: Card, weights: Path, kinds: tuple[str, ...]) -> DigitCard:
             f"card {card_path(weights)} names no kind of digit model ({', '.join(KINDS)}): {kind!r}"
         )
     if kind not in kinds:
-        raise InputError(f"weights {weights} are of kind {kind!r}; {' or '.join(kinds)} is due here")
+        raise InputError(f"weights {weights} are of kind {kind!r}; expected {' or '.join(kinds)}")
     if dataset not in SOURCES:
         raise InputError(f"card {card_path(weights)} names no data set ({', '.join(SOURCES)}): {dataset!r}")
     if not isinstance(labels, list) or not labels or not all(isinstance(label, str) for label in labels):
-        raise InputError(f"card {card_path(weights)} gives no list of labels; train the model again")
+        raise InputError(f"card {card_path(weights)} has no list of labels; train the model again")
     if len(set(labels)) != len(labels):
-        raise InputError(f"card {card_path(weights)} gives a label twice; train the model again")
-    return DigitCard(kind, str(dataset), tuple(labels), str(card["sha256"]))
+        raise InputError(f"card {card_path(weights)} has a duplicate label; train the model again")
+    trained_on = card.get("trained_on", dataset)
+    if not isinstance(trained_on, str):
+        raise InputError(f"card {card_path(weights)} has no text under trained_on; train the model again")
+    return DigitCard(kind, str(dataset), tuple(labels), str(card["sha256"]), trained_on)

@@ -41,7 +41,7 @@ def check_digits(images: NDArray[np.float32]) -> None:
     """Raise ModelError unless images are float32 (B, 28, 28, 1) in [0, 1]."""
     if images.dtype != np.float32 or images.shape[1:] != (SIDE_PX, SIDE_PX, 1):
         raise ModelError(
-            f"pictures are {images.dtype} {images.shape}; a digit model takes float32 (B, 28, 28, 1) in [0, 1]"
+            f"pictures are {images.dtype} {images.shape}; a digit model needs float32 (B, 28, 28, 1) in [0, 1]"
         )
     if images.size and not (float(images.min()) >= 0.0 and float(images.max()) <= 1.0):
         raise ModelError(f"pixels reach from {images.min():g} to {images.max():g}; they must lie in [0, 1]")

@@ -10,7 +10,8 @@ from torch import nn
 from trex.artifacts.cache import cache_root
 from trex.artifacts.weights import expand, load_into, read_card, read_safetensors
 from trex.foundation.errors import InputError
-from trex.mnist_models.card import CLASSIFIERS, DECODERS, DigitCard, parse_card
+from trex.mnist_models.autoencoder import Autoencoder
+from trex.mnist_models.card import AUTOENCODERS, CLASSIFIERS, DECODERS, DigitCard, parse_card
 from trex.mnist_models.classify import DigitClassifier
 from trex.mnist_models.decoder import DecoderRenderer
 from trex.mnist_models.networks.classifiers import Classifier, LeNet
@@ -22,7 +23,7 @@ SUFFIX = ".safetensors"
 
 
 def trained_models() -> Path:
-    """The default folder of `trex train vae | gan | classifier`, in the user's cache."""
+    """The default folder of `trex train vae | gan | classifier | adda`, in the user's cache."""
     return cache_root() / "digits" / "models"
 
 
@@ -47,6 +48,15 @@ def load_decoder(spec: str, threads: int = 1) -> DecoderRenderer:
     return DecoderRenderer(weights.stem, decoder, LATENT, key, card.labels, card.dataset)
 
 
+def load_autoencoder(spec: str, threads: int = 1) -> Autoencoder:
+    """Both halves of a VAE by a name such as `mnist-vae`, or a .safetensors path; else as `load_classifier`."""
+    weights = weights_path(spec)
+    card = parse_card(read_card(weights), weights, AUTOENCODERS)
+    vae = Vae()
+    _fill(vae, weights, threads)
+    return Autoencoder(weights.stem, vae.encoder, vae.decoder, LATENT, card.labels, card.dataset, card.sha256)
+
+
 def weights_path(spec: str) -> Path:
     """The path of a spec's weights; InputError if there are none."""
     if spec.endswith(SUFFIX):
@@ -57,7 +67,7 @@ def weights_path(spec: str) -> Path:
             return place
     raise InputError(
         f"digit model {spec!r} is neither shipped nor in {places[1].parent} (there are: {_at_hand()}); "
-        "train it (trex train vae | gan | classifier) or name a path that ends in .safetensors"
+        "train it (trex train vae | gan | classifier | adda) or name a path that ends in .safetensors"
     )
 
 

@@ -20,9 +20,7 @@ def mesh_paths(vocabulary: Vocabulary, folder: Path = FOLDER) -> tuple[tuple[str
         path = next((place for place in places if place.is_file()), None)
         if path is None:
             tried = " and ".join(map(str, places))
-            raise InputError(
-                f"the mesh of shape {shape!r} is not there: tried {tried}; correct the shape's card"
-            )
+            raise InputError(f"no mesh of shape {shape!r} found: tried {tried}; correct the shape's card")
         found.append((shape, str(path.resolve())))
     return tuple(found)
 

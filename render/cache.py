@@ -41,7 +41,7 @@ class Counted(Protocol):
 
 def go_on(error: OSError, path: Path) -> None:
     """A picture that cannot be stored is only logged: a cache is an aid."""
-    log.warning("picture %s cannot be kept (%s)", path, error)
+    log.warning("cannot cache picture %s (%s)", path, error)
 
 
 class CachedRenderer:
@@ -65,7 +65,7 @@ class CachedRenderer:
             folder.mkdir(parents=True, exist_ok=True)
         except OSError as error:
             raise InputError(
-                f"the picture cache {folder} cannot be made ({error}); name another folder"
+                f"cannot create the picture cache {folder} ({error}); give another folder"
             ) from error
         self._bound = Bound(folder) if bound is None else bound
         self._not_kept = not_kept

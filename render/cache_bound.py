@@ -24,7 +24,7 @@ def parse_size(text: str, name: str) -> int:
     found = SIZE.fullmatch(text.strip())
     if found is None:
         raise InputError(
-            f"{name} {text[:40]!r} is no size; give bytes, or a number with K, M, G or T, e.g. 10G"
+            f"{name} {text[:40]!r} is not a size; give bytes, or a number with K, M, G or T, e.g. 10G"
         )
     return int(float(found[1]) * UNITS[found[2].upper()])
 
@@ -49,11 +49,11 @@ class Bound:
 
     def _make_room(self) -> int:
         try:
-            looked = prune(self.folder, self.max_bytes)
-            if looked.gone.entries:
-                looked = prune(self.folder, int(KEPT * self.max_bytes))
+            pruned = prune(self.folder, self.max_bytes)
+            if pruned.gone.entries:
+                pruned = prune(self.folder, int(KEPT * self.max_bytes))
                 log.info("the picture cache %s reached its %d MiB", self.folder, self.max_bytes >> 20)
         except OSError as error:
-            log.warning("the picture cache %s cannot be made smaller (%s)", self.folder, error)
+            log.warning("cannot shrink the picture cache %s (%s)", self.folder, error)
             return self.max_bytes
-        return self.max_bytes - looked.left.size
+        return self.max_bytes - pruned.left.size

@@ -18,16 +18,14 @@ def check_scenes(scenes: Sequence[Scene], vocabulary: Vocabulary) -> None:
     for scene in scenes:
         if len(scene.objects) > MAX_OBJECTS:
             raise InputError(
-                f"a scene of {len(scene.objects)} objects cannot be rendered; at most {MAX_OBJECTS} can"
+                f"cannot render a scene of {len(scene.objects)} objects; the limit is {MAX_OBJECTS}"
             )
         for item in scene.objects:
             _check_object(item, vocabulary)
         numbers = [value for offset in astuple(scene.nuisances) for value in offset]
         _check_finite(numbers, "a nuisance")
         if not 0 <= scene.noise < NOISE_SEEDS:
-            raise InputError(
-                f"noise {scene.noise} cannot be rendered; give a seed from 0 to {NOISE_SEEDS - 1}"
-            )
+            raise InputError(f"noise {scene.noise} is out of range; give a seed from 0 to {NOISE_SEEDS - 1}")
 
 
 def _check_object(item: SceneObject, vocabulary: Vocabulary) -> None:
@@ -37,7 +35,7 @@ def _check_object(item: SceneObject, vocabulary: Vocabulary) -> None:
             fix = "Introduce it in [scene] or drop it." if attribute == "shape" else ""
             raise unknown(attribute, value, vocabulary.values(attribute), fix)
     if item.size not in RADIUS or item.color not in RGB:
-        raise InputError(f"no radius or color is known for {item.size!r}, {item.color!r}")
+        raise InputError(f"no radius or color is defined for {item.size!r}, {item.color!r}")
     _check_finite([item.x, item.y, item.rotation], "an object's x, y or rotation")
 
 

@@ -37,7 +37,7 @@ def convert_published(published: Path, out: Path) -> None:
     """
     for name in _files():
         if not (published / name).is_file():
-            raise InputError(f"{published} holds no {name}; name the folder of clevr-dataset-gen's assets")
+            raise InputError(f"{published} has no {name}; give the assets folder of clevr-dataset-gen")
     (out / "shapes").mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory() as empty:
         paths = os.pathsep.join([SOURCE, *filter(None, [os.environ.get("PYTHONPATH")])])

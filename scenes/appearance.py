@@ -12,7 +12,7 @@ from trex.scenes.visibility import id_map
 from trex.scenes.vocabulary import Category, Vocabulary
 
 FULLY, PARTLY, MOSTLY = "in full view", "partly hidden", "mostly hidden"
-LEAST_FULLY, LEAST_PARTLY = 0.9, 0.5  # visible share; a sliver less than the whole does not count as hidden
+MIN_FULLY, MIN_PARTLY = 0.9, 0.5  # visible share; a sliver less than the whole does not count as hidden
 SAID = ("size", "color", "material")  # CLEVR's order of adjectives; the shape is the noun
 
 
@@ -71,9 +71,9 @@ def appearance(
     ids, counts = np.unique(id_map(scene, vocabulary)[alone], return_counts=True)
     shown = {int(number) - 1: int(count) for number, count in zip(ids, counts, strict=True)}
     share = shown.pop(index, 0) / max(1, int(alone.sum()))
-    if share >= LEAST_FULLY:
+    if share >= MIN_FULLY:
         return Appearance(item.category, deciding)
-    seen = PARTLY if share >= LEAST_PARTLY else MOSTLY
+    seen = PARTLY if share >= MIN_PARTLY else MOSTLY
     if not shown:
         return Appearance(item.category, deciding, seen)
     hider = scene.objects[max(shown, key=lambda other: (shown[other], -other))]

@@ -11,7 +11,7 @@ from trex.scenes.scene import Scene, SceneObject
 APART = 0.5  # Blender units; a small object is .7 wide
 DIFFERENT = 2  # objects that must differ
 RULE = (
-    f"Two scenes count as distinct where at least {DIFFERENT} objects differ: another shape, size, color or material, "
+    f"Two scenes count as distinct if at least {DIFFERENT} objects differ: another shape, size, color or material, "
     f"or more than {APART:g} units away. Rotation, camera and lights do not count."
 )
 Categories = Counter[tuple[str, str, str, str]]

@@ -34,7 +34,9 @@ class ScenePrior:
     def __post_init__(self) -> None:
         low, high = self.n_objects
         if not 1 <= low <= high <= MAX_OBJECTS:
-            raise InputError(f"objects {low}-{high} is not possible; CLEVR's ground holds 1 to {MAX_OBJECTS}")
+            raise InputError(
+                f"objects {low}-{high} is out of range; CLEVR's ground has room for 1 to {MAX_OBJECTS}"
+            )
 
     def sample(self, rng: np.random.Generator) -> Scene:
         """One independent draw, exact: candidates are drawn until one is valid."""
@@ -46,7 +48,7 @@ class ScenePrior:
                 if is_valid(scene, self.vocabulary):
                     return scene
         raise InputError(
-            f"no valid scene of {n} objects among {MAX_BATCHES * batch} tries; ask for fewer objects"
+            f"found no valid scene of {n} objects in {MAX_BATCHES * batch} attempts; use fewer objects"
         )
 
     def log_density(self, scene: Scene) -> float:
@@ -86,10 +88,10 @@ def draw_positions(rng: np.random.Generator, batch: int, n: int) -> Floats:
     insert the margins again, in order (Tonks 1936). The two directions of a box around the ground are independent;
     layouts with a point of the box outside the ground are dropped.
     """
-    room = np.float32(2.0 * SPAN - (n - 1) * MIN_MARGIN)
-    right = np.sort(rng.random((batch, n), dtype=np.float32), axis=1).T * room - np.float32(SPAN)
+    free_length = np.float32(2.0 * SPAN - (n - 1) * MIN_MARGIN)
+    right = np.sort(rng.random((batch, n), dtype=np.float32), axis=1).T * free_length - np.float32(SPAN)
     right += (np.arange(n, dtype=np.float32) * np.float32(MIN_MARGIN))[:, None]
-    behind = rng.random((n, batch), dtype=np.float32) * room - np.float32(SPAN)
+    behind = rng.random((n, batch), dtype=np.float32) * free_length - np.float32(SPAN)
     behind += _ranks(behind) * np.float32(MIN_MARGIN)
     kept = np.arange(batch)
     for i in sorted(

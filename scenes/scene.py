@@ -15,7 +15,7 @@ Json = dict[str, object]
 ATTRIBUTES = ("shape", "size", "color", "material")
 TAU = 2.0 * math.pi
 ZERO: Vec3 = (0.0, 0.0, 0.0)
-MOST_OBJECTS = 100  # in a foreign scene; CLEVR's have 3 to 10
+MAX_SCENE_OBJECTS = 100  # in a foreign scene; CLEVR's have 3 to 10
 FARTHEST = 1e4  # bound on any number in a foreign scene; CLEVR's ground reaches from -3 to 3
 NOISE_SEEDS = 1 << 31  # Cycles takes seeds from 0 to 2^31 - 1
 
@@ -93,14 +93,16 @@ def scene_from_dict(data: object) -> Scene:
 def noise_seed(value: object) -> int:
     """The seed in a foreign scene; ValueError if it is none."""
     if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value < NOISE_SEEDS:
-        raise ValueError(f"noise {value!r:.40} is no whole number from 0 to {NOISE_SEEDS - 1}")
+        raise ValueError(f"noise {value!r:.40} is not a whole number from 0 to {NOISE_SEEDS - 1}")
     return value
 
 
 def counted(objects: list[object]) -> list[object]:
-    """The objects of a foreign scene; ValueError if there are more than `MOST_OBJECTS`."""
-    if len(objects) > MOST_OBJECTS:
-        raise ValueError(f"{len(objects):,} objects are too many; a scene may have {MOST_OBJECTS} at most")
+    """The objects of a foreign scene; ValueError if there are more than `MAX_SCENE_OBJECTS`."""
+    if len(objects) > MAX_SCENE_OBJECTS:
+        raise ValueError(
+            f"{len(objects):,} objects are too many; the limit for a scene is {MAX_SCENE_OBJECTS}"
+        )
     return objects
 
 

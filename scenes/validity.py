@@ -70,7 +70,7 @@ def _nuisances_out_of_range(nuisances: Nuisances) -> list[str]:
             if not all(-reach <= value < reach for value in getattr(nuisances, name))]  # fmt: skip
 
 
-def pair_room(scene: Scene) -> tuple[Floats, Floats]:
+def pair_clearances(scene: Scene) -> tuple[Floats, Floats]:
     """The gap between footprints (n, n), and the smaller distance (n, n) along CLEVR's two ground directions."""
     where = positions(scene)
     radius = np.array([RADIUS[o.size] for o in scene.objects])
@@ -83,7 +83,7 @@ def pair_room(scene: Scene) -> tuple[Floats, Floats]:
 def _apart(scene: Scene) -> bool:
     if len(scene.objects) < 2:
         return True
-    gap, margin = pair_room(scene)
+    gap, margin = pair_clearances(scene)
     upper = np.triu_indices(len(scene.objects), 1)
     return bool(np.all(gap[upper] >= MIN_GAP) and np.all(margin[upper] >= MIN_MARGIN))
 
@@ -91,7 +91,7 @@ def _apart(scene: Scene) -> bool:
 def _too_close(scene: Scene) -> list[str]:
     if len(scene.objects) < 2:
         return []
-    gap, margin = pair_room(scene)
+    gap, margin = pair_clearances(scene)
     pairs = [(i, j) for i in range(len(scene.objects)) for j in range(i)]
     found = [f"objects {j} and {i}: gap {gap[i, j]:.3f}, at least {MIN_GAP} needed"
              for i, j in pairs if gap[i, j] < MIN_GAP]  # fmt: skip

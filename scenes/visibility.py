@@ -118,10 +118,10 @@ def _convex(start: Floats, heading: Floats, planes: Floats) -> Floats:
     leave = np.full(heading.shape[:2], np.inf)
     for *normal, level in planes:
         speed = heading @ np.asarray(normal)
-        room = level - float(np.dot(normal, start))
+        distance = level - float(np.dot(normal, start))
         with np.errstate(divide="ignore", invalid="ignore"):
-            at = room / speed
+            at = distance / speed
         enter = np.where(speed < 0, np.maximum(enter, at), enter)
         leave = np.where(speed > 0, np.minimum(leave, at), leave)
-        leave = np.where((speed == 0) & (room < 0), -np.inf, leave)
+        leave = np.where((speed == 0) & (distance < 0), -np.inf, leave)
     return np.where((enter <= leave) & (enter > 0), enter, np.inf)

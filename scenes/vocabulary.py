@@ -111,7 +111,7 @@ class Vocabulary:
         combination = self.parse_combination(what) if isinstance(what, str) else what
         smaller = replace(self, revoked=(*self.revoked, combination))
         if not smaller.combinations():
-            raise InputError(f"revoking {what!r} leaves no object at all; revoke less")
+            raise InputError(f"revoking {what!r} leaves no object; revoke less")
         return smaller
 
     def introduce(self, card: ShapeCard) -> Vocabulary:
@@ -131,11 +131,13 @@ class Vocabulary:
                 raise unknown("word", word, sorted(words), f"(in revoke {text!r})")
             attribute, value = words[word]
             if attribute and attribute in dict(pairs):
-                raise InputError(f"revoke {text!r} names two values of {attribute}; name them one by one")
+                raise InputError(f"revoke {text!r} names two values of {attribute}; revoke them one by one")
             if attribute:
                 pairs.append((attribute, value))
         if not pairs:
-            raise InputError(f"revoke {text!r} names no value; write e.g. 'cube' or 'small metal things'")
+            raise InputError(
+                f"revoke {text!r} names no value of an attribute; write e.g. 'cube' or 'small metal things'"
+            )
         return tuple(sorted(pairs, key=lambda pair: ATTRIBUTES.index(pair[0])))
 
     def words(self) -> dict[str, tuple[str, str]]:

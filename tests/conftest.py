@@ -22,6 +22,11 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
             item.add_marker(pytest.mark.process)
 
 
+def pytest_make_parametrize_id(config: pytest.Config, val: object) -> str | None:
+    """Bytes are named by their length: a compressed file holds its time, and no two workers would collect alike."""
+    return f"{len(val)}-bytes" if isinstance(val, bytes) else None
+
+
 @pytest.fixture(autouse=True, scope="session")
 def state_folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     """Neither records of the runs that tests make nor their banks go to the home of whoever runs the tests."""

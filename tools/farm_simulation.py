@@ -64,7 +64,7 @@ class Outcome:
 class SimulatedPool:
     """Workers that need no time of ours; `clock` is virtual."""
 
-    together = 1
+    chains_per_task = 1
 
     def __init__(self, load: Load, prior: Prior[Latent], n_labels: int) -> None:
         self.size, self._render_s = load.workers, load.render_s
@@ -81,16 +81,16 @@ class SimulatedPool:
         for number in range(self.size):
             inbox.put(Joined(str(number), "simulated", 0))
 
-    def submit(self, worker: str, ticket: Task) -> None:
+    def submit(self, worker: str, task: Task) -> None:
         """The answer is made at once, and told when its time has come."""
         began = time.thread_time()
-        assert isinstance(ticket.work, PriorSegment | ChainSegment)
-        lines = tuple(lines_of(self._records(ticket.work)))
+        assert isinstance(task.work, PriorSegment | ChainSegment)
+        lines = tuple(lines_of(self._records(task.work)))
         seconds = len(lines) * self._render_s
         due = (
             self.clock + seconds,
             next(self._numbers),
-            Answered(worker, ticket, TaskResult(lines, len(lines), seconds)),
+            Answered(worker, task, TaskResult(lines, len(lines), seconds)),
         )
         heapq.heappush(self._due, due)
         self.imagined_s += time.thread_time() - began
@@ -132,37 +132,37 @@ def simulate(load: Load, manifest: Manifest, prior: Prior[Latent], scratch: Path
     if manifest.query.search.stop_when_found:
         raise InputError("a simulated search finds nothing of worth; set search.stop_when_found = 0")
     inbox = Inbox()
-    desk, pool = TaskBoard(), SimulatedPool(load, prior, len(manifest.facts.labels))
-    scheduler = Scheduler(desk, pool, inbox)
+    board, pool = TaskBoard(), SimulatedPool(load, prior, len(manifest.facts.labels))
+    scheduler = Scheduler(board, pool, inbox)
     pool.start(inbox)
     began = time.process_time()
-    threads = [_search(desk, f"query-{number}", manifest, scratch) for number in range(load.queries)]
+    threads = [_search(board, f"query-{number}", manifest, scratch) for number in range(load.queries)]
     own_s = 0.0
     while True:
-        desk.wait_until_quiet()
+        board.wait_until_quiet()
         scheduler.turn(0.0)
         scheduler.hand_out()
         spent = time.process_time() - began - pool.imagined_s
         pool.clock, own_s = pool.clock + spent - own_s, spent
-        if not pool.advance() and not desk.jobs:
+        if not pool.advance() and not board.jobs:
             break
     for thread in threads:
         thread.join()
     return Outcome(pool.renders, pool.clock, own_s)
 
 
-def _search(desk: TaskBoard, name: str, manifest: Manifest, scratch: Path) -> threading.Thread:
+def _search(board: TaskBoard, name: str, manifest: Manifest, scratch: Path) -> threading.Thread:
     """A search as `trex work` has it, short of the report."""
 
     def run() -> None:
         try:
             with create(scratch / name, "", manifest) as folder, Journal(folder) as journal:
-                engine = FarmEngine(desk, name, folder, together=1, spread=1)
+                engine = FarmEngine(board, name, folder, chains_per_task=1, tasks_ahead=1)
                 Search(folder, engine, journal, Silent()).run()
         finally:
-            desk.close(name)
+            board.close(name)
 
-    desk.open(name, 0)
+    board.open(name, 0)
     thread = threading.Thread(target=run, name=name, daemon=True)
     thread.start()
     return thread

@@ -26,11 +26,11 @@ def judge(cases: Iterable[Case], place: Path) -> Iterator[tuple[Case, str, Endin
         folder = place / f"{number:04d}"
         folder.mkdir()
         case.make(folder)
-        ending = carry_out(case.words, folder)
+        ending = run_to_end(case.words, folder)
         yield case, unclear(ending, is_told=case.is_told), ending
 
 
-def carry_out(words: tuple[str, ...], folder: Path) -> Ending:
+def run_to_end(words: tuple[str, ...], folder: Path) -> Ending:
     """`trex WORDS` in a folder, in a process of its own."""
     out, err = folder / ".out", folder / ".err"
     child = os.fork()

@@ -21,7 +21,7 @@ LONGEST = 200  # characters of an answer's name
 LONGEST_WORDS = 300  # characters of an error from a model's own code
 RAISED = (Exception, SystemExit)  # third-party code may raise anything, or end the program
 BATCH = 32
-TRIED_PX = (80, 120)  # height, width of the probe pictures: the smallest preset
+PROBE_PX = (80, 120)  # height, width of the probe pictures: the smallest preset
 Floats = NDArray[np.float64]
 
 
@@ -49,18 +49,16 @@ class AdaptedModel:
 
     def bind(self, question: Question) -> AskedAnswerer:
         """The answerer with its question, probed with two pictures; InputError if its output does not fit."""
-        tried = tried_pictures()
+        probes = probe_pictures()
         try:
-            rows = np.asarray(self.answerer(tried, question))
+            rows = np.asarray(self.answerer(probes, question))
         except TrexError:
             raise
         except RAISED as error:
-            raise InputError(
-                f"model {self.name!r} fails on a picture that it was tried on: {said(error)}"
-            ) from error
+            raise InputError(f"model {self.name!r} fails on a probe picture: {error_text(error)}") from error
         labels = checked_labels(self.name, getattr(self.answerer, "labels", ANSWERS))
         try:
-            answers = checked(self.name, rows, len(tried), labels)
+            answers = checked(self.name, rows, len(probes), labels)
         except ModelError as error:
             raise InputError(str(error)) from error
         return AskedAnswerer(
@@ -85,7 +83,7 @@ class AskedAnswerer:
     labels: tuple[str, ...]
     answerer: Callable[..., object]
     question: Question
-    tried: tuple[float, ...]  # answers to `tried_pictures`, row by row, in place of weights
+    tried: tuple[float, ...]  # answers to `probe_pictures`, row by row, in place of weights
     batch: int = BATCH
 
     def __repr__(self) -> str:
@@ -104,16 +102,16 @@ class AskedAnswerer:
         except TrexError:
             raise
         except RAISED as error:
-            raise ModelError(f"model {self.name!r} fails: {said(error)}") from error
+            raise ModelError(f"model {self.name!r} fails: {error_text(error)}") from error
         return np.log(checked(self.name, found, len(images), self.labels))
 
 
-def tried_pictures() -> NDArray[np.float32]:
+def probe_pictures() -> NDArray[np.float32]:
     """(2, 80, 120, 3): a blank one, and red from left to right, green from top to bottom, blue in squares.
 
     The three channels have different means too, so that a change of a model of mean colors is detected.
     """
-    high, wide = TRIED_PX
+    high, wide = PROBE_PX
     y, x = np.mgrid[:high, :wide]
     found = np.zeros((2, high, wide, 3), np.float32)
     found[1] = np.stack([(x / (wide - 1)) ** 3, y / (high - 1), 0.75 * ((x // 10 + y // 10) % 2)], axis=2)
@@ -133,8 +131,8 @@ def checked(name: str, found: NDArray[np.generic], pictures: int, labels: Sequen
     if not is_good.all():
         example = rows[~is_good][0]
         raise ModelError(
-            f"model {name!r} gives rows that are no probabilities (one has least {example.min():g} and adds up to "
-            f"{example.sum():g}); give softmax of the logits"
+            f"model {name!r} returns rows that are not probabilities (one has minimum {example.min():g} and sum "
+            f"{example.sum():g}); return softmax of the logits"
         )
     rows = np.maximum(rows, FLOOR)
     shares: Floats = rows / rows.sum(axis=1, keepdims=True)
@@ -161,12 +159,12 @@ def checked_labels(name: str, labels: object) -> tuple[str, ...]:
     return tuple(labels)
 
 
-def said(error: BaseException) -> str:
+def error_text(error: BaseException) -> str:
     """An exception from third-party code, in one line."""
     try:
         words = " ".join(str(error).split())
     except Exception:
-        words = "it cannot say what"
+        words = "unprintable error"
     words = words if words.isprintable() else ascii(words)
     words = words if len(words) <= LONGEST_WORDS else words[:LONGEST_WORDS] + "..."
     return f"{type(error).__name__}: {words}"

@@ -21,17 +21,15 @@ def split_address(url: str) -> SplitResult:
     """The parts of a valid address; InputError if no request can go there, or if it might expose a secret."""
     if set("@?#") & set(url):
         raise InputError(  # does not repeat the URL, which may contain a secret
-            "the address of a model is http(s)://HOST/PATH alone, without user, password or ?query: it is kept with "
-            "every run. Put a secret into the environment variable TREX_MODEL_TOKEN"
+            "the address of a model must be http(s)://HOST/PATH, without user, password or ?query: every run stores "
+            "it. Put a secret into the environment variable TREX_MODEL_TOKEN"
         )
     if len(url) > LONGEST_URL:
-        raise InputError(
-            f"the address of the model has {len(url)} characters; at most {LONGEST_URL} are possible"
-        )
+        raise InputError(f"the address of the model has {len(url)} characters; the limit is {LONGEST_URL}")
     strange = next((sign for sign in url if not SIGNS.fullmatch(sign)), None)
     if strange is not None:
         raise InputError(
-            f"the address of the model holds {strange!r}, which no address can; write it as %XX in the path, and a "
+            f"the address of the model holds {strange!r}, which is not allowed; write it as %XX in the path, and a "
             "host name in ASCII (xn--...)"
         )
     scheme = url.partition(":")[0].lower()
@@ -46,15 +44,13 @@ def _split(url: str) -> SplitResult:
         host, port = parts.hostname, parts.port
     except ValueError as error:
         raise InputError(
-            f"the address of the model is not possible ({error}); {GIVE} with a port from 1 to 65535"
+            f"the address of the model is invalid ({error}); {GIVE} with a port from 1 to 65535"
         ) from error
     if port == 0:
-        raise InputError(
-            f"the address of the model, {short(url)}, has port 0; ports from 1 to 65535 are possible"
-        )
+        raise InputError(f"the address of the model, {short(url)}, has port 0; give a port from 1 to 65535")
     if not host or not _is_possible(host, is_bracketed="[" in parts.netloc):
         raise InputError(
-            f"the address of the model has the host {short(host or '')}, which no machine can have; {GIVE}"
+            f"the address of the model has the host {short(host or '')}, which is not a valid host name; {GIVE}"
         )
     return parts
 

@@ -58,7 +58,7 @@ def post(
         error.close()
         if error.code in PASSING:
             raise PassingError(f"status {error.code}") from None
-        raise ModelError(f"{url} refuses with status {error.code}{_advice(error.code)}") from None
+        raise ModelError(f"{url} replied with status {error.code}{_advice(error.code)}") from None
     except (OSError, http.client.HTTPException) as error:
         raise _mapped(url, error, timeout_s) from None
 
@@ -69,9 +69,9 @@ def _read(url: str, response: http.client.HTTPResponse) -> bytes:
     while piece := response.read(PIECE):
         data += piece
         if len(data) > LARGEST_REPLY:
-            raise ModelError(f"{url} replies with more than {LARGEST_REPLY} bytes; that is no answer")
+            raise ModelError(f"{url} replied with more than {LARGEST_REPLY} bytes, too many for an answer")
     if stated is not None and len(data) < stated:
-        raise PassingError(f"the reply was cut after {len(data)} of {stated} bytes")
+        raise PassingError(f"the reply was truncated after {len(data)} of {stated} bytes")
     return data
 
 
@@ -79,22 +79,22 @@ def _mapped(url: str, error: Exception, timeout_s: float) -> Exception:
     reason = getattr(error, "reason", error)
     if isinstance(reason, ssl.SSLCertVerificationError):
         return ModelError(
-            f"{url} shows a certificate that is not valid here ({reason.verify_message}); mend it, or name the "
+            f"{url} has a certificate that is not valid here ({reason.verify_message}); fix it, or name the "
             "authority's file in SSL_CERT_FILE"
         )
     if isinstance(reason, TimeoutError):
-        return PassingError(f"TimeoutError, no whole reply within {timeout_s:g} s")
+        return PassingError(f"TimeoutError, no complete reply within {timeout_s:g} s")
     if isinstance(reason, http.client.IncompleteRead):
-        return PassingError("the reply was cut")
+        return PassingError("the reply was truncated")
     return PassingError(type(reason).__name__ if isinstance(reason, Exception) else "no connection")
 
 
 def _advice(status: int) -> str:
     if status in (401, 403):
-        return "; set TREX_MODEL_TOKEN to a secret that it accepts"
+        return "; set TREX_MODEL_TOKEN to a secret that the server accepts"
     if status == 407:
-        return "; the proxy wants a password, which belongs into https_proxy"
-    return "; redirects are not followed, name the address itself" if 300 <= status < 400 else ""
+        return "; the proxy needs a password: put it into https_proxy"
+    return "; redirects are not followed: give the final address" if 300 <= status < 400 else ""
 
 
 def _opener(url: str, deadline: Deadline) -> urllib.request.OpenerDirector:

@@ -51,36 +51,36 @@ class HttpAnswerer:
                 "pictures": [png_base64(picture) for picture in pictures],
             }
         ).encode()
-        reply = self._parsed(self._asked(body))
+        reply = self._parsed(self._post_with_retries(body))
         if self.labels and reply[0] != self.labels:
-            raise ModelError(f"{self.url} names other answers than before; another model runs there now")
+            raise ModelError(f"{self.url} returns other labels than before; it now runs another model")
         self.labels = reply[0]
         return reply[1]
 
-    def _asked(self, body: bytes) -> bytes:
+    def _post_with_retries(self, body: bytes) -> bytes:
         problem = ""
         for wait in (0.0, *self.waits_s):
             if wait:
                 self.sleep(wait)
             try:
-                return self._once(body)
+                return self._post_once(body)
             except PassingError as error:
                 problem = str(error)
         raise ModelError(
-            f"{self.url} gave no answer in {1 + len(self.waits_s)} tries; the last time: {problem}"
+            f"{self.url} did not answer in {1 + len(self.waits_s)} attempts; the last error: {problem}"
         )
 
-    def _once(self, body: bytes) -> bytes:
+    def _post_once(self, body: bytes) -> bytes:
         headers = {"Content-Type": "application/json", "Accept": "application/json"}
         if self.token:
             headers["Authorization"] = f"Bearer {self.token}"
         data = post(self.url, body, headers, self.timeout_s, self.clock).strip()
         if not data or (data.startswith(b"{") and not data.endswith(b"}")):  # truncated
-            raise PassingError(f"the reply was cut after {len(data)} bytes")
+            raise PassingError(f"the reply was truncated after {len(data)} bytes")
         return data
 
     def _parsed(self, data: bytes) -> tuple[tuple[str, ...], Floats]:
-        wanted = '{"labels": [names], "probabilities": [[numbers] for each picture]}'
+        reply_form = '{"labels": [names], "probabilities": [[numbers] for each picture]}'
         try:
             reply = parse_json(data, "the reply", error=ModelError)
             if not isinstance(reply, dict):
@@ -88,11 +88,11 @@ class HttpAnswerer:
             labels, rows = reply["labels"], np.array(reply["probabilities"])
         except (ModelError, ValueError, TypeError, LookupError) as error:
             why = f": {error}" if isinstance(error, ModelError) else ""
-            raise ModelError(f"{self.url} replies with something else than {wanted}{why}") from None
+            raise ModelError(f"{self.url} must reply with {reply_form}{why}") from None
         if not isinstance(labels, list) or not labels or not all(isinstance(label, str) for label in labels):
-            raise ModelError(f"{self.url} names no answers; it must reply with {wanted}")
+            raise ModelError(f"{self.url} returned no labels; it must reply with {reply_form}")
         if rows.dtype.kind not in "fiu":
-            raise ModelError(f"{self.url} replies with something else than {wanted}: no numbers")
+            raise ModelError(f"{self.url} must reply with {reply_form}: the probabilities are not numbers")
         return tuple(labels), rows.astype(np.float64)
 
 
@@ -110,7 +110,7 @@ def load_http(url: str) -> AdaptedModel:
     scheme = split_address(url).scheme
     token = os.environ.get(TOKEN, "")
     if token and scheme != "https" and not is_loopback(url):
-        raise InputError(f"{url} would be sent the secret in {TOKEN} in the clear; use https, or unset it")
+        raise InputError(f"{TOKEN} would be sent to {url} unencrypted; use https, or unset {TOKEN}")
     if not token.isprintable() or not token.isascii():
-        raise InputError(f"{TOKEN} holds characters that no header can carry; put it right")
+        raise InputError(f"{TOKEN} contains characters that are not allowed in an HTTP header; correct it")
     return AdaptedModel(url, HttpAnswerer(url, token), url)

@@ -1,8 +1,8 @@
 """A model that is an object of this Python process: how worlds reach it, and its name in a run.
 
 A world opens the model that its query names (`trex.worlds.world.open_model`), and user-defined worlds do so too,
-with the query as their only argument. An object therefore cannot be passed as an argument; it is lent for the
-length of one call instead: `with lent(model): ...`. The loan is a context variable: it ends with the block, and
+with the query as their only argument. An object therefore cannot be passed as an argument; it is made available for
+one call instead: `with session_model_available(model): ...`. A context variable holds it until the block ends;
 other threads and tasks do not see it.
 
 Imports no torch: checking run folders for such names does not need it.
@@ -27,15 +27,15 @@ TORCH = "torch"
 
 
 @dataclass(frozen=True)
-class Live:
+class SessionModel:
     """A torch module or a callable, and its name in queries and run folders."""
 
     name: str
-    thing: Callable[..., object]
+    model: Callable[..., object]
 
 
-def live(thing: object) -> Live:
-    """The object with its name, "live:package.module.Class"; InputError if it is no torch module and no callable.
+def as_session_model(thing: object) -> SessionModel:
+    """The object with its name, "live:package.module.Class"; InputError if it is not callable.
 
     The name identifies the class or function. Weights and answers are not part of it: a run records them separately.
     """
@@ -48,38 +48,38 @@ def live(thing: object) -> Live:
         )
     named = thing if hasattr(thing, "__qualname__") else type(thing)
     name = f"{PREFIX}{named.__module__}.{named.__qualname__}"
-    return Live(name, thing)
+    return SessionModel(name, thing)
 
 
-_LENT: ContextVar[Live | None] = ContextVar("lent model", default=None)
+_AVAILABLE: ContextVar[SessionModel | None] = ContextVar("session model", default=None)
 
 
 @contextmanager
-def lent(model: Live | None) -> Iterator[None]:
-    """Inside the block the name of this model opens this object; None lends nothing.
+def session_model_available(model: SessionModel | None) -> Iterator[None]:
+    """Inside the block, opening a model of this name gives this object; None does nothing.
 
     Afterwards restores the number of torch's threads, and the training mode of each part of the module.
     """
     with ExitStack() as after:
         _restore_torch(model, after)
-        token = _LENT.set(model)
-        after.callback(_LENT.reset, token)
+        token = _AVAILABLE.set(model)
+        after.callback(_AVAILABLE.reset, token)
         yield
 
 
-def lent_thing(name: str) -> Callable[..., object]:
-    """The object lent under this name; InputError if there is none."""
-    model = _LENT.get()
+def session_model(name: str) -> Callable[..., object]:
+    """The available object of this name; InputError if there is none."""
+    model = _AVAILABLE.get()
     if model is None or model.name != name:
         raise InputError(
-            f"model {name!r} is an object of a Python session, which a run folder cannot hold; resume it there: "
+            f"model {name!r} is an object of a Python session, which a run folder cannot store; resume in Python: "
             "trex.open_run(folder).resume(model=...)"
         )
-    return model.thing
+    return model.model
 
 
 def is_module(thing: object) -> TypeGuard[nn.Module]:
-    """Whether it is a torch module; where nobody has imported torch, nothing is."""
+    """Whether it is a torch module; False if torch was never imported."""
     if TORCH not in sys.modules:
         return False
     from torch import nn
@@ -87,13 +87,13 @@ def is_module(thing: object) -> TypeGuard[nn.Module]:
     return isinstance(thing, nn.Module)
 
 
-def _restore_torch(model: Live | None, after: ExitStack) -> None:
-    """Calls that undo what using a model changes."""
+def _restore_torch(model: SessionModel | None, after: ExitStack) -> None:
+    """Register calls that undo what using a model changes."""
     if TORCH not in sys.modules:
         return
     import torch
 
     after.callback(torch.set_num_threads, torch.get_num_threads())
-    if model is not None and is_module(model.thing):
-        for part in model.thing.modules():
+    if model is not None and is_module(model.model):
+        for part in model.model.modules():
             after.callback(setattr, part, "training", part.training)

@@ -1,4 +1,4 @@
-"""A lent object as a CLEVR model: identified by a module's weights or a callable's code, and by its answers."""
+"""A session's object as a CLEVR model: identified by a module's weights or a callable's code, and by its answers."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ import numpy as np
 import torch
 from torch import nn
 
-from trex.clevr_models.adapters.callable_model import AdaptedModel, tried_pictures
-from trex.clevr_models.adapters.live import is_module, lent_thing
+from trex.clevr_models.adapters.callable_model import AdaptedModel, probe_pictures
+from trex.clevr_models.adapters.live import is_module, session_model
 from trex.clevr_models.adapters.torch_module import UserModel, UserModule
 from trex.clevr_models.interface.bound import BoundModule, ClevrModel
 from trex.clevr_models.interface.question import Question
@@ -19,13 +19,13 @@ from trex.clevr_models.interface.question import Question
 FOREIGN = "torch."  # code identified by torch's version
 
 
-class TriedModule(UserModule):
-    """A user's module with its code's hash, and its answers to `tried_pictures`: weights alone do not identify it."""
+class ProbedModule(UserModule):
+    """A user's module with its code's hash, and its answers to `probe_pictures`: weights alone do not identify it."""
 
     def __init__(self, name: str, module: nn.Module, labels: tuple[str, ...]) -> None:
         super().__init__(name, module, labels)
         self.identity = code_hash(module)
-        self.tried: tuple[float, ...] = tuple(np.exp(self.log_probs(tried_pictures())).ravel().tolist())
+        self.tried: tuple[float, ...] = tuple(np.exp(self.log_probs(probe_pictures())).ravel().tolist())
 
 
 class LiveModule:
@@ -40,32 +40,32 @@ class LiveModule:
     def bind(self, question: Question) -> BoundModule:
         """The module, probed with pictures; InputError if it fails or its output has another shape."""
         bound = UserModel(self.name, lambda _: self.module).bind(question)
-        return TriedModule(self.name, bound.module, bound.labels)
+        return ProbedModule(self.name, bound.module, bound.labels)
 
 
 def live_model(name: str, threads: int = 1) -> ClevrModel:
-    """The lent object of this name as a model; sets torch to `threads` threads, as for any model."""
-    thing = lent_thing(name)
+    """The session's object of this name as a model; sets torch to `threads` threads, as for any model."""
+    model = session_model(name)
     torch.set_num_threads(threads)
-    if is_module(thing):
-        return LiveModule(name, thing)
-    return AdaptedModel(name, thing, code_hash(thing))
+    if is_module(model):
+        return LiveModule(name, model)
+    return AdaptedModel(name, model, code_hash(model))
 
 
-def code_hash(thing: Callable[..., object]) -> str:
+def code_hash(model: Callable[..., object]) -> str:
     """16 hexadecimal digits that change with the code of a function, or of an object's classes; "" if it has none.
 
     For a torch module, covers the classes of all its parts. Ignores line numbers, comments and torch itself, and
     what the code reads from elsewhere: that shows in its answers.
     """
-    code = getattr(thing, "__code__", None)
-    words = [_code_words(code)] if isinstance(code, CodeType) else _class_words(thing)
+    code = getattr(model, "__code__", None)
+    words = [_code_words(code)] if isinstance(code, CodeType) else _class_words(model)
     return hashlib.sha256("\n".join(words).encode()).hexdigest()[:16] if words else ""
 
 
-def _class_words(thing: object) -> list[str]:
+def _class_words(model: object) -> list[str]:
     """The functions of an object's own classes, as words that are the same in every process."""
-    parts = thing.modules() if is_module(thing) else [thing]
+    parts = model.modules() if is_module(model) else [model]
     classes = {
         kind for part in parts for kind in type(part).__mro__ if not kind.__module__.startswith(FOREIGN)
     }

@@ -7,7 +7,7 @@ import os
 import sys
 from collections.abc import Callable
 
-from trex.clevr_models.adapters.callable_model import RAISED, said
+from trex.clevr_models.adapters.callable_model import RAISED, error_text
 from trex.foundation.errors import InputError
 
 
@@ -24,7 +24,7 @@ def import_factory(module: str, attribute: str) -> Callable[..., object]:
         found = importlib.import_module(module)
         factory: Callable[..., object] | None = getattr(found, attribute, None)
     except RAISED as error:  # a user's module may raise anything while it is imported, or end the program
-        raise InputError(f"module {module!r} cannot be imported: {said(error)}") from error
+        raise InputError(f"cannot import module {module!r}: {error_text(error)}") from error
     if not callable(factory):
         near = ", ".join(
             name for name in vars(found) if not name.startswith("_") and callable(vars(found)[name])

@@ -44,7 +44,7 @@ class OnnxCard:
         words = WORD.findall(text.lower())
         for word in words:
             if word not in self.words:
-                raise unknown("word", word, sorted(self.words), "Ask in the words on the model's card.")
+                raise unknown("word", word, sorted(self.words), "Use the words on the model's card.")
         if len(words) > self.length:
             raise InputError(
                 f"question {text!r} has {len(words)} words; the model's card allows {self.length}"
@@ -101,7 +101,9 @@ def load_onnx(path: Path, threads: int = 1) -> AdaptedModel:
     try:
         session = onnxruntime.InferenceSession(data, options, providers=["CPUExecutionProvider"])
     except Exception as error:  # onnxruntime's errors have no common type
-        raise InputError(f"{path} is no ONNX model that can be run here: {_first_line(error)}") from error
+        raise InputError(
+            f"{path} is not an ONNX model that onnxruntime can run: {_first_line(error)}"
+        ) from error
     answerer = OnnxAnswerer(
         session, card, tuple(i.name for i in session.get_inputs()), _size(path, session, card)
     )
@@ -117,7 +119,11 @@ def _size(path: Path, session: Any, card: OnnxCard) -> tuple[int, int] | None:
     if types != [("tensor(float)", 4), ("tensor(int64)", 2)][:wanted]:
         raise InputError(
             f"{path} takes {types}; it must take pictures, float (B, 3, H, W)"
-            + (", and a question, int64 (B, length)" if wanted == 2 else ", alone, as its card has no words")
+            + (
+                ", and a question, int64 (B, length)"
+                if wanted == 2
+                else " as its only input, as its card has no words"
+            )
         )
     height, width = inputs[0].shape[2:]
     return (height, width) if isinstance(height, int) and isinstance(width, int) else None
@@ -151,7 +157,7 @@ def _read(path: Path, limit: int) -> bytes:
     try:
         return read_bytes(path, limit=limit)
     except InputError as error:
-        raise InputError(f"{error}; an ONNX model needs its card beside it") from error
+        raise InputError(f"{error}; an ONNX model needs a card with the same name next to it") from error
 
 
 def _first_line(error: Exception) -> str:

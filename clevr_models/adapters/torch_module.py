@@ -9,13 +9,13 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
-from trex.clevr_models.adapters.callable_model import RAISED, checked_labels, said
+from trex.clevr_models.adapters.callable_model import RAISED, checked_labels, error_text
 from trex.clevr_models.interface.answers import ANSWERS
 from trex.clevr_models.interface.bound import BoundModule
 from trex.clevr_models.interface.question import Question
 from trex.foundation.errors import InputError, ModelError, TrexError
 
-DUMMY_PX = (80, 120)  # height, width of the pictures a user's module is tried on: the smallest preset
+PROBE_PX = (80, 120)  # height, width of the pictures a user's module is tried on: the smallest preset
 Factory = Callable[[Question], object]  # a torch.nn.Module, which is checked
 
 
@@ -33,14 +33,14 @@ class UserModule(BoundModule):
         except TrexError:
             raise
         except RAISED as error:
-            raise ModelError(f"model {self.name!r} fails on {size}: {said(error)}") from error
+            raise ModelError(f"model {self.name!r} fails on {size}: {error_text(error)}") from error
         if row.shape != (len(self.labels),):
             raise ModelError(
-                f"model {self.name!r} gives another shape for one picture than for two: it must give logits "
-                f"(1, {len(self.labels)}) for {size} alone, so squeeze nothing"
+                f"model {self.name!r} returns another shape for one picture than for two: it must return logits "
+                f"(1, {len(self.labels)}) for {size} too, so do not squeeze the batch axis"
             )
         if np.isnan(row).any():
-            raise ModelError(f"model {self.name!r} gives values that are not finite on {size}")
+            raise ModelError(f"model {self.name!r} returns values that are not finite on {size}")
         return row
 
 
@@ -57,14 +57,16 @@ class UserModel:
         """The user's module for a question; InputError if it fails or its output has another shape."""
         if isinstance(self.factory, nn.Module):
             raise InputError(
-                f"{self.name} is a torch.nn.Module; name a function that takes the question and returns it"
+                f"{self.name} is a torch.nn.Module; name a function that takes the question and returns the module"
             )
         try:
             module = self.factory(question)
         except InputError:
             raise
         except RAISED as error:
-            raise InputError(f"model {self.name!r} fails for {question.text!r}: {said(error)}") from error
+            raise InputError(
+                f"model {self.name!r} fails for {question.text!r}: {error_text(error)}"
+            ) from error
         if not isinstance(module, nn.Module):
             raise InputError(
                 f"model {self.name!r} gives a {type(module).__name__}; its factory must return a torch.nn.Module"
@@ -78,13 +80,15 @@ class UserModel:
 
     def _try(self, module: nn.Module, labels: tuple[str, ...]) -> None:
         device = next((p.device for p in module.parameters()), torch.device("cpu"))
-        pictures = torch.zeros(2, 3, *DUMMY_PX, device=device)
+        pictures = torch.zeros(2, 3, *PROBE_PX, device=device)
         try:
             with torch.inference_mode():
                 logits = module(pictures)
         except RAISED as error:
             takes = f"it must take float32 {tuple(pictures.shape)}"
-            raise InputError(f"model {self.name!r} fails on a picture: {said(error)}; {takes}") from error
+            raise InputError(
+                f"model {self.name!r} fails on a picture: {error_text(error)}; {takes}"
+            ) from error
         if (
             not isinstance(logits, Tensor)
             or logits.shape != (2, len(labels))
@@ -95,19 +99,19 @@ class UserModel:
                 if isinstance(logits, Tensor)
                 else type(logits).__name__
             )
-            wanted = f"float logits (2, {len(labels)}) for two pictures"
+            expected = f"float logits (2, {len(labels)}) for two pictures"
             raise InputError(
-                f"model {self.name!r} gives {found}; it must give {wanted}, or name its answers in `labels`"
+                f"model {self.name!r} returns {found}; it must return {expected}, or name its answers in `labels`"
             )
         if not bool(torch.isfinite(logits).all()):
             raise InputError(
-                f"model {self.name!r} gives values that are not finite on an empty picture; check its weights"
+                f"model {self.name!r} returns values that are not finite on a blank picture; check its weights"
             )
         self._try_alone(module, labels)
 
     def _try_alone(self, module: nn.Module, labels: tuple[str, ...]) -> None:
         """Probe with one picture by itself, as a search does."""
         try:
-            UserModule(self.name, module, labels).log_probs(np.zeros((1, *DUMMY_PX, 3), np.float32))
+            UserModule(self.name, module, labels).log_probs(np.zeros((1, *PROBE_PX, 3), np.float32))
         except ModelError as error:
             raise InputError(str(error)) from error

@@ -28,7 +28,7 @@ from trex.foundation.errors import InputError
 
 Sizes = GeneratorSizes | EngineSizes | BaselineSizes
 GENERATOR, ENGINE, BASELINE = KINDS = ("program_generator", "execution_engine", "baseline")
-MOST_PARAMETERS = 2**28  # the largest released part has 40 million
+MAX_PARAMETERS = 2**28  # the largest released part has 40 million
 # Settings that every checkpoint must state, with the only value that is supported.
 FIXED: Mapping[str, Mapping[str, object]] = {
     GENERATOR: {},
@@ -60,7 +60,7 @@ def read_parts(path: Path) -> tuple[Part, ...]:
     parts = tuple(_part(kind, found, path, card) for kind in KINDS if found.get(f"{kind}_state") is not None)
     if not parts:
         raise InputError(
-            f"{path} is no released CLEVR model: it has none of {', '.join(f'{k}_state' for k in KINDS)}"
+            f"{path} is not a released CLEVR model: it has none of {', '.join(f'{k}_state' for k in KINDS)}"
         )
     return parts
 
@@ -84,11 +84,11 @@ def write_part(path: Path, part: Part) -> None:
 def convert(checkpoint: Path, out: Path) -> str:
     """Write the one part of a checkpoint as safetensors with a card, never over a file; the kind of the part."""
     if out.suffix != ".safetensors" or out.exists():
-        problem = "is there already" if out.exists() else "does not end in .safetensors"
-        raise InputError(f"{out} {problem}; name a new file that ends so")
+        problem = "already exists" if out.exists() else "does not end in .safetensors"
+        raise InputError(f"{out} {problem}; give a new file name that ends in .safetensors")
     parts = read_parts(checkpoint)
     if len(parts) > 1:
-        raise InputError(f"{checkpoint} holds {len(parts)} parts; only files of one part are converted")
+        raise InputError(f"{checkpoint} holds {len(parts)} parts; only files with one part can be converted")
     write_part(out, parts[0])
     return parts[0].kind
 
@@ -127,7 +127,7 @@ def _vocabulary(vocab: object, settings: object, path: Path) -> IepVocabulary:
         return read_iep_vocabulary(inner, str(path))
     vocabulary = read_iep_vocabulary(vocab, str(path))
     if inner is not None and read_iep_vocabulary(inner, f"{path}, settings") != vocabulary:
-        raise InputError(f"{path} holds two vocabularies that differ; it was put together from two models")
+        raise InputError(f"{path} contains two different vocabularies, so it mixes two models")
     return vocabulary
 
 
@@ -154,25 +154,27 @@ def build(sizes: Sizes, vocabulary: IepVocabulary) -> nn.Module:
 def fill(make: Callable[[], nn.Module], state: object, path: Path) -> nn.Module:
     """The network with these tensors, names and shapes checked before memory is taken; for use, not for training."""
     if not isinstance(state, Mapping) or not all(isinstance(value, Tensor) for value in state.values()):
-        raise InputError(f"{path}: its state holds other things than tensors by name")
+        raise InputError(f"{path}: its state is not a mapping of names to tensors")
     with torch.device("meta"):
         network = make()
     total = sum(parameter.numel() for parameter in network.parameters())
-    if total > MOST_PARAMETERS:
-        raise InputError(f"{path} asks for {total} parameters; at most {MOST_PARAMETERS} are taken")
+    if total > MAX_PARAMETERS:
+        raise InputError(f"{path} needs {total} parameters; the limit is {MAX_PARAMETERS}")
     check_fits(network, state, path)
-    wanted = network.state_dict()
-    network.load_state_dict({name: _tensor(name, wanted[name], state, path) for name in wanted}, assign=True)
+    expected = network.state_dict()
+    network.load_state_dict(
+        {name: _tensor(name, expected[name], state, path) for name in expected}, assign=True
+    )
     return network.eval().requires_grad_(False)
 
 
-def _tensor(name: str, wanted: Tensor, state: Mapping[str, Tensor], path: Path) -> Tensor:
+def _tensor(name: str, expected: Tensor, state: Mapping[str, Tensor], path: Path) -> Tensor:
     """The tensor as the network computes with it; counters that old files lack are zero."""
     if name not in state:
-        return torch.zeros(wanted.shape, dtype=wanted.dtype)
-    tensor = state[name].to(wanted.dtype).contiguous()
+        return torch.zeros(expected.shape, dtype=expected.dtype)
+    tensor = state[name].to(expected.dtype).contiguous()
     if not bool(torch.isfinite(tensor).all()):
-        raise InputError(f"{path}: {name} holds numbers that are not finite; get the file again")
+        raise InputError(f"{path}: {name} contains numbers that are not finite; get the file again")
     return tensor
 
 

@@ -62,7 +62,7 @@ def _checked(settings: object, where: str, checks: Mapping[str, Check]) -> dict[
     found = {}
     for name, check in checks.items():
         if name not in settings:
-            raise InputError(f"{where} lack {name!r}; the file is cut or of another model")
+            raise InputError(f"{where} lack {name!r}; the file is truncated or belongs to another model")
         try:
             found[name] = check(settings[name])
         except ValueError as error:
@@ -109,7 +109,7 @@ def _share(value: object) -> float:
 def _only(wanted: object) -> Check:
     def check(value: object) -> object:
         if value != wanted:
-            raise ValueError(f"{wanted!r}, the only choice whose layers are known here")
+            raise ValueError(f"{wanted!r}, the only supported value")
         return value
 
     return check

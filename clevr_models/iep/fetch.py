@@ -63,7 +63,7 @@ def fetch_iep(
     with _writing(target), _checkpoints(source, target) as files:
         found = [_take(path, target) for path in files]
     if not found:
-        raise InputError(f"{source} holds none of the released models ({', '.join(PARTS)}, each .pt)")
+        raise InputError(f"{source} contains none of the released models ({', '.join(PARTS)}, each .pt)")
     downloaded.unlink(missing_ok=True)
     return found
 
@@ -73,7 +73,7 @@ def _take(path: Path, cache: Path) -> Path:
         raise unknown("released model", path.stem, PARTS, "`trex models convert` takes a file of any name.")
     (part, *others) = read_parts(path)
     if others:
-        raise InputError(f"{path} holds {1 + len(others)} parts; a released file holds one")
+        raise InputError(f"{path} holds {1 + len(others)} parts; a released file has one")
     check_recorded(cache, path.name, str(part.card["source_sha256"]))
     target = part_path(path.stem, cache)
     write_part(target, part)
@@ -86,7 +86,7 @@ def _writing(cache: Path) -> Iterator[None]:
         yield
     except OSError as error:
         raise ModelError(
-            f"{cache} cannot be written: {error.strerror or error}; make room, or set TREX_CACHE"
+            f"cannot write to {cache}: {error.strerror or error}; free some space, or set TREX_CACHE"
         ) from error
 
 
@@ -120,7 +120,7 @@ def _unpacked(source: Path, folder: Path) -> Iterator[Path]:
                 continue
             if member.file_size > LARGEST_BYTES:
                 raise InputError(
-                    f"{source}: {name} unpacks to {member.file_size} bytes; it is no released model"
+                    f"{source}: {name} unpacks to {member.file_size} bytes; it is not a released model"
                 )
             path = folder / name
             with path.open("wb") as stream:
@@ -166,7 +166,7 @@ def _resnet_file(source: Path) -> Path:
     if not found:
         name = RESNET_URL.rsplit("/", 1)[1]
         raise InputError(
-            f"folder {source} holds no published ResNet-101 ({name}); give the file, or another folder"
+            f"folder {source} has no published ResNet-101 ({name}); give the file, or another folder"
         )
     return found[0]
 

@@ -40,7 +40,7 @@ def _parts(name: str) -> tuple[Part, ...]:
         return tuple(load_part(part) for part in PAIRS[name])
     if name not in PARTS:
         raise unknown(
-            "released model", name, (*PAIRS, *PARTS), f"Name files with their ending. E.g. {SPECS}."
+            "released model", name, (*PAIRS, *PARTS), f"Give file names with their suffix, e.g. {SPECS}."
         )
     return (load_part(name),)
 

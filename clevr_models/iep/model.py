@@ -122,7 +122,7 @@ def put_together(name: str, parts: Sequence[Part], features: nn.Module) -> Engin
     by_kind = {part.kind: part for part in parts}
     if len(by_kind) < len(parts):
         raise InputError(
-            f"model {name!r} has two parts of a kind; give one execution engine, and one generator at most"
+            f"model {name!r} has two parts of the same kind; give one execution engine and at most one generator"
         )
     for part in parts:
         _check_features(name, part, features)
@@ -130,7 +130,7 @@ def put_together(name: str, parts: Sequence[Part], features: nn.Module) -> Engin
         return BaselineModel(name, by_kind[BASELINE], features)
     if BASELINE in by_kind or ENGINE not in by_kind:
         raise InputError(
-            f"model {name!r} is put together of {', '.join(by_kind) or 'nothing'}; give a program generator with an "
+            f"model {name!r} consists of {', '.join(by_kind) or 'nothing'}; give a program generator with an "
             "execution engine, an execution engine alone (it runs the true program), or one baseline"
         )
     engine, generator = by_kind[ENGINE], by_kind.get(GENERATOR)
@@ -141,12 +141,12 @@ def put_together(name: str, parts: Sequence[Part], features: nn.Module) -> Engin
 
 def _check_features(name: str, part: Part, features: nn.Module) -> None:
     sizes = part.sizes
-    wanted = FEATURES
+    needed = FEATURES
     if isinstance(sizes, EngineSizes):
-        wanted = sizes.feature_dim
+        needed = sizes.feature_dim
     elif isinstance(sizes, BaselineSizes) and sizes.kind != "LSTM":
-        wanted = sizes.cnn_feat_dim
-    if isinstance(features, ResNet) and wanted != FEATURES:
+        needed = sizes.cnn_feat_dim
+    if isinstance(features, ResNet) and needed != FEATURES:
         raise InputError(
-            f"model {name!r} takes features {wanted}; those of ResNet-101's third stage are {FEATURES}"
+            f"model {name!r} needs features {needed}; those of ResNet-101's third stage are {FEATURES}"
         )

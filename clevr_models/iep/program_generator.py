@@ -12,7 +12,7 @@ import torch
 from torch import Tensor, nn
 
 NULL, START, END = 0, 1, 2
-MOST_STEPS = 30  # of greedy decoding
+MAX_STEPS = 30  # of greedy decoding
 
 
 @dataclass(frozen=True)
@@ -49,7 +49,7 @@ class ProgramGenerator(nn.Module):
         encoded = self.encode(question)
         states: tuple[Tensor, Tensor] | None = None  # zeros: not the encoder's last ones
         token, written = START, []
-        for _ in range(MOST_STEPS):
+        for _ in range(MAX_STEPS):
             embedded = self.decoder_embed(torch.tensor([token], device=encoded.device))
             step = torch.cat([encoded, embedded], dim=1)[:, None]  # (1, 1, hidden + words)
             output, states = self.decoder_rnn(step, states)

@@ -77,7 +77,7 @@ def from_prefix(tokens: Sequence[str]) -> Program:
     bare = bare[: bare.index(END)] if END in bare else bare
     calls = calls_of(bare)
     if len(bare) > LONGEST or len(calls) != len(bare):
-        kind = "ends too early" if len(calls) > len(bare) else "goes on after its end"
+        kind = "is incomplete" if len(calls) > len(bare) else "has tokens after its end"
         raise InputError(f"the program {' '.join(bare)!r} {kind}")
     program = tuple(_step(call) for call in calls)
     check_program(program)

@@ -46,8 +46,9 @@ class IepVocabulary:
         unseen = [word for word in words if word not in numbers]
         if unseen:
             raise InputError(
-                f"question {text!r} holds {unseen[0]!r}, which the model never saw; it is case-sensitive and knows "
-                f"{len(self.questions) - len(SPECIALS)} words: {', '.join(self.questions[6:12])}, ..."
+                f"question {text!r} contains {unseen[0]!r}, which is not in the vocabulary; "
+                f"it is case-sensitive and has {len(self.questions) - len(SPECIALS)} words: "
+                f"{', '.join(self.questions[6:12])}, ..."
             )
         return tuple(numbers[word] for word in (START, *words, END))
 
@@ -75,22 +76,22 @@ def read_iep_vocabulary(data: object, source: str) -> IepVocabulary:
     """The vocabulary of a checkpoint or card; InputError if it is none, or its programs are not CLEVR's."""
     if not isinstance(data, Mapping):
         raise InputError(
-            f"{source} holds no vocabulary: it is a {type(data).__name__}, not {', '.join(KEYS)}"
+            f"{source} contains no vocabulary: it is a {type(data).__name__}, not {', '.join(KEYS)}"
         )
     questions, programs, answers = (_tokens(data.get(key), f"{source}, vocab {key}") for key in KEYS)
     unknown = sorted(set(programs) ^ {*SPECIALS, *PROGRAM_TOKENS})
     if unknown:
         raise InputError(
-            f"{source}: program tokens are not CLEVR's: {', '.join(map(repr, unknown[:3]))} too many or missing"
+            f"{source}: program tokens are not CLEVR's: {', '.join(map(repr, unknown[:3]))} are extra or missing"
         )
     return IepVocabulary(questions, programs, answers)
 
 
 def _tokens(data: object, where: str) -> tuple[str, ...]:
     if not isinstance(data, Mapping) or not 0 < len(data) <= LARGEST:
-        raise InputError(f"{where} is no mapping of 1 to {LARGEST} tokens to numbers")
+        raise InputError(f"{where} must map 1 to {LARGEST} tokens to numbers")
     if not all(type(token) is str and type(number) is int for token, number in data.items()):
-        raise InputError(f"{where} maps other things than text to whole numbers")
+        raise InputError(f"{where} must map strings to whole numbers")
     numbers: Mapping[str, int] = data
     tokens = tuple(sorted(numbers, key=numbers.__getitem__))
     if [numbers[token] for token in tokens] != list(range(len(tokens))) or tokens[

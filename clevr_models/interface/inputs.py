@@ -18,16 +18,16 @@ def check_pictures(images: NDArray[np.float32], size: tuple[int, int] | None = N
     """
     if images.ndim != 4 or images.shape[3] != 3 or images.dtype != np.float32:
         raise ModelError(
-            f"pictures are {images.dtype} {images.shape}; a model takes float32 (B, H, W, 3) in [0, 1]"
+            f"pictures are {images.dtype} {images.shape}; a model needs float32 (B, H, W, 3) in [0, 1]"
         )
     height, width = images.shape[1:3]
     if width * ASPECT[1] != height * ASPECT[0]:
         raise ModelError(
-            f"pictures are {width}x{height}; CLEVR's are 3 wide to 2 high: render 480x320, 240x160, ..."
+            f"pictures are {width}x{height}; CLEVR's have the aspect ratio 3:2: render 480x320, 240x160, ..."
         )
     if size is not None and (height, width) != size:
         raise ModelError(
-            f"pictures are {width}x{height}; this model takes {size[1]}x{size[0]}: choose that preset"
+            f"pictures are {width}x{height}; this model needs {size[1]}x{size[0]}: choose a preset of that size"
         )
     if images.size and not (float(images.min()) >= 0.0 and float(images.max()) <= 1.0):
         raise ModelError(f"pixels reach from {images.min():g} to {images.max():g}; they must lie in [0, 1]")

@@ -52,7 +52,7 @@ def check_program(program: Program) -> None:
     if not kinds or kinds[-1] in (SET, OBJECT):
         ending = f"a program that ends with {program[-1].function!r}" if kinds else "an empty program"
         raise InputError(
-            f"{ending} has no answer; end with count, exist, query_*, equal_*, less_than or greater_than"
+            f"{ending} returns no answer; end it with count, exist, query_*, equal_*, less_than or greater_than"
         )
 
 
@@ -60,19 +60,19 @@ def _check_inputs(index: int, step: ProgramStep, signature: Signature, kinds: li
     for source in step.inputs:
         if not 0 <= source < index:
             raise InputError(
-                f"step {index} ({step.function}) takes step {source}; it may take steps 0 to {index - 1}"
+                f"step {index} ({step.function}) uses step {source}; it can use steps 0 to {index - 1}"
             )
     given = tuple(kinds[source] for source in step.inputs)
     if given != signature.takes:
-        wanted = ", ".join(signature.takes) or "nothing"
+        needed = ", ".join(signature.takes) or "nothing"
         raise InputError(
-            f"step {index} ({step.function}) is given {', '.join(given) or 'nothing'}; it takes {wanted}"
+            f"step {index} ({step.function}) gets {', '.join(given) or 'nothing'}; it needs {needed}"
         )
 
 
 def _check_value(index: int, step: ProgramStep, signature: Signature) -> None:
     if len(step.value_inputs) != (1 if signature.values else 0):
-        wanted = f"one of {', '.join(signature.values)}" if signature.values else "no value"
-        raise InputError(f"step {index} ({step.function}) carries {step.value_inputs!r}; it takes {wanted}")
+        needed = f"one of {', '.join(signature.values)}" if signature.values else "no value"
+        raise InputError(f"step {index} ({step.function}) has value {step.value_inputs!r}; it needs {needed}")
     if signature.values and step.value_inputs[0] not in signature.values:
         raise unknown(f"value of step {index} ({step.function})", step.value_inputs[0], signature.values)

@@ -19,7 +19,13 @@ from trex.clevr_models.interface.program_kinds import ATTRIBUTE_VALUES, Program
 from trex.clevr_models.percept.calibrate import look, match
 from trex.clevr_models.percept.model import PerceptModel, load_percept
 from trex.clevr_models.percept.object_table import ObjectTable
-from trex.clevr_models.percept.training_data import Asked, Scenes, data_hash, load_questions, load_scenes
+from trex.clevr_models.percept.training_data import (
+    QuestionRecord,
+    Scenes,
+    data_hash,
+    load_questions,
+    load_scenes,
+)
 from trex.foundation.files import read_text
 from trex.foundation.parse import parse_json
 
@@ -137,7 +143,7 @@ def question_type(program: Program) -> str:
 
 
 def _ask(
-    model: PerceptModel, table: ObjectTable, asked: list[Asked], known: dict[int, int]
+    model: PerceptModel, table: ObjectTable, asked: list[QuestionRecord], known: dict[int, int]
 ) -> tuple[np.ndarray[tuple[int, int], np.dtype[np.float64]], np.ndarray[tuple[int], np.dtype[np.bool_]]]:
     probs = np.empty((len(asked), len(ANSWERS)))
     for number, question in enumerate(asked):
@@ -147,12 +153,12 @@ def _ask(
     return probs, probs.argmax(axis=1) == truth
 
 
-def _loss(probs: np.ndarray[tuple[int, int], np.dtype[np.float64]], asked: list[Asked]) -> float:
+def _loss(probs: np.ndarray[tuple[int, int], np.dtype[np.float64]], asked: list[QuestionRecord]) -> float:
     truth = [ANSWERS.index(question.answer) for question in asked]
     return float(-np.log(probs[np.arange(len(truth)), truth]).mean()) if truth else math.nan
 
 
-def _by_type(asked: list[Asked], right: Iterable[np.bool_]) -> dict[str, Share]:
+def _by_type(asked: list[QuestionRecord], right: Iterable[np.bool_]) -> dict[str, Share]:
     tally: dict[str, list[bool]] = defaultdict(list)
     for question, is_right in zip(asked, right, strict=True):
         tally[question_type(question.program)].append(bool(is_right))

@@ -92,7 +92,7 @@ def _check_numbers(given: Mapping[str, tuple[int, int]]) -> None:
     """Raise InputError for an option (its value, its minimum) that cannot train anything."""
     for name, (value, least) in given.items():
         if not least <= value < 1 << 31:
-            raise InputError(f"--{name} {value} is not possible; give {least} or more, below 2^31")
+            raise InputError(f"--{name} {value} is out of range; give {least} or more, below 2^31")
 
 
 def _history(start: Path | None, settings: Settings) -> list[object]:
@@ -112,7 +112,7 @@ def _device(name: str) -> torch.device:
     if name == "auto":
         return torch.device("cuda" if torch.cuda.is_available() else "cpu")
     if name == "cuda" and not torch.cuda.is_available():
-        raise InputError("device 'cuda' is not there; use --device cpu or auto")
+        raise InputError("this machine has no CUDA device; use --device cpu or auto")
     if name not in ("cpu", "cuda"):
         raise InputError(f"device {name!r} is not known (auto, cpu, cuda)")
     return torch.device(name)

@@ -25,7 +25,7 @@ from trex.foundation.json_fields import field, finite, listed, mapping, text, wh
 from trex.foundation.parse import parse_json
 from trex.scenes.validity import BEHIND, RIGHT
 
-MOST_OBJECTS = 10
+MAX_SCENE_OBJECTS = 10
 LARGEST = 2048 * MIB  # the questions of CLEVR v1.0 train have 1.3 GB
 SCENE_WIDTH = 480  # pixels that pixel_coords refer to
 Record = Mapping[str, object]
@@ -49,7 +49,7 @@ class Scenes(NamedTuple):
         )
 
 
-class Asked(NamedTuple):
+class QuestionRecord(NamedTuple):
     """A question about one picture, with its true answer."""
 
     image_index: int
@@ -79,7 +79,7 @@ def _scene_records(dataset: Path, split: str) -> list[Record]:
     if whole.exists():
         return _records(whole, "scenes")
     if not growing.exists():
-        raise InputError(f"neither {whole} nor {growing} is there; give the folder of a CLEVR data set")
+        raise InputError(f"neither {whole} nor {growing} exists; give the folder of a CLEVR data set")
     lines = read_bytes(growing).split(b"\n")[:-1]  # the part after the last newline is still being written
     where = f"{growing}, line"
     return [
@@ -107,13 +107,13 @@ def _labels(
     records: list[Record],
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64], NDArray[np.float32]]:
     count = np.zeros(len(records), np.int64)
-    cells = np.full((len(records), MOST_OBJECTS, 2), -1000, np.int64)
-    attributes = np.zeros((len(records), MOST_OBJECTS, len(ATTRIBUTE_VALUES)), np.int64)
-    positions = np.zeros((len(records), MOST_OBJECTS, 2), np.float32)
+    cells = np.full((len(records), MAX_SCENE_OBJECTS, 2), -1000, np.int64)
+    attributes = np.zeros((len(records), MAX_SCENE_OBJECTS, len(ATTRIBUTE_VALUES)), np.int64)
+    positions = np.zeros((len(records), MAX_SCENE_OBJECTS, 2), np.float32)
     for row, record in enumerate(records):
         objects = [mapping(item, "an object") for item in listed(record["objects"], "objects")]
         count[row] = len(objects)
-        for slot, item in enumerate(objects[:MOST_OBJECTS]):
+        for slot, item in enumerate(objects[:MAX_SCENE_OBJECTS]):
             cells[row, slot] = _cell(item)
             attributes[row, slot] = [v.index(text(item[a], a)) for a, v in ATTRIBUTE_VALUES.items()]
             place = np.array(listed(item["3d_coords"], "3d_coords")[:2], np.float64)
@@ -133,13 +133,13 @@ def to_pixels(pictures: NDArray[np.uint8]) -> Tensor:
     return torch.from_numpy(pictures).permute(0, 3, 1, 2).float() / 255.0
 
 
-def load_questions(dataset: Path, split: str) -> tuple[Asked, ...]:
+def load_questions(dataset: Path, split: str) -> tuple[QuestionRecord, ...]:
     """All questions of a split."""
     path = dataset / "questions" / f"CLEVR_{split}_questions.json"
     if not path.exists():
-        raise InputError(f"{path} is not there; write the questions first: trex dataset render")
+        raise InputError(f"{path} does not exist; make the questions first: trex dataset render")
     with _explained(f"{path}: a question"):
-        return tuple(_asked(q) for q in _records(path, "questions"))
+        return tuple(_question_record(q) for q in _records(path, "questions"))
 
 
 @contextmanager
@@ -149,11 +149,11 @@ def _explained(where: str) -> Iterator[None]:
         yield
     except (InputError, KeyError, TypeError, ValueError, LookupError, AttributeError, OverflowError) as error:
         raise InputError(
-            f"{where} is not as CLEVR's are ({type(error).__name__}: {error}); render it again"
+            f"{where} does not have CLEVR's format ({type(error).__name__}: {error}); render it again"
         ) from error
 
 
-def _asked(record: Record) -> Asked:
+def _question_record(record: Record) -> QuestionRecord:
     program = tuple(
         ProgramStep(
             text(step["function"] if "function" in step else step["type"], "function"),
@@ -162,7 +162,7 @@ def _asked(record: Record) -> Asked:
         )
         for step in (mapping(item, "a step") for item in listed(record["program"], "program"))
     )
-    return Asked(whole(record["image_index"], "image_index"), program, str(record["answer"]))
+    return QuestionRecord(whole(record["image_index"], "image_index"), program, str(record["answer"]))
 
 
 def _words(step: Record) -> object:

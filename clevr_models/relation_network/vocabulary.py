@@ -34,14 +34,14 @@ class RelationVocabulary:
         leftover = TOKEN.sub("", plain).strip()
         if leftover or not plain:
             raise InputError(
-                f"question {text!r} holds {leftover!r}; the Relation Network reads English words, ';' and '?'"
+                f"question {text!r} contains {leftover!r}; the Relation Network reads English words, ';' and '?'"
             )
         return tuple(self._index(word) for word in [*TOKEN.findall(plain), "?"])
 
     def _index(self, word: str) -> int:
         if word not in self.words:
             raise unknown(
-                "word", word, sorted(self.words), "Ask in the words that the Relation Network was trained on."
+                "word", word, sorted(self.words), "Use the words that the Relation Network was trained on."
             )
         return self.words[word]
 

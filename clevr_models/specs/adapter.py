@@ -1,4 +1,4 @@
-"""Adapters and the road that finds them: ours, and those of other distributions."""
+"""Adapters and the extension point that finds them: ours, and those of other distributions."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from trex.foundation.extensions import Road
+from trex.foundation.extensions import ExtensionPoint
 
 if TYPE_CHECKING:
     from trex.clevr_models.interface.bound import ClevrModel
@@ -39,7 +39,7 @@ class Adapter:
     trust: Callable[[str], str | None] = runs_code
 
 
-ADAPTERS = Road("model adapter", "trex.clevr_models.specs", "ADAPTER", "trex.adapters", Adapter)
+ADAPTERS = ExtensionPoint("model adapter", "trex.clevr_models.specs", "ADAPTER", "trex.adapters", Adapter)
 LAST = 1000
 
 

@@ -23,7 +23,7 @@ def _load(spec: str, threads: int) -> ClevrModel:
     module, _, attribute = spec.removeprefix(PREFIX).partition(":")
     found = import_factory(module, attribute)
     if isinstance(found, type):
-        raise InputError(f"{module}:{attribute} is a class; name an instance of it, or a function")
+        raise InputError(f"{module}:{attribute} is a class; name an instance, or a function")
     return AdaptedModel(spec, found, spec)
 
 

@@ -1,4 +1,4 @@
-"""'live:module.Class': an object of the user's session, lent to a search by `trex.find(model=...)`."""
+"""'live:module.Class': an object of the user's Python session, given to `trex.find(model=...)`."""
 
 from __future__ import annotations
 

@@ -44,10 +44,10 @@ class NutsCheckpoint:
     def __post_init__(self) -> None:
         if not self.points or len({point.z.shape for point in self.points}) != 1:
             raise RunError(
-                f"{[point.z.shape for point in self.points]} are no starts of chains; one shape (d,) is due"
+                f"{[point.z.shape for point in self.points]} cannot start chains; all must have one shape (d,)"
             )
         if self.next_index < 0:
-            raise RunError(f"next index {self.next_index} is negative; start the run anew")
+            raise RunError(f"next index {self.next_index} is negative; start a new run")
 
 
 def start_nuts(seed: int, states: Sequence[State[Floats]]) -> NutsCheckpoint:
@@ -73,7 +73,7 @@ def read_checkpoint(plain: object) -> NutsCheckpoint:
         return NutsCheckpoint(points, whole(found["next_index"], "next_index"))
     except (InputError, TypeError, KeyError, ValueError, AttributeError) as error:
         raise RunError(
-            f"not a checkpoint of NUTS ({error!r}): {str(plain)[:200]}; start the run anew"
+            f"not a checkpoint of NUTS ({error!r}): {str(plain)[:200]}; start a new run"
         ) from error
 
 

@@ -152,7 +152,7 @@ def diagnose_nuts(
     """Diagnose draws and their trajectories, in the same order; InputError if none comes after warmup."""
     kept = [(d, t) for d, t in zip(draws, trees, strict=True) if not d.is_warmup]
     if not kept:
-        raise InputError(f"none of {len(draws)} draws comes after warmup; draw more, or shorten warmup")
+        raise InputError(f"none of {len(draws)} draws follows warmup; draw more, or shorten warmup")
     after, trajectories = [d for d, _ in kept], [t for _, t in kept]
     chains = sorted({d.chain for d in after})
     return NutsDiagnosis(

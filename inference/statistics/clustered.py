@@ -22,7 +22,7 @@ def clustered_interval(hits: Sequence[float], sizes: Sequence[int], level: float
 
     x, n = np.asarray(hits, dtype=float), np.asarray(sizes, dtype=float)
     if x.shape != n.shape or np.any(n <= 0) or np.any(x < 0) or np.any(x > n):
-        raise InputError(f"hits {list(hits)} of {list(sizes)} are no counts of clusters")
+        raise InputError(f"hits {list(hits)} of {list(sizes)} are not counts of hits in clusters")
     if n.size == 0:
         return Interval(0.0, 1.0)
     share = float(x.sum() / n.sum())
@@ -32,6 +32,21 @@ def clustered_interval(hits: Sequence[float], sizes: Sequence[int], level: float
     low = float(beta.ppf(tail, found, effective - found + 1)) if share > 0 else 0.0
     high = float(beta.ppf(1.0 - tail, found + 1, effective - found)) if share < 1 else 1.0
     return Interval(low, high)
+
+
+def mean_interval(values: Sequence[float], level: float = 0.95) -> Interval:
+    """The interval of the mean of values, one for each independent cluster, e.g. training run (Student's t).
+
+    It has no bound for fewer than two values.
+    """
+    from scipy.stats import t
+
+    n = len(values)
+    if n < 2:
+        return Interval(-np.inf, np.inf)
+    half = float(t.ppf(0.5 + level / 2.0, n - 1)) * float(np.std(values, ddof=1)) / float(np.sqrt(n))
+    mean = float(np.mean(values))
+    return Interval(mean - half, mean + half)
 
 
 def _effective(x: Floats, n: Floats, share: float, tail: float) -> float:

@@ -64,7 +64,7 @@ def collect(
 def diagnose(name: str, values: Floats) -> Diagnosis:
     """The diagnosis of one summary, (chains, draws)."""
     if values.ndim != 2 or values.shape[0] == 0:
-        raise InputError(f"summary {name!r} has shape {values.shape}; (chains, draws) is due")
+        raise InputError(f"summary {name!r} has shape {values.shape}; expected (chains, draws)")
     n_chains, n_draws = values.shape
     if n_draws < MIN_DRAWS:
         words = f"{name}: {n_draws} draws a chain are too few for R-hat and ESS ({MIN_DRAWS} at least)"

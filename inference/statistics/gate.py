@@ -10,8 +10,8 @@ from trex.foundation.errors import InputError
 from trex.inference.types import Floats
 
 # Surrogate transitions break even with plain ones at about .5 overall and .35 in the top fifth, at equal cost and ratio
-# 20 (benchmarks/KERNELS.md); .7 leaves a margin. A few dozen scenes hardly estimate the second (.3 to .9 for .7): with
-# .3 most good looks pass, and four of five that are blind near the level set do not.
+# 20 (benchmarks/kernels/KERNELS.md); .7 leaves a margin. A few dozen scenes hardly estimate the second (.3 to .9 for
+# .7): with .3 most good looks pass, and four of five that are blind near the level set do not.
 LEAST, LEAST_TOP = 0.7, 0.3
 MOST_TOP_SHARE, LEAST_IN_TOP = 0.2, 8
 LEAST_SCENES = 24
@@ -23,7 +23,6 @@ class Gate(NamedTuple):
     rank_correlation: float | None
     top_fifth: float | None
     passes: bool
-    sentence: str
 
 
 def gate(cheap_log_weights: Floats, dear_log_weights: Floats) -> Gate:
@@ -43,7 +42,7 @@ def gate(cheap_log_weights: Floats, dear_log_weights: Floats) -> Gate:
     top = np.argsort(-dear, kind="stable")[: max(LEAST_IN_TOP, round(MOST_TOP_SHARE * dear.size))]
     overall, near = _rank_correlation(cheap, dear), _rank_correlation(cheap[top], dear[top])
     passes = overall is not None and near is not None and overall >= LEAST and near >= LEAST_TOP
-    return Gate(overall, near, passes, _sentence(overall, near, passes, dear.size, top.size))
+    return Gate(overall, near, passes)
 
 
 def _rank_correlation(a: Floats, b: Floats) -> float | None:
@@ -52,17 +51,3 @@ def _rank_correlation(a: Floats, b: Floats) -> float | None:
     from scipy.stats import spearmanr  # importing scipy takes time that reading a query need not
 
     return float(spearmanr(a, b).statistic)
-
-
-def _sentence(overall: float | None, near: float | None, passes: bool, n: int, n_top: int) -> str:
-    found = (
-        f"Over {n} scenes the cheap look ranks like the deciding look with correlation {_said(overall)}, "
-        f"and {_said(near)} among the {n_top} nearest to the level set"
-    )
-    if passes:
-        return f"{found}: it may lead."
-    return f"{found}; {LEAST:g} and {LEAST_TOP:g} are needed: it may not lead."
-
-
-def _said(correlation: float | None) -> str:
-    return "unknown (all scores are equal)" if correlation is None else f"{correlation:.2f}"

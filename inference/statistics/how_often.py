@@ -4,64 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Protocol
 
 import numpy as np
 
 from trex.foundation.errors import InputError
 from trex.foundation.percent import percent
 from trex.inference.statistics.importance import effective_size
-from trex.inference.statistics.proportion import Interval, Proportion
+from trex.inference.statistics.proportion import Interval, Proportion, Rate
 from trex.inference.statistics.two_phase import Estimate, Selection, estimate
 from trex.inference.types import PRIOR_CHAIN, Draw, Floats, Target, Z
 
 
-class Rate(Protocol):
-    """A rate and the claims that it supports: of counted draws (`Proportion`) or of a sample of a bank."""
-
-    @property
-    def count(self) -> int:
-        """The number of hits seen."""
-        ...
-
-    @property
-    def of(self) -> int:
-        """The number of draws among them."""
-        ...
-
-    @property
-    def interval(self) -> Interval:
-        """The interval of the true rate."""
-        ...
-
-    @property
-    def point(self) -> float | None:
-        """The rate if it may be reported as a value."""
-        ...
-
-    @property
-    def figure(self) -> str:
-        """The rate in a few characters."""
-        ...
-
-    @property
-    def ceiling(self) -> str:
-        """After no hit: the upper bound, in words."""
-        ...
-
-    @property
-    def range(self) -> str:
-        """The interval in words."""
-        ...
-
-    @property
-    def detail(self) -> str:
-        """The line below the figure."""
-        ...
-
-
 @dataclass(frozen=True)
-class SampledRate:
+class SampledRate(Rate):
     """The rate of hits by a sample: `of` scenes of a bank of `bank` were evaluated, and `count` of them hit."""
 
     count: int
@@ -80,28 +35,15 @@ class SampledRate:
         return self.estimate.point
 
     @property
-    def figure(self) -> str:
-        """The rate in a few characters: "0.70 %", "0.025 % to 5.4 %" without a point value, "< 3.0 %" after no hit."""
-        if not self.count:
-            return f"< {self.ceiling}"
-        return percent(self.point) if self.point is not None else self.range
-
-    @property
     def ceiling(self) -> str:
         """The upper end of the interval, in words."""
         return percent(self.interval.high)
 
     @property
-    def range(self) -> str:
-        """The interval in words."""
-        return f"{percent(self.interval.low)} to {percent(self.interval.high)}"
-
-    @property
-    def detail(self) -> str:
-        """The line below the figure: "7 hits among 64 chosen of 1,000; 95 %: 0.28 % to 1.4 %"."""
+    def counted(self) -> str:
+        """ "7 hits among 64 chosen of 1,000"."""
         hits = f"{self.count or 'no'} {'hit' if self.count == 1 else 'hits'}"
-        counted = f"{hits} among {self.of} chosen of {self.bank:,}; 95\u00a0%"
-        return f"{counted}: {self.range}" if self.point is not None else counted
+        return f"{hits} among {self.of} chosen of {self.bank:,}"
 
 
 @dataclass(frozen=True)
@@ -183,9 +125,9 @@ def how_often(
 ) -> HowOften:
     """Summarize prior draws, in the order of the selection's members; draws of chains must not be among them."""
     if not draws:
-        raise InputError("how often a target happens needs at least one prior draw")
+        raise InputError("a rate needs at least one prior draw")
     if any(draw.chain != PRIOR_CHAIN for draw in draws):
-        raise InputError("only prior draws tell how often a target happens; chain states go where it happens")
+        raise InputError("only prior draws give a rate; chain states are drawn towards the target")
     hits = np.array([float(target.is_hit(draw.evaluation.log_probs)) for draw in draws])
     relative = np.array([draw.evaluation.log_weight for draw in draws]) - target.log_peak
     return HowOften(

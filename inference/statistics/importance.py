@@ -71,7 +71,7 @@ def reweigh(draws: Sequence[Draw[Z]], target: Target) -> list[Draw[Z]]:
 def normalized_weights(log_weights: Floats) -> Floats:
     """(n,) -> (n,) weights that sum to 1."""
     if log_weights.size == 0 or not np.max(log_weights) > -math.inf:
-        raise InputError("no draw has any weight at all; take a larger width or more prior draws")
+        raise InputError("every draw has weight zero; use a larger width or more prior draws")
     raw = np.exp(log_weights - np.max(log_weights))
     weights: Floats = raw / raw.sum()
     return weights

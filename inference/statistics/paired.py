@@ -51,7 +51,9 @@ class Paired:
 def paired(first: Sequence[bool], second: Sequence[bool]) -> Paired:
     """Count, scene by scene, whether the statement holds for both, one or neither."""
     if len(first) != len(second):
-        raise InputError(f"{len(first)} and {len(second)} outcomes are not of the same scenes")
+        raise InputError(
+            f"{len(first)} and {len(second)} outcomes cannot be paired: they must be of the same scenes"
+        )
     pairs = list(zip(first, second, strict=True))
     return Paired(
         sum(a and b for a, b in pairs),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -40,8 +41,56 @@ def no_hit_bound(n: int) -> float:
     return min(1.0, 3.0 / n) if n > 0 else 1.0
 
 
+class Rate(ABC):
+    """A rate and the claims that it supports: of counted draws (`Proportion`) or of a sample of a bank.
+
+    `count` is the number of hits seen, `of` that of the draws among which they were.
+    """
+
+    count: int
+    of: int
+
+    @property
+    @abstractmethod
+    def interval(self) -> Interval:
+        """The interval of the true rate."""
+
+    @property
+    @abstractmethod
+    def point(self) -> float | None:
+        """The rate if it may be reported as a value."""
+
+    @property
+    @abstractmethod
+    def ceiling(self) -> str:
+        """After no hit: the upper bound, in words."""
+
+    @property
+    @abstractmethod
+    def counted(self) -> str:
+        """What was counted, in words."""
+
+    @property
+    def figure(self) -> str:
+        """The rate in a few characters: "12.3 %", "0.025 % to 5.4 %" without a point value, "< 3.0 %" after no hit."""
+        if not self.count:
+            return f"< {self.ceiling}"
+        return percent(self.point) if self.point is not None else self.range
+
+    @property
+    def range(self) -> str:
+        """The interval in words: "0.025 % to 5.4 %"."""
+        return f"{percent(self.interval.low)} to {percent(self.interval.high)}"
+
+    @property
+    def detail(self) -> str:
+        """The line below the figure: "12 of 100; 95 %: 6.4 % to 20.0 %", "1 of 100; 95 %", "none of 100; 95 %"."""
+        counted = f"{self.counted}; 95\u00a0%"
+        return f"{counted}: {self.range}" if self.point is not None else counted
+
+
 @dataclass(frozen=True)
-class Proportion:
+class Proportion(Rate):
     """`count` of `of`, with Clopper and Pearson's exact 95 % interval."""
 
     count: int
@@ -71,24 +120,11 @@ class Proportion:
         return self.value if error <= MAX_RELATIVE_ERROR else None
 
     @property
-    def figure(self) -> str:
-        """The rate in a few characters: "12.3 %", "0.025 % to 5.4 %" without a point value, "< 3.0 %" after none."""
-        if not self.count:
-            return f"< {self.ceiling}"
-        return percent(self.point) if self.point is not None else self.range
-
-    @property
     def ceiling(self) -> str:
         """After zero of n: the upper bound 3/n, in words."""
         return percent(no_hit_bound(self.of))
 
     @property
-    def range(self) -> str:
-        """The interval in words: "0.025 % to 5.4 %"."""
-        return f"{percent(self.interval.low)} to {percent(self.interval.high)}"
-
-    @property
-    def detail(self) -> str:
-        """The line below the figure: "12 of 100; 95 %: 6.4 % to 20.0 %", "1 of 100; 95 %", "none of 100; 95 %"."""
-        counted = f"{self.count or 'none'} of {self.of}; 95\u00a0%"
-        return f"{counted}: {self.range}" if self.point is not None else counted
+    def counted(self) -> str:
+        """ "12 of 100", "none of 100"."""
+        return f"{self.count or 'none'} of {self.of}"

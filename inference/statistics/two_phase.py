@@ -84,7 +84,7 @@ def design(seed: int, cheap_scores: Floats, n_second: int, uniform_share: float 
 def everyone(n: int) -> Selection:
     """All n prior draws, each with probability 1: phase one and phase two are the same."""
     if n < 1:
-        raise InputError(f"{n} prior draws tell nothing; draw at least one")
+        raise InputError(f"{n} prior draws give no rate; draw at least one")
     return Selection(np.arange(n), np.ones(n))
 
 
@@ -101,7 +101,7 @@ def inclusion_probabilities(
 
     n = cheap_scores.size
     if cheap_scores.ndim != 1 or n == 0 or np.any(np.isnan(cheap_scores)):
-        raise InputError(f"cheap scores {cheap_scores.shape} must be a list of numbers, NaN excluded")
+        raise InputError(f"cheap scores {cheap_scores.shape} must be a non-empty list of numbers without NaN")
     if n_second < 1 or not 0.0 < uniform_share <= 1.0:
         raise InputError(
             f"{n_second} evaluations with a uniform share of {uniform_share}; at least 1, and a share above 0 up to 1, "

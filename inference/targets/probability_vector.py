@@ -43,7 +43,7 @@ def probability_vector(
     for answer, p in probs.items():
         label_index(labels, answer)
         if not 0.0 <= p <= 1.0:
-            raise InputError(f"P({answer}) = {p} is no probability; give a number from 0 to 1")
+            raise InputError(f"P({answer}) = {p} is not a probability; give a number from 0 to 1")
     total = math.fsum(probs.values())
     if abs(total - 1.0) > 1e-6:
         raise InputError(f"the probabilities sum to {total:.6g}, not 1; name every answer that is not 0")

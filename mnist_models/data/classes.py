@@ -16,22 +16,22 @@ def chosen_classes(
 ) -> tuple[int, ...]:
     """The numbers of the classes to train on, ascending, from names or numbers; InputError if none is left."""
     if only and without:
-        raise InputError("name the classes to keep, or those to leave out, not both")
+        raise InputError("name the classes to include or those to exclude, not both")
     named = {_number(names, name) for name in (only or without)}
-    kept = tuple(k for k in range(len(names)) if (k in named) == bool(only))
-    if not kept:
-        raise InputError(f"all {len(names)} classes are left out; leave at least one in")
-    return kept
+    included = tuple(k for k in range(len(names)) if (k in named) == bool(only))
+    if not included:
+        raise InputError(f"all {len(names)} classes are excluded; keep at least one")
+    return included
 
 
-def with_classes(data: DataSet, kept: tuple[int, ...]) -> DataSet:
+def with_classes(data: DataSet, included: tuple[int, ...]) -> DataSet:
     """Only the pictures of these classes; labels index the remaining names. The hash stays that of the whole set."""
-    rows = np.flatnonzero(np.isin(data.labels, kept))
+    rows = np.flatnonzero(np.isin(data.labels, included))
     if not len(rows):
-        raise InputError(f"split {data.split!r} of {data.name} has no picture of these classes: {kept}")
+        raise InputError(f"split {data.split!r} of {data.name} has no picture of these classes: {included}")
     number = np.zeros(len(data.names), np.uint8)
-    number[list(kept)] = np.arange(len(kept))
-    names = tuple(data.names[k] for k in kept)
+    number[list(included)] = np.arange(len(included))
+    names = tuple(data.names[k] for k in included)
     return replace(data, images=data.images[rows], labels=number[data.labels[rows]], names=names)
 
 

@@ -24,27 +24,36 @@ Bytes = NDArray[np.uint8]
 
 def read_idx(path: Path, dimensions: int) -> Bytes:
     """The array of an idx file of unsigned bytes; InputError if it is missing, cut, too long or another format."""
-    data = _unpacked(path)
+    data = unpacked(path)
     if len(data) < 4 or data[:2] != b"\0\0" or data[3] == 0:
-        raise InputError(f"{path} is no idx file (it begins with {data[:4].hex() or 'nothing'}); {FIX}")
+        raise InputError(f"{path} is not an idx file (it begins with {data[:4].hex() or 'nothing'}); {FIX}")
     if data[2] != UNSIGNED_BYTES:
-        raise InputError(f"{path} holds elements of type {data[2]:#04x}; only unsigned bytes (0x08) are read")
+        raise InputError(
+            f"{path} has elements of type {data[2]:#04x}; only unsigned bytes (0x08) are supported"
+        )
     if data[3] != dimensions:
         raise InputError(
-            f"{path} has {data[3]} dimensions and must have {dimensions}; images (3) and labels (1) may be exchanged"
+            f"{path} has {data[3]} dimensions instead of {dimensions}; images (3) and labels (1) may be swapped"
         )
     start = 4 + 4 * dimensions
     if len(data) < start:
-        raise InputError(f"{path} is cut: it ends within its header; {FIX}")
+        raise InputError(f"{path} is truncated: it ends within its header; {FIX}")
     sizes = struct.unpack(f">{dimensions}I", data[4:start])
-    wanted, found = math.prod(sizes), len(data) - start
-    if found != wanted:
-        what = "cut" if found < wanted else "too long"
-        raise InputError(f"{path} is {what}: its header says {wanted} bytes, {found} follow it; {FIX}")
+    expected, found = math.prod(sizes), len(data) - start
+    if found != expected:
+        what = "truncated" if found < expected else "too long"
+        raise InputError(f"{path} is {what}: its header announces {expected} bytes, {found} follow; {FIX}")
     return np.frombuffer(data, np.uint8, offset=start).reshape(sizes)
 
 
-def _unpacked(path: Path) -> bytes:
+def idx_bytes(array: Bytes) -> bytes:
+    """An array of unsigned bytes as an idx file, not compressed."""
+    header = bytes((0, 0, UNSIGNED_BYTES, array.ndim)) + struct.pack(f">{array.ndim}I", *array.shape)
+    return header + array.tobytes()
+
+
+def unpacked(path: Path) -> bytes:
+    """The bytes of a file, unpacked if gzip packed them; InputError for a damaged one and beyond 256 MiB."""
     packed = read_bytes(path, limit=LARGEST_BYTES)
     if packed[:2] != GZIP:
         return packed
@@ -52,9 +61,9 @@ def _unpacked(path: Path) -> bytes:
         with gzip.GzipFile(fileobj=io.BytesIO(packed)) as stream:
             data = stream.read(LARGEST_BYTES + 1)
     except (OSError, EOFError, zlib.error) as error:
-        raise InputError(f"{path} is cut or damaged ({error}); {FIX}") from error
+        raise InputError(f"{path} is truncated or damaged ({error}); {FIX}") from error
     if len(data) > LARGEST_BYTES:
         raise InputError(
-            f"{path} unpacks to more than {LARGEST_BYTES >> 20} MiB; it is none of these data; {FIX}"
+            f"{path} unpacks to more than {LARGEST_BYTES >> 20} MiB, too many for this data set; {FIX}"
         )
     return data

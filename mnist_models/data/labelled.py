@@ -40,7 +40,7 @@ def load_data(name: str, split: str, folder: Path | None = None) -> DataSet:
     published = source(name)
     if split not in SPLITS:
         raise unknown("split", split, SPLITS)
-    place = folder or _named_folder()
+    place = folder or named_folder()
     files = published.files[split]
     paths = _fetched(published, files) if place is None else _found(place, published, files)
     images, labels = read_idx(paths[0], 3), read_idx(paths[1], 1)
@@ -56,7 +56,8 @@ def data_hash(images: Bytes, labels: Bytes) -> str:
     return digest.hexdigest()
 
 
-def _named_folder() -> Path | None:
+def named_folder() -> Path | None:
+    """The folder that $TREX_DIGITS names."""
     named = os.environ.get(DATA_VARIABLE)
     return Path(named) if named else None
 
@@ -64,7 +65,8 @@ def _named_folder() -> Path | None:
 def _found(folder: Path, published: Source, files: tuple[File, File]) -> tuple[Path, Path]:
     if not folder.is_dir():
         raise InputError(
-            f"data folder {folder} is not there; name one with --data or {DATA_VARIABLE}, or neither"
+            f"data folder {folder} does not exist; give one with --data or {DATA_VARIABLE}, or omit both to "
+            "download the data"
         )
     below = (folder / published.folder / "raw", folder / published.folder)
     places = below if any(place.is_dir() for place in below) else (folder / "raw", folder)
@@ -79,7 +81,7 @@ def _find(folder: Path, places: tuple[Path, ...], file: File) -> Path:
             return candidate
     where = " or ".join(str(place.relative_to(folder)) for place in places)
     raise InputError(
-        f"data folder {folder} has no {names[0]} or {names[1]} in {where}; name the right folder"
+        f"data folder {folder} has no {names[0]} or {names[1]} in {where}; give the right folder"
     )
 
 
@@ -92,7 +94,7 @@ def _fetch(published: Source, file: File, cache: Path) -> Path:
     path = cache / file.name
     if not path.is_file():
         url = f"{published.url}/{file.name}"
-        by_hand = f"download {url} elsewhere and name its folder with --data or {DATA_VARIABLE}"
+        by_hand = f"download {url} elsewhere and give its folder with --data or {DATA_VARIABLE}"
         write_whole(path, download(url, file.sha256, by_hand))
     return path
 
@@ -107,6 +109,6 @@ def _check(images: Bytes, labels: Bytes, paths: tuple[Path, Path], n_classes: in
             f"{paths[0]} holds {len(images)} images, {paths[1]} {len(labels)} labels; both must be of one split"
         )
     if not len(images):
-        raise InputError(f"{paths[0]} holds no image")
+        raise InputError(f"{paths[0]} has no images")
     if int(labels.max()) >= n_classes:
         raise InputError(f"{paths[1]} holds label {int(labels.max())}; labels are 0 to {n_classes - 1}")

@@ -17,36 +17,38 @@ INCEPTION_PICTURES = 1_000  # as many as in the paper's table 7
 
 
 @dataclass(frozen=True, eq=False)
-class Judge:
+class FidFeatures:
     """Features (B, d) of pictures (B, 1, 28, 28) in [0, 1], and the name of their FID on a card."""
 
     key: str  # the figure's key and the prefix of the others': fid, or fid_inception
     network: str  # in words, with the values that it may be compared with
     sha256: str
     features: nn.Module
-    dataset: str | None  # the only data set it can judge; None: any
+    dataset: str | None  # the only data set whose FID it gives; None: any
     pictures: int  # drawn ones, and at most this many real ones
     batch: int
 
 
-def load_judge(spec: str, threads: int = 1) -> Judge:
+def load_fid_features(spec: str, threads: int = 1) -> FidFeatures:
     """A classifier by name or path, as for `load_classifier`, or Inception's weights, a path that ends in .pth.
 
     InputError describes any fault in the name or the file.
     """
     if spec.endswith(INCEPTION_SUFFIX):
         return _inception(Path(spec))
-    return classifier_judge(load_classifier(spec, threads))
+    return classifier_features(load_classifier(spec, threads))
 
 
-def classifier_judge(classifier: DigitClassifier) -> Judge:
-    """The judge with the last hidden layer of a classifier, which compares decoders of its data set."""
+def classifier_features(classifier: DigitClassifier) -> FidFeatures:
+    """The last hidden layer of a classifier as features, for comparing decoders of its data set."""
     network = f"last hidden layer of {classifier.name}, not Inception: compare with no published value"
     features = classifier.module.get_submodule("features")
-    return Judge("fid", network, classifier.sha256, features, classifier.dataset, FID_PICTURES, batch=500)
+    return FidFeatures(
+        "fid", network, classifier.sha256, features, classifier.dataset, FID_PICTURES, batch=500
+    )
 
 
-def _inception(path: Path) -> Judge:
+def _inception(path: Path) -> FidFeatures:
     features, sha256 = load_inception(path)
     if sha256.startswith(SHA256_BEGINS):
         network = (
@@ -57,4 +59,4 @@ def _inception(path: Path) -> Judge:
         network = (
             f"Inception with weights of {path.name}, not the published ones: compare with no published value"
         )
-    return Judge("fid_inception", network, sha256, features, None, INCEPTION_PICTURES, batch=50)
+    return FidFeatures("fid_inception", network, sha256, features, None, INCEPTION_PICTURES, batch=50)

@@ -41,6 +41,10 @@ class Settings:
     device: str
     threads: int
 
+    def n_steps(self, n_images: int) -> int:
+        """The number of steps on so many pictures; an epoch's incomplete last batch is left out."""
+        return n_images // self.batch_size * self.epochs
+
 
 class Status(NamedTuple):
     """A training's progress, and the losses of its last step."""
@@ -63,7 +67,7 @@ class Batch(NamedTuple):
     done: float
 
 
-class Job(NamedTuple):
+class Training(NamedTuple):
     """A training: modules, their optimizers (under names of their own), and one step that changes them."""
 
     modules: Mapping[str, nn.Module]
@@ -82,7 +86,7 @@ def device_of(name: str) -> torch.device:
     if name not in ("cpu", "cuda"):
         raise InputError(f"device {name!r} is not known (auto, cpu, cuda)")
     if name == "cuda" and not torch.cuda.is_available():
-        raise InputError("device 'cuda' is not there; use --device cpu or auto")
+        raise InputError("this machine has no CUDA device; use --device cpu or auto")
     return torch.device(name)
 
 
@@ -95,14 +99,18 @@ def check_settings(settings: Settings, n_images: int) -> None:
         )
     if n_images < settings.batch_size:
         raise InputError(
-            f"{n_images} pictures are fewer than one batch of {settings.batch_size}; take a smaller batch"
+            f"{n_images} pictures do not fill one batch of {settings.batch_size}; use a smaller batch size"
         )
 
 
 def fit(
-    make: Callable[[], Job], data: DataSet, settings: Settings, checkpoint: Path, progress: Progress = silent
-) -> Job:
-    """The trained job, in evaluation mode; resumes from `checkpoint` if it exists.
+    make: Callable[[], Training],
+    data: DataSet,
+    settings: Settings,
+    checkpoint: Path,
+    progress: Progress = silent,
+) -> Training:
+    """The finished training, in evaluation mode; resumes from `checkpoint` if it exists.
 
     `make` builds modules on the device of the settings. On the CPU equal settings give equal bits; on a GPU,
     convolutions do not guarantee that.
@@ -110,23 +118,23 @@ def fit(
     check_settings(settings, len(data.images))
     with _own_torch(settings):
         torch.manual_seed(settings.seed)
-        job = make()
-        for module in job.modules.values():
+        training = make()
+        for module in training.modules.values():
             module.train()
-        parts = (job.modules, job.optimizers)
+        parts = (training.modules, training.optimizers)
         first = load_checkpoint(checkpoint, *parts, asdict(settings))
         saved = time.monotonic()
         for step, epoch, batch in _batches(data, settings, first):
-            losses = job.step(batch)
-            is_last = batch.done >= 1.0 - 1.0 / _total(data, settings)
+            losses = training.step(batch)
+            is_last = batch.done >= 1.0 - 1.0 / settings.n_steps(len(data.images))
             if is_last or time.monotonic() - saved > CHECKPOINT_S:
                 save_checkpoint(checkpoint, *parts, step + 1, asdict(settings))
                 saved = time.monotonic()
             values = {name: float(value.detach()) for name, value in losses.items()}
-            progress(Status(step + 1, _total(data, settings), epoch + 1, settings.epochs, values))
-    for module in job.modules.values():
+            progress(Status(step + 1, settings.n_steps(len(data.images)), epoch + 1, settings.epochs, values))
+    for module in training.modules.values():
         module.eval().requires_grad_(False)
-    return job
+    return training
 
 
 def set_rate(optimizer: torch.optim.Optimizer, rate: float, done: float) -> None:
@@ -150,14 +158,10 @@ def to_images(pictures: np.ndarray[tuple[int, ...], np.dtype[np.uint8]], device:
     return torch.from_numpy(pictures[:, None].copy()).to(device).float() / 255.0
 
 
-def _total(data: DataSet, settings: Settings) -> int:
-    return len(data.images) // settings.batch_size * settings.epochs
-
-
 def _batches(data: DataSet, settings: Settings, first: int) -> Iterator[tuple[int, int, Batch]]:
     """(step, epoch, batch) from step `first` on; an epoch's incomplete last batch is left out."""
     size, device = settings.batch_size, torch.device(settings.device)
-    per_epoch, total = len(data.images) // size, _total(data, settings)
+    per_epoch, total = len(data.images) // size, settings.n_steps(len(data.images))
     order = np.zeros(0, np.int64)
     for step in range(first, total):
         epoch, place = divmod(step, per_epoch)

@@ -12,7 +12,7 @@ from torch import Tensor, nn
 from trex.mnist_models.data.labelled import DataSet
 from trex.mnist_models.networks.vae import LATENT, Vae
 from trex.mnist_models.training.fid import frechet_distance, moments
-from trex.mnist_models.training.fid_features import Judge
+from trex.mnist_models.training.fid_features import FidFeatures
 from trex.mnist_models.training.loop import to_images
 
 BATCH = 500
@@ -40,23 +40,26 @@ def vae_figures(vae: Vae, data: DataSet, device: torch.device) -> Figures:
     return {"split": data.split, "n": len(data.images), "loss": total / len(data.images)}
 
 
-def decoder_fid(decoder: nn.Module, judge: Judge, data: DataSet, device: torch.device) -> Figures:
-    """FID between decoded prior draws and a split (evenly spaced pictures of a larger one), by the judge's features."""
-    features = judge.features.to(device)
-    z = np.random.default_rng(0).standard_normal((judge.pictures, LATENT)).astype(np.float32)
-    images = data.images[:: max(1, len(data.images) // judge.pictures)][: judge.pictures]
+def decoder_fid(
+    decoder: nn.Module, fid_features: FidFeatures, data: DataSet, device: torch.device
+) -> Figures:
+    """FID between decoded prior draws and a split (evenly spaced pictures of a larger one), by these features."""
+    features = fid_features.features.to(device)
+    z = np.random.default_rng(0).standard_normal((fid_features.pictures, LATENT)).astype(np.float32)
+    images = data.images[:: max(1, len(data.images) // fid_features.pictures)][: fid_features.pictures]
     with torch.inference_mode():
         drawn = [
-            features(decoder(torch.from_numpy(z[rows]).to(device))) for rows in _rows(len(z), judge.batch)
+            features(decoder(torch.from_numpy(z[rows]).to(device)))
+            for rows in _rows(len(z), fid_features.batch)
         ]
-        real = [features(to_images(images[rows], device)) for rows in _rows(len(images), judge.batch)]
+        real = [features(to_images(images[rows], device)) for rows in _rows(len(images), fid_features.batch)]
     return {
-        judge.key: frechet_distance(moments(_stack(drawn)), moments(_stack(real))),
-        f"{judge.key}_features": judge.network,
-        f"{judge.key}_sha256": judge.sha256,
-        f"{judge.key}_draws": len(z),
-        f"{judge.key}_split": data.split,
-        f"{judge.key}_pictures": len(images),
+        fid_features.key: frechet_distance(moments(_stack(drawn)), moments(_stack(real))),
+        f"{fid_features.key}_features": fid_features.network,
+        f"{fid_features.key}_sha256": fid_features.sha256,
+        f"{fid_features.key}_draws": len(z),
+        f"{fid_features.key}_split": data.split,
+        f"{fid_features.key}_pictures": len(images),
     }
 
 

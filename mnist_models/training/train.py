@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 
 import torch
@@ -12,7 +11,6 @@ from torch import nn
 
 from trex.artifacts.weights import (
     Card,
-    card_path,
     compact,
     expand,
     load_into,
@@ -20,19 +18,28 @@ from trex.artifacts.weights import (
     read_safetensors,
     write_safetensors,
 )
-from trex.foundation.errors import InputError, RunError, unknown
+from trex.foundation.errors import InputError, unknown
 from trex.foundation.json_fields import mapping
 from trex.mnist_models.card import ARCHITECTURES, CLASSIFIERS, KINDS
 from trex.mnist_models.data.classes import chosen_classes, with_classes
 from trex.mnist_models.data.labelled import DataSet, load_data
 from trex.mnist_models.load import SUFFIX
 from trex.mnist_models.networks.vae import Vae
-from trex.mnist_models.training.fid_features import Judge
-from trex.mnist_models.training.loop import Job, Progress, Settings, check_settings, device_of, fit, silent
+from trex.mnist_models.training.fid_features import FidFeatures
+from trex.mnist_models.training.finished import check_out, is_done, plain
+from trex.mnist_models.training.loop import (
+    Progress,
+    Settings,
+    Training,
+    check_settings,
+    device_of,
+    fit,
+    silent,
+)
 from trex.mnist_models.training.quality import Figures, classifier_figures, decoder_fid, vae_figures
-from trex.mnist_models.training.train_classifier import classifier_job
-from trex.mnist_models.training.train_gan import gan_job
-from trex.mnist_models.training.train_vae import vae_job
+from trex.mnist_models.training.train_classifier import classifier_training
+from trex.mnist_models.training.train_gan import gan_training
+from trex.mnist_models.training.train_vae import vae_training
 
 # the paper trains VAEs for 100 and classifiers for up to 100; the others are our choice
 EPOCHS = {"classifier": 12, "lenet": 12, "ambiguous": 12, "vae": 100, "gan": 8}
@@ -55,11 +62,13 @@ class Plan:
     data: Path | None = None
 
 
-def train(plan: Plan, out: Path, judge: Judge | None = None, progress: Progress = silent) -> Path:
+def train(
+    plan: Plan, out: Path, fid_features: FidFeatures | None = None, progress: Progress = silent
+) -> Path:
     """The path of the trained weights, OUT/NAME.safetensors, with a card beside them.
 
     After a kill at any moment it resumes from its checkpoint in OUT; a finished training is returned. The features
-    of `judge` give a decoder's FID, also for weights that were finished before. Raises InputError for bad data or
+    of `fid_features` give a decoder's FID, also for weights that were finished before. InputError for bad data or
     classes, RunError if OUT holds another training of that name; both before anything is trained.
     """
     if plan.kind not in KINDS:
@@ -68,39 +77,45 @@ def train(plan: Plan, out: Path, judge: Judge | None = None, progress: Progress 
     data, test, name = _data(plan)
     settings = _settings(plan, data, device)
     check_settings(settings, len(data.images))
-    if judge is not None and judge.dataset not in (None, plan.dataset):
+    if fid_features is not None and fid_features.dataset not in (None, plan.dataset):
         raise InputError(
-            f"the judge is a classifier of {judge.dataset}; a FID of {plan.dataset} needs one of that"
+            f"--judge is a classifier of {fid_features.dataset}; the FID of {plan.dataset} needs one of that data set"
         )
-    _check_out(out)
+    check_out(out)
     weights = out / f"{name}{SUFFIX}"
-    if _is_done(weights, settings):
-        if judge is not None:
-            _judge_kept(weights, settings, judge, test, device)
+    if is_done(weights, settings):
+        if fid_features is not None:
+            _add_fid(weights, settings, fid_features, test, device)
         return weights
     checkpoint = out / f"{name}.checkpoint{SUFFIX}"
-    job = fit(lambda: _job(settings), data, settings, checkpoint, progress)
-    _keep(job.modules["model"], weights, settings, plan, _judged(settings, job, test, judge, device))
+    training = fit(lambda: _training(settings), data, settings, checkpoint, progress)
+    _keep(
+        training.modules["model"],
+        weights,
+        settings,
+        plan,
+        _figures(settings, training, test, fid_features, device),
+    )
     checkpoint.unlink(missing_ok=True)
     return weights
 
 
-def model_name(kind: str, dataset: str, kept: tuple[int, ...], n_classes: int) -> str:
+def model_name(kind: str, dataset: str, included: tuple[int, ...], n_classes: int) -> str:
     """The file name of a model: mnist-vae, mnist-gan-without-3, fashion-classifier-only-2-3-5-6-9."""
-    left_out = [k for k in range(n_classes) if k not in kept]
+    left_out = [k for k in range(n_classes) if k not in included]
     if not left_out:
         return f"{dataset}-{kind}"
-    word, numbers = ("without", left_out) if len(left_out) < len(kept) else ("only", list(kept))
+    word, numbers = ("without", left_out) if len(left_out) < len(included) else ("only", list(included))
     return "-".join((dataset, kind, word, *map(str, numbers)))
 
 
 def _data(plan: Plan) -> tuple[DataSet, DataSet, str]:
     data, test = (load_data(plan.dataset, split, plan.data) for split in ("train", "test"))
-    kept = chosen_classes(data.names, plan.classes, plan.without)
-    if plan.kind in CLASSIFIERS and len(kept) < 2:
-        raise InputError(f"a classifier needs at least 2 classes; {len(kept)} is left")
-    name = model_name(plan.kind, plan.dataset, kept, len(data.names))
-    return with_classes(data, kept), with_classes(test, kept), name
+    included = chosen_classes(data.names, plan.classes, plan.without)
+    if plan.kind in CLASSIFIERS and len(included) < 2:
+        raise InputError(f"a classifier needs at least 2 classes; only {len(included)} is left")
+    name = model_name(plan.kind, plan.dataset, included, len(data.names))
+    return with_classes(data, included), with_classes(test, included), name
 
 
 def _settings(plan: Plan, data: DataSet, device: torch.device) -> Settings:
@@ -117,62 +132,44 @@ def _settings(plan: Plan, data: DataSet, device: torch.device) -> Settings:
     )
 
 
-def _check_out(out: Path) -> None:
-    try:
-        out.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise InputError(f"{out} cannot be made: {error.strerror}; give another folder with --out") from error
-    if not os.access(out, os.W_OK):
-        raise InputError(f"{out} cannot be written to; give another folder with --out")
-
-
-def _job(settings: Settings) -> Job:
+def _training(settings: Settings) -> Training:
     if settings.model in CLASSIFIERS:
-        return classifier_job(settings)
-    return vae_job(settings) if settings.model == "vae" else gan_job(settings)
+        return classifier_training(settings)
+    return vae_training(settings) if settings.model == "vae" else gan_training(settings)
 
 
-def _is_done(weights: Path, settings: Settings) -> bool:
-    if not (weights.exists() and card_path(weights).exists()):  # killed between the two: write both again
-        return False
-    found = read_card(weights).get("settings")
-    if found != _plain(settings):
-        raise RunError(
-            f"{weights} was trained with other settings ({found}); choose another folder with --out"
-        )
-    return True
-
-
-def _plain(settings: Settings) -> dict[str, object]:
-    return asdict(settings) | {"classes": list(settings.classes)}
-
-
-def _judged(
-    settings: Settings, job: Job, test: DataSet, judge: Judge | None, device: torch.device
+def _figures(
+    settings: Settings,
+    training: Training,
+    test: DataSet,
+    fid_features: FidFeatures | None,
+    device: torch.device,
 ) -> Figures:
     """Figures of the weights as they are stored, in half precision."""
-    model = job.modules["model"]
+    model = training.modules["model"]
     load_into(model, expand(compact(model)), Path(settings.model))
     if settings.model in CLASSIFIERS:
         return classifier_figures(model, test, device)
     figures = vae_figures(model, test, device) if isinstance(model, Vae) else {}
-    return figures if judge is None else figures | _fid(model, judge, test, device)
+    return figures if fid_features is None else figures | _fid(model, fid_features, test, device)
 
 
-def _judge_kept(weights: Path, settings: Settings, judge: Judge, test: DataSet, device: torch.device) -> None:
+def _add_fid(
+    weights: Path, settings: Settings, fid_features: FidFeatures, test: DataSet, device: torch.device
+) -> None:
     """Add the FID to the card of weights that were finished before."""
     card = read_card(weights)
     figures = mapping(card["figures"], "figures")
-    if settings.model in CLASSIFIERS or figures.get(f"{judge.key}_sha256") == judge.sha256:
+    if settings.model in CLASSIFIERS or figures.get(f"{fid_features.key}_sha256") == fid_features.sha256:
         return
-    model = _job(settings).modules["model"].eval()
+    model = _training(settings).modules["model"].eval()
     load_into(model, expand(read_safetensors(weights)), weights)
-    found = {**figures, **_fid(model, judge, test, device)}
+    found = {**figures, **_fid(model, fid_features, test, device)}
     write_safetensors(weights, compact(model), {**card, "figures": found})
 
 
-def _fid(model: nn.Module, judge: Judge, test: DataSet, device: torch.device) -> Figures:
-    return decoder_fid(model.decoder if isinstance(model, Vae) else model, judge, test, device)
+def _fid(model: nn.Module, fid_features: FidFeatures, test: DataSet, device: torch.device) -> Figures:
+    return decoder_fid(model.decoder if isinstance(model, Vae) else model, fid_features, test, device)
 
 
 def _keep(model: nn.Module, weights: Path, settings: Settings, plan: Plan, figures: Figures) -> None:
@@ -184,7 +181,7 @@ def _keep(model: nn.Module, weights: Path, settings: Settings, plan: Plan, figur
         "parameters": sum(parameter.numel() for parameter in model.parameters()),
         "licence": "Apache-2.0",
         "command": _command(settings, plan),
-        "settings": _plain(settings),
+        "settings": plain(settings),
         "figures": figures,
     }
     write_safetensors(weights, compact(model), card)

@@ -13,7 +13,7 @@ from torch import Tensor, nn
 
 from trex.mnist_models.networks.classifiers import Classifier, LeNet
 from trex.mnist_models.training.classifier_loss import ambiguous_loss, nll_loss
-from trex.mnist_models.training.loop import Batch, Job, Settings, half_precision, placed, set_rate
+from trex.mnist_models.training.loop import Batch, Settings, Training, half_precision, placed, set_rate
 
 LEARNING_RATE = 1e-3
 Loss = Callable[[Tensor, Tensor], Tensor]
@@ -24,17 +24,19 @@ NETWORKS: dict[str, tuple[type[Classifier] | type[LeNet], Loss]] = {
 }
 
 
-def classifier_job(settings: Settings) -> Job:
+def classifier_training(settings: Settings) -> Training:
     """The network that `settings.model` names, and its step."""
     make, loss = NETWORKS[settings.model]
     network = placed(make(len(settings.classes)), settings.device)
     optimizer = torch.optim.Adam(network.parameters(), lr=LEARNING_RATE)
-    return Job({"model": network}, {"optimizer": optimizer}, _step(network, optimizer, loss))
+    return Training({"model": network}, {"optimizer": optimizer}, classifier_step(network, optimizer, loss))
 
 
-def _step(
+def classifier_step(
     network: nn.Module, optimizer: torch.optim.Optimizer, loss: Loss
 ) -> Callable[[Batch], dict[str, Tensor]]:
+    """A step of Adam whose rate falls to zero along a cosine, in bfloat16."""
+
     def step(batch: Batch) -> dict[str, Tensor]:
         set_rate(optimizer, LEARNING_RATE, batch.done)
         images = batch.images.contiguous(memory_format=torch.channels_last)

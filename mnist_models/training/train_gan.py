@@ -15,33 +15,33 @@ from torch import Tensor
 
 from trex.mnist_models.networks.gan import Discriminator, Generator, discriminator_loss, generator_loss
 from trex.mnist_models.networks.vae import LATENT
-from trex.mnist_models.training.loop import Batch, Job, Settings, half_precision, placed, set_rate
+from trex.mnist_models.training.loop import Batch, Settings, Training, half_precision, placed, set_rate
 
 LEARNING_RATE = 2e-4
-JUDGE_RATE = 5e-5
+DISCRIMINATOR_RATE = 5e-5
 BETAS = (0.5, 0.999)
 NOISE = 0.4  # standard deviation at the start, of pictures in [-1, 1]
 
 
-def gan_job(settings: Settings) -> Job:
+def gan_training(settings: Settings) -> Training:
     """Generator, discriminator, and one step of each."""
     generator, discriminator = (
         placed(network, settings.device) for network in (Generator(), Discriminator())
     )
     draws = torch.optim.Adam(generator.parameters(), lr=LEARNING_RATE, betas=BETAS)
-    judges = torch.optim.Adam(discriminator.parameters(), lr=JUDGE_RATE, betas=BETAS)
+    discriminator_steps = torch.optim.Adam(discriminator.parameters(), lr=DISCRIMINATOR_RATE, betas=BETAS)
 
     def step(batch: Batch) -> dict[str, Tensor]:
         set_rate(draws, LEARNING_RATE, batch.done)
-        set_rate(judges, JUDGE_RATE, batch.done)
+        set_rate(discriminator_steps, DISCRIMINATOR_RATE, batch.done)
         z = torch.randn(len(batch.images), LATENT, device=batch.images.device)
         with half_precision(batch.images):
             drawn = generator(z)
             odds = [discriminator(_shown(each, batch.done)) for each in (batch.images, drawn.detach())]
         judged = discriminator_loss(odds[0].float(), odds[1].float())
-        judges.zero_grad(set_to_none=True)
+        discriminator_steps.zero_grad(set_to_none=True)
         judged.backward()
-        judges.step()
+        discriminator_steps.step()
         discriminator.requires_grad_(False)
         with half_precision(batch.images):
             again = discriminator(_shown(drawn, batch.done))
@@ -52,7 +52,9 @@ def gan_job(settings: Settings) -> Job:
         discriminator.requires_grad_(True)
         return {"generator": fooled, "discriminator": judged}
 
-    return Job({"model": generator, "judge": discriminator}, {"draws": draws, "judges": judges}, step)
+    return Training(
+        {"model": generator, "judge": discriminator}, {"draws": draws, "judges": discriminator_steps}, step
+    )
 
 
 def _shown(images: Tensor, done: float) -> Tensor:

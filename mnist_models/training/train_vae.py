@@ -6,12 +6,12 @@ import torch
 from torch import Tensor
 
 from trex.mnist_models.networks.vae import Vae
-from trex.mnist_models.training.loop import Batch, Job, Settings
+from trex.mnist_models.training.loop import Batch, Settings, Training
 
 LEARNING_RATE = 1e-3
 
 
-def vae_job(settings: Settings) -> Job:
+def vae_training(settings: Settings) -> Training:
     """The autoencoder and its step."""
     vae = Vae().to(settings.device)
     optimizer = torch.optim.Adam(vae.parameters(), lr=LEARNING_RATE)
@@ -23,4 +23,4 @@ def vae_job(settings: Settings) -> Job:
         optimizer.step()
         return {"loss": loss}
 
-    return Job({"model": vae}, {"optimizer": optimizer}, step)
+    return Training({"model": vae}, {"optimizer": optimizer}, step)

@@ -26,8 +26,8 @@ from trex.scenes.vocabulary import CLEVR, Vocabulary
 
 PIXELS_VERSION = 2  # increase whenever a change of this package's code changes pixels
 log = logging.getLogger(__name__)
-MOST_PROCESSES = 4  # by default: each holds about 400 MB
-LARGEST_FARM, MOST_THREADS = 256, 1024  # limits on one renderer's processes, and on the threads of each
+MAX_PROCESSES = 4  # by default: each holds about 400 MB
+LARGEST_FARM, MAX_THREADS = 256, 1024  # limits on one renderer's processes, and on the threads of each
 
 
 class BlenderRenderer:
@@ -52,7 +52,7 @@ class BlenderRenderer:
     ) -> None:
         _check_count("processes", processes, LARGEST_FARM)
         if threads is not None:
-            _check_count("threads", threads, MOST_THREADS)
+            _check_count("threads", threads, MAX_THREADS)
         self.preset = preset_named(preset)
         self.vocabulary = vocabulary
         if assets == FOLDER:
@@ -112,7 +112,7 @@ class BlenderRenderer:
 
 def default_processes() -> int:
     """One process per core, which is faster than one thread per core; at most MOST_PROCESSES."""
-    return min(MOST_PROCESSES, usable_cores())
+    return min(MAX_PROCESSES, usable_cores())
 
 
 def usable_cores() -> int:
@@ -131,4 +131,4 @@ def default_timeout_s(preset: Preset) -> float:
 
 def _check_count(what: str, count: int, most: int) -> None:
     if not 1 <= count <= most:
-        raise InputError(f"{count} {what} are not possible; give 1 or more, at most {most}")
+        raise InputError(f"{count} {what} are out of range; give 1 to {most}")

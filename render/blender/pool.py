@@ -78,9 +78,9 @@ class Pool:
         self._forget_after_fork()
         return Run(self, scenes).finish()
 
-    def start_missing(self, wanted: int) -> None:
-        """Start processes until `wanted` run, at most the pool's size."""
-        self._start(min(wanted, self.size) - len(self.workers))
+    def start_missing(self, target_size: int) -> None:
+        """Start processes until `target_size` run, at most the pool's size."""
+        self._start(min(target_size, self.size) - len(self.workers))
 
     def drop(self, worker: Worker) -> None:
         """End one process and forget it."""
@@ -102,16 +102,14 @@ class Pool:
             missing -= sum([self._is_ready(worker, failures) for worker in fresh])
             if missing <= 0:
                 return
-        raise RenderError(
-            "Blender could not be started: " + "; then ".join(failures[-self.limits.attempts :])
-        )
+        raise RenderError("cannot start Blender: " + "; then ".join(failures[-self.limits.attempts :]))
 
     def _is_ready(self, worker: Worker, failures: list[str]) -> bool:
         try:
             worker.wait_ready()
         except ChannelError as error:
             failures.append(worker.describe(error))
-            log.warning("starting Blender again: %s", failures[-1])
+            log.warning("restarting Blender: %s", failures[-1])
             self.drop(worker)
             return False
         except BaseException:
@@ -204,10 +202,10 @@ class Run:
         task.failures.append(worker.describe(error))
         self.pool.drop(worker)
         if len(task.failures) >= self.pool.limits.attempts:
-            told = "; then ".join(task.failures)
+            reasons = "; then ".join(task.failures)
             raise RenderError(
-                f"scene {scene_id(task.scene)} could not be rendered in {len(task.failures)} attempts: {told}. "
-                "Render it alone at preset 'draft', or give more time with timeout_s."
+                f"scene {scene_id(task.scene)} could not be rendered in {len(task.failures)} attempts: {reasons}. "
+                "Render it alone at preset 'draft', or raise timeout_s."
             )
         log.warning("rendering scene %s again: %s", scene_id(task.scene)[:12], task.failures[-1])
         self.waiting.appendleft(task)
@@ -219,7 +217,7 @@ def is_only_slow(worker: Worker, task: Task) -> bool:
     got, total = now - task.last_cpu_s, now - task.first_cpu_s
     if got < MIN_SHARE * task.patience_s or total > task.patience_s:
         return False
-    log.info("this machine is busy: a render has had %.0f s of CPU time; waiting on", total)
+    log.info("this machine is busy: a render has used only %.0f s of CPU time; still waiting", total)
     task.last_cpu_s = now
     task.deadline = time.monotonic() + task.patience_s
     return True

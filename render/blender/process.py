@@ -29,7 +29,7 @@ CHILD = "trex.render.blender_child.main"
 SOURCE = str(Path(__file__).absolute().parents[3])  # contains the package; links are not resolved
 MAX_LOG_BYTES = 1 << 20
 SETTLED_AFTER = 50  # pictures, after which a process has nearly its final size (docs/PERFORMANCE.md)
-MOST_GROWTH = 0.5  # of the size at that time
+MAX_GROWTH = 0.5  # of the size at that time
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,7 +107,7 @@ class Worker:
         expected = (self.requests, [height, width], height * width * 4)
         if (header.get("request"), header.get("size"), len(payload)) != expected:
             raise Garbled(
-                f"the answer is for another request or of another size: {header!r}, {len(payload)} bytes"
+                f"the answer belongs to another request or has another size: {header!r}, {len(payload)} bytes"
             )
         flat = np.frombuffer(payload, dtype=np.uint8)
         pixels = flat[: height * width * 3].reshape(height, width, 3)
@@ -120,7 +120,7 @@ class Worker:
     def has_grown_to(self, rss_bytes: int) -> bool:
         """Whether this many resident bytes are too many, compared with its settled size."""
         is_settled = self.requests > SETTLED_AFTER
-        return is_settled and rss_bytes > (1.0 + MOST_GROWTH) * self.settled_bytes
+        return is_settled and rss_bytes > (1.0 + MAX_GROWTH) * self.settled_bytes
 
     def stop(self) -> None:
         """End the process at once and free its resources."""
@@ -181,4 +181,4 @@ def _stats(header: Header, attempts: int) -> RenderStats:
 def sweep_folders() -> None:
     """Delete the folders of Blender processes that were killed together with their parent."""
     for path in sweep(TEMPORARY, Path(tempfile.gettempdir())):
-        log.info("deleted %s, which a killed Blender process had left", path)
+        log.info("deleted %s, which a killed Blender process left behind", path)

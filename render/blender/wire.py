@@ -57,7 +57,7 @@ def read_frame(fd: int, deadline: float | None = None) -> tuple[Header, bytearra
     head = _read_exactly(fd, n_head, deadline)
     payload = _read_exactly(fd, n_payload, deadline)
     if zlib.crc32(payload, zlib.crc32(head)) != crc:
-        raise Garbled("the checksum of a frame is wrong")
+        raise Garbled("a frame has a wrong checksum")
     return _header(bytes(head)), payload
 
 
@@ -65,9 +65,9 @@ def _header(data: bytes) -> Header:
     try:
         header = json.loads(data)
     except ValueError as error:
-        raise Garbled(f"the header of a frame is no JSON: {data[:80]!r}") from error
+        raise Garbled(f"the header of a frame is not JSON: {data[:80]!r}") from error
     if not isinstance(header, dict):
-        raise Garbled(f"the header of a frame is no JSON object: {data[:80]!r}")
+        raise Garbled(f"the header of a frame is not a JSON object: {data[:80]!r}")
     return header
 
 

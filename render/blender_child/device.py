@@ -31,6 +31,6 @@ def choose_device(wanted: str, there: dict[str, list[str]]) -> str:
     if wanted != "cpu" and not there.get(wanted):
         listed = "; ".join(f"{kind} ({', '.join(names)})" for kind, names in there.items() if names)
         raise InputError(
-            f"device {wanted!r} is not on this machine; there is: {listed}. Choose one of these, or device 'auto'."
+            f"device {wanted!r} does not exist on this machine ({listed}). Choose one of these, or device 'auto'."
         )
     return wanted

@@ -22,7 +22,7 @@ Floats = NDArray[np.float64]
 # units weigh as much as a pixel. Depths of all 28 published scenes at hand fit within .003.
 DEPTH_WIDTH = 0.01
 # Larger errors cannot come from rounding, which leaves at most .53 px and .004 in 128 scenes, published and made.
-MOST_PX, MOST_DEPTH = 1.0, 0.03
+MAX_ERROR_PX, MAX_ERROR_DEPTH = 1.0, 0.03
 
 
 class CameraFit(NamedTuple):
@@ -35,7 +35,7 @@ class CameraFit(NamedTuple):
     @property
     def explains(self) -> bool:
         """Whether a camera at this offset projects the objects to their recorded pixels, up to rounding."""
-        return self.error_px <= MOST_PX and self.error_depth <= MOST_DEPTH
+        return self.error_px <= MAX_ERROR_PX and self.error_depth <= MAX_ERROR_DEPTH
 
 
 def fit_camera(points: Floats, pixels: Floats, width: int = WIDTH_PX, height: int = HEIGHT_PX) -> CameraFit:
@@ -43,7 +43,7 @@ def fit_camera(points: Floats, pixels: Floats, width: int = WIDTH_PX, height: in
     from scipy.optimize import least_squares
 
     if len(points) < 1 or points.shape != pixels.shape:
-        raise InputError(f"{len(points)} points and {len(pixels)} pixel_coords; a fit needs as many of both")
+        raise InputError(f"{len(points)} points and {len(pixels)} pixel_coords; a fit needs equal numbers")
 
     def misfit(offset: Floats) -> Floats:
         seen = np.stack(project(points, _vec3(offset), width, height), axis=1)  # (N, 3)
@@ -74,9 +74,9 @@ def from_clevr_fitted(
     scene, fit = from_clevr(data, vocabulary, where), fit_clevr_camera(data, where)
     if not fit.explains:
         raise InputError(
-            f"{where} cannot be explained by any camera: with the best one an object is {fit.error_px:.1f} px (depth "
-            f"{fit.error_depth:.2g}) from its pixel_coords, rounding leaves {MOST_PX:g} px ({MOST_DEPTH:g}) at most; "
-            "its coordinates are not those of its picture"
+            f"{where} fits no camera: with the best one, an object is {fit.error_px:.1f} px (depth "
+            f"{fit.error_depth:.2g}) from its pixel_coords, but rounding explains at most "
+            f"{MAX_ERROR_PX:g} px ({MAX_ERROR_DEPTH:g}); its coordinates do not belong to its picture"
         )
     return replace(scene, nuisances=replace(scene.nuisances, camera=fit.offset)), fit
 

@@ -22,8 +22,8 @@ def read_items(path: Path, key: str) -> Iterator[object]:
         with open_regular(path) as data:
             yield from _Reader(io.TextIOWrapper(data, encoding="utf-8")).items_of(key)
     except (ValueError, RecursionError) as error:
-        message = f"{path} is no JSON file with a list {key!r}: {str(error) or 'nested too deep'}"
-        raise InputError(f"{message}; a cut file has to be fetched or written again") from error
+        message = f"{path} is not a JSON file with a list {key!r}: {str(error) or 'nested too deep'}"
+        raise InputError(f"{message}; if it is truncated, get or write it again") from error
 
 
 def write_items(path: Path, key: str, items: Iterable[object], info: Mapping[str, object]) -> int:
@@ -92,7 +92,7 @@ class _Reader:
             if self._at < len(self._text):
                 return self._text[self._at]
             if not self._more():
-                raise ValueError("it ends in the middle")
+                raise ValueError("it ends in the middle of a value")
 
     def _expect(self, character: str) -> None:
         if self._peek() != character:
@@ -123,4 +123,4 @@ class _Reader:
 
 
 def _refuse(constant: str) -> object:
-    raise ValueError(f"{constant} is no JSON number")
+    raise ValueError(f"{constant} is not a JSON number")

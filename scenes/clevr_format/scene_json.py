@@ -16,7 +16,7 @@ from trex.scenes.relations import DIRECTIONS, related
 from trex.scenes.scene import (
     ATTRIBUTES,
     FARTHEST,
-    MOST_OBJECTS,
+    MAX_SCENE_OBJECTS,
     TAU,
     Nuisances,
     Scene,
@@ -49,8 +49,8 @@ def from_clevr(data: object, vocabulary: Vocabulary = CLEVR, where: str = "the s
     """
     record = mapping(data, where)
     items = listed(field(record, "objects", where), f"{where}, objects")
-    if len(items) > MOST_OBJECTS:
-        raise InputError(f"{where} has {len(items):,} objects; a scene may have {MOST_OBJECTS} at most")
+    if len(items) > MAX_SCENE_OBJECTS:
+        raise InputError(f"{where} has {len(items):,} objects; the limit for a scene is {MAX_SCENE_OBJECTS}")
     objects = tuple(_object(item, vocabulary, f"{where}, object {i}") for i, item in enumerate(items))
     return Scene(objects, _nuisances(record, where), _noise(record, where))
 

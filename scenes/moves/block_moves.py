@@ -243,7 +243,7 @@ class Mixture:
             or abs(sum(self.weights) - 1) > 1e-9
         ):
             raise ValueError(
-                f"{len(self.moves)} moves need as many positive weights that sum to 1, not {self.weights}"
+                f"{len(self.moves)} moves need the same number of positive weights that sum to 1, not {self.weights}"
             )
 
     def propose(self, rng: np.random.Generator, z: Scene) -> Scene:
@@ -265,8 +265,9 @@ def _log_sum(terms: Sequence[float]) -> float:
 def block_moves(prior: ScenePrior) -> Mixture:
     """The block kernel: changes some objects at a time, and occasionally nuisances, noise or the whole scene.
 
-    Of the weights tried, these reached a rare level set of the fake world most often (benchmarks/KERNELS.md, before
-    the noise had a move, which took its .05 from the redraws): nearly half of the moves redraw one to three objects.
+    Of the weights tried, these reached a rare level set of the fake world most often (benchmarks/kernels/KERNELS.md,
+    before the noise had a move, which took its .05 from the redraws): nearly half of the moves redraw one to three
+    objects.
     """
     moves: tuple[SceneMove, ...] = (
         JitterObject(),

@@ -50,10 +50,10 @@ EXAMPLES = '"How many red cubes are there?", "What color is the ball left of the
 def parse(text: str, vocabulary: Vocabulary = CLEVR) -> Program:
     """The program of an English question; InputError names an unknown word or form."""
     if len(text) > MAX_LENGTH:
-        raise InputError(f"a question has at most {MAX_LENGTH} characters, this one has {len(text)}")
+        raise InputError(f"the question is longer than {MAX_LENGTH} characters: it has {len(text)}")
     said = normalize(text)
     if not said:
-        raise InputError(f"the question is empty; ask e.g. {EXAMPLES}")
+        raise InputError(f"the question is empty; write e.g. {EXAMPLES}")
     for ending, pattern in _patterns():
         match = pattern.fullmatch(said)
         if match is not None:
@@ -64,9 +64,7 @@ def parse(text: str, vocabulary: Vocabulary = CLEVR) -> Program:
     for word in said.split():
         if word not in known:
             raise unknown_word(word, text, known)
-    raise InputError(
-        f"the question {text!r} has no form that is read here, such as {EXAMPLES}; {PROGRAM_HINT}"
-    )
+    raise InputError(f"the question {text!r} has no supported form, such as {EXAMPLES}; {PROGRAM_HINT}")
 
 
 def normalize(text: str) -> str:

@@ -122,6 +122,4 @@ class _Phraser:
 
     def _no_english(self) -> InputError:
         calls = " ".join(step.function for step in self._program)
-        return InputError(
-            f"no English is known for a program built like this one ({calls}); give its question too"
-        )
+        return InputError(f"cannot phrase a program of this form in English ({calls}); give its question too")

@@ -52,7 +52,7 @@ def random_question(
     allows: yes or no is drawn beforehand; of several questions one is chosen by drawing among their answers.
     """
     world = world_of(scene, vocabulary)
-    wanted = YES_NO[pick(rng, 2)]
+    preferred = YES_NO[pick(rng, 2)]
     found: dict[str, list[Program]] = {}
     for _ in range(_TRIES):
         candidate = _try(rng, world, family)
@@ -60,11 +60,11 @@ def random_question(
             continue
         program, answer = candidate
         found.setdefault(answer, []).append(program)
-        if answer == wanted or (answer not in YES_NO and sum(map(len, found.values())) == _CANDIDATES):
+        if answer == preferred or (answer not in YES_NO and sum(map(len, found.values())) == _CANDIDATES):
             break
     if not found:
         return None
-    answer = wanted if wanted in found else sorted(found)[pick(rng, len(found))]
+    answer = preferred if preferred in found else sorted(found)[pick(rng, len(found))]
     return found[answer][pick(rng, len(found[answer]))], answer
 
 

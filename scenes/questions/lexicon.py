@@ -22,7 +22,7 @@ ASKED = {name: (name,) for name in ATTRIBUTES} | {"color": ("color", "colour")}
 _FORM = "how many what number of are is there any a an the that visible has it its made ; scene picture image"
 _PLACE = "left right behind front to on in side"
 RESERVED = frozenset(f"{_FORM} {_PLACE}".split())
-PROGRAM_HINT = "questions of other kinds are asked by their program (CLEVR's functional programs)"
+PROGRAM_HINT = "give other questions as a program (CLEVR's functional programs)"
 
 
 def known_words(vocabulary: Vocabulary) -> set[str]:
@@ -34,8 +34,8 @@ def known_words(vocabulary: Vocabulary) -> set[str]:
 def unknown_word(word: str, text: str, known: Iterable[str]) -> InputError:
     """The error for an unknown word, with the nearest known one."""
     near = difflib.get_close_matches(word, sorted(known), n=1)
-    hint = f"did you mean {near[0]!r}?" if near else "no word like it is known."
-    return InputError(f"the word {word!r} in {text!r} is not understood; {hint} Note that {PROGRAM_HINT}")
+    hint = f"did you mean {near[0]!r}?" if near else "no known word is similar."
+    return InputError(f"the word {word!r} in {text!r} is not known; {hint} Note that {PROGRAM_HINT}")
 
 
 def read_description(said: str, vocabulary: Vocabulary) -> Description:
@@ -72,4 +72,4 @@ def _split_noun(said: str, vocabulary: Vocabulary) -> tuple[str, list[str]]:
     if last not in words:
         raise unknown_word(last, said, known_words(vocabulary) - RESERVED)
     nouns = ", ".join(card.plural for card in vocabulary.cards)
-    raise InputError(f"{said!r} does not say which things; end it in things, objects, {nouns}")
+    raise InputError(f"{said!r} names no things; end it with things, objects, {nouns}")

@@ -18,7 +18,7 @@ def program_from_json(data: object, vocabulary: Vocabulary = CLEVR) -> Program:
     """The checked program of a CLEVR question's `program` list; InputError names a wrong step."""
     steps = listed(data, "the program")
     if len(steps) > MAX_STEPS:
-        raise InputError(f"a program has 1 to {MAX_STEPS} steps, this one has {len(steps)}")
+        raise InputError(f"a program must have 1 to {MAX_STEPS} steps, this one has {len(steps)}")
     return check_words(tuple(_step(index, item) for index, item in enumerate(steps)), vocabulary)
 
 

@@ -64,8 +64,8 @@ def check_program(program: Program) -> tuple[Function, ...]:
     functions = check_steps(program)
     last = functions[-1]
     if last.gives not in ANSWER_TYPES:
-        message = f"the program ends in {last.name}, which gives a {last.gives}, not an answer"
-        raise InputError(f"{message}; end it in count, exist, a query or a comparison")
+        message = f"the program ends with {last.name}, which returns a {last.gives}, not an answer"
+        raise InputError(f"{message}; end it with count, exist, a query or a comparison")
     return functions
 
 
@@ -73,7 +73,7 @@ def check_program(program: Program) -> tuple[Function, ...]:
 def check_steps(program: Program) -> tuple[Function, ...]:
     """The function of each step; InputError if it is unknown or its inputs have wrong types."""
     if not 0 < len(program) <= MAX_STEPS:
-        raise InputError(f"a program has 1 to {MAX_STEPS} steps, this one has {len(program)}")
+        raise InputError(f"a program must have 1 to {MAX_STEPS} steps, this one has {len(program)}")
     functions: list[Function] = []
     for index, step in enumerate(program):
         if step.function not in FUNCTIONS:
@@ -87,16 +87,18 @@ def _check_step(index: int, step: Step, before: list[Function]) -> None:
     function = FUNCTIONS[step.function]
     where = f"program step {index} ({function.name})"
     if len(step.inputs) != len(function.takes):
-        raise InputError(f"{where} has inputs {list(step.inputs)}; it takes {len(function.takes)} of them")
-    for at, wanted in zip(step.inputs, function.takes, strict=True):
+        raise InputError(f"{where} has inputs {list(step.inputs)}; it needs {len(function.takes)} of them")
+    for at, needed in zip(step.inputs, function.takes, strict=True):
         if not 0 <= at < index:
-            raise InputError(f"{where} takes step {at}; a step takes earlier steps only (0 to {index - 1})")
-        if before[at].gives != wanted:
-            given = before[at]
-            raise InputError(f"{where} takes a {wanted}, but step {at} ({given.name}) gives a {given.gives}")
+            raise InputError(f"{where} uses step {at}; a step can use earlier steps only (0 to {index - 1})")
+        if before[at].gives != needed:
+            source = before[at]
+            raise InputError(
+                f"{where} needs a {needed}, but step {at} ({source.name}) returns a {source.gives}"
+            )
     if len(step.value_inputs) != bool(function.word):
         expected = f"one {function.word}" if function.word else "none"
-        raise InputError(f"{where} has value_inputs {list(step.value_inputs)}; it takes {expected}")
+        raise InputError(f"{where} has value_inputs {list(step.value_inputs)}; it needs {expected}")
     if function.word == "relation" and step.value_inputs[0] not in RELATIONS:
         raise unknown(f"relation of {where}", step.value_inputs[0], RELATIONS)
 
@@ -143,7 +145,9 @@ def _reduce(kind: str, bits: Bits) -> Value:
         return bits != 0
     if bits.bit_count() != 1:
         count = bits.bit_count()
-        raise InvalidProgram(f"'unique' needs exactly one object, {count} fit: no answer on this scene")
+        raise InvalidProgram(
+            f"'unique' needs exactly one object, but {count} match: the question has no answer on this scene"
+        )
     return bits.bit_length() - 1
 
 

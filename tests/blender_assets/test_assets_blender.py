@@ -14,8 +14,7 @@ import pytest
 from numpy.typing import NDArray
 
 from trex.foundation.errors import InputError
-from trex.parity.asset_comparison import AssetComparison
-from trex.parity.asset_parity import compare_scenes, summarize
+from trex.parity.asset_parity import AssetComparison, compare_scenes, summarize
 from trex.parity.asset_parity_page import write_page, write_table
 from trex.render.picture import Picture
 from trex.render.published_assets import convert_published
@@ -127,7 +126,7 @@ def test_mesh_that_blender_would_repair_is_refused(found: dict[str, Any]) -> Non
 
 
 def test_conversion_names_the_published_file_that_is_missing(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match=r"holds no base_scene\.blend"):
+    with pytest.raises(InputError, match=r"has no base_scene\.blend"):
         convert_published(tmp_path, tmp_path / "out")
 
 

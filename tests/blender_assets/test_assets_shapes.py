@@ -194,5 +194,5 @@ def test_reader_has_limits(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
     with pytest.raises(InputError, match="more than 3 vertices"):
         read_obj(path)
     monkeypatch.setattr(mesh_module, "MAX_BYTES", 10)
-    with pytest.raises(InputError, match="at most 10 bytes are read"):
+    with pytest.raises(InputError, match="the limit is 10 bytes"):
         read_obj(path)

@@ -68,7 +68,7 @@ def test_a_question_is_read_by_the_words_on_the_card(tmp_path: Path) -> None:
 
 def test_probabilities_are_taken_as_they_are_and_logits_are_not_probabilities(tmp_path: Path) -> None:
     card = {**LABELS, "gives": "probabilities"}
-    with pytest.raises(InputError, match="no probabilities"):
+    with pytest.raises(InputError, match="not probabilities"):
         load_model(written(tmp_path, mean_colors(), card)).bind(ASKED)
 
 
@@ -88,12 +88,12 @@ def test_another_file_or_card_is_another_model(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("data", "card", "message"),
     [
-        (b"no model", LABELS, "is no ONNX model that can be run here"),
-        (mean_colors()[:80], LABELS, "is no ONNX model that can be run here"),
+        (b"no model", LABELS, "is not an ONNX model that onnxruntime can run"),
+        (mean_colors()[:80], LABELS, "is not an ONNX model that onnxruntime can run"),
         (mean_colors(), {"labels": ["a"]}, r"gives float64 \(2, 2\); for 2 pictures and 1 answers"),
         (mean_colors(), {}, "28 answers"),
         (mean_colors(), {**LABELS, "words": {"red": 1}, "length": 2}, "and a question, int64"),
-        (with_question(), LABELS, "alone, as its card has no words"),
+        (with_question(), LABELS, "only input, as its card has no words"),
         (mean_colors(), [], "must hold labels, gives, words and length"),
         (mean_colors(), {**LABELS, "sigmoid": True}, "and nothing else"),
         (mean_colors(), {"labels": "red"}, "list of names"),
@@ -113,5 +113,5 @@ def test_a_missing_file_or_card_is_named(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"nothing\.onnx cannot be read"):
         load_model(f"onnx:{tmp_path}/nothing.onnx")
     (tmp_path / "model.onnx").write_bytes(mean_colors())
-    with pytest.raises(InputError, match=r"model\.json cannot be read.*needs its card"):
+    with pytest.raises(InputError, match=r"model\.json cannot be read.*needs a card"):
         load_model(f"onnx:{tmp_path}/model.onnx")

@@ -213,7 +213,9 @@ def test_one_published_file_gives_its_variant_and_any_other_file_is_named_as_it_
     assert [p.name for p in fetch_relation_network(renamed)] == ["relation-network-original.safetensors"]
     other = tmp_path / "other.pth"
     other.write_bytes(b"something else")
-    with pytest.raises(InputError, match=rf"^{other} is no published Relation Network.*ir_fp_epoch_312\.pth"):
+    with pytest.raises(
+        InputError, match=rf"^{other} is not a published Relation Network.*ir_fp_epoch_312\.pth"
+    ):
         fetch_relation_network(other)
 
 
@@ -223,5 +225,5 @@ def test_a_tampered_copy_in_the_cache_is_noticed(published: Path) -> None:
     with pytest.raises(InputError, match="changed or cut"):
         load_model("relation-network:ir")
     write_safetensors(other, random_state("original", seed=9), {"name": "mine"})
-    with pytest.raises(InputError, match="another source"):
+    with pytest.raises(InputError, match="a source other than"):
         load_model("relation-network:original")

@@ -218,7 +218,7 @@ def test_gradient_equals_finite_differences() -> None:
         (chain("scene", "filter_color pink", "count"), "'pink' is not known"),
         (chain("scene", "filter_color", "count"), "one of gray"),
         (chain("scene", "count now"), "no value"),
-        (chain("scene", "query_shape"), "it takes object"),
+        (chain("scene", "query_shape"), "it needs object"),
         ((ProgramStep("scene"), ProgramStep("count", (1,))), "steps 0 to 0"),
     ],
 )

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from trex.foundation.errors import InputError
-from trex.foundation.extensions import Road
+from trex.foundation.extensions import ExtensionPoint
 
 KIND = "from tests.foundation.test_extensions import Kind\n"
 
@@ -20,7 +20,9 @@ class Kind:
     name: str
 
 
-def road(place: Path, package: str, files: dict[str, str], monkeypatch: pytest.MonkeyPatch) -> Road[Kind]:
+def extension_point(
+    place: Path, package: str, files: dict[str, str], monkeypatch: pytest.MonkeyPatch
+) -> ExtensionPoint[Kind]:
     """A road to a package of these files; a file declares kinds by their names."""
     for name, kinds in {"__init__.py": "", **files}.items():
         path = place / package / name
@@ -28,7 +30,7 @@ def road(place: Path, package: str, files: dict[str, str], monkeypatch: pytest.M
         each = ", ".join(f"Kind({kind!r})" for kind in kinds.split())
         path.write_text(f"{KIND}KIND = ({each},)\n" if kinds else "")
     monkeypatch.syspath_prepend(str(place))
-    return Road("kind", package, "KIND", "no.such.group", Kind)
+    return ExtensionPoint("kind", package, "KIND", "no.such.group", Kind)
 
 
 def test_modules_are_found_at_once_and_in_rooms(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -43,14 +45,14 @@ def test_modules_are_found_at_once_and_in_rooms(tmp_path: Path, monkeypatch: pyt
         "whole/__init__.py": "five",
         "whole/part.py": "of five",
     }
-    found = road(tmp_path, "kinds_in_rooms", files, monkeypatch)
+    found = extension_point(tmp_path, "kinds_in_rooms", files, monkeypatch)
     assert list(found.all) == ["one", "two", "four", "three", "five"]
 
 
 def test_a_name_that_two_rooms_declare_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     files = {"a/__init__.py": "", "a/x.py": "same", "b/__init__.py": "", "b/x.py": "same"}
-    found = road(tmp_path, "kinds_declared_twice", files, monkeypatch)
+    found = extension_point(tmp_path, "kinds_declared_twice", files, monkeypatch)
     with pytest.raises(
-        InputError, match=r"kinds_declared_twice\.b\.x declares kind 'same', which is declared already"
+        InputError, match=r"kinds_declared_twice\.b\.x declares kind 'same', which already exists"
     ):
         list(found.all)

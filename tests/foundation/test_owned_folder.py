@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from trex.foundation.owned_folder import LOCK, SWEPT, UNLOCKED_S, make_owned, sweep
+from trex.foundation.owned_folder import DOOMED, LOCK, UNLOCKED_S, make_owned, sweep
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 OWNER = """
@@ -82,7 +82,7 @@ def test_a_folder_that_was_made_this_moment_and_is_not_locked_yet_stays(tmp_path
 
 
 def test_a_sweep_that_was_killed_half_way_is_finished_by_the_next(tmp_path: Path) -> None:
-    half = tmp_path / f"scratch-x{SWEPT}"
+    half = tmp_path / f"scratch-x{DOOMED}"
     (half / "deep").mkdir(parents=True)
     (half / "deep" / "file").write_text("")
     assert sweep("scratch-", tmp_path) == [half]

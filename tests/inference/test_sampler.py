@@ -144,7 +144,7 @@ def test_random_states_survive_json_and_reject_nonsense() -> None:
     ):
         with pytest.raises(RunError, match="PCG64"):
             load_rng(wrong)
-    with pytest.raises(RunError, match="no checkpoint"):
+    with pytest.raises(RunError, match="do not make a checkpoint"):
         resume(begin().states, begin().rng_states[:2], 0)
 
 
@@ -161,7 +161,7 @@ def test_starts_are_distinct_near_the_target_and_dispersed() -> None:
         ours = np.mean([TARGET.confidence(state.evaluation.log_probs) for state in picked])
         everyone = np.mean([TARGET.confidence(draw.evaluation.log_probs) for draw in draws])
         assert ours > everyone + 0.1
-    with pytest.raises(InputError, match="8 chains need as many"):
+    with pytest.raises(InputError, match="8 chains need at least as many"):
         starts(SEED, draws[:7], 8)
 
 

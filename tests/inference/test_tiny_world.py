@@ -141,5 +141,5 @@ def test_an_invalid_point_is_rejected_without_a_render() -> None:
 
 
 def test_a_chain_cannot_start_outside_the_prior() -> None:
-    with pytest.raises(InputError, match="the prior does not allow"):
+    with pytest.raises(InputError, match="the prior excludes"):
         kernel().init((1, 1, 0))

@@ -46,7 +46,7 @@ def test_train_writes_weights_and_says_what_they_are_worth(folder: Path, tmp_pat
     ("words", "message"),
     [
         (["vae", "--dataset", "mnist"], "has no train-images-idx3-ubyte.gz"),
-        (["gan", "--dataset", "fashion", "--without", "0,1,2,3,4,5,6,7,8,9"], "all 10 classes are left out"),
+        (["gan", "--dataset", "fashion", "--without", "0,1,2,3,4,5,6,7,8,9"], "all 10 classes are excluded"),
         (["vae", "--dataset", "fashion", "--classes", "12"], "class '12' is not known"),
         (["classifier", "--dataset", "fashion", "--network", "resnet"], "network 'resnet' is not known"),
         (["vae", "--dataset", "fashion", "--judge", "nobody"], "digit model 'nobody'"),

@@ -52,7 +52,7 @@ def test_the_environment_names_the_folder(folder: Path, monkeypatch: pytest.Monk
     monkeypatch.setenv("TREX_DIGITS", str(folder))
     assert len(load_data("mnist", "test").images) == N_TEST
     monkeypatch.setenv("TREX_DIGITS", str(folder / "nowhere"))
-    with pytest.raises(InputError, match="nowhere is not there"):
+    with pytest.raises(InputError, match="nowhere does not exist"):
         load_data("mnist", "test")
 
 
@@ -63,16 +63,19 @@ HEAD = b"\0\0\x08\x03" + struct.pack(">3I", 2, 2, 2)
     ("content", "message"),
     [
         (b"", "begins with nothing"),
-        (b"PK\x03\x04 a zip file", "no idx file .it begins with 504b0304"),
+        (b"PK\x03\x04 a zip file", "not an idx file .it begins with 504b0304"),
         (b"\0\0\x0d\x03" + bytes(40), "elements of type 0x0d"),
-        (b"\0\0\x08\x01" + struct.pack(">I", 8) + bytes(8), "has 1 dimensions and must have 3"),
+        (b"\0\0\x08\x01" + struct.pack(">I", 8) + bytes(8), "has 1 dimensions instead of 3"),
         (b"\0\0\x08\x03\0\0\0", "ends within its header"),
-        (HEAD + bytes(7), "is cut: its header says 8 bytes, 7 follow"),
-        (HEAD + bytes(9), "is too long: its header says 8 bytes, 9 follow"),
-        (b"\0\0\x08\x03" + b"\xff" * 12 + bytes(8), "is cut: its header says 79228162458924105385300197375"),
-        (gzip.compress(HEAD + bytes(8), mtime=0)[:-9], "cut or damaged"),
-        (gzip.compress(HEAD + bytes(8), mtime=0) + b"rest", "cut or damaged"),
-        (b"\x1f\x8bnot really", "cut or damaged"),
+        (HEAD + bytes(7), "is truncated: its header announces 8 bytes, 7 follow"),
+        (HEAD + bytes(9), "is too long: its header announces 8 bytes, 9 follow"),
+        (
+            b"\0\0\x08\x03" + b"\xff" * 12 + bytes(8),
+            "is truncated: its header announces 79228162458924105385300197375",
+        ),
+        (gzip.compress(HEAD + bytes(8), mtime=0)[:-9], "truncated or damaged"),
+        (gzip.compress(HEAD + bytes(8), mtime=0) + b"rest", "truncated or damaged"),
+        (b"\x1f\x8bnot really", "truncated or damaged"),
     ],
 )
 def test_a_damaged_file_is_named(tmp_path: Path, content: bytes, message: str) -> None:
@@ -97,7 +100,7 @@ def test_a_file_that_unpacks_without_end_is_refused(tmp_path: Path, monkeypatch:
     [
         (np.zeros((5, 28, 28), np.uint8), np.zeros(4, np.uint8), "5 images, .* 4 labels"),
         (np.zeros((5, 32, 32), np.uint8), np.zeros(5, np.uint8), r"\(32, 32\) pixels; they must be 28x28"),
-        (np.zeros((0, 28, 28), np.uint8), np.zeros(0, np.uint8), "holds no image"),
+        (np.zeros((0, 28, 28), np.uint8), np.zeros(0, np.uint8), "has no images"),
         (np.zeros((2, 28, 28), np.uint8), np.array([3, 10], np.uint8), "label 10; labels are 0 to 9"),
     ],
 )
@@ -158,7 +161,7 @@ def test_classes_are_named_by_name_or_number() -> None:
 @pytest.mark.parametrize(
     ("only", "without", "message"),
     [
-        ((), tuple("0123456789"), "all 10 classes are left out"),
+        ((), tuple("0123456789"), "all 10 classes are excluded"),
         (("10",), (), "class '10' is not known"),
         ((), ("Trousers",), "did you mean 'Trouser'"),
         (("-1",), (), "class '-1' is not known"),

@@ -18,7 +18,7 @@ from trex.mnist_models.data.labelled import load_data
 from trex.mnist_models.load import load_classifier
 from trex.mnist_models.networks import inception
 from trex.mnist_models.networks.inception import InceptionFeatures, MixedBlock, load_inception
-from trex.mnist_models.training.fid_features import Judge, classifier_judge, load_judge
+from trex.mnist_models.training.fid_features import FidFeatures, classifier_features, load_fid_features
 from trex.mnist_models.training.quality import decoder_fid
 from trex.mnist_models.training.train import Plan, train
 
@@ -112,8 +112,8 @@ def test_a_file_is_read_without_its_classifier(weights: Path) -> None:
     with torch.inference_mode():
         torch.testing.assert_close(network(pictures())[:, PLACES], PUBLISHED, rtol=1e-4, atol=1e-4)
     assert len(sha256) == 64
-    judge = load_judge(str(weights))
-    assert judge.key == "fid_inception" and "not the published ones" in judge.network
+    fid_features = load_fid_features(str(weights))
+    assert fid_features.key == "fid_inception" and "not the published ones" in fid_features.network
 
 
 def test_bad_files_are_refused(weights: Path, tmp_path: Path) -> None:
@@ -130,7 +130,7 @@ def test_bad_files_are_refused(weights: Path, tmp_path: Path) -> None:
         (tmp_path / "none.pth", "is missing"),
     ):
         with pytest.raises(InputError, match=message):
-            load_judge(str(path))
+            load_fid_features(str(path))
 
 
 class _Few(nn.Module):
@@ -147,20 +147,20 @@ class _Decoder(nn.Module):
 
 def test_real_pictures_are_chosen_at_even_distances(tmp_path: Path) -> None:
     data = load_data("mnist", "test", write_data(tmp_path))
-    judge = Judge("fid_inception", "few", "0" * 64, _Few(), None, pictures=10, batch=4)
-    found = decoder_fid(_Decoder(), judge, data, torch.device("cpu"))
+    fid_features = FidFeatures("fid_inception", "few", "0" * 64, _Few(), None, pictures=10, batch=4)
+    found = decoder_fid(_Decoder(), fid_features, data, torch.device("cpu"))
     assert found["fid_inception_draws"] == found["fid_inception_pictures"] == 10
     every_third = replace(data, images=data.images[::3], labels=data.labels[::3])
-    assert decoder_fid(_Decoder(), judge, every_third, torch.device("cpu")) == found
-    assert decoder_fid(_Decoder(), replace(judge, pictures=1000), data, torch.device("cpu")) != found
+    assert decoder_fid(_Decoder(), fid_features, every_third, torch.device("cpu")) == found
+    assert decoder_fid(_Decoder(), replace(fid_features, pictures=1000), data, torch.device("cpu")) != found
 
 
 def test_a_card_holds_both_fids_and_tells_them_apart(tmp_path: Path) -> None:
     folder, out = write_data(tmp_path / "data"), tmp_path / "out"
     plan = Plan("gan", "mnist", ("0", "1"), epochs=1, batch_size=6, device="cpu", data=folder)
     lenet = train(replace(plan, kind="lenet", classes=(), batch_size=20), out)
-    by_classifier = replace(classifier_judge(load_classifier(str(lenet))), pictures=20)
-    by_other = Judge("fid_inception", "Inception", "1" * 64, _Few(), None, 20, 10)
+    by_classifier = replace(classifier_features(load_classifier(str(lenet))), pictures=20)
+    by_other = FidFeatures("fid_inception", "Inception", "1" * 64, _Few(), None, 20, 10)
     train(plan, out, by_classifier)
     figures = read_card(train(plan, out, by_other))["figures"]
     assert isinstance(figures, dict) and figures["fid"] != figures["fid_inception"]

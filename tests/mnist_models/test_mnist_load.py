@@ -74,16 +74,16 @@ def test_an_unknown_name_is_told_with_those_at_hand(folder: Path, spec: str) -> 
 
 
 def test_weights_of_another_kind_or_architecture_are_refused(folder: Path, tmp_path: Path) -> None:
-    with pytest.raises(InputError, match=r"of kind 'vae'; classifier or lenet or ambiguous is due"):
+    with pytest.raises(InputError, match=r"of kind 'vae'; expected classifier or lenet or ambiguous"):
         load_classifier("mnist-vae")
-    with pytest.raises(InputError, match=r"of kind 'lenet'; vae or gan is due"):
+    with pytest.raises(InputError, match=r"of kind 'lenet'; expected vae or gan"):
         load_decoder("mnist-lenet")
     for changes, message in (
         ({"kind": "lenet"}, r"not of LeNet: missing"),
         ({"labels": ["4", "7"]}, r"answer.1.weight is \(3, 128\) and must be \(2, 128\)"),
         ({"labels": []}, "no list of labels"),
         ({"labels": [4, 7, 9]}, "no list of labels"),
-        ({"labels": ["4", "4", "9"]}, "a label twice"),
+        ({"labels": ["4", "4", "9"]}, "a duplicate label"),
         ({"kind": "diffusion"}, "names no kind"),
         ({"kind": ["classifier"]}, "names no kind"),
         ({"dataset": "svhn"}, "names no data set"),

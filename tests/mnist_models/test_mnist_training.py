@@ -16,7 +16,7 @@ from trex.foundation.errors import InputError, RunError
 from trex.mnist_models.data.labelled import load_data
 from trex.mnist_models.load import load_classifier, load_decoder
 from trex.mnist_models.training import loop as training
-from trex.mnist_models.training.fid_features import Judge, classifier_judge
+from trex.mnist_models.training.fid_features import FidFeatures, classifier_features
 from trex.mnist_models.training.loop import Status
 from trex.mnist_models.training.quality import classifier_figures
 from trex.mnist_models.training.train import Plan, model_name, train
@@ -144,14 +144,14 @@ def test_the_ambiguous_classifier_is_torn_between_neighbors(folder: Path, tmp_pa
     assert float(torn.mean()) > 0.8 and float((probs[rows, rows] - 0.5).abs().mean()) < 0.15
 
 
-def judge_of_few(folder: Path, out: Path) -> Judge:
+def features_of_few(folder: Path, out: Path) -> FidFeatures:
     classifier = load_classifier(str(train(plan(folder, "lenet", epochs=1), out)))
-    return replace(classifier_judge(classifier), pictures=40)
+    return replace(classifier_features(classifier), pictures=40)
 
 
 def test_a_decoder_of_some_classes_gets_its_fid(folder: Path, tmp_path: Path) -> None:
-    judge = judge_of_few(folder, tmp_path)
-    path = train(plan(folder, "vae", without=("3", "4")), tmp_path, judge)
+    fid_features = features_of_few(folder, tmp_path)
+    path = train(plan(folder, "vae", without=("3", "4")), tmp_path, fid_features)
     card = json.loads(card_path(path).read_text())
     assert path.name == "mnist-vae-without-3-4.safetensors"
     assert card["labels"] == list("01256789") and "--without 3,4" in card["command"]
@@ -165,11 +165,11 @@ def test_a_decoder_of_some_classes_gets_its_fid(folder: Path, tmp_path: Path) ->
 def test_finished_weights_get_their_fid_when_a_judge_is_asked_later(
     folder: Path, tmp_path: Path, kind: str
 ) -> None:
-    judge = judge_of_few(folder, tmp_path)
-    at_once = train(plan(folder, kind), tmp_path / "at once", judge)
+    fid_features = features_of_few(folder, tmp_path)
+    at_once = train(plan(folder, kind), tmp_path / "at once", fid_features)
     later = train(plan(folder, kind), tmp_path / "later")
     assert "fid" not in json.loads(card_path(later).read_text())["figures"]
-    assert train(plan(folder, kind), tmp_path / "later", judge) == later
+    assert train(plan(folder, kind), tmp_path / "later", fid_features) == later
     assert card_path(later).read_bytes() == card_path(at_once).read_bytes()
     assert later.read_bytes() == at_once.read_bytes()
 
@@ -184,12 +184,12 @@ def test_names_tell_the_classes() -> None:
     ("changes", "message"),
     [
         ({"dataset": "emnist"}, "data set 'emnist'"),
-        ({"without": tuple("0123456789")}, "all 10 classes are left out"),
+        ({"without": tuple("0123456789")}, "all 10 classes are excluded"),
         ({"without": ("ten",)}, "class 'ten'"),
         ({"classes": ("3",)}, "at least 2 classes"),
         ({"device": "tpu"}, "device 'tpu'"),
         ({"epochs": 0}, "epochs 0"),
-        ({"batch_size": 61}, "60 pictures are fewer than one batch of 61"),
+        ({"batch_size": 61}, "60 pictures do not fill one batch of 61"),
         ({"kind": "diffusion"}, "kind of model 'diffusion'"),
     ],
 )
@@ -201,5 +201,5 @@ def test_what_cannot_be_trained_is_refused_first(
     assert not list((tmp_path / "out").glob("*"))
     blocked = tmp_path / "file"
     blocked.write_text("")
-    with pytest.raises(InputError, match=r"cannot be made"):
+    with pytest.raises(InputError, match=r"cannot create"):
         train(plan(folder, "vae"), blocked / "below")

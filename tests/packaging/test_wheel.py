@@ -27,7 +27,8 @@ def expected(tree: Path) -> set[str]:
     """Every module and data file of the tree under its name below `trex`, links followed."""
     package = tree / "trex"
     data = (
-        "py.typed", "queries/*.toml", "queries/experiments/*.toml", "pages/templates/*", "*_models/weights/*",
+        "py.typed", "queries/*.toml", "queries/experiments/*.toml", "queries/repair/*.toml", "pages/templates/*",
+        "*_models/weights/*",
         "clevr_models/relation_network/*.json", "blender_assets/*.blend", "blender_assets/manifest.json",
         "blender_assets/shapes/*",
     )  # fmt: skip
@@ -87,7 +88,7 @@ def test_the_command_and_the_module_say_the_version(trex: Trex, python: Path, tr
 
 
 def test_a_query_is_checked_searched_and_reported(trex: Trex, tmp_path: Path) -> None:
-    assert "demo.toml is good" in trex("check", "demo").stdout
+    assert "demo.toml is valid" in trex("check", "demo").stdout
     (tmp_path / "own.toml").write_text(QUERY)
     found = json.loads(
         trex("find", str(tmp_path / "own.toml"), "--out", str(tmp_path / "run"), "--json").stdout

@@ -211,7 +211,7 @@ def test_a_start_that_fails_is_tried_three_times_and_told(
     monkeypatch.setenv("TREX_TEST_START", "die")
     with (
         renderer() as blender,
-        pytest.raises(RenderError, match=r"could not be started.*exit code 3.*no libegl here"),
+        pytest.raises(RenderError, match=r"cannot start Blender.*exit code 3.*no libegl here"),
     ):
         blender.render(SCENES)
 
@@ -219,7 +219,7 @@ def test_a_start_that_fails_is_tried_three_times_and_told(
 @pytest.mark.process
 def test_refused_settings_are_the_user_s_error(plan: Plan, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TREX_TEST_START", "refuse")
-    with renderer() as blender, pytest.raises(InputError, match="not on this machine"):
+    with renderer() as blender, pytest.raises(InputError, match="does not exist on this machine"):
         blender.render(SCENES)
 
 

@@ -18,7 +18,7 @@ from trex.api import find as finding
 from trex.farm.work import Farm, WorkOutcome
 from trex.queue import add as queue_add
 from trex.queue.entry import Entry, run_path
-from trex.queue.requests import wanted
+from trex.queue.requests import queue_requests
 from trex.search.progress import Silent
 from trex.workers.pool import Answered, Event, Inbox, Joined, Lost, Pool
 from trex.workers.task_board import Task
@@ -69,7 +69,7 @@ def add(folder: Path, queries: Queries, priority: int = 0, text: str = QUERY) ->
     """Queue them below FOLDER/runs."""
     (folder / "queries").mkdir(exist_ok=True)
     path = write_query(folder / "queries", text)
-    each = wanted([path], (), [tuple(overrides) for overrides in queries])
+    each = queue_requests([path], (), [tuple(overrides) for overrides in queries])
     return [one.entry for one in queue_add.add(folder / "runs", each, priority, time.time())]
 
 
@@ -95,7 +95,7 @@ class ChaosPool:
     its answer may still come later, out of nowhere.
     """
 
-    together = 1
+    chains_per_task = 1
 
     def __init__(self, worker: Worker, size: int, seed: int, loss: float = 0.4) -> None:
         self._worker, self.size, self._loss = worker, size, loss
@@ -109,12 +109,12 @@ class ChaosPool:
         for _ in range(self.size):
             self._join()
 
-    def submit(self, worker: str, ticket: Task) -> None:
-        answer = self._worker.do(ticket.work)
+    def submit(self, worker: str, task: Task) -> None:
+        answer = self._worker.do(task.work)
         if self._rng.random() < self._loss:
-            self._lose(worker, ticket, answer)
+            self._lose(worker, task, answer)
         else:
-            self._held.append(Answered(worker, ticket, answer))
+            self._held.append(Answered(worker, task, answer))
         while len(self._held) > self._rng.randrange(self.size):
             self._tell(self._held.pop(self._rng.randrange(len(self._held))))
 
@@ -128,13 +128,13 @@ class ChaosPool:
     def _join(self) -> None:
         self._inbox.put(Joined(f"chaos-{next(self._numbers)}", "here", 0))
 
-    def _lose(self, worker: str, ticket: Task, answer: Answer) -> None:
+    def _lose(self, worker: str, task: Task, answer: Answer) -> None:
         self.losses += 1
         self._inbox.put(Lost(worker, "chaos"))
         self._join()
         if self._rng.random() < 0.5:
             self.late += 1
-            self._held.append(Answered(worker, ticket, answer))
+            self._held.append(Answered(worker, task, answer))
 
     def _tell(self, event: Event) -> None:
         self._inbox.put(event)

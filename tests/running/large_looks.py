@@ -6,14 +6,15 @@ from pathlib import Path
 
 import numpy as np
 
-from trex.crosscheck.confirmation import FOLDER, Confirmation, Confirmed, Look, confirmation_path, to_text
+from trex.crosscheck.confirmation import CODEC, FOLDER, Confirmation, Confirmed, Look, confirmation_path
 from trex.foundation.files import write_atomic
 from trex.inference.scoring import Scorer
 from trex.inference.types import Floats
 from trex.render.fake import FakeRenderer
 from trex.runs.draw_log import read_draws
 from trex.runs.folder import RunFolder, open_run
-from trex.search.results import Hit, read_results
+from trex.search.hit import Hit
+from trex.search.results import read_results
 from trex.worlds.registry import make_plan
 from trex.worlds.world import Plan
 
@@ -30,7 +31,7 @@ def add_looks(run: Path, top: int) -> Confirmation:
         scenes = tuple(_confirmed(folder, plan, renderer, one) for one in found)
         made = Confirmation("reference", SIZE, renderer.key, manifest.made.model, len(found), scenes)
         (folder.path / FOLDER).mkdir(exist_ok=True)
-        write_atomic(confirmation_path(folder, "reference"), to_text(made).encode())
+        write_atomic(confirmation_path(folder, "reference"), CODEC.text(made).encode())
         return made
 
 

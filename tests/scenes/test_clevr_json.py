@@ -160,9 +160,9 @@ def test_items_are_those_of_the_json_module(
         ("[]", r"expected '\{'"),
         ("{}", "no 'scenes' in it"),
         ('{"scenes": 3}', r"expected '\['"),
-        ('{"scenes": [{"a": 1}, {"a"', "a cut file"),
+        ('{"scenes": [{"a": 1}, {"a"', "if it is truncated"),
         ('{"scenes": [{"a": 1}', "ends in the middle"),
-        ('{"scenes": [NaN]}', "NaN is no JSON number"),
+        ('{"scenes": [NaN]}', "NaN is not a JSON number"),
         ('{"scenes": [' + "[" * 100_000, "nested too deep|recursion"),
         ('{"scenes": [1 2]}', "expected ','"),
     ],
@@ -179,7 +179,7 @@ def test_other_unreadable_files(tmp_path: Path) -> None:
         list(read_scenes(tmp_path / "none.json"))
     binary = tmp_path / "binary.json"
     binary.write_bytes(b'{"scenes": [\xff\xfe')
-    with pytest.raises(InputError, match=r"binary\.json is no JSON file"):
+    with pytest.raises(InputError, match=r"binary\.json is not a JSON file"):
         list(read_scenes(binary))
     (tmp_path / "bad.json").write_text('{"scenes": [{"objects": []}]}')
     with pytest.raises(InputError, match=r"bad\.json: scene 0 has no 'image_filename'"):

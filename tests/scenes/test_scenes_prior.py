@@ -17,7 +17,7 @@ from trex.scenes.camera import POSITION, project
 from trex.scenes.edits import Edit, attribute_edits, leave_out, removals
 from trex.scenes.prior import ScenePrior, draw_nuisances, draw_object, draw_positions
 from trex.scenes.scene import Nuisances, Scene, SceneObject, scene_from_dict, scene_id, scene_to_dict
-from trex.scenes.validity import BEHIND, MIN_GAP, MIN_MARGIN, RIGHT, is_valid, pair_room, problems
+from trex.scenes.validity import BEHIND, MIN_GAP, MIN_MARGIN, RIGHT, is_valid, pair_clearances, problems
 from trex.scenes.visibility import CUBE_PLANES, id_map, visible_pixels
 from trex.scenes.vocabulary import CLEVR, CONE, ShapeCard
 
@@ -34,7 +34,7 @@ def naive(rng: np.random.Generator, n: int) -> Scene:
 
 def summaries(scene: Scene) -> list[float]:
     """Numbers in which a wrong sampler would differ: distances, margins, places by slot, sizes, light."""
-    gap, margin = pair_room(scene)
+    gap, margin = pair_clearances(scene)
     first = scene.objects[0]
     upper = np.triu_indices(len(scene.objects), 1)
     return [
@@ -85,7 +85,7 @@ def test_a_sampler_that_retries_object_by_object_is_caught() -> None:
         scene = Scene((draw_object(rng, CLEVR),), Nuisances())
         while len(scene.objects) < n:
             longer = replace(scene, objects=(*scene.objects, draw_object(rng, CLEVR)))
-            gap, margin = pair_room(longer)
+            gap, margin = pair_clearances(longer)
             if gap[-1, :-1].min() >= MIN_GAP and margin[-1, :-1].min() >= MIN_MARGIN:
                 scene = longer
         return scene
@@ -93,7 +93,7 @@ def test_a_sampler_that_retries_object_by_object_is_caught() -> None:
     def at_once(rng: np.random.Generator, n: int) -> Scene:
         while True:
             scene = Scene(tuple(draw_object(rng, CLEVR) for _ in range(n)), Nuisances())
-            gap, margin = pair_room(scene)
+            gap, margin = pair_clearances(scene)
             upper = np.triu_indices(n, 1)
             if gap[upper].min() >= MIN_GAP and margin[upper].min() >= MIN_MARGIN:
                 return scene

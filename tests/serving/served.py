@@ -12,7 +12,7 @@ from pathlib import Path
 
 import uvicorn
 
-from trex.monitor.serve import access_to, listen, server_config
+from trex.monitor.serve import access_rules, listen, server_config
 from trex.monitor.serve_app import make_app
 from trex.monitor.serve_attempts import Attempts
 
@@ -59,7 +59,7 @@ class Site:
 def served(runs: Path, token: str | None = None, attempts: Attempts | None = None) -> Iterator[Site]:
     """The pages of a runs folder."""
     with listen("127.0.0.1", 0) as listening:
-        app = make_app(runs, access_to(token, "127.0.0.1"), attempts=attempts)
+        app = make_app(runs, access_rules(token, "127.0.0.1"), attempts=attempts)
         server = uvicorn.Server(server_config(app))
         thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]})
         thread.start()

@@ -22,7 +22,7 @@ from trex.query.toml_file import parse_query
 from trex.render.fake import GROUND, SHINE, FakeRenderer
 from trex.render.picture import Picture
 from trex.runs.folder import RunFolder, create
-from trex.runs.pictures import keep_picture
+from trex.runs.pictures import store_picture
 from trex.runs.record import PRIOR
 from trex.runs.replay import independent_record
 from trex.scenes.prior import ScenePrior
@@ -30,7 +30,7 @@ from trex.scenes.questions.truth import true_answer
 from trex.scenes.scene import Scene, with_attribute
 from trex.scenes.validity import BEHIND, is_valid
 from trex.scenes.vocabulary import CLEVR, RGB
-from trex.search.results import Hit
+from trex.search.hit import Hit
 from trex.worlds.registry import make_plan
 from trex.worlds.world import OpenWorld
 
@@ -158,7 +158,7 @@ def found(scores: SceneScores, scene: Scene) -> Hit:
 def found_in(world: OpenWorld, folder: RunFolder, scene: Scene) -> Hit:
     (scored,) = world.scorer.score([scene])
     draw = Draw(-1, 0, scene, Evaluation(0.0, 0.0, scored.log_probs, scored.picture), True, False)
-    record = independent_record(PRIOR, draw, world.plan.target, partial(keep_picture, folder))
+    record = independent_record(PRIOR, draw, world.plan.target, partial(store_picture, folder))
     assert record.picture, "the scene does not hit the target"
     probs = record.probs
     order = sorted(range(len(probs)), key=lambda k: -probs[k])

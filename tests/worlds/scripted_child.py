@@ -9,7 +9,6 @@ import fcntl
 import os
 import signal
 import sys
-import time
 
 from trex.render.blender.wire import Closed, read_frame, write_frame
 
@@ -34,7 +33,7 @@ def main() -> None:
     assert isinstance(preset, dict)
     size = [preset["height"], preset["width"]]
     if os.environ.get("TREX_TEST_START") == "refuse":
-        write_frame(write_fd, {"refused": "device 'cuda' is not on this machine"})
+        write_frame(write_fd, {"refused": "device 'cuda' does not exist on this machine"})
     if os.environ.get("TREX_TEST_START") == "die":
         print("no libegl here", file=sys.stderr, flush=True)
         os._exit(3)
@@ -55,7 +54,7 @@ def act(word: str, request: dict[str, object], size: list[int], write_fd: int) -
         print("segfault in libfoo", file=sys.stderr, flush=True)
         os.kill(os.getpid(), signal.SIGSEGV)
     if word == "hang":
-        time.sleep(3600)
+        signal.pause()  # until the parent kills this process
     if word == "garbage":
         os.write(write_fd, GARBAGE)
     if word == "half":

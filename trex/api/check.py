@@ -42,9 +42,9 @@ class QueryCheck:
 
     def __str__(self) -> str:
         """The text that `trex check` prints."""
-        time = f"at most {self.takes.sentence()}" if self.takes else "not known yet for such a query"
-        named = self.query.model.name
-        model = named if self.model == named else f"{named} ({self.model})"
+        time = f"at most {self.takes.sentence()}" if self.takes else "unknown: no such query has run yet"
+        name = self.query.model.name
+        model = name if self.model == name else f"{name} ({self.model})"
         rows = {
             "question": f"{self.question}  (answers: {', '.join(self.answers)})",
             "target": self.target,
@@ -56,9 +56,9 @@ class QueryCheck:
         return "\n".join(f"{name:8}  {words}" for name, words in rows.items())
 
 
-def checked(plan: Plan) -> QueryCheck:
+def check_plan(plan: Plan) -> QueryCheck:
     """The description of a plan."""
-    most, cheap = most_pictures(plan.query)
+    max_pictures, cheap = most_pictures(plan.query)
     return QueryCheck(
         query=plan.query,
         question=plan.question.text,
@@ -67,7 +67,7 @@ def checked(plan: Plan) -> QueryCheck:
         world=plan.outline.world,
         model=plan.model_name,
         renders=plan.outline.renders,
-        renders_at_most=most,
+        renders_at_most=max_pictures,
         cheap_at_most=cheap,
-        takes=estimate(plan.query, most, cheap),
+        takes=estimate(plan.query, max_pictures, cheap),
     )

@@ -1,4 +1,4 @@
-"""Explains a run and renews its report: the work of `trex explain RUN` and `Run.explain`."""
+"""Explains a run and rewrites its report, for `trex explain RUN` and `Run.explain`."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def explain_with_report(
     Raises RunError if the run has no hits, or if its model or renderer has changed.
     """
     done = explain(path, options, ExplainProgress(display), processes)
-    why_not = enlarge_explained(path, options.top, LargeProgress(display, hint)) if large else ""
-    if why_not:
-        display.say(why_not)
+    problem = enlarge_explained(path, options.top, LargeProgress(display, hint)) if large else ""
+    if problem:
+        display.say(problem)
     return done, renew_report(path).report

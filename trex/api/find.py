@@ -15,14 +15,14 @@ from trex.foundation.errors import InputError
 from trex.query.schema import ProgramStep
 from trex.query.toml_file import parse_query, read_text
 from trex.report.report import write_report
-from trex.runs.draw_log import check_draws, drawn
+from trex.runs.draw_log import check_draws, run_draws
 from trex.runs.folder import DRAWS, FINISHED, RUNS, RunFolder, check_out, create, is_run, open_run
 from trex.runs.journal import Journal
 from trex.runs.manifest import Facts, Manifest, check_current, versions
 from trex.runs.open_world import open_world
 from trex.runs.record import Record
 from trex.runs.sessions import session
-from trex.runs.trust import keep_record
+from trex.runs.trust import record_made_here
 from trex.search.engine import Engine, InProcess
 from trex.search.progress import Progress
 from trex.search.render_speed import measured
@@ -35,24 +35,24 @@ from trex.worlds.registry import is_shipped, make_plan
 from trex.worlds.world import OpenWorld, Plan
 
 FINDINGS = "findings.json"
-Tell = Callable[[Path], None]
+OnBegin = Callable[[Path], None]
 
 
 @dataclass(frozen=True)
 class QuerySource:
     """A query before parsing: its text, overrides ("search.seed=3"), and its origin.
 
-    Paths of shape cards start at the folder of `path`. `said` names the query in errors; "" stands for `path`.
+    Paths of shape cards start at the folder of `path`. `label` names the query in errors; "" stands for `path`.
     """
 
     text: str
     path: Path
     overrides: tuple[str, ...] = ()
-    said: str = ""
+    label: str = ""
 
     def plan(self) -> Plan:
         """The checked query; InputError if it is invalid. Renders and writes nothing."""
-        query = parse_query(self.text, self.said or str(self.path), self.overrides)
+        query = parse_query(self.text, self.label or str(self.path), self.overrides)
         return make_plan(query, self.path.parent)
 
 
@@ -62,14 +62,16 @@ class Outcome:
 
     folder: Path
     manifest: Manifest
-    findings: Results
+    results: Results
     report: Path
 
 
-def find(path: Path, overrides: Sequence[str], out: Path | None, progress: Progress, tell: Tell) -> Outcome:
+def find(
+    path: Path, overrides: Sequence[str], out: Path | None, progress: Progress, on_begin: OnBegin
+) -> Outcome:
     """Run the query in a file, see `find_query`; `out` None makes a new folder below runs/."""
     source = query_file(path, overrides)
-    return find_query(source, out or default_out(path.stem), progress, tell)
+    return find_query(source, out or default_out(path.stem), progress, on_begin)
 
 
 def query_file(path: Path, overrides: Sequence[str]) -> QuerySource:
@@ -77,38 +79,38 @@ def query_file(path: Path, overrides: Sequence[str]) -> QuerySource:
     return QuerySource(read_text(path), path, tuple(overrides))
 
 
-def find_query(source: QuerySource, place: Path, progress: Progress, tell: Tell) -> Outcome:
-    """Run a query; calls `tell` with the run folder before anything is rendered.
+def find_query(source: QuerySource, run_dir: Path, progress: Progress, on_begin: OnBegin) -> Outcome:
+    """Run a query; calls `on_begin` with the run folder before anything is rendered.
 
-    If `place` already holds a run of the same query, that run is resumed.
+    If `run_dir` already holds a run of the same query, that run is resumed.
     """
     plan = source.plan()
-    if is_run(place):
-        found = open_run(place, for_writing=False).manifest
-        check_current(found, place)
+    if is_run(run_dir):
+        found = open_run(run_dir, for_writing=False).manifest
+        check_current(found, run_dir)
         if found.query == plan.query:
-            return resume(place, progress, tell)
-    check_out(place)
+            return resume(run_dir, progress, on_begin)
+    check_out(run_dir)
     world = plan.open()
     try:
-        with create(place, source.text, manifest_of(world, source.path, source.overrides)) as folder:
-            keep_record(place, plan.query)
-            tell(place)
+        with create(run_dir, source.text, manifest_of(world, source.path, source.overrides)) as folder:
+            record_made_here(run_dir, plan.query)
+            on_begin(run_dir)
             return _begin(world, folder, progress)
     finally:
         world.close()
 
 
-def resume(path: Path, progress: Progress, tell: Tell) -> Outcome:
+def resume(path: Path, progress: Progress, on_begin: OnBegin) -> Outcome:
     """Continue a run from its last draw; RunError if a draw is damaged, or if model or renderer have changed."""
     with open_run(path, for_writing=True) as folder:
         check_draws(folder.draws, folder.manifest)
         with open_world(folder) as world:
-            tell(path)
-            return carry_out(InProcess(world, folder), folder, progress)
+            on_begin(path)
+            return run_to_end(InProcess(world, folder), folder, progress)
 
 
-def carry_out(engine: Engine, folder: RunFolder, progress: Progress) -> Outcome:
+def run_to_end(engine: Engine, folder: RunFolder, progress: Progress) -> Outcome:
     """Run the search of an open run folder on this engine to its end: draws, results, report."""
     with Journal(folder) as journal:
         with session(folder.path, journal), measured(folder.manifest.query, journal):
@@ -119,26 +121,26 @@ def carry_out(engine: Engine, folder: RunFolder, progress: Progress) -> Outcome:
 
 def conclude_run(folder: RunFolder, records: Sequence[Record]) -> Outcome:
     """Write the results and the report of the draws so far."""
-    findings = explained_results(folder, records)
-    folder.write(FINDINGS, to_json(findings))
-    files = write_found_scenes(folder, findings.found)
-    return Outcome(folder.path, folder.manifest, findings, write_report(folder, findings, files))
+    results = explained_results(folder, records)
+    folder.write(FINDINGS, to_json(results))
+    files = write_found_scenes(folder, results.found)
+    return Outcome(folder.path, folder.manifest, results, write_report(folder, results, files))
 
 
 def renew_report(run: Path) -> Outcome:
-    """Write the results and the report of a run again, including everything that now lies beside its draws.
+    """Rewrite the results and the report of a run, with all explanations and confirmations that it now has.
 
     Raises RunError if the run has no prior draw yet.
     """
     with open_run(run, for_writing=True) as folder:
-        return conclude_run(folder, drawn(folder))
+        return conclude_run(folder, run_draws(folder))
 
 
 def default_out(stem: str) -> Path:
     """A new folder below runs/, named after the query and the time, with a number if another query took that name."""
-    place = RUNS / f"{stem}-{time.strftime('%Y%m%d-%H%M%S')}"
-    names = (place.with_name(f"{place.name}-{number}") for number in count(2))
-    return next(free for free in chain([place], names) if not free.exists())
+    run_dir = RUNS / f"{stem}-{time.strftime('%Y%m%d-%H%M%S')}"
+    names = (run_dir.with_name(f"{run_dir.name}-{number}") for number in count(2))
+    return next(free for free in chain([run_dir], names) if not free.exists())
 
 
 def manifest_of(world: OpenWorld, path: Path, overrides: Sequence[str]) -> Manifest:
@@ -171,8 +173,8 @@ def manifest_of(world: OpenWorld, path: Path, overrides: Sequence[str]) -> Manif
 
 
 def _world_facts(plan: Plan) -> WorldFacts | None:
-    """The facts that reading a user-defined world's draws needs; None for a shipped world."""
-    kind = plan.kind
+    """The facts needed to read the draws of a user-defined world; None for a shipped world."""
+    kind = plan.world
     if is_shipped(plan.query.generator.name):
         return None
     return WorldFacts(
@@ -183,7 +185,7 @@ def _world_facts(plan: Plan) -> WorldFacts | None:
 def _begin(world: OpenWorld, folder: RunFolder, progress: Progress) -> Outcome:
     """Run the first session; if the renderer rejects the query before any draw, the folder is deleted again."""
     try:
-        return carry_out(InProcess(world, folder), folder, progress)
+        return run_to_end(InProcess(world, folder), folder, progress)
     except InputError:
         if (folder.path / DRAWS).stat().st_size == 0:
             shutil.rmtree(folder.path, ignore_errors=True)

@@ -14,10 +14,10 @@ from trex.foundation.errors import RunError
 from trex.inference.types import Floats
 from trex.report.gallery import origin
 from trex.runs.manifest import Manifest
-from trex.runs.picture_files import KeptPicture, read_kept
+from trex.runs.picture_files import StoredPicture, read_stored
 from trex.runs.world_of import world_of
 from trex.scenes.scene import Scene
-from trex.search.results import Hit as Found
+from trex.search.hit import Hit as Found
 from trex.worlds.latents import from_stored, vector_of
 
 if TYPE_CHECKING:
@@ -87,13 +87,13 @@ class Hit:
         """The picture as the model received it: RGB, or gray ("L") for digits."""
         from PIL import Image
 
-        pixels = self._kept().pixels
+        pixels = self._picture_files().pixels
         return Image.fromarray(pixels[:, :, 0] if pixels.shape[2] == 1 else pixels)
 
     @property
     def mask(self) -> NDArray[np.uint8] | None:
         """(H, W): 0 background, i + 1 object i of `scene`; None in a world without objects."""
-        return self._kept().mask
+        return self._picture_files().mask
 
     def __repr__(self) -> str:
         truth = "" if self.truth is None else f", truth {self.truth!r}"
@@ -102,13 +102,13 @@ class Hit:
     def _repr_html_(self) -> str:
         """The picture with its answers, for notebooks; only text if the picture is not stored."""
         try:
-            pixels = self._kept().pixels
+            pixels = self._picture_files().pixels
         except RunError:
             pixels = None
         return hit_html(self.found, self.words, self.origin, pixels)
 
-    def _kept(self) -> KeptPicture:
+    def _picture_files(self) -> StoredPicture:
         name = self.found.record.picture
         if not name:
-            raise RunError(f"{self.run} has not kept the picture of {self.origin}")
-        return read_kept(self.run, name)
+            raise RunError(f"{self.run} did not store the picture of {self.origin}")
+        return read_stored(self.run, name)

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from trex.pages.thumbnails import jpeg_url
 from trex.pages.wording import percent
-from trex.search.results import Hit
+from trex.search.hit import Hit
 
 SHOWN = 3  # answers per hit
 WIDE_PX = 240

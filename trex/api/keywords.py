@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TypedDict, TypeVar
 
 Answer = str | int | bool  # 1 is the answer "1", True the answer "yes"
-Made = TypeVar("Made", bound=Callable[..., object])
+Function = TypeVar("Function", bound=Callable[..., object])
 
 KEYS: Mapping[str, str] = {
     **{name: name for name in ("question", "program", "answer")},
@@ -72,7 +72,7 @@ class Keywords(TypedDict, total=False):
     set: Mapping[str, object]
 
 
-def with_keywords(function: Made) -> Made:
+def with_keywords(function: Function) -> Function:
     """The function with its keywords in its signature, so that `help` and a notebook's Tab list them."""
     signature = inspect.signature(function)
     known = [one for one in signature.parameters.values() if one.kind is not inspect.Parameter.VAR_KEYWORD]

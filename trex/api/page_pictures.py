@@ -19,26 +19,26 @@ from trex.runs.world_of import world_of
 from trex.worlds.world import FAKE
 
 LARGE = "reference"  # looks like CLEVR's own preset in a twentieth of the time
-MOST_LARGE = 8  # most confident first; each costs about 5 seconds of CPU time
+MAX_LARGE = 8  # most confident first; each costs about 5 seconds of CPU time
 
 
 def add_pictures(done: Outcome, watcher: ConfirmProgress, *, large: bool) -> tuple[Outcome, str]:
-    """The run with its pictures and a renewed report, and why some could not be rendered, "" if all could.
+    """The run with these pictures and a new report; also why pictures could not be rendered, "" if all could.
 
     Existing pictures are not rendered again, so after a kill the same call resumes.
     """
     try:
-        is_new = _add(done, watcher, large)
+        is_new = _render_missing(done, watcher, large)
     except TrexError as error:
-        return done, f"no more pictures for the page: {error}"
+        return done, f"could not render more pictures for the page: {error}"
     if not is_new:
         return done, ""
     with open_run(done.folder, for_writing=True) as folder:
         return conclude_run(folder, read_draws(folder.draws)), ""
 
 
-def add_large(run: Path, manifest: Manifest, top: int, watcher: ConfirmProgress) -> bool:
-    """Render the most confident hits of a run at preset LARGE; return whether its world and hits allow that."""
+def render_large(run: Path, manifest: Manifest, top: int, watcher: ConfirmProgress) -> bool:
+    """Render the `top` most confident hits of a run at preset LARGE; False if its scenes cannot be rendered larger."""
     if not may_be_larger(manifest):
         return False
     confirm([run], ConfirmOptions(LARGE, top, manifest.query.render.device), watcher)
@@ -46,13 +46,13 @@ def add_large(run: Path, manifest: Manifest, top: int, watcher: ConfirmProgress)
 
 
 def enlarge_explained(run: Path, top: int, watcher: ConfirmProgress) -> str:
-    """Render the explained scenes of a run large too; return why that failed, "" if it did not or nothing is larger."""
+    """Render the explained scenes of a run large too; return why that failed, or "" if it did not."""
     try:
         with open_run(run, for_writing=False) as folder:
             manifest = folder.manifest
-        add_large(run, manifest, top, watcher)
+        render_large(run, manifest, top, watcher)
     except TrexError as error:
-        return f"no larger pictures for the page: {error}"
+        return f"could not render large pictures for the page: {error}"
     return ""
 
 
@@ -62,11 +62,11 @@ def may_be_larger(manifest: Manifest) -> bool:
     return is_rendered and manifest.facts.size[0] < preset_named(LARGE).width
 
 
-def _add(done: Outcome, watcher: ConfirmProgress, large: bool) -> bool:
-    if done.findings.found:
-        return large and add_large(done.folder, done.manifest, MOST_LARGE, watcher)
+def _render_missing(done: Outcome, watcher: ConfirmProgress, large: bool) -> bool:
+    if done.results.found:
+        return large and render_large(done.folder, done.manifest, MAX_LARGE, watcher)
     with open_run(done.folder, for_writing=True) as folder:
-        if has_misses(folder, done.findings.nearest):
+        if has_misses(folder, done.results.nearest):
             return False
-        keep_misses(folder, done.findings.nearest)
+        keep_misses(folder, done.results.nearest)
     return True

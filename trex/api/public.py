@@ -6,13 +6,13 @@ from os import PathLike, fspath
 from pathlib import Path
 from typing import Unpack
 
-from trex.api.asked import asked
-from trex.api.check import QueryCheck, checked
+from trex.api.arguments import find_request
+from trex.api.check import QueryCheck, check_plan
 from trex.api.find import find_query
 from trex.api.keywords import Keywords, with_keywords
 from trex.api.run import Run
 from trex.api.searching import search
-from trex.clevr_models.adapters.live import lent
+from trex.clevr_models.adapters.live import session_model_available
 
 
 @with_keywords
@@ -42,22 +42,22 @@ def find(
     Raises InputError (the query, before anything is rendered), ModelError and RenderError (during the search),
     RunError (the run folder), and Stopped, a KeyboardInterrupt, on Ctrl-C: every draw is then kept.
     """
-    order = asked(query, keywords, out)
+    request = find_request(query, keywords, out)
     done = search(
-        lambda shown, tell: find_query(order.source, order.place, shown, tell),
-        order.model,
+        lambda shown, on_begin: find_query(request.source, request.run_dir, shown, on_begin),
+        request.model,
         progress=progress,
         large=large,
     )
-    return Run(done.folder, order.model)
+    return Run(done.folder, request.model)
 
 
 @with_keywords
 def check(query: str | PathLike[str] | None = None, **keywords: Unpack[Keywords]) -> QueryCheck:
     """What a search would do; renders and writes nothing. Takes the query as `find` does; InputError as there."""
-    order = asked(query, keywords, None)
-    with lent(order.model):
-        return checked(order.source.plan())
+    request = find_request(query, keywords, None)
+    with session_model_available(request.model):
+        return check_plan(request.source.plan())
 
 
 def open_run(path: str | PathLike[str]) -> Run:

@@ -8,23 +8,23 @@ from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from trex.api.asked import given
+from trex.api.arguments import model_argument
 from trex.api.find import renew_report
 from trex.api.find import resume as resume_search
 from trex.api.hit import Hit
 from trex.api.html import run_html
 from trex.api.searching import search
-from trex.clevr_models.adapters.live import Live, lent
+from trex.clevr_models.adapters.live import SessionModel, session_model_available
 from trex.explain.causes import explained_results
 from trex.foundation.errors import RunError
-from trex.inference.statistics.how_often import Rate
+from trex.inference.statistics.proportion import Rate
 from trex.pages.display import display_if
 from trex.query.schema import Query
 from trex.runs.draw_log import check_begun, read_draws
 from trex.runs.folder import open_run
 from trex.runs.manifest import Manifest
 from trex.runs.record import Record
-from trex.search.headline import headline, how_often_words
+from trex.search.judging.headline import headline, how_often_words
 from trex.search.results import Results
 
 if TYPE_CHECKING:
@@ -45,7 +45,7 @@ class Run:
     """
 
     path: Path
-    model: Live | None = field(default=None, repr=False)
+    model: SessionModel | None = field(default=None, repr=False)
 
     @cached_property
     def manifest(self) -> Manifest:
@@ -88,7 +88,7 @@ class Run:
         """ArviZ groups: prior, and posterior and sample_stats if chains were run; log_probs (chain, draw, answer)."""
         from trex.export.netcdf import inference_data
 
-        return inference_data(self.manifest, self._begun())
+        return inference_data(self.manifest, self._checked_records())
 
     def draws_frame(self) -> pandas.DataFrame:
         """A pandas row for each prior draw and each proposal, see `trex.export.frame.draws_frame`."""
@@ -104,12 +104,12 @@ class Run:
     @cached_property
     def results(self) -> Results:
         """Everything that the report says about the draws; RunError if there is no prior draw yet."""
-        records = self._begun()
+        records = self._checked_records()
         with open_run(self.path, for_writing=False) as folder:
             return explained_results(folder, records)
 
     def report(self) -> Path:
-        """The path of `report.html`, written again with everything beside the draws; RunError without any draw."""
+        """The path of `report.html`, rewritten with all explanations and confirmations; RunError without any draw."""
         return renew_report(self.path).report
 
     def resume(self, model: object = None, *, progress: bool = True, large: bool = False) -> Run:
@@ -118,10 +118,10 @@ class Run:
         `model` is needed in a new session if the run was made with a model object. Raises RunError if model,
         renderer or shapes have changed since the draws were made, Stopped on Ctrl-C.
         """
-        lending = self._lending(model)
+        live_model = self._live_model(model)
         work = partial(resume_search, self.path)
-        search(work, lending, progress=progress, large=large)
-        return Run(self.path, lending)
+        search(work, live_model, progress=progress, large=large)
+        return Run(self.path, live_model)
 
     def explain(
         self, top: int = 5, *, model: object = None, progress: bool = True, large: bool = False, edits: bool = True,
@@ -139,7 +139,7 @@ class Run:
         from trex.explain.explain_scene import ExplainOptions
 
         options = ExplainOptions(top, edits, flip_depth, flip_renders, nuisances, every_object, saliency)
-        with lent(self._lending(model)), display_if(progress) as display:
+        with session_model_available(self._live_model(model)), display_if(progress) as display:
             done, _ = explain_with_report(self.path, options, display, processes, large=large)
         return done.explanations
 
@@ -155,11 +155,11 @@ class Run:
         from trex.api.watchers import ConfirmProgress
         from trex.crosscheck.confirm import ConfirmOptions, confirm
 
-        with lent(self._lending(model)), display_if(progress) as display:
+        with session_model_available(self._live_model(model)), display_if(progress) as display:
             watcher = ConfirmProgress(display, preset)
-            ((_, made),) = confirm([self.path], ConfirmOptions(preset, top, device), watcher)
+            ((_, confirmation),) = confirm([self.path], ConfirmOptions(preset, top, device), watcher)
         self.report()
-        return made
+        return confirmation
 
     def _repr_html_(self) -> str:
         """Headline, rate and the first hits, for notebooks."""
@@ -179,18 +179,18 @@ class Run:
         cards = [hit._repr_html_() for hit in shown]
         return run_html(f"{facts.question} Model: {facts.model}", sentences, cards, f"{more}{self.path}")
 
-    def _begun(self) -> Sequence[Record]:
+    def _checked_records(self) -> Sequence[Record]:
         check_begun(self.path, self.records)
         return self.records
 
-    def _lending(self, model: object) -> Live | None:
+    def _live_model(self, model: object) -> SessionModel | None:
         """The model object of the run; RunError for a name other than the run's own."""
         if model is None:
             return self.model
-        name, lending = given(model)
+        name, live_model = model_argument(model)
         if name != self.query.model.name:
             raise RunError(
-                f"{self.path} was made with model {self.query.model.name!r}, this is {name!r}; give that one, or start "
+                f"{self.path} was made with model {self.query.model.name!r}, not {name!r}; give that model, or start "
                 "a new run"
             )
-        return lending
+        return live_model

@@ -14,5 +14,5 @@ class Stopped(KeyboardInterrupt):
 
     def __init__(self, path: Path | None) -> None:
         self.path = path
-        go_on = f'every draw is kept. Resume: trex.open_run("{path}").resume()'
-        super().__init__("stopped before anything was written" if path is None else f"stopped; {go_on}")
+        advice = f'every draw is kept. Resume: trex.open_run("{path}").resume()'
+        super().__init__("stopped before anything was written" if path is None else f"stopped; {advice}")

@@ -8,7 +8,7 @@ from trex.crosscheck.confirmation import Confirmed
 from trex.foundation.words import counted
 from trex.pages.display import Display
 
-NO_LARGE = "--no-large leaves this out"  # the command line's hint
+NO_LARGE = "--no-large skips this"  # the command line's hint
 
 
 class ExplainProgress:

@@ -11,9 +11,9 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
+from trex.bank.disk import SCENES, bank_root
 from trex.bank.drawn import DrawnScenes
 from trex.bank.index import FILE, MOST, BankIndex, index_of, read_index, write_index
-from trex.bank.kept import SCENES, bank_root
 from trex.bank.store import BankBound, Batches, Use, not_kept
 from trex.foundation.errors import InputError, TrexError
 from trex.inference.rng import BANK_STREAM
@@ -28,7 +28,7 @@ from trex.worlds.world import Plan, open_renderer
 
 log = logging.getLogger(__name__)
 BATCH = 16  # members rendered at once by `render`: what a kill costs at most
-Tell = Callable[[int, int], None]  # members sound so far, members in all
+OnProgress = Callable[[int, int], None]  # members sound so far, members in all
 
 
 class Bank:
@@ -91,7 +91,7 @@ class Bank:
             self._note(n)
         return n
 
-    def render(self, n: int, tell: Tell = lambda done, total: None) -> None:
+    def render(self, n: int, on_progress: OnProgress = lambda done, total: None) -> None:
         """Render the missing ones of members 0 to n - 1, and check the others; a kill costs one batch at most.
 
         Programs that fill the same bank at once share the work. Errors as from `renderer`.
@@ -110,7 +110,7 @@ class Bank:
                         self._cache.render(self.scenes(batch))
                         locks.free(batch.start)
                         done += len(batch)
-                        tell(done, n)
+                        on_progress(done, n)
                     batches = others
         finally:
             with suppress(OSError, TrexError):
@@ -159,7 +159,7 @@ def bank_of(
     """
     prior = world if isinstance(world, ScenePrior) else world.scenes
     if not 0 <= seed < 1 << 63:
-        raise InputError(f"seed {seed} is not possible; give one from 0 to 2^63 - 1")
+        raise InputError(f"seed {seed} must be from 0 to 2^63 - 1")
     section = look if isinstance(look, RenderSection) else RenderSection(preset=look)
     inner = renderer or open_renderer(section, prior.vocabulary)
     try:
@@ -174,7 +174,7 @@ def bank_of(
 def check_number(n: int) -> None:
     """InputError unless a bank can have this many scenes."""
     if not 1 <= n <= MOST:
-        raise InputError(f"{n:,} scenes are not possible; ask for 1 to {MOST:,}")
+        raise InputError(f"{n:,} scenes: a bank holds 1 to {MOST:,}")
 
 
 def member(prior: ScenePrior, seed: int, i: int) -> Scene:

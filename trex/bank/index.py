@@ -104,7 +104,7 @@ def read_index(folder: Path) -> BankIndex | None:
     except ValidationError as error:
         detail = error.errors(include_url=False)[0]
         where = ".".join(map(str, detail["loc"]))
-        raise InputError(f"{path} is no index of a bank: {where}: {detail['msg']}; {_REMEDY}") from error
+        raise InputError(f"{path} is not the index of a bank: {where}: {detail['msg']}; {_REMEDY}") from error
     if index.key != folder.name:
         raise InputError(
             f"{path} describes another bank ({index.key[:8]}) than the one whose folder it is in; {_REMEDY}"

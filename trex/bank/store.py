@@ -10,7 +10,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import NoReturn, Self
 
-from trex.bank.kept import BATCHES, IN_USE, LIMIT, Due, max_bytes, prune_banks
+from trex.bank.disk import BATCHES, IN_USE, LIMIT, Due, max_bytes, prune_banks
 from trex.foundation.errors import InputError, RunError
 from trex.foundation.files import DiskFullError
 from trex.render.cache_bound import LOOKS

@@ -6,11 +6,11 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from trex.foundation.fields import Number
 from trex.inference.statistics.proportion import Proportion
 from trex.runs.manifest import Manifest
 from trex.runs.world_of import world_of
 from trex.scenes.questions.truth import NO_ANSWER
-from trex.search.results import Results
 
 
 @dataclass(frozen=True)
@@ -24,8 +24,8 @@ class ScoredExample:
     name: str
     split: str
     answer: str
-    probability: float
-    confidence: float
+    probability: Number
+    confidence: Number
     is_hit: bool
     truth: str | None
     is_mistake: bool
@@ -55,11 +55,11 @@ class Baseline:
     query: str  # the path of the query's file
     question: str
     target: str  # in words, threshold included
-    answers: tuple[str, ...]  # those that the target names
     model: str
     model_hash: str
     world: str
     source: str
+    answers: tuple[str, ...]  # those that the target names
     seen: tuple[ScoredExample, ...] = ()
     beside: tuple[ComparedRun, ...] = ()
 
@@ -131,12 +131,6 @@ def is_mistake(truth: str | None, answer: str, named: Sequence[str]) -> bool:
     if truth is None or truth == NO_ANSWER:
         return False
     return truth not in named if named else truth != answer
-
-
-def compared_run(name: str, manifest: Manifest, findings: Results, named: Sequence[str]) -> ComparedRun:
-    """The figures of a run, with the same rule for mistakes."""
-    wrong = sum(is_mistake(found.truth, found.answer, named) for found in findings.found)
-    return ComparedRun(name, findings.ending, len(findings.found), wrong, findings.renders)
 
 
 def in_order(answers: set[str]) -> tuple[str, ...]:

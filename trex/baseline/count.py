@@ -13,13 +13,12 @@ from trex.foundation.errors import InputError
 from trex.inference.scoring import check_log_probs, images
 from trex.inference.types import Floats
 from trex.pages.thumbnails import Thumbnail, jpeg_url
-from trex.query.question import ResolvedQuestion
 from trex.query.schema import Query
 from trex.scenes.describe import scene_words
 from trex.scenes.questions.truth import true_answer
 from trex.worlds.world import Plan
 
-Tell = Callable[[str, int, int], None]  # (source, done, total)
+Tell = Callable[[str, int, int], None]  # (source, pictures done, of)
 Key = tuple[str, str, object]
 
 
@@ -37,33 +36,32 @@ class SourceResult:
 
     source: str
     baselines: tuple[Baseline, ...]
-    shown: tuple[Thumbnail, ...]
+    thumbnails: tuple[Thumbnail, ...]
     problems: tuple[Problem, ...]
 
 
 def score_examples(
-    examples: Examples, asked: Sequence[PlannedQuery], all_pictures: bool, tell: Tell
+    examples: Examples, planned: Sequence[PlannedQuery], all_pictures: bool, tell: Tell
 ) -> SourceResult:
     """Score every example for every query; InputError if not a single example could be used.
 
     A model scores a picture once per question, however many queries share it. Pictures of hits are kept for
     display, or all pictures.
     """
-    seen: list[list[ScoredExample]] = [[] for _ in asked]
-    shown = []
+    scored: list[list[ScoredExample]] = []  # for each picture, a row for each query
+    thumbnails = []
     for number, example in enumerate(examples, start=1):
-        rows = score_example(example, [one.plan for one in asked])
-        for kept, row in zip(seen, rows, strict=True):
-            kept.append(row)
+        rows = score_example(example, [one.plan for one in planned])
+        scored.append(rows)
         if all_pictures or any(row.is_hit for row in rows):
-            shown.append(_shown(example))
+            thumbnails.append(_thumbnail(example))
         tell(examples.words, number, examples.total)
-    if not any(seen):
+    if not scored:
         first = examples.problems[0] if examples.problems else Problem(examples.words, "it is empty")
         raise InputError(f"no picture can be used; the first: {first.file}: {first.what}")
-    counted = zip(asked, seen, strict=True)
-    baselines = tuple(replace(one.empty, source=examples.words, seen=tuple(rows)) for one, rows in counted)
-    return SourceResult(examples.words, baselines, tuple(shown), examples.problems)
+    columns = zip(planned, zip(*scored, strict=True), strict=True)
+    baselines = tuple(replace(one.empty, source=examples.words, seen=rows) for one, rows in columns)
+    return SourceResult(examples.words, baselines, tuple(thumbnails), examples.problems)
 
 
 def score_example(example: Example, plans: Sequence[Plan]) -> list[ScoredExample]:
@@ -92,7 +90,9 @@ def log_probs(plan: Plan, example: Example) -> Floats:
 def judge(plan: Plan, example: Example, row: Floats) -> ScoredExample:
     """The model's answer on a picture, by the query's own target and threshold."""
     best = int(row.argmax())
-    answer, truth = plan.bound.labels[best], true_label(plan.question, example)
+    answer, truth = plan.bound.labels[best], example.label
+    if truth is None and example.scene is not None:
+        truth = true_answer(plan.question.program, example.scene)
     is_hit = plan.target.is_hit(row)
     return ScoredExample(
         name=example.name,
@@ -103,15 +103,8 @@ def judge(plan: Plan, example: Example, row: Floats) -> ScoredExample:
         is_hit=is_hit,
         truth=truth,
         is_mistake=is_hit and is_mistake(truth, answer, named_answers(plan.query)),
-        in_world=plan.kind.holds(plan, example),
+        in_world=plan.world.holds(plan, example),
     )
-
-
-def true_label(asked: ResolvedQuestion, example: Example) -> str | None:
-    """The true answer: the example's label, or the answer of the question's program on its scene."""
-    if example.label is not None or example.scene is None:
-        return example.label
-    return true_answer(asked.program, example.scene)
 
 
 def named_answers(query: Query) -> tuple[str, ...]:
@@ -119,7 +112,7 @@ def named_answers(query: Query) -> tuple[str, ...]:
     return query.answer or tuple(answer for answer, p in query.target.probabilities.items() if p > 0)
 
 
-def _shown(example: Example) -> Thumbnail:
+def _thumbnail(example: Example) -> Thumbnail:
     words = (
         scene_words(example.scene) if example.scene else f"Picture {example.name}; what is in it is not known"
     )

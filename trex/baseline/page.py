@@ -7,9 +7,10 @@ from dataclasses import dataclass
 
 from trex.baseline.baseline import Baseline, ScoredExample
 from trex.baseline.count import SourceResult
-from trex.baseline.words import WORLD_RULE, covered, rate_words, run_words
+from trex.baseline.words import WORLD_RULE, covered, run_words
 from trex.pages.page import page
 from trex.pages.thumbnails import Thumbnail
+from trex.pages.wording import rate_words
 
 PAGE = "baseline.html"
 MOST_PICTURES = 200  # hits on the page; baseline.json holds all
@@ -34,35 +35,35 @@ class Card:
 
 @dataclass(frozen=True)
 class Gallery:
-    """A source with its baselines and cards; `hidden` is the number of hits that the page leaves out."""
+    """The cards of a source; `hidden` is the number of hits that the page leaves out."""
 
-    looked: SourceResult
+    source: str
     cards: tuple[Card, ...]
     hidden: int
 
 
-def page_html(looked: Sequence[SourceResult], all_pictures: bool) -> str:
+def page_html(results: Sequence[SourceResult], all_pictures: bool) -> str:
     """The HTML of `baseline.html`, self-contained."""
-    baselines = [baseline for one in looked for baseline in one.baselines]
+    baselines = [baseline for one in results for baseline in one.baselines]
     values: dict[str, object] = {
-        "galleries": [_gallery(one, all_pictures) for one in looked],
+        "galleries": [_gallery(one, all_pictures) for one in results],
         "baselines": baselines,
         "is_one": len(baselines) == 1,
         "all_pictures": all_pictures,
         "covered": covered(baselines),
         "world_rule": WORLD_RULE,
         "run_words": run_words,
-        "problems": [problem for one in looked for problem in one.problems],
+        "problems": [problem for one in results for problem in one.problems],
     }
-    return page("baseline.html", values, rate=rate_words)
+    return page(PAGE, values, rate=rate_words)
 
 
-def _gallery(looked: SourceResult, all_pictures: bool) -> Gallery:
-    rows = [{row.name: row for row in baseline.seen} for baseline in looked.baselines]
+def _gallery(result: SourceResult, all_pictures: bool) -> Gallery:
+    rows = [{row.name: row for row in baseline.seen} for baseline in result.baselines]
     cards = [
-        Card(picture, tuple((b, seen[picture.name]) for b, seen in zip(looked.baselines, rows, strict=True)))
-        for picture in looked.shown
+        Card(picture, tuple((b, seen[picture.name]) for b, seen in zip(result.baselines, rows, strict=True)))
+        for picture in result.thumbnails
     ]
     cards.sort(key=lambda card: card.order)
     shown = cards if all_pictures else cards[:MOST_PICTURES]
-    return Gallery(looked, tuple(shown), len(cards) - len(shown))
+    return Gallery(result.source, tuple(shown), len(cards) - len(shown))

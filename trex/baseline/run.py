@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TypeVar
 
+from trex.artifacts.cache import cache_root
+from trex.baseline.attach import attach_runs
 from trex.baseline.baseline import Baseline
-from trex.baseline.compared_runs import attach_runs
 from trex.baseline.count import PlannedQuery, SourceResult, Tell, named_answers, score_examples
 from trex.baseline.json_file import FILE, to_json
 from trex.baseline.page import PAGE, page_html
 from trex.baseline.rendered import RenderedScenes
 from trex.datasets.examples import Examples, Problem
 from trex.foundation.errors import InputError, unknown
-from trex.foundation.files import disk_error, left_behind, write_atomic
+from trex.foundation.files import make_folder, write_atomic
 from trex.pages.wording import world_words
 from trex.runs.folder import RUNS, check_out
 from trex.scenes.prior import ScenePrior
@@ -22,7 +24,7 @@ from trex.worlds.query_plan import check
 from trex.worlds.world import Plan
 
 WORLDS = ("query", "clevr")
-Part = tuple[Examples, tuple[PlannedQuery, ...]]
+K = TypeVar("K")
 
 
 @dataclass(frozen=True)
@@ -52,29 +54,37 @@ class BaselineOutcome:
     """A counted and written baseline."""
 
     out: Path
-    baselines: tuple[Baseline, ...]
-    problems: tuple[Problem, ...]
+    results: tuple[SourceResult, ...]
+
+    @property
+    def baselines(self) -> tuple[Baseline, ...]:
+        """The baseline of each query."""
+        return tuple(baseline for one in self.results for baseline in one.baselines)
+
+    @property
+    def problems(self) -> tuple[Problem, ...]:
+        """The files that were left out."""
+        return tuple(problem for one in self.results for problem in one.problems)
 
 
 def make_baseline(
-    queries: Sequence[Path], overrides: Sequence[str], wanted: BaselineOptions, out: Path | None, tell: Tell
+    queries: Sequence[Path], overrides: Sequence[str], options: BaselineOptions, out: Path | None, tell: Tell
 ) -> BaselineOutcome:
     """Score every picture and write OUT/baseline.json and OUT/baseline.html, after all cheap checks."""
     files = list(dict.fromkeys(queries))
     place = out or default_out(files)
-    _check_place(place)
+    check_out(place, (FILE, PAGE))
     plans = [check(path, overrides) for path in files]
-    empty = attach_runs([empty_baseline(*pair) for pair in zip(files, plans, strict=True)], wanted.beside)
-    asked = [PlannedQuery(*pair) for pair in zip(plans, empty, strict=True)]
-    looked = [
-        score_examples(examples, part, wanted.all_pictures, tell) for examples, part in _parts(asked, wanted)
+    empty = attach_runs([empty_baseline(*pair) for pair in zip(files, plans, strict=True)], options.beside)
+    planned = [PlannedQuery(*pair) for pair in zip(plans, empty, strict=True)]
+    results = [
+        score_examples(examples, part, options.all_pictures, tell)
+        for examples, part in _sources(planned, options)
     ]
-    done = BaselineOutcome(
-        place,
-        tuple(baseline for one in looked for baseline in one.baselines),
-        tuple(problem for one in looked for problem in one.problems),
-    )
-    _write(done, looked, wanted.all_pictures)
+    done = BaselineOutcome(place, tuple(results))
+    make_folder(place)
+    write_atomic(place / PAGE, page_html(results, options.all_pictures).encode())
+    write_atomic(place / FILE, to_json(done.baselines, done.problems).encode())
     return done
 
 
@@ -82,17 +92,6 @@ def default_out(queries: Sequence[Path]) -> Path:
     """A folder below runs/, named after the first query."""
     more = f"-and-{len(queries) - 1}-more" if len(queries) > 1 else ""
     return RUNS / f"baseline-{queries[0].stem}{more}"
-
-
-def _check_place(place: Path) -> None:
-    """Raise InputError unless the folder is new, empty, or holds an earlier baseline, which is replaced."""
-    cut = [*left_behind(place, FILE), *left_behind(place, PAGE)]
-    is_baseline = place.is_dir() and {*place.iterdir()} <= {place / FILE, place / PAGE, *cut}
-    if is_baseline:
-        for path in cut:
-            path.unlink(missing_ok=True)
-    else:
-        check_out(place)
 
 
 def empty_baseline(path: Path, plan: Plan) -> Baseline:
@@ -109,47 +108,31 @@ def empty_baseline(path: Path, plan: Plan) -> Baseline:
     )
 
 
-def _parts(asked: Sequence[PlannedQuery], wanted: BaselineOptions) -> list[Part]:
-    """Each source with the queries that apply to it."""
-    if wanted.dataset is not None:
-        return [(_examples(part, wanted.dataset, wanted.splits), part) for part in _of_one_kind(asked)]
-    parts: dict[RenderedScenes, list[PlannedQuery]] = {}
-    for one in asked:
-        parts.setdefault(_rendered(one.plan, wanted), []).append(one)
-    return [(scenes, tuple(part)) for scenes, part in parts.items()]
+def _sources(
+    planned: Sequence[PlannedQuery], options: BaselineOptions
+) -> list[tuple[Examples, list[PlannedQuery]]]:
+    """Each source with the queries that apply to it: one for each kind of world, or for each prior to render."""
+    if options.dataset is None:
+        rendered = _grouped(planned, lambda plan: _rendered(plan, options))
+        return list(rendered.items())
+    kinds = _grouped(planned, lambda plan: plan.world.name)
+    splits = tuple(dict.fromkeys(options.splits))
+    return [
+        (part[0].plan.world.examples([one.plan for one in part], options.dataset, splits), part)
+        for part in kinds.values()
+    ]
 
 
-def _rendered(plan: Plan, wanted: BaselineOptions) -> RenderedScenes:
-    is_own = wanted.world == "query"
+def _grouped(planned: Sequence[PlannedQuery], key: Callable[[Plan], K]) -> dict[K, list[PlannedQuery]]:
+    groups: dict[K, list[PlannedQuery]] = {}
+    for one in planned:
+        groups.setdefault(key(one.plan), []).append(one)
+    return groups
+
+
+def _rendered(plan: Plan, options: BaselineOptions) -> RenderedScenes:
+    is_own = options.world == "query"
     prior = plan.scenes if is_own else ScenePrior()
     words = f"the query's world ({world_words(plan.query)})" if is_own else "CLEVR's world (3 to 10 objects)"
-    cache = wanted.cache or _default_cache()
-    return RenderedScenes(prior, plan.query.render, wanted.rendered or 0, wanted.seed, words, cache)
-
-
-def _default_cache() -> Path:
-    from trex.clevr_models.fetch import default_cache  # imports torch
-
-    return default_cache().parent / "baselines"
-
-
-def _of_one_kind(asked: Sequence[PlannedQuery]) -> list[tuple[PlannedQuery, ...]]:
-    """The queries grouped by world."""
-    kinds: dict[str, list[PlannedQuery]] = {}
-    for one in asked:
-        kinds.setdefault(one.plan.kind.name, []).append(one)
-    return [tuple(part) for part in kinds.values()]
-
-
-def _examples(asked: Sequence[PlannedQuery], folder: Path, splits: Sequence[str]) -> Examples:
-    plans = [one.plan for one in asked]
-    return plans[0].kind.examples(plans, folder, tuple(dict.fromkeys(splits)))
-
-
-def _write(done: BaselineOutcome, looked: Sequence[SourceResult], all_pictures: bool) -> None:
-    try:
-        done.out.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise disk_error(error, done.out) from error
-    write_atomic(done.out / PAGE, page_html(looked, all_pictures).encode())
-    write_atomic(done.out / FILE, to_json(done.baselines, done.problems).encode())
+    cache = options.cache or cache_root() / "baselines"
+    return RenderedScenes(prior, plan.query.render, options.rendered or 0, options.seed, words, cache)

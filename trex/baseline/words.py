@@ -6,21 +6,11 @@ from collections.abc import Sequence
 
 from trex.baseline.baseline import Baseline, ComparedRun
 from trex.inference.statistics.proportion import Proportion
-from trex.pages.wording import percent
+from trex.pages.wording import rate_words
 
 WORLD_RULE = (
     "In the query's world means: each object may occur there; how many objects there are is not asked."
 )
-
-
-def rate_words(rate: Proportion) -> str:
-    """A rate in words: "3 of 88, 3.4 % (0.7 % to 9.6 %)"; after zero hits only the upper bound."""
-    if not rate.of:
-        return "0 of 0"
-    low, high = rate.interval
-    if rate.count == 0:
-        return f"0 of {rate.of} (95 %: less than {percent(rate.bound)})"
-    return f"{rate.count} of {rate.of}, {percent(rate.value)} (95 %: {percent(low)} to {percent(high)})"
 
 
 def sentences(one: Baseline) -> tuple[str, ...]:
@@ -50,7 +40,10 @@ def _each(hits: Proportion) -> str:
 
 def covered(baselines: Sequence[Baseline]) -> str:
     """The number of queries with a hit, and with a true mistake, here and in the compared runs."""
-    hits, mistakes = (sum(bool(rate.count) for rate in rates) for rates in _rates(baselines))
+    hits, mistakes = (
+        sum(one.hits.count > 0 for one in baselines),
+        sum(one.mistakes.count > 0 for one in baselines),
+    )
     words = f"{hits} of {len(baselines)} queries have a hit here, {mistakes} a true mistake"
     runs = [one.beside for one in baselines if one.beside]
     if not runs:
@@ -60,7 +53,3 @@ def covered(baselines: Sequence[Baseline]) -> str:
     return (
         f"{words}; of {len(runs)} with a run beside them, {found} have a scene found, {wrong} a true mistake"
     )
-
-
-def _rates(baselines: Sequence[Baseline]) -> tuple[list[Proportion], list[Proportion]]:
-    return [one.hits for one in baselines], [one.mistakes for one in baselines]

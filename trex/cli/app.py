@@ -1,4 +1,4 @@
-"""The command line: `trex` and its commands, which the road of `trex.cli.command` finds."""
+"""The command line: `trex` and its commands, which the extension point of `trex.cli.command` finds."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ app = typer.Typer(
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
-    help="Find pictures, in a world that can be rendered, that a vision model answers as you ask.",
+    help="Find rendered pictures on which a vision model gives the answers that you specify.",
 )
 
 
@@ -37,7 +37,7 @@ def _version(is_asked: bool) -> None:
 def trex(
     version: Annotated[
         bool,
-        typer.Option("--version", callback=_version, is_eager=True, help="Print the version and end."),
+        typer.Option("--version", callback=_version, is_eager=True, help="Print the version and exit."),
     ] = False,
 ) -> None:
     """Options of `trex` itself."""

@@ -1,4 +1,4 @@
-"""Commands of `trex` and the road that finds them: ours, and those of other distributions."""
+"""Commands of `trex` and the extension point that finds them: ours, and those of other distributions."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import typer
 
-from trex.foundation.extensions import Road
+from trex.foundation.extensions import ExtensionPoint
 
 SEARCH, WHY, MANY, PARTS = "One query", "Why, and how often", "Many queries", "Models and pictures"
 ADDED = "From other packages"
@@ -34,4 +34,4 @@ class Command:
             app.command(self.name, rich_help_panel=self.panel)(self.app)
 
 
-COMMANDS = Road("command", "trex.cli.commands", "COMMAND", "trex.commands", Command)
+COMMANDS = ExtensionPoint("command", "trex.cli.commands", "COMMAND", "trex.commands", Command)

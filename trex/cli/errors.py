@@ -1,4 +1,4 @@
-"""The one place where errors become messages and exit codes: 2 for the user's input, 1 for our faults."""
+"""Turns errors into messages and exit codes: 2 for the user's input, 1 for internal errors."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ class Guarded(TyperGroup):
             sys.stderr.write(f"error: {unwritten(error) if is_unwritable(error) else foreign(error)}\n")
             raise typer.Exit(USER if error.filename else OURS) from error
         except MemoryError as error:
-            sys.stderr.write("error: there is not enough memory for this; ask for less at a time\n")
+            sys.stderr.write("error: out of memory; use smaller numbers, e.g. fewer pictures at a time\n")
             raise typer.Exit(OURS) from error
 
 
@@ -72,11 +72,11 @@ def one_line(text: str) -> str:
 def foreign(error: OSError) -> str:
     """The message of an operating system error that no other code handles."""
     reason = error.strerror or str(error)
-    return f"{shown(Path(error.filename))}: {reason}; give another" if error.filename else reason
+    return f"{shown(Path(error.filename))}: {reason}; give another path" if error.filename else reason
 
 
 def exit_code(error: TrexError) -> int:
-    """2 for errors that the user can fix (input, model, run folder, disk), 1 for ours (a render)."""
+    """2 for errors that the user can fix (input, model, run folder, disk), 1 for internal ones (a render)."""
     if isinstance(error, RenderError):
         return OURS
     return USER if isinstance(error, InputError | ModelError | RunError) else OURS

@@ -52,7 +52,7 @@ QueryFile = Annotated[
 RunPath = Annotated[
     Path,
     typer.Argument(
-        metavar="RUN", help="A run folder, as `trex find` names it first.", autocompletion=complete.runs
+        metavar="RUN", help="A run folder, which `trex find` prints first.", autocompletion=complete.runs
     ),
 ]
 
@@ -76,7 +76,7 @@ Large = Annotated[
     bool,
     typer.Option(
         "--large/--no-large",
-        help="Render the 8 most confident scenes once more, large, for the page: about 5 seconds of CPU time each.",
+        help="Render the 8 most confident scenes again, large, for the page: about 5 seconds of CPU time each.",
     ),
 ]
 
@@ -92,6 +92,8 @@ def overrides(model: str | None, settings: list[str] | None) -> list[str]:
     for setting in settings or []:
         key = setting.partition("=")[0].replace(" ", "")
         if key in given:
-            raise InputError(f"{given[key]} does not apply: --set {setting} sets {key} too; give one of them")
+            raise InputError(
+                f"{given[key]} does not apply: --set {setting} sets {key} too; give only one of them"
+            )
         given[key] = f"--set {setting}"
     return [*(settings or []), *([f"{MODEL_KEY}={json.dumps(model)}"] if model else [])]

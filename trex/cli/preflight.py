@@ -1,4 +1,4 @@
-"""What the machine needs before the installation: Python 3.11 with venv, and the libraries that bpy links.
+"""Checks the machine before the installation: Python 3.11 with venv, and the libraries that bpy links.
 
 Runs on the system's own Python, so it imports only the standard library.
 """
@@ -51,7 +51,7 @@ def problems() -> list[str]:
     found = []
     if sys.version_info[:2] != (3, 11):
         found.append(
-            f"Python {platform.python_version()} cannot be used: bpy 4.5 exists for Python 3.11 alone; "
+            f"Python {platform.python_version()} is not supported: bpy 4.5 needs Python 3.11; "
             "run make PYTHON=/path/to/python3.11"
         )
     if platform.system() == "Linux":
@@ -60,7 +60,7 @@ def problems() -> list[str]:
         packages = missing_packages()
         if packages:
             found.append(
-                "Blender's Python module needs system libraries that are missing; install them with\n"
+                "system libraries of Blender's Python module are missing; install them with\n"
                 f"    {become_root()}apt-get install -y {' '.join(packages)}"
             )
     return found

@@ -1,4 +1,4 @@
-"""Prints a command's result: one JSON document, or words."""
+"""Prints a command's result as one JSON document or as text."""
 
 from __future__ import annotations
 
@@ -13,5 +13,5 @@ AsJson = Annotated[
 
 
 def tell_result(document: object, words: str, as_json: bool) -> None:
-    """Print to standard output the document on one line, or the words."""
+    """Print the document on one line, or the text, to standard output."""
     typer.echo(json.dumps(document) if as_json else words)

@@ -8,19 +8,19 @@ from pathlib import Path
 
 import typer
 
-from trex.api.check import checked
+from trex.api.check import check_plan
 from trex.api.find import FINDINGS, Outcome, conclude_run, find, query_file, resume
 from trex.api.page_pictures import add_pictures
 from trex.api.watchers import NO_LARGE, LargeProgress
-from trex.baseline.attach import keep_baseline
+from trex.baseline.attach import store_baseline
 from trex.cli.result import tell_result
 from trex.foundation.errors import InputError, unknown
 from trex.foundation.files import write_atomic
 from trex.report.report import goal, model_words
-from trex.runs.draw_log import drawn, repair
+from trex.runs.draw_log import repair, run_draws
 from trex.runs.folder import open_run
 from trex.runs.world_of import world_of
-from trex.search.headline import family_sentences, headline, how_often_words
+from trex.search.judging.headline import family_sentences, headline, how_often_words
 from trex.search.progress import Progress, SearchProgress
 from trex.search.stopping import say, stoppable
 
@@ -35,12 +35,12 @@ def run_find(
     """Run a query and print the outcome."""
     place: list[Path] = []
 
-    def tell(folder: Path) -> None:
+    def on_begin(folder: Path) -> None:
         place.append(folder)
         say(f"writing to {folder}")
 
     with stoppable(lambda: _last_words(place)):
-        done = _watched(lambda progress: find(query, overrides, out, progress, tell))
+        done = _watched(lambda progress: find(query, overrides, out, progress, on_begin))
     _show(_with_pictures(done, large), as_json)
 
 
@@ -50,9 +50,9 @@ def run_resume(run: Path, as_json: bool, large: bool = True, *, is_repaired: boo
         with open_run(run, for_writing=True) as folder:
             repaired = repair(folder.draws, folder.manifest)
         if repaired is None:
-            say("no draw is damaged, nothing to repair")
+            say("no draw is damaged; nothing to repair")
         else:
-            say(f"{repaired[1]} draws are sound and kept; the damaged file is now {repaired[0]}")
+            say(f"kept {repaired[1]} sound draws; the damaged file is now {repaired[0]}")
     with stoppable(lambda: _last_words([run])):
         done = _watched(lambda progress: resume(run, progress, lambda folder: say(f"writing to {folder}")))
     _show(_with_pictures(done, large), as_json)
@@ -60,7 +60,7 @@ def run_resume(run: Path, as_json: bool, large: bool = True, *, is_repaired: boo
 
 def run_check(query: Path, overrides: Sequence[str], as_json: bool) -> None:
     """Check a query and print what it would do."""
-    found = checked(query_file(query, overrides).plan())
+    found = check_plan(query_file(query, overrides).plan())
     if as_json:
         document = {
             "query": json.loads(found.query.model_dump_json()),
@@ -69,7 +69,7 @@ def run_check(query: Path, overrides: Sequence[str], as_json: bool) -> None:
         }
         typer.echo(json.dumps(document))
         return
-    typer.echo(f"{query} is good; nothing was rendered\n{found}")
+    typer.echo(f"{query} is valid; nothing was rendered\n{found}")
 
 
 def run_report(
@@ -84,10 +84,9 @@ def run_report(
         tell_result({"run": str(runs[0]), key: str(written)}, f"{key}: {written}", as_json)
         return
     if form != "html" or baseline is not None:
-        raise InputError(
-            "several runs are compared on one page: drop --format and --baseline, or give one run"
-        )
-    from trex.report.compare import compare, comparison_json, write_comparison
+        raise InputError("--format and --baseline apply to one run; drop them, or give only one run")
+    from trex.report.compare import compare, comparison_json
+    from trex.report.compare_page import write_comparison
 
     path = out or Path(COMPARISON)
     found = compare(runs)
@@ -98,9 +97,9 @@ def run_report(
 
 def _report_one(run: Path, form: str, out: Path | None, baseline: Path | None) -> Path:
     with open_run(run, for_writing=baseline is not None) as folder:
-        records = drawn(folder)
+        records = run_draws(folder)
         if baseline is not None:
-            keep_baseline(folder, baseline)
+            store_baseline(folder, baseline)
         if form == "netcdf":
             from trex.export.netcdf import write_netcdf
 
@@ -114,16 +113,14 @@ def _report_one(run: Path, form: str, out: Path | None, baseline: Path | None) -
 
 
 def _with_pictures(done: Outcome, large: bool) -> Outcome:
-    """The run, with the pictures that are rendered after its search."""
-    words = (
-        f"stopped; the search is over and its report is {done.report}. Pictures that it lacks: trex resume"
-    )
+    """The run, after rendering the pictures that its page lacks."""
+    words = f"stopped; the search is complete, its report is {done.report}. To render the missing pictures: trex resume"
     from trex.pages.display import Display
 
     with stoppable(lambda: [f"{words} {done.folder}"]), Display() as display:
-        done, why_not = add_pictures(done, LargeProgress(display, NO_LARGE), large=large)
-    if why_not:
-        say(why_not)
+        done, problem = add_pictures(done, LargeProgress(display, NO_LARGE), large=large)
+    if problem:
+        say(problem)
     return done
 
 
@@ -145,19 +142,19 @@ def _show(done: Outcome, as_json: bool) -> None:
     typer.echo(
         f"{model_words(manifest)} {verb} {' and '.join(answers)}; world: {world_of(manifest).scope(manifest.query)}"
     )
-    for number, found in enumerate(done.findings.found[:10], start=1):
+    for number, found in enumerate(done.results.found[:10], start=1):
         says = f"{found.answer} ({found.answers[0][1]:.3f})"
         truth = "" if found.truth is None else f"true answer {found.truth}, "
-        family = f"family {done.findings.families.numbers[number - 1]}, "
+        family = f"family {done.results.families.numbers[number - 1]}, "
         typer.echo(f"{number:4}. {family}{truth}model says {says}, confidence {found.confidence:.3f}")
-    if len(done.findings.found) > 10:
-        typer.echo(f"      and {len(done.findings.found) - 10} more")
-    typer.echo(f"{done.findings.ending}: {headline(manifest, done.findings)}")
-    often = how_often_words(manifest, done.findings)
+    if len(done.results.found) > 10:
+        typer.echo(f"      and {len(done.results.found) - 10} more")
+    typer.echo(f"{done.results.ending}: {headline(manifest, done.results)}")
+    often = how_often_words(manifest, done.results)
     typer.echo(f"{often[:1].upper()}{often[1:]}.")
-    for sentence in family_sentences(done.findings):
+    for sentence in family_sentences(done.results):
         typer.echo(f"  {sentence}")
-    for sentence in (done.findings.control, *done.findings.remarks):
+    for sentence in (done.results.control, *done.results.remarks):
         if sentence:
             typer.echo(sentence)
     typer.echo(f"report: {done.report}")
@@ -168,6 +165,6 @@ def _last_words(place: Sequence[Path]) -> list[str]:
     if not place:
         return ["stopped before anything was written"]
     return [
-        f"stopped; every draw is kept. Go on: trex resume {place[0]}",
-        f"What is there so far: trex report {place[0]}",
+        f"stopped; every draw is kept. Resume: trex resume {place[0]}",
+        f"Report so far: trex report {place[0]}",
     ]

@@ -61,8 +61,8 @@ def is_unwritable(error: OSError) -> bool:
 
 def unwritten(error: OSError) -> str:
     """Why the result could not be written."""
-    reason = "its reader has ended" if error.errno == errno.EPIPE else error.strerror
-    return f"the result could not be written to standard output: {reason}; what went into files is kept"
+    reason = "its reader has exited" if error.errno == errno.EPIPE else error.strerror
+    return f"cannot write the result to standard output: {reason}; all files are complete"
 
 
 def flush_result() -> OSError | None:

@@ -12,7 +12,7 @@ Trust = Annotated[
     bool,
     typer.Option(
         "--trust",
-        help="Trust a run folder made elsewhere: run the code, or use the address, that it names.",
+        help="Trust a run folder from elsewhere: run the code, or use the address, that it names.",
     ),
 ]
 

@@ -14,12 +14,12 @@ from trex.render.cache_folder import Pruned, prune
 
 PICTURES = Path("baselines") / "pictures"
 PARTS = (
-    (PICTURES, "pictures that trex baseline --rendered has made"),
+    (PICTURES, "pictures rendered by trex baseline --rendered"),
     (Path("baselines") / "drawn", "the scenes of these pictures"),
-    (Path("banks"), "scenes that trex bank render has rendered: trex bank list"),
-    (Path("models"), "models that trex models fetch has fetched"),
+    (Path("banks"), "scenes rendered by trex bank render; see trex bank list"),
+    (Path("models"), "models fetched by trex models fetch"),
     (Path("digits"), "digits and garments: pictures and trained models"),
-    (Path("gates"), "accuracies that trex models verify has measured"),
+    (Path("gates"), "accuracies measured by trex models verify"),
 )
 AGE = re.compile(r"(\d{1,6})\s*([hdw])", re.ASCII | re.IGNORECASE)
 HOURS = {"h": 1, "d": 24, "w": 7 * 24}
@@ -49,7 +49,7 @@ def prune_pictures(folder: Path, max_bytes: int | None, used_after: float | None
     """Delete pictures of a cache folder; InputError if there is no such folder."""
     if folder != pictures_folder() and not folder.is_dir():
         raise InputError(
-            f"{folder} is no folder; name a folder of kept pictures, such as RUN/explanations/cache"
+            f"{folder} is not a folder; give a folder of cached pictures, such as RUN/explanations/cache"
         )
     try:
         return prune(folder, max_bytes, used_after)
@@ -62,7 +62,7 @@ def parse_age_s(text: str) -> float:
     found = AGE.fullmatch(text.strip())
     if found is None:
         raise InputError(
-            f"--older-than {text[:40]!r} is no age; give hours, days or weeks, e.g. 12h, 30d or 8w"
+            f"--older-than {text[:40]!r} is not an age; give hours, days or weeks, e.g. 12h, 30d or 8w"
         )
     return 3600.0 * int(found[1]) * HOURS[found[2].lower()]
 

@@ -5,35 +5,35 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Protocol
 
 import numpy as np
 
 from trex.crosscheck.confirmation import (
+    CODEC,
     FOLDER,
     Confirmation,
     Confirmed,
     Look,
     confirmation_path,
     read_confirmation,
-    to_text,
 )
+from trex.crosscheck.hits import stored_hits
 from trex.foundation.errors import InputError, RunError
-from trex.foundation.files import disk_error, write_atomic
+from trex.foundation.files import make_folder, write_atomic
 from trex.inference.scoring import images
 from trex.inference.types import Floats
 from trex.query.schema import RenderSection
 from trex.render.picture import Picture
-from trex.render.presets import preset_named
+from trex.render.presets import Preset, preset_named
 from trex.render.renderer import SceneRenderer
-from trex.runs.draw_log import drawn
-from trex.runs.folder import RunFolder, check_free, check_scenes, open_run
+from trex.runs.folder import RunFolder, check_free, open_run
 from trex.runs.manifest import differences
 from trex.runs.pictures import read_picture
 from trex.runs.trust import check_made_here
-from trex.search.results import Hit, read_results
+from trex.search.hit import Hit
 from trex.worlds.fingerprint import model_fingerprint
 from trex.worlds.latents import any_renderer
 from trex.worlds.looks import deciding_scorer
@@ -90,19 +90,16 @@ def confirm(
     preset = preset_named(options.preset)
     if options.top < 1:
         raise InputError(f"--top {options.top} is not possible; give 1 or more")
+    section = RenderSection(preset=preset.name, device=options.device, processes=1)
     with ExitStack() as stack:
-        folders = [
-            stack.enter_context(open_run(path, for_writing=True)) for path in dict.fromkeys(_real(paths))
-        ]
-        ready = [_check(folder, options) for folder in folders]
+        folders = [stack.enter_context(open_run(path, for_writing=True)) for path in _different(paths)]
+        checked = [_check(folder, preset, options.top) for folder in folders]
         tasks = []
-        for folder, plan, found in ready:
-            renderer = open_renderer(
-                RenderSection(preset=preset.name, device=options.device, processes=1), plan.vocabulary
-            )
+        for folder, plan, found in checked:
+            renderer = open_renderer(section, plan.vocabulary)
             stack.callback(renderer.close)
             tasks.append(LookTask(folder, plan, found, renderer))
-        made = [_begun(task, options) for task in tasks]
+        made = [_begun(task, preset) for task in tasks]
         _confirm_all(tasks, made, watcher)
         return [(task.folder, one.only(task.pictures)) for task, one in zip(tasks, made, strict=True)]
 
@@ -115,7 +112,7 @@ def _confirm_all(tasks: Sequence[LookTask], made: list[Confirmation], watcher: C
         task = tasks[at]
         scene = _again(task, found)
         made[at] = made[at].with_scene(scene)
-        write_atomic(confirmation_path(task.folder, made[at].preset), to_text(made[at]).encode())
+        write_atomic(confirmation_path(task.folder, made[at].preset), CODEC.text(made[at]).encode())
         watcher.done(task.folder.path, scene)
 
 
@@ -127,44 +124,34 @@ def _in_turn(tasks: Sequence[LookTask]) -> Iterator[tuple[int, Hit]]:
                 yield at, task.found[rank]
 
 
-def _real(paths: Sequence[Path]) -> list[Path]:
-    """The real paths of the runs, without duplicates."""
-    first = {os.path.realpath(path): path for path in reversed(paths)}
-    return [path for path in paths if first[os.path.realpath(path)] is path]
+def _different(paths: Sequence[Path]) -> list[Path]:
+    """The paths of different runs, as given; of several paths of one run, the first."""
+    different: dict[str, Path] = {}
+    for path in paths:
+        different.setdefault(os.path.realpath(path), path)
+    return list(different.values())
 
 
-def _check(folder: RunFolder, options: ConfirmOptions) -> tuple[RunFolder, Plan, tuple[Hit, ...]]:
+def _check(folder: RunFolder, preset: Preset, top: int) -> tuple[RunFolder, Plan, tuple[Hit, ...]]:
     """All cheap checks: the hits, their stored pictures, and that the model's answers on them are unchanged."""
-    check_scenes(folder)
+    found = stored_hits(folder, "to confirm", top)
     manifest = folder.manifest
-    if manifest.query.render.preset == options.preset:
+    if manifest.query.render.preset == preset.name:
         raise InputError(
-            f"{folder.path} was searched at preset {options.preset} already; give another with --preset"
+            f"{folder.path} was searched at preset {preset.name} already; give another with --preset"
         )
-    records = drawn(folder)
-    found = tuple(one for one in read_results(manifest, records).found if one.record.picture)[: options.top]
-    if not found:
-        raise RunError(f"{folder.path} has found no scene, so there is none to confirm; search on (trex resume "
-                       f"{folder.path}) or search for something else")  # fmt: skip
     check_free(folder.path)
     check_made_here(folder.path, manifest.query)
     plan = make_plan(manifest.query, Path(manifest.folder))
-    _check_model(folder, plan)
+    now = manifest.made.model_copy(update={"model": model_fingerprint(plan.model_name, plan.bound)})
+    if changed := differences(manifest.made, now):
+        raise RunError(
+            f"{folder.path} cannot be confirmed: {'; '.join(changed)}; restore that, or search anew"
+        )
     for one in found:
         _check_before(folder, plan, one)
-    width, height = _size(options)
-    plan.bound.log_probs(np.zeros((1, height, width, 3), np.float32))  # some models accept only one size
+    plan.bound.log_probs(np.zeros((1, preset.height, preset.width, 3), np.float32))  # some take only one size
     return folder, plan, found
-
-
-def _check_model(folder: RunFolder, plan: Plan) -> None:
-    before = folder.manifest.made
-    now = before.model_copy(update={"model": model_fingerprint(plan.model_name, plan.bound)})
-    changed = differences(before, now)
-    if changed:
-        raise RunError(
-            f"{folder.path} cannot be confirmed: {'; '.join(changed)}; bring that back, or search anew"
-        )
 
 
 def _check_before(folder: RunFolder, plan: Plan, found: Hit) -> None:
@@ -174,34 +161,24 @@ def _check_before(folder: RunFolder, plan: Plan, found: Hit) -> None:
     off = float(np.abs(np.exp(row) - np.exp(np.array(found.record.log_probs))).max())
     if off > SAME:
         raise RunError(
-            f"{folder.path}: of its kept picture {found.record.picture[:8]} the model says otherwise than when it was "
-            f"found (a probability differs by {off:.3g}); a comparison with another preset would mean nothing"
+            f"{folder.path}: the model's answers on the stored picture {found.record.picture[:8]} have changed since "
+            f"the search (a probability by {off:.3g}); a comparison with another preset would mean nothing"
         )
 
 
-def _begun(task: LookTask, options: ConfirmOptions) -> Confirmation:
+def _begun(task: LookTask, preset: Preset) -> Confirmation:
     """The results of an earlier call; RunError if they come from another renderer or model."""
-    folder = task.folder
-    new = Confirmation(
-        preset=options.preset,
-        size=_size(options),
-        renderer=task.renderer.key,
-        model=folder.manifest.made.model,
-        asked=len(task.found),
-    )
-    old = read_confirmation(folder, options.preset)
+    folder, model = task.folder, task.folder.manifest.made.model
+    size = (preset.width, preset.height)
+    new = Confirmation(preset.name, size, task.renderer.key, model, asked=len(task.found))
+    old = read_confirmation(folder, preset.name)
     if old is not None and (old.renderer, old.model) != (new.renderer, new.model):
         raise RunError(
-            f"{confirmation_path(folder, options.preset)} was made with renderer {old.renderer} and model {old.model}, "
-            f"now they are {new.renderer} and {new.model}; bring that back, or delete the file to begin anew"
+            f"{confirmation_path(folder, preset.name)} was made with renderer {old.renderer} and model {old.model}, "
+            f"now they are {new.renderer} and {new.model}; restore those, or delete the file to start over"
         )
-    for scratch in (folder.path / FOLDER).glob(".*.tmp"):
-        scratch.unlink(missing_ok=True)
-    try:
-        (folder.path / FOLDER).mkdir(exist_ok=True)
-    except OSError as error:
-        raise disk_error(error, folder.path / FOLDER) from error
-    return Confirmation(**{**vars(new), "scenes": old.scenes if old else ()})
+    make_folder(folder.path / FOLDER)
+    return replace(new, scenes=old.scenes) if old else new
 
 
 def _again(task: LookTask, found: Hit) -> Confirmed:
@@ -225,8 +202,3 @@ def _look(plan: Plan, log_probs: Floats, picture: str) -> Look:
         is_hit=bool(plan.target.is_hit(log_probs)),
         log_probs=tuple(map(float, log_probs)),
     )
-
-
-def _size(options: ConfirmOptions) -> tuple[int, int]:
-    preset = preset_named(options.preset)
-    return preset.width, preset.height

@@ -7,14 +7,10 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal
 
-from pydantic import TypeAdapter, ValidationError
-
-from trex.foundation.errors import RunError
+from trex.foundation.codec import Codec
 from trex.foundation.fields import Hash, LogProb, Number
-from trex.foundation.files import is_missing, read_text
-from trex.foundation.parse import parse_json
 from trex.inference.statistics.proportion import Proportion
-from trex.pages.wording import percent
+from trex.pages.wording import rate_words
 from trex.runs.folder import RunFolder
 from trex.scenes.questions.truth import NO_ANSWER
 
@@ -99,25 +95,21 @@ def sentences(scenes: Sequence[Confirmed], preset: str, asked: int) -> tuple[str
     """The conclusions in sentences, for the terminal and the report."""
     if not scenes:
         return (f"None of the {asked} scenes is rendered at {preset} yet.",)
-    whole = "" if len(scenes) == asked else f" ({asked - len(scenes)} of {asked} are not rendered yet)"
-    said = [f"Rendered at {preset}, {_share(stay(scenes))} stay in the level set{whole}."]
+    missing = f" ({asked - len(scenes)} of {asked} are not rendered yet)" if len(scenes) < asked else ""
+    said = [f"Rendered at {preset}, {rate_words(stay(scenes))} stay in the level set{missing}."]
     wrong = still_wrong(scenes)
     if wrong.of:
-        gone = len([scene for scene in scenes if scene.was_wrong and not scene.is_wrong])
-        said.append(f"Of the wrong answers {_share(wrong)} stay wrong, {gone} become right.")
+        said.append(
+            f"Of the wrong answers {rate_words(wrong)} stay wrong, {wrong.of - wrong.count} become right."
+        )
     said.append(
-        "The intervals take the scenes as independent, which those of one chain are not; the most confident scenes are "
-        "the ones whose confidence is most likely to fall."
+        "The intervals treat the scenes as independent, which scenes of one chain are not; the most confident scenes "
+        "are the ones whose confidence is most likely to fall."
     )
     return tuple(said)
 
 
-def _share(rate: Proportion) -> str:
-    low, high = rate.interval
-    return f"{rate.count} of {rate.of} (95 %: {percent(low)} to {percent(high)})"
-
-
-_ADAPTER: TypeAdapter[Confirmation] = TypeAdapter(Confirmation)
+CODEC = Codec(Confirmation)
 
 
 def confirmation_path(folder: RunFolder, preset: str) -> Path:
@@ -125,40 +117,22 @@ def confirmation_path(folder: RunFolder, preset: str) -> Path:
     return folder.path / FOLDER / f"{preset}.json"
 
 
-def to_text(confirmation: Confirmation) -> str:
-    """The confirmation as JSON; floats keep every bit."""
-    return _ADAPTER.dump_json(confirmation, indent=1).decode() + "\n"
-
-
 def read_confirmation(folder: RunFolder, preset: str) -> Confirmation | None:
     """The confirmation of a run at a preset, None if there is none; RunError if its file is damaged."""
-    path = confirmation_path(folder, preset)
-    try:
-        written = read_text(path, error=RunError)
-        parse_json(written, str(path), error=RunError)
-        found = _ADAPTER.validate_json(written, strict=True)
-        _check(found, preset, len(folder.manifest.facts.labels))
-    except (RunError, ValidationError, ValueError) as error:
-        if isinstance(error, RunError) and is_missing(error):
-            return None
-        words = str(error).replace("\n", " ")
-        raise RunError(
-            f"{path} is damaged ({words[:200]}); delete it, then: trex confirm {folder.path} --preset {preset}"
-        ) from error
-    return found
+
+    def check(found: Confirmation) -> None:
+        if found.preset != preset:
+            raise ValueError(f"it is of preset {found.preset!r}")
+        answers = len(folder.manifest.facts.labels)
+        looks = [look for scene in found.scenes for look in (scene.before, scene.after)]
+        if any(len(look.log_probs) != answers for look in looks):
+            raise ValueError(f"a scene does not have the log probabilities of the run's {answers} answers")
+
+    remedy = f"delete it, then: trex confirm {folder.path} --preset {preset}"
+    return CODEC.read(confirmation_path(folder, preset), remedy, check)
 
 
 def read_confirmations(folder: RunFolder) -> list[Confirmation]:
     """The confirmations of a run at every preset; RunError names a damaged file."""
     names = sorted(path.stem for path in (folder.path / FOLDER).glob("*.json"))
-    found = [read_confirmation(folder, name) for name in names]
-    return [confirmation for confirmation in found if confirmation is not None]
-
-
-def _check(found: Confirmation, preset: str, answers: int) -> None:
-    """Raise ValueError if the parts contradict each other."""
-    if found.preset != preset:
-        raise ValueError(f"it is of preset {found.preset!r}")
-    looks = [look for scene in found.scenes for look in (scene.before, scene.after)]
-    if any(len(look.log_probs) != answers for look in looks):
-        raise ValueError(f"an answer distribution is not of the run's {answers} answers")
+    return [found for name in names if (found := read_confirmation(folder, name)) is not None]

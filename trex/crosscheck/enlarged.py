@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from trex.crosscheck.confirmation import Confirmed
-from trex.crosscheck.confirmation_page import Section, look_id
+from trex.crosscheck.confirmation import Confirmation, Confirmed
+from trex.crosscheck.confirmation_page import look_id
 from trex.pages.wording import percent
 from trex.render.picture import Bytes
 from trex.runs.folder import RunFolder
@@ -44,11 +44,11 @@ class EnlargedLook:
         return read_picture(folder, self.scene.after.picture, self.size)
 
 
-def larger_looks(sections: Sequence[Section], size: tuple[int, int]) -> dict[str, EnlargedLook]:
+def larger_looks(confirmations: Sequence[Confirmation], size: tuple[int, int]) -> dict[str, EnlargedLook]:
     """For each hit's picture, a look larger than `size`; CLEVR's own preset if there are several."""
-    larger = [one for one in sections if one.size[0] > size[0]]
+    larger = [one for one in confirmations if one.size[0] > size[0]]
     return {
-        row.scene.before.picture: EnlargedLook(one.preset, one.size, row.scene)
+        scene.before.picture: EnlargedLook(one.preset, one.size, scene)
         for one in sorted(larger, key=lambda one: one.preset == "clevr")
-        for row in one.rows
+        for scene in one.scenes
     }

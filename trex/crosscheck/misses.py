@@ -7,16 +7,14 @@ from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
-from pydantic import TypeAdapter, ValidationError
 
-from trex.foundation.errors import RunError
-from trex.foundation.fields import Hash, first_problem
-from trex.foundation.files import read_text
+from trex.foundation.codec import Codec
+from trex.foundation.fields import Hash
 from trex.runs.folder import RunFolder
 from trex.runs.open_world import open_world
-from trex.runs.pictures import keep_picture
+from trex.runs.pictures import store_picture
 from trex.runs.record import Key
-from trex.search.results import Hit
+from trex.search.hit import Hit
 from trex.worlds.latents import from_stored
 
 FILE = "misses.json"
@@ -41,7 +39,7 @@ class Misses:
     format: Literal[1] = 1
 
 
-_ADAPTER: TypeAdapter[Misses] = TypeAdapter(Misses)
+CODEC = Codec(Misses)
 
 
 def keep_misses(folder: RunFolder, nearest: Sequence[Hit]) -> None:
@@ -55,8 +53,8 @@ def keep_misses(folder: RunFolder, nearest: Sequence[Hit]) -> None:
     for one, again in zip(nearest, scored, strict=True):
         off = float(np.abs(np.exp(again.log_probs) - np.exp(np.array(one.record.log_probs))).max())
         if off <= SAME and again.picture is not None:
-            kept.append(KeptMiss(*one.record.key, keep_picture(folder, again.picture)))
-    folder.write(FILE, _ADAPTER.dump_json(Misses(tuple(kept)), indent=1).decode() + "\n")
+            kept.append(KeptMiss(*one.record.key, store_picture(folder, again.picture)))
+    folder.write(FILE, CODEC.text(Misses(tuple(kept))))
 
 
 def has_misses(folder: RunFolder, nearest: Sequence[Hit]) -> bool:
@@ -67,14 +65,5 @@ def has_misses(folder: RunFolder, nearest: Sequence[Hit]) -> bool:
 
 def read_misses(folder: RunFolder) -> Mapping[Key, str]:
     """The stored pictures of misses by step, empty if there are none; RunError if the file is damaged."""
-    path = folder.path / FILE
-    if not path.exists():
-        return {}
-    try:
-        found = _ADAPTER.validate_json(read_text(path, inside=folder.path, error=RunError), strict=True)
-    except ValidationError as error:
-        key, message = first_problem(error)
-        raise RunError(
-            f"{path} is damaged ({key or 'file'}: {message}); delete it, then: trex resume {folder.path}"
-        ) from error
-    return {(one.phase, one.chain, one.index): one.picture for one in found.pictures}
+    found = CODEC.read(folder.path / FILE, f"delete it, then: trex resume {folder.path}", inside=folder.path)
+    return {(one.phase, one.chain, one.index): one.picture for one in found.pictures} if found else {}

@@ -95,10 +95,7 @@ class ClevrFolder:
         """Store a scene under the name of its picture, or record why not."""
         try:
             record = mapping(data, where)
-            split = text(record.get("split", file_split), f"{where}, split")
-            plain = text(field(record, "image_filename", where), f"{where}, image_filename")
-            check_plain(plain, f"{where}, image_filename")
-            check_plain(split or "images", f"{where}, split")
+            split, plain = image_of(record, file_split, where)
         except InputError as error:
             self._tell(where, str(error))
             return
@@ -196,7 +193,19 @@ def _records(path: Path) -> Iterator[object]:
         yield parse_json(line, f"line {number}")
 
 
+def image_of(record: Mapping[str, object], file_split: str, where: str) -> tuple[str, str]:
+    """The split and the file name of a record's picture; InputError if one of them leads out of the folder.
+
+    `file_split` is the split of a record that names none.
+    """
+    split = text(record.get("split", file_split), f"{where}, split")
+    name = text(field(record, "image_filename", where), f"{where}, image_filename")
+    check_plain(name, f"{where}, image_filename")
+    check_plain(split or "images", f"{where}, split")
+    return split, name
+
+
 def check_plain(name: str, where: str) -> None:
-    """Raise InputError for a name that leads out of the folder; names come from foreign files."""
+    """InputError for a name that leads out of the folder; names come from foreign files."""
     if name in ("", ".", "..") or any(mark in name for mark in "/\\\0"):
         raise InputError(f"{where} is {short(name)}; a plain name is allowed, no path")

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
-from trex.datasets.clevr_folder import check_plain
-from trex.datasets.official_scenes import AskedQuestion, phrase_questions
+from trex.datasets.clevr_folder import image_of
+from trex.datasets.official_scenes import AskedQuestion, OfficialPicture, phrase_questions
 from trex.foundation.errors import InputError, unknown
 from trex.foundation.json_fields import field, mapping, text
 from trex.scenes.clevr_format.json_files import read_items
@@ -20,6 +20,7 @@ from trex.scenes.scene import Scene
 QUESTIONS_FILE = re.compile(r"(?P<source>[^_]+)_(?P<split>.+)_questions\.json")
 OFFICIAL, OURS = "CLEVR", "ours"
 PHRASED_TRIES = 1  # per zero-hop and one-hop family and scene
+PARITY_TRIES = 2  # the same, of the parity check
 
 
 class QuestionOptions(NamedTuple):
@@ -83,6 +84,15 @@ def read_folder(folder: Path, options: QuestionOptions) -> AskedFolder:
     return AskedFolder(folder.resolve().name, pictures, skipped)
 
 
+def read_questions(data: Path, pictures: Sequence[OfficialPicture]) -> list[AskedQuestion]:
+    """The published questions on these pictures, and phrased ones of every zero-hop and one-hop family."""
+    names = {picture.name for picture in pictures}
+    files = sorted((data / "questions").glob("*.json"))
+    found = [found[1] for path in files for found in _questions(data, path, ()) if found is not None]
+    named = [(picture.name, picture.scene) for picture in pictures]
+    return [q for q in found if q.picture in names] + phrase_questions(named, PARITY_TRIES)
+
+
 def _questions(
     folder: Path, path: Path, splits: tuple[str, ...]
 ) -> Iterator[tuple[Path, AskedQuestion] | None]:
@@ -94,7 +104,7 @@ def _questions(
     for index, item in enumerate(read_items(path, "questions")):
         where = f"{path.name}: question {index}"
         record = mapping(item, where)
-        image = _image(folder, record, split, where)
+        image = folder.joinpath("images", *image_of(record, split, where))
         if splits and _split(folder, image) not in splits:
             continue
         if not {"answer", "program"} <= record.keys() or not image.is_file():
@@ -112,22 +122,13 @@ def _answer(found: object, where: str) -> str:
     return str(found) if isinstance(found, int) else text(found, f"{where}, answer")
 
 
-def _image(folder: Path, record: object, file_split: str, where: str) -> Path:
-    fields = mapping(record, where)
-    split = text(fields.get("split", file_split), f"{where}, split")
-    name = text(field(fields, "image_filename", where), f"{where}, image_filename")
-    check_plain(name, f"{where}, image_filename")
-    check_plain(split or "images", f"{where}, split")
-    return folder / "images" / split / name
-
-
 def _phrased(folder: Path, splits: tuple[str, ...]) -> Iterator[tuple[Path, AskedQuestion]]:
     """Questions of all zero-hop and one-hop families, phrased from the scenes; the source is the kind of family."""
     scenes: dict[Path, Scene] = {}
     for path in sorted((folder / "scenes").glob("*.json")):
         for index, item in enumerate(read_items(path, "scenes")):
             where = f"{path.name}: scene {index}"
-            image = _image(folder, item, "", where)
+            image = folder.joinpath("images", *image_of(mapping(item, where), "", where))
             if image.is_file() and (not splits or _split(folder, image) in splits):
                 scenes[image] = from_clevr(item, where=where)
     images = {str(image): image for image in scenes}

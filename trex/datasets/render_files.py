@@ -15,6 +15,7 @@ from trex.foundation.files import MIB, read_text
 from trex.foundation.parse import parse_json
 from trex.query.shape_cards import read_card, shipped_names
 from trex.render.blender.blender_renderer import BlenderRenderer, default_processes
+from trex.render.picture import Picture
 from trex.scenes.clevr_format.scene_json import from_clevr, read_scenes
 from trex.scenes.prior import ScenePrior
 from trex.scenes.scene import Scene, scene_from_dict, scene_to_dict
@@ -99,17 +100,14 @@ def render_files(
             part = named[first : first + BATCH]
             pictures = renderer.render([scene for _, scene in part])
             for (name, scene), picture in zip(part, pictures, strict=True):
-                yield _write(out, name, scene, picture.pixels, picture.mask)
+                yield _write(out, name, scene, picture)
 
 
-def _write(
-    out: Path, name: str, scene: Scene, pixels: np.ndarray[tuple[int, ...], np.dtype[np.uint8]],
-    mask: np.ndarray[tuple[int, ...], np.dtype[np.uint8]],
-) -> Path:  # fmt: skip
+def _write(out: Path, name: str, scene: Scene, picture: Picture) -> Path:
     try:
         out.mkdir(parents=True, exist_ok=True)
-        Image.fromarray(mask).save(out / f"{name}.mask.png")
-        Image.fromarray(pixels).save(out / f"{name}.png")
+        Image.fromarray(picture.mask).save(out / f"{name}.mask.png")
+        Image.fromarray(picture.pixels).save(out / f"{name}.png")
         (out / f"{name}.json").write_text(json.dumps(scene_to_dict(scene)) + "\n", encoding="utf-8")
     except OSError as error:
         raise InputError(

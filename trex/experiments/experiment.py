@@ -16,12 +16,11 @@ from trex.experiments.experiment_file import Cell, Experiment, cells, experiment
 from trex.foundation.errors import InputError
 from trex.inference.rng import stream
 from trex.inference.statistics.importance import normalized_weights, resample
-from trex.inference.statistics.proportion import Interval
 from trex.inference.types import Draw, Floats
 from trex.query.schema import Query
 from trex.report.gallery import picture_url
 from trex.runs.draw_log import read_draws
-from trex.runs.folder import RUNS, RunFolder, is_run, open_run
+from trex.runs.folder import RUNS, is_run, open_run
 from trex.runs.manifest import Manifest
 from trex.search.progress import Progress
 from trex.search.results import Results, read_results
@@ -89,11 +88,6 @@ class CellResult:
         """Whether any draw lies in the level set."""
         return bool(self.findings.found)
 
-    @property
-    def interval(self) -> Interval:
-        """The 95 % interval of the level set's rate among prior draws."""
-        return Interval(*self.findings.how_often.rate_interval)
-
 
 @dataclass(frozen=True)
 class Outcome:
@@ -116,15 +110,15 @@ def run_experiment(
     only: Sequence[str],
     overrides: Sequence[str],
     out: Path | None,
-    progress: Callable[[], Progress],
+    progress: Callable[[str], Progress],
     tell: TellCell,
     train: Callable[[str], None],
     dataset: Path | None = None,
 ) -> Outcome:
     """Run all cells (or those in `only`), in order; a finished cell is read, not run again.
 
-    If a data folder is given, each cell's query is also counted on its pictures. Missing models are trained first;
-    then all queries are checked; then the first is run.
+    `progress` gives the display of a cell's search by the cell's name. A data folder counts each cell's query on its
+    pictures too. Missing models are trained first; then all queries are checked; then the first is run.
     """
     path = experiment_path(name)
     experiment = read_experiment(path)
@@ -152,13 +146,13 @@ def _carry_out(
     query: Path,
     resolved: Mapping[tuple[str, ...], Query],
     folder: Path,
-    progress: Callable[[], Progress],
+    progress: Callable[[str], Progress],
 ) -> CellResult:
     """The result of the first way that finds anything, or else of the last."""
     for number, way in enumerate(cell.ways):
         place = folder / (cell.name + number * HARDER)
         if not _is_done(place, resolved[way]):
-            find(query, way, place, progress(), lambda _: None)
+            find(query, way, place, progress(cell.name), lambda _: None)
         result = read_cell(cell, place)
         if result.is_found:
             break
@@ -171,18 +165,9 @@ def read_cell(cell: Cell, place: Path) -> CellResult:
         manifest = folder.manifest
         findings = read_results(manifest, read_draws(folder.draws, folder.manifest))
         draws, log_weights, is_weighted = _level_set(findings)
-        probs = _probs(manifest, draws)
-        return CellResult(
-            cell,
-            manifest,
-            findings,
-            draws,
-            log_weights,
-            probs,
-            is_weighted,
-            _pictures(folder, findings),
-            place,
-        )
+        urls = (picture_url(folder, found) for found in findings.found[:PICTURES])
+        pictures, probs = tuple(filter(None, urls)), _probs(manifest, draws)
+        return CellResult(cell, manifest, findings, draws, log_weights, probs, is_weighted, pictures, place)
 
 
 def _test_set(
@@ -192,9 +177,9 @@ def _test_set(
     if dataset is None:
         return [None] * len(options)
     plans = [check(query, one) for one in options]
-    asked = [PlannedQuery(plan, empty_baseline(query, plan)) for plan in plans]
-    examples = plans[0].kind.examples(plans, dataset, ())
-    return score_examples(examples, asked, False, lambda *_: None).baselines
+    planned = [PlannedQuery(plan, empty_baseline(query, plan)) for plan in plans]
+    examples = plans[0].world.examples(plans, dataset, ())
+    return score_examples(examples, planned, False, lambda *_: None).baselines
 
 
 def _chosen(experiment: Experiment, only: Sequence[str]) -> tuple[Cell, ...]:
@@ -230,8 +215,3 @@ def _probs(manifest: Manifest, draws: Sequence[Draw[Latent]]) -> Floats:
     named = [labels.index(answer) for answer in manifest.query.answer] or list(range(len(labels)))
     rows = [np.exp(draw.evaluation.log_probs[named]) for draw in draws]
     return np.array(rows) if rows else np.zeros((0, len(named)))
-
-
-def _pictures(folder: RunFolder, findings: Results) -> tuple[str, ...]:
-    urls = (picture_url(folder, found) for found in findings.found[:PICTURES])
-    return tuple(url for url in urls if url)

@@ -7,9 +7,10 @@ from dataclasses import dataclass
 
 from trex.experiments.experiment import CellResult, Outcome
 from trex.experiments.figures import latent_plane, violins
-from trex.experiments.table import Row, command, markdown, rows, summary
+from trex.experiments.table import NAME, Row, command, markdown, rows, summary, values_of
 from trex.foundation.files import write_atomic
 from trex.pages.page import link_below, page
+from trex.pages.table import Column, Table, linked
 from trex.runs.folder import REPORT
 
 PAGE = "experiment.html"
@@ -45,14 +46,21 @@ def page_html(outcome: Outcome, overrides: Sequence[str]) -> str:
         )
         for result, row in zip(outcome.results, rows(outcome), strict=True)
     ]
+    links = {one.row.name: one.link for one in shown}
+    columns = (
+        Column[Row](NAME.head, lambda row: linked(row.name, links[row.name])),
+        *values_of(outcome),
+        Column[Row]("from", lambda row: "; ".join(filter(None, (row.how, row.note)))),
+    )
     pairs = outcome.experiment.pairs
     values: dict[str, object] = {
         "experiment": outcome.experiment,
         "shown": shown,
+        "table": Table("Published and here", columns, [one.row for one in shown]),
         "pairs": pairs,
         "matrix": {one.result.manifest.query.answer: one for one in shown if pairs},
-        "has_test_set": any(result.test_set for result in outcome.results),
+        "has_test_set": outcome.dataset is not None,
         "summary": summary(outcome),
         "command": command(outcome, overrides),
     }
-    return page("experiment.html", values)
+    return page(PAGE, values)

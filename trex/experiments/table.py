@@ -9,7 +9,7 @@ from dataclasses import asdict, dataclass
 
 from trex.experiments.experiment import CellResult, Outcome
 from trex.experiments.experiment_file import cells
-from trex.pages.wording import percent
+from trex.pages.table import Column, Table
 
 
 @dataclass(frozen=True)
@@ -26,9 +26,24 @@ class Row:
     note: str
 
 
+NAME: Column[Row] = Column("cell", lambda row: row.name)
+VALUES: tuple[Column[Row], ...] = (
+    Column("published", lambda row: row.published or "–", is_number=True),
+    Column("here", lambda row: row.ours, is_number=True),
+    Column("prior draws in the level set (95 %)", lambda row: row.prior, is_number=True),
+    Column("ending", lambda row: row.ending),
+)
+TEST_SET: Column[Row] = Column("test set: hits, true mistakes", lambda row: row.test_set, is_number=True)
+
+
 def rows(outcome: Outcome) -> tuple[Row, ...]:
     """One row for each cell."""
-    return tuple(_row(result) for result in outcome.results)
+    return tuple(map(_row, outcome.results))
+
+
+def values_of(outcome: Outcome) -> tuple[Column[Row], ...]:
+    """The columns beside a cell's name, those of the test set only if there is one."""
+    return (*VALUES, TEST_SET) if outcome.dataset is not None else VALUES
 
 
 def summary(outcome: Outcome) -> str:
@@ -42,17 +57,8 @@ def summary(outcome: Outcome) -> str:
 
 def markdown(outcome: Outcome) -> str:
     """The table in Markdown, for docs/RESULTS.md."""
-    has_test_set = any(result.test_set for result in outcome.results)
-    head = "| | published | here | prior draws in the level set (95 %) | ending |" + (
-        " test set: hits, true mistakes |" if has_test_set else ""
-    )
-    line = "\n|---|---|---|---|---|" + ("---|" if has_test_set else "") + "\n"
-    lines = [
-        f"| {row.name} | {row.published or '–'} | {row.ours} | {row.prior} | {row.ending} |"
-        + (f" {row.test_set} |" if has_test_set else "")
-        for row in rows(outcome)
-    ]
-    return f"{outcome.experiment.title}: {summary(outcome)}.\n\n{head}{line}" + "\n".join(lines) + "\n"
+    table = Table("", (NAME, *values_of(outcome)), rows(outcome))
+    return f"{outcome.experiment.title}: {summary(outcome)}.\n\n{table.markdown()}"
 
 
 def table_json(outcome: Outcome) -> dict[str, object]:
@@ -63,8 +69,7 @@ def table_json(outcome: Outcome) -> dict[str, object]:
         "folder": str(outcome.folder),
         "found": outcome.found,
         "cells": [
-            {**asdict(row), "is_found": result.is_found, "means": list(map(float, result.means))}
-            for row, result in cells_found
+            {**asdict(row), "is_found": result.is_found, "means": result.means} for row, result in cells_found
         ],
     }
 
@@ -83,14 +88,11 @@ def command(outcome: Outcome, overrides: Sequence[str]) -> str:
 
 def _row(result: CellResult) -> Row:
     section, how = result.cell.section, result.findings.how_often
-    low, high = result.interval
     return Row(
         name=section.name,
         published=_values(section.published, section.published_sd),
-        ours=_values(result.means, result.deviations)
-        if result.is_found and result.means and result.manifest.query.answer
-        else _extremes(result),
-        prior=f"{how.hits:,} of {how.n:,} ({percent(low)} to {percent(high)})"
+        ours=_ours(result),
+        prior=f"{how.hits:,} of {how.n:,} ({how.said.range})"
         if how.hits
         else f"0 of {how.n:,} (less than {how.said.ceiling})",
         ending=_ending(result),
@@ -118,10 +120,12 @@ def _counts(result: CellResult) -> str:
     return f"{result.test_set.hits.count} of {result.test_set.examined}, {result.test_set.mistakes.count}"
 
 
-def _extremes(result: CellResult) -> str:
-    """For a target without named answers: the means of the largest and of the smallest probability."""
+def _ours(result: CellResult) -> str:
+    """The named answers' mean probabilities; without named answers, means of the largest and the smallest one."""
     if not result.is_found or not result.means:
         return "not found"
+    if result.manifest.query.answer:
+        return _values(result.means, result.deviations)
     most, least = (result.weights @ each for each in (result.probs.max(axis=1), result.probs.min(axis=1)))
     return f"largest {most:.3f}, smallest {least:.3f}"
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from trex.explain.explanation import Explanation, read_explanations
+from trex.explain.explanation import Explanation
+from trex.explain.stored import read_explanations
 from trex.runs.folder import RunFolder
 from trex.runs.record import Record
 from trex.scenes.appearance import Appearance, appearance

@@ -12,15 +12,16 @@ import numpy as np
 
 from trex.clevr_models.interface.question import ProgramStep, Question
 from trex.datasets.official_scenes import OfficialPicture, read_official
-from trex.explain.blame_words import Removed, blame_sentence
 from trex.explain.view import Shot, outlined
+from trex.explain.words import Removed, blame_sentence
 from trex.foundation.errors import InputError
 from trex.foundation.files import write_atomic
 from trex.inference.attribution.blame import Blame, find_blame
 from trex.inference.attribution.leave_one_out import Culprit, find_culprit
-from trex.inference.scoring import Scorer
+from trex.inference.scoring import Scorer, images
 from trex.inference.types import Floats
 from trex.pages.page import page
+from trex.pages.table import Column, Table
 from trex.pages.thumbnails import jpeg_url
 from trex.query.schema import RenderSection
 from trex.render.cache import CachedRenderer
@@ -148,7 +149,7 @@ def explain_picture(wanted: PictureQuestion, out: Path) -> PictureExplained:
     model = open_model(wanted.model)
     steps = tuple(ProgramStep(*step) for step in program)
     bound = model.bind(Question(wanted.question, steps))
-    _check_place(out)
+    check_out(out, (FILE, PAGE, CACHE))
     renderer = open_renderer(RenderSection(preset=wanted.preset), CLEVR)
     try:
         scenes = [picture.scene, *(leave_out(picture.scene, i) for i in range(len(picture.scene.objects)))]
@@ -177,59 +178,48 @@ def _picture(wanted: PictureQuestion) -> OfficialPicture:
     return pictures[name]
 
 
-def _check_place(out: Path) -> None:
-    """Raise InputError unless the folder is new, empty, or holds an earlier explanation of this kind."""
-    if not (out.is_dir() and {path.name for path in out.iterdir()} <= {FILE, PAGE, CACHE}):
-        check_out(out)
-
-
-def _model_words(wanted: PictureQuestion) -> str:
-    return "the shipped model" if wanted.model == "shipped" else wanted.model
-
-
 def _explained(
-    wanted: PictureQuestion,
-    picture: OfficialPicture,
-    program: Program,
-    bound: BoundModel,
-    rendered: Rendered,
+    wanted: PictureQuestion, picture: OfficialPicture, program: Program, bound: BoundModel, rendered: Rendered
 ) -> PictureExplained:
-    pictures = rendered.pictures
-    rows = bound.log_probs(np.stack([_unit(one.pixels) for one in pictures]))
-    official = bound.log_probs(_unit(picture.pixels)[None])[0]
+    official = bound.log_probs(images([picture]))[0]
     explained = int(official.argmax())
-    names = ["nothing left out"]
-    names += [f"without {object_words(picture.scene, i)}" for i in range(len(picture.scene.objects))]
-    answers = [
-        Answer(
-            words, bound.labels[int(row.argmax())], float(np.exp(row[explained])), true_answer(program, scene)
-        )
-        for words, row, scene in zip(names, rows, rendered.scenes, strict=True)
-    ]
-    says = Answer(
-        "the official picture",
-        bound.labels[explained],
-        float(np.exp(official[explained])),
-        true_answer(program, picture.scene),
+
+    def answer(words: str, row: Floats, scene: Scene) -> Answer:
+        label, probability = bound.labels[int(row.argmax())], float(np.exp(row[explained]))
+        return Answer(words, label, probability, true_answer(program, scene))
+
+    left_out = [f"without {object_words(picture.scene, i)}" for i in range(len(picture.scene.objects))]
+    rows = zip(
+        ("nothing left out", *left_out),
+        bound.log_probs(images(rendered.pictures)),
+        rendered.scenes,
+        strict=True,
     )
+    again, *removals = (answer(*row) for row in rows)
+    ours = rendered.pictures[0].pixels
     return PictureExplained(
         picture=picture.name,
         question=wanted.question,
-        model=_model_words(wanted),
+        model="the shipped model" if wanted.model == "shipped" else wanted.model,
         preset=wanted.preset,
-        official=says,
-        again=answers[0],
+        official=answer("the official picture", official, picture.scene),
+        again=again,
         camera_px=picture.fit.error_px,
-        ssim=mean_ssim(shrink(picture.pixels, pictures[0].pixels), pictures[0].pixels),
+        ssim=mean_ssim(shrink(picture.pixels, ours), ours),
         control_difference=rendered.control.difference,
-        removals=tuple(answers[1:]),
+        removals=tuple(removals),
     )
 
 
-def _unit(
-    pixels: np.ndarray[tuple[int, ...], np.dtype[np.uint8]],
-) -> np.ndarray[tuple[int, ...], np.dtype[np.float32]]:
-    return pixels.astype(np.float32) / np.float32(255.0)  # as inference.scoring
+def removal_table(made: PictureExplained) -> Table[Answer]:
+    """The effect of leaving out each object, for the terminal."""
+    columns: tuple[Column[Answer], ...] = (
+        Column("change", lambda one: one.words),
+        Column("effect", lambda one: f"{one.probability - made.again.probability:+.3f}", is_number=True),
+        Column("model", lambda one: one.answer),
+        Column("truth", lambda one: one.truth),
+    )
+    return Table("Each object left out", columns, made.removals)
 
 
 def _json(made: PictureExplained) -> dict[str, object]:
@@ -243,15 +233,12 @@ def _json(made: PictureExplained) -> dict[str, object]:
 
 
 def _page(made: PictureExplained, picture: OfficialPicture, pictures: Sequence[Picture]) -> str:
-    first, blamed = pictures[0], made.blame.parts
-    marked = first.pixels
-    for index in blamed:
-        marked = outlined(marked, first.mask == index + 1)
+    marked = outlined(pictures[0].pixels, pictures[0].mask, made.blame)
     shots = [
         _shot(jpeg_url(picture.pixels), made.official),
         _shot(jpeg_url(marked), made.again),
         *(
-            _shot(jpeg_url(one.pixels), removal, is_culprit=i in blamed)
+            _shot(jpeg_url(one.pixels), removal, is_culprit=i in made.blame.parts)
             for i, (one, removal) in enumerate(zip(pictures[1:], made.removals, strict=True))
         ),
     ]

@@ -8,15 +8,16 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
+from trex.crosscheck.hits import stored_hits
 from trex.explain.explain_scene import ExplainOptions, explain_scene, is_complete
-from trex.explain.explanation import FOLDER, Explanation, explanation_path, read_explanation, to_text
+from trex.explain.explanation import Explanation
 from trex.explain.scene_scores import CACHE, open_scores
-from trex.foundation.errors import InputError, RunError
-from trex.foundation.files import write_atomic
-from trex.runs.draw_log import drawn
-from trex.runs.folder import RunFolder, check_free, check_scenes, open_run
+from trex.explain.stored import CODEC, FOLDER, explanation_path, read_explanation
+from trex.foundation.errors import InputError
+from trex.foundation.files import make_folder, write_atomic
+from trex.runs.folder import RunFolder, check_free, open_run
 from trex.runs.open_world import open_world
-from trex.search.results import Hit, read_results
+from trex.search.hit import Hit
 from trex.worlds.world import OpenWorld
 
 
@@ -59,8 +60,7 @@ def explain(
     """
     _check(options, processes)
     with open_run(path, for_writing=True) as folder:
-        check_scenes(folder)
-        found = _found(folder, options.top)
+        found = stored_hits(folder, "to explain", options.top)
         old = [read_explanation(folder, scene.record.picture) for scene in found]
         if not all(is_complete(made, options) for made in old):
             check_free(path)
@@ -80,35 +80,16 @@ def _make(
         watcher.begin(number, len(found))
         after = before if is_complete(before, options) else explain_scene(scores, scene, options, before)
         if after is not None and after != before:
-            write_atomic(explanation_path(folder, after.picture), to_text(after).encode())
+            write_atomic(explanation_path(folder, after.picture), CODEC.text(after).encode())
         made.append(after)
         watcher.done()
     return made
 
 
-def _found(folder: RunFolder, top: int) -> Sequence[Hit]:
-    records = drawn(folder)
-    found = [scene for scene in read_results(folder.manifest, records).found if scene.record.picture][:top]
-    if not found:
-        raise RunError(
-            f"{folder.path} has found no scene, so there is none to explain; search on (trex resume {folder.path}) or "
-            "search for something else"
-        )
-    return found
-
-
 def _prepare(folder: RunFolder, old: Sequence[Explanation | None]) -> None:
-    """Create the folder of the explanations, and delete what a killed process left half-written.
-
-    Also deletes pictures that were cached while a control failed: they cannot be trusted.
-    """
+    """Create the folder of the explanations; delete pictures that were cached while a control failed."""
     place = folder.path / FOLDER
-    try:
-        place.mkdir(exist_ok=True)
-    except OSError as error:
-        raise RunError(f"cannot make {place}: {error.strerror}") from error
-    for scratch in place.glob(".*.tmp"):
-        scratch.unlink(missing_ok=True)
+    make_folder(place)
     if any(made is not None and not made.control.is_exact for made in old):
         shutil.rmtree(place / CACHE, ignore_errors=True)
 

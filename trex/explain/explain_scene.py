@@ -19,7 +19,7 @@ from trex.scenes.prior import draw_nuisances
 from trex.scenes.scene import Scene
 from trex.scenes.validity import is_valid
 from trex.scenes.vocabulary import Vocabulary
-from trex.search.results import Hit
+from trex.search.hit import Hit
 
 MOST_TRIES = 100  # draws of the nuisances for each valid one
 REPLICATED = 2  # objects left out under other nuisances: those with the largest effects, besides all to blame

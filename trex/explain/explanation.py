@@ -1,34 +1,22 @@
-"""`explanations/PICTURE.json`: how one hit's objects affect the model's answer."""
+"""The explanation of one hit: how its objects affect the model's answer."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Annotated, Final, Literal
 
-from pydantic import (
-    BeforeValidator,
-    PlainSerializer,
-    TypeAdapter,
-    ValidationError,
-)
+from pydantic import BeforeValidator, PlainSerializer
 
-from trex.foundation.errors import InputError, RunError
 from trex.foundation.fields import Hash, LogProb, Number
-from trex.foundation.files import is_missing, read_text
-from trex.foundation.parse import parse_json
 from trex.inference.attribution.blame import Blame, find_blame
 from trex.inference.attribution.leave_one_out import Culprit, MeanEffect, find_culprit
-from trex.runs.folder import RunFolder
 from trex.scenes.edits import Edit
 from trex.scenes.scene import Scene, scene_from_dict, scene_to_dict
 
-FOLDER = "explanations"
 Method = Literal["smoothgrad", "integrated_gradients"]
 SMOOTHGRAD: Final = "smoothgrad"
 INTEGRATED: Final = "integrated_gradients"
-
-
+Settings = dict[str, float | int | str]  # of a saliency method
 AnyScene = Annotated[Scene, BeforeValidator(scene_from_dict), PlainSerializer(scene_to_dict)]
 
 
@@ -157,7 +145,7 @@ class SaliencyMap:
     """
 
     method: Method
-    settings: dict[str, float | int | str]
+    settings: Settings
     sums: tuple[Number, ...]
     pixels: tuple[int, ...]
     background: Number
@@ -226,76 +214,3 @@ class Explanation:
         index = self.culprit.index
         found = self.nuisances.of(index) if self.nuisances and index is not None else None
         return found.is_stable if found else None
-
-
-_ADAPTER: TypeAdapter[Explanation] = TypeAdapter(Explanation)
-
-
-def to_text(explanation: Explanation) -> str:
-    """The explanation as JSON; floats keep every bit."""
-    return _ADAPTER.dump_json(explanation, indent=1).decode() + "\n"
-
-
-def from_text(text: str, where: str) -> Explanation:
-    """The explanation in a file's text; RunError if it is damaged."""
-    try:
-        parse_json(text, where, error=RunError)
-        found = _ADAPTER.validate_json(text, strict=True)
-        _check(found)
-    except (ValidationError, InputError, RunError, ValueError) as error:
-        words = str(error).replace("\n", " ")
-        raise RunError(
-            f"{where} is damaged ({words[:200]}); delete it, then: trex explain {Path(where).parent.parent}"
-        ) from error
-    return found
-
-
-def explanation_path(folder: RunFolder, picture: str) -> Path:
-    """The path of a hit's explanation."""
-    return folder.path / FOLDER / f"{picture}.json"
-
-
-def read_explanation(folder: RunFolder, picture: str) -> Explanation | None:
-    """The explanation of the hit with this picture, None if there is none; RunError if it is damaged."""
-    path = explanation_path(folder, picture)
-    try:
-        text = read_text(path, error=RunError)
-    except RunError as error:
-        if is_missing(error):
-            return None
-        raise RunError(f"{error}; delete it and explain the run again") from error
-    found = from_text(text, str(path))
-    if found.picture != picture:
-        raise RunError(f"{path} explains picture {found.picture}; delete it and explain the run again")
-    return found
-
-
-def read_explanations(folder: RunFolder) -> dict[str, Explanation]:
-    """All explanations of a run, by the hit's picture; RunError names a damaged file."""
-    names = sorted(path.stem for path in (folder.path / FOLDER).glob("*.json"))
-    found = {name: read_explanation(folder, name) for name in names}
-    return {name: explanation for name, explanation in found.items() if explanation is not None}
-
-
-def _check(explanation: Explanation) -> None:
-    """Raise ValueError if the parts contradict each other."""
-    n = len(explanation.scene.objects)
-    if [effect.edits for effect in explanation.removals] != [(Edit(i),) for i in range(n)]:
-        raise ValueError(f"its removals are not those of {n} objects")
-    every = (
-        *explanation.removals,
-        *(explanation.edits or ()),
-        *(explanation.flip.found if explanation.flip else ()),
-    )
-    if any(not 0 <= edit.index < n for effect in every for edit in effect.edits):
-        raise ValueError(f"an edit is of an object that the scene, of {n}, does not have")
-    if (
-        len({len(effect.score.log_probs) for effect in every} | {len(explanation.control.score.log_probs)})
-        > 1
-    ):
-        raise ValueError("its answer distributions differ in length")
-    for found in explanation.saliency.maps if explanation.saliency else ():
-        if not len(found.sums) == len(found.pixels) == n:
-            raise ValueError(f"map {found.method} is not of {n} objects")
-    if explanation.nuisances and any(not 0 <= o.index < n for o in explanation.nuisances.objects):
-        raise ValueError("a replicate is of an object that the scene does not have")

@@ -11,15 +11,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from trex.explain.explanation import (
-    FOLDER,
     INTEGRATED,
     SMOOTHGRAD,
     Explanation,
     Method,
     Saliency,
     SaliencyMap,
+    Settings,
 )
 from trex.explain.scene_scores import SceneScores
+from trex.explain.stored import FOLDER
 from trex.foundation.errors import RunError
 from trex.foundation.files import MIB, read_bytes, write_atomic
 from trex.render.picture import Bytes
@@ -61,7 +62,7 @@ def make_saliency(scores: SceneScores, made: Explanation) -> Saliency:
 
 def _attributions(
     plan: Plan, pixels: Bytes, empty: Bytes, answers: tuple[str, ...]
-) -> list[tuple[Method, Attribution, dict[str, float | int | str]]]:
+) -> list[tuple[Method, Attribution, Settings]]:
     from trex.clevr_models.interface.bound import BoundModule
     from trex.clevr_models.saliency import PathIntegral, SmoothGrad, integrated_gradients, smooth_grad
 
@@ -72,8 +73,8 @@ def _attributions(
     )  # as inference.scoring does
     indices = tuple(plan.bound.labels.index(answer) for answer in answers)
     noisy, path = SmoothGrad(), PathIntegral()
-    about_path: dict[str, float | int | str] = {**asdict(path), "baseline": BASELINE}
-    found: list[tuple[Method, Attribution, dict[str, float | int | str]]] = [
+    about_path: Settings = {**asdict(path), "baseline": BASELINE}
+    found: list[tuple[Method, Attribution, Settings]] = [
         (SMOOTHGRAD, smooth_grad(module, image, indices, noisy), asdict(noisy)),
         (INTEGRATED, integrated_gradients(module, image, baseline, indices, path), about_path),
     ]
@@ -82,7 +83,7 @@ def _attributions(
 
 def _keep(
     folder: RunFolder, made: Explanation, method: Method, found: Attribution,
-    settings: dict[str, float | int | str], mask: Bytes,
+    settings: Settings, mask: Bytes,
 ) -> SaliencyMap:  # fmt: skip
     buffer = io.BytesIO()
     np.save(buffer, found.map, allow_pickle=False)
@@ -91,13 +92,7 @@ def _keep(
     return replace(sums, change=found.change, completeness_gap=found.completeness_gap)
 
 
-def summed(
-    saliency: Map,
-    mask: Bytes,
-    n: int,
-    method: Method,
-    settings: dict[str, float | int | str],
-) -> SaliencyMap:
+def summed(saliency: Map, mask: Bytes, n: int, method: Method, settings: Settings) -> SaliencyMap:
     """Sum a map (H, W) over the masks (H, W) of n objects; `peak` is the first largest pixel in reading order."""
     sums = np.bincount(mask.ravel(), weights=saliency.ravel().astype(np.float64), minlength=n + 1)[: n + 1]
     pixels = np.bincount(mask.ravel(), minlength=n + 1)[: n + 1]

@@ -7,13 +7,14 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from trex.explain.explanation import FOLDER, Effect, Score
+from trex.explain.explanation import Effect, Score
+from trex.explain.stored import FOLDER
 from trex.inference.attribution.leave_one_out import margin
 from trex.inference.scoring import Scored, Scorer
 from trex.render.cache import CachedRenderer
 from trex.render.picture import Bytes
 from trex.runs.folder import RunFolder
-from trex.runs.pictures import as_bytes, keep_picture
+from trex.runs.pictures import as_bytes, store_picture
 from trex.scenes.edits import Edit
 from trex.scenes.questions.truth import true_answer
 from trex.scenes.scene import Scene
@@ -45,14 +46,10 @@ class SceneScores:
         self.tell(1)
         return self._score(scored)
 
-    def log_probs(self, scenes: Sequence[Scene]) -> list[np.ndarray[tuple[int, ...], np.dtype[np.float64]]]:
-        """The log probabilities (K,) of each scene; pictures stay in the cache only."""
-        return [scored.log_probs for scored in self._scored(scenes)]
-
     def confidences(self, scenes: Sequence[Scene]) -> list[float]:
-        """The target's confidence for each scene."""
+        """The target's confidence for each scene; pictures stay in the cache only."""
         target = self.world.plan.target
-        return [target.confidence(log_probs) for log_probs in self.log_probs(scenes)]
+        return [target.confidence(scored.log_probs) for scored in self._scored(scenes)]
 
     def pixels(self, scene: Scene) -> Bytes:
         """The pixels (H, W, 3), 0-255; the picture stays in the cache only."""
@@ -82,7 +79,7 @@ class SceneScores:
             answer=plan.bound.labels[int(scored.log_probs.argmax())],
             confidence=plan.target.confidence(scored.log_probs),
             log_probs=tuple(scored.log_probs.tolist()),
-            picture=keep_picture(self.folder, picture),
+            picture=store_picture(self.folder, picture),
         )
 
     def _effect(

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from trex.crosscheck.enlarged import EnlargedLook
-from trex.explain.blame_words import sentence, stability_sentences
 from trex.explain.explanation import Effect, Explanation
-from trex.explain.saliency_agreement import scene_agreement
 from trex.explain.saliency_masks import Map, read_map
+from trex.explain.words import METHOD_NAMES, effect_table, map_words, sentences
 from trex.inference.attribution.blame import Blame
+from trex.pages.table import Table
 from trex.pages.thumbnails import jpeg_url
 from trex.pages.wording import percent, points
 from trex.render.picture import Bytes
@@ -22,7 +20,6 @@ from trex.runs.pictures import read_picture
 from trex.scenes.describe import object_words
 
 RED = np.array([215, 38, 30], dtype=np.float64)
-METHOD_NAMES = {"smoothgrad": "SmoothGrad", "integrated_gradients": "Integrated gradients"}
 
 
 @dataclass(frozen=True)
@@ -39,76 +36,45 @@ class Shot:
 
 
 @dataclass(frozen=True)
-class Row:
-    """The effect of one change; `interval` is over other cameras and lights, "" if that was not tested."""
-
-    words: str
-    confidence: float
-    change: float
-    answer: str
-    truth: str
-    is_flip: bool
-    is_valid: bool
-    interval: str = ""
-
-
-@dataclass(frozen=True)
 class Strip:
     """Everything that the page shows of one explanation."""
 
     sentences: tuple[str, ...]
     shots: tuple[Shot, ...]
     maps: tuple[Shot, ...]
-    removals: tuple[Row, ...]
-    edits: tuple[Row, ...]
+    tables: tuple[Table[Effect], ...]
     is_exact: bool
     effect: float  # the strongest effect of an object to blame, 0 if there is none
 
 
 def make_strip(folder: RunFolder, explanation: Explanation, look: EnlargedLook | None = None) -> Strip:
     """The strip of an explained scene; RunError if one of its pictures is missing or damaged."""
-    changes = [explanation.removals[i].change for i in explanation.blame.parts]
+    edits = sorted(explanation.edits or (), key=lambda effect: effect.change)
+    tables = (
+        effect_table(explanation, explanation.removals, "Each object left out"),
+        effect_table(explanation, edits, "Each attribute changed"),
+    )
     return Strip(
-        sentences=tuple(_sentences(explanation)),
+        sentences=sentences(explanation),
         shots=(_original(folder, explanation, look), *_removal_shots(folder, explanation)),
         maps=tuple(_map_shots(folder, explanation)),
-        removals=tuple(_row(explanation, effect) for effect in explanation.removals),
-        edits=tuple(
-            _row(explanation, effect) for effect in sorted(explanation.edits or (), key=lambda e: e.change)
-        ),
+        tables=tuple(table for table in tables if table.rows),
         is_exact=explanation.control.is_exact,
-        effect=min(changes, default=0.0),
+        effect=min((explanation.removals[i].change for i in explanation.blame.parts), default=0.0),
     )
-
-
-def _sentences(explanation: Explanation) -> list[str]:
-    sentences = [sentence(explanation), *stability_sentences(explanation)]
-    if explanation.flip:
-        sentences.append(explanation.flip.sentence())
-    if explanation.saliency and explanation.saliency.why_none:
-        sentences.append(f"No saliency: {explanation.saliency.why_none}.")
-    return [*sentences, explanation.control.sentence()]
 
 
 def _original(folder: RunFolder, explanation: Explanation, look: EnlargedLook | None) -> Shot:
     score = explanation.control.score
     return Shot(
-        jpeg_url(_outlined(explanation, read_picture(folder, score.picture))),
+        jpeg_url(outlined(*read_picture(folder, score.picture), explanation.blame)),
         "nothing left out",
         f"{score.answer} · {percent(score.confidence)}",
         f"The found scene; confidence {percent(score.confidence)}"
         + ("; each object to blame has a red outline" if explanation.blame.parts else ""),
-        large="" if look is None else jpeg_url(_outlined(explanation, look.read(folder))),
+        large="" if look is None else jpeg_url(outlined(*look.read(folder), explanation.blame)),
         note="" if look is None else look.words,
     )
-
-
-def _outlined(explanation: Explanation, picture: tuple[Bytes, Bytes]) -> Bytes:
-    """The picture with an outline around each object to blame."""
-    pixels, mask = picture
-    for index in explanation.blame.parts:
-        pixels = outlined(pixels, mask == index + 1)
-    return pixels
 
 
 def _removal_shots(folder: RunFolder, explanation: Explanation) -> list[Shot]:
@@ -132,60 +98,21 @@ def _map_shots(folder: RunFolder, explanation: Explanation) -> list[Shot]:
     shots = []
     for found in explanation.saliency.maps if explanation.saliency else ():
         saliency = read_map(folder, explanation.picture, found.method)
-        agreement = scene_agreement(explanation, found)
-        top = object_words(explanation.scene, found.ranking[0])
-        rank = agreement.rank_correlation
-        verdict = _agrees(explanation.blame, found.ranking[0]) + (
-            "" if rank is None else f"; rank correlation {rank:+.2f}"
-        )
-        title = METHOD_NAMES[found.method]
-        shots.append(
-            Shot(
-                jpeg_url(overlay(pixels, saliency)),
-                title,
-                f"most on {top}: {verdict}",
-                f"{title}: the most salient object is the {top}, {verdict}",
-            )
-        )
+        title, words = METHOD_NAMES[found.method], map_words(explanation, found)
+        shots.append(Shot(jpeg_url(overlay(pixels, saliency)), title, words, f"{title}: {words}"))
     return shots
 
 
-def _agrees(blame: Blame, top: int) -> str:
-    if not blame.parts:
-        return "no object is to blame"
-    return "as ablation says" if top in blame.parts else "not an object to blame"
-
-
-def _row(explanation: Explanation, effect: Effect) -> Row:
-    interval = ""
-    if len(effect.edits) == 1 and not effect.edits[0].attribute and explanation.nuisances:
-        found = explanation.nuisances.of(effect.edits[0].index)
-        if found is not None and found.effect.low is not None and found.effect.high is not None:
-            interval = (
-                f"{points(found.effect.mean)} ({points(found.effect.low)} to {points(found.effect.high)})"
-            )
-    return Row(
-        words=effect.words,
-        confidence=effect.score.confidence,
-        change=effect.change,
-        answer=effect.score.answer,
-        truth=effect.truth,
-        is_flip=effect.is_flip,
-        is_valid=effect.is_valid,
-        interval=interval,
-    )
-
-
-def outlined(pixels: Bytes, inside: NDArray[np.bool_]) -> Bytes:
-    """The picture (H, W, 3) with a red line two pixels wide around a region (H, W)."""
-    grown = inside
-    for _ in range(2):
-        padded = np.pad(grown, 1)
-        grown = (
-            padded[1:-1, 1:-1] | padded[:-2, 1:-1] | padded[2:, 1:-1] | padded[1:-1, :-2] | padded[1:-1, 2:]
-        )
+def outlined(pixels: Bytes, mask: Bytes, blame: Blame) -> Bytes:
+    """The picture (H, W, 3) with a red line two pixels wide around each object to blame; `mask` is (H, W)."""
     drawn = pixels.copy()
-    drawn[grown & ~inside] = RED.astype(np.uint8)
+    for index in blame.parts:
+        inside = mask == index + 1
+        grown = inside
+        for _ in range(2):
+            near = np.pad(grown, 1)
+            grown = near[1:-1, 1:-1] | near[:-2, 1:-1] | near[2:, 1:-1] | near[1:-1, :-2] | near[1:-1, 2:]
+        drawn[grown & ~inside] = RED.astype(np.uint8)
     return drawn
 
 
@@ -196,10 +123,3 @@ def overlay(pixels: Bytes, saliency: Map) -> Bytes:
     gray = pixels.astype(np.float64).mean(axis=2, keepdims=True) * 0.6 + 90
     mixed: Bytes = np.rint((1 - weight) * gray + weight * RED).clip(0, 255).astype(np.uint8)
     return mixed
-
-
-def strips(
-    folder: RunFolder, explanations: Sequence[Explanation], looks: Mapping[str, EnlargedLook]
-) -> dict[str, Strip]:
-    """The strip of each explained scene by its picture; `looks` holds larger looks of the same scenes."""
-    return {one.picture: make_strip(folder, one, looks.get(one.picture)) for one in explanations}

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import json
-import math
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from trex.export.export_format import ExportFormat
-from trex.export.items import Exported, ExportItem
+from trex.export.items import Exported, ExportItem, answer_json
 from trex.foundation.files import write_atomic
 from trex.foundation.json_fields import Json
 from trex.runs.manifest import Manifest
@@ -29,7 +28,7 @@ def write_clevr(out: Path, exported: Exported) -> None:
         write_scenes(out / "scenes" / f"CLEVR_{split}_scenes.json", records, info)
         questions = out / "questions" / f"CLEVR_{split}_questions.json"
         write_items(questions, "questions", _questions(exported.manifest, items), info)
-    answers = [said(exported.manifest, item) for item in exported.items]
+    answers = [answer_json(exported.manifest, item) for item in exported.items]
     write_atomic(out / "model_answers.json", (json.dumps(answers, indent=1) + "\n").encode())
 
 
@@ -55,27 +54,6 @@ def _questions(manifest: Manifest, items: Sequence[ExportItem]) -> Iterator[Json
             "program": program_to_json(manifest.question.program),
             "answer": item.truth,
         }
-
-
-def said(manifest: Manifest, item: ExportItem) -> Json:
-    """The model's answer to a scene and, for an edited scene, its origin."""
-    return {
-        "split": item.split,
-        "image_filename": item.name,
-        "model": manifest.facts.model,
-        "question": manifest.question.text,
-        "true_answer": item.truth,
-        "model_answer": item.answer,
-        "confidence": item.confidence,
-        "probabilities": probabilities(manifest, item),
-        "edited_from": item.parent or None,
-        "edit": item.edit or None,
-    }
-
-
-def probabilities(manifest: Manifest, item: ExportItem) -> dict[str, float]:
-    """The model's answer distribution by label."""
-    return {label: math.exp(row) for label, row in zip(manifest.facts.labels, item.log_probs, strict=True)}
 
 
 FORMAT = ExportFormat("clevr", write_clevr)

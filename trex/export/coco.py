@@ -9,12 +9,12 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from trex.export.clevr import said
 from trex.export.export_format import ExportFormat
-from trex.export.items import Exported, ExportItem
+from trex.export.items import Exported, ExportItem, answer_json
 from trex.foundation.files import write_atomic
 from trex.foundation.json_fields import Json
-from trex.scenes.scene import SceneObject
+
+ATTRIBUTES = ("size", "color", "material", "x", "y", "rotation")  # the shape is the category
 
 
 def write_coco(out: Path, exported: Exported) -> None:
@@ -26,7 +26,8 @@ def write_coco(out: Path, exported: Exported) -> None:
     for number, item in enumerate(exported.items, start=1):
         write_atomic(out / "images" / item.name, exported.picture(item)[0], is_precious=False)
         mask = exported.mask(item)
-        images.append(_image(exported, item, number, mask.shape))
+        size: Json = {"height": mask.shape[0], "width": mask.shape[1]}
+        images.append({"id": number, "file_name": item.name, **size, **answer_json(exported.manifest, item)})
         annotations += [
             {"id": len(annotations) + k, **annotation}
             for k, annotation in enumerate(_annotations(item, number, mask, shapes), start=1)
@@ -47,11 +48,6 @@ def write_coco(out: Path, exported: Exported) -> None:
     write_atomic(out / "annotations.json", (json.dumps(data, allow_nan=False) + "\n").encode())
 
 
-def _image(exported: Exported, item: ExportItem, number: int, shape: tuple[int, ...]) -> Json:
-    facts = said(exported.manifest, item)
-    return {"id": number, "file_name": item.name, "height": shape[0], "width": shape[1], **facts}
-
-
 def _annotations(item: ExportItem, number: int, mask: NDArray[np.uint8], shapes: list[str]) -> Iterator[Json]:
     for index, thing in enumerate(item.scene.objects):
         seen = mask == index + 1
@@ -63,7 +59,7 @@ def _annotations(item: ExportItem, number: int, mask: NDArray[np.uint8], shapes:
                 "area": int(seen.sum()),
                 "iscrowd": 0,
                 "segmentation": {"size": list(seen.shape), "counts": rle_counts(seen)},
-                "attributes": _attributes(index, thing),
+                "attributes": {"object": index, **{name: getattr(thing, name) for name in ATTRIBUTES}},
             }
 
 
@@ -81,18 +77,6 @@ def rle_counts(seen: NDArray[np.bool_]) -> list[int]:
     edges = np.concatenate([[0], turns, [flat.size]])
     counts: list[int] = np.diff(edges).tolist()
     return [0, *counts] if flat[0] else counts
-
-
-def _attributes(index: int, thing: SceneObject) -> Json:
-    return {
-        "object": index,
-        "size": thing.size,
-        "color": thing.color,
-        "material": thing.material,
-        "x": thing.x,
-        "y": thing.y,
-        "rotation": thing.rotation,
-    }
 
 
 FORMAT = ExportFormat("coco", write_coco)

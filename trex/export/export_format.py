@@ -1,4 +1,4 @@
-"""Export formats and the road that finds them: ours, and those of other distributions."""
+"""Export formats and the extension point that finds them: ours, and those of other distributions."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from trex.export.items import Exported
-from trex.foundation.extensions import Road
+from trex.foundation.extensions import ExtensionPoint
 
 
 def _nothing() -> None:
@@ -27,4 +27,4 @@ class ExportFormat:
     check: Callable[[], None] = _nothing
 
 
-FORMATS = Road("format", "trex.export", "FORMAT", "trex.exports", ExportFormat)
+FORMATS = ExtensionPoint("format", "trex.export", "FORMAT", "trex.exports", ExportFormat)

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from trex.runs.folder import RunFolder
 from trex.runs.world_of import world_of
 from trex.scenes.clevr_format.scene_json import SceneRecord, write_scenes
-from trex.search.results import Hit
+from trex.search.hit import Hit
 
 FILE = "found_scenes.json"
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -14,45 +14,29 @@ from trex.runs.record import Record
 if TYPE_CHECKING:
     import pandas
 
-COLUMNS = (
-    "phase", "chain", "index", "is_accepted", "is_rendered", "is_hit", "confidence", "answer", "log_prior",
-    "log_weight", "log_accept_ratio", "picture",
-)  # fmt: skip
+STEP = ("phase", "chain", "index", "is_accepted", "is_rendered")
+ANSWER = ("is_hit", "confidence", "answer")
+WEIGHT = ("log_prior", "log_weight", "log_accept_ratio", "picture")
 
 
 def draws_frame(manifest: Manifest, records: Sequence[Record]) -> pandas.DataFrame:
     """A row for each prior draw and each proposal of a chain, in the order of the search.
 
-    Columns: COLUMNS, then "p(ANSWER)" for each of the model's K answers. A proposal that was not rendered has NaN
-    probabilities and confidence, and the answer "". `log_prior` and `log_weight` are natural logarithms.
+    Columns: STEP, ANSWER and WEIGHT, then "p(ANSWER)" for each of the model's K answers. A proposal that was not
+    rendered has NaN probabilities and confidence, and the answer "". `log_prior` and `log_weight` are natural
+    logarithms.
     """
     import pandas
 
-    names = [*COLUMNS, *(f"p({label})" for label in manifest.facts.labels)]
-    return pandas.DataFrame(list(_rows(manifest, records)), columns=names)
+    names = [*STEP, *ANSWER, *WEIGHT, *(f"p({label})" for label in manifest.facts.labels)]
+    return pandas.DataFrame([_row(manifest, record) for record in records], columns=names)
 
 
-def _rows(manifest: Manifest, records: Sequence[Record]) -> Iterator[Json]:
-    target, labels = manifest.target, manifest.facts.labels
-    for record in records:
-        row: Json = {
-            "phase": record.phase,
-            "chain": record.chain,
-            "index": record.index,
-            "is_accepted": record.is_accepted,
-            "is_rendered": record.is_rendered,
-            "is_hit": False,
-            "confidence": float("nan"),
-            "answer": "",
-            "log_prior": record.log_prior,
-            "log_weight": record.log_weight,
-            "log_accept_ratio": record.log_accept_ratio,
-            "picture": record.picture,
-        }
-        if record.is_rendered:
-            log_probs = np.array(record.log_probs)
-            row["is_hit"] = target.is_hit(log_probs)
-            row["confidence"] = target.confidence(log_probs)
-            row["answer"] = labels[int(log_probs.argmax())]
-            row |= {f"p({label})": p for label, p in zip(labels, record.probs, strict=True)}
-        yield row
+def _row(manifest: Manifest, record: Record) -> Json:
+    row: Json = {name: getattr(record, name) for name in (*STEP, *WEIGHT)}
+    if not record.is_rendered:
+        return row | dict(zip(ANSWER, (False, float("nan"), ""), strict=True))
+    target, labels, log_probs = manifest.target, manifest.facts.labels, np.array(record.log_probs)
+    answer = (target.is_hit(log_probs), target.confidence(log_probs), labels[int(log_probs.argmax())])
+    row |= dict(zip(ANSWER, answer, strict=True))
+    return row | {f"p({label})": p for label, p in zip(labels, record.probs, strict=True)}

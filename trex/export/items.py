@@ -2,24 +2,26 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-from trex.explain.explanation import Effect, Explanation, read_explanations
+from trex.crosscheck.hits import stored_hits
+from trex.explain.explanation import Effect, Explanation
 from trex.explain.scene_scores import apply_all
+from trex.explain.stored import read_explanations
 from trex.foundation.errors import InputError, RunError
-from trex.runs.draw_log import drawn
-from trex.runs.folder import RunFolder, check_scenes
+from trex.foundation.json_fields import Json
+from trex.runs.folder import RunFolder
 from trex.runs.manifest import Manifest
-from trex.runs.picture_files import mask_file, read_kept
+from trex.runs.picture_files import mask_file, read_stored
 from trex.runs.pictures import read_picture
 from trex.scenes.edits import Edit
 from trex.scenes.questions.truth import NO_ANSWER, true_answer
 from trex.scenes.scene import Scene
-from trex.search.results import read_results
 
 FOUND, EDITED = "found", "edited"
 Bytes = NDArray[np.uint8]
@@ -72,7 +74,7 @@ class Exported:
 
     def picture(self, item: ExportItem) -> tuple[bytes, bytes]:
         """The PNGs of picture and mask, checked against their hash; RunError if they are missing or altered."""
-        kept = read_kept(self.folder.path, item.picture)
+        kept = read_stored(self.folder.path, item.picture)
         if kept.mask_png is None:
             raise RunError(f"{mask_file(self.folder.path, item.picture)} is missing; bring it back")
         return kept.png, kept.mask_png
@@ -87,25 +89,19 @@ def read_items(folder: RunFolder, edits: bool | None) -> Exported:
 
     Raises RunError if the run has no hits, or if edited scenes are requested and there are none.
     """
-    check_scenes(folder)
-    manifest, records = folder.manifest, drawn(folder)
-    found = read_results(manifest, records).found
-    if not found:
-        raise RunError(
-            f"{folder.path} has found no scene, so there is nothing to export; search on, or otherwise"
-        )
+    manifest = folder.manifest
     items = [
         ExportItem(
-            FOUND,
-            index,
-            one.record.scene,
-            one.record.picture,
-            _known(one.known_truth),
-            one.answer,
-            one.confidence,
-            one.record.log_probs,
+            split=FOUND,
+            index=index,
+            scene=one.record.scene,
+            picture=one.record.picture,
+            truth=_known(one.known_truth),
+            answer=one.answer,
+            confidence=one.confidence,
+            log_probs=one.record.log_probs,
         )
-        for index, one in enumerate(found)
+        for index, one in enumerate(stored_hits(folder, "to export"))
     ]
     explanations = {} if edits is False else read_explanations(folder)
     edited = list(_edited(manifest, items, explanations))
@@ -114,16 +110,33 @@ def read_items(folder: RunFolder, edits: bool | None) -> Exported:
     return Exported(folder, (*items, *edited))
 
 
+def answer_json(manifest: Manifest, item: ExportItem) -> Json:
+    """The model's answer to a scene and, for an edited scene, its origin."""
+    return {
+        "split": item.split,
+        "image_filename": item.name,
+        "model": manifest.facts.model,
+        "question": manifest.question.text,
+        "true_answer": item.truth,
+        "model_answer": item.answer,
+        "confidence": item.confidence,
+        "probabilities": dict(zip(manifest.facts.labels, map(math.exp, item.log_probs), strict=True)),
+        "edited_from": item.parent or None,
+        "edit": item.edit or None,
+    }
+
+
 def _edited(
     manifest: Manifest, found: list[ExportItem], explanations: Mapping[str, Explanation]
 ) -> Iterator[ExportItem]:
     """Each edit of each explained scene once, in the order of the hits."""
-    index = 0
-    for parent in found:
-        explanation = explanations.get(parent.picture)
-        for effect in _effects(explanation) if explanation else ():
-            yield _edited_item(manifest, parent, effect, index)
-            index += 1
+    explained = [(parent, explanations[parent.picture]) for parent in found if parent.picture in explanations]
+    edits = [(parent, effect) for parent, made in explained for effect in _effects(made)]
+    for index, (parent, effect) in enumerate(edits):
+        scene, score = apply_all(parent.scene, effect.edits), effect.score
+        truth = _known(true_answer(manifest.question.program, scene))
+        answer = (score.answer, score.confidence, score.log_probs)
+        yield ExportItem(EDITED, index, scene, score.picture, truth, *answer, parent.name, effect.words)
 
 
 def _effects(explanation: Explanation) -> list[Effect]:
@@ -134,13 +147,6 @@ def _effects(explanation: Explanation) -> list[Effect]:
     for effect in every:
         different.setdefault(frozenset(effect.edits), effect)
     return list(different.values())
-
-
-def _edited_item(manifest: Manifest, parent: ExportItem, effect: Effect, index: int) -> ExportItem:
-    scene, score = apply_all(parent.scene, effect.edits), effect.score
-    truth = _known(true_answer(manifest.question.program, scene))
-    said = (score.answer, score.confidence, score.log_probs)
-    return ExportItem(EDITED, index, scene, score.picture, truth, *said, parent.name, effect.words)
 
 
 def _known(truth: str) -> str | None:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from trex.export.clevr import probabilities
 from trex.export.export_format import ExportFormat
-from trex.export.items import Exported, ExportItem
+from trex.export.items import Exported, ExportItem, answer_json
 from trex.foundation.errors import InputError
 from trex.foundation.json_fields import Json
 from trex.scenes.clevr_format.scene_json import to_clevr
@@ -57,25 +57,18 @@ def write_parquet(out: Path, exported: Exported) -> None:
 
 
 def _rows(exported: Exported, items: tuple[ExportItem, ...]) -> Iterator[Json]:
-    asked = exported.manifest.question
-    program = json.dumps(program_to_json(asked.program))
+    program = json.dumps(program_to_json(exported.manifest.question.program))
+    labels = exported.manifest.facts.labels
     for item in items:
         image, mask = exported.picture(item)
-        given = probabilities(exported.manifest, item)
+        shares = zip(labels, map(math.exp, item.log_probs), strict=True)
         yield {
+            **answer_json(exported.manifest, item),
             "image": {"bytes": image, "path": item.name},
             "mask": {"bytes": mask, "path": item.name},
-            "split": item.split,
-            "image_filename": item.name,
-            "question": asked.text,
             "program": program,
-            "true_answer": item.truth,
-            "model_answer": item.answer,
-            "confidence": item.confidence,
-            "probabilities": [{"answer": answer, "probability": p} for answer, p in given.items()],
+            "probabilities": [{"answer": answer, "probability": p} for answer, p in shares],
             "scene": json.dumps(to_clevr(item.scene, item.name, item.index, item.split)),
-            "edited_from": item.parent or None,
-            "edit": item.edit or None,
         }
 
 

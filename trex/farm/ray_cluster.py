@@ -18,7 +18,7 @@ from typing import Any
 from trex.farm.ray_worker import RayWorker
 from trex.foundation.errors import InputError, RunError
 
-LONGEST = 40  # characters of a temporary folder: Unix limits socket paths below it to 107
+MAX_TEMP_LENGTH = 40  # characters: Unix limits the paths of sockets in the folder to 107
 STORE_BYTES = 80 << 20  # Ray's minimum; messages to and from workers are small
 CONNECT_S = 2.0
 PROBE_S = 5.0
@@ -40,33 +40,36 @@ class Cluster:
         self._temp = temp
         if address is not None:
             check_reachable(address)
-        elif temp is not None and len(str(temp)) > LONGEST:
+        elif temp is not None and len(str(temp)) > MAX_TEMP_LENGTH:
             raise InputError(
-                f"the path of {temp} is longer than {LONGEST} characters, too long for sockets in it"
+                f"--ray-temp {temp} has more than {MAX_TEMP_LENGTH} characters, too long for sockets in it; "
+                "give a shorter path"
             )
 
     @property
     def is_local(self) -> bool:
-        """Whether Ray was started here and can therefore be restarted."""
+        """Whether this process starts Ray, and can therefore restart it."""
         return self._address is None
 
     def connect(self) -> None:
-        """Connect; starting Ray takes 5 to 15 s. RunError if it does not come up."""
+        """Connect; starting Ray takes 5 to 15 s. RunError if that fails."""
         ray = import_ray(is_local=self.is_local)
         failures: list[str] = []
         while not self._connected(ray, failures):
             if len(failures) >= (STARTS if self.is_local else 1):
-                where = f"on {self._address}" if self._address else f"on this machine, tried {STARTS} times"
-                raise RunError(f"Ray cannot be used {where}: {failures[-1]}{self._hint()}; see docs/FARM.md")
-        asked = self._address or ""
-        self._head = asked if asked.startswith(CLIENT) else str(ray.get_runtime_context().gcs_address)
+                place = f"at {self._address}" if self._address else f"on this machine ({STARTS} attempts)"
+                raise RunError(
+                    f"cannot start or reach Ray {place}: {failures[-1]}{self._hint()}; see docs/FARM.md"
+                )
+        address = self._address or ""
+        self._head = address if address.startswith(CLIENT) else str(ray.get_runtime_context().gcs_address)
 
     def is_alive(self) -> bool:
         """Whether the head of the cluster accepts connections."""
         return _answers(*_host_and_port(self._head))
 
     def disconnect(self) -> None:
-        """Disconnect, and stop what was started here."""
+        """Disconnect; stops a Ray that this process has started."""
         import ray
 
         with _own_signals():
@@ -76,19 +79,19 @@ class Cluster:
             self._temp = None
 
     def start_worker(self, runs: Path, name: str, gpus: float) -> Any:
-        """A worker of one core, as the handle that Ray gives of an actor. It never comes back by itself."""
+        """Ray's handle of a new actor: a worker with one core, which Ray never restarts."""
         import ray
 
         options = {"num_cpus": 1, "num_gpus": gpus, "max_restarts": 0, "max_task_retries": 0}
         return ray.remote(RayWorker).options(**options).remote(str(runs), name)
 
     def end_worker(self, actor: Any) -> None:
-        """Kill one, wherever it is."""
+        """Kill a worker on any machine."""
         import ray
 
         try:
             ray.kill(actor)
-        except Exception as error:  # whatever Ray makes of an actor that is gone already
+        except Exception as error:  # Ray raises various errors for an actor that has already ended
             log.debug("%s", error)
 
     def _connected(self, ray: ModuleType, failures: list[str]) -> bool:
@@ -102,12 +105,12 @@ class Cluster:
         return True
 
     def _hint(self) -> str:
-        """Advice about tokens: Ray gives none, a client without one just runs into a timeout."""
+        """Advice about tokens: Ray reports only a timeout if the client lacks one."""
         is_without = os.environ.get("RAY_AUTH_MODE") != "token"
         return (
             ""
             if self.is_local or not is_without
-            else " (a head with a token needs RAY_AUTH_MODE=token here too)"
+            else " (if the head requires a token, set RAY_AUTH_MODE=token here too)"
         )
 
     def _settings(self) -> dict[str, object]:
@@ -127,7 +130,7 @@ class Cluster:
 
 
 def import_ray(*, is_local: bool) -> ModuleType:
-    """Ray, set to log little before its import; InputError if it is not installed."""
+    """The `ray` module, with its settings made before the import; InputError if it is not installed."""
     for name, value in (QUIET | (LOOPBACK if is_local else {})).items():
         os.environ.setdefault(name, value)
     try:
@@ -145,13 +148,13 @@ def check_reachable(address: str) -> None:
     host, port = _host_and_port(address)
     if not host or not 0 < port < 1 << 16:
         raise InputError(
-            f"--address {address!r} is no address; give auto, HOST:PORT as ray start names it (port 6379), or "
+            f"--address {address!r} is not an address; give auto, HOST:PORT as ray start prints it (port 6379), or "
             f"ray://HOST:{CLIENT_PORT}"
         )
     if not _answers(host, port, PROBE_S):
         raise InputError(
-            f"nothing answers at {address} (tried for {PROBE_S:g} s); is the head up there (ray start --head), and "
-            "does a firewall let this machine through?"
+            f"nothing answers at {address} within {PROBE_S:g} s; check that the head runs there (ray start --head) and "
+            "that no firewall blocks this machine"
         )
 
 

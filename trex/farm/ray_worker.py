@@ -21,7 +21,7 @@ ONE_THREAD = {
 
 @dataclass(frozen=True)
 class Hello:
-    """A worker's identity and location."""
+    """A worker's process, its machine, and the versions that it runs."""
 
     host: str
     pid: int
@@ -40,5 +40,5 @@ class RayWorker:
         return Hello(platform.node(), os.getpid(), identity())
 
     def do(self, work: Work) -> Answer:
-        """Do a task; see `trex.workers.worker.Worker.do`."""
+        """The result of a task, or why it failed; see `trex.workers.worker.Worker.do`."""
         return self._worker.do(work)

@@ -1,4 +1,4 @@
-"""`trex work` from its options to its end, stopped or not."""
+"""Runs `trex work` with given options until the queue is empty or the user stops it."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def run_work(runs: Path, workforce: Workforce, lease_s: float, *, until_empty: b
     """Run the queue; if stopped by Ctrl-C or SIGTERM, prints how to resume."""
     check_free(runs)
     pool = make_pool(runs, workforce)
-    stopped = f"stopped; every draw is kept, and the queries wait again. Go on: trex work --runs {runs}"
+    stopped = f"stopped; every draw is kept and the queries are queued again. Resume: trex work --runs {runs}"
     with stoppable(lambda: [stopped]), Display() as display:
         farm = Farm(runs, pool, display.say, lease_s)
         return farm.run(until_empty=until_empty, show=WorkProgress(display))
@@ -42,7 +42,7 @@ def make_pool(runs: Path, workforce: Workforce) -> Pool:
     if workforce.workers is None:
         if workforce.address is not None or workforce.gpus or workforce.temp is not None:
             raise InputError(
-                "--address, --gpus-per-worker and --ray-temp are for workers of Ray; give --workers N too"
+                "--address, --gpus-per-worker and --ray-temp apply to Ray workers only; add --workers N"
             )
         return LocalPool(Worker(worker_log(runs, "here")))
     from trex.farm.ray_cluster import Cluster, import_ray

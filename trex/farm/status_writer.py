@@ -35,30 +35,30 @@ class StatusWriter:
         self._began, self._last = time.time(), 0.0
         self._moments: dict[str, Moments] = {}
 
-    def tell(self, scheduler: Scheduler, jobs: Mapping[str, RunningSearch]) -> None:
-        """Rewrite the files, unless that has just been done."""
+    def write(self, scheduler: Scheduler, jobs: Mapping[str, RunningSearch]) -> None:
+        """Rewrite the files, at most once every `EVERY_S` seconds."""
         now = time.time()
         if now - self._last < EVERY_S:
             return
         self._last = now
         busy = scheduler.busy
         for job in jobs.values():
-            self._tell_run(job, busy.get(job.name, 0), now)
-        workers = tuple(_worker(hand) for hand in scheduler.hands.values())
+            self._write_run(job, busy.get(job.name, 0), now)
+        workers = tuple(_worker(slot) for slot in scheduler.slots.values())
         host = platform.node()
         status = FarmStatus(self._owner, host, os.getpid(), self._began, now, scheduler.lost, workers)
         write_farm_status(self._runs, status)
 
-    def forget(self, job: RunningSearch) -> None:
+    def finish(self, job: RunningSearch) -> None:
         """Write the last status of a search that has ended."""
-        self._tell_run(job, 0, time.time())
+        self._write_run(job, 0, time.time())
         self._moments.pop(job.name, None)
 
     def close(self) -> None:
         """Remove the status of this `trex work`."""
         remove_farm_status(self._runs, self._owner)
 
-    def _tell_run(self, job: RunningSearch, workers: int, now: float) -> None:
+    def _write_run(self, job: RunningSearch, workers: int, now: float) -> None:
         status = job.progress.status
         if status is None:
             return
@@ -71,7 +71,7 @@ class StatusWriter:
 
 
 def rates(moments: Moments) -> tuple[float, float | None]:
-    """Renders per second, and the most seconds left in the phase at this rate, None if it stands still."""
+    """Renders per second, and the most seconds left in the phase at this rate; None if nothing was done."""
     (first, before), (last, now) = moments[0], moments[-1]
     seconds = last - first
     if seconds <= 0.0:
@@ -81,10 +81,10 @@ def rates(moments: Moments) -> tuple[float, float | None]:
     return max(0, now.renders - before.renders) / seconds, left
 
 
-def _worker(hand: WorkerSlot) -> WorkerStatus:
-    entry = hand.doing.job if hand.doing is not None else ""
-    is_here = hand.host == platform.node()
-    memory = memory_mib(hand.pid) if is_here else hand.memory_mib
+def _worker(slot: WorkerSlot) -> WorkerStatus:
+    entry = slot.task.job if slot.task is not None else ""
+    is_here = slot.host == platform.node()
+    memory = memory_mib(slot.pid) if is_here else slot.memory_mib
     return WorkerStatus(
-        hand.name, hand.host, entry, hand.segments, hand.renders, hand.restarts, memory, hand.seen
+        slot.name, slot.host, entry, slot.tasks_done, slot.renders, slot.restarts, memory, slot.seen
     )

@@ -20,15 +20,15 @@ from trex.queue.queued_folder import queued_folders, settings_of
 from trex.runs.folder import RunFolder, RunInUse
 from trex.search.stopping import undivided
 from trex.workers.engine import FarmEngine
-from trex.workers.jobs import Dropped, RunningSearch, begin_search
-from trex.workers.pool import Inbox, Pool, Woken
+from trex.workers.jobs import Dropped, RunningSearch, start_search
+from trex.workers.pool import Inbox, Pool, WorkAdded
 from trex.workers.scheduler import Scheduler
 from trex.workers.task_board import TaskBoard
 
 LEASE_S = 30.0  # without renewal a lease expires, and another `trex work` can claim the entry
-TURN_S = 0.1
-BEAT_S = 0.5  # between two reads of the queue
-BEATS = 5  # heartbeats per lease
+WAIT_S = 0.1
+TICK_S = 0.5  # between two reads of the queue
+RENEWALS = 5  # per lease
 log = logging.getLogger(__name__)
 Say = Callable[[str], None]
 Clock = Callable[[], float]  # Unix seconds
@@ -39,7 +39,7 @@ Show = Callable[
 
 @dataclass(frozen=True)
 class WorkOutcome:
-    """What a `trex work` has done with its queries."""
+    """The number of queries that one `trex work` finished, and of those that failed."""
 
     done: int = 0
     failed: int = 0
@@ -54,18 +54,20 @@ class Farm:
         self._runs, self._pool, self._say, self._lease_s, self._now = runs, pool, say, lease_s, now
         self.owner = f"{platform.node()}-{os.getpid()}-{uuid.uuid4().hex[:6]}"
         self._inbox = Inbox()
-        self._desk = TaskBoard(lambda: self._inbox.put(Woken()))
-        self._scheduler = Scheduler(self._desk, pool, self._inbox)
+        self._board = TaskBoard(lambda: self._inbox.put(WorkAdded()))
+        self._scheduler = Scheduler(self._board, pool, self._inbox)
         self._jobs: dict[str, RunningSearch] = {}
-        self._later: dict[str, float] = {}  # entries whose run another process has locked, and when to retry
+        self._postponed: dict[
+            str, float
+        ] = {}  # entries whose run another process has locked, and when to retry
         self._done = self._failed = 0
         self._is_empty = self._is_stopping = False
-        self._next_beat = self._next_lease = 0.0
-        self._telling = StatusWriter(runs, self.owner)
+        self._next_tick = self._next_lease = 0.0
+        self._status_writer = StatusWriter(runs, self.owner)
         self._show: Show = lambda *_: None
 
     def run(self, *, until_empty: bool, show: Show | None = None) -> WorkOutcome:
-        """Work until the queue is empty and nothing runs, or for ever; KeyboardInterrupt stops it in order.
+        """Work until the queue is empty and nothing runs, or for ever; a KeyboardInterrupt ends it in an orderly way.
 
         Raises QueueMissing or QueueDamaged if the queue file disappears or breaks meanwhile.
         """
@@ -74,56 +76,56 @@ class Farm:
         try:
             self._pool.start(self._inbox)
             while not (until_empty and self._is_empty):
-                self._scheduler.turn(TURN_S)
+                self._scheduler.turn(WAIT_S)
                 self._reap()
-                self._beat()
+                self._tick()
             check_queue(self._runs)  # otherwise a deleted queue looks like an empty one
             return WorkOutcome(self._done, self._failed)
         finally:
             self._stop()
 
-    def _beat(self) -> None:
+    def _tick(self) -> None:
         """Every half second: renew leases, detect cancellations, claim entries, check the pool, write the status."""
         now = time.monotonic()
-        if now < self._next_beat:
+        if now < self._next_tick:
             return
-        self._next_beat = now + BEAT_S
+        self._next_tick = now + TICK_S
         check_queue(self._runs)
         if now >= self._next_lease:
-            self._next_lease = now + self._lease_s / BEATS
+            self._next_lease = now + self._lease_s / RENEWALS
             self._renew()
-        self._follow()
-        while len(self._jobs) < self._most() and self._claim():
+        self._apply_queue_changes()
+        while len(self._jobs) < self._max_searches() and self._claim():
             pass
         self._is_empty = not self._jobs and not queue.entries(self._runs, OPEN, limit=1)
         self._pool.check()
-        self._telling.tell(self._scheduler, self._jobs)
+        self._status_writer.write(self._scheduler, self._jobs)
         self._show(self._jobs.values(), self._done, self._failed)
 
-    def _most(self) -> int:
+    def _max_searches(self) -> int:
         """The number of simultaneous queries that keeps every worker busy, even if each has only one chain."""
         return max(2, self._pool.size)
 
     def _renew(self) -> None:
         held = queue.heartbeat(self._runs, list(self._jobs), self.owner, self._now(), self._lease_s)
         for name in self._jobs.keys() - held:
-            self._desk.end(name, Dropped())
+            self._board.end(name, Dropped())
 
-    def _follow(self) -> None:
+    def _apply_queue_changes(self) -> None:
         """End cancelled entries and apply changed priorities, from the next task on."""
         entries = {entry.id: entry for entry in queue.entries(self._runs, ["running"])}
         for name in self._jobs:
             entry = entries.get(name)
             if entry is None or entry.owner != self.owner:
-                self._desk.end(name, Dropped())
+                self._board.end(name, Dropped())
             else:
-                self._desk.set_priority(name, entry.priority)
+                self._board.set_priority(name, entry.priority)
 
     @undivided()  # the queue and this process must agree on the leases
     def _claim(self) -> bool:
         now = self._now()
-        self._later = {name: at for name, at in self._later.items() if at > now}
-        entry = queue.claim(self._runs, self.owner, now, self._lease_s, but=self._later)
+        self._postponed = {name: at for name, at in self._postponed.items() if at > now}
+        entry = queue.claim(self._runs, self.owner, now, self._lease_s, excluded=self._postponed)
         if entry is None:
             return False
         if entry.id in self._jobs:  # claimed again, after its lease expired while this process slept
@@ -133,31 +135,33 @@ class Farm:
         except RunError as error:
             self._fail(entry.id, str(error))
             return True
-        self._say(f"{run}: {_words(entry, settings_of(self._runs, entry))}")
-        self._jobs[entry.id] = begin_search(
-            self._desk, entry.id, run, entry.priority, lambda folder: self._engine(entry.id, folder)
+        self._say(f"{run}: {_description(entry, settings_of(self._runs, entry))}")
+        self._jobs[entry.id] = start_search(
+            self._board, entry.id, run, entry.priority, lambda folder: self._engine(entry.id, folder)
         )
         return True
 
     def _engine(self, name: str, folder: RunFolder) -> FarmEngine:
-        return FarmEngine(self._desk, name, folder, together=self._pool.together, spread=self._pool.size)
+        return FarmEngine(
+            self._board, name, folder, chains_per_task=self._pool.chains_per_task, tasks_ahead=self._pool.size
+        )
 
     @undivided()
     def _reap(self) -> None:
         """Record in the queue which searches have ended."""
         for name in [name for name, job in self._jobs.items() if job.has_ended]:
             job = self._jobs.pop(name)
-            self._telling.forget(job)
-            self._account(name, job)
+            self._status_writer.finish(job)
+            self._record_outcome(name, job)
 
-    def _account(self, name: str, job: RunningSearch) -> None:
+    def _record_outcome(self, name: str, job: RunningSearch) -> None:
         match job.error:
             case None:
                 self._finish(name, job.run)
             case Dropped():
-                self._give_back(name)
+                self._release(name)
             case RunInUse() as error:
-                self._put_off(name, error)
+                self._postpone(name, error)
             case TrexError() as error:
                 self._fail(name, str(error))
             case error:
@@ -173,18 +177,18 @@ class Farm:
             self._failed += 1
             self._say(f"{name}: failed: {why}")
 
-    def _put_off(self, name: str, error: RunInUse) -> None:
-        """Retry later: a `trex work` that was suspended beyond its lease still holds the run's lock."""
-        seconds = self._lease_s / BEATS
-        self._later[name] = self._now() + seconds
-        self._say(f"{name}: given back, tried again in {seconds:.0f} s: {error}")
-        self._give_back(name)
+    def _postpone(self, name: str, error: RunInUse) -> None:
+        """Release the entry and retry later: a `trex work` suspended beyond its lease still holds the run's lock."""
+        seconds = self._lease_s / RENEWALS
+        self._postponed[name] = self._now() + seconds
+        self._say(f"{name}: released, will be retried in {seconds:.0f} s: {error}")
+        self._release(name)
 
-    def _give_back(self, name: str) -> None:
+    def _release(self, name: str) -> None:
         self._end(lambda: queue.release(self._runs, name, self.owner))
 
     def _end(self, change: Callable[[], Entry]) -> bool:
-        """Whether the queue accepted the change; not if the entry was cancelled or claimed elsewhere just now."""
+        """Whether the queue accepted the change; False if the entry was cancelled or claimed elsewhere meanwhile."""
         try:
             change()
         except RunError as error:
@@ -195,17 +199,17 @@ class Farm:
         return True
 
     def _stop(self) -> None:
-        """Discard open tasks, end the searches where they stand, release the leases."""
+        """Discard open tasks, end the searches, release the leases."""
         self._is_stopping = True
         self._scheduler.is_open = False
         for name in self._jobs:
-            self._desk.end(name, Dropped())
+            self._board.end(name, Dropped())
         self._pool.close()
         for job in self._jobs.values():
             if job.thread is not None:
                 job.thread.join()
         self._reap()
-        self._telling.close()
+        self._status_writer.close()
 
 
 def begin_queue(runs: Path) -> None:
@@ -214,10 +218,10 @@ def begin_queue(runs: Path) -> None:
         check_queue(runs)
         return
     with transaction(runs):
-        log.debug("nothing is queued in %s yet", runs)
+        log.debug("created an empty queue in %s", runs)
 
 
-def _words(entry: Entry, settings: str) -> str:
-    what = " ".join(word for word in (entry.question or entry.source, settings) if word)
+def _description(entry: Entry, settings: str) -> str:
+    query = " ".join(word for word in (entry.question or entry.source, settings) if word)
     again = f", attempt {entry.attempts}" if entry.attempts > 1 else ""
-    return f"{what} (priority {entry.priority}{again})"
+    return f"{query} (priority {entry.priority}{again})"

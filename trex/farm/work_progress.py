@@ -24,18 +24,18 @@ class WorkProgress:
     def __call__(self, jobs: Collection[RunningSearch], done: int, failed: int) -> None:
         """Refresh the display."""
         if jobs:
-            places = [_where(job) for job in list(jobs)[:SHOWN]]
+            running = [_progress(job) for job in list(jobs)[:SHOWN]]
             more = (
                 [f"and {counted(len(jobs) - SHOWN, 'more query', 'more queries')}"]
                 if len(jobs) > SHOWN
                 else []
             )
             failures = [f"{failed} failed"] if failed else []
-            self._display.show("queries carried out:", done + failed, None, *failures, *places, *more)
+            self._display.show("queries ended:", done + failed, None, *failures, *running, *more)
 
 
-def _where(job: RunningSearch) -> str:
+def _progress(job: RunningSearch) -> str:
     status = job.progress.status
     if status is None:
-        return f"{job.run.name}: begins"
+        return f"{job.run.name}: starting"
     return f"{job.run.name}: {PHASES.get(status.phase, status.phase)} {status.done}/{status.total}"

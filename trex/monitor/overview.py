@@ -52,8 +52,8 @@ class Overview:
     @property
     def renders_per_s(self) -> float:
         """The total rate of all running queries that report one."""
-        told = [live(row.status, self.now) for row in self.running]
-        return sum(status.renders_per_s for status in told if status)
+        described = [live(row.status, self.now) for row in self.running]
+        return sum(status.renders_per_s for status in described if status)
 
 
 def overview(runs: Path, now: float, shown: int) -> Overview:
@@ -69,9 +69,9 @@ def overview(runs: Path, now: float, shown: int) -> Overview:
     )
 
 
-def overview_json(seen: Overview) -> dict[str, object]:
+def overview_json(snapshot: Overview) -> dict[str, object]:
     """The snapshot as JSON."""
-    return {**asdict(seen), "workers": seen.workers, "renders_per_s": seen.renders_per_s}
+    return {**asdict(snapshot), "workers": snapshot.workers, "renders_per_s": snapshot.renders_per_s}
 
 
 def rows(runs: Path, entries: Sequence[Entry]) -> tuple[Row, ...]:

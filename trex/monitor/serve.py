@@ -1,4 +1,4 @@
-"""`trex serve`: read-only pages of a runs folder, for this machine only or for holders of the token."""
+"""`trex serve`: read-only pages of a runs folder, for this machine only or for clients with the token."""
 
 from __future__ import annotations
 
@@ -17,34 +17,34 @@ if TYPE_CHECKING:
     from trex.monitor.serve_guard import Access
 
 LOOPBACK = ("localhost", "127.0.0.1", "[::1]")
-SHORTEST = 16  # characters of a token
+MIN_TOKEN_LENGTH = 16  # characters of a token
 INSTALL = "pip install 'bayes-trex[farm]'"
 
 
 def check_address(host: str, port: int, token: str | None) -> str:
     """The IP address to listen on; InputError if other machines could connect without a token."""
     if not 0 <= port <= 65535:
-        raise InputError(f"port {port} does not exist; give one from 1 to 65535, or 0 for any that is free")
-    if token is not None and len(token) < SHORTEST:
+        raise InputError(f"--port {port} is not a port; give 1 to 65535, or 0 for any free port")
+    if token is not None and len(token) < MIN_TOKEN_LENGTH:
         raise InputError(
-            f"the token has {len(token)} characters; give {SHORTEST} or more, e.g. that of: openssl rand -hex 16"
+            f"the token has only {len(token)} characters; give at least {MIN_TOKEN_LENGTH}, "
+            "e.g. the output of: openssl rand -hex 16"
         )
     try:
         address = ipaddress.ip_address("127.0.0.1" if host == "localhost" else host.strip("[]"))
     except ValueError:
         raise InputError(
-            f"{host!r} is no IP address; give one of this machine, 0.0.0.0 for all of them, or leave --host out"
+            f"--host {host!r} is not an IP address; give one of this machine, or 0.0.0.0 for all of its addresses"
         ) from None
     if not address.is_loopback and token is None:
         raise InputError(
-            f"{host} can be reached from other machines: set a token in TREX_TOKEN, or leave --host out to serve this "
-            "machine alone"
+            f"other machines can reach {host}: set a token in TREX_TOKEN, or omit --host to serve only this machine"
         )
     return str(address)
 
 
 def listen(address: str, port: int) -> socket.socket:
-    """A socket listening at the address; RunError if that is not possible."""
+    """A listening TCP socket at the address; RunError if the system refuses it."""
     family = socket.AF_INET6 if ":" in address else socket.AF_INET
     listening = socket.socket(family, socket.SOCK_STREAM)
     listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
@@ -54,7 +54,7 @@ def listen(address: str, port: int) -> socket.socket:
     except OSError as error:
         listening.close()
         raise RunError(
-            f"{address} port {port} cannot be served: {error.strerror}; give another --port or --host"
+            f"cannot listen on {address} port {port}: {error.strerror}; give another --port or --host"
         ) from error
     return listening
 
@@ -66,18 +66,18 @@ def check_installed() -> None:
         import uvicorn  # noqa: F401
     except ImportError as error:
         raise InputError(
-            f"trex serve needs FastAPI and uvicorn, which are not installed: {INSTALL}"
+            f"trex serve needs FastAPI and uvicorn, which are not installed; run: {INSTALL}"
         ) from error
 
 
 def serve(runs: Path, listening: socket.socket, token: str | None) -> None:
-    """Serve until Ctrl-C; requests are not logged, so no token is either."""
+    """Serve until Ctrl-C. Requests are not logged, so that no log contains a token."""
     import uvicorn
 
     from trex.monitor.serve_app import make_app
 
     allow_many_connections()
-    app = make_app(runs, access_to(token, listening.getsockname()[0]))
+    app = make_app(runs, access_rules(token, listening.getsockname()[0]))
     uvicorn.Server(server_config(app)).run(sockets=[listening])
 
 
@@ -98,15 +98,15 @@ def server_config(app: ASGIApp) -> uvicorn.Config:
     )
 
 
-def access_to(token: str | None, address: str) -> Access:
-    """Access for holders of the token or, without one, for requests that name this machine by a loopback name."""
+def access_rules(token: str | None, address: str) -> Access:
+    """The rules: with a token, any request that has it; without, only requests whose Host is a loopback name."""
     from trex.monitor.serve_guard import Access
 
     return Access(token, (*LOOPBACK, address) if token is None else ())
 
 
 def allow_many_connections() -> None:
-    """Raise the limit of open files to the most that the system allows this process."""
+    """Raise this process's limit of open files to its hard limit."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     if soft < hard:
         resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))

@@ -27,34 +27,34 @@ from trex.monitor.serve_views import live_json, queue_page, run_page, shelf_page
 from trex.monitor.shelf import HTML, Item, shelf
 from trex.pages.page import TEMPLATES, page
 from trex.runs.folder import REPORT
-from trex.runs.picture_files import DamagedPicture, read_kept
+from trex.runs.picture_files import DamagedPicture, read_stored
 
 READ = ["GET", "HEAD"]
 STATIC = {"serve.css": "text/css", "serve.js": "text/javascript"}
-RENEW_S = 1.0  # between two reads of the runs folder, however many browsers watch
+REFRESH_S = 1.0  # between two reads of the runs folder, for all browsers together
 QUIET = 15  # reads without a change before a comment keeps the connection alive
 FORM_BYTES = 4096  # size limit of a login form
 SESSION_S = 12 * 3600
 Clock = Callable[[], float]
-Seen = TypeVar("Seen")
+Snapshot = TypeVar("Snapshot")
 
 
-class Watched(Generic[Seen]):
+class Watched(Generic[Snapshot]):
     """The latest snapshot of the runs folder, taken at most once a second for all browsers."""
 
-    def __init__(self, make: Callable[[], Seen]) -> None:
+    def __init__(self, make: Callable[[], Snapshot]) -> None:
         self._make = make
         self._lock = asyncio.Lock()
-        self._made_at = float("-inf")
-        self._seen: Seen | None = None
+        self._taken_at = float("-inf")
+        self._snapshot: Snapshot | None = None
 
-    async def look(self) -> Seen:
-        """The present snapshot."""
+    async def current(self) -> Snapshot:
+        """The snapshot, at most one second old."""
         async with self._lock:
-            if self._seen is None or time.monotonic() - self._made_at >= RENEW_S:
-                self._seen = await run_in_threadpool(self._make)
-                self._made_at = time.monotonic()
-            return self._seen
+            if self._snapshot is None or time.monotonic() - self._taken_at >= REFRESH_S:
+                self._snapshot = await run_in_threadpool(self._make)
+                self._taken_at = time.monotonic()
+            return self._snapshot
 
 
 def make_app(runs: Path, access: Access, clock: Clock = time.time, attempts: Attempts | None = None) -> Guard:
@@ -63,7 +63,7 @@ def make_app(runs: Path, access: Access, clock: Clock = time.time, attempts: Att
     app = FastAPI(openapi_url=None, docs_url=None, redoc_url=None, redirect_slashes=False)
     for kind in (HTTPException, RequestValidationError):
         app.add_exception_handler(kind, _not_found)
-    app.add_exception_handler(TrexError, _trouble)
+    app.add_exception_handler(TrexError, _unreadable_queue)
     _add_pages(app, runs, Watched(lambda: overview(runs, clock(), 0)), clock)
     _add_shelf(app, runs, Watched(lambda: shelf(runs)))
     _add_files(app, runs)
@@ -74,8 +74,8 @@ def make_app(runs: Path, access: Access, clock: Clock = time.time, attempts: Att
 def _add_pages(app: FastAPI, runs: Path, watched: Watched[Overview], clock: Clock) -> None:
     @app.api_route("/", methods=READ)
     async def index(state: str = "", number: Annotated[int, Query(alias="page")] = 1) -> Response:
-        seen = await watched.look()
-        return _html(await run_in_threadpool(queue_page, runs, seen, state, number))
+        snapshot = await watched.current()
+        return _html(await run_in_threadpool(queue_page, runs, snapshot, state, number))
 
     @app.api_route("/runs/{name}", methods=READ)
     def run(name: str) -> Response:
@@ -89,13 +89,13 @@ def _add_pages(app: FastAPI, runs: Path, watched: Watched[Overview], clock: Cloc
 
     @app.api_route("/metrics", methods=READ)
     async def counters() -> Response:
-        return Response(metrics(await watched.look()), media_type=CONTENT_TYPE)
+        return Response(metrics(await watched.current()), media_type=CONTENT_TYPE)
 
 
 def _add_shelf(app: FastAPI, runs: Path, watched: Watched[tuple[Item, ...]]) -> None:
     @app.api_route("/all", methods=READ)
     async def everything(number: Annotated[int, Query(alias="page")] = 1) -> Response:
-        items = await watched.look()
+        items = await watched.current()
         return _html(await run_in_threadpool(shelf_page, runs, items, number))
 
     @app.api_route("/files/{path:path}", methods=READ)
@@ -120,7 +120,9 @@ def _add_files(app: FastAPI, runs: Path) -> None:
         if not is_plain(name) or (runs / name).is_symlink():
             raise HTTPException(404)
         try:
-            return Response(read_kept(runs / name, picture.removesuffix(".png")).png, media_type="image/png")
+            return Response(
+                read_stored(runs / name, picture.removesuffix(".png")).png, media_type="image/png"
+            )
         except DamagedPicture as error:
             raise HTTPException(404) from error
 
@@ -174,7 +176,7 @@ async def _events(watched: Watched[Overview]) -> AsyncIterator[str]:
     before, quiet = "", 0
     while True:
         with suppress(TrexError):  # the queue is unreadable just now
-            now = live_json(await watched.look())
+            now = live_json(await watched.current())
             quiet = 0 if now != before else quiet + 1
             if now != before:
                 yield f"data: {now}\n\n"
@@ -182,7 +184,7 @@ async def _events(watched: Watched[Overview]) -> AsyncIterator[str]:
         if quiet == QUIET:
             quiet = 0
             yield ": still here\n\n"
-        await asyncio.sleep(RENEW_S)
+        await asyncio.sleep(REFRESH_S)
 
 
 def _file(runs: Path, kind: str, headers: dict[str, str], *names: str) -> Response:
@@ -201,9 +203,9 @@ def _html(text: str | None) -> Response:
 def _not_found(_request: Request, error: Exception) -> Response:
     """The same short text for every missing page."""
     status = error.status_code if isinstance(error, HTTPException) else 404
-    return PlainTextResponse("not found\n" if status == 404 else "not possible\n", status_code=status)
+    return PlainTextResponse("not found\n" if status == 404 else "bad request\n", status_code=status)
 
 
-def _trouble(_request: Request, _error: Exception) -> Response:
+def _unreadable_queue(_request: Request, _error: Exception) -> Response:
     """The queue is unreadable; `trex queue list` shows the operator why."""
-    return PlainTextResponse("the queue cannot be read at this moment\n", status_code=503)
+    return PlainTextResponse("the queue is unreadable at the moment\n", status_code=503)

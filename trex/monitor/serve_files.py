@@ -1,4 +1,4 @@
-"""Files of run folders for the pages: opened by checked names, without following any link."""
+"""Opens files of run folders for the pages, by checked names and without following any link."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def is_plain(name: str) -> bool:
     return NAME.fullmatch(name) is not None
 
 
-def latest_pictures(path: Path, most: int) -> list[str]:
+def latest_pictures(path: Path, max_pictures: int) -> list[str]:
     """The names of a run's latest pictures, newest first."""
     try:
         with os.scandir(path / "pictures") as items:
@@ -45,7 +45,7 @@ def latest_pictures(path: Path, most: int) -> list[str]:
             ]
     except OSError:
         return []
-    return [name for _, name in sorted(found, reverse=True)[:most]]
+    return [name for _, name in sorted(found, reverse=True)[:max_pictures]]
 
 
 def chunks(file: BinaryIO) -> Iterator[bytes]:

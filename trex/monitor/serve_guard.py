@@ -18,7 +18,7 @@ if TYPE_CHECKING:  # fastapi is an extra
 
 COOKIE = "trex_session"
 LOGIN = "/login"
-TOO_MANY = "too many wrong tokens; wait\n"
+TOO_MANY = "too many wrong tokens; try again later\n"
 # A sandboxed page has no origin, so its links carry no strict cookie: this page repeats the request from here.
 AGAIN = '<!doctype html><meta http-equiv="refresh" content="0"><title>bayes-trex</title>'
 OPEN = (LOGIN, "/static/serve.css")  # served without a token
@@ -44,7 +44,7 @@ HEADERS = {
 
 @dataclass(frozen=True)
 class Access:
-    """Access rules: the token (without one, everybody has access), and the accepted host names ("" for any).
+    """Access rules: the token (None: no token is required), and the accepted host names (empty: any).
 
     A foreign page can point its own host name at 127.0.0.1, so without a token the host has to be a loopback name.
     """
@@ -54,7 +54,7 @@ class Access:
     session: str = field(default_factory=lambda: secrets.token_urlsafe(32), repr=False)
 
     def is_token(self, given: str) -> bool:
-        """Compare in constant time."""
+        """Whether this is the token; compares in constant time."""
         return self.token is not None and hmac.compare_digest(_digest(given), _digest(self.token))
 
     def admits(self, authorization: str, cookies: str) -> bool:
@@ -63,7 +63,7 @@ class Access:
             return True
         return hmac.compare_digest(_digest(_cookie(cookies)), _digest(self.session))
 
-    def knows_host(self, host: str) -> bool:
+    def allows_host(self, host: str) -> bool:
         """Whether a request may name this host."""
         name = host.rsplit(":", 1)[0] if not host.endswith("]") else host
         return not self.hosts or name.lower() in self.hosts
@@ -84,23 +84,23 @@ class Guard:
         headers = {name.decode("latin-1"): value.decode("latin-1") for name, value in scope["headers"]}
         given, address = bearer(headers.get("authorization", "")), client_address(scope)
         wait_s = self._attempts.wait_s(address) if given and self._access.token is not None else 0.0
-        if not self._access.knows_host(headers.get("host", "")):
-            await _say(answer, 421, "this address is not served under that host name\n")
+        if not self._access.allows_host(headers.get("host", "")):
+            await _respond(answer, 421, "this server does not answer under that host name\n")
         elif wait_s:
-            await _say(answer, 429, TOO_MANY, [(b"retry-after", str(math.ceil(wait_s)).encode())])
+            await _respond(answer, 429, TOO_MANY, [(b"retry-after", str(math.ceil(wait_s)).encode())])
         elif scope["path"] in OPEN or self._access.admits(
             headers.get("authorization", ""), headers.get("cookie", "")
         ):
             await self._app(scope, receive, answer)
         elif given:
             self._attempts.wrong(address)
-            await _say(answer, 401, "a token is needed\n", [(b"www-authenticate", b"Bearer")])
+            await _respond(answer, 401, "token required\n", [(b"www-authenticate", b"Bearer")])
         elif headers.get("sec-fetch-site") == "cross-site" and headers.get("sec-fetch-mode") == "navigate":
-            await _say(answer, 200, AGAIN, [], "text/html; charset=utf-8")
+            await _respond(answer, 200, AGAIN, [], "text/html; charset=utf-8")
         elif "text/html" in headers.get("accept", ""):
-            await _say(answer, 303, "", [(b"location", LOGIN.encode())])
+            await _respond(answer, 303, "", [(b"location", LOGIN.encode())])
         else:
-            await _say(answer, 401, "a token is needed\n", [(b"www-authenticate", b"Bearer")])
+            await _respond(answer, 401, "token required\n", [(b"www-authenticate", b"Bearer")])
 
 
 def bearer(authorization: str) -> str:
@@ -130,7 +130,7 @@ def _with_headers(send: Send) -> Send:
     return answer
 
 
-async def _say(
+async def _respond(
     send: Send,
     status: int,
     text: str,

@@ -35,14 +35,14 @@ class ImpatientProtocol(H11Protocol):
         if self.conn.their_state not in UNFINISHED:
             self._forget()
         elif self._deadline is None:
-            self._deadline = self.loop.call_later(REQUEST_S, self._give_up)
+            self._deadline = self.loop.call_later(REQUEST_S, self._time_out)
 
     def _forget(self) -> None:
         if self._deadline is not None:
             self._deadline.cancel()
             self._deadline = None
 
-    def _give_up(self) -> None:
+    def _time_out(self) -> None:
         """Close the connection; a page that waits for the rest of a request sees a disconnect."""
         self._deadline = None
         if not self.transport.is_closing():

@@ -10,8 +10,8 @@ from urllib.parse import quote
 from trex.foundation.errors import InputError, RunError
 from trex.monitor.overview import Overview, Row, rows
 from trex.monitor.serve_files import latest_pictures
-from trex.monitor.shelf import Item, told
-from trex.monitor.top import COLUMNS, TEXTS, cells, headline
+from trex.monitor.shelf import Item, described
+from trex.monitor.top import COLUMNS, TEXT_WIDTHS, cells, headline
 from trex.pages.page import page
 from trex.queue import queue
 from trex.queue.entry import STATES, Entry, State, run_path
@@ -22,12 +22,12 @@ PICTURES = 12
 WORKER_COLUMNS = ("worker", "host", "works on", "segments", "renders", "restarts", "memory MiB")
 
 
-def queue_page(runs: Path, seen: Overview, state: str, number: int) -> str | None:
+def queue_page(runs: Path, snapshot: Overview, state: str, number: int) -> str | None:
     """A page of the queue, one state or all, `number` counted from 1; None if there is no such page."""
     states: list[State] = [one for one in STATES if one == state]
     if (state and not states) or number < 1:
         return None
-    total = seen.counts.get(state, 0) if state else sum(seen.counts.values())
+    total = snapshot.counts.get(state, 0) if state else sum(snapshot.counts.values())
     pages = max(-(-total // PER_PAGE), 1)
     if number > pages:
         return None
@@ -36,15 +36,15 @@ def queue_page(runs: Path, seen: Overview, state: str, number: int) -> str | Non
     return page(
         "serve.html",
         {
-            **_live(seen),
+            **_live(snapshot),
             "columns": COLUMNS,
-            "texts": TEXTS,
+            "texts": TEXT_WIDTHS,
             "worker_columns": WORKER_COLUMNS,
             "states": STATES,
             "state": state,
             "number": number,
             "pages": pages,
-            "rows": _rows(rows(runs, shown), seen.now),
+            "rows": _rows(rows(runs, shown), snapshot.now),
         },
     )
 
@@ -73,7 +73,7 @@ def shelf_page(runs: Path, items: Sequence[Item], number: int) -> str | None:
     pages = max(-(-len(items) // PER_PAGE), 1)
     if not 1 <= number <= pages:
         return None
-    shown = told(runs, items[(number - 1) * PER_PAGE : number * PER_PAGE])
+    shown = described(runs, items[(number - 1) * PER_PAGE : number * PER_PAGE])
     rows = [
         {
             "item": one.item,
@@ -89,12 +89,12 @@ def shelf_page(runs: Path, items: Sequence[Item], number: int) -> str | None:
     )
 
 
-def live_json(seen: Overview) -> str:
+def live_json(snapshot: Overview) -> str:
     """The values that the page's script refreshes."""
-    return json.dumps(_live(seen))
+    return json.dumps(_live(snapshot))
 
 
-def _live(seen: Overview) -> dict[str, object]:
+def _live(snapshot: Overview) -> dict[str, object]:
     workers = [
         (
             one.name,
@@ -105,13 +105,13 @@ def _live(seen: Overview) -> dict[str, object]:
             one.restarts,
             f"{one.memory_mib:.0f}",
         )
-        for farm in seen.farms
+        for farm in snapshot.farms
         for one in farm.workers
     ]
     return {
-        "headline": headline(seen),
-        "counts": {state: seen.counts.get(state, 0) for state in STATES},
-        "running": _rows(seen.running, seen.now),
+        "headline": headline(snapshot),
+        "counts": {state: snapshot.counts.get(state, 0) for state in STATES},
+        "running": _rows(snapshot.running, snapshot.now),
         "workers": [[str(value) for value in worker] for worker in workers],
     }
 

@@ -1,4 +1,4 @@
-"""The shelf: what a runs folder holds besides the queue, such as runs of `trex find`, baselines, experiments, pages."""
+"""The shelf: everything in a runs folder that is not in the queue, such as runs of `trex find` and baselines."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from trex.queue.queued_folder import QUEUED
 from trex.runs.folder import MANIFEST, REPORT
 from trex.runs.picture_files import PICTURES
 
-DEEPEST = 4  # levels below the runs folder: runs/experiments/NAME/CELL is three
-MOST = 20_000  # folders visited at most
-MANIFEST_BYTES = 4 << 20
+MAX_DEPTH = 4  # levels below the runs folder: runs/experiments/NAME/CELL is three
+MAX_FOLDERS = 20_000  # visited at most
+MAX_MANIFEST_BYTES = 4 << 20
 HTML = ".html"
-KINDS: Mapping[str, str] = {
+PAGE_KINDS: Mapping[str, str] = {
     "experiment.html": "experiment",
     "baseline.html": "baseline",
     "comparison.html": "comparison",
@@ -40,7 +40,7 @@ class Item:
 
 
 @dataclass(frozen=True)
-class Told:
+class DescribedItem:
     """An item with its run's question, outcome and best confidence, if its files hold them."""
 
     item: Item
@@ -54,16 +54,16 @@ def shelf(runs: Path) -> tuple[Item, ...]:
     return tuple(sorted(_items(runs), key=lambda item: (item.path, item.page)))
 
 
-def told(runs: Path, items: Sequence[Item]) -> tuple[Told, ...]:
-    """The items with their runs' facts; imports no code that a file names."""
-    return tuple(_told(runs, item) for item in items)
+def described(runs: Path, items: Sequence[Item]) -> tuple[DescribedItem, ...]:
+    """The items with the facts of their runs; imports no code that a file names."""
+    return tuple(_described(runs, item) for item in items)
 
 
 def _items(runs: Path) -> Iterator[Item]:
-    waiting, looked = [("", 0)], 0
-    while waiting and looked < MOST:
+    waiting, visited = [("", 0)], 0
+    while waiting and visited < MAX_FOLDERS:
         folder, depth = waiting.pop()
-        looked += 1
+        visited += 1
         files, folders = _inside(runs / folder)
         if QUEUED in files:
             continue
@@ -71,14 +71,14 @@ def _items(runs: Path) -> Iterator[Item]:
         yield from (_item(folder, name, MANIFEST in files) for name in pages)
         if MANIFEST in files and REPORT not in files:
             yield Item("run", folder, "")
-        if depth < DEEPEST:
+        if depth < MAX_DEPTH:
             waiting += [(f"{folder}/{name}".lstrip("/"), depth + 1) for name in folders]
 
 
 def _item(folder: str, name: str, is_run: bool) -> Item:
-    kind = "page of a run" if is_run and name != REPORT else KINDS.get(name, "page")
+    kind = "page of a run" if is_run and name != REPORT else PAGE_KINDS.get(name, "page")
     path = f"{folder}/{name}".lstrip("/")
-    return Item(kind, folder if folder and name in KINDS else path, path)
+    return Item(kind, folder if folder and name in PAGE_KINDS else path, path)
 
 
 def _inside(folder: Path) -> tuple[list[str], list[str]]:
@@ -96,16 +96,16 @@ def _inside(folder: Path) -> tuple[list[str], list[str]]:
     return files, [name for name in folders if name != PICTURES]
 
 
-def _told(runs: Path, item: Item) -> Told:
+def _described(runs: Path, item: Item) -> DescribedItem:
     folder = runs / (os.path.dirname(item.page) if item.page else item.path)
     ending, best = ending_of(folder) if item.kind == "run" else ("", None)
-    return Told(item, _question(folder / MANIFEST) if item.kind == "run" else "", ending, best)
+    return DescribedItem(item, _question(folder / MANIFEST) if item.kind == "run" else "", ending, best)
 
 
 def _question(manifest: Path) -> str:
     """The question in a manifest, read as plain JSON: parsing it fully could import a third-party module."""
     try:
-        data = read_bytes(manifest, limit=MANIFEST_BYTES, follow_links=False, error=RunError)
+        data = read_bytes(manifest, limit=MAX_MANIFEST_BYTES, follow_links=False, error=RunError)
         found = mapping(parse_json(data, str(manifest)), str(manifest))
         return str(mapping(found["facts"], "facts")["question"])
     except (TrexError, KeyError, TypeError):

@@ -61,7 +61,7 @@ class FarmStatus:
 
 RUN = TypeAdapter(RunStatus)
 WORK = TypeAdapter(FarmStatus)
-STATUS_LIMIT = 1 << 20  # bytes; a usual file has a few hundred
+MAX_BYTES = 1 << 20  # bytes; a usual file has a few hundred
 
 
 def write_run_status(run: Path, status: RunStatus) -> None:
@@ -85,17 +85,17 @@ def remove_farm_status(runs: Path, owner: str) -> None:
 def read_run_status(run: Path) -> RunStatus | None:
     """The run's last status, or None."""
     try:
-        return RUN.validate_json(read_bytes(run / RUN_STATUS, limit=STATUS_LIMIT, error=RunError))
+        return RUN.validate_json(read_bytes(run / RUN_STATUS, limit=MAX_BYTES, error=RunError))
     except (RunError, ValidationError):
         return None
 
 
 def read_farm_statuses(runs: Path) -> list[FarmStatus]:
-    """The status of every `trex work`, including killed ones: check `updated`."""
+    """The status of every `trex work`. Killed ones leave theirs behind: check `updated`."""
     found = []
     for path in sorted((runs / FARM).glob("*.json")):
         try:
-            found.append(WORK.validate_json(read_bytes(path, limit=STATUS_LIMIT, error=RunError)))
+            found.append(WORK.validate_json(read_bytes(path, limit=MAX_BYTES, error=RunError)))
         except (RunError, ValidationError):
             continue
     return found

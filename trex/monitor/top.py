@@ -30,12 +30,12 @@ COLUMNS = (
     "workers",
     "left",
 )
-LEAST = {"question": 12, "settings": 12, "where": 10}  # minimum widths in a narrow terminal
-TEXTS = {"id": SHORT, "state": 9, "question": 40, "settings": 32, "where": 32}  # widths in characters
+MIN_WIDTHS = {"question": 12, "settings": 12, "where": 10}  # minimum widths in a narrow terminal
+TEXT_WIDTHS = {"id": SHORT, "state": 9, "question": 40, "settings": 32, "where": 32}  # widths in characters
 
 
 def run_top(runs: Path, shown: int, *, once: bool) -> None:
-    """Show the table until Ctrl-C; only once if `once` or if there is no terminal."""
+    """Show the table until Ctrl-C; print it once if `once` is set or if there is no terminal."""
     console = Console()
     if once or not console.is_terminal:
         console.print(view(overview(runs, time.time(), shown)))
@@ -46,34 +46,34 @@ def run_top(runs: Path, shown: int, *, once: bool) -> None:
             time.sleep(REFRESH_S)
 
 
-def view(seen: Overview) -> Group:
+def view(snapshot: Overview) -> Group:
     """The headline and the table."""
     table = Table(box=None, pad_edge=False, header_style="bold")
     for column in COLUMNS:
-        is_text = column in TEXTS
+        is_text = column in TEXT_WIDTHS
         table.add_column(
             column,
             justify="left" if is_text else "right",
             no_wrap=True,
             overflow="ellipsis",
-            max_width=TEXTS.get(column),
-            min_width=LEAST.get(column, TEXTS.get(column, len(column))),
+            max_width=TEXT_WIDTHS.get(column),
+            min_width=MIN_WIDTHS.get(column, TEXT_WIDTHS.get(column, len(column))),
         )
-    for row in (*seen.running, *seen.waiting, *seen.ended):
-        table.add_row(*map(Text, map(printable, cells(row, seen.now))))
-    return Group(Text(headline(seen)), *map(_farm, seen.farms), Text(), table)
+    for row in (*snapshot.running, *snapshot.waiting, *snapshot.ended):
+        table.add_row(*map(Text, map(printable, cells(row, snapshot.now))))
+    return Group(Text(headline(snapshot)), *map(_farm, snapshot.farms), Text(), table)
 
 
-def headline(seen: Overview) -> str:
+def headline(snapshot: Overview) -> str:
     """One line: entries by state, workers, and renders per second."""
-    return f"{tally(seen.counts)}; {counted(seen.workers, 'worker')}, {seen.renders_per_s:.2f} renders/s"
+    return f"{tally(snapshot.counts)}; {counted(snapshot.workers, 'worker')}, {snapshot.renders_per_s:.2f} renders/s"
 
 
 def cells(row: Row, now: float) -> tuple[str, ...]:
     """One entry's cells, in the order of COLUMNS."""
     entry, status = row.entry, row.status
     search = status.search if status else None
-    now_told = live(status, now) if entry.state == "running" else None
+    current = live(status, now) if entry.state == "running" else None
     return (
         entry.id[:SHORT],
         entry.state,
@@ -83,9 +83,9 @@ def cells(row: Row, now: float) -> tuple[str, ...]:
         "" if row.best is None else f"{row.best:.3f}",
         f"{search.accepted / search.steps:.0%}" if search and search.steps else "",
         "" if search is None else f"{search.found}" + (f"/{search.wanted}" if search.wanted else ""),
-        "" if now_told is None else f"{now_told.renders_per_s:.2f}",
-        "" if now_told is None else f"{now_told.workers}",
-        "" if now_told is None or now_told.left_s is None else span(now_told.left_s),
+        "" if current is None else f"{current.renders_per_s:.2f}",
+        "" if current is None else f"{current.workers}",
+        "" if current is None or current.left_s is None else span(current.left_s),
     )
 
 

@@ -32,10 +32,10 @@ class Display(logging.Handler):
         self._bar = Progress(*columns, console=self._console)
         self._notebook = NotebookLine()
         self._task: TaskID | None = None
-        self._what = ""
+        self._step = ""
         self._first = (0, 0.0)  # count and time at the step's start
         self._last_line = 0.0
-        self._said: set[str] = set()
+        self._shown: set[str] = set()
         self._level = logging.NOTSET
 
     def __enter__(self) -> Self:
@@ -54,22 +54,22 @@ class Display(logging.Handler):
 
     def emit(self, record: logging.LogRecord) -> None:
         """Show a message of the renderer, repeated ones only once."""
-        words = record.getMessage()
-        if record.levelno > logging.INFO or words not in self._said:
-            self._said.add(words)
-            self.say(words)
+        line = record.getMessage()
+        if record.levelno > logging.INFO or line not in self._shown:
+            self._shown.add(line)
+            self.say(line)
 
     def say(self, line: str) -> None:
         """Print one line that stays."""
         self._console.print(line, highlight=False, markup=False, soft_wrap=True)
 
-    def show(self, what: str, done: int, total: int | None, *facts: str) -> None:
-        """Show `done` of `total` (None: unknown) of the step `what`, with further facts."""
+    def show(self, step: str, done: int, total: int | None, *facts: str) -> None:
+        """Show `done` of `total` (None: unknown) of the step `step`, with further facts."""
         now = self._clock()
-        is_new = what != self._what
+        is_new = step != self._step
         if is_new:
-            self._what, self._first = what, (done, now)
-        line = ", ".join(filter(None, (f"{what} {_of(done, total)}", *facts, self._left(done, total, now))))
+            self._step, self._first = step, (done, now)
+        line = ", ".join(filter(None, (f"{step} {_of(done, total)}", *facts, self._left(done, total, now))))
         if self._console.quiet:
             return
         if self._console.is_jupyter:
@@ -84,8 +84,8 @@ class Display(logging.Handler):
         if self._task is None:
             self._task = self._bar.add_task("", total=total)
             self._bar.start()  # not earlier: the code inside may have a display of its own
-        words = line.replace("[", r"\[")  # brackets are text here, not markup
-        self._bar.update(self._task, description=words, completed=done, total=total)
+        line = line.replace("[", r"\[")  # brackets are text here, not markup
+        self._bar.update(self._task, description=line, completed=done, total=total)
 
     def _left(self, done: int, total: int | None, now: float) -> str:
         before, since = self._first

@@ -27,12 +27,12 @@ class NotebookLine:
         if self._handle is None:
             module = importlib.import_module("IPython.display")
             display: Callable[..., Handle] = vars(module)["display"]
-            self._handle = display(Shown(line, done, total), display_id=True)
+            self._handle = display(LineOutput(line, done, total), display_id=True)
         else:
-            self._handle.update(Shown(line, done, total))
+            self._handle.update(LineOutput(line, done, total))
 
 
-class Shown:
+class LineOutput:
     """The line as a notebook displays it: HTML with a bar, or plain text."""
 
     def __init__(self, line: str, done: int, total: int | None) -> None:

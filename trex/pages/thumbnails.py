@@ -1,4 +1,4 @@
-"""A baseline's pictures for its page, for display only."""
+"""Pictures embedded in pages, for display only."""
 
 from __future__ import annotations
 

@@ -1,8 +1,9 @@
-"""Shares and worlds in the words of pages and terminal."""
+"""Formats percentages and worlds for pages and terminal."""
 
 from __future__ import annotations
 
 from trex.foundation.percent import percent as percent
+from trex.inference.statistics.proportion import Proportion
 from trex.query.schema import Query
 from trex.worlds.registry import world_named
 
@@ -10,6 +11,15 @@ from trex.worlds.registry import world_named
 def percent_interval(low: float, high: float) -> str:
     """Both ends of an interval: "0.1 % to 5.4 %"."""
     return f"{percent(low)} to {percent(high)}"
+
+
+def rate_words(rate: Proportion) -> str:
+    """A rate with its interval: "3 of 88, 3.4 % (95 %: 0.7 % to 9.6 %)"; after zero hits only the upper bound."""
+    if not rate.of:
+        return "0 of 0"
+    if rate.count == 0:
+        return f"0 of {rate.of} (95 %: less than {percent(rate.bound)})"
+    return f"{rate.count} of {rate.of}, {percent(rate.value)} (95 %: {percent_interval(*rate.interval)})"
 
 
 def points(change: float) -> str:

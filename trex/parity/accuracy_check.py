@@ -8,18 +8,16 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from pydantic import TypeAdapter, ValidationError
-
 from trex.artifacts.cache import cache_root
 from trex.clevr_models.published import PUBLISHED
-from trex.foundation.errors import RunError
+from trex.foundation.codec import Codec
 from trex.foundation.fields import Number
-from trex.foundation.files import disk_error, read_text, write_atomic
-from trex.foundation.parse import parse_json
+from trex.foundation.files import make_folder, write_atomic
+from trex.foundation.words import counted
 from trex.inference.statistics.clustered import clustered_interval
-from trex.pages.wording import percent
+from trex.pages.wording import percent, percent_interval
 
-PASSED, FAILED, UNDECIDED, NO_GATE = "PASSED", "FAILED", "UNDECIDED", "NOT COMPARED"
+PASSED, FAILED, UNDECIDED, NOT_COMPARED = "PASSED", "FAILED", "UNDECIDED", "NOT COMPARED"
 WIDEST = 0.2  # a wider interval cannot detect a wrongly assembled model
 
 
@@ -40,10 +38,8 @@ class AccuracyShare:
 
     def words(self) -> str:
         """The share in words: "45 of 47 official questions on 5 pictures, 95.7 % (95 %: 84.1 % to 99.5 %)"."""
-        interval = f"95 %: {percent(self.low)} to {percent(self.high)}"
-        pictures = "1 picture" if self.pictures == 1 else f"{self.pictures} pictures"
-        asked = f"{self.right} of {self.of} official questions on {pictures}"
-        return f"{asked}, {percent(self.value)} ({interval})"
+        questions = f"{self.right} of {self.of} official questions on {counted(self.pictures, 'picture')}"
+        return f"{questions}, {percent(self.value)} (95 %: {percent_interval(self.low, self.high)})"
 
 
 @dataclass(frozen=True)
@@ -74,7 +70,7 @@ class AccuracyCheck:
         """FAILED if the published accuracy is above the interval, PASSED if it is in it or below."""
         share = self.official.get("all")
         if self.published is None or share is None:
-            return NO_GATE
+            return NOT_COMPARED
         if share.high < self.published:
             return FAILED
         return UNDECIDED if share.high - share.low > WIDEST else PASSED
@@ -84,24 +80,24 @@ class AccuracyCheck:
         share = self.official.get("all")
         if share is None:
             return (
-                f"Parity gate: not run. {self.dataset} holds no official CLEVR question on a picture at hand.",
+                f"Accuracy check: not run. {self.dataset} has no official CLEVR question on a picture that is there.",
             )
         right = f"{self.model} is right in {share.words()}"
         if self.published is None:
-            return (f"Parity gate: nothing to compare with. {right}; no accuracy was published.",)
+            return (f"Accuracy check: nothing to compare with. {right}; no accuracy was published.",)
         note = f" ({self.note})" if self.note else ""
         said = [
-            f"Parity gate {self.outcome}: {right}; published {percent(self.published)}, {self.source}{note}."
+            f"Accuracy check {self.outcome}: {right}; published {percent(self.published)}, {self.source}{note}."
         ]
         if self.outcome == UNDECIDED:
-            said.append("That is too few to tell; give a folder with more pictures and questions.")
+            said.append("Too few questions to decide; give a folder with more pictures and questions.")
         elif self.outcome == PASSED:
             said.append(
-                f"A model that is right in {percent(share.low)} would agree with these answers as well."
+                f"A model that is right in {percent(share.low)} would be consistent with these answers too."
             )
         if self.splits.get("train"):
             said.append(
-                f"{self.splits['train']} of the questions are of the training split, which it has seen."
+                f"{self.splits['train']} of the questions are of the training split, which the model has seen."
             )
         return tuple(said)
 
@@ -113,46 +109,46 @@ def share(counts: Iterable[tuple[int, int]]) -> AccuracyShare:
     return AccuracyShare(sum(right for right, _ in kept), sum(of for _, of in kept), len(kept), low, high)
 
 
-_ADAPTER: TypeAdapter[AccuracyCheck] = TypeAdapter(AccuracyCheck)
+CODEC = Codec(AccuracyCheck)
 
 
-def gates_folder() -> Path:
+def checks_folder() -> Path:
     """The folder of stored measurements: `gates` in the user's cache."""
     return cache_root() / "gates"
 
 
-def keep_gate(gate: AccuracyCheck) -> Path:
+def store_check(check: AccuracyCheck) -> Path:
     """Write a measurement; it replaces one of the same weights on the same data."""
-    path = gates_folder() / f"{short_hash(gate.weights + gate.data)}.json"
+    path = checks_folder() / f"{short_hash(check.weights + check.data)}.json"
     make_folder(path.parent)
-    write_atomic(path, _ADAPTER.dump_json(gate, indent=1) + b"\n")
+    write_atomic(path, CODEC.text(check).encode())
     return path
 
 
-def read_gates() -> list[AccuracyCheck]:
+def read_checks() -> list[AccuracyCheck]:
     """All stored measurements; RunError names a damaged file."""
-    return [_read(path) for path in sorted(gates_folder().glob("*.json"))]
+    remedy = "delete it, then: trex models verify MODEL --dataset DIR"
+    found = [CODEC.read(path, remedy) for path in sorted(checks_folder().glob("*.json"))]
+    return [check for check in found if check is not None]
 
 
-def gate_of(weights: str) -> AccuracyCheck | None:
+def check_of(weights: str) -> AccuracyCheck | None:
     """The measurement of exactly these weights with the most official questions, None if there is none."""
-    compared = [
-        gate for gate in read_gates() if weights and gate.weights == weights and "all" in gate.official
-    ]
-    return max(compared, key=lambda gate: gate.official["all"].of, default=None)
+    official = [one for one in read_checks() if weights and one.weights == weights and "all" in one.official]
+    return max(official, key=lambda one: one.official["all"].of, default=None)
 
 
-def gate_words(weights: str, name: str) -> Sequence[str]:
+def check_words(weights: str, name: str) -> Sequence[str]:
     """The report's sentences on a model's accuracy check; none for a model without published or measured values."""
-    found = gate_of(weights)
+    found = check_of(weights)
     if found is not None:
         return found.sentences()
     if name not in PUBLISHED:
         return ()
     if not weights:
-        return ("Parity gate: not known. This run did not record its weights.",)
+        return ("Accuracy check: unknown. This run did not record its weights.",)
     return (
-        f"Parity gate: not run for these weights. Before a number is trusted: trex models verify {name} "
+        f"Accuracy check: not run for these weights. Run it before you trust a number: trex models verify {name} "
         "--dataset CLEVR_v1.0",
     )
 
@@ -160,23 +156,3 @@ def gate_words(weights: str, name: str) -> Sequence[str]:
 def short_hash(text: str) -> str:
     """The first 32 hexadecimal digits of the text's sha256."""
     return hashlib.sha256(text.encode()).hexdigest()[:32]
-
-
-def make_folder(path: Path) -> None:
-    """Create the folder and its parents."""
-    try:
-        path.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise disk_error(error, path) from error
-
-
-def _read(path: Path) -> AccuracyCheck:
-    try:
-        written = read_text(path, error=RunError)
-        parse_json(written, str(path), error=RunError)
-        return _ADAPTER.validate_json(written, strict=True)
-    except (RunError, ValidationError, ValueError) as error:
-        words = str(error).replace("\n", " ")
-        raise RunError(
-            f"{path} is damaged ({words[:200]}); delete it, then: trex models verify MODEL --dataset DIR"
-        ) from error

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,22 +15,21 @@ from numpy.typing import NDArray
 from trex.clevr_models.interface.bound import ClevrModel
 from trex.clevr_models.interface.question import Question
 from trex.clevr_models.percept.evaluate import question_type
-from trex.clevr_models.published import PUBLISHED
+from trex.clevr_models.published import PUBLISHED, Published
 from trex.datasets.clevr_folder import read_pixels
 from trex.datasets.clevr_questions import OFFICIAL, AskedFolder, AskedPicture, QuestionOptions, read_folder
 from trex.datasets.official_scenes import AskedQuestion
 from trex.foundation.errors import InputError, RunError
-from trex.foundation.files import disk_error, is_missing, read_bytes
+from trex.foundation.files import disk_error, is_missing, make_folder, read_bytes
 from trex.foundation.json_fields import listed
 from trex.foundation.parse import parse_json
 from trex.parity.accuracy_check import (
     AccuracyCheck,
     AccuracyShare,
-    gates_folder,
-    keep_gate,
-    make_folder,
+    checks_folder,
     share,
     short_hash,
+    store_check,
 )
 from trex.parity.parity import given, program_steps
 from trex.worlds.fingerprint import weights_fingerprint
@@ -60,14 +60,14 @@ def verify(
     weights = weights_fingerprint(model.name, model.bind(_question(_readable(model, asked))))
     what = "\n".join([weights, *(str(picture.path.resolve()) for picture in asked.pictures)])
     path = (
-        gates_folder() / f"{short_hash(what)}.answers.jsonl"
-    )  # another measurement of this model may run in parallel
+        checks_folder() / f"{short_hash(what)}.answers.jsonl"
+    )  # the model may be measured elsewhere in parallel
     rows = _answer(model, path, asked, tell)
-    gate = _gate(model.name, weights, asked, rows, published)
-    if gate.official:
-        keep_gate(gate)
+    check = _checked(model.name, weights, asked, rows, published)
+    if check.official:
+        store_check(check)
     path.unlink(missing_ok=True)  # the next measurement starts again: more than the weights may have changed
-    return gate
+    return check
 
 
 def _answer(model: ClevrModel, path: Path, asked: AskedFolder, tell: Tell) -> list[Answered]:
@@ -153,52 +153,43 @@ def _check(key: str, answers: Sequence[str]) -> str:
     return hashlib.sha256(json.dumps([key, list(answers)]).encode()).hexdigest()[:16]
 
 
-def _gate(
+def _checked(
     name: str, weights: str, asked: AskedFolder, rows: Sequence[Answered], published: float | None
 ) -> AccuracyCheck:
-    known = PUBLISHED.get(name)
     sources = {q.source for row in rows for q in row.picture.asked}
     by_source = {source: by_type(rows, source) for source in sorted(sources)}
-    splits: dict[str, int] = {}
-    for row in rows:
-        official = sum(q.source == OFFICIAL for q in row.picture.asked)
-        if official:
-            splits[row.picture.split] = splits.get(row.picture.split, 0) + official
-    given_by_hand = ("given by --published", "")
+    splits = Counter(row.picture.split for row in rows for q in row.picture.asked if q.source == OFFICIAL)
+    known = PUBLISHED.get(name)
+    if published is not None:
+        known = Published(published, "given by --published")
     return AccuracyCheck(
         model=name,
         weights=weights,
         dataset=asked.name,
         data=hashlib.sha256("".join(sorted(row.key for row in rows)).encode()).hexdigest(),
-        splits=splits,
+        splits=dict(splits),
         official=by_source.pop(OFFICIAL, {}),
         others=by_source,
         unread=sum(answer == UNREAD for row in rows for answer in row.answers),
         skipped=asked.skipped,
-        published=published if published is not None else known.accuracy if known else None,
-        source=given_by_hand[0] if published is not None else known.source if known else "",
-        note=given_by_hand[1] if published is not None else known.note if known else "",
+        published=known.accuracy if known else None,
+        source=known.source if known else "",
+        note=known.note if known else "",
     )
 
 
 def by_type(rows: Sequence[Answered], source: str) -> dict[str, AccuracyShare]:
     """The share of right answers to the questions of a source: "all", then by type."""
-    types = sorted({question_type(program_steps(q)) for q in _of(rows, source)})
-    return {name: share(_counts(rows, source, name)) for name in ("all", *types)}
-
-
-def _of(rows: Sequence[Answered], source: str) -> Iterator[AskedQuestion]:
-    return (q for row in rows for q in row.picture.asked if q.source == source)
-
-
-def _counts(rows: Sequence[Answered], source: str, name: str) -> list[tuple[int, int]]:
-    """(right, questions) of each picture."""
-    counts = []
+    kinds: dict[str, list[list[bool]]] = {}  # by type: whether each answer is right, picture by picture
     for row in rows:
-        right = [
-            answer == q.answer
-            for q, answer in zip(row.picture.asked, row.answers, strict=True)
-            if q.source == source and name in ("all", question_type(program_steps(q)))
-        ]
-        counts.append((sum(right), len(right)))
-    return counts
+        right: dict[str, list[bool]] = {}
+        for q, answer in zip(row.picture.asked, row.answers, strict=True):
+            if q.source == source:
+                for name in ("all", question_type(program_steps(q))):
+                    right.setdefault(name, []).append(answer == q.answer)
+        for name, answers in right.items():
+            kinds.setdefault(name, []).append(answers)
+    return {
+        name: share((sum(answers), len(answers)) for answers in kinds[name])
+        for name in ("all", *sorted(kinds.keys() - {"all"}))
+    }

@@ -4,57 +4,50 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Protocol
 
 import numpy as np
-from jinja2 import Environment, FileSystemLoader
-from numpy.typing import NDArray
 
 from trex.datasets.official_scenes import OfficialPicture
-from trex.pages.page import TEMPLATES
-from trex.parity.scores import ParityShare, PresetParity
+from trex.foundation.files import make_folder, write_atomic
+from trex.pages.page import page
+from trex.pages.table import Column, Table, table_of
+from trex.parity.scores import Pair, ParityShare, PresetParity
 from trex.render.png_url import png_url
 
-Pixels = NDArray[np.uint8]
-
-
-class Rendered(Protocol):
-    """A re-rendered picture, its SSIM to the official one, and the mean difference of a channel of a pixel."""
-
-    @property
-    def pixels(self) -> Pixels:
-        """The pixels (H, W, 3)."""
-        ...
-
-    @property
-    def ssim(self) -> float:
-        """SSIM with the official picture; 1 if they are equal."""
-        ...
-
-    @property
-    def error(self) -> float:
-        """Mean absolute difference of a channel of a pixel, 0-255; 0 if they are equal."""
-        ...
-
-
-Pairs = Mapping[str, Sequence[Rendered]]  # by preset, one for each picture
+Pairs = Mapping[str, Sequence[Pair]]  # by preset, one for each picture
+COLUMNS: tuple[Column[PresetParity], ...] = (
+    Column("model", lambda row: row.model),
+    Column("preset", lambda row: row.preset),
+    Column("questions", lambda row: row.source),
+    Column("n", lambda row: str(row.questions), is_number=True),
+    Column("right, official", lambda row: _percent(row.official), is_number=True),
+    Column("right, ours", lambda row: _percent(row.rendered), is_number=True),
+    Column("difference, points", lambda row: _points(row.difference), is_number=True),
+    Column("equal answers", lambda row: _percent(row.equal), is_number=True),
+)
 
 
 def write_table(
     path: Path, pictures: Sequence[OfficialPicture], pairs: Pairs, rows: Sequence[PresetParity]
 ) -> None:
     """Write the table: Markdown, numbers only."""
-    alike = [
-        (name, _spread([pair.ssim for pair in some]), _spread([pair.error for pair in some]))
+    spreads = [
+        (name, *_spread([pair.ssim for pair in some], ".3f"), *_spread([pair.error for pair in some], ".2f"))
         for name, some in pairs.items()
     ]
-    error_px = max(picture.fit.error_px for picture in pictures)
-    _write(path, "parity.md", {"pictures": len(pictures), "error_px": error_px, "alike": alike, "rows": rows})
+    heads = ("preset", "SSIM, mean", "lowest", "highest", "pixel error, mean", "lowest", "highest")
+    values = {
+        "pictures": len(pictures),
+        "error_px": max(picture.fit.error_px for picture in pictures),
+        "alike": table_of("Pictures", heads, spreads).markdown(),
+        "answers": Table("Answers", COLUMNS, rows).markdown(),
+    }
+    _write(path, page("parity.md", values))
 
 
-def _spread(values: Sequence[float]) -> tuple[float, float, float]:
+def _spread(values: Sequence[float], form: str) -> list[str]:
     """Mean, minimum, maximum."""
-    return float(np.mean(values)), min(values), max(values)
+    return [format(value, form) for value in (float(np.mean(values)), min(values), max(values))]
 
 
 def write_page(
@@ -67,14 +60,15 @@ def write_page(
             (f"{name}, SSIM {some[at].ssim:.3f}", png_url(some[at].pixels)) for name, some in pairs.items()
         ]
         shown.append((picture.name, [("official", png_url(picture.pixels)), *ours]))
-    _write(path, "parity.html", {"pictures": shown, "rows": rows})
+    _write(
+        path,
+        page("parity.html", {"pictures": shown, "table": Table("Answers on both (95 %)", COLUMNS, rows)}),
+    )
 
 
-def _write(path: Path, template: str, values: dict[str, object]) -> None:
-    environment = Environment(loader=FileSystemLoader(TEMPLATES), autoescape=True)
-    environment.filters |= {"percent": _percent, "points": _points}
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(environment.get_template(template).render(values), encoding="utf-8")
+def _write(path: Path, text: str) -> None:
+    make_folder(path.parent)
+    write_atomic(path, text.encode())
 
 
 def _percent(share: ParityShare) -> str:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
-from typing import NamedTuple
 
 import numpy as np
 
@@ -14,28 +13,18 @@ from trex.clevr_models.interface.answers import ANSWERS
 from trex.clevr_models.interface.bound import ClevrModel
 from trex.clevr_models.interface.question import ProgramStep, Question
 from trex.clevr_models.relation_network.model import RelationModel
-from trex.datasets.official_scenes import AskedQuestion, OfficialPicture, read_official, read_questions
+from trex.datasets.clevr_questions import read_questions
+from trex.datasets.official_scenes import AskedQuestion, OfficialPicture, read_official
 from trex.parity.page import write_page, write_table
-from trex.parity.scores import PictureAnswers, PresetParity, compare_answers
+from trex.parity.scores import Pair, PictureAnswers, PresetParity, compare_answers, make_pair
 from trex.render.blender.blender_renderer import BlenderRenderer
 from trex.render.cache import CachedRenderer
-from trex.render.similarity import Pixels, mean_ssim, shrink
+from trex.render.similarity import Pixels
 
 PRESETS = ("clevr", "reference", "fast")
 MODELS = ("relation-network:original", "relation-network:ir", "shipped")
 Tell = Callable[[str, int, int, str], None]  # (step, done, total, name of the last one)
 TIMEOUT_S = 3600.0  # per picture; generous, since the machine may be busy
-
-
-class Pair(NamedTuple):
-    """A re-rendered picture and its similarity to the official one, at the smaller of the two sizes.
-
-    `error` is the mean difference of a channel of a pixel, 0-255.
-    """
-
-    pixels: Pixels
-    ssim: float
-    error: float
 
 
 def write_parity_page(
@@ -61,7 +50,6 @@ def write_parity_page(
         for named in loaded.items()
         for row in judge(named, pictures, questions, pairs, partial(tell, f"questioned, {named[0]}"))
     ]
-    out.mkdir(parents=True, exist_ok=True)
     for path in filter(None, (out / "table.md", table)):
         write_table(path, pictures, pairs, rows)
     page = out / "index.html"
@@ -80,13 +68,6 @@ def render_pairs(pictures: Sequence[OfficialPicture], preset: str, kept: Path, t
             alike = f"SSIM {pairs[-1].ssim:.3f}, pixel error {pairs[-1].error:.2f} of 255"
             tell(f"rendered at {preset}", number, len(pictures), f"{picture.name}, {alike}")
     return pairs
-
-
-def make_pair(official: Pixels, ours: Pixels) -> Pair:
-    """Pair our picture with the official one."""
-    like = shrink(official, ours)
-    error = float(np.abs(like.astype(np.float64) - ours).mean())
-    return Pair(ours, mean_ssim(like, ours), error)
 
 
 def judge(

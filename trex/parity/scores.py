@@ -1,8 +1,8 @@
-"""Statistics of the answers on official and re-rendered pictures, with intervals over pictures."""
+"""How alike official and re-rendered pictures are, and the answers on both, with intervals over pictures."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -10,9 +10,29 @@ import numpy as np
 from numpy.typing import NDArray
 
 from trex.datasets.official_scenes import AskedQuestion
+from trex.render.similarity import Pixels, mean_ssim, shrink
 
 RESAMPLES = 4000
 SEED = 28
+ALL = "all"  # the source of a row for all questions
+
+
+class Pair(NamedTuple):
+    """A re-rendered picture and its similarity to the official one, at the smaller of the two sizes.
+
+    `error` is the mean difference of a channel of a pixel, 0-255.
+    """
+
+    pixels: Pixels
+    ssim: float
+    error: float
+
+
+def make_pair(official: Pixels, ours: Pixels) -> Pair:
+    """Pair our picture with the official one."""
+    like = shrink(official, ours)
+    error = float(np.abs(like.astype(np.float64) - ours).mean())
+    return Pair(ours, mean_ssim(like, ours), error)
 
 
 class PictureAnswers(NamedTuple):
@@ -49,22 +69,11 @@ class PresetParity:
 def compare_answers(model: str, preset: str, pictures: Sequence[PictureAnswers]) -> list[PresetParity]:
     """A row for all questions, and one for each source of questions."""
     sources = sorted({q.source for picture in pictures for q in picture.asked})
-    rows = [_row(model, preset, "all", pictures, lambda q: True)]
-    return rows + [_row(model, preset, source, pictures, _is_from(source)) for source in sources]
+    return [_row(model, preset, source, pictures) for source in (ALL, *sources)]
 
 
-def _is_from(source: str) -> Callable[[AskedQuestion], bool]:
-    return lambda question: question.source == source
-
-
-def _row(
-    model: str,
-    preset: str,
-    source: str,
-    pictures: Sequence[PictureAnswers],
-    takes: Callable[[AskedQuestion], bool],
-) -> PresetParity:
-    counts = np.array([_counts(picture, takes) for picture in pictures], dtype=np.float64)
+def _row(model: str, preset: str, source: str, pictures: Sequence[PictureAnswers]) -> PresetParity:
+    counts = np.array([_counts(picture, source) for picture in pictures], dtype=np.float64)
     counts = counts[counts[:, 0] > 0]  # (pictures, 4): questions, right on official, right on ours, equal
     shares = _resampled(counts)
     columns = (shares[:, 0], shares[:, 1], shares[:, 1] - shares[:, 0], shares[:, 2])
@@ -73,16 +82,15 @@ def _row(
     return PresetParity(model, preset, source, asked, len(counts), official, rendered, difference, equal)
 
 
-def _counts(picture: PictureAnswers, takes: Callable[[AskedQuestion], bool]) -> tuple[int, int, int, int]:
-    kept = [row for row in zip(*picture, strict=True) if takes(row[0])]
-    right_official = sum(official == question.answer for question, official, _ in kept)
-    right_rendered = sum(rendered == question.answer for question, _, rendered in kept)
-    return (
-        len(kept),
-        right_official,
-        right_rendered,
-        sum(official == rendered for _, official, rendered in kept),
-    )
+def _counts(picture: PictureAnswers, source: str) -> tuple[int, int, int, int]:
+    """The questions of a source on a picture, those right on the official one and on ours, and equal answers."""
+    taken = [row for row in zip(*picture, strict=True) if source in (ALL, row[0].source)]
+    rows = [
+        (official == one.answer, rendered == one.answer, official == rendered)
+        for one, official, rendered in taken
+    ]
+    right, right_rendered, equal = (sum(row[k] for row in rows) for k in range(3))
+    return len(rows), right, right_rendered, equal
 
 
 def _resampled(counts: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -44,7 +44,7 @@ def _program(query: Query, vocabulary: Vocabulary) -> Program:
     if query.program:
         return program_from_json([step.model_dump(mode="json") for step in query.program], vocabulary)
     if not query.question.strip():
-        raise InputError('the query asks nothing; write e.g. question = "How many cubes are there?"')
+        raise InputError('the query has no question; write e.g. question = "How many cubes are there?"')
     return parse(query.question, vocabulary)
 
 
@@ -52,13 +52,13 @@ def _check_count(query: Query) -> None:
     low, high = query.target.declared.n_answers
     given = len(query.answer)
     if not low <= given <= high:
-        wanted = f"{low}" if low == high else f"{low} to {high}"
+        expected = f"{low}" if low == high else f"{low} to {high}"
         raise InputError(
-            f"target {query.target.kind!r} takes {wanted} answers, {given} are given; "
+            f"target {query.target.kind!r} needs {expected} answers, but the query has {given}; "
             'write e.g. answer = "1" or answer = ["1", "2"]'
         )
     if len(set(query.answer)) < given:
-        raise InputError(f"answer = {list(query.answer)} names an answer twice")
+        raise InputError(f"answer = {list(query.answer)} has a duplicate")
 
 
 def _check_answer(kind: str, answer: str, text: str, possible: tuple[str, ...]) -> None:
@@ -69,7 +69,7 @@ def _check_answer(kind: str, answer: str, text: str, possible: tuple[str, ...]) 
 def _check_probabilities(target: TargetSection, text: str, possible: tuple[str, ...]) -> None:
     if not target.declared.takes_probabilities:
         if target.probabilities:
-            raise InputError(f"[target] probabilities belong to kind 'probabilities', not to {target.kind!r}")
+            raise InputError(f"[target] probabilities apply to kind 'probabilities', not to {target.kind!r}")
         return
     for answer, share in target.probabilities.items():
         _check_answer("target.probabilities answer", answer, text, possible)
@@ -77,4 +77,6 @@ def _check_probabilities(target: TargetSection, text: str, possible: tuple[str, 
             raise InputError(f"target.probabilities.{answer} = {share} is not a probability (0 to 1)")
     total = sum(target.probabilities.values())
     if not math.isclose(total, 1.0, abs_tol=1e-6):
-        raise InputError(f"target.probabilities add up to {total:g}, not to 1; answers left out count as 0")
+        raise InputError(
+            f"target.probabilities sum to {total:g} instead of 1; answers that are not listed count as 0"
+        )

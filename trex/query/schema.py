@@ -14,11 +14,11 @@ from pydantic import (
     model_validator,
 )
 
-from trex.foundation.extensions import Road
+from trex.foundation.extensions import ExtensionPoint
 from trex.foundation.fields import first_problem
 from trex.inference.targets.kind import TargetKind
 
-TARGETS = Road("target kind", "trex.inference.targets", "TARGET", "trex.targets", TargetKind)
+TARGETS = ExtensionPoint("target kind", "trex.inference.targets", "TARGET", "trex.targets", TargetKind)
 
 
 def _word(value: object) -> object:
@@ -57,13 +57,13 @@ def _target_kind(name: str) -> str:
 
 def _plain(text: str) -> str:
     if not text.isprintable():
-        raise ValueError("it holds characters that cannot be printed; take them out")
+        raise ValueError("it contains unprintable characters; remove them")
     return text
 
 
 # Upper bounds far beyond any use: larger values are mistakes or attacks. docs/QUERIES.md lists them.
-MOST_STEPS = 10_000_000  # of a chain; each step renders a picture
-MOST_DRAWS = 10_000_000
+MAX_STEPS = 10_000_000  # of a chain; each step renders a picture
+MAX_DRAWS = 10_000_000
 Name = Annotated[str, Field(max_length=300), AfterValidator(_plain)]
 Sentence = Annotated[str, Field(max_length=2000), AfterValidator(_plain)]
 Words = Annotated[tuple[Name, ...], Field(max_length=100), BeforeValidator(_words)]
@@ -162,7 +162,7 @@ class SearchSection(Section):
 
     `bank`: number of prior scenes that are rendered cheaply, once for all queries of a world, and scored before
     anything else; 0 for none, None for the world's default. `bank_seed` draws them. `prior_scenes`: prior scenes
-    that are rendered at the deciding look, from the bank where there is one. `warmup`: how many steps of each chain
+    that are rendered at the deciding look, from the bank if there is one. `warmup`: how many steps of each chain
     are left out of every summary; None for the kernel's share of them. `kernel`: "auto" takes the world's default.
     `inner`: cheap steps before each render at the deciding look, for kernel "surrogate". `scale`: step size of kernel
     "gaussian", in standard deviations of the prior. `max_depth`: for kernel "nuts", a trajectory has at most
@@ -173,24 +173,24 @@ class SearchSection(Section):
     """
 
     seed: Annotated[Count, Field(ge=0, lt=2**63)] = 0
-    bank: Annotated[Count, Field(ge=0, le=MOST_DRAWS)] | None = None
+    bank: Annotated[Count, Field(ge=0, le=MAX_DRAWS)] | None = None
     bank_seed: Annotated[Count, Field(ge=0, lt=2**63)] = 0
-    prior_scenes: Annotated[Count, Field(ge=1, le=MOST_DRAWS)] = 100
+    prior_scenes: Annotated[Count, Field(ge=1, le=MAX_DRAWS)] = 100
     chains: Annotated[Count, Field(ge=1, le=1024)] = 4
-    steps: Annotated[Count, Field(ge=0, le=MOST_STEPS)] = 500
-    warmup: Annotated[Count, Field(ge=0, le=MOST_STEPS)] | None = None
+    steps: Annotated[Count, Field(ge=0, le=MAX_STEPS)] = 500
+    warmup: Annotated[Count, Field(ge=0, le=MAX_STEPS)] | None = None
     kernel: Name = "auto"
     options: Options = Field(default_factory=dict)
     inner: Annotated[Count, Field(ge=1, le=1000)] = 16
     scale: Annotated[Real, Field(ge=1e-6, le=10)] = 0.3
     max_depth: Annotated[Count, Field(ge=1, le=20)] = 10  # the default of Pyro and Stan
-    stop_when_found: Annotated[Count, Field(ge=0, le=MOST_DRAWS)] = 0
-    further: Annotated[Count, Field(ge=0, le=MOST_DRAWS)] | None = None
+    stop_when_found: Annotated[Count, Field(ge=0, le=MAX_DRAWS)] = 0
+    further: Annotated[Count, Field(ge=0, le=MAX_DRAWS)] | None = None
     control: Annotated[bool, Field(strict=True)] = True
 
     @property
     def n_warmup(self) -> int:
-        """The warmup of a checked query, where it is resolved."""
+        """The number of warmup steps of a resolved query."""
         return self.warmup or 0
 
 

@@ -43,15 +43,15 @@ def shipped_names() -> tuple[str, ...]:
     return tuple(sorted(path.stem for path in SHIPPED.glob("*.toml")))
 
 
-def read_card(which: str, query_dir: Path) -> ShapeCard:
+def read_card(name: str, query_dir: Path) -> ShapeCard:
     """The card of a shipped shape ("cone"), or of a TOML file at a path relative to `query_dir`."""
-    if which in shipped_names():
-        return _read(SHIPPED / f"{which}.toml")
-    path = _resolved(query_dir, which)
+    if name in shipped_names():
+        return _read(SHIPPED / f"{name}.toml")
+    path = _resolved(query_dir, name)
     if not path.is_file():
         shipped = ", ".join(shipped_names())
         raise InputError(
-            f"introduce {which!r} is no shape shipped here ({shipped}) and no card: {path} is not there"
+            f"introduce {name!r} is neither a shipped shape ({shipped}) nor a shape card: {path} does not exist"
         )
     return _read(path)
 
@@ -82,7 +82,7 @@ def _resolved(folder: Path, name: str) -> Path:
         return (folder / name).resolve()
     except (OSError, RuntimeError, ValueError) as error:  # a cycle of links, a NUL byte
         raise InputError(
-            f"{short(name)} is no path of a file ({error}); give one beside the query"
+            f"{short(name)} is not a file path ({error}); give a path relative to the query"
         ) from error
 
 
@@ -91,7 +91,7 @@ def _mesh_path(card: Path, name: str) -> Path:
     mesh = _resolved(card.parent, name)
     if Path(name).is_absolute() or ".." in Path(name).parts or not mesh.is_relative_to(card.parent.resolve()):
         raise InputError(
-            f"shape card {card}: mesh {short(name)} lies outside the card's folder; put the OBJ file beside the card "
+            f"shape card {card}: mesh {short(name)} is outside the card's folder; put the OBJ file into that folder "
             'and give its name, e.g. mesh = "pyramid.obj"'
         )
     return mesh
@@ -106,8 +106,8 @@ def _vertices(mesh: Path, card: Path) -> Vertices:
     if np.abs(found).max() > 1 + ROUNDING or found[:, 2].min() > -1 + 0.05:
         low, high = found.min(axis=0).round(3).tolist(), found.max(axis=0).round(3).tolist()
         raise InputError(
-            f"shape card {card}: mesh {mesh} reaches from {low} to {high}; scale and move it to stand on z = -1 "
-            "within the cube from -1 to 1, z up"
+            f"shape card {card}: mesh {mesh} extends from {low} to {high}; scale and move it to stand on z = -1 "
+            "inside the cube from -1 to 1, z up"
         )
     return found
 
@@ -119,5 +119,5 @@ def _hull(vertices: Vertices, mesh: Path) -> tuple[Plane, ...]:
     try:
         rows = np.unique(ConvexHull(vertices).equations.round(9), axis=0)
     except QhullError as error:
-        raise InputError(f"mesh {mesh} is flat: it has no convex hull of any volume") from error
+        raise InputError(f"mesh {mesh} is flat: its convex hull has no volume") from error
     return tuple((float(a), float(b), float(c), float(-d)) for a, b, c, d in rows)

@@ -18,7 +18,7 @@ def make_target(
 
 
 def goal(section: TargetSection, question: ResolvedQuestion, labels: tuple[str, ...]) -> Goal:
-    """The wanted behavior of the model in words, and the answers that it concerns."""
+    """The target behavior of the model as text, and the answers that it concerns."""
     return section.declared.goal(_request(section, question, labels))
 
 
@@ -38,4 +38,4 @@ def _request(section: TargetSection, question: ResolvedQuestion, labels: tuple[s
 def _check_labels(question: ResolvedQuestion, labels: tuple[str, ...]) -> None:
     missing = [answer for answer in question.answers if answer not in labels]
     if missing:
-        raise InputError(f"the model has no answer {missing[0]!r}; it answers {', '.join(labels)}")
+        raise InputError(f"the model has no answer {missing[0]!r}; its answers are {', '.join(labels)}")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 from collections.abc import Sequence
 from pathlib import Path
-from typing import get_args
+from typing import TypeVar, get_args
 
 from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
@@ -17,6 +17,7 @@ from trex.foundation.json_fields import short
 from trex.foundation.parse import parse_toml
 from trex.query.schema import Query
 
+M = TypeVar("M", bound=BaseModel)
 Table = dict[str, object]
 LIMIT = 1 << 20  # bytes of a query file; the largest shipped one has 1,500
 PROBLEMS = 5  # most problems reported of one query
@@ -47,15 +48,25 @@ def parse_table(text: str, source: str) -> Table:
 
 def query_in(table: Table, source: str, overrides: Sequence[str] = ()) -> Query:
     """The query in a table; does not modify the table."""
+    return validated(Query, overridden(table, overrides), source)
+
+
+def validated(model: type[M], table: Table, source: str) -> M:
+    """The table as this model; InputError names the first wrong keys, their values and what is allowed."""
+    try:
+        return model.model_validate(table)
+    except ValidationError as error:
+        problems = list(dict.fromkeys(_problem(model, detail) for detail in error.errors(include_url=False)))
+        more = f"; and {len(problems) - PROBLEMS} more" if len(problems) > PROBLEMS else ""
+        raise InputError(f"{source}: {'; '.join(problems[:PROBLEMS])}{more}") from error
+
+
+def overridden(table: Table, overrides: Sequence[str]) -> Table:
+    """The table with `key=value` overrides (dotted keys, TOML values); does not modify the table."""
     changed = _copied(table) if overrides else table
     for override in overrides:
         _override(changed, override)
-    try:
-        return Query.model_validate(changed)
-    except ValidationError as error:
-        problems = list(dict.fromkeys(_problem(detail) for detail in error.errors(include_url=False)))
-        more = f"; and {len(problems) - PROBLEMS} more" if len(problems) > PROBLEMS else ""
-        raise InputError(f"{source}: {'; '.join(problems[:PROBLEMS])}{more}") from error
+    return changed
 
 
 def _copied(table: Table) -> Table:
@@ -71,7 +82,7 @@ def _override(table: Table, text: str) -> None:
     for name in names[:-1]:
         inner = table.setdefault(name, {})
         if not isinstance(inner, dict):
-            raise InputError(f"--set {text!r}: {name!r} is no section; write e.g. --set search.seed=3")
+            raise InputError(f"--set {text!r}: {name!r} is not a section; write e.g. --set search.seed=3")
         table = inner
     table[names[-1]] = _toml_value(value.strip())
 
@@ -84,11 +95,11 @@ def _toml_value(text: str) -> object:
         return text
 
 
-def _problem(detail: ErrorDetails) -> str:
+def _problem(root: type[BaseModel], detail: ErrorDetails) -> str:
     where = [str(part) for part in detail["loc"]]
     key = ".".join(where)
     if detail["type"] == "extra_forbidden":
-        allowed = _keys(where[:-1])
+        allowed = _keys(root, where[:-1])
         near = difflib.get_close_matches(where[-1], allowed, n=1, cutoff=0.5)
         hint = f"; did you mean {near[0]!r}?" if near else ""
         place = f"in [{'.'.join(where[:-1])}]" if where[:-1] else "in the query"
@@ -99,9 +110,9 @@ def _problem(detail: ErrorDetails) -> str:
     return f"{key} = {short(detail['input'])}: {problem_in(detail).message}"
 
 
-def _keys(where: Sequence[str]) -> tuple[str, ...]:
+def _keys(root: type[BaseModel], where: Sequence[str]) -> tuple[str, ...]:
     """The keys that the table at this place accepts."""
-    model: type[BaseModel] = Query
+    model = root
     for name in where:
         if name in model.model_fields:
             model = _section(model.model_fields[name].annotation)

@@ -1,4 +1,4 @@
-"""Adds queries to the queue: first their run folders, then all entries in one transaction, none of them twice."""
+"""Adds queries to the queue: first makes their run folders, then inserts all entries in one transaction."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from trex.foundation.errors import InputError
 from trex.foundation.owned_folder import make_owned, sweep
 from trex.query.schema import Query
 from trex.queue.entry import Entry
-from trex.queue.queue import insert, known
-from trex.queue.queue_file import explain_os, transaction
-from trex.queue.queued_folder import QUEUED, Queued, as_entry, found_entry, queued_folders, to_json
+from trex.queue.queue import find_entry, insert
+from trex.queue.queue_file import run_error, transaction
+from trex.queue.queued_folder import QUEUED, Queued, entry_from_folder, queued_folders, to_entry, to_json
 from trex.queue.requests import QueueRequest
 from trex.runs.folder import check_free
-from trex.runs.trust import keep_record
+from trex.runs.trust import record_made_here
 
 SCRATCH = ".adding-"
 
@@ -31,49 +31,49 @@ class Added:
     is_new: bool
 
 
-def add(runs: Path, wanted: Sequence[QueueRequest], priority: int, now: float) -> list[Added]:
-    """Queue the queries that have neither an entry nor a run folder; also those whose run folder was deleted.
+def add(runs: Path, requests: Sequence[QueueRequest], priority: int, now: float) -> list[Added]:
+    """Queue the requested queries; returns an `Added` for each different query, in the order of the requests.
 
-    A kill leaves run folders without entries; the next add or rebuild picks them up.
+    A query that has an entry and a run folder is not queued again; one whose run folder was deleted is. If the run
+    folder has no entry, as after a kill, the entry is restored from the folder.
     """
     check_free(runs)
-    held = queued_folders(runs)
-    each = {one.id: one for one in wanted}
-    new = {
-        f"{_stem(one.source)}-{one.id}": _queued(one, priority, now, place)
-        for place, one in enumerate(one for one in each.values() if one.id not in held)
-    }
-    _make_folders(runs, new, {f"{_stem(one.source)}-{one.id}": one.query for one in each.values()})
-    fresh = {queued.id: (name, queued) for name, queued in new.items()}
+    folders = queued_folders(runs)
+    by_id = {request.id: request for request in requests}
+    names = {entry_id: f"{_stem(request.source)}-{entry_id}" for entry_id, request in by_id.items()}
+    missing = [request for request in by_id.values() if request.id not in folders]
+    new = {names[request.id]: _queued(request, priority, now, place) for place, request in enumerate(missing)}
+    _make_folders(runs, new, {names[entry_id]: request.query for entry_id, request in by_id.items()})
+    new_by_id = {queued.id: (name, queued) for name, queued in new.items()}
     with transaction(runs) as db:
-        there = {entry_id: known(db, entry_id) for entry_id in each}
-        added = [_added(entry_id, there[entry_id], held, fresh) for entry_id in each]
-        put = [one.entry for one in added if one.entry is not there[one.entry.id]]
+        earlier = {entry_id: find_entry(db, entry_id) for entry_id in by_id}
+        added = [_added(entry_id, earlier[entry_id], folders, new_by_id) for entry_id in by_id]
+        to_insert = [one.entry for one in added if one.entry is not earlier[one.entry.id]]
         db.executemany(
-            "DELETE FROM entries WHERE id = ?", [(entry.id,) for entry in put]
-        )  # of deleted folders
-        insert(db, put)
+            "DELETE FROM entries WHERE id = ?", [(entry.id,) for entry in to_insert]
+        )  # entries whose folders were deleted
+        insert(db, to_insert)
     return added
 
 
 def _added(
     entry_id: str,
-    there: Entry | None,
-    held: Mapping[str, Path],
-    fresh: Mapping[str, tuple[str, Queued]],
+    earlier: Entry | None,
+    folders: Mapping[str, Path],
+    new: Mapping[str, tuple[str, Queued]],
 ) -> Added:
-    """The entry in the queue or, if there is none, as its run folder describes it."""
-    if entry_id in fresh:
-        return Added(as_entry(*fresh[entry_id]), is_new=True)
-    if there is not None and there.folder == held[entry_id].name:
-        return Added(there, is_new=False)
-    return Added(found_entry(held[entry_id]), is_new=False)
+    """The new entry, the one in the queue or, if there is none, the one that its run folder describes."""
+    if entry_id in new:
+        return Added(to_entry(*new[entry_id]), is_new=True)
+    if earlier is not None and earlier.folder == folders[entry_id].name:
+        return Added(earlier, is_new=False)
+    return Added(entry_from_folder(folders[entry_id]), is_new=False)
 
 
-def _queued(one: QueueRequest, priority: int, now: float, place: int) -> Queued:
+def _queued(request: QueueRequest, priority: int, now: float, place: int) -> Queued:
     return Queued(
-        id=one.id, source=str(one.source), text=one.text, overrides=one.overrides, question=one.question,
-        priority=priority, added=now, place=place,
+        id=request.id, source=str(request.source), text=request.text, overrides=request.overrides,
+        question=request.question, priority=priority, added=now, place=place,
     )  # fmt: skip
 
 
@@ -83,13 +83,13 @@ def _stem(source: Path) -> str:
 
 
 def _make_folders(runs: Path, new: Mapping[str, Queued], queries: Mapping[str, Query]) -> None:
-    """Make the run folders of these `queries` in a scratch folder, sync them together, then rename them into place.
+    """Make the new run folders in a scratch folder, sync them together, then rename them into place.
 
-    First deletes what an add that was killed has left behind.
+    First deletes the scratch folders of killed processes. `queries` has the query of each folder name.
     """
     for name in new:
         if os.path.lexists(runs / name):
-            raise InputError(f"{runs / name} is in the way: it holds no queued query; move it elsewhere")
+            raise InputError(f"{runs / name} exists but holds no queued query; move it elsewhere")
     scratch = None
     try:
         runs.mkdir(parents=True, exist_ok=True)
@@ -102,18 +102,18 @@ def _make_folders(runs: Path, new: Mapping[str, Queued], queries: Mapping[str, Q
         os.sync()  # once for all: syncing each file would cost a millisecond
         for name in new:
             put_in_place(f"{scratch.path}/{name}", f"{runs}/{name}")
-            keep_record(runs / name, queries[name])
+            record_made_here(runs / name, queries[name])
     except OSError as error:
-        raise explain_os(error, runs) from error
+        raise run_error(error, runs) from error
     finally:
         if scratch is not None:
             scratch.remove()
 
 
-def put_in_place(made: str, place: str) -> None:
-    """Where another process adds the same query at this moment, the folder that came first stays."""
+def put_in_place(scratch: str, place: str) -> None:
+    """Rename a scratch folder to its place; if another process adds the same query meanwhile, its folder stays."""
     try:
-        os.rename(made, place)
+        os.rename(scratch, place)
     except OSError as error:
         if error.errno not in (errno.ENOTEMPTY, errno.EEXIST) or not os.path.exists(f"{place}/{QUEUED}"):
             raise

@@ -19,22 +19,22 @@ class Cleaned:
     """The removed entries, and those whose run folder could not be deleted, with the reason."""
 
     entries: tuple[Entry, ...]
-    kept: tuple[str, ...]
+    not_deleted: tuple[str, ...]
 
 
 def clean(runs: Path, states: Sequence[State], *, delete_runs: bool) -> Cleaned:
     """Remove all entries in these states; a run folder in use stays, and so does its entry."""
     ended = entries(runs, states)
-    kept = []
+    not_deleted = []
     if delete_runs:
-        for one in tuple(ended):
+        for entry in tuple(ended):
             try:
-                _delete(run_path(runs, one))
+                _delete(run_path(runs, entry))
             except (RunError, OSError) as error:
-                kept.append(str(error))
-                ended.remove(one)
-    remove(runs, [one.id for one in ended])
-    return Cleaned(tuple(ended), tuple(kept))
+                not_deleted.append(str(error))
+                ended.remove(entry)
+    remove(runs, [entry.id for entry in ended])
+    return Cleaned(tuple(ended), tuple(not_deleted))
 
 
 def _delete(path: Path) -> None:
@@ -42,7 +42,7 @@ def _delete(path: Path) -> None:
     if not path.exists():
         return
     if not (path / QUEUED).is_file():
-        raise RunError(f"{path} is not deleted: it holds no {QUEUED}, so it is no run folder of the queue")
+        raise RunError(f"{path} was not deleted: it has no {QUEUED}, so it is not a run folder of the queue")
     if not is_run(path):
         shutil.rmtree(path)
         return

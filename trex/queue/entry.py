@@ -18,7 +18,7 @@ ENDED: tuple[State, ...] = ("failed", "cancelled")  # can be retried
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """A query that waits, runs, or has ended.
+    """A query that is queued, runs, or has ended.
 
     `id` is the content key of the query: equal queries have equal ids. `folder` is the run folder's name below the
     runs folder. `attempts` counts the claims that did not end with a release. Times are Unix seconds. `owner`
@@ -47,14 +47,14 @@ def run_path(runs: Path, entry: Entry) -> Path:
     path = runs / name
     if not name or name.startswith(".") or "/" in name or os.path.islink(path):
         raise RunError(
-            f"entry {entry.id} names the run folder {name!r}, which is not a folder right below {runs}; "
-            f"write the queue anew from the run folders: trex queue rebuild --runs {runs}"
+            f"entry {entry.id} names the run folder {name!r}, which is not a folder directly below {runs}; "
+            f"rebuild the queue from the run folders: trex queue rebuild --runs {runs}"
         )
     return path
 
 
 def check_states(entries: Sequence[Entry], verb: str, allowed: Sequence[State], fix: str) -> None:
-    """Raise InputError for the first entry whose state does not allow the change."""
+    """Raise InputError for the first entry whose state does not allow the change; `fix` says what to do instead."""
     for entry in entries:
         if entry.state not in allowed:
             raise InputError(

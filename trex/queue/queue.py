@@ -12,7 +12,7 @@ from pathlib import Path
 from trex.foundation.errors import InputError, RunError
 from trex.queue.entry import ENDED, OPEN, Entry, State, check_states, run_path
 from trex.queue.queue_file import change, has_queue, reading
-from trex.queue.queued_folder import mark_cancelled, mark_failed, mark_priority, read_queued, unmark
+from trex.queue.queued_folder import clear_marks, mark_cancelled, mark_failed, mark_priority, read_queued
 
 TURN = "priority DESC, added, place, id"
 LATEST = "ended DESC, added DESC, place DESC, id"
@@ -22,18 +22,20 @@ class LeaseLost(RunError):
     """The lease is lost: the entry was cancelled, or the lease expired and another worker claimed it."""
 
 
-def claim(runs: Path, owner: str, now: float, lease_s: float, *, but: Collection[str] = ()) -> Entry | None:
+def claim(
+    runs: Path, owner: str, now: float, lease_s: float, *, excluded: Collection[str] = ()
+) -> Entry | None:
     """Claim the next entry until `now + lease_s`: a queued one, or one whose lease has expired.
 
-    The highest priority goes first, then the oldest entry; skips the ids in `but`. Returns None if nothing waits.
+    The highest priority goes first, then the oldest entry; skips the ids in `excluded`. None if no entry is left.
     """
-    passed = ", ".join("?" * len(but))
+    marks = ", ".join("?" * len(excluded))
     with change(runs) as db:
         row = db.execute(
             "UPDATE entries SET state = 'running', owner = ?, expires = ?, attempts = attempts + 1, "
             "began = coalesce(began, ?) WHERE id = (SELECT id FROM entries WHERE (state = 'queued' "
-            f"OR (state = 'running' AND expires <= ?)) AND id NOT IN ({passed}) ORDER BY {TURN} LIMIT 1) RETURNING *",
-            (owner, now + lease_s, now, now, *but),
+            f"OR (state = 'running' AND expires <= ?)) AND id NOT IN ({marks}) ORDER BY {TURN} LIMIT 1) RETURNING *",
+            (owner, now + lease_s, now, now, *excluded),
         ).fetchone()
     return _entry(row) if row else None
 
@@ -55,8 +57,8 @@ def heartbeat(runs: Path, ids: Sequence[str], owner: str, now: float, lease_s: f
 def release(runs: Path, entry_id: str, owner: str) -> Entry:
     """Return an entry to the queue; this claim does not count as an attempt."""
     with change(runs) as db:
-        _held(db, entry_id, owner)
-        return _set(
+        _leased(db, entry_id, owner)
+        return _update(
             db, entry_id, "state = 'queued', owner = NULL, expires = NULL, attempts = max(attempts - 1, 0)"
         )
 
@@ -64,51 +66,51 @@ def release(runs: Path, entry_id: str, owner: str) -> Entry:
 def finish(runs: Path, entry_id: str, owner: str, now: float) -> Entry:
     """Mark the entry as done: its run has a report."""
     with change(runs) as db:
-        _held(db, entry_id, owner)
-        return _set(db, entry_id, "state = 'done', owner = NULL, expires = NULL, ended = ?", now)
+        _leased(db, entry_id, owner)
+        return _update(db, entry_id, "state = 'done', owner = NULL, expires = NULL, ended = ?", now)
 
 
 def fail(runs: Path, entry_id: str, owner: str, now: float, why: str) -> Entry:
     """Mark the entry as failed; stores the reason `why`, in the run folder too."""
     with change(runs) as db:
-        mark_failed(run_path(runs, _held(db, entry_id, owner)), why)
+        mark_failed(run_path(runs, _leased(db, entry_id, owner)), why)
         fields = "state = 'failed', owner = NULL, expires = NULL, ended = ?, why = ?"
-        return _set(db, entry_id, fields, now, why)
+        return _update(db, entry_id, fields, now, why)
 
 
 def cancel(runs: Path, ids: Sequence[str], now: float) -> list[Entry]:
-    """Cancel entries, all of them or none; a running one stops after its present task."""
+    """Cancel entries, all of them or none; a running one stops after its current task."""
     with change(runs) as db:
-        entries = [_found(db, runs, part) for part in ids]
-        check_states(entries, "cancelled", OPEN, "trex queue clean takes ended ones out of the list")
+        entries = [_entry_by_prefix(db, runs, part) for part in ids]
+        check_states(entries, "cancelled", OPEN, "trex queue clean removes ended entries from the list")
         for one in entries:
             mark_cancelled(run_path(runs, one))
         fields = "state = 'cancelled', owner = NULL, expires = NULL, ended = ?"
-        return [_set(db, one.id, fields, now) for one in entries]
+        return [_update(db, one.id, fields, now) for one in entries]
 
 
 def retry(runs: Path, ids: Sequence[str]) -> list[Entry]:
     """Queue failed and cancelled entries again, all of them or none; their draws are kept."""
     with change(runs) as db:
-        entries = [_found(db, runs, part) for part in ids]
-        check_states(entries, "tried again", ENDED, "nothing is to be done")
+        entries = [_entry_by_prefix(db, runs, part) for part in ids]
+        check_states(entries, "retried", ENDED, "drop its ID from the command")
         for one in entries:
-            unmark(run_path(runs, one))
+            clear_marks(run_path(runs, one))
         fields = "state = 'queued', attempts = 0, began = NULL, ended = NULL, why = ''"
-        return [_set(db, one.id, fields) for one in entries]
+        return [_update(db, one.id, fields) for one in entries]
 
 
 def prioritize(runs: Path, ids: Sequence[str], priority: int) -> list[Entry]:
-    """Change the priority of entries, all of them or none; for a running one it applies from the next task on."""
+    """Change the priority of entries, all of them or none; a running one uses it from its next task on."""
     with change(runs) as db:
-        entries = [_found(db, runs, part) for part in ids]
+        entries = [_entry_by_prefix(db, runs, part) for part in ids]
         check_states(
-            entries, "put earlier or later", OPEN, "trex queue retry lets failed or cancelled ones wait"
+            entries, "reprioritized", OPEN, "trex queue retry queues failed and cancelled entries again"
         )
         folders = [run_path(runs, one) for one in entries]
         for path, queued in [(path, read_queued(path)) for path in folders]:
             mark_priority(path, queued, priority)
-        return [_set(db, one.id, "priority = ?", priority) for one in entries]
+        return [_update(db, one.id, "priority = ?", priority) for one in entries]
 
 
 def remove(runs: Path, ids: Sequence[str]) -> None:
@@ -133,11 +135,9 @@ def entries(
 def entry(runs: Path, part: str) -> Entry:
     """The entry whose id starts with `part`; InputError if none or several do."""
     if not has_queue(runs):
-        raise InputError(
-            f"nothing is queued in {runs}; add a query first: trex queue add QUERY --runs {runs}"
-        )
+        raise InputError(f"{runs} has no queue; add a query first: trex queue add QUERY --runs {runs}")
     with reading(runs) as db:
-        return _found(db, runs, part)
+        return _entry_by_prefix(db, runs, part)
 
 
 def counts(runs: Path) -> dict[str, int]:
@@ -156,29 +156,29 @@ def insert(db: sqlite3.Connection, new: Sequence[Entry]) -> None:
     db.executemany(f"INSERT INTO entries ({', '.join(names)}) VALUES ({marks})", rows)
 
 
-def known(db: sqlite3.Connection, entry_id: str) -> Entry | None:
+def find_entry(db: sqlite3.Connection, entry_id: str) -> Entry | None:
     """The entry with exactly this id, or None."""
     row = db.execute("SELECT * FROM entries WHERE id = ?", (entry_id,)).fetchone()
     return _entry(row) if row else None
 
 
-def _found(db: sqlite3.Connection, runs: Path, part: str) -> Entry:
+def _entry_by_prefix(db: sqlite3.Connection, runs: Path, part: str) -> Entry:
     rows = db.execute("SELECT * FROM entries WHERE id >= ? AND id < ? LIMIT 2", (part, part + "g")).fetchall()
     if len(rows) != 1 or not part:
         problem = f"several entries begin with {part!r}" if rows else f"no entry {part!r} in {runs}"
-        raise InputError(f"{problem}; see the ids: trex queue list --runs {runs}")
+        raise InputError(f"{problem}; list the ids: trex queue list --runs {runs}")
     return _entry(rows[0])
 
 
-def _held(db: sqlite3.Connection, entry_id: str, owner: str) -> Entry:
-    one = known(db, entry_id)
+def _leased(db: sqlite3.Connection, entry_id: str, owner: str) -> Entry:
+    one = find_entry(db, entry_id)
     if one is None or one.state != "running" or one.owner != owner:
         now = "gone" if one is None else f"{one.state}{f' by {one.owner}' if one.owner else ''}"
-        raise LeaseLost(f"entry {entry_id} is not held by {owner}: it is {now}; its draws are kept")
+        raise LeaseLost(f"{owner} no longer holds entry {entry_id}, which is {now}; its draws are kept")
     return one
 
 
-def _set(db: sqlite3.Connection, entry_id: str, fields: str, *values: object) -> Entry:
+def _update(db: sqlite3.Connection, entry_id: str, fields: str, *values: object) -> Entry:
     row = db.execute(f"UPDATE entries SET {fields} WHERE id = ? RETURNING *", (*values, entry_id)).fetchone()
     return _entry(row)
 

@@ -18,10 +18,10 @@ from trex.foundation.files import DiskFullError
 from trex.queue.entry import STATES
 
 FILE = "queue.sqlite"
-BESIDE = ("-wal", "-shm")  # SQLite's files beside it while it is in use
+SIDE_FILES = ("-wal", "-shm")  # that SQLite keeps next to it while it is open
 FORMAT = 1
 BUSY_S = 30.0
-LEAST_BYTES = 1 << 20  # with less free space, a failed write means a full disk
+MIN_FREE_BYTES = 1 << 20  # with less free space, a failed write means a full disk
 READ_ONLY = (sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_PERM)
 
 SCHEMA = f"""
@@ -66,17 +66,17 @@ def has_queue(runs: Path) -> bool:
 
 
 def check_queue(runs: Path) -> None:
-    """Raise QueueMissing or QueueDamaged unless the file exists and may be a queue."""
+    """Raise QueueMissing or QueueDamaged unless there is a regular, non-empty queue file."""
     path = queue_file(runs)
-    with _explained(path):
+    with _translated(path):
         _check_file(path)
 
 
 @contextmanager
 def transaction(runs: Path) -> Iterator[sqlite3.Connection]:
-    """As `change`, but creates the file if it is missing."""
+    """Like `change`, but creates the file if it is missing."""
     path = queue_file(runs)
-    with _explained(path):
+    with _translated(path):
         runs.mkdir(parents=True, exist_ok=True)
         if not os.path.lexists(path):
             _make(path)
@@ -88,7 +88,7 @@ def transaction(runs: Path) -> Iterator[sqlite3.Connection]:
 def change(runs: Path) -> Iterator[sqlite3.Connection]:
     """A transaction: all changes inside, or none; other processes wait. Raises QueueMissing if there is no file."""
     path = queue_file(runs)
-    with _explained(path), closing(_open(path)) as db:
+    with _translated(path), closing(_open(path)) as db:
         db.execute("BEGIN IMMEDIATE")
         try:
             yield db
@@ -103,7 +103,7 @@ def change(runs: Path) -> Iterator[sqlite3.Connection]:
 def reading(runs: Path) -> Iterator[sqlite3.Connection]:
     """A read-only snapshot of the queue; QueueMissing if there is no file."""
     path = queue_file(runs)
-    with _explained(path), closing(_open(path)) as db:
+    with _translated(path), closing(_open(path)) as db:
         db.execute("PRAGMA query_only = ON")
         yield db
 
@@ -120,7 +120,7 @@ def _open(path: Path) -> sqlite3.Connection:
 
 
 def _check_file(path: Path) -> None:
-    """Reject an empty file: it is no new queue but a lost one, and only the run folders hold its content."""
+    """Reject a file that cannot be a queue. An empty one is a lost queue, not a new one."""
     try:
         found = path.stat()
     except FileNotFoundError:
@@ -128,17 +128,17 @@ def _check_file(path: Path) -> None:
     except OSError as error:
         if error.errno != errno.ELOOP:
             raise
-        raise _damaged(path, "it is a link that leads to itself") from error
+        raise _damaged(path, "a link that leads to itself") from error
     if not stat.S_ISREG(found.st_mode):
-        raise _damaged(path, "it is not a regular file")
+        raise _damaged(path, "not a regular file")
     if not found.st_size:
-        with _alone(path.parent):  # waits until a process that creates the file is done
+        with _lock(path.parent):  # waits until a process that creates the file is done
             if path.exists() and not path.stat().st_size:
-                raise _damaged(path, "it is empty")
+                raise _damaged(path, "empty file")
 
 
 def _make(path: Path) -> None:
-    with _alone(path.parent):
+    with _lock(path.parent):
         if not os.path.lexists(path):
             path.touch()
             with closing(_connect(path)) as db:
@@ -146,7 +146,7 @@ def _make(path: Path) -> None:
 
 
 @contextmanager
-def _alone(folder: Path) -> Iterator[None]:
+def _lock(folder: Path) -> Iterator[None]:
     """Lock the folder while the file is created, so that no process takes it for an empty one."""
     handle = os.open(folder, os.O_RDONLY | os.O_CLOEXEC)
     try:
@@ -157,7 +157,7 @@ def _alone(folder: Path) -> Iterator[None]:
 
 
 def _connect(path: Path) -> sqlite3.Connection:
-    """Open with `mode=rw`, so that a deleted file is not replaced by an empty one."""
+    """Open with `mode=rw`, so that SQLite does not replace a deleted file by an empty one."""
     address = f"file:{quote(str(path.absolute()))}?mode=rw"
     db = sqlite3.connect(address, timeout=BUSY_S, isolation_level=None, uri=True)
     try:
@@ -180,63 +180,58 @@ def _check_format(db: sqlite3.Connection, path: Path) -> None:
     if found == FORMAT:
         return
     if not found and not tables:
-        raise _damaged(path, "it has no tables")
+        raise _damaged(path, "no tables")
     raise RunError(
-        f"{path} is of queue format {found}, this version reads format {FORMAT}; use the version that made it, "
+        f"{path} has queue format {found}, but this version reads format {FORMAT}; use the version that wrote it, "
         f"or move the file away and run: trex queue rebuild --runs {path.parent}"
     )
 
 
 @contextmanager
-def _explained(path: Path) -> Iterator[None]:
+def _translated(path: Path) -> Iterator[None]:
     """Translate SQLite's errors into this program's."""
     try:
         yield
     except sqlite3.Error as error:
-        raise _explain(error, path) from error
+        raise _from_sqlite(error, path) from error
     except OSError as error:
-        raise explain_os(error, path.parent) from error
+        raise run_error(error, path.parent) from error
 
 
-def explain_os(error: OSError, place: Path) -> RunError:
-    """An operating system error as a RunError in this program's words."""
+def run_error(error: OSError, place: Path) -> RunError:
+    """The RunError for an operating system error; a DiskFullError if the disk is full."""
     if error.errno in (errno.ENOSPC, errno.EDQUOT):
-        return _full(place)
-    return RunError(
-        f"{place} cannot be used: {error.strerror}; make it writable or give another --runs folder"
-    )
+        return _disk_full(place)
+    return RunError(f"cannot use {place}: {error.strerror}; make it writable or give another --runs folder")
 
 
-def _full(place: Path) -> DiskFullError:
-    return DiskFullError(
-        f"no space left on the disk of {place}; free some space, then give the command again"
-    )
+def _disk_full(place: Path) -> DiskFullError:
+    return DiskFullError(f"no space left on the disk of {place}; free some space, then repeat the command")
 
 
-def _explain(error: sqlite3.Error, path: Path) -> RunError:
+def _from_sqlite(error: sqlite3.Error, path: Path) -> RunError:
     code = getattr(error, "sqlite_errorcode", 0) & 0xFF
-    is_full = code == sqlite3.SQLITE_IOERR and shutil.disk_usage(path.parent).free < LEAST_BYTES
-    if code == sqlite3.SQLITE_FULL or is_full:  # a full disk can appear as an input/output error
-        return _full(path.parent)
+    is_full = code == sqlite3.SQLITE_IOERR and shutil.disk_usage(path.parent).free < MIN_FREE_BYTES
+    if code == sqlite3.SQLITE_FULL or is_full:  # a full disk can appear as an I/O error
+        return _disk_full(path.parent)
     if code == sqlite3.SQLITE_BUSY:
-        return RunError(f"{path} is in use by another process since {BUSY_S:g} s; wait for it or stop it")
+        return RunError(f"another process has locked {path} for {BUSY_S:g} s; wait for it or stop it")
     if code == sqlite3.SQLITE_CANTOPEN and not path.exists():
         return _missing(path)
     if code in READ_ONLY:
         return RunError(
-            f"{path} cannot be written to ({error}); make {path.parent} writable or give another --runs"
+            f"cannot write to {path} ({error}); make {path.parent} writable or give another --runs"
         )
     return _damaged(path, str(error))
 
 
 def _damaged(path: Path, why: str) -> QueueDamaged:
     return QueueDamaged(
-        f"{path} is damaged ({why}); the run folders hold all that matters: trex queue rebuild --runs {path.parent}"
+        f"{path} is damaged ({why}); rebuild it from the run folders: trex queue rebuild --runs {path.parent}"
     )
 
 
 def _missing(path: Path) -> QueueMissing:
     return QueueMissing(
-        f"{path} is missing or was deleted; the run folders hold all that matters: "
-        f"trex queue rebuild --runs {path.parent}"
+        f"{path} is missing or was deleted; rebuild it from the run folders: trex queue rebuild --runs {path.parent}"
     )

@@ -29,8 +29,8 @@ from trex.worlds.world import Plan
 QUEUED = "queued.json"
 FAILED = "failed"
 CANCELLED = "cancelled"
-QUEUED_LIMIT = 2 * MIB  # bytes; it holds a query
-PRIORITIES = 1_000_000  # priorities range from minus to plus this
+MAX_BYTES = 2 * MIB  # of queued.json, which holds a query
+MAX_PRIORITY = 1_000_000  # priorities range from minus to plus this
 FOLDER = re.compile(
     r"[A-Za-z0-9_][A-Za-z0-9_.-]*-([0-9a-f]{16})"
 )  # the query file's name, then the entry's id
@@ -45,7 +45,7 @@ class Queued(Section):
     text: str
     overrides: tuple[str, ...] = ()
     question: str
-    priority: Annotated[int, Field(strict=True, ge=-PRIORITIES, le=PRIORITIES)] = 0
+    priority: Annotated[int, Field(strict=True, ge=-MAX_PRIORITY, le=MAX_PRIORITY)] = 0
     added: Annotated[float, Field(strict=True, ge=0, le=1e11)]  # Unix seconds
     place: Annotated[int, Field(strict=True, ge=0, lt=2**31)] = 0
 
@@ -56,17 +56,17 @@ def to_json(queued: Queued) -> bytes:
 
 
 def read_queued(path: Path) -> Queued:
-    """How a run folder's query was queued; RunError if it was not, or if the file is broken."""
+    """The `queued.json` of a run folder; RunError if it is missing or damaged."""
     try:
-        data = read_bytes(path / QUEUED, limit=QUEUED_LIMIT, follow_links=False, error=RunError)
+        data = read_bytes(path / QUEUED, limit=MAX_BYTES, follow_links=False, error=RunError)
         parse_json(data, str(path / QUEUED), error=RunError)
         return Queued.model_validate_json(data)
     except RunError as error:
-        raise RunError(f"{path} was not queued, or its file is damaged: {error}") from error
+        raise RunError(f"{path} was not queued, or its {QUEUED} is damaged: {error}") from error
     except ValidationError as error:
         key, message = first_problem(error)
         raise RunError(
-            f"{path / QUEUED} is damaged: {key or 'file'}: {message}; move the folder away and add the query again"
+            f"{path / QUEUED} is damaged: {key or 'file'}: {message}; move the folder away and queue the query again"
         ) from error
 
 
@@ -94,7 +94,7 @@ def queued_folders(runs: Path) -> dict[str, Path]:
 
 
 def open_queued(path: Path) -> Plan:
-    """The plan of a queued run folder, with every value checked again; renders nothing."""
+    """The plan of a queued run folder, with every value checked again. Renders nothing."""
     return make_plan(queued_query(path), Path(read_queued(path).source).parent)
 
 
@@ -108,8 +108,8 @@ def _is_queued(path: str) -> bool:
     return os.path.isfile(f"{path}/{QUEUED}") and not os.path.islink(path)
 
 
-def as_entry(folder: str, queued: Queued, state: State = "queued", why: str = "") -> Entry:
-    """The entry of a run folder; owner, attempts and times are unknown."""
+def to_entry(folder: str, queued: Queued, state: State = "queued", why: str = "") -> Entry:
+    """The entry of a run folder, without owner, attempts and times, which the folder does not record."""
     return Entry(
         id=queued.id, folder=folder, source=queued.source, question=queued.question,
         state=state, priority=queued.priority, attempts=0, added=queued.added, place=queued.place,
@@ -117,16 +117,16 @@ def as_entry(folder: str, queued: Queued, state: State = "queued", why: str = ""
     )  # fmt: skip
 
 
-def found_entry(path: Path) -> Entry:
-    """The entry by the files of its run folder: finished, failed (with the reason), cancelled, or else queued."""
+def entry_from_folder(path: Path) -> Entry:
+    """The entry that the files of a run folder describe: finished, failed (with the reason), cancelled, or queued."""
     queued = read_queued(path)
     names = os.listdir(path)
     if FINISHED in names:
-        return as_entry(path.name, queued, "done")
+        return to_entry(path.name, queued, "done")
     if FAILED in names:
         why = read_bytes(path / FAILED, limit=MIB, error=RunError).decode("utf-8", errors="replace").strip()
-        return as_entry(path.name, queued, "failed", why)
-    return as_entry(path.name, queued, "cancelled" if CANCELLED in names else "queued")
+        return to_entry(path.name, queued, "failed", why)
+    return to_entry(path.name, queued, "cancelled" if CANCELLED in names else "queued")
 
 
 def mark_priority(path: Path, queued: Queued, priority: int) -> None:
@@ -147,7 +147,7 @@ def mark_cancelled(path: Path) -> None:
         os.close(os.open(path / CANCELLED, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, 0o644))
 
 
-def unmark(path: Path) -> None:
+def clear_marks(path: Path) -> None:
     """Delete the marks, so that the run can be claimed again."""
     for mark in (FAILED, CANCELLED):
         (path / mark).unlink(missing_ok=True)

@@ -8,52 +8,54 @@ from pathlib import Path
 
 from trex.foundation.errors import InputError, RunError
 from trex.queue.entry import Entry
-from trex.queue.queue import insert, known
-from trex.queue.queue_file import BESIDE, QueueDamaged, QueueMissing, has_queue, queue_file, transaction
-from trex.queue.queued_folder import found_entry, queued_folders
+from trex.queue.queue import find_entry, insert
+from trex.queue.queue_file import SIDE_FILES, QueueDamaged, QueueMissing, has_queue, queue_file, transaction
+from trex.queue.queued_folder import QUEUED, entry_from_folder, queued_folders
 
-ASIDE = ".damaged"
+DAMAGED_SUFFIX = ".damaged"
 
 
 @dataclass(frozen=True)
 class Rebuilt:
-    """The new queue's content, unreadable folders with the reason, and where a damaged queue file was moved."""
+    """The entries of the new queue, the reasons why folders were skipped, and the new path of a damaged queue file."""
 
     entries: tuple[Entry, ...]
     skipped: tuple[str, ...]
-    aside: Path | None
+    moved_to: Path | None
 
 
 def rebuild(runs: Path) -> Rebuilt:
-    """Rebuild the queue: finished, failed and cancelled as the folders' marks say, everything else queued.
+    """Rebuild the queue from the marks in the run folders; folders without a mark are queued.
 
-    If the old file can be read, its leases, attempts and times are kept: workers may be running.
+    If the old file is readable, keeps its leases, attempts and times: workers may be running.
     """
     if not runs.is_dir():
-        raise InputError(f"{runs} is no folder; give the runs folder with --runs")
-    found, skipped = _found(runs)
-    aside = None if _is_sound(runs) else _set_aside(runs)
+        raise InputError(f"{runs} is not a folder; give the runs folder with --runs")
+    found, skipped = _read_entries(runs)
+    moved_to = None if _is_sound(runs) else _move_away(runs)
     with transaction(runs) as db:
-        entries = [_kept(one, known(db, one.id)) for one in found]
+        entries = [_with_history(one, find_entry(db, one.id)) for one in found]
         db.execute("DELETE FROM entries")
         insert(db, entries)
-    return Rebuilt(tuple(entries), tuple(skipped), aside)
+    return Rebuilt(tuple(entries), tuple(skipped), moved_to)
 
 
-def _found(runs: Path) -> tuple[list[Entry], list[str]]:
+def _read_entries(runs: Path) -> tuple[list[Entry], list[str]]:
     entries, skipped = [], []
     for entry_id, path in queued_folders(runs).items():
         try:
-            entry = found_entry(path)
+            entry = entry_from_folder(path)
             if entry.id != entry_id:
-                raise RunError(f"{path} is the folder of entry {entry_id} and says that it is {entry.id}")
+                raise RunError(
+                    f"{path} is named after entry {entry_id}, but its {QUEUED} names entry {entry.id}"
+                )
             entries.append(entry)
         except (RunError, OSError) as error:
             skipped.append(str(error))
     return entries, skipped
 
 
-def _kept(entry: Entry, before: Entry | None) -> Entry:
+def _with_history(entry: Entry, before: Entry | None) -> Entry:
     """The entry with what its folder does not record: owner, attempts, start and end."""
     if before is None or before.folder != entry.folder:
         return entry
@@ -75,15 +77,15 @@ def _is_sound(runs: Path) -> bool:
         return False
 
 
-def _set_aside(runs: Path) -> Path | None:
-    """Rename a damaged file and delete an empty one, with SQLite's files beside it, which are useless alone."""
+def _move_away(runs: Path) -> Path | None:
+    """Rename a damaged file or delete an empty one, and delete SQLite's side files, which are useless alone."""
     path = queue_file(runs)
     is_empty = path.is_file() and not path.stat().st_size
-    aside = None if is_empty else path.with_name(path.name + ASIDE)
-    if aside is None:
+    moved_to = None if is_empty else path.with_name(path.name + DAMAGED_SUFFIX)
+    if moved_to is None:
         path.unlink()
     else:
-        path.replace(aside)
-    for ending in BESIDE:
+        path.replace(moved_to)
+    for ending in SIDE_FILES:
         path.with_name(path.name + ending).unlink(missing_ok=True)
-    return aside
+    return moved_to

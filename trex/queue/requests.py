@@ -1,4 +1,4 @@
-"""Queries to be queued, each checked as `trex check` does, with their content keys."""
+"""Queries to queue, checked like `trex check` does, with their content keys."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from trex.foundation.errors import InputError
 from trex.query.schema import Query
 from trex.query.shape_cards import read_card
 from trex.query.toml_file import parse_table, query_in, read_text
-from trex.queue.sweep import MOST
+from trex.queue.sweep import MAX_ENTRIES
 from trex.worlds.fingerprint import file_fingerprint, model_fingerprint
 from trex.worlds.registry import make_plan
 
@@ -34,14 +34,14 @@ class QueueRequest:
 
 @dataclass(frozen=True)
 class Planned:
-    """What queries that differ only in the seed share: the question, and everything else that their draws depend on."""
+    """The part of a content key that queries share if they differ only in the seed; also their question."""
 
     question: str
     content: str
 
 
 def query_files(patterns: Sequence[str]) -> list[Path]:
-    """The files that are named, or that match a pattern with *, ? or []."""
+    """The files named by paths or by patterns with *, ? or []; InputError if a pattern matches none."""
     found = []
     for pattern in patterns:
         matches = (
@@ -49,19 +49,20 @@ def query_files(patterns: Sequence[str]) -> list[Path]:
         )
         if not matches:
             raise InputError(
-                f"no file matches {pattern!r}; give the paths of TOML files such as those in queries/"
+                f"no file matches {pattern!r}; give paths of TOML files, such as those in queries/"
             )
         found += [Path(match) for match in matches]
     return found
 
 
-def wanted(
+def queue_requests(
     files: Sequence[Path], settings: Sequence[str], swept: Sequence[tuple[str, ...]]
 ) -> list[QueueRequest]:
-    """Every file with every combination of overrides; InputError if any of them is not a valid query."""
-    if len(files) * len(swept) > MOST:
+    """A request for every file and combination of overrides; InputError if one of them is not a valid query."""
+    if len(files) * len(swept) > MAX_ENTRIES:
         raise InputError(
-            f"{len(files)} files times {len(swept):,} combinations are more than {MOST:,}; add fewer"
+            f"{len(files)} files times {len(swept):,} combinations exceed the limit of {MAX_ENTRIES:,} entries; "
+            "add fewer at a time"
         )
     planned: dict[str, Planned] = {}
     return [
@@ -104,8 +105,8 @@ def _planned(query: Query, query_dir: Path, named: str) -> Planned:
 
 
 def _cards(query: Query, query_dir: Path) -> list[str]:
-    """The introduced shapes, by the content of their files."""
-    cards = [read_card(which, query_dir) for which in query.scene.introduce]
+    """A fingerprint of each introduced shape, from its card and its mesh file."""
+    cards = [read_card(name, query_dir) for name in query.scene.introduce]
     meshes = [Path(card.mesh) for card in cards]
     return [
         f"{card} {file_fingerprint(mesh) if mesh.is_absolute() else 'shipped'}"

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 from trex.foundation.errors import InputError
 
-MOST = 100_000  # most entries of one command
+MAX_ENTRIES = 100_000  # of one command
 FORM = "write e.g. --sweep target.width=0.05,0.1 or --sweep search.seed=0..99"
 RANGE = re.compile(r"(-?\d+)\.\.(-?\d+)")
 
@@ -20,13 +20,16 @@ def combinations(sweeps: Sequence[str], settings: Sequence[str] = ()) -> list[tu
     fixed = [text.partition("=")[0].strip() for text in settings]
     for key in keys:
         if keys.count(key) > 1 or key in fixed:
-            raise InputError(f"--sweep {key}: the key is given twice; name all its values in one --sweep")
+            raise InputError(
+                f"--sweep {key}: the key is set twice; give all its values in one --sweep, and no --set for it"
+            )
     count = 1
     for _, values in swept:
         count *= len(values)
-    if count > MOST:
+    if count > MAX_ENTRIES:
         raise InputError(
-            f"the sweeps make {count:,} combinations, {MOST:,} at most; sweep fewer values at a time"
+            f"the sweeps make {count:,} combinations, more than the limit of {MAX_ENTRIES:,}; "
+            "sweep fewer values at a time"
         )
     return [
         tuple(f"{key}={value}" for key, value in zip(keys, values, strict=True))
@@ -42,9 +45,9 @@ def _sweep(text: str) -> tuple[str, list[str]]:
     whole = RANGE.fullmatch(listed.strip())
     if whole:
         first, last = int(whole[1]), int(whole[2])
-        if not 0 <= last - first < MOST:
+        if not 0 <= last - first < MAX_ENTRIES:
             raise InputError(
-                f"--sweep {text!r}: {first}..{last} is empty or too long ({MOST:,} at most); {FORM}"
+                f"--sweep {text!r}: {first}..{last} is empty or has more than {MAX_ENTRIES:,} values; {FORM}"
             )
         values = [str(value) for value in range(first, last + 1)]
     return key.strip(), values

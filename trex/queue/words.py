@@ -1,4 +1,4 @@
-"""Entries as lines for a terminal and as objects for JSON."""
+"""Formats entries as lines for a terminal and as objects for JSON."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def moment(seconds: float | None) -> str:
 
 
 def tally(counts: Mapping[str, int]) -> str:
-    """The number of entries in each state, in words."""
+    """The number of entries in each state as text: "2 queued, 1 done"."""
     return ", ".join(f"{counts[state]} {state}" for state in STATES if counts.get(state)) or "nothing"
 
 
@@ -61,13 +61,13 @@ def facts(entry: Entry, overrides: Sequence[str]) -> list[tuple[str, str]]:
         ("id", entry.id), ("question", entry.question), ("state", entry.state), ("why", entry.why),
         ("set", " ".join(overrides)), ("priority", str(entry.priority)), ("tries", str(entry.attempts)),
         ("added", moment(entry.added)), ("began", moment(entry.began)), ("ended", moment(entry.ended)),
-        ("held by", entry.owner or ""), ("until", moment(entry.expires)),
+        ("owner", entry.owner or ""), ("lease until", moment(entry.expires)),
     ]  # fmt: skip
     return [(name, value) for name, value in pairs if value]
 
 
 def details(runs: Path, entry: Entry, overrides: Sequence[str]) -> list[str]:
-    """Everything about one entry, one fact per line."""
+    """All facts about one entry, one per line."""
     report = _report(runs, entry)
     places = [("query", entry.source), ("run", str(runs / entry.folder))]
     places += [("report", str(report))] if report.exists() else []

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from trex.inference.statistics.gate import LEAST, LEAST_TOP
+from trex.pages.table import Table, table_of
 from trex.runs.manifest import Manifest
 from trex.search.results import Results
 from trex.search.sampling.calibration import Calibration, Rung
@@ -13,10 +14,10 @@ from trex.worlds.looks import DECIDING
 
 
 class CalibrationView(NamedTuple):
-    """The sentence, and for each look: its name, both rank correlations in words, and whether it may lead."""
+    """The sentence, and for each look both rank correlations and whether it may lead."""
 
     sentence: str
-    rows: tuple[tuple[str, str, str, str], ...]
+    table: Table[tuple[str, ...]]
 
 
 def calibration_view(manifest: Manifest, findings: Results) -> CalibrationView | None:
@@ -25,15 +26,12 @@ def calibration_view(manifest: Manifest, findings: Results) -> CalibrationView |
     if found is None:
         return None
     rows = [
-        (
-            rung.look,
-            _said(rung.gate.rank_correlation),
-            _said(rung.gate.top_fifth),
-            "yes" if rung.gate.passes else "no",
-        )
+        (rung.look, _said(gate.rank_correlation), _said(gate.top_fifth), "yes" if gate.passes else "no")
         for rung in found.rungs
+        for gate in [rung.gate]
     ]
-    return CalibrationView(_sentence(manifest, findings, found), tuple(rows))
+    heads = ("look", "rank correlation", "near the level set", "may lead")
+    return CalibrationView(_sentence(manifest, findings, found), table_of("Looks that may lead", heads, rows))
 
 
 def _sentence(manifest: Manifest, findings: Results, found: Calibration) -> str:
@@ -49,7 +47,8 @@ def _sentence(manifest: Manifest, findings: Results, found: Calibration) -> str:
             f"deciding look, where a leading look would have tried {search.inner} for it."
         )
     led = f"Look {found.lead} led the chains, {search.inner} of its steps for one at the deciding look"
-    return f"{led}: {_ranks(found.rungs[-1])}."
+    anew = " It also chose anew which scenes of the bank were rendered." if len(found.rungs) > 1 else ""
+    return f"{led}: {_ranks(found.rungs[-1])}.{anew}"
 
 
 def _ranks(rung: Rung) -> str:

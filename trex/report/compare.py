@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from itertools import combinations
 from pathlib import Path
 
@@ -12,18 +12,18 @@ import numpy as np
 
 from trex.explain.causes import explained_results
 from trex.foundation.errors import InputError
-from trex.foundation.files import write_atomic
 from trex.inference.statistics.paired import Paired, paired
+from trex.inference.statistics.proportion import Rate
 from trex.inference.types import Draw
-from trex.pages.page import link_below, page
 from trex.report.gallery import picture_url
 from trex.report.report import goal, model_words
-from trex.runs.draw_log import drawn
-from trex.runs.folder import REPORT, RunFolder, open_run
+from trex.runs.draw_log import run_draws
+from trex.runs.folder import RunFolder, open_run
 from trex.runs.manifest import Manifest
 from trex.runs.world_of import world_of
 from trex.scenes.questions.truth import NO_ANSWER
-from trex.search.results import Hit, Results
+from trex.search.hit import Hit
+from trex.search.results import Results
 from trex.worlds.latents import Latent, from_stored, to_stored
 
 SHOWN = 6  # pictures per run
@@ -54,10 +54,15 @@ class Compared:
         )
 
     @property
-    def renders_each(self) -> float | None:
-        """Renders per distinct hit; None without hits."""
+    def renders_each(self) -> str:
+        """Renders per distinct hit, in words."""
         found = len(self.findings.found)
-        return self.findings.renders / found if found else None
+        return f"{self.findings.renders / found:.1f}" if found else "–"
+
+    @property
+    def rate(self) -> Rate:
+        """How often a prior draw is in the level set."""
+        return self.findings.how_often.said
 
     @property
     def wrong(self) -> int:
@@ -107,7 +112,7 @@ def compare(paths: Sequence[Path]) -> Comparison:
             unpaired.append(f"{one.name} and {other.name}: {why}")
         else:
             tests += _tests(one, other, shared)
-    corrected = [Test(t.first, t.second, t.what, t.counts, min(1.0, t.p_value * len(tests))) for t in tests]
+    corrected = [replace(test, p_value=min(1.0, test.p_value * len(tests))) for test in tests]
     return Comparison(runs, tuple(corrected), tuple(unpaired))
 
 
@@ -125,13 +130,6 @@ def comparison_json(comparison: Comparison) -> dict[str, object]:
     }  # fmt: skip
 
 
-def write_comparison(comparison: Comparison, path: Path) -> None:
-    """Write the page: one self-contained file, with links to reports of runs below its folder."""
-    links = {run.name: link_below(path, run.folder / REPORT) for run in comparison.runs}
-    html = page("compare.html", {"comparison": comparison, "runs": comparison.runs, "links": links})
-    write_atomic(path, html.encode())
-
-
 def _names(paths: Sequence[Path]) -> list[str]:
     """The folders' names, or whole paths for folders that share a name."""
     short = [Path(os.path.realpath(path)).name for path in paths]
@@ -140,7 +138,7 @@ def _names(paths: Sequence[Path]) -> list[str]:
 
 def _read(path: Path, name: str) -> Compared:
     with open_run(path, for_writing=False) as folder:
-        records = drawn(folder)
+        records = run_draws(folder)
         findings = explained_results(folder, records)
         return Compared(name, path, folder.manifest, findings, tuple(_pictures(folder, findings)))
 
@@ -177,33 +175,33 @@ def _why_not(one: Compared, other: Compared, shared: int) -> str:
 
 
 def _other_looks(one: Compared, other: Compared) -> str:
-    """Why scores of the two runs cannot stand side by side: they were taken at different deciding looks."""
-    pairs = [
-        (
-            f"render.{name} = {getattr(one.manifest.query.render, name)!r}",
-            f"{getattr(other.manifest.query.render, name)!r}",
-        )
-        for name in ("preset", "noise")
-        if getattr(one.manifest.query.render, name) != getattr(other.manifest.query.render, name)
+    """Why the scores of two runs cannot be compared: they were taken at different deciding looks."""
+    looks = [
+        {
+            "render.preset =": repr(run.manifest.query.render.preset),
+            "render.noise =": repr(run.manifest.query.render.noise),
+            "pictures of": "x".join(map(str, run.manifest.facts.size)),
+        }
+        for run in (one, other)
     ]
-    if one.manifest.facts.size != other.manifest.facts.size:
-        sizes = ["x".join(map(str, run.manifest.facts.size)) for run in (one, other)]
-        pairs.append((f"pictures of {sizes[0]}", sizes[1]))
-    if not pairs:
+    different = [
+        f"{key} {value} against {looks[1][key]}" for key, value in looks[0].items() if value != looks[1][key]
+    ]
+    if not different:
         return ""
-    words = " and ".join(f"{first} against {second}" for first, second in pairs)
+    words = " and ".join(different)
     return f"they judge at different looks ({words}), so a difference may be the pictures'; search both at one look"
 
 
 def _tests(one: Compared, other: Compared, shared: Sequence[tuple[Draw[Latent], Draw[Latent]]]) -> list[Test]:
     hits = paired(_hits(one, [a for a, _ in shared]), _hits(other, [b for _, b in shared]))
     truths = [world_of(one.manifest).judge(one.manifest.resolved, a.z, "").truth for a, _ in shared]
-    known = [k for k, truth in enumerate(truths) if truth not in (None, NO_ANSWER)]
+    known = [
+        (pair, truth) for pair, truth in zip(shared, truths, strict=True) if truth not in (None, NO_ANSWER)
+    ]
     right = paired(
-        *(
-            [_answer(run, shared[k][side]) == truths[k] for k in known]
-            for side, run in enumerate((one, other))
-        )
+        [_answer(one, a) == truth for (a, _), truth in known],
+        [_answer(other, b) == truth for (_, b), truth in known],
     )
     rows = [
         (f"{world_of(one.manifest).noun.many} in the level set ({_targets(one, other)})", hits),

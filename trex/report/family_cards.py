@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from trex.foundation.percent import percent
-from trex.foundation.words import counted
+from trex.foundation.words import capitalized, counted
 from trex.search.families import Families
 from trex.search.family import Family
 from trex.worlds.description import Noun
@@ -40,9 +40,8 @@ def family_card(family: Family, families: Families, noun: Noun) -> FamilyCard | 
     n = len(families.numbers)
     scenes = counted(family.size, noun.one, noun.many)
     counts = f"{scenes}, {percent(family.size / n)} of all {n} found"
-    words = family.words[:1].upper() + family.words[1:]
     rate = family.how_often + ("" if family.rate else f" (no prior {noun.one} is in it)")
-    return FamilyCard(family.number, words, counts, rate, family.size)
+    return FamilyCard(family.number, capitalized(family.words), counts, rate, family.size)
 
 
 def first_places(families: Families, most: int) -> list[int]:

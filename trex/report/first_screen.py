@@ -6,14 +6,14 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Literal
 
-from trex.crosscheck.confirmation import stay
-from trex.crosscheck.confirmation_page import Section
+from trex.crosscheck.confirmation import Confirmation, stay
 from trex.explain.explanation import Explanation
+from trex.foundation.words import capitalized
 from trex.inference.statistics.verdict import Ending
-from trex.pages.wording import percent, percent_interval
+from trex.pages.wording import percent, rate_words
 from trex.runs.manifest import Manifest
 from trex.scenes.describe import object_words
-from trex.search.headline import how_often_words
+from trex.search.judging.headline import how_often_words
 from trex.search.results import Results
 
 Tone = Literal["bad", "good", "open"]
@@ -31,14 +31,14 @@ def summary(
     manifest: Manifest,
     findings: Results,
     explanations: Mapping[str, Explanation],
-    looks: Sequence[Section],
+    looks: Sequence[Confirmation],
 ) -> str:
     """Two sentences below the headline: how often and how fragile, then why; leaves out what was not examined."""
     outcome = how_often_words(manifest, findings)
     detail = "; ".join(
         part for part in (_how_sure(manifest, findings), _why(explanations), _stays(looks)) if part
     )
-    return f"{_capital(outcome)}. {_capital(detail)}."
+    return f"{capitalized(outcome)}. {capitalized(detail)}."
 
 
 def _how_sure(manifest: Manifest, findings: Results) -> str:
@@ -70,17 +70,11 @@ def _blamed_names(made: Explanation) -> set[str]:
     return {object_words(made.scene, index) for index in made.blame.parts}
 
 
-def _stays(looks: Sequence[Section]) -> str:
+def _stays(looks: Sequence[Confirmation]) -> str:
     """How many hits stay at the look that is closest to CLEVR's own."""
-    done = [look for look in sorted(looks, key=lambda look: look.preset != "clevr") if look.rows]
+    done = [look for look in sorted(looks, key=lambda look: look.preset != "clevr") if look.scenes]
     if not done:
         return ""
-    rate = stay([row.scene for row in done[0].rows])
     return (
-        f"rendered again at preset {done[0].preset}, {rate.count} of {rate.of} stay in the level set "
-        f"(95 %: {percent_interval(*rate.interval)})"
+        f"rendered again at preset {done[0].preset}, {rate_words(stay(done[0].scenes))} stay in the level set"
     )
-
-
-def _capital(text: str) -> str:
-    return text[:1].upper() + text[1:]

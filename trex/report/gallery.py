@@ -12,13 +12,13 @@ from trex.crosscheck.misses import read_misses
 from trex.explain.view import Strip
 from trex.pages.thumbnails import jpeg_url
 from trex.report.family_cards import FamilyCard, family_card, family_key, first_places
-from trex.report.latent_cards import Table, nuisances, parts, table
+from trex.report.latent_cards import Cells, nuisances, parts, table
 from trex.runs.folder import RunFolder
 from trex.runs.manifest import Manifest
-from trex.runs.picture_files import KeptPicture, read_kept
+from trex.runs.picture_files import StoredPicture, read_stored
 from trex.runs.world_of import world_of
 from trex.search.families import Families
-from trex.search.results import Hit
+from trex.search.hit import Hit
 from trex.worlds.description import Noun
 from trex.worlds.latents import from_stored
 
@@ -38,12 +38,12 @@ class Card:
     words: str
     origin: str
     parts: tuple[str, ...]
-    table: Table
+    table: Cells
     step: int  # rank in the order of the search
     truth_rank: int  # rank of the true answer among all true answers
     kinds: tuple[str, ...]
     rank: int = 0  # in the order of families: one hit of each, then the others
-    nuisances: Table | None = None
+    nuisances: Cells | None = None
     family_number: int | None = None
     family_key: str = ""
     family: FamilyCard | None = None  # of the hit that stands for its family
@@ -116,6 +116,17 @@ def target_answers(manifest: Manifest) -> tuple[str, ...]:
     return manifest.query.answer or tuple(manifest.query.target.probabilities)
 
 
+def small_card_values(manifest: Manifest) -> dict[str, object]:
+    """The values that the template of small cards takes besides the card."""
+    return {
+        "noun": world_of(manifest).noun,
+        "manifest": manifest,
+        "small_px": SMALL_PX,
+        "top_answers": TOP_ANSWERS,
+        "target_answers": target_answers(manifest),
+    }
+
+
 def picture_url(folder: RunFolder, found: Hit) -> str:
     """The picture of a hit as a data URL, "" if it is not stored; RunError if its content has changed."""
     kept = _kept(folder, found)
@@ -130,11 +141,11 @@ def light_url(folder: RunFolder, found: Hit) -> str:
     return "" if kept is None else jpeg_url(kept.pixels)
 
 
-def _kept(folder: RunFolder, found: Hit) -> KeptPicture | None:
+def _kept(folder: RunFolder, found: Hit) -> StoredPicture | None:
     name = found.record.picture
     if not name or not os.path.lexists(folder.picture_path(name)):
         return None
-    return read_kept(folder.path, name)
+    return read_stored(folder.path, name)
 
 
 def origin(found: Hit, noun: Noun) -> str:

@@ -2,23 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+from trex.pages.table import Table, table_of
 from trex.runs.record import Record
 from trex.scenes.describe import object_words
 from trex.scenes.scene import Scene
 from trex.worlds.latents import vector_of
 
+Cells = Table[tuple[str, ...]]
 NUISANCES = {"camera": "camera", "key": "key light", "fill": "fill light", "back": "back light"}
-
-
-@dataclass(frozen=True)
-class Table:
-    """A latent's parts: rows of a name and numbers."""
-
-    title: str
-    columns: tuple[str, ...]
-    rows: tuple[tuple[str, ...], ...]
 
 
 def parts(record: Record) -> tuple[str, ...]:
@@ -29,22 +20,20 @@ def parts(record: Record) -> tuple[str, ...]:
     return tuple(object_words(scene, index) for index in range(len(scene.objects)))
 
 
-def table(record: Record) -> Table:
+def table(record: Record) -> Cells:
     """Each object's position and visible pixels, or every coordinate of the vector."""
     if not isinstance(record.z, Scene):
         values = enumerate(vector_of(record.z).tolist(), start=1)
-        return Table(
-            "Latent", ("coordinate", "value"), tuple((f"z{k}", f"{value:.3f}") for k, value in values)
-        )
+        return table_of("Latent", ("coordinate", "value"), [(f"z{k}", f"{value:.3f}") for k, value in values])
     objects = record.z.objects
     rows = [
-        (f"{o.size} {o.color} {o.material} {o.shape}", f"{o.x:.2f}", f"{o.y:.2f}", str(seen))
-        for o, seen in zip(objects, record.visible, strict=True)
+        (name, f"{o.x:.2f}", f"{o.y:.2f}", str(seen))
+        for name, o, seen in zip(parts(record), objects, record.visible, strict=True)
     ]
-    return Table(f"{len(objects)} objects", ("object", "x", "y", "pixels"), tuple(rows))
+    return table_of(f"{len(objects)} objects", ("object", "x", "y", "pixels"), rows)
 
 
-def nuisances(record: Record) -> Table | None:
+def nuisances(record: Record) -> Cells | None:
     """What does not belong to the objects: offsets of camera and lights in Blender units, and the noise seed.
 
     None for a vector.
@@ -52,9 +41,9 @@ def nuisances(record: Record) -> Table | None:
     if not isinstance(record.z, Scene):
         return None
     scene = record.z
-    rows = [
+    rows: list[tuple[str, ...]] = [
         (name, *(f"{value:+.2f}" for value in getattr(scene.nuisances, field)))
         for field, name in NUISANCES.items()
     ]
     seed = ("noise seed", str(scene.noise), "", "")
-    return Table("Camera, lights and noise", ("offset", "x", "y", "z"), (*rows, seed))
+    return table_of("Camera, lights and noise", ("offset", "x", "y", "z"), [*rows, seed])

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from trex.explain.explanation import Explanation
+from trex.foundation.words import capitalized, counted
 from trex.inference.statistics.discoveries import discoveries, excess_p_value, groups_needed
 from trex.inference.statistics.proportion import Interval, clopper_pearson
 from trex.inference.statistics.two_phase import Selection, estimate, everyone
@@ -81,9 +82,7 @@ class Pattern:
         """The pattern in a sentence, for the report."""
         one = f"{'an' if self.words[0] in 'aeiou' else 'a'} {self.words}"
         fact = f"{one} is the object to blame in" if self.kind == "to blame" else f"{one} is in"
-        return (
-            f"{fact[0].upper()}{fact[1:]} {self.share:.0%} of {self.n} groups, prior {self.prior_share:.2g}"
-        )
+        return f"{capitalized(fact)} {self.share:.0%} of {self.n} groups, prior {self.prior_share:.2g}"
 
 
 @dataclass(frozen=True)
@@ -106,17 +105,16 @@ class Patterns:
 
     def sentence(self) -> str:
         """The number of independent scenes, and whether it suffices as evidence."""
-        groups = f"{self.clusters} independent group{'' if self.clusters == 1 else 's'}"
-        counted = f"{self.scenes} scene{'' if self.scenes == 1 else 's'} in {groups}"
-        counted += " (scenes of one chain or family are one group)"
+        scenes, groups = counted(self.scenes, "scene"), counted(self.clusters, "independent group")
+        sample = f"{scenes} in {groups} (scenes of one chain or family are one group)"
         if self.is_clear:
             return (
-                f"Descriptions that fit here more often than under the prior, for {counted}. Of {self.considered} "
+                f"Descriptions that fit here more often than under the prior, for {sample}. Of {self.considered} "
                 f"considered, these stand out; {FALSE_SHARE:.0%} of such rows are expected to be chance (false "
                 "discovery rate)."
             )
         return (
-            f"Nothing can be said yet: {counted} are too few to tell any of {self.considered} descriptions from what "
+            f"Nothing can be said yet: {sample} are too few to tell any of {self.considered} descriptions from what "
             f"the prior shows anyway. One that fits {EXAMPLE_SHARE:.0%} of the prior and {EXAMPLE_LIFT:g} times as "
             f"many here would stand out among {self.needed} groups."
         )

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from trex.crosscheck.enlarged import larger_looks
-from trex.explain.view import strips
+from trex.explain.view import make_strip
 from trex.foundation.words import span
 from trex.inference.statistics.diagnostics import by_chain
 from trex.inference.targets.kind import Goal
@@ -17,19 +17,19 @@ from trex.pages import figures
 from trex.pages.glossary import WORDS
 from trex.pages.page import TEMPLATES, page
 from trex.pages.wording import percent
-from trex.parity.accuracy_check import gate_words
+from trex.parity.accuracy_check import check_words
 from trex.query.target import goal as target_goal
 from trex.report.calibration import calibration_view
 from trex.report.family_cards import choices
 from trex.report.first_screen import summary, tone
-from trex.report.gallery import PER_PAGE, SMALL_PX, TOP_ANSWERS, make_cards, target_answers
+from trex.report.gallery import PER_PAGE, make_cards, small_card_values
 from trex.report.section import ReportContext, section_pages
 from trex.runs.folder import REPORT, RunFolder
 from trex.runs.manifest import Manifest
 from trex.runs.sessions import read_sessions
 from trex.runs.world_of import world_of
 from trex.search.families import family_count_words, family_rule
-from trex.search.headline import headline, source_words
+from trex.search.judging.headline import headline, source_words
 from trex.search.results import Results
 
 SHOWN_REASONS = 3  # the rest is folded
@@ -55,11 +55,10 @@ def report_html(folder: RunFolder, findings: Results, files: Mapping[str, str]) 
     context = ReportContext(folder, findings)
     explanations, confirmed = context.explanations, context.confirmations
     looks = larger_looks(confirmed, manifest.facts.size)
-    made = strips(folder, list(explanations.values()), looks)
+    made = {key: make_strip(folder, one, looks.get(key)) for key, one in explanations.items()}
     cards = make_cards(folder, findings.found, made, looks, findings.families)
     script = (TEMPLATES / "report.js").read_text(encoding="utf-8")
     values: dict[str, object] = {
-        "manifest": manifest,
         "query": manifest.query,
         "findings": findings,
         "cards": cards,
@@ -75,18 +74,16 @@ def report_html(folder: RunFolder, findings: Results, files: Mapping[str, str]) 
         "calibration": calibration_view(manifest, findings),
         "glossary": WORDS,
         "per_page": PER_PAGE,
-        "gate": gate_words(manifest.facts.weights, manifest.facts.model),
+        "accuracy_check": check_words(manifest.facts.weights, manifest.facts.model),
         "script": script,
         "script_hash": base64.b64encode(hashlib.sha256(script.encode()).digest()).decode(),
         "headline": headline(manifest, findings),
-        "noun": kind.noun,
         "files": files,
         "goal": goal(manifest),
         "reasons": SHOWN_REASONS,
         "model": model_words(manifest),
-        "world": world_of(manifest).scope(manifest.query),
+        "world": kind.scope(manifest.query),
         "target": manifest.target.describe(),
-        "target_answers": target_answers(manifest),
         "plots": _plots(manifest, findings),
         "rule": kind.rule,
         "family_rule": family_rule(kind.noun),
@@ -95,8 +92,7 @@ def report_html(folder: RunFolder, findings: Results, files: Mapping[str, str]) 
         "session_renders": sum(done.renders for done in sessions),
         "query_text": folder.query_text,
         "parameters": _parameters(manifest),
-        "top_answers": TOP_ANSWERS,
-        "small_px": SMALL_PX,
+        **small_card_values(manifest),
     }
     return page("report.html", values, span=span)
 

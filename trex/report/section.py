@@ -1,4 +1,4 @@
-"""Sections of a report and the road that finds them: ours, and those of other distributions."""
+"""Sections of a report and the extension point that finds them: ours, and those of other distributions."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from importlib.resources import files
 
 from markupsafe import Markup
 
-from trex.crosscheck.confirmation_page import Section as ConfirmedSection
-from trex.crosscheck.confirmation_page import confirmations
-from trex.explain.explanation import Explanation, read_explanations
+from trex.crosscheck.confirmation import Confirmation, read_confirmations
+from trex.explain.explanation import Explanation
+from trex.explain.stored import read_explanations
 from trex.foundation.errors import InputError, TrexError
-from trex.foundation.extensions import Road
+from trex.foundation.extensions import ExtensionPoint
 from trex.pages.page import fragment
 from trex.runs.folder import RunFolder
 from trex.runs.manifest import Manifest
@@ -45,9 +45,9 @@ class ReportContext:
         return read_explanations(self.folder)
 
     @cached_property
-    def confirmations(self) -> list[ConfirmedSection]:
+    def confirmations(self) -> list[Confirmation]:
         """The confirmations that `trex confirm` has written, by preset."""
-        return confirmations(self.folder)
+        return read_confirmations(self.folder)
 
 
 @dataclass(frozen=True)
@@ -98,4 +98,4 @@ NOT_SHOWN = """
 {% endfor %}</ul>
 </section>
 """
-SECTIONS = Road("report section", "trex.report.sections", "SECTION", "trex.sections", Section)
+SECTIONS = ExtensionPoint("report section", "trex.report.sections", "SECTION", "trex.sections", Section)

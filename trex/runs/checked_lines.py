@@ -51,10 +51,10 @@ def read_checked(path: Path) -> CheckedLines:
     check = check_path(path)
     if not check.is_symlink() and not check.exists():
         return CheckedLines(lines, len(lines), is_checked=not lines)
-    kept = [line[:-1].decode("ascii", "replace") for line in whole_lines(
+    recorded = [line[:-1].decode("ascii", "replace") for line in whole_lines(
         read_bytes(check, error=RunError, inside=path.parent)
     )]  # fmt: skip
-    return CheckedLines(lines, _sound(lines, kept), is_checked=True)
+    return CheckedLines(lines, _sound(lines, recorded), is_checked=True)
 
 
 def whole_lines(data: bytes) -> tuple[bytes, ...]:
@@ -62,9 +62,9 @@ def whole_lines(data: bytes) -> tuple[bytes, ...]:
     return tuple(line + b"\n" for line in data.split(b"\n")[:-1])
 
 
-def _sound(lines: Sequence[bytes], kept: Sequence[str]) -> int:
+def _sound(lines: Sequence[bytes], recorded: Sequence[str]) -> int:
     """The number of lines up to the last one whose checksum is right, which vouches for all before it."""
     right = [
-        n for n, (now, then) in enumerate(zip(chained(lines), kept, strict=False), start=1) if now == then
+        n for n, (now, then) in enumerate(zip(chained(lines), recorded, strict=False), start=1) if now == then
     ]
     return right[-1] if right else 0

@@ -9,7 +9,7 @@ from collections import defaultdict
 from trex.foundation.errors import RunError
 from trex.inference.types import PRIOR_CHAIN
 from trex.runs.manifest import Manifest
-from trex.runs.record import CALIBRATION, CHAIN, CONTROLS, INDEPENDENT, Key, Record
+from trex.runs.record import BANK, CALIBRATION, CHAIN, CONTROLS, INDEPENDENT, Key, Record
 from trex.scenes.scene import Scene
 from trex.worlds.latents import StoredLatent
 from trex.worlds.registry import CLEVR, is_shipped
@@ -17,7 +17,7 @@ from trex.worlds.registry import CLEVR, is_shipped
 NORMALIZED = 1.1e-3  # how far a sum of probabilities may be from 1; inference.scoring allows less
 PICTURE = re.compile("[0-9a-f]{32}")
 PHASES = (*INDEPENDENT, CHAIN, *CONTROLS)
-MOST_LOOKS = 100  # rungs of a calibration
+MAX_LOOKS = 100  # rungs of a calibration; a bank's second look has its rank for a chain
 
 
 class DrawChecks:
@@ -40,52 +40,50 @@ class DrawChecks:
             self._check_score(record)
             if not record.is_accepted or record.picture or record.visible:
                 raise RunError(
-                    "a copied state is accepted, and has no picture of its own; this one does not fit"
+                    "a copied state must be accepted and must not have a picture of its own; this one is not or has one"
                 )
         else:
             _check_invalid(record)
         self._check_latent(record.z)
         self._check_line(record)
         if record.picture and not PICTURE.fullmatch(record.picture):
-            raise RunError(f"picture {record.picture[:40]!r} is no content hash")
+            raise RunError(f"picture {record.picture[:40]!r} is not a content hash")
 
     def _check_place(self, key: Key) -> None:
         phase, chain, index = key
         if phase not in PHASES:
             raise RunError(f"phase {phase[:40]!r} is not known ({', '.join(PHASES)})")
         if phase == CALIBRATION:
-            is_known = 0 <= chain < MOST_LOOKS
+            is_known = 0 <= chain < MAX_LOOKS
         elif phase in INDEPENDENT:
-            is_known = chain == PRIOR_CHAIN
+            is_known = chain == PRIOR_CHAIN or (phase == BANK and 0 < chain < MAX_LOOKS)
         else:
             is_known = chain >= 0 and (self._chains is None or chain < self._chains)
         if not is_known:
-            raise RunError(f"chain {chain} of phase {phase} is not one of the run's")
+            raise RunError(f"phase {phase} of this run has no chain {chain}")
         due = self._next[phase, chain]
         if index != due:
-            raise RunError(f"index {index} of {phase} {chain} stands where index {due} is due")
+            raise RunError(f"index {index} of {phase} {chain} is out of order: expected index {due}")
         self._next[phase, chain] = due + 1
 
     def _check_score(self, record: Record) -> None:
         total = sum(math.exp(min(value, 700.0)) for value in record.log_probs)
         if not abs(total - 1.0) <= NORMALIZED:
-            raise RunError(
-                f"log_probs are no answer distribution: the probabilities sum to {total:.6g}, not 1"
-            )
+            raise RunError(f"log_probs are not a distribution: the probabilities sum to {total:.6g}, not 1")
         self._answers = self._answers or len(record.log_probs)
         if len(record.log_probs) != self._answers:
             raise RunError(f"log_probs has {len(record.log_probs)} answers, the run has {self._answers}")
         if not math.isfinite(record.log_prior) or record.log_weight == math.inf:
             raise RunError(
-                f"log_prior {record.log_prior} or log_weight {record.log_weight} is not possible for a rendered draw"
+                f"log_prior {record.log_prior} or log_weight {record.log_weight} is impossible for a rendered draw"
             )
         if record.phase in INDEPENDENT and not record.is_accepted:
-            raise RunError(f"a {record.phase} draw is always accepted, this one is not")
+            raise RunError(f"a {record.phase} draw must be accepted, this one is not")
 
     def _check_line(self, record: Record) -> None:
         line = record.figures.get("line", 0)
         if not (isinstance(line, int) and line >= 0 and (self._chains is None or line < self._chains)):
-            raise RunError(f"line {line} of chain {record.chain} is no start of the run's")
+            raise RunError(f"line {line} of chain {record.chain} is not a start of this run")
 
     def _check_objects(self, record: Record) -> None:
         if isinstance(record.z, Scene) and len(record.visible) != len(record.z.objects):
@@ -94,7 +92,7 @@ class DrawChecks:
     def _check_latent(self, z: StoredLatent) -> None:
         if self._has_scenes is not None and isinstance(z, Scene) != self._has_scenes:
             raise RunError(
-                f"it holds {'a scene' if isinstance(z, Scene) else 'a vector'}, the run's draws do not"
+                f"it has {'a scene' if isinstance(z, Scene) else 'a vector'}, unlike the other draws of this run"
             )
         self._has_scenes = isinstance(z, Scene)
         if isinstance(z, Scene):
@@ -116,6 +114,8 @@ def _scenes_of(manifest: Manifest | None) -> bool | None:
 def _check_invalid(record: Record) -> None:
     """Check a latent that was not rendered because it is invalid."""
     if record.phase in INDEPENDENT:
-        raise RunError(f"a {record.phase} draw without log_probs is not possible")
+        raise RunError(f"a {record.phase} draw must have log_probs")
     if record.is_accepted or record.log_prior != -math.inf or record.log_weight != -math.inf:
-        raise RunError("a draw without log_probs was not rendered, so it cannot be accepted or have a weight")
+        raise RunError(
+            "a draw without log_probs was not rendered, so it must not be accepted or have a weight"
+        )

@@ -85,7 +85,7 @@ class _Appended:
         try:
             self._file = open_inside(path.parent, [path.name], os.O_RDWR | os.O_CREAT)
             if not stat.S_ISREG(os.fstat(self._file).st_mode):
-                raise RunError(f"{path} is no regular file; move it away")
+                raise RunError(f"{path} is not a regular file; move it away")
             os.ftruncate(self._file, end)
         except OSError as error:
             raise disk_error(error, path) from error
@@ -122,10 +122,10 @@ class _Appended:
             os.ftruncate(self._file, self._end)
 
 
-CHANGED = "it, or a line before it, is not what was written (changed, lost or doubled: the checksum differs)"
+CHANGED = "this line or one before it was changed, lost or doubled (wrong checksum)"
 
 
-def drawn(folder: RunFolder) -> list[Record]:
+def run_draws(folder: RunFolder) -> list[Record]:
     """The draws of a run; RunError if one is damaged or there are none yet."""
     records = read_draws(folder.draws, folder.manifest)
     check_begun(folder.path, records)
@@ -148,8 +148,8 @@ def read_draws(path: Path, manifest: Manifest | None = None) -> list[Record]:
         raise RunError(found.damage)
     if not found.is_checked:
         log.warning(
-            "note: %s has no checksums beside it (an earlier version wrote it, or %s was deleted): "
-            "a changed number would not be noticed",
+            "note: %s has no checksums (an earlier version wrote it, or %s was deleted), "
+            "so changed numbers cannot be detected",
             path,
             check_path(path).name,
         )
@@ -205,6 +205,6 @@ def repair(path: Path, manifest: Manifest) -> tuple[Path, int] | None:
 
 def _damaged(path: Path, number: int, why: str) -> str:
     return (
-        f"{path}, line {number}: {why}; what is before that line is sound: "
-        f"'trex resume {path.parent} --repair' keeps it and makes the rest again"
+        f"{path}, line {number}: {why}; the lines before it are sound: "
+        f"'trex resume {path.parent} --repair' keeps them and repeats the rest"
     )

@@ -6,6 +6,7 @@ import fcntl
 import os
 import shutil
 import tempfile
+from collections.abc import Collection
 from pathlib import Path
 from types import TracebackType
 
@@ -96,7 +97,7 @@ class RunFolder:
 
 
 def create(path: Path, query_text: str, manifest: Manifest) -> RunFolder:
-    """Create a run folder beside its place and rename it into place: a kill leaves all of it or nothing."""
+    """Create a run folder under a temporary name and rename it: a kill leaves all of it or nothing."""
     check_free(path)
     scratch = None
     try:
@@ -146,9 +147,7 @@ def open_run(path: Path, *, for_writing: bool) -> RunFolder:
     refuse_links(path)
     manifest = parse_manifest(text, str(path / MANIFEST))
     if not (path / QUERY).is_file():
-        raise RunError(
-            f"{path} has no {QUERY}, which every run holds; put the query there again (it was {manifest.source})"
-        )
+        raise RunError(f"{path} has no {QUERY}; copy the query there again (it was {manifest.source})")
     lock = _take_lock(path, path) if for_writing else None
     if for_writing:
         _sweep(path)
@@ -161,8 +160,8 @@ def check_scenes(folder: RunFolder) -> None:
     kind = world_of(folder.manifest)
     if not kind.has_scenes:
         raise RunError(
-            f"{folder.path} is a run of {kind.name!r}, whose {kind.noun.many} have no objects; this works on scenes of "
-            "the generator 'clevr': give a run of that"
+            f"{folder.path} is a run of {kind.name!r}, whose {kind.noun.many} have no objects; give a run of "
+            "generator 'clevr', which has scenes"
         )
 
 
@@ -171,19 +170,25 @@ def is_run(path: Path) -> bool:
     return (path / MANIFEST).exists()
 
 
-def check_out(path: Path) -> None:
-    """Raise an error unless a new run may be written here."""
+def check_out(path: Path, replaced: Collection[str] = ()) -> None:
+    """Raise an error unless a new run may be written here, or the folder holds only files that are `replaced`."""
+    if (
+        replaced
+        and path.is_dir()
+        and {*path.iterdir()} <= {*left_behind(path), *map(path.joinpath, replaced)}
+    ):
+        return
     if is_run(path):
         parse_manifest(_manifest_text(path), str(path / MANIFEST))
         raise InputError(
-            f"{path} already holds a run of another query; go on with that (trex resume {path}) "
-            "or give another place with --out"
+            f"{path} already holds a run of another query; resume that run (trex resume {path}) "
+            "or give another folder with --out"
         )
     if path.exists() and (not path.is_dir() or any(path.iterdir())):
-        raise InputError(f"{path} exists and is not an empty folder; give another place with --out")
+        raise InputError(f"{path} exists and is not an empty folder; give another folder with --out")
     parent = next(folder for folder in path.absolute().parents if folder.exists())
     if not parent.is_dir() or not os.access(parent, os.W_OK):
-        raise InputError(f"{parent} cannot be written to; give another place with --out")
+        raise InputError(f"cannot write to {parent}; give another folder with --out")
     check_free(path)
 
 
@@ -194,7 +199,7 @@ def check_free(path: Path) -> None:
     if free < FREE_BYTES:
         raise DiskFullError(
             f"the disk of {parent} is full: {free >> 20} MiB free, a run needs about {FREE_BYTES >> 20} MiB; "
-            "free some space or give another place with --out"
+            "free some space or give another folder with --out"
         )
 
 
@@ -212,7 +217,7 @@ def _manifest_text(path: Path) -> str:
         return read_text(path / MANIFEST, error=RunError, inside=path)
     except RunError as error:
         raise RunError(
-            f"{path} is no run folder ({error}); give a folder that trex find has written"
+            f"{path} is not a run folder ({error}); give a folder that trex find has written"
         ) from error
 
 
@@ -226,7 +231,7 @@ def _take_lock(folder: Path, name: Path) -> int:
         fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except OSError as error:
         os.close(lock)
-        raise RunInUse(f"another process is writing into {name}; wait for it or stop it") from error
+        raise RunInUse(f"another process is writing to {name}; wait for it or stop it") from error
     return lock
 
 

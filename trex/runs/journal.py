@@ -36,8 +36,8 @@ class Journal:
             if self._known.get(record.key, record) != record:
                 phase, chain, index = record.key
                 raise RunError(
-                    f"step {index} of {phase} {chain} came out differently when it was made again: this machine "
-                    f"or its software is not what {self._folder.path} was begun with; start a new run"
+                    f"step {index} of {phase} {chain} gave a different result when it was repeated: this machine "
+                    f"or its software differs from the one that began {self._folder.path}; start a new run"
                 )
         new = [record for record in records if record.key not in self._known]
         self._log.append(new)

@@ -26,8 +26,8 @@ from trex.worlds.provenance import Provenance
 from trex.worlds.recorded import WorldFacts
 
 FORMAT = 1
-LEAST_TRIED = 1e-6  # smaller probabilities count as zero
-ALIKE = 0.02  # tolerated change of a probability, on the logarithm
+MIN_PROBABILITY = 1e-6  # smaller probabilities count as zero
+MAX_LOG_CHANGE = 0.02  # tolerated change of a probability, on the logarithm
 RETIRED = {"search": frozenset({"common_rate"})}  # section, keys
 PACKAGES = ("bayes-trex", "bpy", "torch", "numpy", "pyro-ppl")
 
@@ -106,28 +106,28 @@ def versions() -> dict[str, str]:
     return found
 
 
-def parse_manifest(text: str, where: str) -> Manifest:
+def parse_manifest(text: str, source: str) -> Manifest:
     """The manifest in the text of a `run.json`; RunError if it is broken or of another version."""
     try:
-        data = parse_json(text, where, error=RunError)
+        data = parse_json(text, source, error=RunError)
     except RunError as error:
-        raise RunError(f"{error}; it is no run of this program") from error
+        raise RunError(f"{error}; this is not a run of trex") from error
     found = data.get("format") if isinstance(data, dict) else None
     if found != FORMAT:
         raise RunError(
-            f"{where} is of run format {found!r}, this version reads format {FORMAT}; "
-            "read it with the version that made it, or start a new run"
+            f"{source} has run format {found!r}, but this version reads format {FORMAT}; "
+            "use the version that wrote it, or start a new run"
         )
     try:
-        manifest = Manifest.model_validate(_without_retired(dict(mapping(data, where))))
+        manifest = Manifest.model_validate(_without_retired(dict(mapping(data, source))))
         check_answers(manifest.query, manifest.facts.question, manifest.facts.possible)
         make_target(manifest.query.target, manifest.question, manifest.facts.labels)
         return manifest
     except InputError as error:
-        raise RunError(f"{where} is damaged: query: {error}; start a new run") from error
+        raise RunError(f"{source} is damaged: query: {error}; start a new run") from error
     except ValidationError as error:
         key, message = first_problem(error)
-        raise RunError(f"{where} is damaged: {key}: {message}; start a new run") from error
+        raise RunError(f"{source} is damaged: {key}: {message}; start a new run") from error
 
 
 def _without_retired(data: dict[str, object]) -> dict[str, object]:
@@ -135,20 +135,20 @@ def _without_retired(data: dict[str, object]) -> dict[str, object]:
     query = data.get("query")
     if not isinstance(query, dict):
         return data
-    kept, is_earlier = dict(query), False
+    current, is_earlier = dict(query), False
     for section, keys in RETIRED.items():
-        if isinstance(kept.get(section), dict):
-            is_earlier = is_earlier or not keys.isdisjoint(kept[section])
-            kept[section] = {key: value for key, value in kept[section].items() if key not in keys}
-    return {**data, "query": kept, "is_earlier": is_earlier}
+        if isinstance(current.get(section), dict):
+            is_earlier = is_earlier or not keys.isdisjoint(current[section])
+            current[section] = {key: value for key, value in current[section].items() if key not in keys}
+    return {**data, "query": current, "is_earlier": is_earlier}
 
 
 def check_current(manifest: Manifest, path: Path) -> None:
-    """RunError if an earlier version made the run at `path`, whose rules of search and render are not these."""
+    """Raise RunError if an earlier version, with other rules for searching and rendering, made the run at `path`."""
     if manifest.is_earlier:
         raise RunError(
-            f"{path} was made by an earlier version of trex, which rendered scenes without noise seeds and decided "
-            "by other rules; this version reports and exports it but cannot add to its draws: search again with "
+            f"{path} was made by an earlier version of trex, which rendered without noise seeds and used other "
+            "rules; this version reports and exports it but cannot add to its draws: search again with "
             f"`trex find {shlex.quote(str(path / 'query.toml'))} --out NEW_FOLDER`"
         )
 
@@ -160,7 +160,7 @@ def differences(before: Provenance, now: Provenance) -> tuple[str, ...]:
         pairs.append((f"shape {name}", before.shapes.get(name, "none"), now.shapes.get(name, "none")))
     words = [f"{what} was {old}, now it is {new}" for what, old, new in pairs if old != new]
     if not words and not _answers_alike(before.tried, now.tried):
-        words.append(f"the model {now.model} answers otherwise than then to the pictures that it is tried on")
+        words.append(f"the model {now.model} now gives other answers to its probe pictures")
     return tuple(words)
 
 
@@ -170,5 +170,5 @@ def _answers_alike(before: tuple[float, ...], now: tuple[float, ...]) -> bool:
         return True
     if len(before) != len(now):
         return False
-    old, new = (np.log(np.maximum(answers, LEAST_TRIED)) for answers in (before, now))
-    return bool(np.max(np.abs(old - new)) <= ALIKE)
+    old, new = (np.log(np.maximum(answers, MIN_PROBABILITY)) for answers in (before, now))
+    return bool(np.max(np.abs(old - new)) <= MAX_LOG_CHANGE)

@@ -29,8 +29,8 @@ def open_world(folder: RunFolder, processes: int | None = None) -> Iterator[Open
         changed = differences(manifest.made, world.made)
         if changed:
             raise RunError(
-                f"{folder.path} cannot go on, its draws would score otherwise: {'; '.join(changed)}; "
-                "bring that back, or start a new run"
+                f"cannot resume {folder.path}, its draws would now get other scores: {'; '.join(changed)}; "
+                "restore the earlier state, or start a new run"
             )
         yield world
     finally:

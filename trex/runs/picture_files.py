@@ -18,14 +18,14 @@ from trex.foundation.files import MIB, read_bytes
 
 PICTURES = "pictures"
 NAME = re.compile("[0-9a-f]{32}")
-MOST_PIXELS = 4096 * 4096
-MOST_BYTES = 128 * MIB
+MAX_PIXELS = 4096 * 4096
+MAX_BYTES = 128 * MIB
 MODES = ("RGB", "L")
 Bytes = NDArray[np.uint8]
 
 
 @dataclass(frozen=True)
-class KeptPicture:
+class StoredPicture:
     """A picture (H, W, 3 or 1) and its mask (H, W), None without objects, with the bytes of both files."""
 
     pixels: Bytes
@@ -54,10 +54,10 @@ def content_hash(pixels: Bytes, mask: Bytes | None) -> str:
     return hashlib.sha256(repr(pixels.shape).encode() + pixels.tobytes() + masks).hexdigest()[:32]
 
 
-def read_kept(run: Path, name: str) -> KeptPicture:
+def read_stored(run: Path, name: str) -> StoredPicture:
     """The picture of this name in a run folder; DamagedPicture unless its content has this hash. Follows no link."""
     if not NAME.fullmatch(name):
-        raise DamagedPicture(f"{name[:40]!r} is no name of a picture (32 hexadecimal digits)")
+        raise DamagedPicture(f"{name[:40]!r} is not the name of a picture (32 hexadecimal digits)")
     path = picture_file(run, name)
     png, mask_png = _read(run, path), None
     if os.path.lexists(mask_file(run, name)):
@@ -65,10 +65,10 @@ def read_kept(run: Path, name: str) -> KeptPicture:
     pixels, mask = _decoded(path, png), None if mask_png is None else _decoded(path, mask_png)[:, :, 0]
     if content_hash(pixels, mask) != name:
         raise DamagedPicture(
-            f"picture {path} or its mask is not what the run has kept (its content has another hash); bring it back, "
-            "or delete both to do without"
+            f"picture {path} or its mask was changed after the run stored it (its hash differs); restore it, "
+            "or delete both files"
         )
-    return KeptPicture(pixels, mask, png, mask_png)
+    return StoredPicture(pixels, mask, png, mask_png)
 
 
 def to_png(array: Bytes) -> bytes:
@@ -80,16 +80,16 @@ def to_png(array: Bytes) -> bytes:
 
 
 def _read(run: Path, path: Path) -> bytes:
-    return read_bytes(path, limit=MOST_BYTES, error=DamagedPicture, inside=run)
+    return read_bytes(path, limit=MAX_BYTES, error=DamagedPicture, inside=run)
 
 
 def _decoded(path: Path, png: bytes) -> Bytes:
     """The pixels (H, W, 3), or (H, W, 1) of a gray picture."""
     try:
         with Image.open(io.BytesIO(png), formats=["PNG"]) as image:
-            if image.width * image.height > MOST_PIXELS or image.mode not in MODES:
+            if image.width * image.height > MAX_PIXELS or image.mode not in MODES:
                 raise ValueError(f"{image.width} x {image.height} pixels of kind {image.mode}")
             found: Bytes = np.asarray(image)
     except (OSError, ValueError, SyntaxError, Image.DecompressionBombError) as error:
-        raise DamagedPicture(f"picture {path} or its mask is no usable PNG ({error})") from error
+        raise DamagedPicture(f"picture {path} or its mask is not a usable PNG ({error})") from error
     return found if found.ndim == 3 else found[:, :, None]

@@ -10,10 +10,10 @@ from trex.inference.types import Picture
 from trex.render.picture import Bytes
 from trex.render.picture import Picture as ScenePicture
 from trex.runs.folder import RunFolder
-from trex.runs.picture_files import DamagedPicture, read_kept
+from trex.runs.picture_files import DamagedPicture, read_stored
 
 
-def keep_picture(folder: RunFolder, picture: Picture) -> str:
+def store_picture(folder: RunFolder, picture: Picture) -> str:
     """Save a picture as bytes, with its mask if it has one; return its name in the folder."""
     mask = picture.mask if isinstance(picture, ScenePicture) else None
     return folder.save_picture(as_bytes(picture.pixels), mask)
@@ -34,17 +34,20 @@ def read_picture(folder: RunFolder, name: str, size: tuple[int, int] | None = No
     """
     path = folder.picture_path(name)
     try:
-        kept = read_kept(folder.path, name)
+        stored = read_stored(folder.path, name)
     except DamagedPicture as error:
         raise RunError(
             f"picture {path} or its mask is missing or damaged ({error}); delete {folder.path}/explanations and "
-            "confirmations, and make them again"
+            "confirmations, and repeat those commands"
         ) from error
     width, height = size or folder.manifest.facts.size
-    if kept.mask is None or (kept.pixels.shape, kept.mask.shape) != ((height, width, 3), (height, width)):
-        shape = "no mask" if kept.mask is None else f"a mask {kept.mask.shape}"
+    if stored.mask is None or (stored.pixels.shape, stored.mask.shape) != (
+        (height, width, 3),
+        (height, width),
+    ):
+        shape = "no mask" if stored.mask is None else f"a mask {stored.mask.shape}"
         raise RunError(
-            f"picture {path} is {kept.pixels.shape} with {shape}, it should be {(height, width, 3)}; "
-            "it has been changed"
+            f"picture {path} is {stored.pixels.shape} with {shape} instead of {(height, width, 3)}; "
+            "it was changed after the run stored it"
         )
-    return kept.pixels, kept.mask
+    return stored.pixels, stored.mask

@@ -15,17 +15,17 @@ from trex.runs.record import PRIOR, Record
 from trex.scenes.scene import Scene
 from trex.worlds.latents import Latent, from_stored, to_stored
 
-Keep = Callable[[Picture], str]  # saves a picture in the run folder; returns its name there
+SavePicture = Callable[[Picture], str]  # saves a picture in the run folder; returns its name there
 
 
-def independent_record(phase: str, draw: Draw[Latent], target: Target, keep: Keep) -> Record:
+def independent_record(phase: str, draw: Draw[Latent], target: Target, save: SavePicture) -> Record:
     """The record of a draw that is no step of a chain; saves its picture if it is a hit at the deciding look."""
     record = _record(phase, draw.chain, draw.index, draw.z, draw.evaluation)
-    is_kept = phase == PRIOR and target.is_hit(draw.evaluation.log_probs)
-    return replace(record, is_accepted=True, picture=keep(_picture(draw.evaluation)) if is_kept else "")
+    is_saved = phase == PRIOR and target.is_hit(draw.evaluation.log_probs)
+    return replace(record, is_accepted=True, picture=save(_picture(draw.evaluation)) if is_saved else "")
 
 
-def round_records(phase: str, done: Round[Latent], target: Target, keep: Keep) -> list[Record]:
+def round_records(phase: str, done: Round[Latent], target: Target, save: SavePicture) -> list[Record]:
     """The records of one step of every chain; saves the pictures of new states and of hits.
 
     A copy of another chain's state has no picture of its own: after a resume there would be none to save.
@@ -35,7 +35,7 @@ def round_records(phase: str, done: Round[Latent], target: Target, keep: Keep) -
         scored = info.evaluation
         record = _record(phase, draw.chain, draw.index, info.proposed, scored)
         if scored is not None and info.was_rendered and (info.is_accepted or target.is_hit(scored.log_probs)):
-            record = replace(record, picture=keep(_picture(scored)))
+            record = replace(record, picture=save(_picture(scored)))
         records.append(
             replace(
                 record,
@@ -52,8 +52,8 @@ def _record(phase: str, chain: int, index: int, z: Latent, scored: Evaluation | 
     if scored is None:
         return Record(phase, chain, index, to_stored(z), False, -np.inf, -np.inf, -np.inf, (), ())
     log_probs = tuple(scored.log_probs.tolist())
-    priced = (scored.log_prior, scored.log_weight, 0.0)
-    return Record(phase, chain, index, to_stored(z), False, *priced, log_probs, _visible(z, scored))
+    scores = (scored.log_prior, scored.log_weight, 0.0)
+    return Record(phase, chain, index, to_stored(z), False, *scores, log_probs, _visible(z, scored))
 
 
 def _visible(z: Latent, scored: Evaluation) -> tuple[int, ...]:

@@ -65,7 +65,7 @@ def read_sessions(folder: Path) -> list[Session]:
             damaged.append(number)
     if damaged:
         log.warning(
-            "%s: %d lines are damaged, the first is line %d; they are left out",
+            "%s: %d damaged lines are ignored, the first is line %d",
             path,
             len(damaged),
             damaged[0],
@@ -79,7 +79,7 @@ def _lines(path: Path) -> list[bytes]:
         return [line for line in read_bytes(path, limit=LIMIT, error=RunError).split(b"\n") if line.strip()]
     except RunError as error:
         if not is_missing(error):
-            log.warning("%s; the time worked is not known", error)
+            log.warning("%s; the duration of the search is unknown", error)
         return []
 
 

@@ -34,23 +34,23 @@ def named_code(query: Query) -> tuple[str, ...]:
         found.append(f"runs the code of generator {query.generator.name!r}")
     model = query.model.name
     adapter = adapter_of(model)  # None: no adapter would load it, so it cannot run
-    said = adapter.trust(model) if adapter else None
-    return (*found, *([said] if said else []))
+    warning = adapter.trust(model) if adapter else None
+    return (*found, *([warning] if warning else []))
 
 
-def keep_record(run: Path, query: Query) -> None:
+def record_made_here(run: Path, query: Query) -> None:
     """Record that this user has made this run folder; does nothing if the home folder is not writable."""
     with suppress(OSError, RunError):
-        _keep(run, query)
+        _write_record(run, query)
 
 
 def trust(run: Path, query: Query) -> None:
     """Record that this user trusts what this run folder names; RunError if that cannot be recorded."""
     try:
-        _keep(run, query)
+        _write_record(run, query)
     except OSError as error:
         raise RunError(
-            f"cannot record that {run} is trusted ({error}); set {STATE} to a folder that can be written to"
+            f"cannot record that {run} is trusted ({error}); set {STATE} to a writable folder"
         ) from error
 
 
@@ -60,25 +60,25 @@ def check_made_here(run: Path, query: Query) -> None:
     if not named or _recorded(run) == list(named):
         return
     raise InputError(
-        f"{run} was not made here by you, and carrying it out {' and '.join(named)}; "
-        "if you know who made it and what that does, give the command again with --trust"
+        f"{run} comes from elsewhere, and using it {' and '.join(named)}; "
+        "if you trust its author, repeat the command with --trust"
     )
 
 
-def _keep(run: Path, query: Query) -> None:
+def _write_record(run: Path, query: Query) -> None:
     named = named_code(query)
     if not named:
         return
-    place = _record(run)
-    place.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    path = _record(run)
+    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     text = json.dumps({"folder": os.path.realpath(run), "named": named})
-    write_atomic(place, text.encode(), is_precious=False)
+    write_atomic(path, text.encode(), is_precious=False)
 
 
 def _recorded(run: Path) -> object:
-    place = _record(run)
+    path = _record(run)
     try:
-        found = parse_json(read_text(place, limit=LIMIT, follow_links=False), str(place))
+        found = parse_json(read_text(path, limit=LIMIT, follow_links=False), str(path))
     except InputError:
         return None
     return found.get("named") if isinstance(found, dict) else None

@@ -21,9 +21,9 @@ from trex.query.schema import Query
 from trex.render.picture import Picture
 from trex.render.renderer import SceneRenderer
 from trex.runs.folder import RunFolder
-from trex.runs.pictures import keep_picture
+from trex.runs.pictures import store_picture
 from trex.runs.record import Record
-from trex.runs.replay import Keep, independent_record, round_records
+from trex.runs.replay import SavePicture, independent_record, round_records
 from trex.scenes.scene import Scene
 from trex.worlds.latents import Latent, any_renderer, scene_renderer
 from trex.worlds.looks import DECIDING
@@ -142,13 +142,13 @@ class InProcess:
             yield round_records(phase, done, target, self._keep)
 
     @property
-    def _keep(self) -> Keep:
+    def _keep(self) -> SavePicture:
         return keep_in(self.folder)
 
 
-def keep_in(folder: RunFolder) -> Keep:
+def keep_in(folder: RunFolder) -> SavePicture:
     """A function that saves a picture in the run folder and returns its name there."""
-    return partial(keep_picture, folder)
+    return partial(store_picture, folder)
 
 
 def batch_size(query: Query) -> int:

@@ -8,7 +8,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from trex.inference.statistics.how_often import Rate, rate_of
+from trex.inference.statistics.how_often import rate_of
+from trex.inference.statistics.proportion import Rate
 from trex.inference.targets import GaussianTarget
 from trex.scenes.appearance import Appearance
 from trex.scenes.scene import Scene

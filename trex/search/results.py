@@ -17,21 +17,27 @@ from trex.runs.record import BANK, CALIBRATION, CHAIN, CONTROLS, FRESH, PRIOR, R
 from trex.runs.replay import chain_draws
 from trex.runs.world_of import world_of
 from trex.scenes.appearance import Appearance
-from trex.search.endings import corrected, related
 from trex.search.families import Families, Member, distinct_words, group
 from trex.search.family import Family, family_rates, family_words
+from trex.search.hit import Hit, nearest_misses, sorted_hits
 from trex.search.hits import Hits
+from trex.search.judging.endings import corrected, related
+from trex.search.judging.trajectories import diagnosis_of, level_sentences, lines_left
+from trex.search.judging.visibility_check import renderer_checks
 from trex.search.sampling.calibration import Calibration
-from trex.search.sampling.prior_sample import PriorSample, prior_sample
-from trex.search.search import attempt_of, calibration_of, chain_starts, control_starts, controls_of
-from trex.search.trajectories import diagnosis_of, level_sentences, lines_left
-from trex.search.visibility_check import renderer_checks
+from trex.search.sampling.decisions import (
+    attempt_of,
+    calibration_of,
+    chain_starts,
+    control_starts,
+    controls_of,
+)
+from trex.search.sampling.prior_plan import first_sample, prior_sample
+from trex.search.sampling.prior_sample import PriorSample
 from trex.worlds.kernels import SURROGATE
 from trex.worlds.latents import Latent, StoredLatent, from_stored, to_stored
 
 Blamed = Mapping[str, frozenset[Appearance]]
-MOST_MISSES = 6
-MISSES_LOOKED_AT = 1000  # most confident first; a chain may stay at one scene for long
 NO_CONTROL = (
     "No positive control could be run: the prior scenes show no easier level set of known mass (one of about 1\u00a0% "
     "takes 100 of them at the deciding look that the model scores differently)."
@@ -39,46 +45,19 @@ NO_CONTROL = (
 
 
 @dataclass(frozen=True)
-class Hit:
-    """One hit: its true answer, and the model's answers, most probable first.
-
-    `truth` is None if it is unknown, `is_wrong` None if it is unknown whether the model's answer is wrong.
-    """
-
-    record: Record
-    truth: str | None
-    answers: tuple[tuple[str, float], ...]
-    confidence: float
-    is_wrong: bool | None
-
-    @property
-    def answer(self) -> str:
-        """The model's most probable answer."""
-        return self.answers[0][0]
-
-    @property
-    def known_truth(self) -> str:
-        """The true answer, in a world that always has one."""
-        assert self.truth is not None, "this world knows no true answers"
-        return self.truth
-
-
-@dataclass(frozen=True)
 class Results:
     """Everything that a report says about the draws; `found` and `fragile` are sorted by confidence in the target.
 
-    `fragile` are the distinct hits that left the level set under fresh noise draws, most confident first. `prior` are
-    the prior draws at the deciding look, `renders` the pictures at that look, `cheap` those of the bank and of the
-    looks that led or might have led the chains.
+    `fragile` are the distinct hits that left the level set under fresh noise draws, most confident first. `renders`
+    counts the pictures at the deciding look, `cheap` those of the bank and of the looks that led or might have led the
+    chains.
     """
 
-    how_often: HowOften
     conclusion: Conclusion
     found: tuple[Hit, ...]
     control: str
     remarks: tuple[str, ...]  # caveats of the world, whatever the hits
     checks: tuple[str, ...]  # on the renderer, computed from the draws
-    prior: tuple[Draw[Latent], ...]
     chains: tuple[Draw[Latent], ...]
     renders: int
     proposals: int
@@ -90,6 +69,16 @@ class Results:
     cheap: int = 0
     calibration: Calibration | None = None
     nearest: tuple[Hit, ...] = ()  # most confident misses of a run without hits
+
+    @property
+    def prior(self) -> tuple[Draw[Latent], ...]:
+        """The prior draws at the deciding look."""
+        return self.sample.draws
+
+    @property
+    def how_often(self) -> HowOften:
+        """What they show about the level set."""
+        return self.sample.how_often
 
     @property
     def ending(self) -> str:
@@ -110,8 +99,8 @@ def read_results(manifest: Manifest, records: Sequence[Record], blamed: Blamed |
     found = Hits(target, world_of(manifest).are_distinct, bool(manifest.query.render.fresh))
     found.add(records)
     renders = sum(_renders(manifest, record) for record in records)
-    calibration = _calibration(manifest, records, sample)
-    scenes = _sorted(manifest, found.found)
+    calibration = _calibration(manifest, records)
+    scenes = sorted_hits(manifest, found.found)
     families = _families(manifest, scenes, found, sample, blamed or {})
     examples = distinct_words(world_of(manifest).noun, len(scenes), families) if scenes else ""
     trajectories = diagnosis_of(records, chains, target, options)
@@ -120,7 +109,6 @@ def read_results(manifest: Manifest, records: Sequence[Record], blamed: Blamed |
         conclusion = conclude([*prior, *chains], target, summaries, how, renders, examples, doubts)
     steps = [record for record in records if record.phase == CHAIN and not record.is_copy]
     return Results(
-        how_often=how,
         conclusion=related(corrected(conclusion, found, examples, chains, how, options), lines_left(records)),
         found=scenes,
         control="" if found.hits else _control(manifest, records, sample),
@@ -131,7 +119,6 @@ def read_results(manifest: Manifest, records: Sequence[Record], blamed: Blamed |
             *(_look_sentences(calibration, len(prior)) if chains and options.kernel == SURROGATE else ()),
             *level_sentences(records),
         ),
-        prior=prior,
         chains=tuple(chains),
         renders=renders,
         proposals=len(steps),
@@ -139,10 +126,10 @@ def read_results(manifest: Manifest, records: Sequence[Record], blamed: Blamed |
         accepted=sum(record.is_accepted for record in steps),
         families=families,
         sample=sample,
-        fragile=_sorted(manifest, found.fragile),
+        fragile=sorted_hits(manifest, found.fragile),
         cheap=sum(_cheap_renders(record) for record in records),
         calibration=calibration,
-        nearest=() if found.hits else _nearest(manifest, records),
+        nearest=() if found.hits else nearest_misses(manifest, records),
     )
 
 
@@ -161,10 +148,13 @@ def _cheap_renders(record: Record) -> int:
     return int(record.figures.get("inner_renders", 0))
 
 
-def _calibration(manifest: Manifest, records: Sequence[Record], sample: PriorSample) -> Calibration | None:
+def _calibration(manifest: Manifest, records: Sequence[Record]) -> Calibration | None:
     """What is known of the looks that may lead; None for a search without a bank, or before its sample is whole."""
     query = manifest.query
-    if not any(record.phase == BANK for record in records) or len(sample.draws) < LEAST_SCENES:
+    if not any(record.phase == BANK for record in records):
+        return None
+    sample = first_sample(records, manifest.target, query.search)
+    if len(sample.draws) < LEAST_SCENES:
         return None
     return calibration_of(query, records, sample)[1]
 
@@ -250,37 +240,4 @@ def _control(manifest: Manifest, records: Sequence[Record], sample: PriorSample)
     tried = [(rank, easier) for rank, easier in enumerate(rungs) if CONTROLS[rank] in phases]
     return (
         control_words([attempt_of(records, *one) for one in tried]) if tried else "" if rungs else NO_CONTROL
-    )
-
-
-def _sorted(manifest: Manifest, records: Sequence[Record]) -> tuple[Hit, ...]:
-    scenes = [_found(manifest, record) for record in records]
-    return tuple(sorted(scenes, key=lambda scene: -scene.confidence))
-
-
-def _nearest(manifest: Manifest, records: Sequence[Record]) -> tuple[Hit, ...]:
-    """The distinct rendered latents closest to the level set."""
-    target = manifest.target
-    there = [one for one in records if one.is_rendered and one.phase in (PRIOR, CHAIN, *CONTROLS)]
-    scored = [(target.confidence(np.array(one.log_probs)), one) for one in there]
-    to_stored: list[Hit] = []
-    for _, record in sorted(scored, key=lambda pair: -pair[0])[:MISSES_LOOKED_AT]:
-        z = from_stored(record.z)
-        if all(world_of(manifest).are_distinct(z, from_stored(other.record.z)) for other in to_stored):
-            to_stored.append(_found(manifest, record))
-        if len(to_stored) == MOST_MISSES:
-            break
-    return tuple(to_stored)
-
-
-def _found(manifest: Manifest, record: Record) -> Hit:
-    labels, probs = manifest.facts.labels, record.probs
-    order = sorted(range(len(labels)), key=lambda k: -probs[k])
-    judged = world_of(manifest).judge(manifest.resolved, from_stored(record.z), labels[order[0]])
-    return Hit(
-        record=record,
-        truth=judged.truth,
-        answers=tuple((labels[k], probs[k]) for k in order),
-        confidence=manifest.target.confidence(np.array(record.log_probs)),
-        is_wrong=judged.is_wrong,
     )

@@ -6,7 +6,8 @@ import json
 from collections.abc import Mapping
 
 from trex.search.family import Family
-from trex.search.results import Hit, Results
+from trex.search.hit import Hit
+from trex.search.results import Results
 from trex.worlds.latents import to_fields
 
 

@@ -9,102 +9,36 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 
-import numpy as np
-
-from trex.inference.chains import Checkpoint, starts
-from trex.inference.rng import START_STREAM, stream
-from trex.inference.starts import dispersed_starts
-from trex.inference.statistics.control import Attempt, Control, attempt, controls
+from trex.inference.chains import Checkpoint
+from trex.inference.statistics.control import Control
 from trex.inference.statistics.gate import LEAST_SCENES
-from trex.inference.statistics.importance import resample
 from trex.inference.targets import GaussianTarget
-from trex.inference.types import State
-from trex.query.schema import Query, SearchSection
 from trex.runs.folder import RunFolder
 from trex.runs.journal import Journal
 from trex.runs.record import BANK, CALIBRATION, CHAIN, CONTROLS, FRESH, PRIOR, Record
-from trex.runs.replay import checkpoint, independent_draws_of, render_hits
-from trex.search.engine import Engine, Independent, batch_size
-from trex.search.hits import Distinct, Hits
+from trex.runs.replay import checkpoint, independent_draws_of
+from trex.search.engine import Engine, Independent
+from trex.search.hits import Hits
 from trex.search.progress import Progress, Status
 from trex.search.sampling.calibration import (
-    Calibration,
     calibration_latents,
-    calibration_places,
-    read_calibration,
 )
-from trex.search.sampling.prior_sample import PriorSample, prior_plan, prior_sample
-from trex.worlds.kernels import SAMPLERS, SURROGATE
+from trex.search.sampling.decisions import (
+    attempt_of,
+    calibration_of,
+    chain_starts,
+    control_starts,
+    controls_of,
+)
+from trex.search.sampling.prior_plan import PriorPlan, prior_plan, rescored_plan
+from trex.search.sampling.prior_sample import PriorSample
+from trex.worlds.kernels import SURROGATE
 from trex.worlds.latents import Latent, from_stored
 from trex.worlds.looks import DECIDING, ladder
 from trex.worlds.looks import FRESH as FRESH_LOOK
 from trex.worlds.registry import world_named
 
-CONTROL_SEED = 1 << 32  # added to the query's seed for each rung, to give its chains other random numbers
 IsOver = Callable[[int], bool]  # whether the steps of a phase before this index complete it
-
-
-def chain_starts(
-    sample: PriorSample, options: SearchSection, are_distinct: Distinct
-) -> tuple[State[Latent], ...]:
-    """The prior draws at which the chains start; from a bank, of different clusters.
-
-    A sampler that starts at the prior gets the first ones; from a bank, resampled as the prior has them.
-    """
-    sampler = SAMPLERS.known.get(options.kernel)
-    if sampler and sampler.starts_at_prior:
-        return _prior_starts(sample, options)
-    if not options.bank:
-        return starts(options.seed, sample.draws[: options.prior_scenes], options.chains)
-    picked = dispersed_starts(
-        options.seed,
-        [draw.z for draw in sample.draws],
-        np.array([draw.evaluation.log_weight for draw in sample.draws]),
-        sample.inclusion,
-        lambda one, other: not are_distinct(one, other),
-        options.chains,
-    )
-    return tuple(State(sample.draws[place].z, sample.draws[place].evaluation) for place in picked)
-
-
-def _prior_starts(sample: PriorSample, options: SearchSection) -> tuple[State[Latent], ...]:
-    places = list(range(options.chains))
-    if options.bank:
-        rng = stream(options.seed, START_STREAM)
-        places = resample(rng, -np.log(sample.inclusion), options.chains)
-    return tuple(State(sample.draws[place].z, sample.draws[place].evaluation) for place in places)
-
-
-def controls_of(
-    sample: PriorSample, target: GaussianTarget, options: SearchSection
-) -> tuple[Control[Latent], ...]:
-    """The rungs of the positive control; none if the prior sample knows the mass of no easier level set."""
-    return controls(sample.draws, sample.selection, target, options.chains)
-
-
-def control_starts(
-    rank: int, easier: Control[Latent], options: SearchSection
-) -> tuple[int, tuple[State[Latent], ...]]:
-    """The seed and the starts of the chains of a rung."""
-    seed = options.seed + (rank + 1) * CONTROL_SEED
-    return seed, starts(seed, easier.outside, options.chains)
-
-
-def attempt_of(
-    records: Sequence[Record], rank: int, easier: Control[Latent], end: int | None = None
-) -> Attempt:
-    """What the chains of a rung have done, by the records of its steps before index `end`, or all."""
-    return attempt(easier, render_hits(records, CONTROLS[rank], easier.target, easier.chains, end))
-
-
-def calibration_of(
-    query: Query, records: Sequence[Record], sample: PriorSample
-) -> tuple[tuple[int, ...], Calibration]:
-    """The places in the sample of the calibration's scenes, and what the records hold of it."""
-    weights = {record.index: record.log_weight for record in records if record.phase == BANK}
-    bank = np.array([weights[int(member)] for member in sample.selection.members])
-    places = calibration_places(query.search.seed, sample)
-    return places, read_calibration(records, ladder(query.render.preset), places, sample, bank)
 
 
 class Search:
@@ -119,7 +53,6 @@ class Search:
         self._target = folder.manifest.target
         self._query = folder.manifest.query
         self._options = self._query.search
-        self._batch = batch_size(self._query)
         self._are_distinct = world_named(self._query.generator.name).are_distinct
         self._found = self._hits([])
 
@@ -129,10 +62,14 @@ class Search:
         looks = ladder(self._query.render.preset)
         if options.bank and looks:
             self._draw(Independent(BANK, looks[0], seed=options.bank_seed, is_banked=True), options.bank)
-        sample = self._prior()
-        if self._has_enough() or sample.is_enough or not options.steps:
+        sample = self._prior(prior_plan(self._journal.records, self._target, options))
+        if self._is_done(sample):
             return
         lead = self._lead(sample)
+        if lead in looks[1:]:
+            sample = self._rescored(lead)
+            if self._is_done(sample):
+                return
         first = chain_starts(sample, options, self._are_distinct)
         begin = checkpoint(self._journal.records, CHAIN, first, options.seed)
         self._chains(CHAIN, self._target, begin, lead, lambda _: self._has_enough())
@@ -153,13 +90,24 @@ class Search:
     def _is_decided(self, rank: int, easier: Control[Latent], end: int) -> bool:
         return attempt_of(self._journal.records, rank, easier, end).is_decided
 
-    def _prior(self) -> PriorSample:
+    def _is_done(self, sample: PriorSample) -> bool:
+        return self._has_enough() or sample.is_enough or not self._options.steps
+
+    def _rescored(self, look: str) -> PriorSample:
+        """The sample of the bank as this look scores it, in place of the cheapest one, which ranks scenes badly."""
+        options = self._options
+        rank = ladder(self._query.render.preset).index(look)
+        self._draw(Independent(BANK, look, rank, options.bank_seed, is_banked=True), options.bank or 0)
+        plan = rescored_plan(self._journal.records, self._target, options)
+        assert plan is not None, "the bank has just been scored"
+        return self._prior(plan)
+
+    def _prior(self, plan: PriorPlan) -> PriorSample:
         """The prior scenes at the deciding look: the first ones, and more of them if the target is common."""
-        plan = prior_plan(self._journal.records, self._target, self._options)
         self._scenes(plan.latents(), plan.first)
         if not self._has_enough():
             self._scenes(plan.latents(), plan.total(independent_draws_of(self._journal.records, PRIOR)))
-        return prior_sample(self._journal.records, self._target, self._options)
+        return plan.sample(independent_draws_of(self._journal.records, PRIOR))
 
     def _scenes(self, zs: Mapping[int, Latent] | None, end: int) -> None:
         """The prior draws below `end`, and the fresh draws of the hits among them."""
@@ -235,7 +183,8 @@ class Search:
         return found
 
     def _show(self, phase: str, done: int, total: int) -> None:
-        rows = [row for row in self._journal.of(phase) if not row.is_copy and phase in (CHAIN, *CONTROLS)]
+        is_stepping = phase in (CHAIN, *CONTROLS)
+        rows = [row for row in self._journal.of(phase) if not row.is_copy] if is_stepping else []
         self._progress.update(
             Status(
                 phase=phase,

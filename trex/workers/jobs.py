@@ -8,7 +8,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from trex.api.find import carry_out
+from trex.api.find import run_to_end
 from trex.foundation.errors import InputError, TrexError
 from trex.queue.queued_folder import queued_query, read_queued
 from trex.runs.folder import RunFolder, begin, is_run, open_run
@@ -22,7 +22,7 @@ MakeEngine = Callable[[RunFolder], FarmEngine]
 
 
 class Dropped(Exception):
-    """The search must end without a report: cancelled, claimed elsewhere, or the farm stops. Its draws are kept."""
+    """The search ends without a report: it was cancelled, claimed elsewhere, or the farm stops. Its draws are kept."""
 
 
 @dataclass
@@ -52,36 +52,36 @@ class RunningSearch:
         return self.thread is not None and not self.thread.is_alive()
 
 
-def begin_search(
-    desk: TaskBoard, name: str, run: Path, priority: int, make_engine: MakeEngine
+def start_search(
+    board: TaskBoard, name: str, run: Path, priority: int, make_engine: MakeEngine
 ) -> RunningSearch:
     """Start a thread that runs or resumes a queued run up to its report."""
     job = RunningSearch(name, run)
 
     def work() -> None:
         try:
-            carry_run(desk, name, run, make_engine, job.progress)
+            run_queued(board, name, run, make_engine, job.progress)
         except (TrexError, Dropped) as error:
             job.error = error
         except Exception as error:
-            log.exception("the search of %s ended with a mistake of ours", run)
+            log.exception("internal error in the search of %s", run)
             job.error = error
         finally:
-            desk.close(name)
+            board.close(name)
 
-    desk.open(name, priority)
+    board.open(name, priority)
     job.thread = threading.Thread(target=work, name=f"search {name}", daemon=True)
     job.thread.start()
     return job
 
 
-def carry_run(desk: TaskBoard, name: str, run: Path, make_engine: MakeEngine, progress: Progress) -> None:
-    """Begin or resume a queued run, and carry it on to its report."""
-    with _opened(desk, name, run) as folder:
-        carry_out(make_engine(folder), folder, progress)
+def run_queued(board: TaskBoard, name: str, run: Path, make_engine: MakeEngine, progress: Progress) -> None:
+    """Begin or resume a queued run and write its report."""
+    with _opened(board, name, run) as folder:
+        run_to_end(make_engine(folder), folder, progress)
 
 
-def _opened(desk: TaskBoard, name: str, run: Path) -> RunFolder:
+def _opened(board: TaskBoard, name: str, run: Path) -> RunFolder:
     if is_run(run):
         folder = open_run(run, for_writing=True)
         try:
@@ -91,4 +91,4 @@ def _opened(desk: TaskBoard, name: str, run: Path) -> RunFolder:
             raise
         return folder
     check_made_here(run, queued_query(run))
-    return begin(run, read_queued(run).text, begin_run(desk, name, run))
+    return begin(run, read_queued(run).text, begin_run(board, name, run))

@@ -9,7 +9,7 @@ from queue import SimpleQueue
 
 from trex.workers.pool import Answered, Inbox, Joined
 from trex.workers.task_board import Task
-from trex.workers.task_result import TaskFailure
+from trex.workers.task_result import FailureKind, TaskFailure
 from trex.workers.tasks import ALL
 from trex.workers.worker import Worker
 
@@ -17,9 +17,9 @@ NAME = "here"
 
 
 class LocalPool:
-    """Runs in a thread, so that this one can renew leases during a render; steps all chains of a query at once."""
+    """Runs in a thread of its own, so that leases are renewed during a render; steps all chains of a query at once."""
 
-    together = ALL
+    chains_per_task = ALL
     size = 1
 
     def __init__(self, worker: Worker) -> None:
@@ -34,13 +34,13 @@ class LocalPool:
         self._thread.start()
         inbox.put(Joined(NAME, platform.node(), os.getpid()))
 
-    def submit(self, worker: str, ticket: Task) -> None:
+    def submit(self, worker: str, task: Task) -> None:
         """Give the thread a task."""
         assert worker == NAME
-        self._work.put(ticket)
+        self._work.put(task)
 
     def check(self) -> None:
-        """Do nothing: a thread lives as long as its process."""
+        """Does nothing: a thread lives as long as its process."""
 
     def close(self) -> None:
         """Stop after the current render."""
@@ -51,9 +51,9 @@ class LocalPool:
         self._worker.close()
 
     def _run(self, inbox: Inbox) -> None:
-        while (ticket := self._work.get()) is not None:
+        while (task := self._work.get()) is not None:
             if self._is_stopped.is_set():
-                answer = TaskFailure("stopped", "the farm was stopped")
-                inbox.put(Answered(NAME, ticket, answer))
+                answer = TaskFailure(FailureKind.STOPPED, "the farm was stopped")
+                inbox.put(Answered(NAME, task, answer))
                 continue
-            inbox.put(Answered(NAME, ticket, self._worker.do(ticket.work, self._is_stopped.is_set)))
+            inbox.put(Answered(NAME, task, self._worker.do(task.work, self._is_stopped.is_set)))

@@ -12,7 +12,7 @@ from trex.workers.task_result import Answer
 
 @dataclass(frozen=True)
 class Joined:
-    """A worker has started and waits for work; `restarts` counts its predecessors in the same place."""
+    """A worker has started and is idle; `restarts` counts its predecessors in the same place."""
 
     worker: str
     host: str
@@ -22,10 +22,10 @@ class Joined:
 
 @dataclass(frozen=True)
 class Answered:
-    """A worker has finished a task, or reports why it could not; it waits for the next."""
+    """A worker has finished a task, or reports why it failed; it is idle again."""
 
     worker: str
-    ticket: Task
+    task: Task
     answer: Answer
 
 
@@ -38,26 +38,26 @@ class Lost:
 
 
 @dataclass(frozen=True)
-class Unfit:
-    """A worker has other versions than this process and is not used."""
+class IncompatibleVersion:
+    """A worker has other software versions than this process and gets no tasks."""
 
     worker: str
     why: str
 
 
 @dataclass(frozen=True)
-class Broken:
-    """The pool cannot provide workers any more."""
+class PoolFailed:
+    """The pool can no longer provide workers."""
 
     error: Exception
 
 
 @dataclass(frozen=True)
-class Woken:
-    """There is new work to hand out."""
+class WorkAdded:
+    """Tasks were added to the board."""
 
 
-Event = Joined | Answered | Lost | Unfit | Broken | Woken
+Event = Joined | Answered | Lost | IncompatibleVersion | PoolFailed | WorkAdded
 Inbox = SimpleQueue[Event]
 
 
@@ -65,7 +65,7 @@ class Pool(Protocol):
     """Workers, local or remote; reports events to an inbox, from any thread."""
 
     @property
-    def together(self) -> int:
+    def chains_per_task(self) -> int:
         """The number of chains that a worker steps at once."""
         ...
 
@@ -78,8 +78,8 @@ class Pool(Protocol):
         """Start the workers; each is reported to `inbox` when it is ready."""
         ...
 
-    def submit(self, worker: str, ticket: Task) -> None:
-        """Give a waiting worker a task."""
+    def submit(self, worker: str, task: Task) -> None:
+        """Give an idle worker a task."""
         ...
 
     def check(self) -> None:

@@ -1,4 +1,4 @@
-"""One loop that gives tasks to workers by priority and collects results; it decides nothing about a search."""
+"""One loop that gives tasks to workers by priority and collects results; knows nothing of what a search does."""
 
 from __future__ import annotations
 
@@ -9,12 +9,22 @@ from dataclasses import dataclass, field
 from queue import Empty
 
 from trex.foundation.errors import InputError, RenderError, RunError
-from trex.workers.pool import Answered, Broken, Event, Inbox, Joined, Lost, Pool, Unfit, Woken
+from trex.workers.pool import (
+    Answered,
+    Event,
+    Inbox,
+    IncompatibleVersion,
+    Joined,
+    Lost,
+    Pool,
+    PoolFailed,
+    WorkAdded,
+)
 from trex.workers.task_board import Task, TaskBoard
-from trex.workers.task_result import Answer, TaskFailure, TaskResult
+from trex.workers.task_result import Answer, FailureKind, TaskFailure, TaskResult
 
-ATTEMPTS = 3  # of a task that ends in an error
-LOSSES = 10  # workers that one task may take down before it counts as failed
+MAX_ATTEMPTS = 3  # of a task that ends with an error
+MAX_LOSSES = 10  # of workers during one task, before the task counts as failed
 log = logging.getLogger(__name__)
 
 
@@ -26,10 +36,10 @@ class WorkerSlot:
     host: str
     pid: int
     restarts: int = 0
-    doing: Task | None = None
-    last: str = ""  # its last job, whose world it has open
+    task: Task | None = None
+    last_job: str = ""  # its last job, whose world it has open
     refused: set[str] = field(default_factory=set)  # jobs that it cannot run
-    segments: int = 0
+    tasks_done: int = 0
     renders: int = 0
     memory_mib: float = 0.0
     seen: float = field(default_factory=time.time)
@@ -38,121 +48,122 @@ class WorkerSlot:
 class Scheduler:
     """Hands out the tasks on the board. A worker does one task at a time; a lost worker's task goes to another."""
 
-    def __init__(self, desk: TaskBoard, pool: Pool, inbox: Inbox) -> None:
-        self._desk, self._pool, self._inbox = desk, pool, inbox
-        self.hands: dict[str, WorkerSlot] = {}
+    def __init__(self, board: TaskBoard, pool: Pool, inbox: Inbox) -> None:
+        self._board, self._pool, self._inbox = board, pool, inbox
+        self.slots: dict[str, WorkerSlot] = {}
         self.lost = 0  # tasks whose worker was lost
         self.renders: dict[str, int] = defaultdict(int)  # per job
-        self.unfit: dict[str, str] = {}  # reasons by worker
+        self.incompatible: dict[str, str] = {}  # reasons by worker
         self.is_open = True  # False: hands out nothing more
 
     def turn(self, timeout_s: float) -> None:
         """Hand out all possible tasks, then process the events that have arrived, waiting `timeout_s` at most."""
         self.hand_out()
         try:
-            self.take_in(self._inbox.get(timeout=timeout_s) if timeout_s else self._inbox.get_nowait())
+            self.handle(self._inbox.get(timeout=timeout_s) if timeout_s else self._inbox.get_nowait())
             while True:
-                self.take_in(self._inbox.get_nowait())
+                self.handle(self._inbox.get_nowait())
         except Empty:
             return
 
     def hand_out(self) -> None:
-        """Give each waiting worker the next task."""
+        """Give each idle worker the next task."""
         if not self.is_open:
             return
-        for hand in self.hands.values():
-            if hand.doing is None:
-                ticket = self._desk.take(hand.last, hand.refused)
-                if ticket is not None:
-                    hand.doing, hand.last = ticket, ticket.job
-                    self._pool.submit(hand.name, ticket)
+        for slot in self.slots.values():
+            if slot.task is None:
+                task = self._board.take(slot.last_job, slot.refused)
+                if task is not None:
+                    slot.task, slot.last_job = task, task.job
+                    self._pool.submit(slot.name, task)
 
-    def take_in(self, event: Event) -> None:
+    def handle(self, event: Event) -> None:
         """Process one event."""
         match event:
             case Joined(name, host, pid, restarts):
-                self.hands[name] = WorkerSlot(name, host, pid, restarts)
-            case Answered(name, ticket, answer):
-                self._answered(name, ticket, answer)
+                self.slots[name] = WorkerSlot(name, host, pid, restarts)
+            case Answered(name, task, answer):
+                self._answered(name, task, answer)
             case Lost(name, why):
                 self._lost(name, why)
-            case Unfit(name, why):
-                self._unfit(name, why)
-            case Broken(error):
+            case IncompatibleVersion(name, why):
+                self._incompatible(name, why)
+            case PoolFailed(error):
                 raise error
-            case Woken():
+            case WorkAdded():
                 pass
 
     @property
     def busy(self) -> dict[str, int]:
         """The number of workers on each job."""
         found: dict[str, int] = defaultdict(int)
-        for hand in self.hands.values():
-            if hand.doing is not None:
-                found[hand.doing.job] += 1
+        for slot in self.slots.values():
+            if slot.task is not None:
+                found[slot.task.job] += 1
         return found
 
-    def _answered(self, name: str, ticket: Task, answer: Answer) -> None:
-        hand = self.hands.get(name)
-        is_new = hand is not None and hand.doing is ticket
-        if hand is not None and is_new:
-            hand.doing, hand.seen = None, time.time()
+    def _answered(self, name: str, task: Task, answer: Answer) -> None:
+        slot = self.slots.get(name)
+        is_current = slot is not None and slot.task is task
+        if slot is not None and is_current:
+            slot.task, slot.seen = None, time.time()
         if isinstance(answer, TaskResult):
-            self._desk.deliver(ticket, answer)  # may be a late answer; the search takes it once
-            if hand is not None and is_new:
-                self._count(hand, ticket, answer)
-        elif hand is not None and is_new and self._desk.is_wanted(ticket):
-            self._not_done(hand, ticket, answer)
+            self._board.deliver(task, answer)  # may be a late answer; the search ignores repeated ones
+            if slot is not None and is_current:
+                self._count(slot, task, answer)
+        elif slot is not None and is_current and self._board.is_needed(task):
+            self._task_failed(slot, task, answer)
 
-    def _count(self, hand: WorkerSlot, ticket: Task, made: TaskResult) -> None:
-        self.renders[ticket.job] += made.renders
-        hand.segments += 1
-        hand.renders += made.renders
-        hand.memory_mib = made.memory_mib
+    def _count(self, slot: WorkerSlot, task: Task, result: TaskResult) -> None:
+        self.renders[task.job] += result.renders
+        slot.tasks_done += 1
+        slot.renders += result.renders
+        slot.memory_mib = result.memory_mib
 
-    def _not_done(self, hand: WorkerSlot, ticket: Task, trouble: TaskFailure) -> None:
-        if trouble.kind == "stopped":
-            self._desk.give_back(ticket)
-        elif trouble.kind == "asked":
-            self._desk.end(ticket.job, InputError(trouble.why))
-        elif trouble.kind == "refused":
-            hand.refused.add(ticket.job)
-            log.warning("worker %s is not used for %s: %s", hand.name, ticket.job, trouble.why)
-            self._desk.give_back(ticket)
-            self._check_refused(ticket.job, trouble.why)
-        else:
-            self._failed(ticket, trouble.why)
+    def _task_failed(self, slot: WorkerSlot, task: Task, failure: TaskFailure) -> None:
+        match failure.kind:
+            case FailureKind.STOPPED:
+                self._board.give_back(task)
+            case FailureKind.INVALID_QUERY:
+                self._board.end(task.job, InputError(failure.why))
+            case FailureKind.INCOMPATIBLE:
+                slot.refused.add(task.job)
+                log.warning("worker %s gets no more tasks of %s: %s", slot.name, task.job, failure.why)
+                self._board.give_back(task)
+                self._check_any_worker_left(task.job, failure.why)
+            case FailureKind.ERROR:
+                self._retry(task, failure.why)
 
-    def _failed(self, ticket: Task, why: str) -> None:
-        ticket.failures.append(why)
-        if len(ticket.failures) < ATTEMPTS:
-            log.warning("work for %s failed and is tried again: %s", ticket.job, why)
-            self._desk.give_back(ticket)
+    def _retry(self, task: Task, why: str) -> None:
+        task.failures.append(why)
+        if len(task.failures) < MAX_ATTEMPTS:
+            log.warning("a task of %s failed and will be retried: %s", task.job, why)
+            self._board.give_back(task)
             return
-        told = "; then: ".join(dict.fromkeys(ticket.failures))
-        self._desk.end(ticket.job, RenderError(f"failed {ATTEMPTS} times: {told}"))
+        reasons = "; then: ".join(dict.fromkeys(task.failures))
+        self._board.end(task.job, RenderError(f"a task failed {MAX_ATTEMPTS} times: {reasons}"))
 
-    def _check_refused(self, job: str, why: str) -> None:
-        are_all_here = len(self.hands) + len(self.unfit) >= self._pool.size
-        if are_all_here and all(job in hand.refused for hand in self.hands.values()):
-            self._desk.end(job, RunError(f"no worker can carry it out: {why}"))
+    def _check_any_worker_left(self, job: str, why: str) -> None:
+        are_all_here = len(self.slots) + len(self.incompatible) >= self._pool.size
+        if are_all_here and all(job in slot.refused for slot in self.slots.values()):
+            self._board.end(job, RunError(f"no worker can run it: {why}"))
 
     def _lost(self, name: str, why: str) -> None:
-        hand = self.hands.pop(name, None)
-        if hand is None or hand.doing is None:
+        slot = self.slots.pop(name, None)
+        if slot is None or slot.task is None:
             return
-        ticket, self.lost = hand.doing, self.lost + 1
-        ticket.losses += 1
-        log.warning("worker %s is lost (%s); its work for %s is done again", name, why, ticket.job)
-        if ticket.losses < LOSSES:
-            self._desk.give_back(ticket)
+        task, self.lost = slot.task, self.lost + 1
+        task.losses += 1
+        log.warning("worker %s is lost (%s); its task of %s will be repeated", name, why, task.job)
+        if task.losses < MAX_LOSSES:
+            self._board.give_back(task)
             return
-        self._desk.end(
-            ticket.job, RenderError(f"{LOSSES} workers were lost over one piece of work, the last: {why}")
+        self._board.end(
+            task.job, RenderError(f"{MAX_LOSSES} workers were lost during the same task, the last one: {why}")
         )
 
-    def _unfit(self, name: str, why: str) -> None:
-        log.error("worker %s is refused: %s", name, why)
-        self.unfit[name] = why
-        if len(self.unfit) >= self._pool.size and not self.hands:
-            raise RunError(f"no worker can be used: {why}")
+    def _incompatible(self, name: str, why: str) -> None:
+        log.error("worker %s is incompatible and gets no tasks: %s", name, why)
+        self.incompatible[name] = why
+        if len(self.incompatible) >= self._pool.size and not self.slots:
+            raise RunError(f"no worker is compatible: {why}")

@@ -1,4 +1,4 @@
-"""The task board: searches put tasks on it and wait, the scheduler takes them. All that their threads share."""
+"""The task board: searches add tasks and wait for results, the scheduler takes them; all that their threads share."""
 
 from __future__ import annotations
 
@@ -16,40 +16,40 @@ class Task:
 
     job: str
     work: Work
-    turn: int  # of its job: a withdrawal discards all tasks of earlier turns
+    generation: int  # of its job's tasks: a withdrawal discards all earlier generations
     failures: list[str] = field(default_factory=list)
     losses: int = 0
 
 
 @dataclass
 class SearchTasks:
-    """One running search."""
+    """The tasks of one running search, in order of `number` among equal priorities."""
 
     priority: int
-    place: int
-    turn: int = 0
+    number: int
+    generation: int = 0
     is_waiting: bool = False
     waiting: list[Task] = field(default_factory=list)
-    made: list[tuple[Work, TaskResult]] = field(default_factory=list)
+    results: list[tuple[Work, TaskResult]] = field(default_factory=list)
     end: Exception | None = None
 
 
 class TaskBoard:
-    """Tasks by job; calls `wake` when there is something new to hand out."""
+    """Tasks by job; calls `wake` after tasks were added."""
 
     def __init__(self, wake: Callable[[], None] = lambda: None) -> None:
         self._jobs: dict[str, SearchTasks] = {}
         self._changed = threading.Condition()
         self._wake = wake
-        self._places = 0
+        self._opened = 0
 
     # Called from the thread of a search.
 
     def open(self, job: str, priority: int) -> None:
         """Register a search."""
         with self._changed:
-            self._places += 1
-            self._jobs[job] = SearchTasks(priority, self._places)
+            self._opened += 1
+            self._jobs[job] = SearchTasks(priority, self._opened)
 
     def close(self, job: str) -> None:
         """Unregister a search; results of its remaining tasks are discarded."""
@@ -62,29 +62,29 @@ class TaskBoard:
         if not works:
             return
         with self._changed:
-            mine = self._jobs[job]
-            mine.waiting += [Task(job, work, mine.turn) for work in works]
+            search = self._jobs[job]
+            search.waiting += [Task(job, work, search.generation) for work in works]
         self._wake()
 
     def wait(self, job: str) -> list[tuple[Work, TaskResult]]:
         """Wait for results since the last call, at least one; raises the error that ended the job."""
         with self._changed:
-            mine = self._jobs[job]
-            mine.is_waiting = True
+            search = self._jobs[job]
+            search.is_waiting = True
             self._changed.notify_all()
-            self._changed.wait_for(lambda: mine.made or mine.end)
-            mine.is_waiting = False
-            if mine.end is not None:
-                raise mine.end
-            made, mine.made = mine.made, []
-            return made
+            self._changed.wait_for(lambda: search.results or search.end)
+            search.is_waiting = False
+            if search.end is not None:
+                raise search.end
+            results, search.results = search.results, []
+            return results
 
     def withdraw(self, job: str) -> None:
         """Discard all tasks added so far."""
         with self._changed:
-            mine = self._jobs[job]
-            mine.turn += 1
-            mine.waiting, mine.made = [], []
+            search = self._jobs[job]
+            search.generation += 1
+            search.waiting, search.results = [], []
 
     # Called from the scheduler's thread.
 
@@ -98,41 +98,41 @@ class TaskBoard:
             ]
             if not open_jobs:
                 return None
-            _, job = min(open_jobs, key=lambda pair: (-pair[1].priority, pair[0] != last, pair[1].place))
+            _, job = min(open_jobs, key=lambda pair: (-pair[1].priority, pair[0] != last, pair[1].number))
             return job.waiting.pop(0)
 
-    def is_wanted(self, ticket: Task) -> bool:
-        """Whether a search still waits for the task."""
+    def is_needed(self, task: Task) -> bool:
+        """Whether a search still needs the task's result."""
         with self._changed:
-            job = self._jobs.get(ticket.job)
-            return job is not None and job.end is None and job.turn == ticket.turn
+            job = self._jobs.get(task.job)
+            return job is not None and job.end is None and job.generation == task.generation
 
-    def give_back(self, ticket: Task) -> None:
+    def give_back(self, task: Task) -> None:
         """Return an unfinished task to the board, ahead of its job's other tasks."""
         with self._changed:
-            job = self._jobs.get(ticket.job)
-            if job is not None and job.turn == ticket.turn:
-                job.waiting.insert(0, ticket)
+            job = self._jobs.get(task.job)
+            if job is not None and job.generation == task.generation:
+                job.waiting.insert(0, task)
 
-    def deliver(self, ticket: Task, made: TaskResult) -> None:
+    def deliver(self, task: Task, results: TaskResult) -> None:
         """Hand a task's result to its search."""
         with self._changed:
-            job = self._jobs.get(ticket.job)
-            if job is not None and job.turn == ticket.turn:
-                job.made.append((ticket.work, made))
+            job = self._jobs.get(task.job)
+            if job is not None and job.generation == task.generation:
+                job.results.append((task.work, results))
                 self._changed.notify_all()
 
     def end(self, job: str, error: Exception) -> None:
         """End the job's search with this error at its next wait; results of its remaining tasks are ignored."""
         with self._changed:
-            mine = self._jobs.get(job)
-            if mine is not None and mine.end is None:
-                mine.end = error
-                mine.waiting = []
+            search = self._jobs.get(job)
+            if search is not None and search.end is None:
+                search.end = error
+                search.waiting = []
                 self._changed.notify_all()
 
     def set_priority(self, job: str, priority: int) -> None:
-        """Change the job's priority, from the next task on."""
+        """Change the job's priority; it applies from the next task on."""
         with self._changed:
             if job in self._jobs:
                 self._jobs[job].priority = priority
@@ -144,8 +144,8 @@ class TaskBoard:
             return tuple(self._jobs)
 
     def wait_until_quiet(self) -> None:
-        """Return once every open search waits for missing results; for callers with a clock of their own."""
+        """Return once every open search waits for results; for callers that simulate time."""
         with self._changed:
             self._changed.wait_for(
-                lambda: all(job.is_waiting and not job.made and not job.end for job in self._jobs.values())
+                lambda: all(job.is_waiting and not job.results and not job.end for job in self._jobs.values())
             )

@@ -3,13 +3,19 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
+from enum import Enum
 
 from trex.blender_assets.load import MANIFEST, sha256
 from trex.runs.manifest import versions
 
-# refused: the worker has another version; asked: the query is invalid; failed: a retry may succeed.
-Kind = Literal["refused", "asked", "failed", "stopped"]
+
+class FailureKind(Enum):
+    """Why a task was not done, and so what happens to it; the values are those of the workers' logs."""
+
+    INCOMPATIBLE = "incompatible"  # the worker has another version: another worker may do the task
+    INVALID_QUERY = "invalid query"  # ends the search
+    ERROR = "error"  # a retry may succeed
+    STOPPED = "stopped"  # the farm stops
 
 
 @dataclass(frozen=True)
@@ -24,9 +30,9 @@ class TaskResult:
 
 @dataclass(frozen=True)
 class TaskFailure:
-    """A task that was not done, and the reason."""
+    """A task that was not done, with the kind of failure and the reason."""
 
-    kind: Kind
+    kind: FailureKind
     why: str
 
 
@@ -40,7 +46,7 @@ def identity() -> Identity:
 
 
 def differences(here: Identity, there: Identity) -> str:
-    """The differences between a worker and this process, in words; "" if there are none."""
+    """The differences between a worker and this process as text; "" if there are none."""
     names = sorted(here.keys() | there.keys())
     differ = [name for name in names if here.get(name) != there.get(name)]
     return ", ".join(f"{name} is {there.get(name)}, here it is {here.get(name)}" for name in differ)

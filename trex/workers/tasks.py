@@ -1,4 +1,4 @@
-"""A farm's unit of work: a part of one search that any worker can do, and repeat, with the same lines as result."""
+"""A farm's unit of work: a part of one search that any worker can do, or repeat with the same result."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class PrepareRun:
 
 @dataclass(frozen=True)
 class DrawSegment:
-    """Make the draws of these indices that are no steps of chains."""
+    """Make the independent draws of these indices."""
 
     run: Path
     what: Independent

@@ -10,20 +10,20 @@ from collections.abc import Callable, Sequence
 from trex.foundation.errors import InputError, ModelError, TrexError
 from trex.runs.record import Record
 from trex.workers.memory import memory_mib
-from trex.workers.task_result import Answer, Kind, TaskFailure, TaskResult
+from trex.workers.task_result import Answer, FailureKind, TaskFailure, TaskResult
 from trex.workers.tasks import PrepareRun, Work, lines_of, run_task
 from trex.workers.worlds import IncompatibleWorker, Worlds
 
-KINDS: tuple[tuple[type[BaseException], Kind], ...] = (
-    (IncompatibleWorker, "refused"),
-    (InputError, "asked"),
-    (ModelError, "asked"),
-    (Exception, "failed"),
+FAILURES: tuple[tuple[type[BaseException], FailureKind], ...] = (
+    (IncompatibleWorker, FailureKind.INCOMPATIBLE),
+    (InputError, FailureKind.INVALID_QUERY),
+    (ModelError, FailureKind.INVALID_QUERY),
+    (Exception, FailureKind.ERROR),
 )
 
 
-class Stopped(Exception):
-    """The task's result is not needed any more."""
+class TaskStopped(Exception):
+    """The task's result is no longer needed."""
 
 
 class Worker:
@@ -34,21 +34,22 @@ class Worker:
         self._worlds = Worlds(processes)
 
     def do(self, work: Work, is_stopped: Callable[[], bool] = lambda: False) -> Answer:
-        """The task's lines; an error is returned as an answer too."""
+        """The task's result; an error is returned as a TaskFailure, not raised."""
         began = time.monotonic()
         try:
             lines, renders = self._do(work, is_stopped)
-        except Stopped:
-            return self._trouble(work, TaskFailure("stopped", "the work was stopped"))
+        except TaskStopped:
+            return self._log_failure(work, TaskFailure(FailureKind.STOPPED, "the task was stopped"))
         except Exception as error:
-            return self._trouble(
-                work, _explained(error), "" if isinstance(error, TrexError) else traceback.format_exc()
+            return self._log_failure(
+                work, _failure(error), "" if isinstance(error, TrexError) else traceback.format_exc()
             )
-        made = TaskResult(tuple(lines), renders, time.monotonic() - began, memory_mib())
+        result = TaskResult(tuple(lines), renders, time.monotonic() - began, memory_mib())
         self._log.info(
-            "done", extra={"fields": {**_named(work), "renders": renders, "seconds": round(made.seconds, 4)}}
+            "done",
+            extra={"fields": {**_log_fields(work), "renders": renders, "seconds": round(result.seconds, 4)}},
         )
-        return made
+        return result
 
     def close(self) -> None:
         """Stop Blender."""
@@ -58,21 +59,21 @@ class Worker:
         if isinstance(work, PrepareRun):
             return [self._worlds.begin(work.run).model_dump_json()], 0
         records: list[Record] = []
-        for some in run_task(self._worlds.engine(work.run), work):
-            records += some
+        for batch in run_task(self._worlds.engine(work.run), work):
+            records += batch
             if is_stopped():
-                raise Stopped
+                raise TaskStopped
         return lines_of(records), count_renders(records)
 
-    def _trouble(self, work: Work, trouble: TaskFailure, trace: str = "") -> TaskFailure:
+    def _log_failure(self, work: Work, failure: TaskFailure, trace: str = "") -> TaskFailure:
         fields = {
-            **_named(work),
-            "kind": trouble.kind,
-            "why": trouble.why,
+            **_log_fields(work),
+            "kind": failure.kind.value,
+            "why": failure.why,
             **({"trace": trace} if trace else {}),
         }
         self._log.warning("not done", extra={"fields": fields})
-        return trouble
+        return failure
 
 
 def count_renders(records: Sequence[Record]) -> int:
@@ -80,15 +81,15 @@ def count_renders(records: Sequence[Record]) -> int:
     return sum(record.is_rendered for record in records)
 
 
-def _explained(error: Exception) -> TaskFailure:
-    kind = next(kind for of, kind in KINDS if isinstance(error, of))
+def _failure(error: Exception) -> TaskFailure:
+    kind = next(kind for error_type, kind in FAILURES if isinstance(error, error_type))
     is_ours = isinstance(error, TrexError)
     return TaskFailure(kind, str(error) if is_ours else f"{type(error).__name__}: {error}")
 
 
-def _named(work: Work) -> dict[str, object]:
-    name: dict[str, object] = {"run": work.run.name, "work": type(work).__name__}
+def _log_fields(work: Work) -> dict[str, object]:
+    fields: dict[str, object] = {"run": work.run.name, "work": type(work).__name__}
     if not isinstance(work, PrepareRun) and work.keys:
         phase, chain, index = work.keys[0]
-        name |= {"phase": phase, "chain": chain, "index": index, "count": len(work.keys)}
-    return name
+        fields |= {"phase": phase, "chain": chain, "index": index, "count": len(work.keys)}
+    return fields

@@ -9,7 +9,8 @@ from logging.handlers import RotatingFileHandler
 from pathlib import Path
 
 LOGS = "logs"
-MOST_BYTES, KEPT = 4 << 20, 2  # size of a file, and number of older files
+MAX_BYTES = 4 << 20  # of one file
+MAX_OLD_FILES = 2
 
 
 class JsonLines(logging.Formatter):
@@ -33,21 +34,23 @@ class JsonLines(logging.Formatter):
 
 
 class QuietHandler(RotatingFileHandler):
-    """A file that says nothing where it cannot be written: a full disk must not stop the work."""
+    """Ignores write errors: a full disk must not stop the work."""
 
     def handleError(self, record: logging.LogRecord) -> None:  # noqa: N802 - the library's name
-        """Nothing."""
+        """Ignore the error that writing this record has caused."""
 
 
 def worker_log(runs: Path, worker: str) -> logging.Logger:
-    """A worker's log below the runs folder; discards everything if that is not writable."""
+    """A worker's log below the runs folder; discards all records if that folder is not writable."""
     logger = logging.Logger(
         f"trex.{worker}", logging.INFO
     )  # outside the global tree, so that its handlers end with it
     try:
         (runs / LOGS).mkdir(parents=True, exist_ok=True)
         path = runs / LOGS / f"worker-{worker}.jsonl"
-        handler = QuietHandler(path, maxBytes=MOST_BYTES, backupCount=KEPT, encoding="utf-8", delay=True)
+        handler = QuietHandler(
+            path, maxBytes=MAX_BYTES, backupCount=MAX_OLD_FILES, encoding="utf-8", delay=True
+        )
     except OSError:
         logger.addHandler(logging.NullHandler())
         return logger

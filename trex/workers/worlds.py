@@ -16,8 +16,8 @@ from trex.search.engine import InProcess
 from trex.worlds.registry import make_plan
 from trex.worlds.world import OpenWorld
 
-FOLDERS = 64  # run folders whose manifests stay in memory
-KEPT = 2  # each may hold a Blender process and a model
+MAX_FOLDERS = 64  # run folders whose manifests stay in memory
+MAX_OPEN = 2  # each may hold a Blender process and a model
 # Settings of [search] that do not change the world.
 SEARCH_ONLY = {
     "search": {
@@ -39,8 +39,8 @@ class IncompatibleWorker(RunError):
 class Worlds:
     """Open worlds by their manifest, the least recently used closed first; each has `processes` renderers."""
 
-    def __init__(self, processes: int | None, kept: int = KEPT) -> None:
-        self._processes, self._most = processes, kept
+    def __init__(self, processes: int | None, max_open: int = MAX_OPEN) -> None:
+        self._processes, self._max_open = processes, max_open
         self._open: OrderedDict[str, OpenWorld] = OrderedDict()
         self._folders: dict[Path, RunFolder] = {}
 
@@ -58,10 +58,10 @@ class Worlds:
         try:
             world = self._world(manifest.query, Path(manifest.folder))
         except TrexError as error:
-            raise IncompatibleWorker(f"the world of {run} cannot be opened here: {error}") from error
+            raise IncompatibleWorker(f"this worker cannot open the world of {run}: {error}") from error
         changed = differences(manifest.made, world.made)
         if changed:
-            raise IncompatibleWorker(f"{run} would be scored otherwise: {'; '.join(changed)}")
+            raise IncompatibleWorker(f"this worker would score {run} differently: {'; '.join(changed)}")
         return InProcess(world, folder)
 
     def close(self) -> None:
@@ -71,16 +71,16 @@ class Worlds:
 
     def _folder(self, run: Path) -> RunFolder:
         if run not in self._folders:
-            if len(self._folders) >= FOLDERS:
+            if len(self._folders) >= MAX_FOLDERS:
                 self._folders.clear()
             self._folders[run] = open_run(run, for_writing=False)
         return self._folders[run]
 
-    def _world(self, query: Query, beside: Path) -> OpenWorld:
-        key = f"{beside} {query.model_dump_json(exclude=SEARCH_ONLY)}"
+    def _world(self, query: Query, query_dir: Path) -> OpenWorld:
+        key = f"{query_dir} {query.model_dump_json(exclude=SEARCH_ONLY)}"
         if key not in self._open:
-            while len(self._open) >= self._most:
+            while len(self._open) >= self._max_open:
                 self._open.popitem(last=False)[1].close()
-            self._open[key] = replace(make_plan(query, beside), processes=self._processes).open()
+            self._open[key] = replace(make_plan(query, query_dir), processes=self._processes).open()
         self._open.move_to_end(key)
         return self._open[key]

@@ -33,8 +33,8 @@ def weights_fingerprint(name: str, bound: Classifier) -> str:
     tensors = _tensors(bound)
     if tensors is None:
         return f"{name} {getattr(bound, 'identity', '')}".strip()
-    asked = getattr(bound.module, "question_tensors", ()) if hasattr(bound, "module") else ()
-    return f"{name} {tensor_hash({key: tensor for key, tensor in tensors.items() if key not in asked})}"
+    encoding = getattr(bound.module, "question_tensors", ()) if hasattr(bound, "module") else ()
+    return f"{name} {tensor_hash({key: tensor for key, tensor in tensors.items() if key not in encoding})}"
 
 
 def _tensors(bound: Classifier) -> dict[str, Tensor] | None:

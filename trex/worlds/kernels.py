@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Literal, Protocol
 from pydantic import BaseModel, ValidationError
 
 from trex.foundation.errors import InputError
-from trex.foundation.extensions import Road
+from trex.foundation.extensions import ExtensionPoint
 from trex.foundation.fields import first_problem
 from trex.inference.chains import Checkpoint, Round
 from trex.inference.metropolis import Metropolis
@@ -90,8 +90,8 @@ class SamplerKind:
     options: type[BaseModel] = NoOptions
 
 
-PROPOSALS = Road("kernel", "trex.worlds.proposals", "PROPOSAL", "trex.proposals", ProposalKind)
-SAMPLERS = Road("kernel", "trex.worlds.samplers", "SAMPLER", "trex.samplers", SamplerKind)
+PROPOSALS = ExtensionPoint("kernel", "trex.worlds.proposals", "PROPOSAL", "trex.proposals", ProposalKind)
+SAMPLERS = ExtensionPoint("kernel", "trex.worlds.samplers", "SAMPLER", "trex.samplers", SamplerKind)
 
 
 def kernel_names(form: Form) -> tuple[str, ...]:
@@ -110,17 +110,18 @@ def check_search(query: Query, form: Form, has_noise: bool = False) -> Query:
     search, names = query.search, kernel_names(form)
     if search.steps and search.prior_scenes < search.chains:
         raise InputError(
-            f"search.prior_scenes = {search.prior_scenes}: {search.chains} chains start from as many prior scenes; "
-            "raise prior_scenes or lower chains"
+            f"search.prior_scenes = {search.prior_scenes}: {search.chains} chains need at least as many prior scenes "
+            "to start from; raise prior_scenes or lower chains"
         )
     if search.warmup is not None and 0 < search.steps <= search.warmup:
         raise InputError(
-            f"search.warmup = {search.warmup} leaves none of search.steps = {search.steps}, of which it is a part; "
-            "raise steps or lower warmup"
+            f"search.warmup = {search.warmup} uses up all of search.steps = {search.steps}; raise steps "
+            "or lower warmup"
         )
     if search.kernel not in (AUTO, *names):
         raise InputError(
-            f"search.kernel = {search.kernel!r} does not move in {query.generator.name!r}; use {' or '.join(names)}"
+            f"search.kernel = {search.kernel!r} cannot sample generator {query.generator.name!r}; use "
+            f"{' or '.join(names)}"
         )
     kernel = search.kernel
     looks = ladder(query.render.preset)
@@ -128,11 +129,11 @@ def check_search(query: Query, form: Form, has_noise: bool = False) -> Query:
         kernel = SURROGATE if search.bank and looks else names[0]
     if kernel == SURROGATE and not (search.bank and looks):
         why = (
-            "a cheap look leads it, and none"
+            f"a cheaper look leads it, and render.preset = {query.render.preset!r} has none; use 'reference'"
             if search.bank
-            else "a bank's scenes choose the look that leads it: set search.bank"
+            else "a bank's scenes choose the look that leads it; set search.bank"
         )
-        raise InputError(f"search.kernel = 'surrogate': {why}; or take kernel 'block'")
+        raise InputError(f"search.kernel = 'surrogate': {why}, or kernel 'block'")
     resolved = search.model_copy(update={"kernel": kernel, "warmup": _warmup(search, kernel)})
     _check_options(resolved)
     if kernel in SAMPLERS.known:
@@ -155,12 +156,12 @@ def _with_defaults(query: Query, form: Form, has_noise: bool) -> Query:
     search, render = query.search, query.render
     if form == "vector" and search.bank:
         raise InputError(
-            f"search.bank = {search.bank}: a bank holds rendered scenes, and {query.generator.name!r} has none; "
-            "drop it"
+            f"search.bank = {search.bank}: a bank holds rendered scenes, but generator {query.generator.name!r} has "
+            "no scenes; remove the key"
         )
     if search.bank and ladder(render.preset) and search.bank < search.prior_scenes:
         raise InputError(
-            f"search.prior_scenes = {search.prior_scenes} are taken from search.bank = {search.bank} scenes; "
+            f"search.prior_scenes = {search.prior_scenes} cannot be chosen from a bank of search.bank = {search.bank}; "
             "raise bank or lower prior_scenes"
         )
     bank = search.bank if search.bank is not None else max(BANK, search.prior_scenes) if has_noise else 0
@@ -176,7 +177,7 @@ def check_gradients(query: Query, form: Form, has_gradients: bool) -> None:
     kernel, world = query.search.kernel, query.generator.name
     if not has_gradients and kernel in SAMPLERS.known and SAMPLERS.known[kernel].needs_gradients:
         raise InputError(
-            f"search.kernel = {kernel!r} needs gradients, and {world!r} has none; use {DEFAULTS[form]!r}"
+            f"search.kernel = {kernel!r} needs gradients, which {world!r} does not have; use {DEFAULTS[form]!r}"
         )
 
 

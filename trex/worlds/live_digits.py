@@ -8,8 +8,8 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor, nn
 
-from trex.clevr_models.adapters.callable_model import RAISED, checked_labels, said
-from trex.clevr_models.adapters.live import is_module, lent_thing
+from trex.clevr_models.adapters.callable_model import RAISED, checked_labels, error_text
+from trex.clevr_models.adapters.live import is_module, session_model
 from trex.clevr_models.adapters.live_model import code_hash
 from trex.foundation.errors import InputError
 from trex.mnist_models.classify import DigitClassifier
@@ -23,7 +23,7 @@ def live_classifier(name: str, dataset: str, classes: Sequence[str], threads: in
     Its answers are its `labels`, or the classes of the data set if it has none. Raises InputError if it is no torch
     module, or if its output for two pictures has another shape or is not finite.
     """
-    thing = lent_thing(name)
+    thing = session_model(name)
     if not is_module(thing):
         raise InputError(
             f"model {name!r} is a {type(thing).__name__}; the worlds of {dataset} take a torch.nn.Module from pictures "
@@ -44,7 +44,7 @@ def _try(name: str, module: nn.Module, k: int) -> None:
             logits = module(torch.zeros(2, 1, SIDE_PX, SIDE_PX))
     except RAISED as error:
         raise InputError(
-            f"model {name!r} fails on two pictures, float32 (2, 1, 28, 28): {said(error)}"
+            f"model {name!r} fails on two pictures, float32 (2, 1, 28, 28): {error_text(error)}"
         ) from error
     if not isinstance(logits, Tensor) or logits.shape != (2, k) or not bool(torch.isfinite(logits).all()):
         found = f"shape {tuple(logits.shape)}" if isinstance(logits, Tensor) else type(logits).__name__

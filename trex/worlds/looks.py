@@ -23,7 +23,7 @@ def ladder(preset: str) -> tuple[str, ...]:
     """The looks that may lead a search at this deciding look, cheapest first; the first is the bank's.
 
     Empty for a look that costs little itself: surrogate transitions pay from ten cheap pictures for a dear one on
-    (benchmarks/KERNELS.md). Its bank is at the deciding look, and there is no second phase.
+    (benchmarks/kernels/KERNELS.md). Its bank is at the deciding look, and there is no second phase.
     """
     return LADDERS.get(preset, ())
 

@@ -8,7 +8,7 @@ from functools import cache
 from typing import TYPE_CHECKING, cast
 
 from trex.foundation.errors import InputError
-from trex.foundation.extensions import Road
+from trex.foundation.extensions import ExtensionPoint
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -29,7 +29,7 @@ class WorldKind:
     make: Callable[[str], World]
 
 
-WORLDS = Road("generator.name", "trex.worlds.shipped", "WORLDS", "trex.worlds", WorldKind)
+WORLDS = ExtensionPoint("generator.name", "trex.worlds.shipped", "WORLDS", "trex.worlds", WorldKind)
 
 
 def is_shipped(name: str) -> bool:
@@ -56,14 +56,16 @@ def _own(name: str, module: str, attribute: str) -> World:
 
     make = import_factory(module, attribute)
     try:
-        kind = make(name)
+        world = make(name)
     except InputError:
         raise
     except Exception as error:  # third-party code may raise anything
         raise InputError(f"generator {name!r} fails: {type(error).__name__}: {error}") from error
-    if not all(hasattr(kind, part) for part in ("name", "plan", "noun")):
-        raise InputError(f"generator {name!r} gives a {type(kind).__name__}, no world; see {OWN}")
-    LOADED[name] = cast("World", kind)
+    if not all(hasattr(world, part) for part in ("name", "plan", "noun")):
+        raise InputError(
+            f"generator {name!r} returns a {type(world).__name__}, which is not a world; see {OWN}"
+        )
+    LOADED[name] = cast("World", world)
     return LOADED[name]
 
 

@@ -83,7 +83,7 @@ class VectorWorld:
         check_answers(resolved, self.question, labels)
         question = ResolvedQuestion(self.question, (), resolved.answer, labels)
         return Plan(
-            kind=self,
+            world=self,
             query=resolved,
             question=question,
             prior=any_prior(parts.prior),
@@ -166,10 +166,10 @@ def _open(parts: VectorParts, plan: Plan) -> OpenWorld:
     """The plan with its decoder as renderer."""
     search, renderer = plan.query.search, any_renderer(parts.renderer)
     proposal = make_proposal(plan.prior, search, "vector")
-    generator = Generator(plan.kind.name, plan.prior, proposal, renderer)
+    generator = Generator(plan.world.name, plan.prior, proposal, renderer)
     made = Provenance(model=parts.model_key, renderer=renderer.key)
     scorer = Scorer(renderer, plan.bound)
-    given = SamplerParts(plan.kind.name, metropolis_of(generator, scorer), renderer, parts.differentiable)
+    given = SamplerParts(plan.world.name, metropolis_of(generator, scorer), renderer, parts.differentiable)
     return OpenWorld(plan, generator, scorer, renderer, made, parts.size, make_sampler(given, search))
 
 
@@ -177,16 +177,16 @@ def _check_sections(name: str, query: Query) -> None:
     """Raise InputError if the query uses sections that only CLEVR's world has."""
     if query.question.strip() or query.program:
         raise InputError(
-            f"question = {query.question!r}: the classifiers of {name!r} are asked nothing but which class it is; drop "
-            "question and program, and name the classes in answer"
+            f"question = {query.question!r}: a classifier of {name!r} answers one question only, which class a "
+            "picture shows; remove question and program, and name the classes in answer"
         )
     if query.scene != SceneSection():
         raise InputError(
-            f"[scene] belongs to the generator 'clevr'; {name!r} has no objects: drop the section"
+            f"[scene] belongs to the generator 'clevr'; {name!r} has no objects; remove the section"
         )
     if query.render != RenderSection():
         raise InputError(
-            f"[render] belongs to the generator 'clevr'; {name!r} has no presets: drop the section"
+            f"[render] belongs to the generator 'clevr'; {name!r} has no presets; remove the section"
         )
 
 

@@ -45,7 +45,7 @@ class Plan:
     hash that changes with its weights; `opener` starts the renderer that the world has prepared.
     """
 
-    kind: World
+    world: World
     query: Query
     question: ResolvedQuestion
     prior: Prior[Latent]
@@ -68,8 +68,8 @@ class Plan:
         """The prior of a query for CLEVR's scenes; InputError for any other query."""
         if not isinstance(self.prior, ScenePrior):
             raise InputError(
-                f"this needs scenes with objects, and generator {self.kind.name!r} has none; give a query of the "
-                "generator 'clevr'"
+                f"this needs scenes with objects, which generator {self.world.name!r} does not have; use a query "
+                "of generator 'clevr'"
             )
         return self.prior
 
@@ -95,7 +95,7 @@ class OpenWorld:
     def scorer_at(self, look: str) -> Scorer[Latent]:
         """The scorer of a look; a world without looks has the deciding one alone."""
         if self.looks is None:
-            assert look == DECIDING, f"{self.plan.kind.name} has no look {look!r}"
+            assert look == DECIDING, f"{self.plan.world.name} has no look {look!r}"
             return self.scorer
         return self.looks.scorer(look)
 

@@ -185,7 +185,7 @@ def test_parts_put_together_answer_as_a_clevr_model(tmp_path: Path) -> None:
         generated(generator.network.state_dict(), VOCABULARY.encode_question(CUBES.text))
     )
     assert both.bind(CUBES).log_probs(images).shape == (3, 32)
-    with pytest.raises(InputError, match="'cones', which the model never saw"):
+    with pytest.raises(InputError, match="'cones', which is not in the vocabulary"):
         both.bind(Question("How many cones are there?", CUBES.program))
 
 
@@ -208,9 +208,9 @@ def test_the_lstm_alone_needs_no_features(tmp_path: Path) -> None:
 def test_parts_that_do_not_go_together_are_refused(tmp_path: Path) -> None:
     engine, generator = only(saved(tmp_path, small_engine())), only(saved(tmp_path, small_generator()))
     for parts, message in (
-        ([generator], "put together of program_generator; give a program generator with an execution engine"),
-        ([engine, engine], "two parts of a kind"),
-        ([], "put together of nothing"),
+        ([generator], "consists of program_generator; give a program generator with an execution engine"),
+        ([engine, engine], "two parts of the same kind"),
+        ([], "consists of nothing"),
     ):
         with pytest.raises(InputError, match=message):
             put_together("iep:x", parts, Features())
@@ -219,7 +219,7 @@ def test_parts_that_do_not_go_together_are_refused(tmp_path: Path) -> None:
     with torch.device("meta"):
         resnet = ResNet()
     with pytest.raises(
-        InputError, match=r"takes features \(12, 6, 6\); those of ResNet-101's .* \(1024, 14, 14\)"
+        InputError, match=r"needs features \(12, 6, 6\); those of ResNet-101's .* \(1024, 14, 14\)"
     ):
         put_together("iep:x", [engine], resnet)
 
@@ -271,19 +271,19 @@ def test_files_of_other_models_are_refused_with_the_reason(tmp_path: Path) -> No
     expanded = {name: torch.zeros(1).expand(shape) for name, shape in engine_shapes(SMALL).items()}
     for found, message in (
         ([1, 2], "holds a list, not a checkpoint"),
-        ({"weight": torch.zeros(2)}, "is no released CLEVR model: it has none of program_generator_state"),
+        ({"weight": torch.zeros(2)}, "is not a released CLEVR model: it has none of program_generator_state"),
         ({**engine, "execution_engine_state": without(state, "scene.conv1.bias")}, "missing scene.conv1.bias"),
         ({**engine, "execution_engine_state": {**state, "extra": torch.zeros(1)}}, "left over extra"),
         ({**engine, "execution_engine_state": {**state, "stem.0.weight": torch.zeros(8, 12, 1, 1)}}, "0.weight is"),
         ({**engine, "execution_engine_state": {**state, "stem.0.bias": torch.full((8,), torch.nan)}}, "not finite"),
-        ({**engine, "execution_engine_state": {**state, "stem.0.bias": [0.0] * 8}}, "other things than tensors"),
-        ({**engine, "execution_engine_state": 5}, "other things than tensors"),
+        ({**engine, "execution_engine_state": {**state, "stem.0.bias": [0.0] * 8}}, "not a mapping of names"),
+        ({**engine, "execution_engine_state": 5}, "not a mapping of names to tensors"),
         ({**engine, "execution_engine_kwargs": None}, "are a NoneType, not settings"),
         ({**engine, "execution_engine_kwargs": ENGINE_KWARGS}, "are not of ExecutionEngine"),
-        ({**engine, "execution_engine_kwargs": huge}, "parameters; at most 268435456"),
-        ({**engine, "vocab": renumbered}, "two vocabularies that differ"),
+        ({**engine, "execution_engine_kwargs": huge}, "parameters; the limit is 268435456"),
+        ({**engine, "vocab": renumbered}, "two different vocabularies"),
         ({**engine, "vocab": {**vocab, "program_token_to_idx": {"<NULL>": 0}}}, "must number its tokens"),
-        ({**generator, "vocab": None}, "holds no vocabulary"),
+        ({**generator, "vocab": None}, "contains no vocabulary"),
         (small_generator(vocab={**vocab, "question_token_to_idx": {
             t: n for t, n in vocab["question_token_to_idx"].items() if n < 92
         }}), "has 93 words and 44 program tokens, its vocabulary 92 and 44"),
@@ -306,7 +306,7 @@ def test_a_converted_file_that_was_changed_or_lacks_its_card_is_refused(tmp_path
     path.write_bytes(data)
     for change, message in (
         ({"part": "relation network"}, "names no part of a released CLEVR model"),
-        ({"vocab": None}, "holds no vocabulary"),
+        ({"vocab": None}, "contains no vocabulary"),
         ({"execution_engine_kwargs": None}, "are a NoneType"),
     ):
         card_path(path).write_text(json.dumps({**card, **change}))

@@ -83,7 +83,7 @@ def test_a_folder_or_a_single_file_is_taken(cache: Path, tmp_path: Path) -> None
     path.write_bytes(as_bytes(LSTM))
     assert fetch_iep(tmp_path / "models") == fetch_iep(path) == [part_path("lstm")]
     assert load_model(f"iep:{path}").name == f"iep:{path}"
-    with pytest.raises(InputError, match="holds none of the released models"):
+    with pytest.raises(InputError, match="contains none of the released models"):
         fetch_iep(cache)
     other = path.rename(path.with_name("mine.pt"))
     with pytest.raises(InputError, match=r"released model 'mine' is not known.*trex models convert"):
@@ -142,7 +142,7 @@ def test_a_damaged_or_hostile_zip_file_is_refused(
     cache: Path, archive: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(iep_fetch, "LARGEST_BYTES", 1000)
-    with pytest.raises(InputError, match=r"unpacks to \d+ bytes; it is no released model"):
+    with pytest.raises(InputError, match=r"unpacks to \d+ bytes; it is not a released model"):
         fetch_iep(archive)
     monkeypatch.undo()
     monkeypatch.setenv("TREX_CACHE", str(cache.parent))
@@ -201,7 +201,7 @@ def test_resnet_is_taken_with_the_published_sha256_only(
 def test_resnet_is_found_in_a_folder_and_an_empty_folder_is_named(
     cache: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    with pytest.raises(InputError, match=rf"folder {tmp_path} holds no published ResNet-101"):
+    with pytest.raises(InputError, match=rf"folder {tmp_path} has no published ResNet-101"):
         fetch_resnet(tmp_path)
     path = tmp_path / "resnet101-5d3b4d8f.pth"
     path.write_bytes(as_bytes(resnet_state()))
@@ -319,8 +319,8 @@ def test_the_command_line_converts_and_refuses(cache: Path, tmp_path: Path) -> N
     assert trex("models", "convert", path, out).output == f"baseline: {out}\n"
     assert load_model(f"iep:{out}").name == f"iep:{out}"
     again = trex("models", "convert", path, out)
-    assert again.exit_code == 2 and "is there already" in again.output
+    assert again.exit_code == 2 and "already exists" in again.output
     path.write_bytes(b"no checkpoint")
     assert trex("models", "convert", path, tmp_path / "x.safetensors").exit_code == 2
     assert trex("models", "verify", "iep:lstm").exit_code == 2
-    assert "iep:execution_engine_18k  not here; trex models fetch iep" in trex("models", "list").output
+    assert "iep:execution_engine_18k  not fetched; run trex models fetch iep" in trex("models", "list").output

@@ -197,7 +197,7 @@ def test_the_baselines_compute_what_the_facts_say(kind: str) -> None:
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"module_residual": False}, "module_residual is False; it must be True, the only choice"),
+        ({"module_residual": False}, "module_residual is False; it must be True, the only supported value"),
         ({"classifier_downsample": "avgpool2"}, "'avgpool2'; it must be 'maxpool2'"),
         ({"classifier_dropout": 0.5}, "classifier_dropout is 0.5"),
         ({"module_dim": 0}, "whole number from 1 to 16384"),

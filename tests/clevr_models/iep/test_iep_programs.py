@@ -60,7 +60,7 @@ def test_the_published_example_of_tokens() -> None:
 
 
 def test_a_word_never_seen_is_named_and_case_matters() -> None:
-    with pytest.raises(InputError, match="'cones', which the model never saw"):
+    with pytest.raises(InputError, match="'cones', which is not in the vocabulary"):
         VOCABULARY.encode_question("How many cones are there?")
     with pytest.raises(InputError, match="'HOW'"):
         VOCABULARY.encode_question("HOW many cubes are there?")
@@ -78,10 +78,10 @@ def test_a_vocabulary_is_read_back_and_a_damaged_one_refused() -> None:
     good = VOCABULARY.as_json()
     answers = dict(good["answer_token_to_idx"])
     for damaged, message in (
-        ([], "holds no vocabulary"),
-        ({**good, "answer_token_to_idx": None}, "no mapping"),
+        ([], "contains no vocabulary"),
+        ({**good, "answer_token_to_idx": None}, "must map 1 to 20000 tokens"),
         ({**good, "answer_token_to_idx": {**answers, "yes": 40}}, "must number its tokens"),
-        ({**good, "answer_token_to_idx": {**answers, "yes": True}}, "other things than text"),
+        ({**good, "answer_token_to_idx": {**answers, "yes": True}}, "must map strings"),
         ({**good, "answer_token_to_idx": {"yes": 0, "no": 1}}, "begin with"),
         (
             {
@@ -121,13 +121,13 @@ def test_what_a_generator_may_write_is_taken_as_the_released_engines_take_it() -
 @pytest.mark.parametrize(
     ("tokens", "message"),
     [
-        ("", "ends too early"),
-        ("count", "ends too early"),
-        ("less_than count scene", "ends too early"),
-        ("count scene scene", "goes on after its end"),
+        ("", "is incomplete"),
+        ("count", "is incomplete"),
+        ("less_than count scene", "is incomplete"),
+        ("count scene scene", "has tokens after its end"),
         ("count lots scene", "'lots' is not known"),
-        ("unique scene", "has no answer"),
-        ("count unique scene", "is given object; it takes set"),
+        ("unique scene", "returns no answer"),
+        ("count unique scene", "gets object; it needs set"),
     ],
 )
 def test_tokens_that_are_no_program_are_refused(tokens: str, message: str) -> None:

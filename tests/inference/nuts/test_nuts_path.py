@@ -189,5 +189,5 @@ def test_energies_that_mean_nothing_have_no_bfmi() -> None:
 
 
 def test_without_a_draw_after_warmup_there_is_no_diagnosis() -> None:
-    with pytest.raises(InputError, match="after warmup"):
+    with pytest.raises(InputError, match="follows warmup"):
         diagnose_nuts([], [], TARGET, NutsOptions())

@@ -18,14 +18,12 @@ def noisy(noise: float) -> np.ndarray[tuple[int, ...], np.dtype[np.float64]]:
 
 def test_a_good_look_passes_and_a_noisy_one_does_not() -> None:
     good, poor = gate(noisy(0.2), DEAR), gate(noisy(3.0), DEAR)
-    assert good.passes and good.sentence.endswith("it may lead.")
-    assert not poor.passes and "may not lead" in poor.sentence
+    assert good.passes and not poor.passes
     assert good.rank_correlation == pytest.approx(stats.spearmanr(noisy(0.2), DEAR).statistic)
-    assert f"{good.rank_correlation:.2f}" in good.sentence and f"{good.top_fifth:.2f}" in good.sentence
 
 
 def test_the_scale_does_not_matter() -> None:
-    assert gate(np.exp(noisy(0.2)) - 200.0, DEAR)[:3] == gate(noisy(0.2), 1e-6 * DEAR)[:3]
+    assert gate(np.exp(noisy(0.2)) - 200.0, DEAR) == gate(noisy(0.2), 1e-6 * DEAR)
 
 
 def test_a_look_that_is_blind_near_the_level_set_fails_though_it_ranks_the_rest() -> None:
@@ -49,13 +47,12 @@ def test_the_top_fifth_is_that_of_the_deciding_look() -> None:
 def test_constant_scores_do_not_pass(of: tuple[np.ndarray, np.ndarray]) -> None:  # type: ignore[type-arg]
     found = gate(*of)
     assert (found.rank_correlation, found.top_fifth, found.passes) == (None, None, False)
-    assert "all scores are equal" in found.sentence
 
 
 def test_ties_have_the_mean_of_their_ranks_and_minus_infinity_is_the_lowest() -> None:
     tied = np.where(DEAR < 0.0, -200.0, DEAR)
     lowest = np.where(DEAR < 0.0, -np.inf, DEAR)
-    assert gate(tied, DEAR)[:3] == gate(lowest, DEAR)[:3]
+    assert gate(tied, DEAR) == gate(lowest, DEAR)
     assert gate(tied, DEAR).rank_correlation == pytest.approx(stats.spearmanr(tied, DEAR).statistic)
     flat_top = np.minimum(DEAR, np.sort(DEAR)[-11])  # the top fifth has one cheap score
     assert gate(flat_top, DEAR).top_fifth is None and not gate(flat_top, DEAR).passes

@@ -76,7 +76,7 @@ def test_weights_survive_any_scale() -> None:
         assert normalized_weights(np.array([0.0, math.log(3.0)]) + shift) == pytest.approx([0.25, 0.75])
     assert effective_size(np.zeros(8)) == pytest.approx(8.0)
     assert effective_size(np.array([0.0, -1e6])) == pytest.approx(1.0)
-    with pytest.raises(InputError, match="no draw has any weight"):
+    with pytest.raises(InputError, match="every draw has weight zero"):
         normalized_weights(np.full(3, -np.inf))
 
 

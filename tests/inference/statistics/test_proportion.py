@@ -9,7 +9,8 @@ import pytest
 
 from tests.running.runs import run
 from trex.inference.statistics.proportion import Proportion
-from trex.report.compare import compare, write_comparison
+from trex.report.compare import compare
+from trex.report.compare_page import write_comparison
 
 
 @pytest.mark.parametrize("n", [50, 100, 5000])
@@ -39,7 +40,7 @@ def test_a_figure_is_a_value_an_interval_or_a_bound() -> None:
 @pytest.mark.parametrize("answer", ["0", "1", "2", "3", "4", "5"])
 def test_the_tile_the_text_and_the_findings_say_the_same_of_the_rate(answer: str, tmp_path: Path) -> None:
     done = run(tmp_path, [f"answer={answer}", "search.steps=2", "search.prior_scenes=40"])
-    how = done.findings.how_often
+    how = done.results.how_often
     page = done.report.read_text(encoding="utf-8")
     data = json.loads((done.folder / "findings.json").read_text())["how_often"]
     other = run(

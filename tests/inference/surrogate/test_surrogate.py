@@ -167,7 +167,7 @@ def test_the_leading_weight_is_flattened_and_has_a_floor() -> None:
     simulated = of.simulate(np.random.default_rng(0), sure)
     assert (simulated.power, simulated.log_floor) == (0.1, -8.0) and simulated.inner != narrow
     for power, floor in ((0.0, -8.0), (1.5, -8.0), (0.1, 0.0)):
-        with pytest.raises(InputError, match="not possible"):
+        with pytest.raises(InputError, match="the power must be in"):
             LeadingTarget(TARGET, power, floor)
 
 

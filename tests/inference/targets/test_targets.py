@@ -131,7 +131,7 @@ def test_the_words_name_the_numbers() -> None:
         (lambda: uniform(("1",)), "at least two"),
         (lambda: graded(LABELS, "1", "2", 1.2), "level"),
         (lambda: probability_vector(LABELS, {"1": 0.5}), "sum to 0.5"),
-        (lambda: probability_vector(LABELS, {"1": 1.5, "2": -0.5}), "no probability"),
+        (lambda: probability_vector(LABELS, {"1": 1.5, "2": -0.5}), "not a probability"),
         (lambda: distance_target(high_confidence(LABELS, "1"), -1.0), "radius"),
     ],
 )

@@ -17,7 +17,7 @@ from tests.running import command_line, digit_runs
 from tests.running.runs import draws
 from tests.worlds.live_models import NAMED, Blueness, Redness, Scaled, uniform
 from trex.api.keywords import Keywords
-from trex.clevr_models.adapters.live import lent, live
+from trex.clevr_models.adapters.live import as_session_model, session_model_available
 from trex.clevr_models.adapters.live_model import code_hash
 from trex.clevr_models.interface.question import Question
 from trex.runs.trust import named_code
@@ -72,9 +72,9 @@ def changed_weights() -> Redness:
     ("before", "after", "message"),
     [
         (Redness(), changed_weights(), "the model was live:.*Redness .*, now it is live:.*Redness "),
-        (Redness(), Blueness(), "was made with model 'live:.*Redness', this is 'live:.*Blueness'"),
-        (Redness(), "fake", "was made with model 'live:.*Redness', this is 'fake'"),
-        (Scaled(0.5), Scaled(0.9), "answers otherwise than then to the pictures that it is tried on"),
+        (Redness(), Blueness(), "was made with model 'live:.*Redness', not 'live:.*Blueness'"),
+        (Redness(), "fake", "was made with model 'live:.*Redness', not 'fake'"),
+        (Scaled(0.5), Scaled(0.9), "now gives other answers to its probe pictures"),
     ],
 )
 def test_another_model_does_not_resume(before: object, after: object, message: str, tmp_path: Path) -> None:
@@ -110,7 +110,7 @@ def net(edit: str) -> torch.nn.Module:
 def test_equal_weights_in_a_cell_that_was_edited_do_not_resume(tmp_path: Path) -> None:
     run = find(tmp_path / "run", net(""), steps=4)
     trex.open_run(run.path).resume(net("  # a comment"), progress=False)
-    with pytest.raises(trex.RunError, match="cannot go on, its draws would score otherwise: the model was"):
+    with pytest.raises(trex.RunError, match="its draws would now get other scores: the model was"):
         trex.open_run(run.path).resume(net(".square()"), progress=False)
 
 
@@ -147,13 +147,16 @@ def test_the_command_line_cannot_have_the_object_and_says_so(tmp_path: Path) -> 
 
 
 def test_a_loan_ends_with_its_block() -> None:
-    model = live(Redness())
+    model = as_session_model(Redness())
     question = Question("Are there any cubes?", ())
     from trex.worlds.world import open_model
 
-    with lent(model):
+    with session_model_available(model):
         assert open_model(model.name).bind(question).labels
-        with lent(live(uniform)), pytest.raises(trex.InputError, match="object of a Python session"):
+        with (
+            session_model_available(as_session_model(uniform)),
+            pytest.raises(trex.InputError, match="object of a Python session"),
+        ):
             open_model(model.name)
         open_model(model.name)
     with pytest.raises(trex.InputError, match="object of a Python session"):
@@ -228,8 +231,8 @@ def test_ctrl_c_before_the_first_draw(stop_at: int, is_begun: bool, tmp_path: Pa
 @pytest.mark.parametrize(
     ("model", "message"),
     [
-        (torch.nn.Identity(), r"must give float logits \(2, 28\)"),
-        (lambda pictures: pictures, "fails on a picture that it was tried on: TypeError"),
+        (torch.nn.Identity(), r"must return float logits \(2, 28\)"),
+        (lambda pictures: pictures, "fails on a probe picture: TypeError"),
         (lambda pictures, question: pictures, "must give numbers"),
     ],
 )

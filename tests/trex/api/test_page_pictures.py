@@ -40,7 +40,7 @@ def test_a_run_that_found_nothing_shows_the_pictures_of_its_nearest_misses(tmp_p
     assert below.count('<img src="data:') == 6  # of prior draws too, whose pictures the search does not keep
     assert "picture not kept" not in below
     with open_run(place, for_writing=False) as folder:
-        nearest = conclude_run(folder, read_draws(folder.draws)).findings.nearest
+        nearest = conclude_run(folder, read_draws(folder.draws)).results.nearest
     confidences = [one.confidence for one in nearest]
     assert confidences == sorted(confidences, reverse=True)
     assert confidences[0] == max(
@@ -58,7 +58,7 @@ def test_the_pictures_of_misses_change_no_draw_and_need_no_renderer_again(tmp_pa
     html = rewritten(done.folder)  # as trex report: from the folder alone
     assert html[html.index("Nearest misses") :].count('<img src="data:') == 6
     with open_run(done.folder, for_writing=False) as folder:
-        assert has_misses(folder, done.findings.nearest)
+        assert has_misses(folder, done.results.nearest)
 
 
 def test_a_damaged_list_of_misses_is_named(tmp_path: Path) -> None:
@@ -77,7 +77,7 @@ def test_a_damaged_list_of_misses_is_named(tmp_path: Path) -> None:
 
 def test_a_run_without_misses_says_nothing_of_them(tmp_path: Path) -> None:
     done = run(tmp_path)
-    assert done.findings.found and done.findings.nearest == ()
+    assert done.results.found and done.results.nearest == ()
     call("resume", done.folder)
     assert not (done.folder / FILE).exists()
     assert "Nearest misses" not in done.report.read_text(encoding="utf-8")
@@ -91,7 +91,7 @@ def test_a_larger_look_is_on_the_page_once_with_what_the_model_says_there(tmp_pa
         assert html.count(f'<img id="look-{scene.after.picture}"') == 1
         assert f'data-large-id="look-{scene.after.picture}"' in html
     assert html.count("The same scene at another look, preset reference, 480×320.") == 2
-    assert html.count("As the model saw it, 120×80 pixels, scaled up.") == len(done.findings.found) - 2
+    assert html.count("As the model saw it, 120×80 pixels, scaled up.") == len(done.results.found) - 2
 
 
 @pytest.mark.blender
@@ -109,11 +109,11 @@ def test_a_found_scene_is_rendered_once_more_large_when_the_search_is_over(tmp_p
     said = call("resume", place)
     assert draws(place) == before
     with open_run(place, for_writing=False) as folder:
-        found = conclude_run(folder, read_draws(folder.draws)).findings.found
+        found = conclude_run(folder, read_draws(folder.draws)).results.found
         look = read_confirmation(folder, "reference")
         assert look is not None and look.size == (480, 320)
         assert [scene.before.picture for scene in look.scenes] == [one.record.picture for one in found[:8]]
         with Image.open(folder.picture_path(look.scenes[0].after.picture)) as image:
             assert image.size == (480, 320)
-    assert "--no-large leaves this out" in said
+    assert "--no-large skips this" in said
     assert "--no-large" not in call("resume", place)  # they are there: nothing is rendered again

@@ -88,8 +88,8 @@ def test_every_keyword_is_a_key_of_a_query_and_shown_to_help() -> None:
     [
         ({"quesion": "Are there any cubes?"}, "keyword 'quesion' is not known .*did you mean 'question'"),
         ({"answer": object()}, "answer = <object .* give a text, a number"),
-        ({"set": {"search.seed": 1}, "seed": 2}, "search.seed is given twice"),
-        ({"set": "search.seed=1"}, "set is no mapping"),
+        ({"set": {"search.seed": 1}, "seed": 2}, "search.seed is set twice"),
+        ({"set": "search.seed=1"}, "set is not a mapping"),
         ({"seed": "a"}, "the query: search.seed = 'a': input should be a valid integer"),
         ({"set": {"search.sed": 1}}, r"the query: unknown key 'sed' in \[search\]; did you mean 'seed'"),
         ({"model": 3}, "model is a int; give a name, a torch.nn.Module, or a callable"),
@@ -190,7 +190,7 @@ def test_the_report_is_written_again(found: trex.Run) -> None:
 def test_a_run_is_opened_again_and_a_folder_that_is_none_is_refused(found: trex.Run, tmp_path: Path) -> None:
     again = trex.open_run(str(found.path))
     assert [hit.confidence for hit in again.hits] == [hit.confidence for hit in found.hits]
-    with pytest.raises(trex.RunError, match="is no run folder"):
+    with pytest.raises(trex.RunError, match="is not a run folder"):
         trex.open_run(tmp_path)
 
 

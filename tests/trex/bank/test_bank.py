@@ -155,13 +155,13 @@ def test_pictures_go_where_the_user_says(tmp_path: Path, monkeypatch: pytest.Mon
     monkeypatch.setenv("TREX_BANK", str(tmp_path / "shared"))
     assert bank_of(SMALL, "fake").path.parent == tmp_path / "shared"
     (tmp_path / "file").write_text("")
-    with pytest.raises(InputError, match="name another folder"):
+    with pytest.raises(InputError, match="give another folder"):
         small_bank(tmp_path / "file")
 
 
 @pytest.mark.parametrize("n", [0, -1, 10_000_001])
 def test_an_impossible_number_of_scenes_is_refused(n: int, tmp_path: Path) -> None:
-    with small_bank(tmp_path) as bank, pytest.raises(InputError, match="ask for 1 to 10,000,000"):
+    with small_bank(tmp_path) as bank, pytest.raises(InputError, match="a bank holds 1 to 10,000,000"):
         bank.render(n)
 
 

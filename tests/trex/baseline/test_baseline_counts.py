@@ -288,7 +288,7 @@ def test_any_rows_give_consistent_figures() -> None:
              False, (None, True, False)[rng.integers(3)])
         for k in range(300)
     )  # fmt: skip
-    one = Baseline("q", "q", "t", ("1",), "m", "h", "w", "s", seen)
+    one = Baseline("q", "q", "t", "m", "h", "w", "s", ("1",), seen)
     assert sum(sum(row.values()) for row in one.confusion.values()) == sum(r.truth is not None for r in seen)
     assert list(one.confusion) == ["0", "1", "2", "no answer"]
     assert one.hits_inside.of == sum(r.in_world is True for r in seen)

@@ -91,7 +91,7 @@ def test_an_experiment_stands_beside_the_test_set(tmp_path: Path, folder: Path) 
         (),
         (),
         tmp_path / "out",
-        Silent,
+        lambda _: Silent(),
         lambda *_: None,
         lambda _: None,
         folder,
@@ -111,7 +111,7 @@ def test_a_folder_or_a_split_that_is_not_there_is_named(tmp_path: Path, folder: 
     query = tmp_path / "query.toml"
     query.write_text(QUERY.format(answer=7), encoding="utf-8")
     for wanted, message in (
-        (BaselineOptions(dataset=tmp_path / "none"), "is not there"),
+        (BaselineOptions(dataset=tmp_path / "none"), "does not exist"),
         (BaselineOptions(dataset=folder, splits=("val",)), "split 'val' is not known"),
         (BaselineOptions(rendered=5), "needs scenes"),
     ):

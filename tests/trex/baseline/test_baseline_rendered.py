@@ -175,7 +175,7 @@ def test_hits_agree_with_a_searchs_prior_batch(tmp_path: Path) -> None:
     from scipy.stats import fisher_exact
 
     overrides = ["answer=0", "target.kind=threshold", "target.threshold=0.01"]
-    how = run(tmp_path, [*overrides, "search.prior_scenes=150", "search.steps=0"]).findings.how_often
+    how = run(tmp_path, [*overrides, "search.prior_scenes=150", "search.steps=0"]).results.how_often
     wanted = BaselineOptions(rendered=150, cache=tmp_path / "cache")
     query, out = tmp_path / "query.toml", tmp_path / "out"
     (one,) = make_baseline([query], overrides, wanted, out, lambda *_: None).baselines
@@ -194,9 +194,9 @@ def test_a_run_stands_beside_it(tmp_path: Path) -> None:
     query = tmp_path / "query.toml"
     (one,) = baselines(tmp_path, [query], beside=(done.folder,))
     (beside,) = one.beside
-    assert (beside.found, beside.renders) == (len(done.findings.found), done.findings.renders)
-    assert beside.ending == done.findings.ending
-    assert beside.mistakes == sum(found.is_wrong for found in done.findings.found)
+    assert (beside.found, beside.renders) == (len(done.results.found), done.results.renders)
+    assert beside.ending == done.results.ending
+    assert beside.mistakes == sum(found.is_wrong for found in done.results.found)
     assert read_baselines(tmp_path / "out") == (one,)
     page = (tmp_path / "out" / "baseline.html").read_text()
     assert f"{beside.found} distinct scenes" in page

@@ -111,7 +111,7 @@ def test_a_damaged_index_is_listed_noted_and_can_be_pruned(place: Path) -> None:
 @pytest.mark.parametrize(
     ("words", "told"),
     [
-        (("query.toml", "--scenes", 0), "ask for 1 to"),
+        (("query.toml", "--scenes", 0), "holds 1 to"),
         (("query.toml", "--scenes", 2, "--seed", -1), "seed -1"),
         (("nowhere.toml", "--scenes", 2), "nowhere.toml"),
         (("mnist_1_or_7", "--scenes", 2), "generator 'clevr'"),
@@ -132,7 +132,7 @@ def test_an_unknown_look_is_refused_with_the_known_ones() -> None:
 
 def test_the_limit_is_refused_if_it_is_no_size(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TREX_BANK_MAX", "lots")
-    refused(trex("bank", "render", "demo", "--scenes", 2, *FAKE), "TREX_BANK_MAX 'lots' is no size")
+    refused(trex("bank", "render", "demo", "--scenes", 2, *FAKE), "TREX_BANK_MAX 'lots' is not a size")
 
 
 @pytest.mark.parametrize("stop", [signal.SIGINT, signal.SIGTERM])
@@ -156,6 +156,6 @@ def test_a_stop_keeps_all_and_says_how_to_go_on(
     finally:
         signal.signal(signal.SIGINT, before)
     assert result.exit_code == 130
-    assert "every scene that was rendered is kept, and the same command goes on" in result.stderr
+    assert "every scene that was rendered is kept, and the same command resumes" in result.stderr
     assert listed()[0]["scenes"] == 32
     assert rendered("query.toml", "--scenes", 50)["rendered_now"] == 18

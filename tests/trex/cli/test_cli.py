@@ -130,7 +130,7 @@ def test_models_list_names_what_there_is() -> None:
 def test_a_source_that_is_not_there_is_named_as_it_was_given(tmp_path: Path, name: str) -> None:
     result = trex("models", "fetch", name, "--from", tmp_path / "nothing")
     assert result.exit_code == 2
-    assert f"--from {tmp_path / 'nothing'} is not there" in result.stderr
+    assert f"--from {tmp_path / 'nothing'} does not exist" in result.stderr
 
 
 def test_the_version_is_told() -> None:

@@ -40,7 +40,7 @@ def test_a_search_ends_with_the_same_draws_if_standard_error_is_closed_full_or_l
 
 
 @pytest.mark.parametrize(
-    ("redirect", "why"), [(">/dev/full", "No space left on device"), ("| exec true", "its reader has ended")]
+    ("redirect", "why"), [(">/dev/full", "No space left on device"), ("| exec true", "its reader has exited")]
 )
 def test_a_result_that_cannot_be_written_to_standard_output_is_an_error_in_one_line(
     tmp_path: Path, redirect: str, why: str
@@ -48,7 +48,7 @@ def test_a_result_that_cannot_be_written_to_standard_output_is_an_error_in_one_l
     write_query(tmp_path)
     ended = shell("find query.toml --out here --set search.steps=0", redirect, tmp_path)
     assert ended.returncode == 1
-    assert ended.stderr.splitlines()[-1].startswith("error: the result could not be written")
+    assert ended.stderr.splitlines()[-1].startswith("error: cannot write the result")
     assert why in ended.stderr.splitlines()[-1]
     assert "Traceback" not in ended.stderr
     assert (tmp_path / "here" / "report.html").is_file()

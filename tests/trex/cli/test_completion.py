@@ -36,7 +36,7 @@ def offered(words: str) -> list[str]:
 @pytest.mark.parametrize(
     ("words", "expected"),
     [
-        ("trex re", ["render", "report", "resume"]),
+        ("trex re", ["render", "repair", "report", "resume"]),
         ("trex check m", ["mine/query.toml", "mnist_1_or_7", "mnist_sure_of_7"]),
         ("trex find mine/", ["mine/query.toml"]),
         ("trex check dem", ["demo"]),

@@ -88,4 +88,4 @@ def test_a_key_that_is_given_twice_is_refused(tmp_path: Path) -> None:
 def test_options_that_apply_are_taken_even_at_their_defaults(tmp_path: Path) -> None:
     nowhere = trex("explain", tmp_path, "--top", "5", "--edits", "--nuisances", "5")
     assert "not apply" not in nowhere.stderr
-    assert "is no run folder" in nowhere.stderr
+    assert "is not a run folder" in nowhere.stderr

@@ -102,7 +102,7 @@ def test_progress_goes_to_standard_error_with_json_too(place: Path) -> None:
 
 def test_work_tells_on_standard_error_which_query_is_carried_out(place: Path) -> None:
     result = trex("work", "--until-empty", "--json")
-    assert "queries carried out: 0, query-" in result.stderr
+    assert "queries ended: 0, query-" in result.stderr
     assert json.loads(result.stdout)["done"] == 1
 
 

@@ -155,7 +155,7 @@ def test_a_stopped_command_goes_on_and_ends_as_an_unbroken_one(
     put(monkeypatch, Elsewhere(fails_after=2))
     stopped = confirm_hits(path, "--top", 4)
     assert stopped.exit_code == 130
-    assert "The same command goes on" in stopped.stderr
+    assert "the same command resumes" in stopped.stderr
     assert len(confirmed(path).scenes) == 2
     last = put(monkeypatch, Elsewhere())
     assert confirm_hits(path, "--top", 4).exit_code == 0
@@ -183,7 +183,7 @@ def test_a_model_that_says_otherwise_of_the_kept_picture_is_refused(
 
     true = ColorArea.log_probs
     monkeypatch.setattr(ColorArea, "log_probs", lambda self, images: true(self, images * np.float32(0.98)))
-    refused(confirm_hits(path), "the model says otherwise than when it was found")
+    refused(confirm_hits(path), "have changed since the search")
     assert renderer.rendered == []
 
 
@@ -203,9 +203,9 @@ def test_bad_options_are_refused(
 
 
 def test_runs_that_cannot_be_confirmed_are_refused(path: Path, renderer: Elsewhere, tmp_path: Path) -> None:
-    refused(confirm_hits(tmp_path / "nowhere"), "no run folder")
+    refused(confirm_hits(tmp_path / "nowhere"), "not a run folder")
     nothing = run(tmp_path, ["search.steps=0", "search.prior_scenes=1", "search.chains=1"], "nothing").folder
-    refused(confirm_hits(nothing), "has found no scene")
+    refused(confirm_hits(nothing), "has no hit to confirm")
     manifest = json.loads((path / "run.json").read_text())
     manifest["query"]["render"]["preset"] = PRESET
     (path / "run.json").write_text(json.dumps(manifest))

@@ -48,20 +48,20 @@ def png(width: int, height: int, body: bytes) -> bytes:
 
 
 DAMAGE: dict[str, tuple[Callable[[Path], object], str]] = {
-    "empty": (lambda path: path.write_bytes(b""), "no readable PNG"),
-    "cut": (lambda path: path.write_bytes(path.read_bytes()[:120]), "no readable PNG"),
-    "text": (lambda path: path.write_text("a picture"), "no readable PNG"),
+    "empty": (lambda path: path.write_bytes(b""), "not a readable PNG"),
+    "cut": (lambda path: path.write_bytes(path.read_bytes()[:120]), "not a readable PNG"),
+    "text": (lambda path: path.write_text("a picture"), "not a readable PNG"),
     "a jpeg in disguise": (
         lambda path: Image.fromarray(pixels_with(1)).save(path, format="JPEG"),
-        "no readable PNG",
+        "not a readable PNG",
     ),
     "square": (
         lambda path: Image.fromarray(np.zeros((9, 9, 3), np.uint8)).save(path),
         "9x9 is not 3 wide to 2 high",
     ),
-    "large": (lambda path: path.write_bytes(png(5250, 3500, zlib.compress(b""))), "too many"),
-    "a bomb": (lambda path: path.write_bytes(png(60000, 40000, zlib.compress(b""))), "no readable PNG"),
-    "broken inside": (lambda path: path.write_bytes(png(120, 80, b"not deflated")), "no readable PNG"),
+    "large": (lambda path: path.write_bytes(png(5250, 3500, zlib.compress(b""))), "more than the limit"),
+    "a bomb": (lambda path: path.write_bytes(png(60000, 40000, zlib.compress(b""))), "not a readable PNG"),
+    "broken inside": (lambda path: path.write_bytes(png(120, 80, b"not deflated")), "not a readable PNG"),
 }
 
 
@@ -133,7 +133,7 @@ def test_a_cut_scenes_file_keeps_the_scenes_before_the_cut(data: Folder) -> None
     path.write_text(path.read_text()[: path.read_text().index("CLEVR_val_000002")])
     folder = opened(data)
     assert [example.scene is not None for example in folder] == [True, True, False, False]
-    assert "has to be fetched or written again" in notes(folder)["scenes/CLEVR_val_scenes.json"]
+    assert "get or write it again" in notes(folder)["scenes/CLEVR_val_scenes.json"]
 
 
 ESCAPES = ("../../etc/passwd", "/etc/passwd", "..", "a/b.png", "..\\up.png", "nul\0.png", 3)
@@ -229,7 +229,7 @@ def test_bad_questions_are_refused_before_anything_is_looked_at(
     refused(trex("baseline", query, "--rendered", 0), "0 scenes")
     refused(trex("baseline", tmp_path / "gone.toml", "--dataset", data.path), "cannot be read")
     refused(trex("baseline", query, "--dataset", data.path, "--model", "resnet"), "'resnet'")
-    refused(trex("baseline", query, "--dataset", data.path, "--beside", tmp_path), "no run folder")
+    refused(trex("baseline", query, "--dataset", data.path, "--beside", tmp_path), "not a run folder")
     refused(trex("baseline", query, "--dataset", data.path, "--out", data.path), "not an empty folder")
 
 
@@ -254,7 +254,7 @@ def test_a_baseline_that_is_damaged_is_refused(tmp_path: Path, data: Folder) -> 
     with pytest.raises(InputError, match="make it again"):
         read_baselines(file)
     file.unlink()
-    with pytest.raises(InputError, match="cannot read"):
+    with pytest.raises(InputError, match="there is no baseline"):
         read_baselines(file)
 
 

@@ -57,7 +57,9 @@ def carry_out(
 ) -> Outcome:
     name = str(folder / "counts.toml")
     extra = ("search.prior_scenes=60", *more)
-    return run_experiment(name, only, extra, folder / out, Silent, lambda *_: None, lambda _: None)
+    return run_experiment(
+        name, only, extra, folder / out, lambda _: Silent(), lambda *_: None, lambda _: None
+    )
 
 
 @pytest.fixture(scope="module")
@@ -119,7 +121,7 @@ def test_a_finished_cell_is_read_and_a_missing_one_is_run(
     assert [rows(again), asked] == [rows(outcome), []]
     with pytest.raises(InputError, match="enough"):
         run_experiment(
-            str(folder / "counts.toml"), ("one",), ("search.prior_scenes=61",), folder / "other", Silent,
+            str(folder / "counts.toml"), ("one",), ("search.prior_scenes=61",), folder / "other", lambda _: Silent(),
             lambda *_: None, lambda _: None,
         )  # fmt: skip
     assert asked == [folder / "other" / "one"]
@@ -136,7 +138,9 @@ def test_what_has_to_be_trained_comes_first_and_once(folder: Path) -> None:
             raise InputError("trained")
 
     with pytest.raises(InputError, match="trained"):
-        run_experiment(str(folder / "trained.toml"), (), (), folder / "t", Silent, lambda *_: None, train)
+        run_experiment(
+            str(folder / "trained.toml"), (), (), folder / "t", lambda _: Silent(), lambda *_: None, train
+        )
     assert words == ["gan --a", "gan --b"] and not (folder / "t").exists()
 
 

@@ -17,10 +17,11 @@ from tests.worlds.explained_worlds import (
     planted_scene,
 )
 from trex.clevr_models.interface.answers import ANSWERS
-from trex.explain.blame_words import sentence, stability_sentences
 from trex.explain.explain_scene import explain_scene, is_complete, needs_nuisances
-from trex.explain.explanation import Explanation, from_text, to_text
+from trex.explain.explanation import Explanation
+from trex.explain.stored import CODEC, check_parts
 from trex.explain.view import RED, make_strip
+from trex.explain.words import sentence, stability_sentences
 from trex.inference.attribution.blame import Blame, find_blame
 from trex.runs.pictures import read_picture
 from trex.scenes.describe import object_words
@@ -107,9 +108,9 @@ def test_all_that_change_the_answer_are_repeated_under_other_lights(tmp_path: Pa
 
 def test_an_explanation_of_before_is_read_and_gets_its_blame(tmp_path: Path) -> None:
     made, *_ = explained(tmp_path, 2)
-    text = to_text(made)
+    text = CODEC.text(made)
     assert '"blame"' not in text  # what follows from the rest is not kept, so old files say as much
-    assert from_text(text, "explanations/x.json").blame == made.blame
+    assert CODEC.parse(text, "explanations/x.json", "delete it", check_parts).blame == made.blame
 
 
 def test_how_objects_are_to_blame() -> None:

@@ -16,14 +16,8 @@ import pytest
 
 from tests.running.command_line import refused, trex
 from tests.running.runs import run
-from trex.explain.explanation import (
-    Explanation,
-    explanation_path,
-    from_text,
-    read_explanation,
-    read_explanations,
-    to_text,
-)
+from trex.explain.explanation import Explanation
+from trex.explain.stored import CODEC, check_parts, explanation_path, read_explanation, read_explanations
 from trex.foundation.errors import RunError
 from trex.render.fake import FakeRenderer
 from trex.render.picture import Picture
@@ -243,7 +237,7 @@ def test_what_is_said(explained: Path) -> None:
     assert words.count("leave out object") >= 10
     assert "is to blame" in words
     assert "Smallest flip" in words
-    assert "Under 2 other cameras and lights" in words
+    assert "under 2 other cameras and lights" in words
     *_, place, report = words.splitlines()
     assert place == f"explanations: {explained / 'explanations'}"
     assert report == f"report: {explained / 'report.html'}"
@@ -262,7 +256,7 @@ def test_an_unfinished_run_can_be_explained(searched: Path, tmp_path: Path) -> N
 
 @pytest.mark.usefixtures("no_render")
 def test_bad_input_is_refused(searched: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    refused(trex("explain", tmp_path / "nowhere"), "no run folder")
+    refused(trex("explain", tmp_path / "nowhere"), "not a run folder")
     path = copied(searched, tmp_path)
     refused(trex("explain", path, "--top", 0), "--top 0", "give 1 or more")
     refused(trex("explain", path, "--flip-renders", -1), "--flip-renders -1")
@@ -288,13 +282,13 @@ def test_ctrl_c_keeps_what_is_done(searched: Path, tmp_path: Path, monkeypatch: 
     monkeypatch.setattr(FakeRenderer, "picture_of", picture)
     result = trex("explain", path, *QUICK)
     assert result.exit_code == 130
-    assert "The same command goes on" in result.stderr
+    assert "the same command resumes" in result.stderr
     assert len(explanations(path)) == 1
 
 
 def test_a_run_that_found_nothing_is_refused(tmp_path: Path) -> None:
     path = run(tmp_path, ["answer=9", "search.steps=2"]).folder
-    refused(trex("explain", path), "has found no scene")
+    refused(trex("explain", path), "has no hit to explain")
 
 
 DAMAGE = {
@@ -334,7 +328,7 @@ def test_every_bit_is_kept_as_text(explained: Path) -> None:
     log_probs = (*made.control.score.log_probs[:-1], -np.inf)
     odd = replace(made, control=replace(made.control, score=replace(made.control.score, log_probs=log_probs)))
     for explanation in (made, odd):
-        assert from_text(to_text(explanation), "x/y.json") == explanation
+        assert CODEC.parse(CODEC.text(explanation), "x/y.json", "delete it", check_parts) == explanation
     with open_run(explained, for_writing=False) as folder:
         assert read_explanation(folder, made.picture) == made
         assert read_explanation(folder, "0" * 32) is None

@@ -23,9 +23,10 @@ from trex.clevr_models.saliency import (
     smooth_grad,
 )
 from trex.explain.explain_scene import explain_scene
-from trex.explain.explanation import INTEGRATED, SMOOTHGRAD, Explanation, from_text, to_text
+from trex.explain.explanation import INTEGRATED, SMOOTHGRAD, Explanation
 from trex.explain.saliency_agreement import agreements, rank_correlation, scene_agreement
 from trex.explain.saliency_masks import map_path, read_map, summed
+from trex.explain.stored import CODEC
 from trex.foundation.errors import RunError
 from trex.runs.folder import RunFolder
 from trex.scenes.scene import Nuisances, Scene, SceneObject
@@ -97,7 +98,7 @@ def test_ranks_agree_with_the_ablation(tmp_path: Path) -> None:
             kept = read_map(folder, made.picture, found_map.method)
             assert kept.sum() == pytest.approx(sum(found_map.sums) + found_map.background)
             assert sum(found_map.pixels) + found_map.background_pixels == kept.size
-        assert from_text(to_text(made), "x/y.json") == made
+        assert CODEC.parse(CODEC.text(made), "x/y.json", "delete it") == made
 
 
 def test_a_map_of_the_wrong_object_does_not_point(tmp_path: Path) -> None:

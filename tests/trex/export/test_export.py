@@ -14,8 +14,9 @@ from PIL import Image
 from tests.running.command_line import refused, trex
 from tests.running.runs import run
 from trex.datasets.clevr_folder import ClevrFolder
-from trex.datasets.official_scenes import read_official, read_questions
-from trex.explain.explanation import read_explanations
+from trex.datasets.clevr_questions import read_questions
+from trex.datasets.official_scenes import read_official
+from trex.explain.stored import read_explanations
 from trex.export import coco as export_coco
 from trex.export.items import EDITED, FOUND, Exported, read_items
 from trex.runs.draw_log import read_draws
@@ -316,7 +317,7 @@ def test_without_pyarrow_it_says_how_to_get_it(
 
 def test_bad_input(searched: Path, tmp_path: Path) -> None:
     refused(trex("export", searched, "--format", "csv"), "'csv'", "clevr, coco, parquet")
-    refused(trex("export", tmp_path), "no run folder")
+    refused(trex("export", tmp_path), "not a run folder")
     refused(trex("export", searched, "--edits"), "no edited scenes", "trex explain")
     (tmp_path / "full").mkdir()
     (tmp_path / "full" / "mine.txt").write_text("mine")
@@ -327,7 +328,7 @@ def test_bad_input(searched: Path, tmp_path: Path) -> None:
 
 def test_a_run_that_found_nothing(tmp_path: Path) -> None:
     folder = run(tmp_path, ["answer=9", "search.steps=0", "search.prior_scenes=3"]).folder
-    refused(trex("export", folder), "has found no scene")
+    refused(trex("export", folder), "has no hit to export")
     (folder / "draws.jsonl").write_bytes(b"")
     refused(trex("export", folder), "no draws yet")
 

@@ -30,7 +30,7 @@ from trex.search.stopping import stoppable
 from trex.workers.local_pool import LocalPool
 from trex.workers.pool import Answered
 from trex.workers.task_board import Task
-from trex.workers.task_result import TaskFailure
+from trex.workers.task_result import FailureKind, TaskFailure
 from trex.workers.worlds import IncompatibleWorker, Worlds
 
 CHAINS = SEARCHES["chains"]
@@ -57,7 +57,7 @@ def test_a_killed_trex_work_goes_on_where_it_was(tmp_path: Path, whole: bytes) -
     wait_for(lambda: "attempt 3" in (tmp_path / "work.log").read_text())
     process.send_signal(signal.SIGTERM)
     assert process.wait() == 130
-    assert "Go on: trex work --runs" in (tmp_path / "work.log").read_text()
+    assert "Resume: trex work --runs" in (tmp_path / "work.log").read_text()
     assert queue.counts(tmp_path / "runs") == {"queued": 1}, "the lease is given back at once"
     assert work(tmp_path, LocalPool(new_worker(tmp_path))).done == 1
     assert farmed(tmp_path, entries) == [whole]
@@ -87,17 +87,17 @@ class Spoiled(ChaosPool):
         super().__init__(new_worker(folder), 2, seed=0, loss=0.0)
         self._entry, self._trouble = entry, trouble
 
-    def submit(self, worker: str, ticket: Task) -> None:
-        if ticket.job == self._entry:
-            self._inbox.put(Answered(worker, ticket, self._trouble))
+    def submit(self, worker: str, task: Task) -> None:
+        if task.job == self._entry:
+            self._inbox.put(Answered(worker, task, self._trouble))
         else:
-            super().submit(worker, ticket)
+            super().submit(worker, task)
 
 
 @pytest.mark.slow
 def test_a_query_that_fails_leaves_the_others_alone(tmp_path: Path, whole: bytes) -> None:
     bad, good = add(tmp_path, [["search.seed=3", "search.steps=6"], CHAINS])
-    ended = work(tmp_path, Spoiled(tmp_path, bad.id, TaskFailure("failed", "the lamp is broken")))
+    ended = work(tmp_path, Spoiled(tmp_path, bad.id, TaskFailure(FailureKind.ERROR, "the lamp is broken")))
     assert (ended.done, ended.failed) == (1, 1)
     assert (run_path(tmp_path / "runs", good) / "report.html").exists()
     now = queue.entry(tmp_path / "runs", bad.id)
@@ -114,18 +114,18 @@ class Cancelling(ChaosPool):
         super().__init__(new_worker(folder), 2, seed=0, loss=0.0)
         self._runs, self._entry, self.pieces = folder / "runs", entry, 0
 
-    def submit(self, worker: str, ticket: Task) -> None:
-        self.pieces += ticket.job == self._entry
+    def submit(self, worker: str, task: Task) -> None:
+        self.pieces += task.job == self._entry
         if self.pieces == 5:
             queue.cancel(self._runs, [self._entry], time.time())
-        super().submit(worker, ticket)
+        super().submit(worker, task)
 
 
 @pytest.mark.slow
 def test_a_cancelled_query_ends_and_keeps_its_draws(
     tmp_path: Path, whole: bytes, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(farm_work, "BEAT_S", 0.0)  # the queue is looked at in each turn
+    monkeypatch.setattr(farm_work, "TICK_S", 0.0)  # the queue is looked at in each turn
     entries = add(tmp_path, [CHAINS])
     ended = work(tmp_path, Cancelling(tmp_path, entries[0].id))
     assert (ended.done, ended.failed) == (0, 0)
@@ -179,7 +179,7 @@ def test_a_run_whose_lock_is_held_is_given_back_and_done_later(tmp_path: Path, w
     farm = Farm(runs, LocalPool(new_worker(tmp_path)), say, 5.0, clock)
     ended = farm.run(until_empty=True)
     assert (ended.done, ended.failed) == (1, 0)
-    assert sum("given back, tried again in 1 s" in told for told in said) == 2
+    assert sum("released, will be retried in 1 s" in told for told in said) == 2
     assert farmed(tmp_path, [entry]) == [whole]
     assert queue.entry(runs, entry.id).attempts == 1
 
@@ -287,12 +287,12 @@ class Deleting(ChaosPool):
         super().__init__(new_worker(folder), 2, seed=0, loss=0.0)
         self._file, self.pieces = queue_file(folder / "runs"), 0
 
-    def submit(self, worker: str, ticket: Task) -> None:
+    def submit(self, worker: str, task: Task) -> None:
         self.pieces += 1
         if self.pieces == 2:
             for path in self._file.parent.glob("queue.sqlite*"):
                 path.unlink()
-        super().submit(worker, ticket)
+        super().submit(worker, task)
 
 
 @pytest.mark.slow

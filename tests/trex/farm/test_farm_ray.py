@@ -21,7 +21,7 @@ from trex.farm.work import Farm
 from trex.foundation.errors import InputError, RunError
 from trex.runs.record import PRIOR
 from trex.search.engine import Independent
-from trex.workers.pool import Answered, Event, Inbox, Joined, Lost, Unfit
+from trex.workers.pool import Answered, Event, Inbox, IncompatibleVersion, Joined, Lost
 from trex.workers.scheduler import Scheduler
 from trex.workers.task_board import Task, TaskBoard
 from trex.workers.task_result import differences, identity
@@ -68,8 +68,8 @@ def test_two_workers_and_a_kill(tmp_path: Path, whole: list[bytes], monkeypatch:
             self.noted = Noting(inbox)
             super().start(self.noted)
 
-        def submit(self, worker: str, ticket: Task) -> None:
-            super().submit(worker, ticket)
+        def submit(self, worker: str, task: Task) -> None:
+            super().submit(worker, task)
             if not self.killed:
                 self.killed = worker
                 joined = [event for event in self.noted.events if isinstance(event, Joined)]
@@ -107,7 +107,7 @@ def test_such_a_worker_is_not_used(tmp_path: Path) -> None:
     _, cluster, inbox = started(tmp_path, 2)
     cluster.workers["0-0"].greets(assets="0")
     event = inbox.get_nowait()
-    assert isinstance(event, Unfit) and "on far, assets is 0" in event.why
+    assert isinstance(event, IncompatibleVersion) and "on far, assets is 0" in event.why
 
 
 def test_workers_that_are_lost_while_the_pool_closes(tmp_path: Path) -> None:
@@ -126,19 +126,19 @@ def test_workers_that_are_lost_while_the_pool_closes(tmp_path: Path) -> None:
 def test_work_for_a_worker_that_went_with_the_head_is_done_by_another(tmp_path: Path) -> None:
     """The head was found gone; before that is taken in, a worker that waited is given work."""
     pool, cluster, inbox = started(tmp_path, 1)
-    desk = TaskBoard()
-    scheduler = Scheduler(desk, pool, inbox)
+    board = TaskBoard()
+    scheduler = Scheduler(board, pool, inbox)
     cluster.workers["0-0"].greets()
-    scheduler.take_in(inbox.get_nowait())
+    scheduler.handle(inbox.get_nowait())
     cluster.has_head = False
     pool.check()
     assert list(cluster.workers) == ["0-0", "0-1"], "another one is started, and has not greeted yet"
-    desk.open("one", 0)
-    desk.put("one", [DrawSegment(tmp_path, Independent(PRIOR), range(1))])
+    board.open("one", 0)
+    board.put("one", [DrawSegment(tmp_path, Independent(PRIOR), range(1))])
     scheduler.turn(0.0)
-    assert scheduler.hands == {}
-    ticket = desk.take()
-    assert ticket is not None and ticket.losses == 1
+    assert scheduler.slots == {}
+    task = board.take()
+    assert task is not None and task.losses == 1
 
 
 @pytest.mark.parametrize(
@@ -146,9 +146,9 @@ def test_work_for_a_worker_that_went_with_the_head_is_done_by_another(tmp_path: 
     [
         (["--workers", "1", "--address", "127.0.0.1:9"], "nothing answers at 127.0.0.1:9"),
         (["--workers", "1", "--address", "ray://127.0.0.1:9"], "nothing answers at ray://127.0.0.1:9"),
-        (["--workers", "1", "--address", "nonsense"], "'nonsense' is no address"),
-        (["--workers", "1", "--address", "host:99999"], "is no address"),
-        (["--address", "auto"], "give --workers N too"),
+        (["--workers", "1", "--address", "nonsense"], "'nonsense' is not an address"),
+        (["--workers", "1", "--address", "host:99999"], "is not an address"),
+        (["--address", "auto"], "add --workers N"),
         (["--workers", "1", "--ray-temp", "/tmp/" + "x" * 50], "too long for sockets"),
     ],
 )

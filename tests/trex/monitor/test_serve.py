@@ -156,7 +156,7 @@ def test_a_token_is_asked_for_everywhere(runs: Path) -> None:
             "/none",
             "/static/serve.js",
         ):
-            assert (site.get(path).status, site.get(path).text) == (401, "a token is needed\n")
+            assert (site.get(path).status, site.get(path).text) == (401, "token required\n")
             seen = site.get(path, Accept="text/html")
             assert (seen.status, seen.headers["location"], seen.text) == (303, "/login", "")
         for wrong in (
@@ -206,9 +206,9 @@ def test_a_guard_that_lets_all_in_would_be_caught(runs: Path, monkeypatch: pytes
         ("0.0.0.0", 8321, None, "set a token in TREX_TOKEN"),
         ("::", 8321, None, "set a token in TREX_TOKEN"),
         ("192.0.2.7", 8321, None, "set a token in TREX_TOKEN"),
-        ("0.0.0.0", 8321, "short", "give 16 or more"),
-        ("nowhere.example", 8321, None, "is no IP address"),
-        ("127.0.0.1", 70000, None, "port 70000 does not exist"),
+        ("0.0.0.0", 8321, "short", "give at least 16"),
+        ("nowhere.example", 8321, None, "is not an IP address"),
+        ("127.0.0.1", 70000, None, "--port 70000 is not a port"),
     ],
 )  # fmt: skip
 def test_what_is_refused_before_anything_is_served(
@@ -223,8 +223,8 @@ def test_what_is_served(tmp_path: Path) -> None:
     assert check_address("::1", 0, None) == "::1"
     assert check_address("0.0.0.0", 0, TOKEN) == "0.0.0.0"
     for words, told in (
-        (["--runs", str(tmp_path / "none")], "is no folder"),
-        (["--runs", str(tmp_path), "--host", "192.0.2.7", "--token", TOKEN], "cannot be served"),
+        (["--runs", str(tmp_path / "none")], "is not a folder"),
+        (["--runs", str(tmp_path), "--host", "192.0.2.7", "--token", TOKEN], "cannot listen on"),
     ):
         result = trex("serve", *words)
         assert result.exit_code == 2 and told in result.stderr

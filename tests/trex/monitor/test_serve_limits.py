@@ -10,7 +10,7 @@ import pytest
 from tests.running.farm_runs import queued
 from tests.serving.served import Site, served
 from trex.monitor import serve_protocol
-from trex.monitor.serve_attempts import AT_ONCE, EVERY_S, Attempts
+from trex.monitor.serve_attempts import BURST, EVERY_S, Attempts
 
 TOKEN = "0123456789abcdef-the-token"
 WRONG = {"Authorization": f"Bearer {TOKEN}x"}
@@ -71,7 +71,7 @@ def test_a_finished_request_may_take_its_time_to_be_answered(
 def test_wrong_tokens_are_slowed_and_the_right_one_is_not_tried_meanwhile(runs: Path) -> None:
     clock = Clock()
     with served(runs, TOKEN, Attempts(clock)) as site:
-        assert [site.get("/", **WRONG).status for _ in range(AT_ONCE)] == [401] * AT_ONCE
+        assert [site.get("/", **WRONG).status for _ in range(BURST)] == [401] * BURST
         slowed = site.get("/", **WRONG)
         assert (slowed.status, slowed.headers["retry-after"]) == (429, str(int(EVERY_S)))
         assert site.get("/", **RIGHT).status == 429, "else a guess that is right would be told apart"
@@ -88,7 +88,7 @@ def test_wrong_tokens_are_slowed_and_the_right_one_is_not_tried_meanwhile(runs: 
 def test_a_browser_that_has_logged_in_is_not_slowed_by_others(runs: Path) -> None:
     with served(runs, TOKEN, Attempts(Clock())) as site:
         cookie = site.get("/login", "POST", f"token={TOKEN}").headers["set-cookie"].split(";")[0]
-        for _ in range(AT_ONCE + 1):
+        for _ in range(BURST + 1):
             site.get("/", **WRONG)
         assert site.get("/", Cookie=cookie).status == 200
 
@@ -97,12 +97,12 @@ def test_each_address_has_its_own_attempts() -> None:
     """Of IPv6 the 64 bits that one customer has."""
     clock = Clock()
     attempts = Attempts(clock)
-    for _ in range(AT_ONCE):
+    for _ in range(BURST):
         attempts.wrong("192.0.2.1")
         attempts.wrong("2001:db8::1")
     waits = [attempts.wait_s(one) for one in ("192.0.2.1", "192.0.2.2", "2001:db8::ffff", "2001:db8:0:1::1")]
     assert waits == [EVERY_S, 0.0, EVERY_S, 0.0]
-    clock.now += EVERY_S * AT_ONCE
+    clock.now += EVERY_S * BURST
     assert attempts.wait_s("192.0.2.1") == 0.0
 
 

@@ -13,7 +13,7 @@ from rich.console import Console
 
 from trex.foundation.words import counted, span
 from trex.pages.display import QUIET_S, Display, display_if
-from trex.pages.notebook_line import Shown
+from trex.pages.notebook_line import LineOutput
 from trex.search.progress import SearchProgress, Status
 
 
@@ -77,7 +77,7 @@ def test_in_a_notebook_it_is_one_line_that_is_written_over(monkeypatch: pytest.M
             display.show("scenes", done, 2, "<b>not bold</b>")
     (shown,) = cell.shown
     assert repr(shown) == "scenes 2/2, <b>not bold</b>"
-    assert isinstance(shown, Shown)
+    assert isinstance(shown, LineOutput)
     assert '<progress value="2" max="2">' in shown._repr_html_() and "&lt;b&gt;" in shown._repr_html_()
 
 

@@ -1,4 +1,4 @@
-"""The parity gate on a folder made here in CLEVR's layout: what passes, what fails, what cannot be told."""
+"""The accuracy check on a folder made here in CLEVR's layout: what passes, what fails, what cannot be told."""
 
 import json
 from collections.abc import Callable, Sequence
@@ -20,16 +20,16 @@ from trex.datasets.clevr_folder import read_pixels
 from trex.datasets.clevr_questions import QuestionOptions, read_folder
 from trex.foundation.errors import InputError, RunError
 from trex.inference.statistics.proportion import clopper_pearson
-from trex.parity import accuracy_run as gate_run
+from trex.parity import accuracy_run as accuracy_run
 from trex.parity.accuracy_check import (
     FAILED,
-    NO_GATE,
+    NOT_COMPARED,
     PASSED,
     UNDECIDED,
-    gate_of,
-    gate_words,
-    gates_folder,
-    read_gates,
+    check_of,
+    check_words,
+    checks_folder,
+    read_checks,
     share,
 )
 from trex.parity.parity import program_steps
@@ -112,21 +112,22 @@ def test_a_model_as_good_as_published_passes_and_is_remembered(tmp_path: Path) -
     assert isinstance(official, dict) and set(official) == {"all", "count"}
     right = {"right": 115, "of": 120, "pictures": 30}
     assert {key: official["all"][key] for key in right} == right
-    kept = gate_of("fake")
+    kept = check_of("fake")
     assert kept is not None and kept.outcome == PASSED and kept.splits == {"val": 120}
     assert (
-        "Parity gate PASSED: fake is right in 115 of 120 official questions" in gate_words("fake", "fake")[0]
+        "Accuracy check PASSED: fake is right in 115 of 120 official questions"
+        in check_words("fake", "fake")[0]
     )
 
 
-def test_planted_colors_in_the_wrong_order_fail_the_gate(
+def test_planted_colors_in_the_wrong_order_fail_the_check(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The kind of mistake that the gate is for: everything runs, and the model sees another picture than it should."""
+    """The kind of mistake that the check is for: everything runs, and the model sees another picture than it should."""
     data = folder(tmp_path / "data")
     assert measured("--dataset", data, "--published", 0.95)["outcome"] == PASSED
     monkeypatch.setattr(
-        gate_run, "read_pixels", lambda path: np.ascontiguousarray(read_pixels(path)[:, :, ::-1])
+        accuracy_run, "read_pixels", lambda path: np.ascontiguousarray(read_pixels(path)[:, :, ::-1])
     )
     assert measured("--dataset", data, "--published", 0.95)["outcome"] == FAILED
 
@@ -135,10 +136,10 @@ def test_few_questions_decide_nothing(tmp_path: Path) -> None:
     data = folder(tmp_path / "data")
     found = measured("--dataset", data, "--limit", 3, "--published", 0.95)
     assert found["outcome"] == UNDECIDED
-    kept = gate_of("fake")
-    assert kept is not None and "too few to tell" in kept.sentences()[1]
+    kept = check_of("fake")
+    assert kept is not None and "Too few questions to decide" in kept.sentences()[1]
     measured("--dataset", data, "--published", 0.95)
-    largest = gate_of("fake")
+    largest = check_of("fake")
     assert largest is not None and largest.official["all"].pictures == 30, "the measurement of more counts"
 
 
@@ -151,8 +152,8 @@ def test_only_clevr_s_own_questions_are_compared(tmp_path: Path) -> None:
     assert isinstance(others, dict) and others["CLOSURE"]["all"]["right"] == 90
     (data / "val.plan.json").write_text("{}")  # as `trex dataset render` leaves
     found = measured("--dataset", data, "--published", 0.95)
-    assert (found["outcome"], found["official"]) == (NO_GATE, {})
-    assert len(read_gates()) == 1, "what compares nothing is not kept as a gate"
+    assert (found["outcome"], found["official"]) == (NOT_COMPARED, {})
+    assert len(read_checks()) == 1, "what compares nothing is not stored as a check"
 
 
 def test_phrased_questions_are_counted_by_kind_and_their_truth_is_the_scene_s(tmp_path: Path) -> None:
@@ -171,9 +172,9 @@ def test_training_questions_are_told(tmp_path: Path) -> None:
     data = folder(tmp_path / "data", pictures=20, split="train")
     folder(data, pictures=20, seed=1)
     measured("--dataset", data, "--published", 0.95)
-    kept = gate_of("fake")
+    kept = check_of("fake")
     assert kept is not None
-    assert "80 of the questions are of the training split, which it has seen." in kept.sentences()
+    assert "80 of the questions are of the training split, which the model has seen." in kept.sentences()
     assert measured("--dataset", data, "--split", "val", "--published", 0.95)["splits"] == {"val": 80}
 
 
@@ -182,7 +183,7 @@ def test_a_stopped_measurement_goes_on_and_asks_nothing_twice(
 ) -> None:
     data = folder(tmp_path / "data")
     asked: list[int] = []
-    ask, most = gate_run.ask, [10]
+    ask, most = accuracy_run.ask, [10]
 
     def counted(model, pixels, questions):  # type: ignore[no-untyped-def]
         if len(asked) == most[0]:
@@ -190,15 +191,15 @@ def test_a_stopped_measurement_goes_on_and_asks_nothing_twice(
         asked.append(1)
         return ask(model, pixels, questions)
 
-    monkeypatch.setattr(gate_run, "ask", counted)
+    monkeypatch.setattr(accuracy_run, "ask", counted)
     assert verify("fake", "--dataset", data).exit_code == 130
-    (log,) = gates_folder().glob("*.jsonl")
+    (log,) = checks_folder().glob("*.jsonl")
     log.write_bytes(log.read_bytes()[:-20])  # a kill may cut the last line
     asked.clear()
     most[0] = 30
     assert measured("--dataset", data, "--published", 0.95)["outcome"] == PASSED
     assert len(asked) == 21
-    assert not list(gates_folder().glob("*.jsonl")), "the next measurement asks anew"
+    assert not list(checks_folder().glob("*.jsonl")), "the next measurement asks anew"
 
 
 def test_a_changed_answer_of_a_stopped_measurement_is_asked_for_again(
@@ -206,7 +207,7 @@ def test_a_changed_answer_of_a_stopped_measurement_is_asked_for_again(
 ) -> None:
     data = folder(tmp_path / "data")
     whole = measured("--dataset", data, "--published", 0.95)
-    ask, asked, most = gate_run.ask, list[int](), [10]
+    ask, asked, most = accuracy_run.ask, list[int](), [10]
 
     def counted(model, pixels, questions):  # type: ignore[no-untyped-def]
         if len(asked) == most[0]:
@@ -214,9 +215,9 @@ def test_a_changed_answer_of_a_stopped_measurement_is_asked_for_again(
         asked.append(1)
         return ask(model, pixels, questions)
 
-    monkeypatch.setattr(gate_run, "ask", counted)
+    monkeypatch.setattr(accuracy_run, "ask", counted)
     assert verify("fake", "--dataset", data).exit_code == 130
-    (log,) = gates_folder().glob("*.jsonl")
+    (log,) = checks_folder().glob("*.jsonl")
     rows = [json.loads(line) for line in log.read_bytes().splitlines() if line]
     rows[3][1][0] = "9" if rows[3][1][0] != "9" else "8"
     log.write_bytes(b"".join(json.dumps(row).encode() + b"\n" for row in rows))
@@ -231,7 +232,7 @@ def test_two_measurements_of_the_same_weights_do_not_take_each_other_s_answers(
 ) -> None:
     """One that ends forgets its own answers, not those of another that was stopped half-way."""
     data, other = folder(tmp_path / "data", pictures=6), folder(tmp_path / "other", pictures=3, seed=1)
-    ask, asked = gate_run.ask, list[int]()
+    ask, asked = accuracy_run.ask, list[int]()
 
     def stops(model, pixels, questions):  # type: ignore[no-untyped-def]
         asked.append(1)
@@ -239,7 +240,7 @@ def test_two_measurements_of_the_same_weights_do_not_take_each_other_s_answers(
             raise KeyboardInterrupt
         return ask(model, pixels, questions)
 
-    monkeypatch.setattr(gate_run, "ask", stops)
+    monkeypatch.setattr(accuracy_run, "ask", stops)
     assert verify("fake", "--dataset", data).exit_code == 130
     measured("--dataset", other)
     asked[:] = [1] * 10
@@ -280,7 +281,7 @@ def test_a_question_that_it_cannot_read_counts_as_wrong(
             ["image_filename", "no path"],
         ),
         (lambda data: edit(data, '"question"', '"asked"'), [], ["question 0 has no 'question'"]),
-        (lambda data: edit(data, "]}", ""), [], ["is no JSON file"]),
+        (lambda data: edit(data, "]}", ""), [], ["is not a JSON file"]),
     ],
     ids=["none", "split", "limit", "published", "path", "field", "cut"],
 )
@@ -290,7 +291,7 @@ def test_bad_input_is_refused(
     data = folder(tmp_path / "data", pictures=2)
     change(data)
     refused(verify("fake", "--dataset", data, *arguments), *parts)
-    assert not list(gates_folder().glob("*.json"))
+    assert not list(checks_folder().glob("*.json"))
 
 
 def edit(data: Path, old: str, new: str) -> None:
@@ -298,29 +299,29 @@ def edit(data: Path, old: str, new: str) -> None:
     path.write_text(path.read_text().replace(old, new))
 
 
-def test_options_of_the_gate_need_a_folder() -> None:
-    refused(verify("shipped", "--published", "0.9"), "belong to --dataset DIR")
+def test_options_of_the_check_need_a_folder() -> None:
+    refused(verify("shipped", "--published", "0.9"), "add --dataset DIR")
 
 
 def test_a_damaged_measurement_is_named(tmp_path: Path) -> None:
     data = folder(tmp_path / "data", pictures=2)
     measured("--dataset", data)
-    (path,) = gates_folder().glob("*.json")
+    (path,) = checks_folder().glob("*.json")
     path.write_text(path.read_text().replace('"right": 8', '"right": "8"'))
     with pytest.raises(RunError, match="is damaged"):
-        gate_of("fake")
+        check_of("fake")
 
 
 def test_weights_that_were_not_measured_are_told_so(tmp_path: Path) -> None:
     measured("--dataset", folder(tmp_path / "data"), "--published", 0.95)
-    (words,) = gate_words("relation-network:ir 0123456789abcdef", "relation-network:ir")
+    (words,) = check_words("relation-network:ir 0123456789abcdef", "relation-network:ir")
     assert "not run for these weights" in words and "trex models verify relation-network:ir" in words
-    (words,) = gate_words("", "relation-network:ir")
+    (words,) = check_words("", "relation-network:ir")
     assert "did not record its weights" in words
-    assert gate_words("shipped 0123456789abcdef", "shipped") == ()
+    assert check_words("shipped 0123456789abcdef", "shipped") == ()
 
 
-def test_a_run_s_report_tells_the_gate_of_exactly_its_weights(
+def test_a_run_s_report_shows_the_check_of_exactly_its_weights(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     steps = ["search.prior_scenes=4", "search.chains=2", "search.steps=0"]
@@ -329,11 +330,11 @@ def test_a_run_s_report_tells_the_gate_of_exactly_its_weights(
     measured("--dataset", folder(tmp_path / "data"), "--published", 0.95)
     after = run(tmp_path, steps, "after")
     assert after.manifest.facts.weights == "fake"
-    assert "Parity gate PASSED: fake is right in 120 of 120" in after.report.read_text()
+    assert "Accuracy check PASSED: fake is right in 120 of 120" in after.report.read_text()
     monkeypatch.setattr("trex.api.find.weights_fingerprint", lambda name, bound: f"{name} changed")
     monkeypatch.setitem(PUBLISHED, "fake", PUBLISHED["iep:lstm"])
     changed = run(tmp_path, steps, "changed").report.read_text()
-    assert "Parity gate: not run for these weights." in changed and "PASSED" not in changed
+    assert "Accuracy check: not run for these weights." in changed and "PASSED" not in changed
 
 
 def test_weights_are_told_apart_from_questions() -> None:
@@ -357,7 +358,7 @@ def test_weights_are_told_apart_from_questions() -> None:
     assert weights_fingerprint("m", model.bind(Question("How many cubes are there?", ()))) != before
 
 
-def test_the_gate_seldom_fails_a_model_that_is_as_good_as_published() -> None:
+def test_the_check_seldom_fails_a_model_that_is_as_good_as_published() -> None:
     """Questions on one picture stand or fall together here; counting each by itself (planted) fails far too many."""
     rng = np.random.default_rng(20170214)
     tries, pictures, questions, accuracy = 1000, 40, 10, 0.9

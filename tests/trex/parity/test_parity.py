@@ -10,7 +10,8 @@ import pytest
 from PIL import Image
 
 from tests.references.official_clevr import data_file
-from trex.datasets.official_scenes import AskedQuestion, read_official, read_questions, wrong_truths
+from trex.datasets.clevr_questions import read_questions
+from trex.datasets.official_scenes import AskedQuestion, read_official, wrong_truths
 from trex.foundation.errors import InputError
 from trex.parity import parity
 from trex.parity.parity import make_pair, write_parity_page
@@ -139,6 +140,17 @@ def test_the_page_and_table_are_written_and_a_second_run_renders_nothing(
 def test_a_folder_without_pictures_is_refused(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="no picture with a scene"):
         read_official(tmp_path)
+
+
+@pytest.mark.parametrize("change", [{"image_filename": "../val/a.png"}, {"split": ".."}, {"split": "a/b"}])
+def test_a_scene_that_names_a_picture_outside_its_folder_is_refused(
+    folder: Path, change: dict[str, str]
+) -> None:
+    file = folder / "scenes" / "CLEVR_val_scenes.json"
+    first, second = json.loads(file.read_text())["scenes"]
+    file.write_text(json.dumps({"scenes": [first, second | change]}))
+    with pytest.raises(InputError, match=r"scene 1, .*a plain name is allowed, no path"):
+        read_official(folder)
 
 
 def test_the_phrased_questions_have_true_answers(folder: Path) -> None:

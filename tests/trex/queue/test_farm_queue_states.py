@@ -73,7 +73,7 @@ def test_cancel_and_retry_are_all_or_nothing(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="is done, only queued or running entries can be cancelled"):
         cancel(runs, both, 2.0)
     assert [one.state for one in entries(runs)] == ["done", "queued"]
-    with pytest.raises(InputError, match="only failed or cancelled entries can be tried again"):
+    with pytest.raises(InputError, match="only failed or cancelled entries can be retried"):
         retry(runs, both)
     with pytest.raises(InputError, match="no entry 'x'"):
         cancel(runs, [both[0], "x"], 2.0)
@@ -98,13 +98,13 @@ def test_the_reason_is_kept_until_it_is_tried_again(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", ["", "..", "a/b", "/etc", "../x", ".farm"])
 def test_a_run_folder_never_lies_elsewhere(name: str, tmp_path: Path) -> None:
-    with pytest.raises(RunError, match="not a folder right below"):
+    with pytest.raises(RunError, match="not a folder directly below"):
         run_path(tmp_path, replace(waiting(1), folder=name))
 
 
 def test_a_run_folder_is_no_link(tmp_path: Path) -> None:
     (tmp_path / "q").symlink_to("/etc")
-    with pytest.raises(RunError, match="not a folder right below"):
+    with pytest.raises(RunError, match="not a folder directly below"):
         run_path(tmp_path, replace(waiting(1), folder="q"))
 
 

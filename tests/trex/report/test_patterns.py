@@ -17,6 +17,7 @@ from trex.inference.statistics.proportion import clopper_pearson
 from trex.inference.statistics.two_phase import Selection
 from trex.pages.page import page
 from trex.report.patterns import KINDS, Example, Patterns, descriptions, find_patterns, fits
+from trex.report.sections.patterns import pattern_tables
 from trex.scenes.prior import ScenePrior
 from trex.scenes.scene import Scene
 from trex.scenes.vocabulary import CLEVR
@@ -202,7 +203,7 @@ def test_one_chain_is_one_example() -> None:
 
 
 def test_impossible_counts_are_refused() -> None:
-    with pytest.raises(InputError, match="no counts"):
+    with pytest.raises(InputError, match="not counts"):
         clustered_interval([3], [2])
     assert clustered_interval([], []) == (0.0, 1.0)
 
@@ -240,7 +241,7 @@ def test_echoes_are_told_once(prior: list[Scene]) -> None:
 
 def shown(common: Patterns) -> str:
     """The section of a report."""
-    return page("commonalities.html", {"common": common, "most_rows": 8})
+    return page("commonalities.html", {"common": common, "tables": pattern_tables(common)})
 
 
 def test_what_cannot_be_told_from_the_prior_is_one_sentence_and_no_table(prior: list[Scene]) -> None:

@@ -49,9 +49,9 @@ def test_it_needs_nothing_but_itself(page: Page, done: Outcome) -> None:
 
 
 def test_it_shows_every_scene_with_its_true_answer(page: Page, done: Outcome) -> None:
-    found = done.findings.found
+    found = done.results.found
     assert len(found) >= 5
-    shown = [found[place] for place in first_places(done.findings.families, 24)]
+    shown = [found[place] for place in first_places(done.results.families, 24)]
     assert len(page.images) == len(shown)
     assert all((image["alt"] or "").startswith("Rendered scene with 5 objects:") for image in page.images)
     html = done.report.read_text(encoding="utf-8")
@@ -63,10 +63,10 @@ def test_it_shows_every_scene_with_its_true_answer(page: Page, done: Outcome) ->
 
 
 def test_it_says_how_often_how_sure_and_how_to_do_it_again(page: Page, done: Outcome) -> None:
-    for sentence in (*done.findings.conclusion.sentences, *done.findings.how_often.sentences()):
+    for sentence in (*done.results.conclusion.sentences, *done.results.how_often.sentences()):
         assert sentence in page.text
-    assert done.findings.checks[0].startswith("Visible pixels, id map")
-    assert done.findings.checks[0] in page.text
+    assert done.results.checks[0].startswith("Visible pixels, id map")
+    assert done.results.checks[0] in page.text
     assert done.manifest.command in page.text
     assert "--set search.steps=40" in page.text
     for key in ("search.seed", "target.width", "scene.revoke", "render.preset"):
@@ -79,7 +79,7 @@ def test_it_says_how_often_how_sure_and_how_to_do_it_again(page: Page, done: Out
 def test_all_28_answers_are_there(done: Outcome) -> None:
     html = done.report.read_text(encoding="utf-8")
     tables = re.findall(r"All answers for scene \d+</caption>(.*?)</table>", html, re.DOTALL)
-    assert len(tables) == len(done.findings.found[:24])
+    assert len(tables) == len(done.results.found[:24])
     for table in tables:
         answers = re.findall(r'<th scope="row">(.*?)</th>', table)
         assert sorted(answers) == sorted(done.manifest.facts.labels)
@@ -96,19 +96,19 @@ def test_what_a_user_writes_is_escaped(tmp_path: Path) -> None:
 def test_nothing_found_is_said_with_its_bound_and_control(tmp_path: Path) -> None:
     done = run(tmp_path, SEARCHES["control"])
     page = read_page(done.report)
-    assert done.findings.ending == "NOT FOUND"
+    assert done.results.ending == "NOT FOUND"
     assert "less than 3.0\u00a0% of all prior draws" in page.text  # 3 / 100
     assert "Positive control" in page.text
     html = done.report.read_text(encoding="utf-8")
     below = html[html.index("Nearest misses") :]
     assert below.count("<img src=") == len(page.images)  # nothing else has a picture
-    assert below.count(">miss</span>") == len(done.findings.nearest) == 6
+    assert below.count(">miss</span>") == len(done.results.nearest) == 6
 
 
 def test_findings_for_machines(done: Outcome) -> None:
     data = json.loads((done.folder / "findings.json").read_text())
-    assert data["ending"] == done.findings.ending
-    assert len(data["found"]) == len(done.findings.found)
+    assert data["ending"] == done.results.ending
+    assert len(data["found"]) == len(done.results.found)
     assert data["how_often"]["prior_draws"] == 12
     first = data["found"][0]
     assert (done.folder / first["picture"]).exists()
@@ -117,7 +117,7 @@ def test_findings_for_machines(done: Outcome) -> None:
 
 def test_found_scenes_are_clevr_scenes(done: Outcome) -> None:
     records = list(read_scenes(done.folder / "found_scenes.json"))
-    assert [record.scene for record in records] == [found.record.scene for found in done.findings.found]
+    assert [record.scene for record in records] == [found.record.scene for found in done.results.found]
 
 
 def test_netcdf(done: Outcome, tmp_path: Path) -> None:
@@ -133,7 +133,7 @@ def test_netcdf(done: Outcome, tmp_path: Path) -> None:
     assert not (data.posterior["shape"] == "cube").any()
     answer = data.posterior["log_probs"].sel(answer="2")
     np.testing.assert_allclose(np.exp(answer), data.posterior["confidence"])
-    kept = [draw for draw in done.findings.chains if not draw.is_warmup]
+    kept = [draw for draw in done.results.chains if not draw.is_warmup]
     chain = [draw.evaluation.log_weight for draw in kept if draw.chain == 1]
     np.testing.assert_array_equal(data.posterior["log_weight"][1], chain)
     assert data.sample_stats["is_accepted"].sum() == sum(draw.is_accepted for draw in kept)
@@ -175,7 +175,7 @@ NO_CHAIN = {
 def test_why_no_chain_was_run_is_said(name: str, tmp_path: Path) -> None:
     overrides, words = NO_CHAIN[name]
     done = run(tmp_path, overrides)
-    assert done.findings.ending == "FOUND" and not done.findings.chains
+    assert done.results.ending == "FOUND" and not done.results.chains
     assert words in read_page(done.report).text
     assert [kind for kind, (_, part) in NO_CHAIN.items() if part in read_page(done.report).text] == [name]
 
@@ -184,12 +184,12 @@ def test_a_common_target_with_too_few_draws_is_said_to_be_that(tmp_path: Path) -
     """The run was stopped between the draws that decide and the further ones."""
     done = run(tmp_path, [*SEARCHES["common"], "search.prior_scenes=20"])
     first = done.manifest.query.search.prior_scenes
-    assert done.findings.ending == "CONVERGED" and len(done.findings.prior) > first
+    assert done.results.ending == "CONVERGED" and len(done.results.prior) > first
     for path in done.folder.glob("draws.*"):
         path.write_bytes(b"".join(path.read_bytes().splitlines(keepends=True)[:first]))
     with open_run(done.folder, for_writing=False) as folder:
         part = conclude_run(folder, read_draws(folder.draws))
-    assert part.findings.ending == "FOUND" and not part.findings.chains
+    assert part.results.ending == "FOUND" and not part.results.chains
     assert f"the target is common, but the effective size of {first}" in read_page(part.report).text
 
 
@@ -200,7 +200,7 @@ def test_a_run_that_was_stopped_before_its_chains_does_not_say_that_none_was_ask
     path = done.folder / "draws.jsonl"
     path.write_bytes(b"".join(path.read_bytes().splitlines(keepends=True)[:12]))  # the prior draws
     with open_run(done.folder, for_writing=False) as folder:
-        assert conclude_run(folder, read_draws(folder.draws)).findings.ending == "FOUND"
+        assert conclude_run(folder, read_draws(folder.draws)).results.ending == "FOUND"
     assert "No chain has been run yet." in read_page(done.report).text
 
 
@@ -216,7 +216,7 @@ def test_a_run_that_is_not_finished_has_a_report_too(answer: str, share: float, 
         part = conclude_run(folder, read_draws(folder.draws))
     page = read_page(part.report)
     assert "This run is not finished" in page.text
-    assert f"{part.findings.how_often.n} prior draws" in page.text
+    assert f"{part.results.how_often.n} prior draws" in page.text
 
 
 def test_percent_keeps_what_matters() -> None:
@@ -231,6 +231,6 @@ def test_rolling_mean_matches_the_plain_sum() -> None:
 
 
 def test_a_question_without_an_answer_says_so(done: Outcome) -> None:
-    scene = done.findings.found[0].record.scene
+    scene = done.results.found[0].record.scene
     program = (Step("scene"), Step("unique", (0,)), Step("query_color", (1,)))
     assert true_answer(program, scene) == NO_ANSWER

@@ -62,12 +62,12 @@ def test_another_query_cannot_stand_beside_it(
 def test_what_is_no_baseline_or_no_run_is_refused(done: Outcome, tmp_path: Path) -> None:
     (tmp_path / "cut.json").write_text('{"format": 1, "base')
     for words, said in (
-        (("report", done.folder, "--baseline", tmp_path / "cut.json"), "is no baseline"),
-        (("report", done.folder, "--baseline", tmp_path / "nothing"), "cannot read"),
-        (("report", done.folder, tmp_path), "is no run folder"),
-        (("report", tmp_path), "is no run folder"),
+        (("report", done.folder, "--baseline", tmp_path / "cut.json"), "is damaged"),
+        (("report", done.folder, "--baseline", tmp_path / "nothing"), "there is no baseline"),
+        (("report", done.folder, tmp_path), "is not a run folder"),
+        (("report", tmp_path), "is not a run folder"),
         (("report", done.folder, done.folder), "given twice"),
-        (("report", done.folder, tmp_path, "--format", "netcdf"), "drop --format"),
+        (("report", done.folder, tmp_path, "--format", "netcdf"), "drop them"),
         (("report", done.folder, "--format", "pdf"), "pdf"),
     ):
         result = trex(*words)

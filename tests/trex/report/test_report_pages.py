@@ -21,11 +21,12 @@ from trex.api.find import Outcome, conclude_run
 from trex.explain.explain_run import explain
 from trex.explain.explain_scene import ExplainOptions
 from trex.foundation.errors import InputError
-from trex.report.compare import compare, write_comparison
+from trex.report.compare import compare
+from trex.report.compare_page import write_comparison
 from trex.report.first_screen import tone
 from trex.runs.draw_log import read_draws
 from trex.runs.folder import open_run
-from trex.search.headline import headline
+from trex.search.judging.headline import headline
 
 
 class Quiet:
@@ -74,7 +75,7 @@ def numbers(page: Chrome) -> list[int]:
 
 
 def test_it_loads_without_a_complaint(page: Chrome, done: Outcome) -> None:
-    assert len(shown(page)) == len(done.findings.found[:24])
+    assert len(shown(page)) == len(done.results.found[:24])
     assert page.find_element(By.ID, "count").text == f"{len(shown(page))} of {len(shown(page))} scenes shown"
     is_broken = "i => i.getAttribute('src') && i.loading !== 'lazy' && !i.naturalWidth"
     assert page.execute_script(f"return [...document.images].filter({is_broken}).length") == 0
@@ -90,7 +91,7 @@ def test_a_script_that_is_not_the_page_s_own_is_refused(page: Chrome) -> None:
 
 
 def test_families_come_first_each_by_its_most_confident_scene(page: Chrome, done: Outcome) -> None:
-    families = done.findings.families
+    families = done.results.families
     heads = [family for family in families.known if not family.is_alone]
     assert len(heads) >= 2
     cards = shown(page)
@@ -109,7 +110,7 @@ def test_families_come_first_each_by_its_most_confident_scene(page: Chrome, done
 
 
 def test_filter_by_family_with_the_keyboard_alone(page: Chrome, done: Outcome) -> None:
-    families = done.findings.families
+    families = done.results.families
     several = next(family for family in families.known if family.size > 1)
     members = [place + 1 for place in several.places]
     buttons = {
@@ -131,19 +132,19 @@ def test_filter_by_family_with_the_keyboard_alone(page: Chrome, done: Outcome) -
 def test_filter_by_kind(page: Chrome, done: Outcome) -> None:
     choose(page, "order", "number")
     choose(page, "kind", "wrong")
-    wrong = [k for k, found in enumerate(done.findings.found[:24], start=1) if found.is_wrong]
+    wrong = [k for k, found in enumerate(done.results.found[:24], start=1) if found.is_wrong]
     assert numbers(page) == wrong
     choose(page, "kind", "explained")
     assert numbers(page) == list(range(1, EXPLAINED + 1))
     choose(page, "kind", "all")
-    assert len(numbers(page)) == len(done.findings.found[:24])
+    assert len(numbers(page)) == len(done.results.found[:24])
 
 
 def test_filter_by_an_object(page: Chrome, done: Outcome) -> None:
     choose(page, "order", "number")
     page.find_element(By.ID, "words").send_keys("metal brown")
     fitting = [
-        k for k, found in enumerate(done.findings.found[:24], start=1)
+        k for k, found in enumerate(done.results.found[:24], start=1)
         if any((o.material, o.color) == ("metal", "brown") for o in found.record.scene.objects)
     ]  # fmt: skip
     assert numbers(page) == fitting
@@ -153,7 +154,7 @@ def test_filter_by_an_object(page: Chrome, done: Outcome) -> None:
 
 
 def test_sort(page: Chrome, done: Outcome) -> None:
-    truths = [found.truth for found in done.findings.found[:24]]
+    truths = [found.truth for found in done.results.found[:24]]
     choose(page, "order", "truth")
     assert [truths[k - 1] for k in numbers(page)] == sorted(truths)
     choose(page, "order", "effect")
@@ -325,7 +326,7 @@ def test_on_a_phone_the_enlarged_picture_fills_the_screen_and_is_swiped(
 
 def test_the_result_comes_first_and_a_found_failure_is_not_green(page: Chrome, done: Outcome) -> None:
     headings = page.find_elements(By.CSS_SELECTOR, "h1, h2")
-    assert headings[0].text == headline(done.manifest, done.findings)
+    assert headings[0].text == headline(done.manifest, done.results)
     said = page.find_element(By.CSS_SELECTOR, ".summary").text
     assert said.startswith("At preset fake (120×80) it happens in ") and ". The model is " in said
     assert (
@@ -333,10 +334,10 @@ def test_the_result_comes_first_and_a_found_failure_is_not_green(page: Chrome, d
         or "objects to blame are known in" in said
         or "no one object is to blame" in said
     )
-    assert any(found.is_wrong for found in done.findings.found) == ("bad" in ending(page))
+    assert any(found.is_wrong for found in done.results.found) == ("bad" in ending(page))
     color = page.execute_script("return getComputedStyle(document.querySelector('.ending')).color")
     red, green, _ = (int(part) for part in re.findall(r"\d+", color)[:3])
-    assert red > green or tone(done.findings) == "good"
+    assert red > green or tone(done.results) == "good"
 
 
 def ending(page: Chrome) -> str:
@@ -345,7 +346,7 @@ def ending(page: Chrome) -> str:
 
 def test_more_hits_than_a_page_holds_are_reached_by_turning_it(browser: Chrome, tmp_path: Path) -> None:
     made = run(tmp_path, ["answer=0", "search.prior_scenes=160", "search.steps=0"])
-    n = len(made.findings.found)
+    n = len(made.results.found)
     assert 24 < n <= 240
     browser.get(made.report.as_uri())
     if browser.find_elements(By.ID, "family"):

@@ -90,7 +90,7 @@ def test_the_searches_end_in_the_phases_they_are_meant_to(tmp_path: Path) -> Non
         done = run(tmp_path, overrides, name.replace(" ", "-"))
         text = draws(done.folder).decode()
         phases[name] = [word for word, _ in groupby(json.loads(line)["phase"] for line in text.splitlines())]
-        kept[name] = done.findings
+        kept[name] = done.results
     assert phases["chains"] == phases["stops when found"] == ["prior", "chain"]
     assert phases["common"] == ["prior"] and kept["common"].how_often.is_common
     assert phases["control"] == ["prior", "chain", "control"]
@@ -144,7 +144,7 @@ def test_a_step_that_comes_out_differently_is_noticed(
     (done.folder / "draws.jsonl").write_bytes(b"".join(lines[: at + 2]))
     real = ColorArea.count
     monkeypatch.setattr(ColorArea, "count", lambda self, images: real(self, images) + 1e-6)
-    with pytest.raises(RunError, match="came out differently"):
+    with pytest.raises(RunError, match="gave a different result"):
         go_on(done.folder)
 
 

@@ -5,24 +5,28 @@ from __future__ import annotations
 from collections import Counter
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from tests.running.looks import SMALL, TINY, use_ladder
 from tests.running.runs import BANK, draws, go_on, run
 from tests.serving.html_page import read_page
 from trex.api.find import Outcome
+from trex.inference.statistics.two_phase import design
 from trex.runs.draw_log import read_draws
 from trex.runs.record import Record
 from trex.search import search
 from trex.search.sampling import calibration
+from trex.search.sampling.prior_plan import RESCORED_LEVEL
+from trex.worlds.latents import to_stored
 from trex.worlds.looks import DECIDING
 
 SURROGATE = [*BANK, "search.inner=2", "search.steps=4"]
 
 
 def looked(done: Outcome) -> dict[str, bool]:
-    assert done.findings.calibration is not None
-    return {rung.look: rung.gate.passes for rung in done.findings.calibration.rungs}
+    assert done.results.calibration is not None
+    return {rung.look: rung.gate.passes for rung in done.results.calibration.rungs}
 
 
 def records(done: Outcome) -> list[Record]:
@@ -30,8 +34,8 @@ def records(done: Outcome) -> list[Record]:
 
 
 def lead(done: Outcome) -> str:
-    assert done.findings.calibration is not None
-    return done.findings.calibration.lead
+    assert done.results.calibration is not None
+    return done.results.calibration.lead
 
 
 def test_the_cheapest_look_leads_if_it_passes_and_no_other_is_tried(
@@ -56,8 +60,31 @@ def test_a_useless_look_does_not_lead_and_the_next_one_that_passes_does(
     assert {record.z for record in scored} <= prior, "they are scored at the deciding look too"
     steps = [record for record in rows if record.phase == "chain"]
     assert all(record.figures["inner_steps"] == 2 for record in steps)
-    assert done.findings.cheap == 60 + len(scored) + sum(r.figures["inner_renders"] for r in steps)
+    assert done.results.cheap == 2 * 60 + len(scored) + sum(r.figures["inner_renders"] for r in steps)
     assert "Look fake-small led the chains" in read_page(done.report).text
+
+
+def test_the_look_that_leads_chooses_from_the_bank_too(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A bank that a useless look has chosen from is scored at the leading one, and sampled once more."""
+    use_ladder(monkeypatch, TINY, SMALL)
+    done = run(tmp_path, [*SURROGATE, "search.further=0"])
+    rows = records(done)
+    at_first = {one.index: one for one in rows if one.phase == "bank" and one.chain == -1}
+    again = {one.index: one for one in rows if one.phase == "bank" and one.chain == 1}
+    assert [again[index].z for index in range(60)] == [at_first[index].z for index in range(60)]
+    assert [again[index].log_weight for index in range(60)] != [
+        at_first[index].log_weight for index in range(60)
+    ]
+    sample = done.results.sample
+    chosen = design(0, np.array([again[index].log_weight for index in range(60)]), 30)
+    assert sample.selection.members.tolist() == chosen.members.tolist()
+    assert sample.inclusion.tolist() == chosen.inclusion[chosen.members].tolist()
+    assert [to_stored(draw.z) for draw in sample.draws] == [again[int(k)].z for k in chosen.members]
+    prior = [one.z for one in rows if one.phase == "prior"]
+    assert len(prior) == len(set(prior)) > len(sample.draws), "a member of both samples is rendered once"
+    assert done.results.how_often.level == RESCORED_LEVEL
 
 
 @pytest.mark.parametrize("names", [(TINY,), (TINY, TINY + "-too")])
@@ -76,14 +103,14 @@ def test_if_no_look_passes_every_step_is_at_the_deciding_look_and_the_report_say
 
 def test_too_few_scenes_to_compare_looks_do_not_end_the_search(tmp_path: Path) -> None:
     done = run(tmp_path, [*SURROGATE, "search.prior_scenes=12"])
-    assert len(done.findings.prior) < 24 and done.findings.chains
+    assert len(done.results.prior) < 24 and done.results.chains
     assert not any(record.figures for record in records(done))
     assert "are too few to compare looks" in read_page(done.report).text
 
 
 def test_the_places_are_the_likeliest_and_others_once_each(tmp_path: Path) -> None:
     done = run(tmp_path, [*SURROGATE, "search.prior_scenes=60"])
-    sample = done.findings.sample
+    sample = done.results.sample
     places = calibration.calibration_places(0, sample)
     assert len(places) == len(set(places)) == calibration.SCENES and list(places) == sorted(places)
     weights = sorted((draw.evaluation.log_weight for draw in sample.draws), reverse=True)
@@ -117,4 +144,4 @@ def test_a_run_that_is_cut_in_any_phase_goes_on_to_the_same_bytes(
         (done.folder / "finished").unlink()
         again = go_on(done.folder)
         assert draws(again.folder) == whole
-        assert again.findings.fragile == done.findings.fragile and again.findings.found == done.findings.found
+        assert again.results.fragile == done.results.fragile and again.results.found == done.results.found

@@ -10,7 +10,7 @@ import pytest
 from trex.inference.targets import high_confidence
 from trex.inference.types import PRIOR_CHAIN, Draw, Evaluation
 from trex.query.schema import SearchSection
-from trex.search.sampling.prior_sample import PriorPlan
+from trex.search.sampling.prior_plan import PriorPlan
 from trex.worlds.latents import Latent
 
 TARGET = high_confidence(("a", "b"), "a")

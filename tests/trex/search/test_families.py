@@ -16,7 +16,7 @@ from trex.scenes.prior import ScenePrior
 from trex.scenes.scene import Scene
 from trex.scenes.vocabulary import CLEVR
 from trex.search.families import Families, Member, distinct_words, family_count_words, group
-from trex.search.headline import headline
+from trex.search.judging.headline import headline
 from trex.worlds.shipped.clevr import SCENE
 
 SEED = 20_262
@@ -171,10 +171,10 @@ def test_no_latents_are_no_families() -> None:
 
 def test_the_headline_the_findings_and_the_page_count_the_same_families(tmp_path: Path) -> None:
     done = run(tmp_path, ["search.steps=60"])
-    families = done.findings.families
-    assert len(done.findings.found) > families.count >= 1
-    says = headline(done.manifest, done.findings)
-    assert distinct_words(SCENE, len(done.findings.found), families) in says
+    families = done.results.families
+    assert len(done.results.found) > families.count >= 1
+    says = headline(done.manifest, done.results)
+    assert distinct_words(SCENE, len(done.results.found), families) in says
     data = json.loads((done.folder / "findings.json").read_text())
     assert (data["families"], data["sources"]) == (families.count, families.source_count)
     assert [scene["family"] for scene in data["found"]] == list(families.numbers)

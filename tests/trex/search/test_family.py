@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 
 from tests.references.scene_strategies import random_scene
-from trex.inference.statistics.how_often import Rate, SampledRate, how_often
+from trex.inference.statistics.how_often import SampledRate, how_often
+from trex.inference.statistics.proportion import Rate
 from trex.inference.statistics.two_phase import Selection, design, everyone
 from trex.inference.targets import high_confidence
 from trex.inference.types import PRIOR_CHAIN, Draw, Evaluation

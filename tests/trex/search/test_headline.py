@@ -15,7 +15,7 @@ from tests.worlds import grainy_models
 from trex.api.find import Outcome
 from trex.api.public import open_run
 from trex.report.calibration import calibration_view
-from trex.search.headline import family_sentences, headline, how_often_words
+from trex.search.judging.headline import family_sentences, headline, how_often_words
 from trex.search.results import Results
 
 BANKED = ["search.bank=200", "render.fresh=2", "search.prior_scenes=40", "search.steps=8"]
@@ -38,7 +38,7 @@ def banked(tmp_path_factory: pytest.TempPathFactory) -> Outcome:
 
 
 def test_the_first_sentences_count_survivors_families_and_fragile_hits(grainy: Outcome) -> None:
-    findings = grainy.findings
+    findings = grainy.results
     kept, lost = len(findings.found), len(findings.fragile)
     assert kept and lost
     page = read_page(grainy.report).text
@@ -65,7 +65,7 @@ def test_the_terminal_says_it_in_the_same_words(tmp_path: Path) -> None:
 
 
 def test_nothing_that_survives_is_no_finding(grainy: Outcome) -> None:
-    none: Results = replace(grainy.findings, found=())
+    none: Results = replace(grainy.results, found=())
     lost = len(none.fragile)
     assert headline(grainy.manifest, none) == (
         f"No such scene: none of {lost} distinct hits survives fresh noise."
@@ -76,38 +76,38 @@ def test_nothing_that_survives_is_no_finding(grainy: Outcome) -> None:
 
 def test_the_look_that_led_and_the_cheap_renders_are_on_the_page(banked: Outcome) -> None:
     page = read_page(banked.report).text
-    made = calibration_view(banked.manifest, banked.findings)
-    assert made is not None and banked.findings.calibration is not None
-    (rung,) = banked.findings.calibration.rungs
+    made = calibration_view(banked.manifest, banked.results)
+    assert made is not None and banked.results.calibration is not None
+    (rung,) = banked.results.calibration.rungs
     assert made.sentence in page
     assert rung.gate.passes and "Look fake-small led the chains, 16 of its steps for one" in made.sentence
     shown = f"{rung.gate.rank_correlation:.2f}"
-    assert shown in made.sentence and made.rows[0][:2] == ("fake-small", shown)
-    assert f"and {banked.findings.cheap} cheap ones" in page
-    assert banked.findings.cheap > 200  # the bank, and the chains' inner steps
+    assert shown in made.sentence and made.table.rows[0][:2] == ("fake-small", shown)
+    assert f"and {banked.results.cheap} cheap ones" in page
+    assert banked.results.cheap > 200  # the bank, and the chains' inner steps
 
 
 def test_what_it_costs_if_no_look_passed_is_said(banked: Outcome) -> None:
-    found = banked.findings.calibration
+    found = banked.results.calibration
     assert found is not None
     failed = replace(found.rungs[0], gate=found.rungs[0].gate._replace(passes=False))
     view = calibration_view(
-        banked.manifest, replace(banked.findings, calibration=replace(found, rungs=(failed,)))
+        banked.manifest, replace(banked.results, calibration=replace(found, rungs=(failed,)))
     )
-    assert view is not None and view.rows[0][3] == "no"
+    assert view is not None and view.table.rows[0][3] == "no"
     assert "No cheap look led the chains (tried: fake-small)" in view.sentence
     assert "would have tried 16" in view.sentence
-    without = calibration_view(banked.manifest, replace(banked.findings, proposals=0))
+    without = calibration_view(banked.manifest, replace(banked.results, proposals=0))
     assert without is not None and without.sentence.startswith("No chain was run, so no look had to lead")
-    assert calibration_view(banked.manifest, replace(banked.findings, calibration=None)) is None
+    assert calibration_view(banked.manifest, replace(banked.results, calibration=None)) is None
 
 
 def test_each_scene_shows_its_camera_lights_and_noise_seed(banked: Outcome) -> None:
     html = banked.report.read_text(encoding="utf-8")
     seeds = re.findall(r'<th scope="row">noise seed</th><td class="number">(\d+)</td>', html)
-    assert sorted(seeds) == sorted(str(one.record.scene.noise) for one in banked.findings.found)
-    first = banked.findings.found[0].record.scene.nuisances.camera
+    assert sorted(seeds) == sorted(str(one.record.scene.noise) for one in banked.results.found)
+    first = banked.results.found[0].record.scene.nuisances.camera
     assert f'<th scope="row">camera</th><td class="number">{first[0]:+.2f}</td>' in html
     assert (
-        banked.findings.checks[0].startswith("Visible pixels") and " 0 decisions" in banked.findings.checks[0]
+        banked.results.checks[0].startswith("Visible pixels") and " 0 decisions" in banked.results.checks[0]
     )

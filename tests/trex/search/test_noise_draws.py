@@ -58,13 +58,13 @@ def test_a_hit_is_checked_under_draws_that_the_search_never_saw(
     """Planted: the check looks at the search's own draws again, and nothing is ever fragile."""
     done = run(tmp_path, OVERRIDES)
     fresh = records(done, FRESH)
-    assert len(fresh) > 5 and done.findings.fragile and done.findings.found
+    assert len(fresh) > 5 and done.results.fragile and done.results.found
     for record in fresh:
         np.testing.assert_allclose(record.probs, mean_probs(fresh_draws(record.scene, 2)), atol=1e-6)
         seen, other = noise_draws(record.scene, 3), fresh_draws(record.scene, 2)
         assert not {z.noise for z in seen} & {z.noise for z in other}
     monkeypatch.setattr(clevr_plan, "fresh_draws", lambda z, n: noise_draws(z, 3))
-    assert not run(tmp_path, OVERRIDES, "planted").findings.fragile
+    assert not run(tmp_path, OVERRIDES, "planted").results.fragile
 
 
 def test_without_an_object_a_scene_has_the_same_noise_draws(tmp_path: Path) -> None:

@@ -34,14 +34,14 @@ def test_a_second_rung_follows_the_first_and_resumes_from_any_line(tmp_path: Pat
     done = run(tmp_path, NEVER)
     whole, records = draws(done.folder), read_draws(done.folder / "draws.jsonl")
     assert phases(records) == ["prior", "chain", *CONTROLS]
-    assert done.findings.control.count("prior mass") == 2
+    assert done.results.control.count("prior mass") == 2
     lines = whole.splitlines(keepends=True)
     first, second = (next(k for k, one in enumerate(records) if one.phase == phase) for phase in CONTROLS)
     for kept in (first - 1, first, first + 1, second - 1, second, second + 1, second + 5, len(lines) - 1):
         (done.folder / "draws.jsonl").write_bytes(b"".join(lines[:kept]))
         again = go_on(done.folder)
         assert draws(again.folder) == whole
-        assert again.findings.control == done.findings.control
+        assert again.results.control == done.results.control
 
 
 def test_a_rung_that_is_missed_ends_the_control(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -50,13 +50,13 @@ def test_a_rung_that_is_missed_ends_the_control(tmp_path: Path, monkeypatch: pyt
     monkeypatch.setattr(control.Control, "window", 1)
     done = run(tmp_path, NEVER)
     assert phases(read_draws(done.folder / "draws.jsonl"))[-1] == CONTROLS[0]
-    assert "says no more than the prior draws" in done.findings.control
+    assert "says no more than the prior draws" in done.results.control
 
 
 def test_too_few_prior_scenes_are_said(tmp_path: Path) -> None:
     done = run(tmp_path, ["answer=6", "target.width=1e-6"])
     assert phases(read_draws(done.folder / "draws.jsonl")) == ["prior", "chain"]
-    assert "No positive control could be run" in done.findings.control
+    assert "No positive control could be run" in done.results.control
 
 
 def test_a_third_rung_is_no_phase(tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ from trex.inference.statistics.how_often import SampledRate
 from trex.inference.targets import threshold
 from trex.inference.types import Draw, Evaluation
 from trex.query.schema import SearchSection
-from trex.search.sampling.prior_sample import BANK_LEVEL, GROWTH, LEVEL, PriorPlan
+from trex.search.sampling.prior_plan import BANK_LEVEL, GROWTH, LEVEL, RESCORED_LEVEL, PriorPlan
 from trex.worlds.latents import Latent
 
 TARGET = threshold(("a", "b"), "a", 0.5, width=0.05)
@@ -124,3 +124,55 @@ def test_a_worthless_cheap_look_leaves_the_rate_right() -> None:
     true = np.mean([TARGET.is_hit(draw(index, 0.2).evaluation.log_probs) for index in range(400)])
     assert abs(np.mean(rates) - true) < 5 * error
     assert abs(np.mean(counted) - true) > 5 * error
+
+
+def scored(
+    truth: list[Draw[Latent]], scores: np.ndarray[tuple[int, ...], np.dtype[np.float64]]
+) -> tuple[Draw[Latent], ...]:
+    """These scenes as a look scores them."""
+    pairs = zip(truth, scores, strict=True)
+    return tuple(
+        one._replace(evaluation=one.evaluation._replace(log_weight=float(score))) for one, score in pairs
+    )
+
+
+def rescored(seed: int, share: float) -> tuple[PriorPlan, PriorPlan, list[Draw[Latent]]]:
+    """A plan by a worthless look, the one after it by an exact look, and the prior draws of both."""
+    truth = [draw(index, share) for index in range(400)]
+    noise = np.random.default_rng(seed).standard_normal(400)
+    plan = PriorPlan(
+        TARGET, options(bank=400, seed=seed, further=0, kernel="surrogate"), scored(truth, noise)
+    )
+    draws = [truth[member]._replace(index=index) for index, member in enumerate(plan.members)]
+    exact = np.array([one.evaluation.log_weight for one in truth]) + 1e-3 * noise
+    second = plan.rescored(scored(truth, exact), draws)
+    begin = second.begin
+    draws = draws[:begin] + [truth[k]._replace(index=begin + at) for at, k in enumerate(second.members)]
+    return plan, second, draws
+
+
+def test_a_bank_scored_at_another_look_is_sampled_anew_and_nothing_is_rendered_twice() -> None:
+    plan, second, draws = rescored(0, 0.02)
+    assert second.begin == plan.total(draws) and not set(second.members) & set(plan.members[: second.begin])
+    chosen = {int(member) for member in second.small.members}
+    assert chosen <= {*plan.members[: second.begin], *second.members}
+    said = second.sample(draws)
+    assert [one.z[0] for one in said.draws] == [float(member) for member in second.small.members]  # type: ignore[index]
+    assert said.how_often.hits == 8 > plan.sample(draws).how_often.hits, (
+        "an exact look finds all hits of the bank"
+    )
+    assert said.how_often.level == RESCORED_LEVEL > BANK_LEVEL
+
+
+def test_the_second_sample_gives_the_right_rate_whatever_the_first_one_chose() -> None:
+    """Planted: counted as if each scene had the same chance, the draws give another rate."""
+    rates, planted = [], []
+    for seed in range(100):
+        _, second, draws = rescored(seed, 0.2)
+        said = second.sample(draws).how_often.said
+        assert isinstance(said, SampledRate)
+        rates.append(said.estimate.value)
+        planted.append(said.count / said.of)
+    for values, is_right in ((rates, True), (planted, False)):
+        error = np.std(values, ddof=1) / np.sqrt(len(values))
+        assert bool(abs(np.mean(values) - 0.2) < 4.5 * error + 1e-9) is is_right

@@ -10,10 +10,10 @@ import pytest
 from trex.foundation.errors import InputError, RenderError, RunError
 from trex.runs.record import PRIOR
 from trex.search.engine import Independent
-from trex.workers.pool import Answered, Broken, Inbox, Joined, Lost, Unfit, Woken
-from trex.workers.scheduler import ATTEMPTS, LOSSES, Scheduler
+from trex.workers.pool import Answered, Inbox, IncompatibleVersion, Joined, Lost, PoolFailed, WorkAdded
+from trex.workers.scheduler import MAX_ATTEMPTS, MAX_LOSSES, Scheduler
 from trex.workers.task_board import Task, TaskBoard
-from trex.workers.task_result import Answer, TaskFailure, TaskResult
+from trex.workers.task_result import Answer, FailureKind, TaskFailure, TaskResult
 from trex.workers.tasks import DrawSegment, Work
 
 DONE = TaskResult(("{}",), 1, 0.1)
@@ -26,47 +26,47 @@ def piece(job: str, number: int = 0) -> Work:
 class Bench:
     """A scheduler whose workers do nothing until they are told to answer."""
 
-    together = 1
+    chains_per_task = 1
 
     def __init__(self, *workers: str) -> None:
         self.size = len(workers)
         self.inbox = Inbox()
-        self.desk = TaskBoard(lambda: self.inbox.put(Woken()))
+        self.board = TaskBoard(lambda: self.inbox.put(WorkAdded()))
         self.given: dict[str, Task] = {}
-        self.scheduler = Scheduler(self.desk, self, self.inbox)
+        self.scheduler = Scheduler(self.board, self, self.inbox)
         for worker in workers:
-            self.scheduler.take_in(Joined(worker, "here", 1))
+            self.scheduler.handle(Joined(worker, "here", 1))
 
     def start(self, inbox: Inbox) -> None: ...
     def check(self) -> None: ...
     def close(self) -> None: ...
 
-    def submit(self, worker: str, ticket: Task) -> None:
+    def submit(self, worker: str, task: Task) -> None:
         assert worker not in self.given, "a worker does one piece of work at a time"
-        self.given[worker] = ticket
+        self.given[worker] = task
 
     def job(self, name: str, *, priority: int = 0, pieces: int = 1) -> None:
-        self.desk.open(name, priority)
-        self.desk.put(name, [piece(name, number) for number in range(pieces)])
+        self.board.open(name, priority)
+        self.board.put(name, [piece(name, number) for number in range(pieces)])
 
     def turn(self) -> dict[str, str]:
         """Hand out; which job each worker is on."""
         self.scheduler.hand_out()
-        return {worker: ticket.job for worker, ticket in self.given.items()}
+        return {worker: task.job for worker, task in self.given.items()}
 
     def answer(self, worker: str, answer: Answer = DONE) -> Task:
-        ticket = self.given.pop(worker)
-        self.scheduler.take_in(Answered(worker, ticket, answer))
-        return ticket
+        task = self.given.pop(worker)
+        self.scheduler.handle(Answered(worker, task, answer))
+        return task
 
     def lose(self, worker: str) -> Task:
-        ticket = self.given.pop(worker)
-        self.scheduler.take_in(Lost(worker, "kill -9"))
-        return ticket
+        task = self.given.pop(worker)
+        self.scheduler.handle(Lost(worker, "kill -9"))
+        return task
 
     def end_of(self, job: str) -> Exception:
         with pytest.raises(Exception) as caught:
-            self.desk.wait(job)
+            self.board.wait(job)
         return caught.value
 
 
@@ -80,9 +80,9 @@ def test_the_higher_priority_goes_first_from_the_next_segment_on() -> None:
     assert bench.turn() == {"a": "high"}
     bench.answer("a")
     assert bench.turn() == {"a": "low"}
-    bench.desk.open("later", 0)
-    bench.desk.put("later", [piece("later")])
-    bench.desk.set_priority("later", 7)
+    bench.board.open("later", 0)
+    bench.board.put("later", [piece("later")])
+    bench.board.set_priority("later", 7)
     bench.answer("a")
     assert bench.turn() == {"a": "later"}
 
@@ -92,7 +92,7 @@ def test_a_worker_stays_with_its_query() -> None:
     bench = Bench("a", "b")
     bench.job("one", pieces=1)
     bench.job("two", pieces=3)
-    bench.desk.put("one", [piece("one", number) for number in range(1, 3)])
+    bench.board.put("one", [piece("one", number) for number in range(1, 3)])
     assert bench.turn() == {"a": "one", "b": "one"}
     bench.answer("a")
     bench.answer("b")
@@ -116,34 +116,34 @@ def test_an_answer_that_comes_twice_frees_no_worker_twice() -> None:
     bench = Bench("a")
     bench.job("one", pieces=3)
     bench.turn()
-    ticket = bench.answer("a")
+    task = bench.answer("a")
     bench.turn()
-    bench.scheduler.take_in(Answered("a", ticket, DONE))
+    bench.scheduler.handle(Answered("a", task, DONE))
     bench.turn()  # submit would find the worker at work
-    assert bench.scheduler.hands["a"].segments == 1
+    assert bench.scheduler.slots["a"].tasks_done == 1
 
 
 def test_a_piece_that_fails_is_tried_again_and_then_ends_its_query_alone() -> None:
     bench = Bench("a")
     bench.job("bad")
     bench.job("good", pieces=2)
-    for _ in range(ATTEMPTS):
+    for _ in range(MAX_ATTEMPTS):
         assert bench.turn() == {"a": "bad"}
-        bench.answer("a", TaskFailure("failed", "the lamp is broken"))
+        bench.answer("a", TaskFailure(FailureKind.ERROR, "the lamp is broken"))
     assert bench.turn() == {"a": "good"}
     error = bench.end_of("bad")
     assert isinstance(error, RenderError) and "the lamp is broken" in str(error)
     bench.answer("a")
-    assert [made for _, made in bench.desk.wait("good")] == [DONE]
+    assert [made for _, made in bench.board.wait("good")] == [DONE]
 
 
 def test_a_piece_that_takes_every_worker_with_it_ends_its_query() -> None:
     bench = Bench("w0")
     bench.job("bad")
-    for number in range(LOSSES):
+    for number in range(MAX_LOSSES):
         bench.turn()
         bench.lose(f"w{number}")
-        bench.scheduler.take_in(Joined(f"w{number + 1}", "here", 1))
+        bench.scheduler.handle(Joined(f"w{number + 1}", "here", 1))
     assert "workers were lost" in str(bench.end_of("bad"))
 
 
@@ -151,7 +151,7 @@ def test_a_mistake_in_the_query_is_not_tried_again() -> None:
     bench = Bench("a")
     bench.job("bad")
     bench.turn()
-    bench.answer("a", TaskFailure("asked", "shape 'cone' is not known"))
+    bench.answer("a", TaskFailure(FailureKind.INVALID_QUERY, "shape 'cone' is not known"))
     assert isinstance(bench.end_of("bad"), InputError)
 
 
@@ -159,10 +159,10 @@ def test_a_worker_with_another_version_is_refused_and_others_carry_on() -> None:
     bench = Bench("old", "new")
     bench.job("one")
     assert bench.turn() == {"old": "one"}
-    bench.answer("old", TaskFailure("refused", "the renderer was A, now it is B"))
+    bench.answer("old", TaskFailure(FailureKind.INCOMPATIBLE, "the renderer was A, now it is B"))
     assert bench.turn() == {"new": "one"}
     bench.answer("new")
-    assert bench.desk.wait("one")
+    assert bench.board.wait("one")
 
 
 def test_a_query_that_every_worker_refuses_ends_with_the_reason() -> None:
@@ -170,25 +170,25 @@ def test_a_query_that_every_worker_refuses_ends_with_the_reason() -> None:
     bench.job("one")
     for _ in "ab":
         (worker,) = bench.turn()
-        bench.answer(worker, TaskFailure("refused", "the renderer was A, now it is B"))
+        bench.answer(worker, TaskFailure(FailureKind.INCOMPATIBLE, "the renderer was A, now it is B"))
     assert "the renderer was A" in str(bench.end_of("one"))
 
 
 def test_no_fit_worker_at_all_is_an_error() -> None:
     bench = Bench()
     bench.size = 2
-    bench.scheduler.take_in(Unfit("a", "numpy is 3, here it is 1"))
+    bench.scheduler.handle(IncompatibleVersion("a", "numpy is 3, here it is 1"))
     with pytest.raises(RunError, match="numpy is 3"):
-        bench.scheduler.take_in(Unfit("b", "numpy is 3, here it is 1"))
+        bench.scheduler.handle(IncompatibleVersion("b", "numpy is 3, here it is 1"))
     with pytest.raises(RunError, match="gone"):
-        bench.scheduler.take_in(Broken(RunError("the head is gone")))
+        bench.scheduler.handle(PoolFailed(RunError("the head is gone")))
 
 
 def test_a_cancelled_search_ends_with_its_present_segment() -> None:
     bench = Bench("a")
     bench.job("one", pieces=5)
     bench.turn()
-    bench.desk.end("one", KeyError("cancelled"))
+    bench.board.end("one", KeyError("cancelled"))
     assert isinstance(bench.end_of("one"), KeyError)
     bench.answer("a")
     assert bench.turn() == {}
@@ -199,14 +199,14 @@ def test_what_was_laid_down_before_a_withdrawal_is_not_wanted() -> None:
     bench = Bench("a", "b")
     bench.job("one", pieces=2)
     bench.turn()
-    bench.desk.withdraw("one")
-    bench.desk.put("one", [piece("one", 7)])
+    bench.board.withdraw("one")
+    bench.board.put("one", [piece("one", 7)])
     bench.answer("a")
     bench.lose("b")
     assert bench.turn() == {"a": "one"}
     assert bench.given["a"].work == piece("one", 7)
     bench.answer("a")
-    assert [work for work, _ in bench.desk.wait("one")] == [piece("one", 7)]
+    assert [work for work, _ in bench.board.wait("one")] == [piece("one", 7)]
     bench.turn()
     assert not bench.given
 
@@ -216,9 +216,9 @@ def test_a_search_that_waits_is_woken() -> None:
     bench.job("one")
     bench.turn()
     found: list[object] = []
-    thread = threading.Thread(target=lambda: found.extend(bench.desk.wait("one")))
+    thread = threading.Thread(target=lambda: found.extend(bench.board.wait("one")))
     thread.start()
-    bench.desk.wait_until_quiet()
+    bench.board.wait_until_quiet()
     bench.answer("a")
     thread.join(timeout=60)
     assert len(found) == 1

@@ -11,7 +11,7 @@ import pytest
 
 from tests.running.looks import SMALL, TINY, use_ladder
 from tests.running.runs import QUERY, SEARCHES, draws, run, write_query
-from trex.api.find import QuerySource, carry_out, manifest_of
+from trex.api.find import QuerySource, manifest_of, run_to_end
 from trex.runs.folder import create
 from trex.runs.record import Record
 from trex.search.engine import InProcess
@@ -56,8 +56,8 @@ def farmed(folder: Path, overrides: Sequence[str], seed: int) -> bytes:
     world = source.plan().open()
     place = folder / f"farmed-{seed}"
     with create(place, source.text, manifest_of(world, source.path, source.overrides)) as opened:
-        desk = cast(TaskBoard, Desk(InProcess(world, opened), seed))
-        carry_out(FarmEngine(desk, "job", opened, together=1, spread=2), opened, Silent())
+        board = cast(TaskBoard, Desk(InProcess(world, opened), seed))
+        run_to_end(FarmEngine(board, "job", opened, chains_per_task=1, tasks_ahead=2), opened, Silent())
     return draws(place)
 
 
@@ -100,10 +100,10 @@ def test_an_engine_that_forgets_the_chains_for_fresh_draws_is_caught(
     real = FarmEngine.draws
 
     def careless(self: FarmEngine, what: Any, indices: range, most: int) -> Iterator[Sequence[Record]]:
-        books = self._books
-        self._books = []
+        earlier = self._reassemblies
+        self._reassemblies = []
         yield from real(self, what, indices, most)
-        self._books = books
+        self._reassemblies = earlier
 
     monkeypatch.setattr(FarmEngine, "draws", careless)
     with pytest.raises(AssertionError, match="waits for nothing"):

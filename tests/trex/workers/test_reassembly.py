@@ -17,7 +17,7 @@ from trex.inference.targets import high_confidence
 from trex.inference.types import Evaluation, State
 from trex.runs.record import CALIBRATION, FRESH, PRIOR, Key, Record
 from trex.search.engine import Independent
-from trex.workers.reassembly import AHEAD, ChainBook, DrawBook
+from trex.workers.reassembly import AHEAD, ChainReassembly, DrawReassembly
 from trex.workers.tasks import ChainSegment, DrawSegment, Segment
 
 RUN, TARGET = Path("run"), high_confidence(("no", "yes"), "yes")
@@ -48,22 +48,22 @@ def record(key: Key) -> Record:
     return Record(phase, chain, index, z, True, 0.0, 0.0, 0.0, (-0.7, -0.7), (), rng=rng)
 
 
-def played(book: ChainBook, rng: random.Random, doubles: float = 0.4) -> list[Key]:
+def played(reassembly: ChainReassembly, rng: random.Random, doubles: float = 0.4) -> list[Key]:
     """The keys that the book gives out, where answers come in any order, some of them twice, some very late."""
     out: list[Segment] = []
     old: list[Segment] = []
     given_out: list[Key] = []
     for _ in range(10_000):
-        out += book.due()
-        if book.is_whole:
+        out += reassembly.due()
+        if reassembly.is_complete:
             return given_out
         segment = out.pop(rng.randrange(len(out)))
-        book.accept(segment, made(segment))
+        reassembly.accept(segment, made(segment))
         old.append(segment)
         if rng.random() < doubles:
             again = rng.choice(old)
-            book.accept(again, [record(key) for key in again.keys])
-        for records in book.whole():
+            reassembly.accept(again, [record(key) for key in again.keys])
+        for records in reassembly.whole():
             given_out += [one.key for one in records]
     raise AssertionError("it never ends")
 
@@ -76,69 +76,73 @@ def in_order(chains: int, first: int, end: int) -> list[Key]:
 @given(
     seed=st.integers(0, 10**6),
     chains=st.integers(1, 5),
-    together=st.integers(1, 6),
+    chains_per_task=st.integers(1, 6),
     first=st.integers(0, 3),
     end=st.integers(0, 21),
 )
-def test_rounds_come_whole_and_in_order(seed: int, chains: int, together: int, first: int, end: int) -> None:
-    book = ChainBook(RUN, "chain", TARGET, begin(chains, first), end, steps=STEPS, together=together)
-    assert played(book, random.Random(seed)) == in_order(chains, first, end)
+def test_rounds_come_whole_and_in_order(
+    seed: int, chains: int, chains_per_task: int, first: int, end: int
+) -> None:
+    reassembly = ChainReassembly(
+        RUN, "chain", TARGET, begin(chains, first), end, steps=STEPS, chains_per_task=chains_per_task
+    )
+    assert played(reassembly, random.Random(seed)) == in_order(chains, first, end)
 
 
 def test_taking_a_segment_twice_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
     """The planted bug: what is known already is taken in again."""
-    real = ChainBook.accept
+    real = ChainReassembly.accept
 
-    def accept(self: ChainBook, segment: Segment, records: Sequence[Record]) -> None:
+    def accept(self: ChainReassembly, segment: Segment, records: Sequence[Record]) -> None:
         assert isinstance(segment, ChainSegment)
         group = next(group for group in self._groups if group.chains == segment.chains)
         group.at = segment.begin.next_index
         real(self, segment, records)
 
-    monkeypatch.setattr(ChainBook, "accept", accept)
-    book = ChainBook(RUN, "chain", TARGET, begin(3), 20, steps=STEPS, together=1)
-    assert played(book, random.Random(1)) != in_order(3, 0, 20)
+    monkeypatch.setattr(ChainReassembly, "accept", accept)
+    reassembly = ChainReassembly(RUN, "chain", TARGET, begin(3), 20, steps=STEPS, chains_per_task=1)
+    assert played(reassembly, random.Random(1)) != in_order(3, 0, 20)
 
 
 def test_giving_rounds_out_early_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
     """The planted bug: a round goes out as soon as any chain has taken it."""
 
-    def whole(self: ChainBook) -> object:
+    def whole(self: ChainReassembly) -> object:
         for group in self._groups:
-            while group.made:
-                self._done = max(self._done, group.made[0][0].index + 1)
-                yield group.made.pop(0)
+            while group.results:
+                self._done = max(self._done, group.results[0][0].index + 1)
+                yield group.results.pop(0)
 
-    monkeypatch.setattr(ChainBook, "whole", whole)
-    book = ChainBook(RUN, "chain", TARGET, begin(3), 20, steps=STEPS, together=1)
-    assert played(book, random.Random(1)) != in_order(3, 0, 20)
+    monkeypatch.setattr(ChainReassembly, "whole", whole)
+    reassembly = ChainReassembly(RUN, "chain", TARGET, begin(3), 20, steps=STEPS, chains_per_task=1)
+    assert played(reassembly, random.Random(1)) != in_order(3, 0, 20)
 
 
 def test_no_chain_runs_far_ahead() -> None:
     """What lies beyond the point where a search stops was in vain, so it is bounded."""
-    book = ChainBook(RUN, "chain", TARGET, begin(2), 1000, steps=STEPS, together=1)
-    slow, fast = book.due()
+    reassembly = ChainReassembly(RUN, "chain", TARGET, begin(2), 1000, steps=STEPS, chains_per_task=1)
+    slow, fast = reassembly.due()
     steps = 0
     while True:
-        book.accept(fast, made(fast))
+        reassembly.accept(fast, made(fast))
         steps += fast.end - fast.begin.next_index
-        due = book.due()
+        due = reassembly.due()
         if not due:
             break
         (fast,) = due
     assert steps == AHEAD * STEPS
-    assert not list(book.whole())
-    book.accept(slow, made(slow))
-    assert len(list(book.whole())) == STEPS
+    assert not list(reassembly.whole())
+    reassembly.accept(slow, made(slow))
+    assert len(list(reassembly.whole())) == STEPS
 
 
 def test_an_answer_to_another_question_is_refused() -> None:
-    book = ChainBook(RUN, "chain", TARGET, begin(2), 20, steps=STEPS, together=1)
-    one, other = book.due()
+    reassembly = ChainReassembly(RUN, "chain", TARGET, begin(2), 20, steps=STEPS, chains_per_task=1)
+    one, other = reassembly.due()
     with pytest.raises(RunError, match="another version"):
-        book.accept(one, made(other))
-    with pytest.raises(RunError, match="gave nothing"):
-        book.accept(one, [])
+        reassembly.accept(one, made(other))
+    with pytest.raises(RunError, match="returned nothing"):
+        reassembly.accept(one, [])
 
 
 @settings(max_examples=60)
@@ -149,23 +153,28 @@ def test_an_answer_to_another_question_is_refused() -> None:
 )
 def test_prior_draws_come_in_order(seed: int, first: int, stops: list[int]) -> None:
     """Asked for a few at a time, with segments out beyond, as for a common target."""
-    rng, book, out, found = random.Random(seed), DrawBook(RUN, Independent(PRIOR), first, 4), [], []
+    rng, reassembly, out, found = (
+        random.Random(seed),
+        DrawReassembly(RUN, Independent(PRIOR), first, 4),
+        [],
+        [],
+    )
     stop = first
     for more in stops:
         stop += more
-        while not book.is_whole(stop):
-            out += book.due(stop + 8)
+        while not reassembly.is_complete(stop):
+            out += reassembly.due(stop + 8)
             segment: DrawSegment = out.pop(rng.randrange(len(out)))
-            book.accept(segment, made(segment))
+            reassembly.accept(segment, made(segment))
             if rng.random() < 0.4:
                 out.append(segment)  # twice
-            found += [one.index for one in book.whole(stop)]
+            found += [one.index for one in reassembly.whole(stop)]
     assert found == list(range(first, stop))
 
 
 def test_every_segment_carries_the_latents_of_its_own_draws_alone() -> None:
     what = Independent(FRESH, zs={index: np.array([float(index), 0.0]) for index in range(3, 13)})
-    due = DrawBook(RUN, what, 3, 4).due(13)
+    due = DrawReassembly(RUN, what, 3, 4).due(13)
     assert [(one.indices.start, one.indices.stop) for one in due] == [(3, 7), (7, 11), (11, 13)]
     assert [list(one.what.zs or ()) for one in due] == [list(one.indices) for one in due]
 
@@ -173,9 +182,9 @@ def test_every_segment_carries_the_latents_of_its_own_draws_alone() -> None:
 def test_a_book_of_one_look_takes_no_draws_of_another() -> None:
     """The looks of a calibration have the same indices; an answer of the last look may come late."""
     first, second = Independent(CALIBRATION, "a", 1), Independent(CALIBRATION, "b", 2)
-    book = DrawBook(RUN, second, 0, 4)
-    (segment,) = DrawBook(RUN, first, 0, 4).due(4)
-    assert not book.owns(segment) and book.owns(DrawSegment(RUN, second, range(4)))
-    assert not book.owns(DrawSegment(RUN, Independent(PRIOR), range(4)))
+    reassembly = DrawReassembly(RUN, second, 0, 4)
+    (segment,) = DrawReassembly(RUN, first, 0, 4).due(4)
+    assert not reassembly.owns(segment) and reassembly.owns(DrawSegment(RUN, second, range(4)))
+    assert not reassembly.owns(DrawSegment(RUN, Independent(PRIOR), range(4)))
     with pytest.raises(RunError, match="another version"):
-        book.accept(DrawSegment(RUN, second, range(4)), made(segment))
+        reassembly.accept(DrawSegment(RUN, second, range(4)), made(segment))

@@ -31,7 +31,7 @@ def test_a_run_is_kept_reported_and_gone_on_with(tmp_path: Path) -> None:
     whole = draws(done.folder)
     first = json.loads(whole.splitlines()[0])
     assert len(first["z"]) == 5 and "scene" not in first and first["visible"] == []
-    found = done.findings.found
+    found = done.results.found
     assert found and all(one.truth is None and one.is_wrong is None for one in found)
     picture = np.asarray(Image.open(done.folder / "pictures" / f"{found[0].record.picture}.png"))
     assert picture.shape == (28, 28) and picture.dtype == np.uint8
@@ -48,13 +48,13 @@ def test_a_run_is_kept_reported_and_gone_on_with(tmp_path: Path) -> None:
 def test_a_class_that_the_decoder_never_saw_is_a_failure_by_construction(tmp_path: Path) -> None:
     done = search(tmp_path, ["generator.without=4", "answer=4"])
     assert done.manifest.facts.trained_on == tuple("012356789")
-    assert done.findings.found and all(one.is_wrong for one in done.findings.found)
+    assert done.results.found and all(one.is_wrong for one in done.results.found)
     html = done.report.read_text()
     assert "failure by construction" in html and "trained without 4" in html
     assert "the answer is wrong" in html
     other = search(tmp_path, ["generator.without=4"], "other")
-    assert not any(one.is_wrong for one in other.findings.found)
-    assert not other.findings.remarks
+    assert not any(one.is_wrong for one in other.results.found)
+    assert not other.results.remarks
 
 
 @pytest.mark.usefixtures("models")
@@ -70,19 +70,19 @@ BAD = {
     "no such class left out": (["generator.without=11"], "class '11' is not known"),
     "all left out": (
         ['generator.without=["0","1","2","3","4","5","6","7","8","9"]'],
-        "all 10 classes are left out",
+        "all 10 classes are excluded",
     ),
     "both": (["generator.without=1", "generator.classes=2"], "not both"),
     "not trained": (["generator.without=3"], "'mnist-vae-without-3' is neither shipped nor"),
-    "a decoder as model": (["model.name=mnist-vae"], "of kind 'vae'; classifier or lenet"),
-    "another data set": (["model.name=fashion-classifier"], "is of fashion"),
+    "a decoder as model": (["model.name=mnist-vae"], "of kind 'vae'; expected classifier or lenet"),
+    "another data set": (["model.name=fashion-classifier"], "was trained on fashion"),
     "another architecture": (["model.name=mnist-lenet"], "mnist-lenet"),
     "no such model": (["model.name=resnet"], "'resnet' is neither shipped nor"),
-    "a question": (["question=Which?"], "drop question and program"),
+    "a question": (["question=Which?"], "remove question and program"),
     "objects": (["scene.objects=3"], "[scene] belongs to"),
     "CLEVR's kernel": (["search.kernel=block"], "use gaussian or nuts"),
     "too short a warmup": (["search.kernel=nuts", "search.warmup=20", "search.steps=100"], "warmup 20"),
-    "all warmup": (["search.warmup=60", "search.steps=60"], "leaves none of search.steps = 60"),
+    "all warmup": (["search.warmup=60", "search.steps=60"], "uses up all of search.steps = 60"),
 }
 
 

@@ -77,7 +77,7 @@ def test_a_sampler_that_needs_gradients_is_refused_in_a_world_of_scenes() -> Non
         make_plan(parse_query(CLEVR, "q.toml", ["search.kernel=level"]), Path()).query.search.kernel
         == "level"
     )
-    with pytest.raises(InputError, match="'slope' needs gradients, and 'clevr' has none; use 'block'"):
+    with pytest.raises(InputError, match="'slope' needs gradients, which 'clevr' does not have; use 'block'"):
         make_plan(parse_query(CLEVR, "q.toml", ["search.kernel=slope"]), Path())
 
 

@@ -25,7 +25,7 @@ from trex.query.toml_file import parse_query
 from trex.runs.draw_log import read_draws
 from trex.runs.record import Record
 from trex.runs.replay import chain_draws, round_records
-from trex.search.endings import related
+from trex.search.judging.endings import related
 from trex.worlds.latents import Latent
 from trex.worlds.registry import make_plan
 from trex.worlds.samplers.smc import SmcSampler
@@ -94,7 +94,7 @@ def test_every_round_resumes_from_its_checkpoint_and_its_records_give_the_states
 
 
 def test_a_checkpoint_of_another_kernel_is_refused() -> None:
-    with pytest.raises(RunError, match="no particles of kernel 'smc'"):
+    with pytest.raises(RunError, match="not those of kernel 'smc'"):
         list(SAMPLER(TARGET, replace(begin(1), next_index=4), 6))
 
 
@@ -113,7 +113,7 @@ def test_a_search_by_smc_finds_and_counts_what_it_rendered(done: Outcome) -> Non
     rows = read_draws(done.folder / "draws.jsonl")
     copies = [row for row in rows if row.is_copy]
     assert copies and not any(row.is_rendered or row.picture for row in copies)
-    found = done.findings
+    found = done.results
     assert found.found and not any(hit.record.is_copy for hit in found.found)
     assert found.renders == sum(bool(row.log_probs) for row in rows) - len(copies)
     assert found.proposals == 12 * 45 - len(copies)
@@ -124,7 +124,7 @@ def test_a_search_by_smc_finds_and_counts_what_it_rendered(done: Outcome) -> Non
 
 
 def test_only_draws_of_the_last_stage_are_kept_after_warmup(done: Outcome) -> None:
-    chains = by_chain(done.findings.chains)
+    chains = by_chain(done.results.chains)
     last = max(row.index for row in read_draws(done.folder / "draws.jsonl") if row.is_copy)
     assert len(chains) == 12 and {chain[0].index for chain in chains} == {last + 1}
 
@@ -139,7 +139,7 @@ def test_a_cut_run_resumes_to_the_same_bytes(share: float, done: Outcome, tmp_pa
 
 
 def test_too_little_time_is_said_and_nothing_is_kept_as_a_sample(tmp_path: Path) -> None:
-    found = run(tmp_path, [*SMC, "search.steps=6", "answer=9"]).findings
+    found = run(tmp_path, [*SMC, "search.steps=6", "answer=9"]).results
     assert not by_chain(found.chains)
     assert any("not the target, so that no draw stands for it" in one for one in found.checks)
 
@@ -152,10 +152,10 @@ def test_particles_of_few_starts_are_no_sample_however_well_they_agree() -> None
 
 
 def test_hits_of_one_start_are_counted_as_one_source(done: Outcome) -> None:
-    sources = {int(hit.record.figures["line"]) for hit in done.findings.found if hit.record.phase == "chain"}
-    chains = {hit.record.chain for hit in done.findings.found if hit.record.phase == "chain"}
-    among_prior = sum(hit.record.phase == "prior" for hit in done.findings.found)
-    assert done.findings.families.source_count == len(sources) + among_prior
+    sources = {int(hit.record.figures["line"]) for hit in done.results.found if hit.record.phase == "chain"}
+    chains = {hit.record.chain for hit in done.results.found if hit.record.phase == "chain"}
+    among_prior = sum(hit.record.phase == "prior" for hit in done.results.found)
+    assert done.results.families.source_count == len(sources) + among_prior
     assert len(sources) < len(chains)  # so the two counts differ here
 
 

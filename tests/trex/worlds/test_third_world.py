@@ -24,7 +24,7 @@ from trex.inference.statistics.proportion import clopper_pearson
 from trex.inference.statistics.verdict import MIN_ESS
 from trex.search.progress import Silent
 from trex.search.results import Results
-from trex.search.sampling.prior_sample import SPARE
+from trex.search.sampling.prior_plan import SPARE
 
 
 def search(folder: Path, *overrides: str, name: str = "run") -> Outcome:
@@ -50,7 +50,7 @@ def edge(findings: Results, done: Outcome) -> float:
 
 
 def test_the_reported_rate_is_the_closed_form(done: Outcome) -> None:
-    findings = done.findings
+    findings = done.results
     assert findings.how_often.n == 3000 and findings.how_often.hits > 10
     tolerance = 2.0 * 0.02  # inference.targets: a hit is within two widths
     assert edge(findings, done) >= 0.9 - tolerance - 1e-9
@@ -63,7 +63,7 @@ def test_the_reported_rate_is_the_closed_form(done: Outcome) -> None:
 
 
 def test_its_chains_stay_in_the_level_set_and_its_page_says_nothing_of_truth(done: Outcome) -> None:
-    found = done.findings.found
+    found = done.results.found
     assert found and all(one.truth is None and one.is_wrong is None for one in found)
     assert len({one.record.z for one in found}) == len(found)
     html, page = done.report.read_text(), read_page(done.report)
@@ -124,7 +124,7 @@ BAD = {
         "tests.worlds.toy_disk:mass",
     ),
     "no such world": ('name = "tests.worlds.toy_disk:disk"', 'name = "cifar-vae"', "mnist-vae"),
-    "a question": ("answer", 'question = "How far?"\nanswer', "drop question"),
+    "a question": ("answer", 'question = "How far?"\nanswer', "remove question"),
     "objects": ("[search]", "[scene]\nobjects = 3\n[search]", "[scene] belongs to"),
     "a preset": ("[search]", '[render]\npreset = "clevr"\n[search]', "[render] belongs to"),
     "CLEVR's kernel": ("[search]", '[search]\nkernel = "block"', "search.kernel = 'block'"),
@@ -148,11 +148,11 @@ NUTS = ["search.kernel=nuts", "search.warmup=28", "search.steps=34", "search.cha
 def test_nuts_runs_in_it_and_a_cut_run_goes_on_to_the_same_bytes(tmp_path: Path) -> None:
     done = search(tmp_path, *NUTS)
     whole = draws(done.folder)
-    assert any(sentence.startswith("NUTS: 12 draws of 2 chains") for sentence in done.findings.checks)
-    assert done.findings.checks[0] in done.report.read_text()
-    pictures = [picture for draw in done.findings.chains for picture in DiskRenderer().render([draw.z])]
+    assert any(sentence.startswith("NUTS: 12 draws of 2 chains") for sentence in done.results.checks)
+    assert done.results.checks[0] in done.report.read_text()
+    pictures = [picture for draw in done.results.chains for picture in DiskRenderer().render([draw.z])]
     scored = DiskClassifier().log_probs(images(pictures))
-    for draw, row in zip(done.findings.chains, scored, strict=True):  # it weighs what the scorer scores
+    for draw, row in zip(done.results.chains, scored, strict=True):  # it weighs what the scorer scores
         assert draw.evaluation.log_weight == pytest.approx(done.manifest.target.log_weight(row), abs=1e-3)
     lines = whole.splitlines(keepends=True)
     (done.folder / "draws.jsonl").write_bytes(
@@ -185,8 +185,8 @@ COMMON = ["search.further=20000", "search.steps=2000"]
 def test_a_common_target_gets_as_many_further_draws_as_its_first_rate_says(tmp_path: Path) -> None:
     """The rate is that of the further draws alone; a run cut among them goes on to the same bytes."""
     done = search(tmp_path, *COMMON)
-    how, target = done.findings.how_often, done.manifest.target
-    scored = [draw.evaluation for draw in done.findings.prior]
+    how, target = done.results.how_often, done.manifest.target
+    scored = [draw.evaluation for draw in done.results.prior]
     hits = [target.is_hit(one.log_probs) for one in scored]
     weights = np.exp([one.log_weight - target.log_peak for one in scored])
     first, ess = sum(hits[:3000]), float(weights[:3000].sum() ** 2 / (weights[:3000] ** 2).sum())
@@ -196,7 +196,7 @@ def test_a_common_target_gets_as_many_further_draws_as_its_first_rate_says(tmp_p
     low, high = how.rate_interval
     assert (low, high) == pytest.approx(tuple(clopper_pearson(how.hits, further, FURTHER_LEVEL)))
     assert low <= toy_disk.mass(0.9 - 2.0 * 0.02) <= high
-    assert done.findings.ending == "CONVERGED" and not done.findings.chains
+    assert done.results.ending == "CONVERGED" and not done.results.chains
     path = done.folder / "draws.jsonl"
     whole = path.read_bytes()
     path.write_bytes(b"".join(whole.splitlines(keepends=True)[:3037]))
@@ -206,5 +206,5 @@ def test_a_common_target_gets_as_many_further_draws_as_its_first_rate_says(tmp_p
 
 def test_a_target_whose_further_draws_exceed_the_budget_is_rare(tmp_path: Path) -> None:
     done = search(tmp_path, "search.further=1000", "search.steps=5", "search.control=false")
-    assert done.findings.how_often.n == 3000 and done.findings.chains
-    assert "It is rare: chains search for it." in done.findings.how_often.sentences()
+    assert done.results.how_often.n == 3000 and done.results.chains
+    assert "It is rare: chains search for it." in done.results.how_often.sentences()

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from trex.baseline.attach import kept_baselines
+from trex.baseline.attach import stored_baselines
 from trex.baseline.words import sentences
 from trex.report.section import ReportContext, Section, template_file
 
 
 def baselines(context: ReportContext) -> Mapping[str, object] | None:
     """The baselines stored with the run; None if there are none."""
-    kept = kept_baselines(context.folder)
+    kept = stored_baselines(context.folder)
     return {"baselines": kept, "baseline_sentences": sentences} if kept else None
 
 

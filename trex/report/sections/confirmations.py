@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from trex.crosscheck.confirmation_page import confirmed_section
 from trex.report.section import ReportContext, Section, template_file
 
 
 def confirmed(context: ReportContext) -> Mapping[str, object] | None:
     """The confirmations of the run; None if there are none."""
-    return {"confirmations": context.confirmations} if context.confirmations else None
+    found = [confirmed_section(context.folder, one) for one in context.confirmations]
+    return {"confirmations": found} if found else None
 
 
 SECTION = Section("confirmations", template_file("trex.pages", "templates/confirmations.html"), confirmed, 40)

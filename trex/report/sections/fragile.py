@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from trex.report.gallery import SMALL_PX, TOP_ANSWERS, make_cards, target_answers
+from trex.report.gallery import make_cards, small_card_values
 from trex.report.section import ReportContext, Section, template_file
 
 MOST = 12  # most confident first
@@ -20,11 +20,7 @@ def fragile(context: ReportContext) -> Mapping[str, object] | None:
         "count": len(findings.fragile),
         "hits": len(findings.fragile) + len(findings.found),
         "draws": context.manifest.query.render.fresh,
-        "noun": context.noun,
-        "manifest": context.manifest,
-        "small_px": SMALL_PX,
-        "top_answers": TOP_ANSWERS,
-        "target_answers": target_answers(context.manifest),
+        **small_card_values(context.manifest),
     }
 
 

@@ -7,7 +7,7 @@ from typing import NamedTuple
 from trex.query.schema import Query
 from trex.search.hits import TRIES
 from trex.search.sampling.calibration import SCENES
-from trex.search.sampling.prior_sample import GROWTH
+from trex.search.sampling.prior_plan import GROWTH
 from trex.worlds.kernels import SURROGATE
 from trex.worlds.looks import ladder
 
@@ -29,7 +29,11 @@ def most_pictures(query: Query) -> Pictures:
     fresh = (query.render.fresh or 0) * TRIES * search.stop_when_found
     if not (search.bank and looks):
         return Pictures((search.prior_scenes + steps) * query.render.noise + fresh, 0)
-    prior = min(search.bank, GROWTH * search.prior_scenes)
     inner = steps * search.inner if search.kernel == SURROGATE else 0
     calibration = SCENES * (len(looks) - 1)
-    return Pictures((prior + steps) * query.render.noise + fresh, search.bank + calibration + inner)
+    scored = (
+        2 if search.kernel == SURROGATE and calibration else 1
+    )  # at the cheapest look, and at the one that leads
+    prior = min(search.bank, scored * GROWTH * search.prior_scenes)
+    cheap = scored * search.bank + calibration + inner
+    return Pictures((prior + steps) * query.render.noise + fresh, cheap)

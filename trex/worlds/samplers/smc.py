@@ -130,7 +130,7 @@ def _read(begin: Checkpoint[Latent]) -> Progress:
         return _parsed(begin)
     except (InputError, KeyError) as error:
         raise RunError(
-            f"the random states hold no particles of kernel 'smc' ({error}); start a new run"
+            f"the stored random states are not those of kernel 'smc' ({error}); start a new run"
         ) from error
 
 
@@ -158,7 +158,7 @@ def _make(parts: SamplerParts, search: SearchSection) -> SmcSampler:
 def _check(search: SearchSection) -> None:
     if search.steps and search.chains < LEAST:
         raise InputError(
-            f"search.chains = {search.chains}: they are the particles of kernel 'smc', which needs at least {LEAST}, "
+            f"search.chains = {search.chains}: kernel 'smc' uses chains as particles and needs at least {LEAST}, "
             "better 50; raise chains"
         )
 

@@ -37,7 +37,7 @@ from trex.worlds.world import (
 )
 
 
-def plan_scenes(kind: World, query: Query, query_dir: Path) -> Plan:
+def plan_scenes(world: World, query: Query, query_dir: Path) -> Plan:
     """The plan for a query, after all cheap checks: words, answers, shapes, weights."""
     generator = query.generator
     if generator.without or generator.classes:
@@ -55,7 +55,7 @@ def plan_scenes(kind: World, query: Query, query_dir: Path) -> Plan:
     bound = model.bind(Question(question.text, tuple(ProgramStep(*step) for step in question.program)))
     target = make_target(query.target, question, bound.labels)
     return Plan(
-        kind=kind,
+        world=world,
         query=resolved,
         question=question,
         prior=any_prior(prior),
@@ -115,7 +115,7 @@ def open_scenes(plan: Plan) -> OpenWorld:
     query, prior = plan.query, plan.scenes
     renderer = any_renderer(open_renderer(query.render, prior.vocabulary, plan.processes))
     proposal = make_proposal(plan.prior, query.search, "scene")
-    generator = Generator(plan.kind.name, plan.prior, proposal, renderer, leave_one_out)
+    generator = Generator(plan.world.name, plan.prior, proposal, renderer, leave_one_out)
     made = Provenance(
         model=model_fingerprint(plan.model_name, plan.bound),
         tried=getattr(plan.bound, "tried", ()),
@@ -123,7 +123,7 @@ def open_scenes(plan: Plan) -> OpenWorld:
         shapes=_shape_hashes(prior.vocabulary),
     )
     scorer = deciding_scorer(query.render, renderer, plan.bound)
-    parts = SamplerParts(plan.kind.name, metropolis_of(generator, scorer), renderer)
+    parts = SamplerParts(plan.world.name, metropolis_of(generator, scorer), renderer)
     sampler = make_sampler(parts, query.search)
     fresh = drawn(fresh_draws, query.render.fresh or 0)
     looks = Looks(scorer, fresh, partial(_open_look, plan), plan.bound)

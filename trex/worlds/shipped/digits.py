@@ -44,8 +44,8 @@ def _load(dataset: str, decoder_kind: str, query: Query) -> VectorParts:
         classifier = load_classifier(f"{dataset}-classifier" if name == SHIPPED else name)
     if classifier.dataset != dataset:
         raise InputError(
-            f"classifier {classifier.name!r} is of {classifier.dataset}, {query.generator.name!r} draws "
-            f"{THINGS[dataset]}; take one of {dataset}, e.g. {dataset}-classifier"
+            f"classifier {classifier.name!r} was trained on {classifier.dataset}, but {query.generator.name!r} draws "
+            f"{THINGS[dataset]}; use a classifier for {dataset}, e.g. {dataset}-classifier"
         )
     return VectorParts(
         prior=StandardNormal(decoder.latent),

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-import sys
 from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
@@ -13,13 +11,14 @@ import typer
 
 from trex.cli import complete
 from trex.cli.command import WHY, Command
-from trex.cli.result import AsJson
+from trex.cli.progress import display_until_stopped
+from trex.cli.result import AsJson, tell_result
 from trex.cli.trust import Trust, trust_runs
-from trex.foundation.errors import STOPPED
 from trex.foundation.words import counted
 
 if TYPE_CHECKING:
     from trex.crosscheck.confirmation import Confirmation
+    from trex.inference.statistics.proportion import Proportion
     from trex.runs.folder import RunFolder
 
     Made = Sequence[tuple[RunFolder, Confirmation]]
@@ -50,31 +49,24 @@ def confirm(
     from trex.cli.commands.judging.explain import renew_report
     from trex.crosscheck.confirm import ConfirmOptions
     from trex.crosscheck.confirm import confirm as confirm_runs
-    from trex.pages.display import Display
 
     if trust:
         trust_runs(runs)
-    try:
-        with Display() as display:
-            made = confirm_runs(runs, ConfirmOptions(preset, top, device), ConfirmProgress(display, preset))
-    except KeyboardInterrupt:
-        sys.stderr.write("stopped; every scene that was done is kept. The same command goes on.\n")
-        raise typer.Exit(STOPPED) from None
+    with display_until_stopped("every scene that was done is kept") as display:
+        made = confirm_runs(runs, ConfirmOptions(preset, top, device), ConfirmProgress(display, preset))
     reports = [renew_report(folder.path) for folder, _ in made]
-    typer.echo(json.dumps(_json(made)) if as_json else _text(made, reports))
+    tell_result(_json(made), _text(made, reports), as_json)
 
 
 def _text(made: Made, reports: Sequence[Path]) -> str:
     from trex.crosscheck.confirmation import sentences
+    from trex.crosscheck.confirmation_page import COLUMNS
+    from trex.pages.table import Table
 
     lines = []
     for (folder, one), report in zip(made, reports, strict=True):
         lines.append(f"{folder.path}: {folder.manifest.facts.question}")
-        lines += [
-            f"{number:4}. true answer {scene.truth}: said {scene.before.answer} ({scene.before.confidence:.3f}), "
-            f"says {scene.after.answer} ({scene.after.confidence:.3f}): {scene.verdict}"
-            for number, scene in enumerate(one.scenes, start=1)
-        ]
+        lines += Table("", COLUMNS, one.scenes).text("  ")
         lines += [f"  {sentence}" for sentence in sentences(one.scenes, one.preset, one.asked)]
         lines.append(f"report: {report}")
     if len(made) > 1:
@@ -93,13 +85,16 @@ def _json(made: Made) -> dict[str, object]:
             {
                 "run": str(folder.path),
                 **asdict(one),
-                "stay": [rate.count, rate.of, *rate.interval],
-                "still_wrong": [wrong.count, wrong.of, *wrong.interval],
+                "stay": _share(stay(one.scenes)),
+                "still_wrong": _share(still_wrong(one.scenes)),
             }
             for folder, one in made
-            for rate, wrong in [(stay(one.scenes), still_wrong(one.scenes))]
         ]
     }
+
+
+def _share(rate: Proportion) -> list[float]:
+    return [rate.count, rate.of, *rate.interval]
 
 
 COMMAND = Command("confirm", confirm, WHY, 120)

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import sys
-from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -13,14 +11,16 @@ import typer
 
 from trex.cli.command import WHY, Command
 from trex.cli.options import refuse
-from trex.cli.result import AsJson
+from trex.cli.progress import display_until_stopped
+from trex.cli.result import AsJson, tell_result
 from trex.cli.trust import Trust, trust_runs
-from trex.foundation.errors import OURS, STOPPED, InputError
-from trex.foundation.words import counted
+from trex.foundation.errors import OURS, InputError
+from trex.foundation.percent import percent
 
 if TYPE_CHECKING:
+    from trex.explain.explain_picture import PictureQuestion
     from trex.explain.explain_run import Explained
-    from trex.explain.explanation import Effect, Explanation
+    from trex.explain.explanation import Explanation
 
 OF_PICTURES = ("image", "question", "model", "preset", "out")
 OF_RUNS = (
@@ -105,7 +105,9 @@ def explain(
         refuse(ctx, OF_RUNS, "--dataset explains one real picture, by its removals alone; drop it")
         if not image or not question:
             raise InputError("--dataset needs --image and --question too; give both")
-        _explain_picture(dataset, (image, question, model, preset), out, as_json)
+        from trex.explain.explain_picture import PictureQuestion
+
+        _explain_picture(PictureQuestion(dataset, image, question, model, preset), out, as_json)
         return
     if run is None:
         raise InputError("give a RUN, or --dataset with --image and --question")
@@ -113,22 +115,15 @@ def explain(
     from trex.api.explaining import explain_with_report
     from trex.api.watchers import NO_LARGE
     from trex.explain.explain_scene import ExplainOptions
-    from trex.pages.display import Display
 
     options = ExplainOptions(top, edits, flip_depth, flip_renders, nuisances, every_object, saliency)
     if trust:
         trust_runs([run])
-    try:
-        with Display() as display:
-            done, report = explain_with_report(run, options, display, processes, large=large, hint=NO_LARGE)
-    except KeyboardInterrupt:
-        sys.stderr.write(
-            "stopped; the scenes that were done and all renders are kept. The same command goes on.\n"
-        )
-        raise typer.Exit(STOPPED) from None
-    typer.echo(json.dumps(_json(done)) if as_json else f"{_text(done)}\nreport: {report}")
+    with display_until_stopped("every explained scene and every render is kept") as display:
+        done, report = explain_with_report(run, options, display, processes, large=large, hint=NO_LARGE)
+    tell_result(_json(done), f"{_text(done)}\nreport: {report}", as_json)
     if not done.is_exact:
-        sys.stderr.write("error: a remove-nothing control is not exact, see above\n")
+        typer.echo("error: a remove-nothing control is not exact, see above", err=True)
         raise typer.Exit(OURS)
 
 
@@ -150,33 +145,24 @@ def renew_report(run: Path) -> Path:
     return renew(run).report
 
 
-def _explain_picture(
-    dataset: Path, asked: tuple[str, str, str, str], out: Path | None, as_json: bool
-) -> None:
-    from trex.explain.explain_picture import FILE, PAGE, PictureQuestion, explain_picture
+def _explain_picture(wanted: PictureQuestion, out: Path | None, as_json: bool) -> None:
+    from trex.explain.explain_picture import FILE, PAGE, explain_picture, removal_table
     from trex.pages.display import Display
 
-    image, question, model, preset = asked
-    place = out or Path("runs") / f"explained-{Path(image).stem}"
-    sys.stderr.write(f"writing to {place}\n")
+    place = out or Path("runs") / f"explained-{Path(wanted.image).stem}"
+    typer.echo(f"writing to {place}", err=True)
     with Display() as display:
-        display.say(f"rendering {image} again, whole and without each object")
-        made = explain_picture(PictureQuestion(dataset, image, question, model, preset), place)
-    if as_json:
-        typer.echo((place / FILE).read_text(encoding="utf-8").strip())
-    else:
-        rows = [
-            f"  {e:+.3f}  {r.words}: {r.answer}, truth {r.truth}"
-            for e, r in zip(made.effects, made.removals, strict=True)
-        ]
-        typer.echo("\n".join([*made.sentences(), *rows, f"report: {place / PAGE}"]))
+        display.say(f"rendering {wanted.image} again, whole and without each object")
+        made = explain_picture(wanted, place)
+    words = "\n".join([*made.sentences(), *removal_table(made).text("  "), f"report: {place / PAGE}"])
+    tell_result(json.loads((place / FILE).read_text(encoding="utf-8")), words, as_json)
     if made.control_difference != 0.0:
         raise typer.Exit(OURS)
 
 
 def _json(done: Explained) -> dict[str, object]:
-    from trex.explain.explanation import to_text
     from trex.explain.saliency_agreement import agreements
+    from trex.explain.stored import CODEC
 
     scenes = [
         {
@@ -184,7 +170,7 @@ def _json(done: Explained) -> dict[str, object]:
             "blame": asdict(explanation.blame),
             "control_is_exact": explanation.control.is_exact,
             "is_stable": explanation.is_stable,
-            **json.loads(to_text(explanation)),
+            **json.loads(CODEC.text(explanation)),
         }
         for explanation in done.explanations
     ]
@@ -193,8 +179,8 @@ def _json(done: Explained) -> dict[str, object]:
 
 
 def _text(done: Explained) -> str:
-    from trex.explain.explanation import FOLDER
     from trex.explain.saliency_agreement import agreements
+    from trex.explain.stored import FOLDER
 
     lines = [line for n, e in enumerate(done.explanations, start=1) for line in (*_scene(n, e), "")]
     lines += [agreement.sentence() for agreement in agreements(done.explanations)]
@@ -202,66 +188,18 @@ def _text(done: Explained) -> str:
 
 
 def _scene(number: int, made: Explanation) -> list[str]:
-    from trex.explain.blame_words import sentence
+    from trex.explain.words import METHOD_NAMES, effect_table, map_words, sentences
 
-    score = made.control.score
-    lines = [
-        f"Scene {number} ({made.picture}): model says {score.answer}, true answer {made.truth}, "
-        f"confidence {made.control.recorded:.3f}",
-        f"  {made.control.sentence()}",
-        *(_row(effect) for effect in made.removals),
-        f"  {sentence(made)}",
-    ]
+    answer, confidence = made.control.score.answer, percent(made.control.recorded)
+    head = f"Scene {number} ({made.picture}): model {answer}, truth {made.truth}, confidence {confidence}"
+    lines = [head, *(f"  {sentence}" for sentence in sentences(made))]
+    lines += effect_table(made, made.removals, "").text("    ")
     if made.edits is not None:
         strongest = sorted(made.edits, key=lambda effect: effect.change)[:SHOWN_EDITS]
-        lines += [f"  Strongest of {len(made.edits)} attribute edits:", *map(_row, strongest)]
-    if made.flip is not None:
-        lines.append(f"  {made.flip.sentence()}")
-    return [*lines, *_nuisances(made), *_saliency(made)]
-
-
-def _row(effect: Effect) -> str:
-    truth = "" if effect.score.answer == effect.truth else f", true {effect.truth}"
-    flip = "  FLIPS" if effect.is_flip else ""
-    return (
-        f"    {effect.change:+.3f} to {effect.score.confidence:.3f}  {effect.words}: "
-        f"model says {effect.score.answer}{truth}{flip}"
-    )
-
-
-def _nuisances(made: Explanation) -> Sequence[str]:
-    if made.nuisances is None:
-        return []
-    n, skipped = len(made.nuisances.baseline), made.nuisances.skipped
-    lines = [
-        f"  Under {n} other cameras and lights ({counted(skipped, 'draw')} skipped, an object was hidden):"
-    ]
-    for found in made.nuisances.objects:
-        effect = found.effect
-        interval = "" if effect.low is None else f" (95 %: {effect.low:+.3f} to {effect.high:+.3f})"
-        verdict = "stable" if found.is_stable else "not shown to be stable"
-        lines.append(f"    {effect.mean:+.3f}{interval}  without object {found.index}: {verdict}")
-    return lines
-
-
-def _saliency(made: Explanation) -> Sequence[str]:
-    from trex.explain.saliency_agreement import scene_agreement
-
-    if made.saliency is None:
-        return []
-    if made.saliency.why_none:
-        return [f"  Saliency: {made.saliency.why_none}"]
-    lines = []
-    for found in made.saliency.maps:
-        row = scene_agreement(made, found)
-        place = "the background" if found.peak_object is None else f"object {found.peak_object}"
-        blamed = made.blame.parts
-        agrees = (", to blame" if found.ranking[0] in blamed else ", not to blame") if blamed else ""
-        rank = "" if row.rank_correlation is None else f", rank correlation {row.rank_correlation:+.2f}"
-        lines.append(
-            f"  {found.method}: most salient object {found.ranking[0]}{agrees}; largest pixel on {place}{rank}"
-        )
-    return lines
+        lines.append(f"  Strongest of {len(made.edits)} attribute edits:")
+        lines += effect_table(made, strongest, "").text("    ")
+    maps = made.saliency.maps if made.saliency else ()
+    return [*lines, *(f"  {METHOD_NAMES[one.method]}: {map_words(made, one)}" for one in maps)]
 
 
 COMMAND = Command("explain", explain, WHY, 110)

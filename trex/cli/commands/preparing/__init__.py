@@ -1,1 +1,1 @@
-"""Commands on what searches need: models, data sets, rendered pictures, and the cache."""
+"""Commands on what searches need: models, data sets, banks, rendered pictures, and the cache."""

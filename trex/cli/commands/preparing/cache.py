@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -10,26 +9,24 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from trex.cli.command import PARTS, Command
-from trex.cli.result import AsJson
+from trex.cli.result import AsJson, tell_result
 from trex.foundation.errors import InputError
 from trex.foundation.words import counted
 
 if TYPE_CHECKING:
     from trex.render.cache_folder import Amount
 
-cache_app = typer.Typer(
-    invoke_without_command=True, help="Show what is kept between commands, and delete pictures."
-)
+cache_app = typer.Typer(invoke_without_command=True, help="Show the cache, and delete pictures from it.")
 
 
 @cache_app.callback()
 def cache(context: typer.Context, as_json: AsJson = False) -> None:
     """Show the parts of the cache with their files and sizes."""
     if context.invoked_subcommand is None:
-        _show_json() if as_json else _show()
+        _show(as_json)
     elif as_json:
         word = context.invoked_subcommand
-        raise InputError(f"--json before {word} does not apply; write trex cache {word} --json")
+        raise InputError(f"--json must follow {word}; write trex cache {word} --json")
 
 
 @cache_app.command("prune")
@@ -43,14 +40,15 @@ def cache_prune(
     ] = None,
     folder: Annotated[
         Path | None,
-        typer.Option(help="A folder of kept pictures, e.g. RUN/explanations/cache; by default the user's."),
+        typer.Option(
+            help="A folder of cached pictures, e.g. RUN/explanations/cache; by default the user's cache."
+        ),
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Delete kept pictures, the least recently used first; without options, down to the limit (TREX_CACHE_MAX, 10G).
+    """Delete cached pictures, the least recently used first; without options, down to the limit (TREX_CACHE_MAX, 10G).
 
-    A deleted picture is rendered again when it is needed, to the same bytes. Commands that run meanwhile are not
-    harmed.
+    Deleted pictures are rendered again, to the same bytes, when they are needed; running commands continue.
     """
     from trex.cli.user_cache import parse_age_s, pictures_folder, prune_pictures
     from trex.render.cache_bound import max_bytes, parse_size
@@ -60,36 +58,32 @@ def cache_prune(
     most = most if max_size is None else parse_size(max_size, "--max-size")
     place = folder or pictures_folder()
     done = prune_pictures(place, most, used_after)
-    if as_json:
-        found = {"deleted": _fields(done.gone), "left": _fields(done.left)}
-        typer.echo(json.dumps({"folder": str(place), **found}))
-        return
-    typer.echo(f"{place}: deleted {_words(done.gone)}; {_words(done.left)} left")
+    document = {"folder": str(place), "deleted": _fields(done.gone), "left": _fields(done.left)}
+    tell_result(document, f"{place}: deleted {_words(done.gone)}; {_words(done.left)} left", as_json)
 
 
-def _show() -> None:
+def _show(as_json: bool) -> None:
     from trex.artifacts.cache import cache_root
-    from trex.cli.user_cache import parts, size_words
+    from trex.cli.user_cache import Part, parts, size_words
+    from trex.pages.table import Column, Table
     from trex.render.cache_bound import max_bytes
 
-    typer.echo(f"{cache_root()} (TREX_CACHE names another folder)")
-    for part in parts():
-        typer.echo(f"  {part.files:>7,} files  {size_words(part.size):>11}  {part.path}: {part.what}")
-    typer.echo(
-        f"Pictures take at most {size_words(max_bytes())} (TREX_CACHE_MAX); fewer now: trex cache prune"
+    columns: tuple[Column[Part], ...] = (
+        Column("files", lambda part: f"{part.files:,}", is_number=True),
+        Column("size", lambda part: size_words(part.size), is_number=True),
+        Column("folder", lambda part: str(part.path)),
+        Column("content", lambda part: part.what),
     )
-
-
-def _show_json() -> None:
-    from trex.artifacts.cache import cache_root
-    from trex.cli.user_cache import parts
-    from trex.render.cache_bound import max_bytes
-
+    found, root, most = parts(), cache_root(), max_bytes()
     listed = [
-        {"path": str(part.path), "what": part.what, "files": part.files, "bytes": part.size}
-        for part in parts()
+        {"path": str(one.path), "what": one.what, "files": one.files, "bytes": one.size} for one in found
     ]
-    typer.echo(json.dumps({"root": str(cache_root()), "parts": listed, "max_picture_bytes": max_bytes()}))
+    lines = [
+        f"{root} (TREX_CACHE names another folder)",
+        *Table("", columns, found).text("  "),
+        f"Pictures take at most {size_words(most)} (TREX_CACHE_MAX); to delete some now: trex cache prune",
+    ]
+    tell_result({"root": str(root), "parts": listed, "max_picture_bytes": most}, "\n".join(lines), as_json)
 
 
 def _fields(amount: Amount) -> dict[str, int]:

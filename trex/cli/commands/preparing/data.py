@@ -9,6 +9,7 @@ from typing import Annotated
 import typer
 
 from trex.cli.command import PARTS, Command
+from trex.cli.commands.preparing.adda import adda
 from trex.cli.commands.preparing.digits import classifier, gan, vae
 from trex.cli.result import AsJson, tell_result
 
@@ -20,13 +21,13 @@ OUT = typer.Option(help="The folder to write to; existing content is kept and re
 
 @dataset_app.callback()
 def _dataset() -> None:
-    """Makes this a group even though it has only one command."""
+    """Make this a group although it has only one command."""
 
 
 @dataset_app.command("render")
 def dataset_render(
     out: Annotated[Path, OUT],
-    n: Annotated[int, typer.Option(help="Scenes.")] = 1000,
+    n: Annotated[int, typer.Option(help="Number of scenes.")] = 1000,
     seed: Annotated[int, typer.Option(help="Another seed, other scenes.")] = 0,
     split: Annotated[str, typer.Option(help="train, val, ...: another split, other scenes.")] = "train",
     preset: Annotated[str, typer.Option(help="clevr, reference, sharp, fast, sketch or draft.")] = "fast",
@@ -35,7 +36,7 @@ def dataset_render(
         int | None, typer.Option(help="Blender processes; by default one per core, up to 4.")
     ] = None,
     device: Annotated[str, typer.Option(help="auto, cpu, cuda, optix, hip, oneapi or metal.")] = "auto",
-    questions_per_scene: Annotated[int, typer.Option(help="Questions asked about each scene.")] = 10,
+    questions_per_scene: Annotated[int, typer.Option(help="Number of questions about each scene.")] = 10,
     as_json: AsJson = False,
 ) -> None:
     """Render scenes of the prior with questions, in CLEVR's own folder layout; resumable."""
@@ -50,7 +51,7 @@ def dataset_render(
 
 @train_app.command("clevr")
 def train_clevr(
-    dataset: Annotated[Path, typer.Option(help="A folder as `trex dataset render` makes it.")],
+    dataset: Annotated[Path, typer.Option(help="A folder that `trex dataset render` has made.")],
     out: Annotated[Path, OUT],
     seed: Annotated[int, typer.Option(help="Another seed, other weights.")] = 1,
     epochs: Annotated[int, typer.Option(help="Passes over the data.")] = 8,
@@ -94,6 +95,7 @@ def train_clevr(
 train_app.command("vae")(vae)
 train_app.command("gan")(gan)
 train_app.command("classifier")(classifier)
+train_app.command("adda")(adda)
 
 
 def object_range(text: str) -> tuple[int, int]:
@@ -102,7 +104,7 @@ def object_range(text: str) -> tuple[int, int]:
 
     low, _, high = text.partition("-")
     if not low.isdigit() or not (high or low).isdigit():
-        raise InputError(f"objects {text!r} is no number or range; write 5 or 3-10")
+        raise InputError(f"--objects {text!r} is not a number or range; write 5 or 3-10")
     return int(low), int(high or low)
 
 

@@ -16,13 +16,13 @@ if TYPE_CHECKING:
 DatasetName = Annotated[str, typer.Option("--dataset", help="mnist or fashion.")]
 Data = Annotated[
     Path | None,
-    typer.Option(help="The folder of its idx files; else $TREX_DIGITS, else the cache, else fetched."),
+    typer.Option(help="The folder of its idx files; by default $TREX_DIGITS, the cache, or a download."),
 ]
 Out = Annotated[
     Path | None,
     typer.Option(help="The folder to write to, by default in the cache; resumes a training found there."),
 ]
-Without = Annotated[str, typer.Option(help="Classes to leave out, e.g. 3 or Trouser,Bag.")]
+Without = Annotated[str, typer.Option(help="Classes to exclude, e.g. 3 or Trouser,Bag.")]
 Classes = Annotated[str, typer.Option(help="Only these classes, e.g. 0,1,3,6,9.")]
 Seed = Annotated[int, typer.Option(help="Another seed, other weights.")]
 Epochs = Annotated[int | None, typer.Option(help="Passes over the data; the default depends on the kind.")]
@@ -52,14 +52,13 @@ def _decoder(kind: str, words: str) -> Callable[..., None]:
         judge: Judge = None,
         as_json: AsJson = False,
     ) -> None:
-        _train(
-            _plan(kind, dataset, (classes, without), (seed, epochs, batch_size), (device, threads), data),
-            out,
-            judge,
-            as_json,
-        )
+        from trex.mnist_models.training.train import Plan
 
-    train.__doc__ = f"Train a {words} of 5 latents; killed at any moment, the same command goes on."
+        only, left_out = _items(classes), _items(without)
+        plan = Plan(kind, dataset, only, left_out, seed, epochs, batch_size, device, threads, data)
+        _train(plan, out, judge, as_json)
+
+    train.__doc__ = f"Train a {words} with 5 latents; after a kill, the same command resumes."
     return train
 
 
@@ -86,29 +85,13 @@ def classifier(
     """Train a classifier; after a kill, the same command resumes."""
     from trex.foundation.errors import unknown
     from trex.mnist_models.card import CLASSIFIERS
+    from trex.mnist_models.training.train import Plan
 
     if network not in CLASSIFIERS:
         raise unknown("network", network, CLASSIFIERS)
-    _train(
-        _plan(network, dataset, (classes, without), (seed, epochs, batch_size), (device, threads), data),
-        out,
-        None,
-        as_json,
-    )
-
-
-def _plan(
-    kind: str,
-    dataset: str,
-    named: tuple[str, str],
-    numbers: tuple[int, int | None, int],
-    place: tuple[str, int],
-    data: Path | None,
-) -> Plan:
-    from trex.mnist_models.training.train import Plan
-
-    only, without = (_items(text) for text in named)
-    return Plan(kind, dataset, only, without, *numbers, *place, data)
+    only, left_out = _items(classes), _items(without)
+    plan = Plan(network, dataset, only, left_out, seed, epochs, batch_size, device, threads, data)
+    _train(plan, out, None, as_json)
 
 
 def _items(text: str) -> tuple[str, ...]:
@@ -121,13 +104,13 @@ def _train(plan: Plan, out: Path | None, judge: str | None, as_json: bool) -> No
 
     from trex.artifacts.weights import read_card
     from trex.mnist_models.load import trained_models
-    from trex.mnist_models.training.fid_features import load_judge
+    from trex.mnist_models.training.fid_features import load_fid_features
     from trex.mnist_models.training.loop import Status
     from trex.mnist_models.training.train import train
     from trex.pages.display import Display
 
     folder = out or trained_models()
-    judging = load_judge(judge) if judge else None
+    fid_features = load_fid_features(judge) if judge else None
     typer.echo(f"writing to {folder}", err=True)
     with Display() as display:
 
@@ -136,7 +119,7 @@ def _train(plan: Plan, out: Path | None, judge: str | None, as_json: bool) -> No
             epoch = f"epoch {status.epoch}/{status.epochs}"
             display.show("training steps", status.step, status.total, epoch, *losses)
 
-        weights = train(plan, folder, judging, tell)
+        weights = train(plan, folder, fid_features, tell)
     figures = read_card(weights)["figures"]
     words = f"{json.dumps(figures, indent=1)}\nweights: {weights}"
     tell_result({"weights": str(weights), "figures": figures}, words, as_json)

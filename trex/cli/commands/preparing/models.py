@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-import sys
 from dataclasses import asdict
 from functools import partial
 from pathlib import Path
@@ -13,45 +11,49 @@ import typer
 
 from trex.cli.command import PARTS, Command
 from trex.cli.options import refuse
+from trex.cli.progress import display_until_stopped
 from trex.cli.result import AsJson, tell_result
-from trex.foundation.errors import OURS, STOPPED, InputError
+from trex.foundation.errors import OURS, InputError
+from trex.foundation.percent import percent
 
 if TYPE_CHECKING:
     from trex.parity.accuracy_check import AccuracyCheck, AccuracyShare
 
-models_app = typer.Typer(no_args_is_help=True, help="The models at hand, and those that can be fetched.")
+    Measured = tuple[str, str, AccuracyShare]  # source, type, accuracy
+
+models_app = typer.Typer(no_args_is_help=True, help="List, fetch, convert and verify models.")
 FETCHED = ("relation-network", "iep", "resnet101")
 MIB = 1 << 20
 
 
 @models_app.command("list")
 def models_list(as_json: AsJson = False) -> None:
-    """List the models at hand, and those that can be fetched."""
+    """List the available models and those that can be fetched."""
     from trex.clevr_models.fetch import list_models
     from trex.clevr_models.iep.fetch import list_iep
 
     found = [*list_models(), *list_iep()]
     lines = [f"{name}  {path if is_there else _how_to_fetch(name)}" for name, path, is_there in found]
-    words = "\n".join(["shipped", *lines, "package.module:factory  any torch module of your own"])
+    words = "\n".join(["shipped", *lines, "package.module:factory  any torch module"])
     models = [{"name": name, "path": str(path), "is_there": is_there} for name, path, is_there in found]
     tell_result([{"name": "shipped", "path": None, "is_there": True}, *models], words, as_json)
 
 
 def _how_to_fetch(name: str) -> str:
-    return f"not here; trex models fetch {name.partition(':')[0]}"
+    return f"not fetched; run trex models fetch {name.partition(':')[0]}"
 
 
 @models_app.command("fetch")
 def models_fetch(
     name: Annotated[str, typer.Argument(help="relation-network, iep or resnet101.")],
     source: Annotated[
-        Path | None, typer.Option("--from", help="The published file, or a folder with them.")
+        Path | None, typer.Option("--from", help="The published file, or a folder that contains it.")
     ] = None,
     as_json: AsJson = False,
 ) -> None:
     """Fetch a published model from its own address, or take it from files; checked by sha256.
 
-    An interrupted download resumes where it ended.
+    An interrupted download resumes.
     """
     from trex.clevr_models.fetch import fetch_relation_network
     from trex.clevr_models.iep.fetch import fetch_iep, fetch_resnet
@@ -59,7 +61,7 @@ def models_fetch(
     from trex.pages.display import Display
 
     if source is not None and not source.exists():
-        raise InputError(f"--from {source} is not there; give the published file, or a folder with it")
+        raise InputError(f"--from {source} does not exist; give the published file, or a folder with it")
     if name not in FETCHED:
         raise unknown("model", name, FETCHED)
     with Display() as display:
@@ -110,7 +112,7 @@ def models_verify(
         bool,
         typer.Option(
             "--phrased",
-            help="With --dataset: also ask a question of every zero-hop and one-hop family per scene.",
+            help="With --dataset: also use one question of every zero-hop and one-hop family per scene.",
         ),
     ] = False,
     published: Annotated[
@@ -125,21 +127,26 @@ def models_verify(
     """
     name = "relation-network:ir" if name == "relation-network" else name
     if dataset is None:
-        why = "its accuracy is measured on pictures alone; these belong to --dataset DIR"
+        why = "only a measurement on pictures uses it; add --dataset DIR"
         refuse(ctx, ("split", "limit", "phrased", "published"), why)
-        typer.echo(
-            json.dumps({"model": name, "good": _sha256(name)}) if as_json else f"{name}: {_sha256(name)}"
-        )
+        good = _check_weights(name)
+        tell_result({"model": name, "good": good}, f"{name}: {good}", as_json)
         return
+    from trex.datasets.clevr_questions import QuestionOptions
     from trex.parity.accuracy_check import FAILED
+    from trex.parity.accuracy_run import verify
+    from trex.worlds.world import open_model
 
-    gate = _measure(name, dataset, (tuple(split or ()), limit, phrased), published)
-    typer.echo(json.dumps({**asdict(gate), "outcome": gate.outcome}) if as_json else _text(gate))
-    if gate.outcome == FAILED:
+    with display_until_stopped("every answer is kept") as display:
+        tell = partial(display.show, "pictures scored")
+        options = QuestionOptions(tuple(split or ()), limit, phrased)
+        check = verify(open_model(name), dataset, options, tell, published)
+    tell_result({**asdict(check), "outcome": check.outcome}, _text(check), as_json)
+    if check.outcome == FAILED:
         raise typer.Exit(OURS)
 
 
-def _sha256(name: str) -> str:
+def _check_weights(name: str) -> str:
     """ "good" with the path of a fetched file; InputError if the weights do not match the card."""
     from trex.clevr_models.catalog import load_model
     from trex.clevr_models.fetch import verify_model
@@ -155,42 +162,27 @@ def _sha256(name: str) -> str:
     return "good"
 
 
-def _measure(
-    name: str,
-    dataset: Path,
-    options: tuple[tuple[str, ...], int | None, bool],
-    published: float | None,
-) -> AccuracyCheck:
-    from trex.datasets.clevr_questions import QuestionOptions
-    from trex.pages.display import Display
-    from trex.parity.accuracy_run import verify
-    from trex.worlds.world import open_model
+def _text(check: AccuracyCheck) -> str:
+    from trex.pages.table import Column, Table
 
-    try:
-        with Display() as display:
-            tell = partial(display.show, "pictures asked")
-            return verify(open_model(name), dataset, QuestionOptions(*options), tell, published)
-    except KeyboardInterrupt:
-        sys.stderr.write("stopped; what was answered is kept, the same command goes on\n")
-        raise typer.Exit(STOPPED) from None
-
-
-def _text(gate: AccuracyCheck) -> str:
-    lines = [f"{gate.model}, weights {gate.weights.rpartition(' ')[2]}, on {gate.dataset}"]
-    for source, shares in (("official", gate.official), *gate.others.items()):
-        lines += [_row(source, kind, share) for kind, share in shares.items()]
-    if gate.unread:
+    columns: tuple[Column[Measured], ...] = (
+        Column("questions", lambda row: row[0]),
+        Column("type", lambda row: row[1]),
+        Column("right", lambda row: f"{row[2].right} of {row[2].of}", is_number=True),
+        Column("accuracy", lambda row: percent(row[2].value), is_number=True),
+        Column("95 %", lambda row: f"{percent(row[2].low)} to {percent(row[2].high)}", is_number=True),
+    )
+    sources = (("official", check.official), *check.others.items())
+    rows = [(source, kind, share) for source, shares in sources for kind, share in shares.items()]
+    lines = [f"{check.model}, weights {check.weights.rpartition(' ')[2]}, on {check.dataset}"]
+    lines += Table("", columns, rows).text("  ")
+    if check.unread:
         lines.append(
-            f"{gate.unread} questions hold a word that the model does not know; they count as wrong."
+            f"{check.unread} questions have a word that is not in the model's vocabulary; they count as wrong."
         )
-    if gate.skipped:
-        lines.append(f"{gate.skipped} questions have no answer, or no picture here, and were not asked.")
-    return "\n".join([*lines, *gate.sentences()])
-
-
-def _row(source: str, kind: str, share: AccuracyShare) -> str:
-    interval = f"{share.low:6.1%} to {share.high:6.1%}"
-    return f"  {source:10} {kind:20} {share.right:6} of {share.of:6} {share.value:6.1%}  ({interval})"
+    if check.skipped:
+        lines.append(f"{check.skipped} questions have no answer or no picture here; they were skipped.")
+    return "\n".join([*lines, *check.sentences()])
 
 
 COMMAND = Command("models", models_app, PARTS, 310)

@@ -56,10 +56,11 @@ def render(
             page = write_parity_page(parity, out, presets=presets, tell=display.show)
         tell_result({"page": str(page)}, f"page: {page}", as_json)
     elif compare_assets is not None:
-        from trex.parity.asset_parity import N_SCENES, PRESET, compare
+        from trex.parity.asset_parity import N_SCENES, PRESET
+        from trex.parity.asset_parity_page import compare
 
         with Display() as display:
-            display.say(f"rendering {N_SCENES} scenes with either assets at preset {PRESET}")
+            display.say(f"rendering {N_SCENES} scenes with both sets of assets at preset {PRESET}")
             compare(compare_assets, out)
         page = out / "index.html"
         tell_result({"page": str(page)}, f"page: {page}", as_json)
@@ -95,10 +96,12 @@ def _refuse_ignored(ctx: typer.Context, is_parity: bool, is_assets: bool, is_fil
         refuse(ctx, ("scenes", *DRAWN, "preset", "device", "processes"), why)
     elif is_file:
         refuse(
-            ctx, DRAWN, "it is of scenes drawn from the prior, and SCENES names a file; drop one of the two"
+            ctx,
+            DRAWN,
+            "it applies to scenes drawn from the prior, not to the file SCENES; drop one of the two",
         )
     else:
-        only = "it is of the scenes that --prior N draws; give --prior too, or drop it"
+        only = "it applies to the scenes that --prior N draws; add --prior, or drop it"
         if not is_given(ctx, "prior"):
             refuse(ctx, ("seed", "objects"), only)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import shlex
 import sys
 from contextlib import redirect_stdout
+from functools import partial
 from pathlib import Path
 from typing import Annotated
 
@@ -12,8 +13,9 @@ import typer
 
 from trex.cli import complete
 from trex.cli.command import MANY, Command
+from trex.cli.options import Settings
+from trex.cli.progress import display_until_stopped
 from trex.cli.result import AsJson, tell_result
-from trex.foundation.errors import STOPPED
 
 
 def experiment(
@@ -27,10 +29,7 @@ def experiment(
     cell: Annotated[
         list[str] | None, typer.Option("--cell", help="Only this cell, e.g. 1-7. Repeatable.")
     ] = None,
-    settings: Annotated[
-        list[str] | None,
-        typer.Option("--set", metavar="KEY=VALUE", help="Override a key of every query. Repeatable."),
-    ] = None,
+    settings: Settings = None,
     dataset: Annotated[
         Path | None,
         typer.Option(help="A folder of labelled pictures on which the same queries are counted."),
@@ -45,25 +44,16 @@ def experiment(
     from trex.experiments.experiment_file import Cell
     from trex.experiments.page import PAGE, write_page
     from trex.experiments.table import markdown, table_json
-    from trex.pages.display import Display
     from trex.search.progress import SearchProgress
 
     given = tuple(settings or ())
-    try:
-        with Display() as display:
-            name_of: list[str] = [""]  # the running cell
+    with display_until_stopped("every draw is kept") as display:
 
-            def tell(one: Cell, number: int, total: int) -> None:
-                name_of[0] = one.name
-                display.say(f"{number + 1} of {total}: {one.name}")
+        def tell(one: Cell, number: int, total: int) -> None:
+            display.say(f"{number + 1} of {total}: {one.name}")
 
-            def progress() -> SearchProgress:
-                return SearchProgress(display, name_of[0])
-
-            outcome = run_experiment(name, tuple(cell or ()), given, out, progress, tell, _train, dataset)
-    except KeyboardInterrupt:
-        typer.echo("stopped; every draw is kept, the same command goes on", err=True)
-        raise typer.Exit(STOPPED) from None
+        progress = partial(SearchProgress, display)
+        outcome = run_experiment(name, tuple(cell or ()), given, out, progress, tell, _train, dataset)
     write_page(outcome, given)
     page = str(outcome.folder / PAGE)
     tell_result({**table_json(outcome), "page": page}, f"{markdown(outcome)}\npage: {page}", as_json)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import time
 from collections.abc import Sequence
 from pathlib import Path
@@ -12,7 +11,7 @@ import typer
 
 from trex.cli.command import MANY, Command
 from trex.cli.options import refuse
-from trex.cli.result import AsJson
+from trex.cli.result import AsJson, tell_result
 from trex.foundation.errors import InputError, RunError, unknown
 from trex.queue.entry import Entry
 from trex.queue.words import HEADER, details, fields, line, tally
@@ -22,7 +21,7 @@ SHOWN = 10  # entries that a command names; --json names all
 Runs = Annotated[Path, typer.Option("--runs", help="The folder of the queue and its runs.")]
 Ids = Annotated[
     list[str] | None,
-    typer.Argument(metavar="ID...", help="As `trex queue list` shows; a unique prefix is enough."),
+    typer.Argument(metavar="ID...", help="IDs that `trex queue list` shows; a unique prefix is enough."),
 ]
 Priority = Annotated[int, typer.Option(help="Higher goes first.", min=-1_000_000, max=1_000_000)]
 OpenOnes = Annotated[bool, typer.Option("--all", help="All queued and running entries.")]
@@ -41,7 +40,7 @@ def add(
     sweep: Annotated[
         list[str] | None,
         typer.Option(
-            metavar="KEY=A,B,C", help="An entry for each value, or 0..99; several make all combinations."
+            metavar="KEY=A,B,C", help="Queue one entry per value (or 0..99); several sweeps combine."
         ),
     ] = None,
     model: Annotated[str | None, typer.Option(help="The model, as in trex find.")] = None,
@@ -51,28 +50,31 @@ def add(
     """Check queries and add them to the queue, each with its own run folder; renders nothing."""
     from trex.cli.options import overrides
     from trex.queue import add as queue_add
-    from trex.queue.requests import query_files, wanted
+    from trex.queue.requests import query_files, queue_requests
     from trex.queue.sweep import combinations
 
     fixed = overrides(model, settings)
-    each = wanted(query_files(queries), fixed, combinations(sweep or [], fixed))
-    done = queue_add.add(runs, each, priority, time.time())
-    if as_json:
-        typer.echo(json.dumps([{**fields(runs, one.entry), "is_new": one.is_new} for one in done]))
-        return
-    new, known = [[one.entry for one in done if one.is_new is flag] for flag in (True, False)]
-    _tell([f"queued {line(runs, one)}" for one in new])
-    _tell([f"known  {line(runs, one)}" for one in known])
-    ignored = len(each) - len(done)
-    twice = f", {ignored} named twice" if ignored else ""
-    typer.echo(
-        f"{len(new)} queued, {len(known)} known already and not queued again{twice}; carry them out: trex work"
+    requests = queue_requests(query_files(queries), fixed, combinations(sweep or [], fixed))
+    added = queue_add.add(runs, requests, priority, time.time())
+    new, known = [[one.entry for one in added if one.is_new is flag] for flag in (True, False)]
+    lines = [
+        *_first([f"queued {line(runs, one)}" for one in new]),
+        *_first([f"known  {line(runs, one)}" for one in known]),
+    ]
+    repeated = len(requests) - len(added)
+    repeats = f", {repeated} repeated in this command" if repeated else ""
+    lines.append(f"{len(new)} queued, {len(known)} already in the queue{repeats}; run them: trex work")
+    tell_result(
+        [{**fields(runs, one.entry), "is_new": one.is_new} for one in added], "\n".join(lines), as_json
     )
 
 
 @queue_app.command("list")
 def list_entries(
-    state: Annotated[list[str] | None, typer.Option(help="Only these: queued, running, done, ...")] = None,
+    state: Annotated[
+        list[str] | None,
+        typer.Option(help="Only entries in this state: queued, running, done, ... Repeatable."),
+    ] = None,
     limit: Annotated[int | None, typer.Option(help="Show at most this many.", min=1)] = None,
     runs: Runs = RUNS,
     as_json: AsJson = False,
@@ -85,26 +87,21 @@ def list_entries(
         if one not in STATES:
             raise unknown("state", one, STATES)
     entries = queue.entries(runs, [one for one in STATES if one in (state or [])], limit)
-    if as_json:
-        typer.echo(json.dumps([fields(runs, one) for one in entries]))
-        return
-    typer.echo(
-        "\n".join([HEADER, *(line(runs, one) for one in entries)])
-        if entries
-        else f"nothing to show in {runs}"
-    )
-    typer.echo(f"in all: {tally(queue.counts(runs))}")
+    lines = [HEADER, *(line(runs, one) for one in entries)] if entries else [f"no such entries in {runs}"]
+    lines.append(f"total: {tally(queue.counts(runs))}")
+    tell_result([fields(runs, one) for one in entries], "\n".join(lines), as_json)
 
 
 @queue_app.command()
 def show(
     entry_id: Annotated[
-        str, typer.Argument(metavar="ID", help="As `trex queue list` shows; a unique prefix is enough.")
+        str,
+        typer.Argument(metavar="ID", help="An ID that `trex queue list` shows; a unique prefix is enough."),
     ],
     runs: Runs = RUNS,
     as_json: AsJson = False,
 ) -> None:
-    """Show everything about one entry."""
+    """Show all facts about one entry."""
     from trex.queue import queue
     from trex.queue.entry import run_path
     from trex.queue.queued_folder import read_queued
@@ -115,10 +112,8 @@ def show(
     except RunError as error:  # the folder is missing or damaged: report that, and show the rest
         typer.echo(f"note: {error}", err=True)
         overrides = ()
-    if as_json:
-        typer.echo(json.dumps({**fields(runs, one), "overrides": overrides}))
-        return
-    typer.echo("\n".join(details(runs, one, overrides)))
+    document = {**fields(runs, one), "overrides": overrides}
+    tell_result(document, "\n".join(details(runs, one, overrides)), as_json)
 
 
 @queue_app.command()
@@ -129,10 +124,12 @@ def cancel(
     runs: Runs = RUNS,
     as_json: AsJson = False,
 ) -> None:
-    """Cancel entries; a running one stops after its present task, and its draws are kept."""
+    """Cancel entries; a running one stops after its current task, and its draws are kept."""
     from trex.queue import queue
 
-    _changed("cancelled", runs, queue.cancel(runs, _open(ctx, runs, ids, everything), time.time()), as_json)
+    _changed(
+        "cancelled", runs, queue.cancel(runs, _open_ids(ctx, runs, ids, everything), time.time()), as_json
+    )
 
 
 @queue_app.command()
@@ -144,11 +141,11 @@ def priority(
     runs: Runs = RUNS,
     as_json: AsJson = False,
 ) -> None:
-    """Change the priority of entries; a running one changes from its next task on."""
+    """Change the priority of entries; a running one uses it from its next task on."""
     from trex.queue import queue
 
-    changed = queue.prioritize(runs, _open(ctx, runs, ids, everything), to)
-    _changed(f"with priority {to}", runs, changed, as_json)
+    changed = queue.prioritize(runs, _open_ids(ctx, runs, ids, everything), to)
+    _changed(f"set to priority {to}", runs, changed, as_json)
 
 
 @queue_app.command()
@@ -163,29 +160,29 @@ def retry(
     from trex.queue import queue
 
     if failed:
-        refuse(ctx, ["ids"], "--failed takes every entry that failed; drop one of the two")
-    chosen = [one.id for one in queue.entries(runs, ["failed"])] if failed else _named(ids, "--failed")
+        refuse(ctx, ["ids"], "--failed retries all failed entries; drop it or the IDs")
+    chosen = [one.id for one in queue.entries(runs, ["failed"])] if failed else _given_ids(ids, "--failed")
     _changed("queued again", runs, queue.retry(runs, chosen), as_json)
 
 
 @queue_app.command()
 def clean(
-    failed: Annotated[bool, typer.Option("--failed", help="Failed ones too.")] = False,
+    failed: Annotated[bool, typer.Option("--failed", help="Remove failed entries too.")] = False,
     delete_runs: Annotated[
         bool, typer.Option("--delete-runs", help="Delete their run folders, draws and reports included.")
     ] = False,
     runs: Runs = RUNS,
     as_json: AsJson = False,
 ) -> None:
-    """Remove finished and cancelled entries from the queue; their run folders stay unless you ask otherwise."""
+    """Remove finished and cancelled entries from the queue; their run folders stay without --delete-runs."""
     from trex.queue import clean as queue_clean
     from trex.queue.entry import State
 
     states: list[State] = ["done", "cancelled", "failed"] if failed else ["done", "cancelled"]
-    done = queue_clean.clean(runs, states, delete_runs=delete_runs)
-    for reason in done.kept:
-        typer.echo(f"kept: {reason}", err=True)
-    _changed("taken out of the queue", runs, done.entries, as_json)
+    cleaned = queue_clean.clean(runs, states, delete_runs=delete_runs)
+    for reason in cleaned.not_deleted:
+        typer.echo(f"not deleted: {reason}", err=True)
+    _changed("removed from the queue", runs, cleaned.entries, as_json)
 
 
 @queue_app.command()
@@ -196,46 +193,39 @@ def rebuild(runs: Runs = RUNS, as_json: AsJson = False) -> None:
 
     done = queue_rebuild.rebuild(runs)
     for reason in done.skipped:
-        typer.echo(f"left out: {reason}", err=True)
-    if done.aside is not None:
-        typer.echo(f"the damaged file is now {done.aside}", err=True)
-    if as_json:
-        typer.echo(json.dumps([fields(runs, one) for one in done.entries]))
-        return
-    typer.echo(f"{len(done.entries)} entries from the run folders in {runs}: {tally(queue.counts(runs))}")
+        typer.echo(f"skipped: {reason}", err=True)
+    if done.moved_to is not None:
+        typer.echo(f"the damaged queue file is now {done.moved_to}", err=True)
+    words = f"{len(done.entries)} entries from the run folders in {runs}: {tally(queue.counts(runs))}"
+    tell_result([fields(runs, one) for one in done.entries], words, as_json)
 
 
-def _open(ctx: typer.Context, runs: Path, ids: list[str] | None, everything: bool) -> list[str]:
-    """The entries with these IDs, or all that wait or run."""
+def _open_ids(ctx: typer.Context, runs: Path, ids: list[str] | None, everything: bool) -> list[str]:
+    """The given IDs, or with --all those of all queued and running entries."""
     from trex.queue import queue
     from trex.queue.entry import OPEN
 
     if not everything:
-        return _named(ids, "--all")
-    refuse(ctx, ["ids"], "--all takes every entry that waits or runs; drop one of the two")
+        return _given_ids(ids, "--all")
+    refuse(ctx, ["ids"], "--all selects all queued and running entries; drop it or the IDs")
     return [one.id for one in queue.entries(runs, OPEN)]
 
 
-def _named(ids: list[str] | None, other: str) -> list[str]:
+def _given_ids(ids: list[str] | None, other: str) -> list[str]:
     if not ids:
-        raise InputError(f"no ID is given; see them with trex queue list, or give {other}")
+        raise InputError(f"no ID given; list them with trex queue list, or give {other}")
     return list(dict.fromkeys(ids))
 
 
 def _changed(what: str, runs: Path, entries: Sequence[Entry], as_json: bool) -> None:
-    if as_json:
-        typer.echo(json.dumps([fields(runs, one) for one in entries]))
-        return
-    _tell([line(runs, one) for one in entries])
-    typer.echo(f"{len(entries)} {what}")
+    lines = [*_first([line(runs, one) for one in entries]), f"{len(entries)} {what}"]
+    tell_result([fields(runs, one) for one in entries], "\n".join(lines), as_json)
 
 
-def _tell(lines: Sequence[str]) -> None:
-    """Print the first lines, and how many more there are."""
-    for text in lines[:SHOWN]:
-        typer.echo(text)
-    if len(lines) > SHOWN:
-        typer.echo(f"... and {len(lines) - SHOWN} more")
+def _first(lines: Sequence[str]) -> list[str]:
+    """The first lines, and how many more there are."""
+    more = [f"... and {len(lines) - SHOWN} more"] if len(lines) > SHOWN else []
+    return [*lines[:SHOWN], *more]
 
 
 COMMAND = Command("queue", queue_app, MANY, 210)

@@ -12,12 +12,12 @@ from trex.foundation.errors import InputError
 
 
 def serve(
-    host: Annotated[str, typer.Option(help="IP address; any but loopback needs a token.")] = "127.0.0.1",
-    port: Annotated[int, typer.Option(help="Port; 0 takes any free one.")] = 8321,
+    host: Annotated[str, typer.Option(help="IP address; any except loopback needs a token.")] = "127.0.0.1",
+    port: Annotated[int, typer.Option(help="Port; 0 for any free one.")] = 8321,
     token: Annotated[
         str | None,
         typer.Option(
-            envvar="TREX_TOKEN", help="Required of visitors; safer in TREX_TOKEN than on the command line."
+            envvar="TREX_TOKEN", help="Required from clients; safer in TREX_TOKEN than on the command line."
         ),
     ] = None,
     runs: Runs = RUNS,
@@ -28,11 +28,11 @@ def serve(
     serving.check_installed()
     address = serving.check_address(host, port, token or None)
     if not runs.is_dir():
-        raise InputError(f"{runs} is no folder; queue something first, or give the runs folder with --runs")
+        raise InputError(f"{runs} is not a folder; queue a query first, or give the runs folder with --runs")
     with serving.listen(address, port) as listening:
         bound, *_ = listening.getsockname()[1:]
         shown = f"[{address}]" if ":" in address else address
-        typer.echo(f"serving {runs} at http://{shown}:{bound}/ (Ctrl-C ends)")
+        typer.echo(f"serving {runs} at http://{shown}:{bound}/ (Ctrl-C to stop)")
         serving.serve(runs, listening, token or None)
 
 

@@ -12,14 +12,14 @@ from trex.cli.result import AsJson, tell_result
 
 
 def top(
-    once: Annotated[bool, typer.Option("--once", help="Print the table once and end.")] = False,
+    once: Annotated[bool, typer.Option("--once", help="Print the table once and exit.")] = False,
     shown: Annotated[
         int, typer.Option("--rows", help="Number of queued and of ended entries to show.", min=0)
     ] = 10,
     runs: Runs = RUNS,
     as_json: AsJson = False,
 ) -> None:
-    """Watch the queue: running entries, confidence, speed, time left. Ctrl-C ends only the display."""
+    """Watch the queue: running entries, confidence, speed, time left. Ctrl-C stops only the display."""
     from trex.monitor.top import run_top
 
     if as_json:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Annotated
 
@@ -11,7 +10,7 @@ import typer
 from trex.cli.command import MANY, Command
 from trex.cli.commands.queueing.queue import RUNS, Runs
 from trex.cli.options import refuse
-from trex.cli.result import AsJson
+from trex.cli.result import AsJson, tell_result
 from trex.cli.trust import Trust, trust_queue
 from trex.foundation.errors import OURS
 
@@ -21,7 +20,7 @@ def work(
     workers: Annotated[
         int | None,
         typer.Option(
-            help="Number of workers, run by Ray; by default one, in this process.", min=1, max=100_000
+            help="Number of Ray workers; by default one worker in this process.", min=1, max=100_000
         ),
     ] = None,
     address: Annotated[
@@ -32,11 +31,13 @@ def work(
         float, typer.Option(help="Share of a GPU that each worker gets, e.g. 0.25.", min=0.0, max=64.0)
     ] = 0.0,
     until_empty: Annotated[
-        bool, typer.Option("--until-empty", help="End when nothing is queued and nothing runs.")
+        bool, typer.Option("--until-empty", help="Exit when no query is queued or running.")
     ] = False,
     lease: Annotated[
         float,
-        typer.Option(help="Seconds without renewal after which another `trex work` takes over.", min=2.0),
+        typer.Option(
+            help="Seconds without renewal after which another `trex work` may claim a query.", min=2.0
+        ),
     ] = 60.0,
     ray_temp: Annotated[
         Path | None, typer.Option(help="Folder for Ray's sockets and logs; a short path on a local disk.")
@@ -52,16 +53,14 @@ def work(
     from trex.farm.run_work import Workforce, run_work
 
     if workers is None:
-        why = "it is for workers of Ray, and without --workers N this process works; give --workers N too"
+        why = "only Ray workers use it; add --workers N"
         refuse(ctx, ("address", "gpus_per_worker", "ray_temp"), why)
     if trust:
         trust_queue(runs)
     workforce = Workforce(workers, address, gpus_per_worker, ray_temp)
     ended = run_work(runs, workforce, lease, until_empty=until_empty)
-    if as_json:
-        typer.echo(json.dumps({"done": ended.done, "failed": ended.failed}))
-    else:
-        typer.echo(f"{ended.done} done, {ended.failed} failed; see them: trex queue list --runs {runs}")
+    words = f"{ended.done} done, {ended.failed} failed; list them: trex queue list --runs {runs}"
+    tell_result({"done": ended.done, "failed": ended.failed}, words, as_json)
     if ended.failed:
         raise typer.Exit(OURS)
 

@@ -15,14 +15,14 @@ from trex.cli.result import AsJson
 def find(
     query: QueryFile,
     out: Annotated[
-        Path | None, typer.Option(help="The run folder to make; below runs/ if not given.")
+        Path | None, typer.Option(help="The run folder to create; by default a new one below runs/.")
     ] = None,
     model: ModelName = None,
     settings: Settings = None,
     large: Large = True,
     as_json: AsJson = False,
 ) -> None:
-    """Search for the pictures that a query describes. Ctrl-C keeps everything; `trex resume` continues."""
+    """Search for the pictures that a query describes. Ctrl-C keeps all draws; `trex resume` continues."""
     from trex.cli.search import run_find
 
     run_find(query, overrides(model, settings), out, as_json, large)

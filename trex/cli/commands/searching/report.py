@@ -29,7 +29,7 @@ def report(
         typer.Option(help="The file to write; by default in the run folder, or comparison.html."),
     ] = None,
     baseline: Annotated[
-        Path | None, typer.Option(help="A baseline of the same query, to show beside the run.")
+        Path | None, typer.Option(help="A baseline of the same query, to show with the run.")
     ] = None,
     as_json: AsJson = False,
 ) -> None:
@@ -37,7 +37,7 @@ def report(
     from trex.cli.search import run_report
 
     if form == "netcdf":
-        refuse(ctx, ["baseline"], "it is shown on the page of a run; drop it, or drop --format netcdf")
+        refuse(ctx, ["baseline"], "only the page of a run shows it; drop it or --format netcdf")
     run_report(runs, form, out, baseline, as_json)
 
 

@@ -16,7 +16,7 @@ def resume(
     run: RunPath,
     repair: Annotated[
         bool,
-        typer.Option("--repair", help="Keep the draws before the first damaged one, and repeat the rest."),
+        typer.Option("--repair", help="Keep the draws before the first damaged one and repeat the rest."),
     ] = False,
     trust: Trust = False,
     large: Large = True,

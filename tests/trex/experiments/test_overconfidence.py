@@ -1,0 +1,133 @@
+"""Confident mistakes before and after adaptation: counts on made tables, and the sentence that they come to."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from tests.running.command_line import refused, trex, trex_done
+from tests.worlds.mnist_worlds import N_TEST, write_data
+from trex.experiments.adaptation.compare import Comparison, Request, committee_truth, compare
+from trex.experiments.adaptation.measures import DIGITS, NO_DIGIT, Answers, Contrast, Floats
+from trex.experiments.adaptation.record import comparison_json
+from trex.experiments.adaptation.table import markdown, sentence, verdict
+from trex.foundation.errors import InputError
+
+SAME = "mnist-classifier:mnist-classifier"
+
+
+def rows(digits: list[int], confidence: list[float]) -> Floats:
+    """Log probabilities: the confidence on each digit, the rest spread evenly."""
+    probs = np.repeat((1.0 - np.array(confidence))[:, None] / (DIGITS - 1), DIGITS, axis=1)
+    probs[np.arange(len(digits)), digits] = confidence
+    return np.log(probs)
+
+
+def answers(digits: list[int], confidence: list[float], truth: list[int]) -> Answers:
+    return Answers(rows(digits, confidence), np.array(truth))
+
+
+def network(n_wrong: int, n_right: int = 90, wrong_as: int = 1, n_first: int = 0) -> Answers:
+    """Sure of every picture of a 0; calls those from `n_first` on another digit."""
+    n = n_right + n_wrong
+    digits = np.zeros(n, int)
+    digits[n_first : n_first + n_wrong] = wrong_as
+    return answers(digits.tolist(), [0.99] * n, [0] * n)
+
+
+def test_sure_and_wrong_are_counted_at_nine_tenths() -> None:
+    found = answers([0, 1, 2, 3, 4], [0.95, 0.95, 0.9, 0.89, 0.99], [0, 0, 2, 0, NO_DIGIT])
+    assert found.accuracy.count == 2 and found.accuracy.of == 5
+    assert (found.sure_wrong.count, found.sure_wrong.of) == (2, 4)  # a picture of no digit is a mistake
+    assert found.is_sure_and_wrong.tolist() == [False, True, False, False, True]
+    assert found.confusion.sum() == 4 and found.confusion[0, 1] == found.confusion[0, 3] == 1
+    assert found.sure_of(1).value == 0.0 and found.sure_of(2).value == 1.0 and found.sure_of(7).of == 0
+    assert found.swapped == (1, 4)
+    left = found.without(found.swapped)
+    assert (left.sure_wrong.count, left.sure_wrong.of) == (0, 2)
+    with pytest.raises(InputError, match="not of 4 pictures"):
+        Answers(found.log_probs, found.truth[:4])
+
+
+def test_only_the_first_of_the_sure_answers_count_if_asked_so() -> None:
+    found = answers([5] * 4, [0.99] * 4, [5, 5, 0, 0])
+    assert found.sure_of(5, 2).value == 1.0 and found.sure_of(5, 3).count == 2 and found.sure_of(5).of == 4
+
+
+def test_the_paired_test_is_mcnemars_on_a_made_table() -> None:
+    """8 pictures only the adapted network gets confidently wrong, 1 only the source: p = 2 (1 + 9) / 2^9."""
+    source, adapted = network(1, 99), network(8, 92, n_first=1)
+    found = Contrast(source, adapted).mistakes
+    assert (found.only_first, found.only_second, found.both, found.neither) == (8, 1, 0, 91)
+    assert found.p_value == pytest.approx(20 / 512) and found.difference == pytest.approx(0.07)
+    exchanged = Contrast(adapted, source)
+    assert exchanged.mistakes.difference == pytest.approx(-0.07)
+    assert exchanged.sure_wrong_change == pytest.approx(-0.07)
+
+
+def test_swapped_digits_are_left_out_of_both_networks() -> None:
+    one = Contrast(network(10), network(30, 70))
+    assert one.swapped == (1,)
+    assert one.sure_wrong_change == pytest.approx(0.2)
+    assert one.unswapped.sure_wrong_change == 0.0 and one.unswapped.adapted.sure_wrong.of == 70
+
+
+def test_the_sentence_says_more_less_or_not_measurably_more() -> None:
+    """Runs are the clusters: a change that some runs reverse is not measurable however many pictures they have."""
+    more = [Contrast(network(10), network(30 + k, 70 - k)) for k in range(5)]
+    less = [Contrast(one.adapted, one.source) for one in more]
+    mixed = [*more[:2], *less[:3]]
+    assert [verdict(one) for one in (more, less, mixed)] == ["more", "less", "not measurably more"]
+    assert verdict(more[:1]) == "not measurably more" and "one run, so no interval" in sentence(more[:1])
+    assert "+22.0\u00a0points, 95 %: +20.0\u00a0points to +24.0\u00a0points" in sentence(more)
+    assert "more overconfident" in sentence(more)
+
+
+def test_the_committee_needs_six_tenths_on_average() -> None:
+    torn, sure = rows([3, 7], [0.5, 0.7]), rows([3, 7], [0.68, 0.55])
+    assert committee_truth([torn, sure]).tolist() == [NO_DIGIT, 7]
+    assert committee_truth([sure]).tolist() == [3, NO_DIGIT]
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return write_data(tmp_path_factory.mktemp("digits"))
+
+
+@pytest.fixture(scope="module")
+def comparison(folder: Path) -> Comparison:
+    request = Request(
+        (("mnist-classifier", "mnist-classifier"),), ("mnist-classifier",), "mnist-vae", 40, 0, folder
+    )
+    return compare(request, lambda *_: None)
+
+
+@pytest.mark.usefixtures("one_thread")
+def test_a_network_compared_with_itself_does_not_change(comparison: Comparison) -> None:
+    (test,), (drawn,) = comparison.test, comparison.drawn
+    assert len(test.source.truth) == N_TEST and len(drawn.source.truth) == 40
+    for one in (test, drawn):
+        assert one.mistakes.p_value == 1.0 and one.sure_wrong_change == one.calibration_change == 0.0
+    assert drawn.source.accuracy.count == 40 - comparison.no_digit  # the committee is the network
+    told: Any = comparison_json(comparison)
+    assert json.loads(json.dumps(told)) == told and told["draws"] == 40
+    first = told["drawn"]["runs"][0]["source"]["first_sure"]
+    assert sum(right for right, _ in first) == sum(of for _, of in first) > 0
+    words = markdown(comparison)
+    assert "not measurably more overconfident" in words and "40 drawings of mnist-vae" in words
+
+
+@pytest.mark.usefixtures("one_thread")
+def test_the_command_tells_the_table_and_refuses_other_models(folder: Path) -> None:
+    told = trex_done("overconfidence", SAME, "--data", folder)
+    assert "| 1 | adapted |" in told.stdout and "drawings" not in told.stdout
+    refused(trex("overconfidence", "mnist-classifier", "--data", folder), "is not SOURCE:ADAPTED")
+    refused(trex("overconfidence", f"{SAME}:x", "--data", folder), "is not SOURCE:ADAPTED")
+    other = "mnist-classifier:fashion-classifier"
+    refused(trex("overconfidence", other, "--data", folder), "fashion-classifier is a classifier of T-shirt")
+    refused(trex("overconfidence", SAME, "--data", folder, "--member", "nobody"), "digit model 'nobody'")
+    refused(trex("overconfidence", SAME, "--data", folder, "--draws", 0), "0 draws; both must be at least 1")

@@ -1,0 +1,172 @@
+"""Step 3: scenarios by votes, and what must not become one."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from tests.worlds.repair_toy import NAMES, silent, toy, toy_folder, toy_query, tree
+from trex.foundation.errors import InputError
+from trex.mnist_models.data.labelled import DataSet
+from trex.repair.arrays import Ints
+from trex.repair.distill import distill
+from trex.repair.folder import RepairFolder
+from trex.repair.identify import identify
+from trex.repair.label import RESULT, LabelResult, label_by_committee, label_by_file
+from trex.repair.loaded import Loaded
+from trex.repair.pictures import ITEMS, NOT, Items, draw_pictures, read_items
+from trex.repair.records import read_record
+
+HEAD = "picture,annotator,label\n"
+
+
+def truths(items: Items, loaded: Loaded) -> Ints:
+    """What the pictures show: the toy's class is the sign of the first latent."""
+    return (loaded.generator.encode(items.pictures).mean[:, 0] > 0).astype(np.int64)
+
+
+def vote_lines(items: Items, said: Ints, annotator: str) -> str:
+    return "".join(f"{name},{annotator},{NAMES[one]}\n" for name, one in zip(items.names, said, strict=True))
+
+
+def begun(path: Path, loaded: Loaded, **changes: object) -> RepairFolder:
+    folder = toy_folder(path, loaded, toy_query(**changes))
+    try:
+        identify(folder, loaded, silent)
+        distill(folder, loaded, silent)
+    except BaseException:
+        folder.close()
+        raise
+    return folder
+
+
+def labelled(folder: RepairFolder) -> LabelResult:
+    return read_record(LabelResult, folder.require("label") / RESULT)
+
+
+def test_a_planted_failure_is_a_pure_scenario_with_its_true_label(tmp_path: Path) -> None:
+    loaded = toy()
+    with begun(tmp_path / "r", loaded) as folder:
+        items = read_items(draw_pictures(folder, loaded) / ITEMS)
+        votes = tmp_path / "votes.csv"
+        votes.write_text(HEAD + vote_lines(items, truths(items, loaded), "Ada"))
+        label_by_file(folder, loaded, votes, ())
+        found = labelled(folder)
+    (component,) = found.components
+    assert component.is_scenario and component.label == "right" and component.purity.value == 1.0
+    assert found.who == "one annotator" and found.voters[0].right == found.voters[0].checks > 0
+    assert found.voters[0].same == found.voters[0].repeats > 0
+
+
+def test_a_picture_that_has_changed_its_class_makes_no_scenario(tmp_path: Path) -> None:
+    """The planted bug: to go by the label of the picture that a mistake was grown from."""
+    loaded = toy(height=0.0, share=0.0)  # the model is right of every picture; only the noise changes classes
+    changes: dict[str, object] = {
+        "identify": {"scale": 40.0},
+        "distill": {"components": 2},
+        "label": {"pictures": 20},
+    }
+    with begun(tmp_path / "r", loaded, **changes) as folder:
+        items = read_items(draw_pictures(folder, loaded) / ITEMS)
+        votes = tmp_path / "votes.csv"
+        votes.write_text(HEAD + vote_lines(items, truths(items, loaded), "Ada"))
+        label_by_file(folder, loaded, votes, ())
+        assert labelled(folder).scenarios == ()
+        carried_over = np.where(items.truth != NOT, items.truth, 1 - items.answer)  # not what the model says
+        votes.write_text(HEAD + vote_lines(items, carried_over, "Ada"))
+        label_by_file(folder, loaded, votes, ())
+        assert labelled(folder).scenarios
+
+
+def test_a_vote_file_whose_rows_were_permuted_is_detected(tmp_path: Path) -> None:
+    loaded = toy()
+    with begun(tmp_path / "r", loaded, label={"pictures": 200}) as folder:
+        items = read_items(draw_pictures(folder, loaded) / ITEMS)
+        said = truths(items, loaded)
+        votes = tmp_path / "votes.csv"
+        votes.write_text(HEAD + vote_lines(items, np.random.default_rng(1).permutation(said), "Ada"))
+        with pytest.raises(InputError, match="do not belong to these pictures"):
+            label_by_file(folder, loaded, votes, ())
+        careless = said.copy()  # right of most pictures, of 14 in 20 checks
+        careless[np.flatnonzero(items.truth != NOT)[:6]] ^= 1
+        votes.write_text(HEAD + vote_lines(items, careless, "Ada"))
+        label_by_file(folder, loaded, votes, ())
+        assert labelled(folder).voters[0].is_doubtful
+        both = HEAD + vote_lines(items, said, "Ada") + vote_lines(items, 1 - said, "Bob")
+        votes.write_text(both)
+        label_by_file(folder, loaded, votes, ("Bob",))
+        assert labelled(folder).without == ["Bob"] and not labelled(folder).voters[0].is_doubtful
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("", "columns must be"),
+        ("picture,label\n", "columns must be"),
+        (HEAD, "0 annotators"),
+        (HEAD + "p00000,Ada\n", "2 values"),
+        (HEAD + "p99999,Ada,left\n", "is not one of this repair"),
+        (HEAD + "../../etc,Ada,left\n", "is not one of this repair"),
+        (HEAD + "p00000,Ada,lefft\n", "did you mean 'left'"),
+        (HEAD + "p00000,,left\n", "annotator"),
+        (HEAD + "p00000,Ada,left\np00000,Ada,right\n", "a second time"),
+    ],
+)
+def test_bad_votes_are_refused_and_nothing_is_written(tmp_path: Path, text: str, told: str) -> None:
+    loaded = toy()
+    with begun(tmp_path / "r", loaded) as folder:
+        draw_pictures(folder, loaded)
+        before = tree(tmp_path / "r")
+        votes = tmp_path / "votes.csv"
+        votes.write_text(text)
+        with pytest.raises(InputError, match=told):
+            label_by_file(folder, loaded, votes, ())
+        assert tree(tmp_path / "r") == before
+
+
+def test_pictures_tell_nothing_of_what_they_are(tmp_path: Path) -> None:
+    loaded = toy()
+    with begun(tmp_path / "r", loaded, label={"pictures": 20}) as folder:
+        place = draw_pictures(folder, loaded)
+        items = read_items(place / ITEMS)
+    assert {path.stem for path in place.glob("*.png")} == set(items.names)
+    is_check, is_repeat = items.truth != NOT, items.first != NOT
+    assert (is_check.sum(), is_repeat.sum(), len(items.truth)) == (2, 1, 23)
+    again = np.flatnonzero(is_repeat)
+    assert (items.pictures[again] == items.pictures[items.first[again]]).all()
+    assert not (np.diff(np.flatnonzero(~is_check & ~is_repeat)) == 1).all()  # shuffled, not in blocks
+
+
+@pytest.mark.slow
+def test_a_committee_is_called_one_and_resumes_to_the_same_bytes(tmp_path: Path) -> None:
+    loaded = toy()
+    for name in ("whole", "cut"):
+        begun(tmp_path / name, loaded).close()
+    with toy_folder(tmp_path / "whole", loaded) as folder:
+        label_by_committee(folder, loaded, silent)
+        found = labelled(folder)
+    assert found.who == "committee of five networks" and len(found.voters) == 5
+    assert found.components[0].is_scenario and found.components[0].label == "right"
+
+    def stop(what: str, done: int, total: int) -> None:
+        if "member 3" in what:
+            raise KeyboardInterrupt
+
+    with toy_folder(tmp_path / "cut", loaded) as folder, pytest.raises(KeyboardInterrupt):
+        label_by_committee(folder, loaded, stop)
+    with toy_folder(tmp_path / "cut", loaded) as folder:
+        label_by_committee(folder, loaded, silent)
+    assert tree(tmp_path / "cut") == tree(tmp_path / "whole")
+
+
+def test_the_committee_never_learns_from_pictures_for_validation(tmp_path: Path) -> None:
+    from trex.repair.label import training_of
+    from trex.repair.loaded import validation_rows
+
+    loaded = toy()
+    with toy_folder(tmp_path / "r", loaded) as folder:
+        training = training_of(folder, loaded.train, tmp_path)
+        _, judging = validation_rows(folder.query, len(loaded.train.images))
+    assert isinstance(training.data, DataSet) and not set(training.rows) & set(judging) and len(judging) == 60

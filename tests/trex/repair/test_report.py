@@ -1,0 +1,76 @@
+"""Step 5 and the commands: what the page claims, and what it says of a repair that is not finished."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from tests.trex.repair.test_correct import corrected, labelled_folder, without_planted_training
+from tests.worlds.repair_toy import silent, toy, toy_folder
+from trex.cli.app import app
+from trex.foundation.errors import RunError
+from trex.repair.identify import identify
+from trex.repair.page.report import DOCUMENT, PAGE, write_report
+
+
+def test_the_page_has_every_control_and_claims_nothing_that_a_control_does_as_well(tmp_path: Path) -> None:
+    path = labelled_folder(tmp_path / "r", toy())
+    corrected(path, without_planted_training())
+    with toy_folder(path, toy()) as folder:
+        write_report(folder)
+    page, document = (path / PAGE).read_text(), json.loads((path / DOCUMENT).read_text())
+    for words in (
+        "lambda 0: the same steps",
+        "unperturbed decodings",
+        "raw mistakes",
+        "one annotator",
+        "Not done:",
+    ):
+        assert words in page
+    assert not document["is_mended"] and any(
+        "Not claimed to be mended" in one for one in document["sentences"]
+    )
+    assert "<script" not in page and "http" not in page.replace("http-equiv", "").replace(
+        "http://www.w3.org", ""
+    )
+    before = (path / PAGE).read_bytes()
+    with toy_folder(path, toy()) as folder:
+        write_report(folder)
+    assert (path / PAGE).read_bytes() == before
+
+
+def test_an_unfinished_repair_says_what_is_missing(tmp_path: Path) -> None:
+    loaded = toy()
+    with toy_folder(tmp_path / "r", loaded) as folder:
+        with pytest.raises(RunError, match="run: trex repair identify"):
+            write_report(folder)
+        identify(folder, loaded, silent)
+        write_report(folder)
+    page = (tmp_path / "r" / PAGE).read_text()
+    assert page.count("is not finished") == 3 and "likely mistakes" in page
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        ("identify nothing", "is no file, and none of the shipped ones (mnist)"),
+        ("identify mnist --data nowhere", "data folder nowhere does not exist"),
+        ("identify mnist --data . --set identify.sedes=3", "did you mean 'seeds'"),
+        ("identify mnist --data . --set generator.name=mnist-gan", "expected vae"),
+        ("identify mnist --data . --set model.name=fashion-classifier", "both have to know the same classes"),
+        ("distill nowhere", "nowhere is no repair"),
+        ("label nowhere --voters crowd", "kind of voters 'crowd' is not known"),
+        ("label nowhere --without Ada", "only annotators of a file"),
+        ("report nowhere", "nowhere is no repair"),
+    ],
+)
+def test_bad_input_is_named_before_anything_is_written(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, words: str, told: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    result = CliRunner().invoke(app, ["repair", *words.split()])
+    assert result.exit_code == 2 and told in result.stderr
+    assert list(tmp_path.iterdir()) == []

@@ -1,0 +1,38 @@
+"""The world of a bank as a command line names it: a query, or CLEVR's own."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from trex.foundation.errors import InputError
+from trex.query.shipped import query_path
+from trex.query.toml_file import parse_query, read_text
+from trex.scenes.prior import ScenePrior
+from trex.worlds.registry import CLEVR
+from trex.worlds.shipped.clevr_plan import make_prior, make_vocabulary
+
+CLEVR_TEXT = "[scene]\nobjects = [3, 10]\n"
+SECTION = "scene."
+
+
+def bank_world(named: Path, overrides: Sequence[str] = ()) -> ScenePrior:
+    """The prior of a query's scenes (its file, or a shipped query's name), or of CLEVR's own if `named` is "clevr".
+
+    Reads [scene] and [generator] alone, so no model is loaded. `overrides` may set keys of [scene].
+    """
+    for setting in overrides:
+        key = setting.partition("=")[0].replace(" ", "")
+        if not key.startswith(SECTION):
+            raise InputError(
+                f"--set {setting} does not apply: a bank depends on [scene] alone; its look is --look, its seed --seed"
+            )
+    path = query_path(named)
+    text = CLEVR_TEXT if str(named) == CLEVR and not path.exists() else read_text(path)
+    query = parse_query(text, str(path), overrides)
+    if query.generator.name != CLEVR:
+        raise InputError(
+            f"{named}: banks hold scenes of generator 'clevr', and this query's is {query.generator.name!r}, whose "
+            "pictures cost next to nothing"
+        )
+    return make_prior(query, make_vocabulary(query, path.parent))

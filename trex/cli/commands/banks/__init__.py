@@ -1,5 +1,0 @@
-"""Commands on banks of rendered scenes."""
-
-from trex.cli.commands.banks.bank import COMMAND
-
-__all__ = ["COMMAND"]

@@ -1,0 +1,145 @@
+"""Explanations in sentences and tables, identical on the terminal and on every page."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from trex.explain.explanation import Effect, Explanation, SaliencyMap
+from trex.explain.saliency_agreement import scene_agreement
+from trex.foundation.words import capitalized, counted
+from trex.inference.attribution.blame import Blame
+from trex.inference.attribution.leave_one_out import NOTICEABLE
+from trex.pages.table import Column, Table
+from trex.pages.wording import percent, points
+from trex.scenes.describe import object_words
+
+METHOD_NAMES = {"smoothgrad": "SmoothGrad", "integrated_gradients": "Integrated gradients"}
+
+
+class Removed(NamedTuple):
+    """One object in words, and the effect of leaving it out: the change in confidence, and the answer."""
+
+    name: str
+    change: float
+    answer: str
+
+
+def blame_sentence(blame: Blame, removed: Sequence[Removed], answer_without: str = "") -> str:
+    """Which object is to blame and why; `answer_without` is the answer without all jointly blamed objects."""
+    named = [f"the {removed[i].name} (object {i})" for i in blame.parts]
+    told = [points(removed[i].change) for i in blame.parts]
+    match blame.how:
+        case "alone":
+            (only,) = blame.parts
+            return capitalized(
+                f"{named[0]} is to blame: without it the answer is {removed[only].answer} and the confidence changes "
+                f"by {told[0]}."
+            )
+        case "either":
+            which = "either one" if len(named) == 2 else "any one of them"
+            return (
+                f"{capitalized(_listed(named))} are to blame: leaving out {which} changes the answer (confidence "
+                f"{_listed(told)})."
+            )
+        case "together":
+            which = "both" if len(named) == 2 else f"all {len(named)}"
+            return (
+                f"{capitalized(_listed(named))} are to blame, {which} together: leaving out {which} makes the answer "
+                f"{answer_without}, leaving out fewer does not change it."
+            )
+        case "most":
+            return capitalized(
+                f"{named[0]} is to blame: without it the confidence changes by {told[0]}, though no single removal "
+                "changes the answer."
+            )
+        case "alike":
+            return (
+                f"{capitalized(_listed(named))} are equally to blame: without any one of them the confidence "
+                f"changes by about {told[0]}."
+            )
+    return f"No object matters: no removal lowers the confidence by {percent(NOTICEABLE)} or more."
+
+
+def sentence(made: Explanation) -> str:
+    """One sentence: the objects to blame in an explained scene."""
+    removed = [
+        Removed(object_words(made.scene, i), effect.change, effect.score.answer)
+        for i, effect in enumerate(made.removals)
+    ]
+    joint = made.joint_removals
+    return blame_sentence(made.blame, removed, joint[0].score.answer if joint else "")
+
+
+def stability_sentences(made: Explanation) -> tuple[str, ...]:
+    """For each object to blame, whether removing it also lowers the confidence under other cameras and lights."""
+    if made.nuisances is None:
+        return ()
+    others = f"under {len(made.nuisances.baseline)} other cameras and lights"
+    said = []
+    for index in made.blame.parts:
+        found = made.nuisances.of(index)
+        name = f"the {object_words(made.scene, index)} (object {index})"
+        if found is None:
+            said.append(f"Without {name} it was not rendered under other cameras and lights.")
+        elif found.is_stable:
+            said.append(f"Without {name} the confidence falls {others} too (95 %).")
+        else:
+            said.append(f"Without {name} the confidence does not surely fall {others} (95 %).")
+    return tuple(said)
+
+
+def sentences(made: Explanation) -> tuple[str, ...]:
+    """The explanation in sentences; the last one is about the control."""
+    said = [sentence(made), *stability_sentences(made)]
+    if made.nuisances and made.nuisances.skipped:
+        skipped = counted(made.nuisances.skipped, "draw")
+        said.append(f"{skipped} of cameras and lights hid an object and were left out.")
+    if made.flip:
+        said.append(made.flip.sentence())
+    if made.saliency and made.saliency.why_none:
+        said.append(f"No saliency: {made.saliency.why_none}.")
+    return (*said, made.control.sentence())
+
+
+def effect_table(made: Explanation, effects: Sequence[Effect], label: str) -> Table[Effect]:
+    """The effects of single edits; with their means under other cameras and lights, if some were measured."""
+    columns: list[Column[Effect]] = [
+        Column("change", lambda one: one.words + ("" if one.is_valid else " (outside the prior)")),
+        Column("confidence", lambda one: percent(one.score.confidence), is_number=True),
+        Column("effect", lambda one: points(one.change), is_number=True),
+    ]
+    if any(_mean_effect(made, effect) for effect in effects):
+        head = "mean effect under other cameras and lights (95 %)"
+        columns.append(Column(head, lambda one: _mean_effect(made, one), is_number=True))
+    columns += [Column("model", lambda one: one.score.answer), Column("truth", lambda one: one.truth)]
+    return Table(label, columns, effects, lambda one: "flip" if one.is_flip else "")
+
+
+def _mean_effect(made: Explanation, effect: Effect) -> str:
+    """The mean effect of a removal under other cameras and lights, with its interval from two draws on.
+
+    "" if it was not measured.
+    """
+    first, *others = effect.edits
+    found = made.nuisances.of(first.index) if made.nuisances and not first.attribute and not others else None
+    if found is None:
+        return ""
+    mean, low, high = points(found.effect.mean), found.effect.low, found.effect.high
+    return mean if low is None or high is None else f"{mean} ({points(low)} to {points(high)})"
+
+
+def map_words(made: Explanation, found: SaliencyMap) -> str:
+    """What a saliency map says beside the ablation: its most salient object and its largest pixel."""
+    top, rank = found.ranking[0], scene_agreement(made, found).rank_correlation
+    verdict = "as ablation says" if top in made.blame.parts else "not an object to blame"
+    if not made.blame.parts:
+        verdict = "no object is to blame"
+    peak = "the background" if found.peak_object is None else f"object {found.peak_object}"
+    words = f"most on object {top} ({object_words(made.scene, top)}), {verdict}; largest pixel on {peak}"
+    return words + ("" if rank is None else f"; rank correlation {rank:+.2f}")
+
+
+def _listed(words: Sequence[str]) -> str:
+    """The words as a list: "a, b and c"."""
+    return " and ".join(filter(None, [", ".join(words[:-1]), words[-1]]))

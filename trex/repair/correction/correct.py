@@ -1,0 +1,234 @@
+"""Fine-tunes the model on each scenario's pictures, with every control, and judges all of it by the same four tests."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import torch
+from torch import nn
+
+from trex.artifacts.weights import compact, expand, load_into, write_safetensors
+from trex.foundation.errors import InputError
+from trex.inference.statistics.paired import paired
+from trex.mnist_models.training.fine_tune import Extra, fine_tune_training
+from trex.mnist_models.training.loop import Settings, fit
+from trex.repair import loaded as streams
+from trex.repair.arrays import Array, Flags, flags, read_arrays, write_arrays
+from trex.repair.correction.results import (
+    BEFORE,
+    CHOOSE,
+    CONTROLS,
+    SINGLE,
+    SWEEP,
+    TESTS,
+    TRAINING,
+    VALIDATION,
+    ZERO,
+    Compared,
+    Corrected,
+    CorrectResult,
+    Tuned,
+)
+from trex.repair.correction.sets import Set, Sources, sources
+from trex.repair.folder import PARTS, RepairFolder
+from trex.repair.label import RESULT as LABELS
+from trex.repair.label import LabelResult
+from trex.repair.loaded import Loaded, Progress, answers
+from trex.repair.records import read_record, write_record
+
+RESULT = "correct.json"
+Right = Mapping[str, Flags]
+
+
+def correct(folder: RepairFolder, loaded: Loaded, progress: Progress) -> None:
+    """Carry out the step, or resume it; without a scenario that is pure enough nothing is tuned."""
+    wanted = folder.query.correct
+    found = read_record(LabelResult, folder.require("label") / LABELS)
+    corrected = tuple(
+        Corrected(number=one.number, label=one.label)
+        for one in found.scenarios
+        if one.purity.value >= wanted.purity
+    )
+    impure = [one.number for one in found.scenarios if one.purity.value < wanted.purity]
+    usable = min(
+        wanted.training or len(loaded.train.images),
+        len(loaded.train.images) - folder.query.identify.validation,
+    )
+    if wanted.batch > usable:
+        raise InputError(
+            f"correct.batch = {wanted.batch} is more than the {usable} training pictures; take fewer"
+        )
+    place = folder.begin("correct")
+    if place is None:
+        return
+    result = CorrectResult(
+        corrected=list(corrected),
+        impure=impure,
+        before=None,
+        tuned=[],
+        chosen=[],
+        compared=[],
+        has_singles=False,
+    )
+    if corrected:
+        result = _Correction(sources(folder, loaded, corrected), place, progress).all(result)
+    write_record(place / RESULT, result)
+    folder.finish("correct")
+
+
+@dataclass(frozen=True, eq=False)
+class _Correction:
+    sources: Sources
+    place: Path
+    progress: Progress
+
+    def all(self, empty: CorrectResult) -> CorrectResult:
+        """Every model of every seed."""
+        wanted, loaded = self.sources.folder.query.correct, self.sources.loaded
+        judged = self.sources.judged()
+        kinds = [kind for kind in CONTROLS if self.sources.has_control(kind)]
+        total = wanted.seeds * (len(wanted.lambdas) + len(kinds))
+        before = {
+            name: answers(loaded.model.module, one.pictures) == one.labels for name, one in judged.items()
+        }
+        tuned: list[Tuned] = []
+        chosen: list[float | None] = []
+        compared: list[Compared] = []
+        for seed in range(wanted.seeds):
+            extra = self.sources.drawn(streams.TUNE, seed)
+            right: dict[str, Right] = {}
+            for weight in wanted.lambdas:
+                self.progress("models tuned", len(tuned), total)
+                right[f"{SWEEP} {weight}"] = self._tune(seed, SWEEP, weight, extra, judged)
+                tuned.append(_tuned(seed, SWEEP, weight, right[f"{SWEEP} {weight}"]))
+            best = self._choose(tuned[-len(wanted.lambdas) :])
+            chosen.append(best)
+            for kind in kinds if best is not None else ():
+                self.progress("models tuned", len(tuned), total)
+                pictures = self.sources.control(kind, len(extra.labels), seed)
+                right[kind] = self._tune(seed, kind, best or 0.0, pictures, judged)
+                tuned.append(_tuned(seed, kind, best or 0.0, right[kind]))
+            if best is not None:
+                self._keep(seed, best)
+                others = {
+                    BEFORE: before,
+                    ZERO: right[f"{SWEEP} 0.0"],
+                    **{kind: right[kind] for kind in kinds},
+                }
+                compared += _compared(seed, right[f"{SWEEP} {best}"], others)
+        self.progress("models tuned", total, total)
+        return empty.model_copy(
+            update={
+                "before": _tuned(0, BEFORE, 0.0, before),
+                "tuned": tuned,
+                "chosen": chosen,
+                "compared": compared,
+                "has_singles": SINGLE in kinds,
+            }
+        )
+
+    def _choose(self, sweep: list[Tuned]) -> float | None:
+        """The weight of this seed's sweep that is used; None if every one costs too much accuracy.
+
+        "choose": best on draws that neither tune nor test, if validation accuracy is not more than `loss` below that
+        of weight 0, which has had the same further training (the model itself may have learned those pictures).
+        """
+        wanted = self.sources.folder.query.correct
+        floor = next(one for one in sweep if one.weight == 0.0).accuracy(VALIDATION).value - wanted.loss
+        is_printed = wanted.select == "printed"
+        usable = [
+            one for one in sweep if one.weight > 0 and (is_printed or one.accuracy(VALIDATION).value >= floor)
+        ]
+        by = TRAINING if is_printed else CHOOSE
+        best = max(usable, key=lambda one: (one.accuracy(by).value, -one.weight), default=None)
+        return None if best is None else best.weight
+
+    def _tune(self, seed: int, kind: str, weight: float, extra: Set, judged: Mapping[str, Set]) -> Right:
+        """Which pictures of each set the tuned model, as its weights are stored, answers rightly."""
+        path = self.place / PARTS / f"{_name(seed, kind, weight)}.safetensors"
+        if not path.exists():
+            network = self._trained(seed, kind, weight, extra)
+            right: dict[str, Array] = {
+                name: answers(network, one.pictures) == one.labels for name, one in judged.items()
+            }
+            state = {f"weights.{name}": tensor.numpy() for name, tensor in compact(network).items()}
+            write_arrays(path, {**right, **state})
+        found = read_arrays(path)
+        return {name: flags(found[name]) for name in judged}
+
+    def _trained(self, seed: int, kind: str, weight: float, extra: Set) -> nn.Module:
+        wanted, loaded = self.sources.folder.query.correct, self.sources.loaded
+        rows = self.sources.rows
+        data = replace(loaded.train, images=loaded.train.images[rows], labels=loaded.train.labels[rows])
+        digest = hashlib.sha256(extra.pictures.tobytes() + extra.labels.tobytes() + rows.tobytes())
+        settings = Settings(
+            model=f"{loaded.model.name} {_name(seed, kind, weight)}",
+            dataset=data.name,
+            data=digest.hexdigest(),
+            classes=data.names,
+            seed=self.sources.folder.query.seed + seed,
+            epochs=wanted.epochs,
+            batch_size=wanted.batch,
+            device="cpu",
+            threads=1,
+        )
+        further = Extra(torch.from_numpy(extra.pictures[:, None]), torch.from_numpy(extra.labels), weight)
+        checkpoint = self.place / PARTS / f"{_name(seed, kind, weight)}.checkpoint.safetensors"
+        job = fit(
+            lambda: fine_tune_training(loaded.model.module, further, wanted.rate), data, settings, checkpoint
+        )
+        network = job.modules["model"]
+        load_into(network, expand(compact(network)), checkpoint)
+        return network
+
+    def _keep(self, seed: int, weight: float) -> None:
+        """Write the chosen weights of a seed with their card."""
+        loaded = self.sources.loaded
+        found = read_arrays(self.place / PARTS / f"{_name(seed, SWEEP, weight)}.safetensors")
+        state = {
+            name.removeprefix("weights."): torch.from_numpy(array)
+            for name, array in found.items()
+            if name.startswith("weights.")
+        }
+        right = {name: [int(found[name].sum()), len(found[name])] for name in TESTS}
+        card: dict[str, object] = {
+            "kind": loaded.kind,
+            "dataset": loaded.model.dataset,
+            "labels": list(loaded.model.labels),
+            "licence": "Apache-2.0",
+            "tuned_from": f"{loaded.model.name} {loaded.model.sha256}",
+            "generator": f"{loaded.generator.name} {loaded.generator.sha256}",
+            "settings": self.sources.folder.query.model_dump(mode="json"),
+            "seed": seed,
+            "lambda": weight,
+            "scenarios": [one.model_dump() for one in self.sources.corrected],
+            "right": right,
+        }
+        write_safetensors(self.place / f"model-{seed}.safetensors", state, card)
+
+
+def _name(seed: int, kind: str, weight: float) -> str:
+    return f"{kind}-{seed}-{weight!r}"
+
+
+def _tuned(seed: int, kind: str, weight: float, right: Right) -> Tuned:
+    counts = {name: (int(one.sum()), len(one)) for name, one in right.items()}
+    return Tuned(seed=seed, kind=kind, weight=weight, right=counts)
+
+
+def _compared(seed: int, chosen: Right, others: Mapping[str, Right]) -> Iterator[Compared]:
+    for against, other in others.items():
+        for test in TESTS:
+            pair = paired(chosen[test].tolist(), other[test].tolist())
+            yield Compared(
+                seed=seed,
+                against=against,
+                test=test,
+                both=pair.both,
+                only_chosen=pair.only_first,
+                only_other=pair.only_second,
+                neither=pair.neither,
+            )

@@ -1,0 +1,222 @@
+"""A repair is a folder: the query as given, what it was made with, and a folder for each step.
+
+A step's folder holds `key.json` (its settings and the digest of the step before), its files, and at the end
+`done.json` with the sha256 of each. A step with another key begins anew; one with the same key resumes from the parts
+that are already there. Every file appears atomically, so that a kill at any moment ends in the same bytes.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import shutil
+from pathlib import Path
+from types import TracebackType
+from typing import Literal, Self
+
+from pydantic import JsonValue
+
+from trex.foundation.errors import InputError, RunError
+from trex.foundation.files import disk_error, left_behind, open_inside, refuse_links, write_atomic
+from trex.repair.records import (
+    Done,
+    Fields,
+    Sources,
+    file_sha256,
+    read_fields,
+    read_record,
+    write_json,
+    write_record,
+)
+from trex.repair.settings import RepairQuery, repair_query, repair_table
+
+FORMAT = 1
+QUERY, MANIFEST, LOCK, KEY, DONE, PARTS = (
+    "repair.toml",
+    "repair.json",
+    "lock",
+    "key.json",
+    "done.json",
+    "parts",
+)
+Step = Literal["identify", "distill", "pictures", "label", "correct"]
+STEPS: tuple[Step, ...] = ("identify", "distill", "pictures", "label", "correct")
+COMMANDS = {"pictures": "label"}  # steps that a command of another name carries out
+
+
+class RepairFolder:
+    """An open folder; at most one process has it open."""
+
+    def __init__(self, path: Path, query: RepairQuery, sources: Sources, lock: int) -> None:
+        self.path, self.query, self.sources, self._lock = path, query, sources, lock
+
+    def begin(self, step: Step, given: Fields | None = None) -> Path | None:
+        """The folder of a step to carry out, whose earlier steps are finished; None if it is finished itself.
+
+        `given`: what decides the step besides the query. Removes what belongs to other settings.
+        """
+        place, key = self.path / step, self._key(step, given or {})
+        if read_fields(place / KEY) != key:
+            if place.exists():
+                shutil.rmtree(place)
+            place.mkdir()
+            write_json(place / KEY, key)
+        elif self._done(step) is not None:
+            shutil.rmtree(place / PARTS, ignore_errors=True)  # left by a kill after the last file
+            return None
+        (place / PARTS).mkdir(exist_ok=True)
+        _sweep(place)
+        _sweep(place / PARTS)
+        return place
+
+    def finish(self, step: Step) -> None:
+        """Record a step as finished, with the sha256 of its files, and delete its parts."""
+        place = self.path / step
+        names = sorted(
+            path.relative_to(place).as_posix()
+            for path in place.rglob("*")
+            if path.is_file() and path.name not in (KEY, DONE) and path.relative_to(place).parts[0] != PARTS
+        )
+        files: dict[str, JsonValue] = {name: file_sha256(place / name) for name in names}
+        key: dict[str, JsonValue] = dict(read_fields(place / KEY) or {})
+        write_json(place / DONE, {"key": key, "files": files})
+        shutil.rmtree(place / PARTS, ignore_errors=True)
+
+    def require(self, step: Step) -> Path:
+        """The folder of a finished step; RunError names the command to give if it or an earlier one is not finished."""
+        place = self.path / step
+        command = f"trex repair {COMMANDS.get(step, step)} {self.path}"
+        if self._done(step) is None:
+            is_old = (place / DONE).exists()
+            why = (
+                "has other settings, or other steps before it, than it was made with"
+                if is_old
+                else "is not finished"
+            )
+            raise RunError(f"step {step!r} of {self.path} {why}; run: {command}")
+        for name, known in read_record(Done, place / DONE).files.items():
+            if file_sha256(place / name) != known:
+                raise RunError(f"{place / name} was changed or cut; delete {place} and run: {command}")
+        return place
+
+    def is_done(self, step: Step) -> bool:
+        """Whether a step and all before it are finished with the present settings."""
+        return self._done(step) is not None
+
+    def given(self, step: Step) -> Fields:
+        """What decided a finished step besides the query."""
+        given = read_record(Done, self.require(step) / DONE).key.get("given")
+        return given if isinstance(given, dict) else {}
+
+    def close(self) -> None:
+        """Release the lock."""
+        if self._lock >= 0:
+            os.close(self._lock)
+            self._lock = -1
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def _done(self, step: Step) -> Done | None:
+        place = self.path / step
+        if not (place / DONE).exists():
+            return None
+        done = read_record(Done, place / DONE)
+        before = STEPS.index(step) - 1
+        if before >= 0 and self._done(STEPS[before]) is None:
+            return None
+        given = done.key.get("given")
+        return done if done.key == self._key(step, given if isinstance(given, dict) else {}) else None
+
+    def _key(self, step: Step, given: Fields) -> dict[str, JsonValue]:
+        """Everything that decides the content of a step."""
+        settings: dict[str, JsonValue] = {"seed": self.query.seed}
+        before = STEPS.index(step) - 1
+        if before < 0:
+            settings |= {"sources": self.sources.model_dump(mode="json")}
+            digest = ""
+        else:
+            if self._done(STEPS[before]) is None:
+                self.require(STEPS[before])
+            digest = file_sha256(self.path / STEPS[before] / DONE)
+        section = getattr(self.query, COMMANDS.get(step, step))
+        used = section.model_dump(mode="json")
+        settings |= {"section": {name: used[name] for name in _used(step, tuple(used))}}
+        return {"step": step, "format": FORMAT, "settings": settings, "given": dict(given), "before": digest}
+
+
+def create(path: Path, text: str, query: RepairQuery, sources: Sources) -> RepairFolder:
+    """Begin a repair, or open the one that is there: its later steps then follow the new query.
+
+    InputError if the folder holds anything else, or a repair of other models or data.
+    """
+    if (path / MANIFEST).exists():
+        known = read_record(Sources, path / MANIFEST)
+        if known != sources:
+            raise InputError(
+                f"{path} holds a repair of other models or data ({known.generator}, {known.model}); "
+                "choose another folder with --out"
+            )
+    elif path.exists() and not (path.is_dir() and _begun_only(path)):
+        raise InputError(f"{path} exists and holds no repair; choose another folder with --out")
+    try:
+        path.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise disk_error(error, path) from error
+    lock = _take_lock(path)
+    try:
+        _sweep(path)
+        write_atomic(path / QUERY, text.encode())
+        write_record(path / MANIFEST, sources)
+    except BaseException:
+        os.close(lock)
+        raise
+    return RepairFolder(path, query, sources, lock)
+
+
+def open_repair(path: Path) -> RepairFolder:
+    """The repair in a folder, with the settings that its repair.toml has now."""
+    if not (path / MANIFEST).is_file():
+        raise InputError(f"{path} is no repair; begin one with: trex repair identify QUERY --out {path}")
+    refuse_links(path)
+    query = repair_query(repair_table(path / QUERY), str(path / QUERY))
+    sources = read_record(Sources, path / MANIFEST)
+    lock = _take_lock(path)
+    _sweep(path)
+    return RepairFolder(path, query, sources, lock)
+
+
+def _begun_only(path: Path) -> bool:
+    """Whether a folder holds nothing but what a kill at the very beginning leaves."""
+    entries = {entry.name for entry in path.iterdir()} - {entry.name for entry in left_behind(path)}
+    return entries <= {LOCK, QUERY}
+
+
+def _sweep(folder: Path) -> None:
+    """Delete what a killed process left half-written."""
+    for scratch in left_behind(folder):
+        scratch.unlink(missing_ok=True)
+
+
+def _used(step: Step, names: tuple[str, ...]) -> tuple[str, ...]:
+    """The keys of its section that a step reads: drawing pictures does not depend on how they are voted on."""
+    return tuple(name for name in names if step != "pictures" or name in ("pictures", "tau"))
+
+
+def _take_lock(path: Path) -> int:
+    """A lock that the kernel releases when this process ends."""
+    try:
+        lock = open_inside(path, [LOCK], os.O_RDWR | os.O_CREAT)
+    except OSError as error:
+        raise disk_error(error, path) from error
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError as error:
+        os.close(lock)
+        raise RunError(f"another process works in {path}; wait for it or stop it") from error
+    return lock

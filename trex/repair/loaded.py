@@ -1,0 +1,109 @@
+"""What the steps of a repair work with: generator, model and labelled pictures, loaded and checked to fit together."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import numpy as np
+import torch
+from torch import nn
+
+from trex.artifacts.weights import read_card
+from trex.foundation.errors import InputError, RunError
+from trex.inference.rng import stream
+from trex.mnist_models.autoencoder import Autoencoder
+from trex.mnist_models.classify import DigitClassifier
+from trex.mnist_models.data.labelled import DataSet, load_data
+from trex.mnist_models.load import load_autoencoder, load_classifier, weights_path
+from trex.mnist_models.training.loop import placed
+from trex.repair.arrays import Ints, Pictures
+from trex.repair.records import Sources
+from trex.repair.settings import RepairQuery
+
+BATCH = 250  # fixed: the rounding of a row may depend on the size of its batch
+IDENTIFY, HELD_OUT, COMPARE, CHOSEN, PICTURES, SHUFFLE, SPLIT, TUNE, CHOOSE, TEST, CONTROL, NOVEL = range(12)
+Progress = Callable[[str, int, int], None]  # what, done, total
+
+
+@dataclass(frozen=True, eq=False)
+class Loaded:
+    """Generator, model under repair, and both splits of the data set that they were trained on."""
+
+    generator: Autoencoder
+    model: DigitClassifier
+    train: DataSet
+    test: DataSet
+    kind: str  # of the model's network, as on its card
+
+    @property
+    def sources(self) -> Sources:
+        """Names and hashes of all of it."""
+        return Sources(
+            generator=f"{self.generator.name} {self.generator.sha256}",
+            model=f"{self.model.name} {self.model.sha256}",
+            dataset=self.train.name,
+            train=self.train.sha256,
+            test=self.test.sha256,
+        )
+
+
+def load(query: RepairQuery, data: Path | None) -> Loaded:
+    """The models that a query names and their data; InputError if they do not fit together or are not there."""
+    generator, model = load_autoencoder(query.generator.name), load_classifier(query.model.name)
+    model = replace(model, module=placed(model.module, "cpu"))
+    if generator.dataset != model.dataset or generator.labels != model.labels:
+        raise InputError(
+            f"model {model.name!r} knows {model.dataset} ({', '.join(model.labels)}), generator "
+            f"{generator.name!r} draws {generator.dataset} ({', '.join(generator.labels)}); "
+            "both have to know the same classes"
+        )
+    train, test = (load_data(model.dataset, split, data) for split in ("train", "test"))
+    if train.names != model.labels:
+        raise InputError(
+            f"model {model.name!r} does not know every class of {model.dataset}; take one that does"
+        )
+    kind = str(read_card(weights_path(query.model.name))["kind"])
+    return Loaded(generator, model, train, test, kind)
+
+
+def check_sources(loaded: Loaded, known: Sources, where: Path) -> None:
+    """RunError if a repair was begun with other models or data."""
+    now, then = loaded.sources.model_dump(), known.model_dump()
+    changed = [name for name in now if now[name] != then[name]]
+    if changed:
+        name = changed[0]
+        raise RunError(
+            f"{where} was begun with another {name} ({then[name]}, now {now[name]}); give that again, or begin anew"
+        )
+
+
+def pictures_of(data: DataSet, rows: Ints) -> Pictures:
+    """Pictures (n, 28, 28) of these rows in [0, 1], as classifiers see them."""
+    return data.images[rows].astype(np.float32) / np.float32(255.0)
+
+
+def answers(module: nn.Module, pictures: Pictures) -> Ints:
+    """The most probable class (n,) of each picture (n, 28, 28)."""
+    said: Ints = probabilities(module, pictures).argmax(axis=1)
+    return said
+
+
+def probabilities(module: nn.Module, pictures: Pictures) -> np.ndarray[tuple[int, ...], np.dtype[np.float64]]:
+    """Probabilities (n, K) of pictures (n, 28, 28)."""
+    parts = []
+    with torch.inference_mode():
+        for start in range(0, len(pictures), BATCH):
+            logits = module(torch.from_numpy(pictures[start : start + BATCH, None]))
+            parts.append(logits.double().softmax(dim=1).numpy())
+    return np.concatenate(parts) if parts else np.zeros((0, 1))
+
+
+def validation_rows(query: RepairQuery, n: int) -> tuple[Ints, Ints]:
+    """Rows of the training split for learning, and those that only judge; InputError if either is empty."""
+    most = query.identify.validation
+    if most >= n:
+        raise InputError(f"identify.validation = {most} leaves none of {n} training pictures; take fewer")
+    order = stream(query.seed, SPLIT).permutation(n)
+    return np.sort(order[most:]), np.sort(order[:most])

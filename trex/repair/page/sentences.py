@@ -1,0 +1,85 @@
+"""What a repair has shown, in plain sentences: only what its controls and intervals support."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from trex.foundation.percent import percent
+from trex.foundation.words import counted
+from trex.repair.correction.results import FRESH, GROWN, TEST, ZERO, Claim, CorrectResult
+from trex.repair.distill import DistillResult
+from trex.repair.identify import IdentifyResult
+from trex.repair.label import LabelResult
+from trex.repair.words import NAMES, accuracy_words
+
+
+def identified(found: IdentifyResult) -> str:
+    """How many mistakes there are, and how many of them the generator's own blur explains."""
+    blurred = found.kept - found.kept_new
+    share = percent(blurred / found.kept) if found.kept else "none"
+    return (
+        f"{counted(found.kept, 'likely mistake')} grown from {counted(found.seeds, 'picture')} by {found.grown.noise} "
+        f"noise. Of {blurred:,} ({share}) the model is already wrong on the plain reconstruction: these are due to the "
+        "generator and not to the noise."
+    )
+
+
+def distilled(found: DistillResult) -> str:
+    """How many components there are, and whether another seed finds the same."""
+    return (
+        f"Components of the mistakes above the cut-off: {len(found.components)}; within a fifth of it: {found.near}. "
+        f"A second seed keeps {found.second_kept}; the two partitions agree to an adjusted Rand "
+        f"index of {found.rand_index:.2f} (1 is the same, 0 is chance)"
+        + ("." if found.converged else "; the fit has not converged.")
+    )
+
+
+def voted(found: LabelResult) -> str:
+    """Who voted, and how many components are scenarios."""
+    doubtful = [one.name for one in found.voters if one.is_doubtful]
+    warning = f" Below 80 % of hidden checks right: {', '.join(doubtful)}." if doubtful else ""
+    people = "" if "annotator" in found.who else " No person has looked at these pictures."
+    return (
+        f"{found.who[:1].upper()}{found.who[1:]}: in {len(found.scenarios)} of "
+        f"{counted(len(found.components), 'component')} most labels differ from the model's answers. These are the "
+        f"failure scenarios.{people}{warning}"
+    )
+
+
+def corrected(found: CorrectResult) -> Iterator[str]:
+    """What fine-tuning has changed beyond its controls."""
+    if found.before is None:
+        yield f"Nothing was corrected: no scenario is pure enough ({len(found.impure)} are below the threshold)."
+        return
+    left = f" {counted(len(found.impure), 'further scenario')} too impure to correct." if found.impure else ""
+    if not found.best:
+        yield f"No weight of the scenarios kept the accuracy on validation pictures; nothing was chosen.{left}"
+        return
+    yield (
+        f"{counted(len(found.corrected), 'scenario')} corrected with {counted(len(found.best), 'seed')}: right on "
+        f"{accuracy_words(found.best, FRESH)} of fresh draws ({percent(found.before.accuracy(FRESH).value)} before, "
+        f"{accuracy_words(found.of('sweep', 0.0), FRESH)} after the same training without scenarios) and on "
+        f"{accuracy_words(found.best, TEST)} of the test split ({percent(found.before.accuracy(TEST).value)} before, "
+        f"{accuracy_words(found.of('sweep', 0.0), TEST)} without scenarios).{left}"
+    )
+    yield _mended(found)
+
+
+def _mended(found: CorrectResult) -> str:
+    claims = [one for one in found.claims() if one.test in (FRESH, GROWN)]
+    missed = [one for one in claims if not one.is_better]
+    costs = [one for one in found.claims() if (one.against, one.test) == (ZERO, TEST) and one.is_worse]
+    if found.is_mended:
+        return (
+            "Mended: in every seed the corrected model is better than before and than every control, on fresh draws "
+            "and on mistakes grown from test pictures, each 95 % interval clear of no change."
+        )
+    reasons = [f"{NAMES[one.test]} against {NAMES[one.against]} ({difference_words(one)})" for one in missed]
+    reasons += [f"the test split is worse than with lambda 0 ({difference_words(one)})" for one in costs]
+    return f"Not claimed to be mended. No clear gain in every seed on: {'; '.join(reasons)}."
+
+
+def difference_words(claim: Claim) -> str:
+    """The mean difference and its range over the seeds, in percentage points."""
+    mean, low, high = (100 * one for one in claim.difference)
+    return f"{mean:+.1f} points, {low:+.1f} to {high:+.1f}".replace("-", "−")

@@ -1,0 +1,101 @@
+"""What is voted on: pictures of each component, with hidden checks and repeats among them, in shuffled order."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import ceil
+from pathlib import Path
+
+import numpy as np
+
+from trex.foundation.files import write_atomic
+from trex.inference.rng import stream
+from trex.repair.arrays import Ints, ints, pixels, read_arrays, write_arrays
+from trex.repair.arrays import Pictures as Pixels
+from trex.repair.distill import MIXTURE, RESULT, DistillResult, read_mixture
+from trex.repair.folder import RepairFolder
+from trex.repair.loaded import PICTURES, SHUFFLE, Loaded, answers, pictures_of
+from trex.repair.records import read_record
+from trex.runs.picture_files import to_png
+
+ITEMS = "items.safetensors"
+CHECKS, REPEATS = 0.10, 0.05  # of the pictures of components: real ones of known class, and some shown twice
+NOT = -1
+
+
+@dataclass(frozen=True, eq=False)
+class Items:
+    """N pictures (N, 28, 28) to vote on.
+
+    `component` (N,): the mixture's number, NOT for a check. `truth`: the class of a check, NOT for others. `first`:
+    for a repeat, the item that it repeats, else NOT. `answer`: the model's.
+    """
+
+    pictures: Pixels
+    component: Ints
+    truth: Ints
+    first: Ints
+    answer: Ints
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The file names without ending; they tell nothing about what a picture is."""
+        return tuple(f"p{number:05}" for number in range(len(self.component)))
+
+
+def read_items(path: Path) -> Items:
+    """The items in a file."""
+    found = read_arrays(path)
+    return Items(
+        pixels(found["pictures"]),
+        ints(found["component"]),
+        ints(found["truth"]),
+        ints(found["first"]),
+        ints(found["answer"]),
+    )
+
+
+def draw_pictures(folder: RepairFolder, loaded: Loaded) -> Path:
+    """The folder of the items and their PNG files, made if they are not there."""
+    place = folder.begin("pictures")
+    if place is not None:
+        items = _items(folder, loaded)
+        for name, picture in zip(items.names, items.pictures, strict=True):
+            if not (place / f"{name}.png").exists():
+                shades = np.round(picture[:, :, None] * 255).astype(np.uint8)
+                write_atomic(place / f"{name}.png", to_png(shades), is_precious=False)
+        write_arrays(
+            place / ITEMS,
+            {
+                "pictures": items.pictures,
+                "component": items.component,
+                "truth": items.truth,
+                "first": items.first,
+                "answer": items.answer,
+            },
+        )
+        folder.finish("pictures")
+    return folder.require("pictures")
+
+
+def _items(folder: RepairFolder, loaded: Loaded) -> Items:
+    wanted, seed = folder.query.label, folder.query.seed
+    distilled = folder.require("distill")
+    mixture = read_mixture(distilled / MIXTURE)
+    numbers = [one.number for one in read_record(DistillResult, distilled / RESULT).components]
+    codes = [mixture.draw(stream(seed, PICTURES, k), k, wanted.tau, wanted.pictures) for k in numbers]
+    drawn = loaded.generator.decode(np.concatenate(codes))
+    rng = stream(seed, SHUFFLE)
+    n_checks = min(ceil(CHECKS * len(drawn)), len(loaded.test.images))
+    checks = rng.permutation(len(loaded.test.images))[:n_checks]
+    repeats = rng.permutation(len(drawn))[: ceil(REPEATS * len(drawn))]
+    of = np.concatenate([np.repeat(numbers, wanted.pictures), np.full(n_checks, NOT)])
+    truth = np.concatenate([np.full(len(drawn), NOT), loaded.test.labels[checks].astype(np.int64)])
+    shown = np.concatenate([drawn, pictures_of(loaded.test, checks)])
+    row = np.concatenate([np.arange(len(shown)), repeats])  # of `shown`, for each item before shuffling
+    order = rng.permutation(len(row))
+    row, is_repeat = row[order], order >= len(shown)
+    place = {int(one): item for item, one in enumerate(row) if not is_repeat[item]}
+    first = np.array([place[int(one)] if again else NOT for one, again in zip(row, is_repeat, strict=True)])
+    said = answers(loaded.model.module, shown)
+    return Items(shown[row], of[row].astype(np.int64), truth[row], first.astype(np.int64), said[row])

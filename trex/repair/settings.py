@@ -1,0 +1,152 @@
+"""The query of a repair: which generator and model, and the settings of each step."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Annotated, Literal
+
+from pydantic import Field, field_validator
+
+from trex.foundation.errors import InputError
+from trex.inference.repair.perturbation import Noise
+from trex.query.schema import Count, ModelSection, Name, Real, Section
+from trex.query.shipped import QUERIES, SUFFIX
+from trex.query.toml_file import Table, overridden, parse_table, read_text, validated
+from trex.query.toml_text import toml_text
+
+REPAIRS = QUERIES / "repair"
+Share = Annotated[Real, Field(ge=0, le=1)]
+MOST = 10_000_000
+
+
+class GeneratorSection(Section):
+    """The autoencoder that perturbs and draws pictures: a name such as "mnist-vae", or a .safetensors path."""
+
+    name: Name = "mnist-vae"
+
+
+class IdentifySection(Section):
+    """How mistakes are grown.
+
+    `seeds` training pictures, each perturbed `draws` times; `held_out` test pictures give the mistakes that no later
+    step learns from. `noise`: see `trex.inference.repair.perturbation`; `scale` None is the noise's own. `cap`: the
+    nearest so many mistakes of a picture are kept, and `most` of all. `compared` pictures, six draws each, count
+    mistakes under every kind of noise. `validation` training pictures only judge: no step grows or learns from them.
+    """
+
+    noise: Noise = "centred"
+    concentration: Annotated[Real, Field(ge=0.01, le=1e6)] = 50.0
+    scale: Annotated[Real, Field(gt=0, le=100)] | None = None
+    seeds: Annotated[Count, Field(ge=1, le=MOST)] = 6000
+    draws: Annotated[Count, Field(ge=1, le=100_000)] = 50
+    held_out: Annotated[Count, Field(ge=1, le=MOST)] = 1000
+    cap: Annotated[Count, Field(ge=1, le=100_000)] = 10
+    most: Annotated[Count, Field(ge=1, le=MOST)] = 50_000
+    compared: Annotated[Count, Field(ge=1, le=MOST)] = 500
+    validation: Annotated[Count, Field(ge=1, le=MOST)] = 5000
+
+
+class DistillSection(Section):
+    """The mixture: at most `components`, kept above weight `cutoff`; `of` "new" leaves out mistakes whose plain
+    reconstruction is already wrong.
+    """
+
+    of: Literal["all", "new"] = "all"
+    components: Annotated[Count, Field(ge=1, le=1000)] = 100
+    cutoff: Annotated[Real, Field(gt=0, lt=1)] = 0.01
+    iterations: Annotated[Count, Field(ge=1, le=1_000_000)] = 10_000
+
+
+class LabelSection(Section):
+    """What is voted on, and how the committee votes.
+
+    `pictures` of each component, drawn from N(mean, `tau` * covariance). A voter of the committee says "none" if its
+    largest probability is below `none_below`; each is trained for `epochs` on four fifths of the training pictures.
+    """
+
+    pictures: Annotated[Count, Field(ge=1, le=1000)] = 10
+    tau: Annotated[Real, Field(gt=0, le=10)] = 0.5
+    none_below: Share = 0.6
+    epochs: Annotated[Count, Field(ge=1, le=1000)] = 2
+
+
+class CorrectSection(Section):
+    """Fine-tuning on L(D) + lambda * CE(D_f) with `pictures` of each scenario, for each of `lambdas` and `seeds`.
+
+    `training` limits D (None: all training pictures but those of identify.validation). Scenarios below `purity` are
+    not corrected. `select`: "choose" takes the lambda best on a third draw of pictures among those whose validation
+    accuracy is at most `loss` below that of lambda 0; "printed" takes the one with the best training accuracy.
+    """
+
+    lambdas: Annotated[
+        tuple[Annotated[Real, Field(ge=0, le=1e6)], ...], Field(min_length=2, max_length=100)
+    ] = (0.0, 1e-3, 0.1, 1.0, 10.0)
+    seeds: Annotated[Count, Field(ge=1, le=100)] = 3
+    epochs: Annotated[Count, Field(ge=1, le=1000)] = 1
+    batch: Annotated[Count, Field(ge=2, le=100_000)] = 256
+    rate: Annotated[Real, Field(gt=0, le=1)] = 1e-3
+    pictures: Annotated[Count, Field(ge=1, le=100_000)] = 256
+    training: Annotated[Count, Field(ge=2, le=MOST)] | None = None
+    purity: Share = 0.8
+    select: Literal["choose", "printed"] = "choose"
+    loss: Share = 0.002
+
+    @field_validator("lambdas")
+    @classmethod
+    def _has_control(cls, lambdas: tuple[float, ...]) -> tuple[float, ...]:
+        if 0.0 not in lambdas or len(set(lambdas)) < len(lambdas):
+            raise ValueError("give 0, which is the control without scenarios, and every value once")
+        return lambdas
+
+
+class RepairQuery(Section):
+    """A whole repair; `seed` decides every draw of it."""
+
+    seed: Annotated[Count, Field(ge=0, lt=2**63)] = 0
+    generator: GeneratorSection = GeneratorSection()
+    model: ModelSection = ModelSection(name="mnist-classifier")
+    identify: IdentifySection = IdentifySection()
+    distill: DistillSection = DistillSection()
+    label: LabelSection = LabelSection()
+    correct: CorrectSection = CorrectSection()
+
+
+def repair_table(path: Path) -> Table:
+    """The table in the TOML file of a repair, not validated yet."""
+    return parse_table(read_text(path), str(path))
+
+
+def repair_query(table: Table, source: str) -> RepairQuery:
+    """The query in a table; InputError names an invalid key."""
+    return validated(RepairQuery, table, source)
+
+
+def repair_path(given: str) -> Path:
+    """The file at this path or, if there is none, the shipped repair of this name."""
+    path, shipped = Path(given), REPAIRS / f"{given}{SUFFIX}"
+    if not path.exists() and path.name == given and shipped.is_file():
+        return shipped
+    if not path.exists():
+        names = ", ".join(sorted(one.stem for one in REPAIRS.glob(f"*{SUFFIX}")))
+        raise InputError(
+            f"repair {given!r} is no file, and none of the shipped ones ({names}); give a TOML file"
+        )
+    return path
+
+
+def chosen_text(path: Path, overrides: Sequence[str]) -> tuple[str, RepairQuery]:
+    """The TOML text of a repair with overrides, and its query; without overrides the text as it was given."""
+    table = overridden(repair_table(path), overrides)
+    query = repair_query(table, str(path))
+    return (toml_text(_dotted(table)) if overrides else read_text(path)), query
+
+
+def _dotted(table: Table) -> Table:
+    """The table with dotted keys, one level deep."""
+    flat: Table = {}
+    for key, value in table.items():
+        flat |= (
+            {f"{key}.{name}": one for name, one in value.items()} if isinstance(value, dict) else {key: value}
+        )
+    return flat

@@ -1,0 +1,79 @@
+"""Votes of people from a CSV file with the columns picture, annotator, label; anything strange in it is an error."""
+
+from __future__ import annotations
+
+import csv
+import hashlib
+import io
+from collections.abc import Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+
+from trex.foundation.errors import InputError, unknown
+from trex.foundation.files import read_text
+from trex.foundation.json_fields import short
+from trex.inference.repair.votes import MISSING, NONE
+from trex.repair.arrays import Ints
+
+COLUMNS = ["picture", "annotator", "label"]
+NONE_WORD = "none"
+LIMIT = 64 << 20
+MOST_ANNOTATORS = 1000
+
+
+class Votes(NamedTuple):
+    """A table (n pictures, m annotators) of class numbers, NONE or MISSING; the annotators; the file's sha256."""
+
+    table: Ints
+    annotators: tuple[str, ...]
+    sha256: str
+
+
+def read_votes(path: Path, pictures: Sequence[str], classes: Sequence[str]) -> Votes:
+    """The votes in a file; `label` is a class or "none", which says that the picture shows no class.
+
+    InputError for other columns, a picture or class that is not known, an annotator who votes twice on a picture, or
+    a file without votes.
+    """
+    text = read_text(path, limit=LIMIT)
+    rows = list(csv.reader(io.StringIO(text, newline="")))
+    if not rows or [name.strip() for name in rows[0]] != COLUMNS:
+        raise InputError(
+            f"{path} begins with {short(rows[0] if rows else '')}; its columns must be {','.join(COLUMNS)}"
+        )
+    known, labels = {name: n for n, name in enumerate(pictures)}, (*classes, NONE_WORD)
+    cast: dict[tuple[int, str], int] = {}
+    for number, row in enumerate(rows[1:], start=2):
+        if not row:
+            continue
+        where = f"{path}, line {number}"
+        if len(row) != len(COLUMNS):
+            raise InputError(f"{where}: {len(row)} values; there must be {len(COLUMNS)}: {','.join(COLUMNS)}")
+        picture, annotator, label = (value.strip() for value in row)
+        if picture not in known:
+            raise InputError(
+                f"{where}: picture {short(picture)} is not one of this repair ({pictures[0]} to {pictures[-1]})"
+            )
+        if not annotator or not annotator.isprintable() or len(annotator) > 100:
+            raise InputError(
+                f"{where}: annotator {short(annotator)} is no name of 1 to 100 printable characters"
+            )
+        if label not in labels:
+            raise InputError(f"{where}: {unknown('label', label, labels)}")
+        if (known[picture], annotator) in cast:
+            raise InputError(
+                f"{where}: annotator {annotator!r} votes on picture {picture} a second time; keep one vote"
+            )
+        cast[known[picture], annotator] = NONE if label == NONE_WORD else labels.index(label)
+    names = tuple(dict.fromkeys(annotator for _, annotator in cast))
+    if not names or len(names) > MOST_ANNOTATORS:
+        raise InputError(
+            f"{path} holds votes of {len(names)} annotators; there must be 1 to {MOST_ANNOTATORS}"
+        )
+    table = np.full((len(pictures), len(names)), MISSING, np.int64)
+    place = {name: k for k, name in enumerate(names)}
+    for (picture_row, annotator), label_number in cast.items():
+        table[picture_row, place[annotator]] = label_number
+    return Votes(table, names, hashlib.sha256(text.encode()).hexdigest())
