@@ -11,7 +11,8 @@ from safetensors import SafetensorError
 from safetensors.torch import load, save
 from torch import Tensor, nn
 
-from trex.artifacts.weights import DAMAGE, load_into, write_whole
+from trex.artifacts.card import write_whole
+from trex.artifacts.weights import DAMAGE, load_into
 from trex.foundation.errors import InputError, RunError
 from trex.foundation.files import read_bytes
 from trex.foundation.json_fields import mapping, text

@@ -7,7 +7,7 @@ import urllib.error
 import urllib.request
 from pathlib import Path
 
-from trex.artifacts.weights import check_sha256
+from trex.artifacts.card import check_sha256
 from trex.foundation.errors import ModelError
 
 TIMEOUT_S = 60.0

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from trex.artifacts.weights import write_whole
+from trex.artifacts.card import write_whole
 from trex.foundation.errors import InputError
 from trex.foundation.files import is_missing, read_text
 from trex.foundation.parse import parse_json

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import io
 import json
 import pickle
@@ -17,13 +16,12 @@ from safetensors import SafetensorError
 from safetensors.torch import load, save
 from torch import Tensor, nn
 
+from trex.artifacts.card import Card, card_path, check_sha256, read_card, read_named, sha256_of, write_whole
 from trex.foundation.archives import check_inflation
-from trex.foundation.errors import InputError, RunError
-from trex.foundation.files import DATA_LIMIT, MIB, is_missing, read_bytes, replacing
-from trex.foundation.parse import parse_json
+from trex.foundation.errors import InputError
+from trex.foundation.files import MIB
 
 State = Mapping[str, Tensor]
-Card = Mapping[str, object]
 # Exceptions raised for damaged files, by format (zip, old pickle, safetensors).
 DAMAGE = (
     RuntimeError,
@@ -37,31 +35,8 @@ DAMAGE = (
     struct.error,
     MemoryError,
 )
-CARD_LIMIT = 4 * MIB  # CLEVR-Humans' card holds thousands of words
 CHECKPOINT_LIMIT = 2048 * MIB  # total unpacked size of a checkpoint
 GROWS = b"bytearray"  # the only type that torch lets a pickle create at any size
-
-
-def sha256_of(data: bytes) -> str:
-    """sha256 as 64 hex digits."""
-    return hashlib.sha256(data).hexdigest()
-
-
-def card_path(weights: Path) -> Path:
-    """The path of a weights file's card: beside it, ending in .json."""
-    return weights.with_suffix(".json")
-
-
-def read_card(weights: Path) -> Card:
-    """The card of a weights file; InputError if it is missing or gives no sha256."""
-    path = card_path(weights)
-    try:
-        card = parse_json(_read_bytes(path, "card", CARD_LIMIT), f"card {path}")
-    except InputError as error:
-        raise InputError(f"{error}; fetch or train the model again") from error
-    if not isinstance(card, dict) or not isinstance(card.get("sha256"), str):
-        raise InputError(f"card {path} gives no sha256 of its weights; fetch or train the model again")
-    return card
 
 
 def read_safetensors(weights: Path) -> dict[str, Tensor]:
@@ -70,7 +45,7 @@ def read_safetensors(weights: Path) -> dict[str, Tensor]:
         raise InputError(
             f"weights {weights} end in {weights.suffix!r}; only .safetensors with a card beside it are read"
         )
-    data = _read_bytes(weights, "weights")
+    data = read_named(weights, "weights")
     card = read_card(weights)
     try:
         state = load(data)
@@ -80,15 +55,6 @@ def read_safetensors(weights: Path) -> dict[str, Tensor]:
         ) from error
     check_sha256(weights, data, str(card["sha256"]))
     return state
-
-
-def check_sha256(path: Path, data: bytes, wanted: str) -> None:
-    """Raise InputError unless the bytes have the published sha256."""
-    found = sha256_of(data)
-    if found != wanted:
-        raise InputError(
-            f"{path} has been changed or cut: its sha256 is {found}, it must be {wanted}; fetch or train it again"
-        )
 
 
 def write_safetensors(weights: Path, state: State, card: Card) -> None:
@@ -135,7 +101,7 @@ def tensors_of(found: object, source: Path) -> dict[str, Tensor]:
 
 def read_checkpoint(path: Path, sha256: str | None = None) -> tuple[object, str]:
     """A torch checkpoint's content (tensors, containers, numbers, text; InputError as above), and its sha256."""
-    data = _read_bytes(path, "checkpoint")
+    data = read_named(path, "checkpoint")
     if sha256 is not None:
         check_sha256(path, data, sha256)
     _check_growth(path, data)
@@ -207,26 +173,3 @@ def check_fits(module: nn.Module, state: State, source: Path) -> None:
 
 def _some(names: list[str]) -> str:
     return ", ".join(names[:3]) + (f" and {len(names) - 3} more" if len(names) > 3 else "")
-
-
-def _read_bytes(path: Path, what: str, limit: int = DATA_LIMIT) -> bytes:
-    try:
-        return read_bytes(path, limit=limit)
-    except InputError as error:
-        if is_missing(error):
-            raise InputError(
-                f"{what} {path} is missing; `trex models list` names the models at hand"
-            ) from error
-        raise InputError(f"{what}: {error}") from error
-
-
-def write_whole(path: Path, data: bytes) -> None:
-    """Create the folder and write a file atomically; RunError if the disk fails."""
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        with replacing(path) as stream:
-            stream.write(data)
-    except OSError as error:
-        raise RunError(
-            f"{path} cannot be written: {error.strerror or error}; free some space or choose another folder"
-        ) from error

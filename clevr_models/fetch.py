@@ -8,17 +8,10 @@ from pathlib import Path
 from typing import NamedTuple
 
 from trex.artifacts.cache import cache_root
+from trex.artifacts.card import card_path, read_card, sha256_of
 from trex.artifacts.download import LARGEST_BYTES, download
 from trex.artifacts.resumable_download import Progress, no_progress
-from trex.artifacts.weights import (
-    card_path,
-    load_into,
-    read_card,
-    read_foreign,
-    read_safetensors,
-    sha256_of,
-    write_safetensors,
-)
+from trex.artifacts.weights import load_into, read_foreign, read_safetensors, write_safetensors
 from trex.clevr_models.relation_network.network import RelationNetwork
 from trex.clevr_models.relation_network.vocabulary import how_found
 from trex.foundation.errors import InputError, unknown

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from trex.artifacts.weights import Card, card_path
+from trex.artifacts.card import Card, card_path
 from trex.foundation.errors import InputError
 from trex.mnist_models.data.datasets import SOURCES
 

@@ -8,7 +8,8 @@ import torch
 from torch import nn
 
 from trex.artifacts.cache import cache_root
-from trex.artifacts.weights import expand, load_into, read_card, read_safetensors
+from trex.artifacts.card import read_card
+from trex.artifacts.weights import expand, load_into, read_safetensors
 from trex.foundation.errors import InputError
 from trex.mnist_models.autoencoder import Autoencoder
 from trex.mnist_models.card import AUTOENCODERS, CLASSIFIERS, DECODERS, DigitCard, parse_card

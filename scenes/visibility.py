@@ -7,6 +7,7 @@ renderer's own object-index pass is stored with each picture, and disagreements 
 from __future__ import annotations
 
 import math
+from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -42,10 +43,13 @@ def id_map(
     return ids
 
 
+@lru_cache(maxsize=2048)  # a proposed scene is asked about several times: drawn, weighed, checked
 def visible_pixels(scene: Scene, vocabulary: Vocabulary) -> NDArray[np.int64]:
-    """The number of visible pixels (n,) of each object, at 480 x 320."""
-    counts = np.bincount(id_map(scene, vocabulary).ravel(), minlength=len(scene.objects) + 1)
-    return counts[1:].astype(np.int64)
+    """The number of visible pixels (n,) of each object, at 480 x 320; read-only."""
+    counts = np.bincount(id_map(scene, vocabulary).ravel(), minlength=len(scene.objects) + 1)[1:]
+    counts = counts.astype(np.int64)
+    counts.flags.writeable = False
+    return counts
 
 
 def _window(

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from trex.artifacts.weights import sha256_of
+from trex.artifacts.card import sha256_of
 from trex.clevr_models.adapters.callable_model import AdaptedModel, Floats
 from trex.clevr_models.interface.answers import ANSWERS
 from trex.clevr_models.interface.question import Question

@@ -12,7 +12,8 @@ from pathlib import Path
 import torch
 from torch import Tensor, nn
 
-from trex.artifacts.weights import check_fits, read_card, read_checkpoint, read_safetensors, write_safetensors
+from trex.artifacts.card import read_card
+from trex.artifacts.weights import check_fits, read_checkpoint, read_safetensors, write_safetensors
 from trex.clevr_models.iep.baselines import BaselineNetwork, BaselineSizes
 from trex.clevr_models.iep.config import (
     FIXED_CNN,

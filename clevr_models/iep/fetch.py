@@ -8,9 +8,10 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from trex.artifacts.card import read_card
 from trex.artifacts.recorded import check_recorded
 from trex.artifacts.resumable_download import Progress, download_to, no_progress
-from trex.artifacts.weights import read_card, read_checkpoint, read_safetensors, write_safetensors
+from trex.artifacts.weights import read_checkpoint, read_safetensors, write_safetensors
 from trex.clevr_models.fetch import default_cache
 from trex.clevr_models.iep.checkpoint import Part, fill, read_parts, write_part
 from trex.clevr_models.iep.resnet_features import ResNet, trunk_state

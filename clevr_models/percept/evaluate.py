@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 import torch
 
-from trex.artifacts.weights import card_path, read_card
+from trex.artifacts.card import card_path, read_card
 from trex.clevr_models.interface.answers import ANSWERS
 from trex.clevr_models.interface.program_kinds import ATTRIBUTE_VALUES, Program
 from trex.clevr_models.percept.calibrate import look, match

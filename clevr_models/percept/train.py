@@ -13,8 +13,9 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
+from trex.artifacts.card import read_card
 from trex.artifacts.checkpoint import load_checkpoint, save_checkpoint
-from trex.artifacts.weights import compact, expand, load_into, read_card, read_safetensors, write_safetensors
+from trex.artifacts.weights import compact, expand, load_into, read_safetensors, write_safetensors
 from trex.clevr_models.percept.augment import disturb, mirror
 from trex.clevr_models.percept.calibrate import calibrate
 from trex.clevr_models.percept.loss import Labels, Loss, grid_loss

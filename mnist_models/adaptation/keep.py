@@ -7,7 +7,8 @@ from pathlib import Path
 import torch
 from torch import nn
 
-from trex.artifacts.weights import Card, compact, expand, load_into, write_safetensors
+from trex.artifacts.card import Card
+from trex.artifacts.weights import compact, expand, load_into, write_safetensors
 from trex.mnist_models.adaptation.domains import load_domain
 from trex.mnist_models.adaptation.settings import AdaptationPlan, AdaptationSettings, SourceSettings
 from trex.mnist_models.card import ARCHITECTURES

@@ -8,7 +8,8 @@ from pathlib import Path
 
 import torch
 
-from trex.artifacts.weights import expand, load_into, read_card, read_safetensors
+from trex.artifacts.card import read_card
+from trex.artifacts.weights import expand, load_into, read_safetensors
 from trex.mnist_models.adaptation.adversarial import adaptation_training
 from trex.mnist_models.adaptation.domains import load_domain
 from trex.mnist_models.adaptation.keep import KIND, keep

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from PIL import Image, ImageDraw, ImageFilter
 
 from trex.artifacts.cache import cache_root
-from trex.artifacts.weights import write_whole
+from trex.artifacts.card import write_whole
 from trex.foundation.errors import unknown
 from trex.mnist_models.adaptation.faces import FACES, font, fonts_hash
 from trex.mnist_models.data.datasets import SPLITS

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from trex.artifacts.cache import cache_root
+from trex.artifacts.card import write_whole
 from trex.artifacts.download import download
-from trex.artifacts.weights import write_whole
 from trex.foundation.errors import InputError, unknown
 from trex.mnist_models.data.datasets import SPLITS, File, Source, source
 from trex.mnist_models.data.idx import Bytes, read_idx

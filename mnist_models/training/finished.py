@@ -6,7 +6,7 @@ import os
 from dataclasses import asdict
 from pathlib import Path
 
-from trex.artifacts.weights import card_path, read_card
+from trex.artifacts.card import card_path, read_card
 from trex.foundation.errors import InputError, RunError
 from trex.mnist_models.training.loop import Settings
 

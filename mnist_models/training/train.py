@@ -9,15 +9,8 @@ from pathlib import Path
 import torch
 from torch import nn
 
-from trex.artifacts.weights import (
-    Card,
-    compact,
-    expand,
-    load_into,
-    read_card,
-    read_safetensors,
-    write_safetensors,
-)
+from trex.artifacts.card import Card, read_card
+from trex.artifacts.weights import compact, expand, load_into, read_safetensors, write_safetensors
 from trex.foundation.errors import InputError, unknown
 from trex.foundation.json_fields import mapping
 from trex.mnist_models.card import ARCHITECTURES, CLASSIFIERS, KINDS

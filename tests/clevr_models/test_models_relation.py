@@ -11,7 +11,7 @@ from PIL import Image
 
 from tests.references.official_clevr import data_file
 from tests.references.relation_reference import Reading, random_state, reference_logits
-from trex.artifacts.weights import read_card
+from trex.artifacts.card import read_card
 from trex.clevr_models.fetch import fetch_relation_network
 from trex.clevr_models.interface.answers import ANSWERS
 from trex.clevr_models.interface.question import Question

@@ -12,15 +12,8 @@ import torch
 from torch import nn
 
 from tests.references.relation_reference import random_state
-from trex.artifacts.weights import (
-    card_path,
-    load_into,
-    read_card,
-    read_foreign,
-    read_safetensors,
-    sha256_of,
-    write_safetensors,
-)
+from trex.artifacts.card import card_path, read_card, sha256_of
+from trex.artifacts.weights import load_into, read_foreign, read_safetensors, write_safetensors
 from trex.clevr_models import fetch
 from trex.clevr_models.catalog import load_model
 from trex.clevr_models.fetch import Release, fetch_relation_network, list_models, relation_path, verify_model

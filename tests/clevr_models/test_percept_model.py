@@ -11,7 +11,8 @@ import torch
 from numpy.typing import NDArray
 
 from tests.worlds.percept_worlds import chain
-from trex.artifacts.weights import compact, read_card, write_safetensors
+from trex.artifacts.card import read_card
+from trex.artifacts.weights import compact, write_safetensors
 from trex.clevr_models.interface.answers import ANSWERS
 from trex.clevr_models.interface.question import Question
 from trex.clevr_models.percept.model import SHIPPED, Percept, PerceptModel, load_percept, load_shipped

@@ -12,7 +12,7 @@ import torch
 from PIL import Image
 
 from tests.worlds.percept_worlds import chain
-from trex.artifacts.weights import read_card
+from trex.artifacts.card import read_card
 from trex.clevr_models.interface.program_kinds import ATTRIBUTE_VALUES
 from trex.clevr_models.percept import train as train_percept
 from trex.clevr_models.percept.augment import disturb, mirror

@@ -12,7 +12,8 @@ import torch
 from torch import Tensor, nn
 
 from tests.worlds.mnist_worlds import N_TEST, write_data
-from trex.artifacts.weights import load_into, read_card
+from trex.artifacts.card import read_card
+from trex.artifacts.weights import load_into
 from trex.foundation.errors import InputError
 from trex.mnist_models.data.labelled import load_data
 from trex.mnist_models.load import load_classifier

@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 import torch
 
-from trex.artifacts.weights import card_path, compact, write_safetensors
+from trex.artifacts.card import card_path
+from trex.artifacts.weights import compact, write_safetensors
 from trex.foundation.errors import InputError, ModelError
 from trex.inference.gaussian_walk import GaussianWalk
 from trex.inference.scoring import Scorer, check_purity, images

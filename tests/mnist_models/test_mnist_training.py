@@ -11,7 +11,7 @@ import torch
 
 from tests.worlds.mnist_worlds import N_TEST, write_data
 from trex.artifacts import checkpoint as checkpoint_module
-from trex.artifacts.weights import card_path, read_card
+from trex.artifacts.card import card_path, read_card
 from trex.foundation.errors import InputError, RunError
 from trex.mnist_models.data.labelled import load_data
 from trex.mnist_models.load import load_classifier, load_decoder

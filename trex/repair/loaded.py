@@ -10,7 +10,7 @@ import numpy as np
 import torch
 from torch import nn
 
-from trex.artifacts.weights import read_card
+from trex.artifacts.card import read_card
 from trex.foundation.errors import InputError, RunError
 from trex.inference.rng import stream
 from trex.mnist_models.autoencoder import Autoencoder

@@ -28,7 +28,8 @@ from tests.references.iep_reference import (
     random_state,
     save_as_2017,
 )
-from trex.artifacts.weights import card_path, sha256_of, write_safetensors
+from trex.artifacts.card import card_path, sha256_of
+from trex.artifacts.weights import write_safetensors
 from trex.clevr_models.iep.checkpoint import BASELINE, ENGINE, GENERATOR, Part, read_parts, write_part
 from trex.clevr_models.iep.model import EngineModel, put_together
 from trex.clevr_models.iep.programs import calls_of

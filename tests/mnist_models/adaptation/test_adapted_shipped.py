@@ -10,7 +10,7 @@ import typer
 from typer.core import TyperGroup
 
 from tests.references.official_clevr import data_file
-from trex.artifacts.weights import read_card
+from trex.artifacts.card import read_card
 from trex.cli.commands.preparing.data import train_app
 from trex.experiments.experiment_file import cells, read_experiment
 from trex.mnist_models.data.labelled import load_data

@@ -13,7 +13,7 @@ import torch
 
 from tests.running.command_line import refused, trex, trex_done
 from tests.worlds.mnist_worlds import N_TRAIN, idx_bytes, write_data
-from trex.artifacts.weights import card_path, read_card
+from trex.artifacts.card import card_path, read_card
 from trex.foundation.errors import InputError, RunError
 from trex.mnist_models.adaptation import typeset
 from trex.mnist_models.adaptation.settings import AdaptationPlan

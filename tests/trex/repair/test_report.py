@@ -6,11 +6,10 @@ import json
 from pathlib import Path
 
 import pytest
-from typer.testing import CliRunner
 
+from tests.running.command_line import trex
 from tests.trex.repair.test_correct import corrected, labelled_folder, without_planted_training
 from tests.worlds.repair_toy import silent, toy, toy_folder
-from trex.cli.app import app
 from trex.foundation.errors import RunError
 from trex.repair.identify import identify
 from trex.repair.page.report import DOCUMENT, PAGE, write_report
@@ -71,6 +70,6 @@ def test_bad_input_is_named_before_anything_is_written(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, words: str, told: str
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    result = CliRunner().invoke(app, ["repair", *words.split()])
+    result = trex("repair", *words.split())
     assert result.exit_code == 2 and told in result.stderr
     assert list(tmp_path.iterdir()) == []

@@ -42,7 +42,7 @@ def adda(
     """Train a source network and adapt it (ADDA); after a kill, the same command resumes."""
     import json
 
-    from trex.artifacts.weights import read_card
+    from trex.artifacts.card import read_card
     from trex.mnist_models.adaptation.settings import AdaptationPlan
     from trex.mnist_models.adaptation.train import train_pair
     from trex.mnist_models.load import trained_models

@@ -65,7 +65,7 @@ def train_clevr(
 
     If the data set has a split "val", its accuracies are printed and written to the card beside the weights.
     """
-    from trex.artifacts.weights import read_card
+    from trex.artifacts.card import read_card
     from trex.clevr_models.percept.evaluate import evaluate, write_card
     from trex.clevr_models.percept.train import train
     from trex.pages.display import Display

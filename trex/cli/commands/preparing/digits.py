@@ -102,7 +102,7 @@ def _items(text: str) -> tuple[str, ...]:
 def _train(plan: Plan, out: Path | None, judge: str | None, as_json: bool) -> None:
     import json
 
-    from trex.artifacts.weights import read_card
+    from trex.artifacts.card import read_card
     from trex.mnist_models.load import trained_models
     from trex.mnist_models.training.fid_features import load_fid_features
     from trex.mnist_models.training.loop import Status
