@@ -37,6 +37,15 @@ def state_folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
 
 
 @pytest.fixture
+def no_reports() -> Iterator[None]:
+    """For tests of draws and results: reports take longer than the searches on the fake world."""
+    from tests.running.runs import without_reports
+
+    with without_reports():
+        yield
+
+
+@pytest.fixture
 def one_thread() -> Iterator[None]:
     """Torch on one thread: sums come out alike on every machine, and threads do not stall each other on a busy one."""
     import torch

@@ -39,7 +39,7 @@ STATISTICS = {
     "confidence": lambda state, target: target.confidence(state.evaluation.log_probs),
     "log weight": lambda state, target: target.log_weight(state.evaluation.log_probs),
 }
-N = 10_000
+N = 6_000
 LENGTH = 5
 
 

@@ -3,14 +3,10 @@
 from __future__ import annotations
 
 import itertools
-import os
 import random
 import time
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from pathlib import Path
-
-import pytest
 
 from tests.running import runs
 from tests.running.runs import QUERY, draws, run, write_query
@@ -54,15 +50,6 @@ def undisturbed_text(folder: Path, text: str, name: str) -> bytes:
     """The draws of one query of any world, found by `trex find` in this process."""
     finding.find(write_query(folder, text), (), folder / f"whole-{name}", Silent(), lambda _: None)
     return draws(folder / f"whole-{name}")
-
-
-@contextmanager
-def draws_alone() -> Iterator[None]:
-    """Without reports, and without waiting for the disk: nothing here cuts the power. Both take most of the time."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(os, "fsync", lambda _: None)
-        patch.setattr(finding, "conclude_run", lambda folder, records: None)
-        yield
 
 
 def add(folder: Path, queries: Queries, priority: int = 0, text: str = QUERY) -> list[Entry]:

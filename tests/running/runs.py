@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import os
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
+
+import pytest
 
 from trex.api import find as finding
 from trex.api.find import Outcome
@@ -55,6 +59,15 @@ SEARCHES = {
     "surrogate": [*BANK, "search.inner=3"],
     "fragile": ["answer=3", "render.noise=2", "render.fresh=1"],
 }
+
+
+@contextmanager
+def without_reports() -> Iterator[None]:
+    """Runs whose draws and results alone matter: no report is made, and nothing waits for the disk."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(os, "fsync", lambda _: None)
+        patch.setattr(finding, "write_report", lambda folder, *_: folder.path / "report.html")
+        yield
 
 
 def write_query(folder: Path, text: str = QUERY) -> Path:

@@ -174,8 +174,8 @@ def find_patterns(
     chosen = selection or everyone(len(prior))
     looks = ObjectTable.of(prior)
     tests = [_row(kind, one, samples[kind], looks, chosen) for kind in kinds for one in said]
-    named = discoveries(np.array([row.p_value for row in tests]), FALSE_SHARE)
-    rows = [replace(row, is_clear=bool(clear)) for row, clear in zip(tests, named, strict=True) if row.hits]
+    named = discoveries(np.array([row.p_value if row else 1.0 for row in tests]), FALSE_SHARE)
+    rows = [replace(row, is_clear=bool(clear)) for row, clear in zip(tests, named, strict=True) if row]
     rows.sort(key=lambda row: (row.p_value, row.prior_share, row.words))
     clusters = len({example.cluster for example in found})
     return Patterns(tuple(_without_echoes(rows, samples)), len(tests), clusters, len(found))
@@ -225,12 +225,15 @@ def fits(said: Description, item: SceneObject) -> bool:
 
 def _row(
     kind: Kind, said: Description, found: Sequence[Example], prior: ObjectTable, chosen: Selection
-) -> Pattern:
+) -> Pattern | None:
+    """The row of a description, with its p-value; None, which stands for a p-value of 1, if nothing here fits it."""
     holds = _holds(kind, said)
     groups: dict[Hashable, list[bool]] = {}
     for example in found:
         groups.setdefault(example.cluster, []).append(holds(example))
     hits = sum(sum(group) / len(group) for group in groups.values())
+    if not hits:
+        return None
     values = prior.values(kind, said)
     counts = upper_counts(values, chosen.weights, chosen.n, chosen.heaviest)
     known = estimate(chosen, values)

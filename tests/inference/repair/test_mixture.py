@@ -16,7 +16,7 @@ FACTORS = np.array([[[1.0, 0, 0], [0.5, 0.8, 0], [0, 0, 0.4]], [[0.5, 0, 0], [0,
 COVARIANCES = FACTORS @ FACTORS.transpose(0, 2, 1)
 SHARES = np.array([0.7, 0.3])
 TRUE = Mixture(SHARES, MEANS, COVARIANCES, True, 1, 0.0)
-N = 2000
+N = 1000
 
 
 def planted(second: float = 0.3) -> np.ndarray[tuple[int, ...], np.dtype[np.float64]]:
@@ -27,7 +27,7 @@ def planted(second: float = 0.3) -> np.ndarray[tuple[int, ...], np.dtype[np.floa
 
 def is_recovered(codes: np.ndarray[tuple[int, ...], np.dtype[np.float64]]) -> bool:
     """Whether the fit has the two planted components: weights to .03, and means within their sampling error."""
-    fitted = fit_mixture(codes, 20, 10_000, 5)
+    fitted = fit_mixture(codes, 8, 10_000, 5)
     kept = fitted.kept(0.01)
     if len(kept) != 2 or np.abs(fitted.weights[kept] - SHARES).max() > 0.03:
         return False

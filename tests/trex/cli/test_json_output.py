@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -45,14 +46,22 @@ def test_every_command_that_tells_a_result_takes_json() -> None:
     assert without == TOLD_ELSEWHERE
 
 
+@pytest.fixture(scope="module")
+def two_runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A query, and two runs of it."""
+    folder = tmp_path_factory.mktemp("two")
+    run(folder, ["search.steps=20"], "one")
+    run(folder, ["target.kind=threshold", "search.steps=0"], "two")
+    write_query(folder)
+    return folder
+
+
 @pytest.fixture
-def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def place(two_runs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A folder with a query, two runs and a queue, which is the working folder too."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("TREX_CACHE", str(tmp_path / "cache"))
-    write_query(tmp_path)
-    run(tmp_path, ["search.steps=20"], "one")
-    run(tmp_path, ["target.kind=threshold", "search.steps=0"], "two")
+    shutil.copytree(two_runs, tmp_path, dirs_exist_ok=True)
     assert trex("queue", "add", "query.toml").exit_code == 0
     return tmp_path
 

@@ -17,8 +17,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.running.farm_pools import add, draws_alone, farmed, undisturbed
+from tests.running.farm_pools import add, farmed, undisturbed
 from tests.running.farm_processes import WORKER, n_draws, start_work
+from tests.running.runs import without_reports
 from tests.running.waiting import wait_for
 from trex.queue import queue
 
@@ -134,7 +135,7 @@ def test_two_hosts_survive_a_cut_of_the_link_and_its_return(
     if os.geteuid() != 0 or shutil.which("ip") is None:
         pytest.skip("network namespaces need root and iproute2")
     queries = [[*BUDGET, f"search.seed={seed}"] for seed in range(QUERIES)]
-    with draws_alone():
+    with without_reports():
         whole = undisturbed(tmp_path, queries)
     entries = add(tmp_path, queries)
     runs, began = tmp_path / "runs", time.monotonic()

@@ -23,6 +23,7 @@ SEED = 20260
 
 
 @pytest.mark.process
+@pytest.mark.usefixtures("no_reports")
 @pytest.mark.parametrize("moment", range(10))
 def test_a_kill_at_a_random_moment_changes_no_draw(moment: int, tmp_path: Path) -> None:
     overrides = [*SEARCHES["chains"], f"search.seed={moment % 2}"]
@@ -53,6 +54,7 @@ def kill_in_a_call(name: str, at: int, keep: int) -> None:
 
 
 @pytest.mark.process
+@pytest.mark.usefixtures("no_reports")
 @pytest.mark.parametrize("search", SEARCHES)
 def test_a_kill_in_the_middle_of_a_write_changes_no_draw(search: str, tmp_path: Path) -> None:
     overrides = SEARCHES[search]
@@ -84,6 +86,7 @@ def test_a_kill_in_the_middle_of_a_write_changes_no_draw(search: str, tmp_path: 
     assert draws(go_on(out).folder) == whole
 
 
+@pytest.mark.usefixtures("no_reports")
 def test_the_searches_end_in_the_phases_they_are_meant_to(tmp_path: Path) -> None:
     phases, kept = {}, {}
     for name, overrides in SEARCHES.items():
@@ -103,6 +106,7 @@ def test_the_searches_end_in_the_phases_they_are_meant_to(tmp_path: Path) -> Non
     assert len(kept["fragile"].fragile) == 1 and not kept["fragile"].found
 
 
+@pytest.mark.usefixtures("no_reports")
 @pytest.mark.parametrize("cut", range(6))
 def test_a_cut_file_keeps_its_whole_lines(cut: int, tmp_path: Path) -> None:
     done = run(tmp_path)

@@ -21,6 +21,8 @@ from trex.workers.task_board import TaskBoard
 from trex.workers.task_result import TaskResult
 from trex.workers.tasks import PrepareRun, Work, lines_of, run_task
 
+pytestmark = pytest.mark.usefixtures("no_reports")
+
 
 class Desk:
     """Answers some of what is out, in any order, some of it twice; waiting for nothing is an error, not a deadlock."""
