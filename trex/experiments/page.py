@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from trex.experiments.experiment import CellResult, Outcome
 from trex.experiments.figures import latent_plane, violins
+from trex.experiments.record import CODEC, RECORD, record_of
 from trex.experiments.table import NAME, Row, command, markdown, rows, summary, values_of
 from trex.foundation.files import write_atomic
 from trex.pages.page import link_below, page
@@ -29,8 +30,9 @@ class ShownCell:
 
 
 def write_page(outcome: Outcome, overrides: Sequence[str]) -> None:
-    """Write the page and the table into the experiment's folder."""
+    """Write the page, the table and the record into the experiment's folder."""
     write_atomic(outcome.folder / TABLE, markdown(outcome).encode())
+    write_atomic(outcome.folder / RECORD, CODEC.text(record_of(outcome, overrides)).encode())
     write_atomic(outcome.folder / PAGE, page_html(outcome, overrides).encode())
 
 

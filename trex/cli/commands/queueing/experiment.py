@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import shlex
 import sys
+from collections.abc import Sequence
 from contextlib import redirect_stdout
 from functools import partial
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -16,6 +17,9 @@ from trex.cli.command import MANY, Command
 from trex.cli.options import Settings
 from trex.cli.progress import display_until_stopped
 from trex.cli.result import AsJson, tell_result
+
+if TYPE_CHECKING:
+    from trex.experiments.experiment import Outcome
 
 
 def experiment(
@@ -40,23 +44,32 @@ def experiment(
     as_json: AsJson = False,
 ) -> None:
     """Run every query of an experiment and compare with the published values; if stopped, the same command resumes."""
+    from trex.experiments.page import PAGE
+    from trex.experiments.table import markdown, table_json
+
+    outcome = run_and_write(name, tuple(cell or ()), tuple(settings or ()), out, dataset)
+    page = str(outcome.folder / PAGE)
+    tell_result({**table_json(outcome), "page": page}, f"{markdown(outcome)}\npage: {page}", as_json)
+
+
+def run_and_write(
+    name: str, only: Sequence[str], overrides: Sequence[str], out: Path | None, dataset: Path | None
+) -> Outcome:
+    """Run the experiment or resume it, show the progress, and write its page, table and record."""
     from trex.experiments.experiment import run_experiment
     from trex.experiments.experiment_file import Cell
-    from trex.experiments.page import PAGE, write_page
-    from trex.experiments.table import markdown, table_json
+    from trex.experiments.page import write_page
     from trex.search.progress import SearchProgress
 
-    given = tuple(settings or ())
     with display_until_stopped("every draw is kept") as display:
 
         def tell(one: Cell, number: int, total: int) -> None:
             display.say(f"{number + 1} of {total}: {one.name}")
 
         progress = partial(SearchProgress, display)
-        outcome = run_experiment(name, tuple(cell or ()), given, out, progress, tell, _train, dataset)
-    write_page(outcome, given)
-    page = str(outcome.folder / PAGE)
-    tell_result({**table_json(outcome), "page": page}, f"{markdown(outcome)}\npage: {page}", as_json)
+        outcome = run_experiment(name, only, overrides, out, progress, tell, _train, dataset)
+    write_page(outcome, overrides)
+    return outcome
 
 
 def _train(words: str) -> None:

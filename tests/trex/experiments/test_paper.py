@@ -1,0 +1,158 @@
+"""The page of the publication: what agrees by the stated rule, what is missing, and that its list fits the tree."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from tests.running.command_line import refused, trex
+from tests.running.runs import write_query
+from trex.experiments.experiment import run_experiment
+from trex.experiments.experiment_file import cells, experiment_path, read_experiment
+from trex.experiments.page import write_page
+from trex.experiments.paper.agreement import agrees, compared
+from trex.experiments.paper.paper import command_of, compare_all, markdown, summary
+from trex.experiments.paper.paper_file import PAPER, Item, Paper, read_paper
+from trex.experiments.record import RECORD, CellRecord, OutcomeRecord, read_outcome
+from trex.foundation.errors import InputError, RunError
+from trex.search.progress import Silent
+
+DOCS = Path(__file__).parents[3] / "docs"
+CELL = CellRecord(
+    "one", ("1",), (0.95,), (0.02,), (0.94,), (0.03,), True, "FOUND", 3, 60, 0.01, 0.14, 5.0, 2, 1, 80
+)
+RECORDED = OutcomeRecord(
+    "counts", "Counts", "nobody", ("fake",), ("fake",), 1, 1, "trex experiment counts", (CELL,)
+)
+ITEM = Item(item="Table 1", what="counts", experiment="counts")
+
+
+@pytest.mark.parametrize(
+    ("mean", "deviation", "published_sd", "is_right"),
+    [
+        (0.94, 0.03, (0.02,), True),
+        (0.92, 0.03, (0.02,), True),  # a deviation of ours
+        (0.92, 0.01, (0.02,), False),  # planted: more than either
+        (0.92, 0.01, (), False),
+        (0.945, 0.01, (), True),
+    ],
+)
+def test_a_mean_agrees_within_the_larger_deviation(
+    mean: float, deviation: float, published_sd: tuple[float, ...], is_right: bool
+) -> None:
+    cell = replace(CELL, means=(mean,), deviations=(deviation,), published_sd=published_sd)
+    assert agrees(cell) is is_right
+    row = compared(ITEM, replace(RECORDED, cells=(cell,)), "")
+    assert row.verdict == ("agrees" if is_right else "differs")
+    assert ("not one" in row.why) is not is_right
+
+
+def test_what_was_not_found_differs_and_gives_its_bound() -> None:
+    lost = replace(CELL, is_found=False, means=(), deviations=(), hits=0, low=0.0, high=0.012)
+    row = compared(ITEM, replace(RECORDED, cells=(lost,)), "")
+    assert row.verdict == "differs" and "not found (below 1.20% of the prior, 95 %)" in row.here
+
+
+@pytest.mark.parametrize(
+    ("found", "published", "verdict"),
+    [(1, 1, "agrees"), (0, 1, "differs"), (2, 1, "agrees"), (0, 0, "agrees"), (1, 0, "differs")],
+)
+def test_a_count_agrees_if_nothing_published_is_missing(found: int, published: int, verdict: str) -> None:
+    cells_ = tuple(replace(CELL, name=str(k), is_found=k < found) for k in range(2))
+    row = compared(
+        ITEM.model_copy(update={"compare": "found"}),
+        replace(RECORDED, cells=cells_, found_published=published),
+        "",
+    )
+    assert row.verdict == verdict and row.here.startswith(f"{found} of 2 found")
+
+
+def test_cells_that_were_not_run_are_counted() -> None:
+    row = compared(ITEM, replace(RECORDED, planned=3), "")
+    assert "2 cells not run" in row.why
+
+
+@pytest.fixture(scope="module")
+def outputs(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """An experiment of one cell, carried out."""
+    place = tmp_path_factory.mktemp("paper")
+    write_query(place)
+    (place / "counts.toml").write_text(
+        'title = "Counts"\nsource = "nobody"\nquery = "query.toml"\n'
+        'cells = [{ name = "one", set = { "answer" = "1", "search.steps" = 0 }, published = 0.95 }]\n'
+    )
+    options = ("search.prior_scenes=60",)
+    name = str(place / "counts.toml")
+    outcome = run_experiment(
+        name, (), options, place / "counts", lambda _: Silent(), lambda *_: None, lambda _: None
+    )
+    write_page(outcome, options)
+    return place
+
+
+def test_an_outcome_is_read_back_whole_and_a_damaged_one_is_named(outputs: Path, tmp_path: Path) -> None:
+    found = read_outcome(outputs / "counts")
+    assert found is not None and found.models == ("fake",) and found.planned == 1
+    (cell,) = found.cells
+    assert cell.is_found and cell.draws == 60 and cell.low < cell.hits / 60 < cell.high
+    assert cell.means and "search.prior_scenes=60" in found.command
+    broken = json.loads((outputs / "counts" / RECORD).read_text())
+    del broken["cells"][0]["means"]
+    (tmp_path / RECORD).write_text(json.dumps(broken))
+    with pytest.raises(RunError, match="is damaged"):
+        read_outcome(tmp_path)
+    assert read_outcome(tmp_path / "nowhere") is None
+
+
+def test_only_what_is_missing_is_run(outputs: Path) -> None:
+    other = ITEM.model_copy(update={"output": "counts-again", "set": ("search.seed=5",)})
+    paper, ran = Paper(title="P", items=(ITEM, other)), []
+    rows = compare_all(paper, outputs, lambda item, folder: ran.append((item.folder, folder)))
+    assert ran == [("counts-again", outputs / "counts-again")]
+    assert rows[0].verdict in ("agrees", "differs") and rows[1].verdict == "absent"
+    assert rows[1].command == "trex experiment counts --out runs/experiments/counts-again --set search.seed=5"
+    page = markdown(paper, rows, "trex paper")
+    assert "1 absent, of 2 items" in page and page.count("\n| **Table 1**: counts |") == 2
+    assert "1 absent" in summary(rows)
+
+
+def test_the_list_names_experiments_cells_and_pages_that_exist() -> None:
+    listed = read_paper()
+    assert len({(item.item, item.folder) for item in listed.items}) == len(listed.items)
+    for item in listed.items:
+        if item.experiment:
+            known = cells(read_experiment(experiment_path(item.experiment)))
+            assert set(item.cells) <= {cell.name for cell in known}, item.item
+            if item.compare == "found":
+                assert read_experiment(experiment_path(item.experiment)).found_published is not None
+            assert command_of(item).startswith("trex experiment ")
+        if item.page:
+            assert (DOCS / item.page).is_file(), item.item
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ('item = "T"\nwhat = "x"', "give an experiment, or a verdict"),
+        ('item = "T"\nwhat = "x"\nverdict = "differs"\ncommand = "c"\npage = "p"', "say why"),
+        ('item = "T"\nwhat = "x"\nverdict = "agrees"', "give the command and the page"),
+        ('item = "T"\nwhat = "x"\nexperiment = "e"\nstrange = 1', "strange"),
+    ],
+)
+def test_a_row_that_rests_on_nothing_is_refused(tmp_path: Path, text: str, told: str) -> None:
+    path = tmp_path / "paper.toml"
+    path.write_text(f'title = "P"\n[[items]]\n{text}\n')
+    with pytest.raises(InputError, match=told):
+        read_paper(path)
+
+
+def test_the_command_writes_the_page_and_names_a_damaged_record(tmp_path: Path) -> None:
+    done = trex("paper", "--outputs", tmp_path / "none", "--out", tmp_path / "PAPER.md")
+    assert done.exit_code == 0 and "absent" in done.stdout
+    assert (tmp_path / "PAPER.md").read_text().startswith(f"# {read_paper(PAPER).title}\n")
+    (tmp_path / "none" / "mnist-graded").mkdir(parents=True)
+    (tmp_path / "none" / "mnist-graded" / RECORD).write_text("{")
+    refused(trex("paper", "--outputs", tmp_path / "none"), "experiment.json is damaged", "trex experiment")

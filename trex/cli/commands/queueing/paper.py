@@ -1,0 +1,53 @@
+"""`trex paper`: every table and figure of the publication beside what is found here."""
+
+from __future__ import annotations
+
+import shlex
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from trex.cli.command import MANY, Command
+from trex.cli.result import AsJson, tell_result
+
+if TYPE_CHECKING:
+    from trex.experiments.paper.paper_file import Item
+
+
+def paper(
+    outputs: Annotated[Path, typer.Option(help="The folder that holds a folder for each experiment.")] = Path(
+        "runs/experiments"
+    ),
+    out: Annotated[Path | None, typer.Option(help="The page; OUTPUTS/PAPER.md if not given.")] = None,
+    run: Annotated[
+        bool,
+        typer.Option(
+            "--run", help="First run what is missing: hours to days. If stopped, the same command resumes."
+        ),
+    ] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Compare every table and figure of the publication with the experiments' records."""
+    from trex.experiments.paper.paper import compare_all, markdown, summary
+    from trex.experiments.paper.paper_file import read_paper
+    from trex.foundation.files import write_atomic
+
+    listed = read_paper()
+    rows = compare_all(listed, outputs, _carry_out if run else None)
+    place = out or outputs / "PAPER.md"
+    words = ["trex", "paper", "--outputs", str(outputs), "--out", str(place)]
+    place.parent.mkdir(parents=True, exist_ok=True)
+    write_atomic(place, markdown(listed, rows, shlex.join(words)).encode())
+    found = [{**asdict(row), "item": row.item.item, "what": row.item.what} for row in rows]
+    tell_result({"page": str(place), "items": found}, f"{summary(rows)}\npage: {place}", as_json)
+
+
+def _carry_out(item: Item, folder: Path) -> None:
+    from trex.cli.commands.queueing.experiment import run_and_write
+
+    run_and_write(item.experiment, (), item.set, folder, None)
+
+
+COMMAND = Command("paper", paper, MANY, 260)

@@ -1,0 +1,118 @@
+"""Whether an experiment's record agrees with the publication: one stated rule for means, one for counts of cells."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from trex.experiments.paper.paper_file import Item, Verdict
+from trex.experiments.record import CellRecord, OutcomeRecord
+from trex.foundation.errors import InputError
+
+RULE = (
+    "A mean **agrees** if it differs from the published one by no more than the larger of the two deviations; a count "
+    "of level sets found agrees if it is at least the published one, or 0 where the publication found none."
+)
+
+
+@dataclass(frozen=True)
+class Compared:
+    """An item of the page: both sides in words, the verdict and its reason."""
+
+    item: Item
+    published: str
+    here: str
+    verdict: Verdict
+    why: str
+    command: str
+
+
+def compared(item: Item, record: OutcomeRecord | None, command: str) -> Compared:
+    """The row of an item; `command` makes its record, which is None if there is none yet."""
+    if not item.experiment:
+        if item.verdict is None:
+            raise InputError(f"{item.item} has neither an experiment nor a verdict")
+        return Compared(item, item.published, item.here, item.verdict, item.why, item.command)
+    if record is None:
+        return Compared(item, item.published, "–", "absent", "not run yet", command)
+    cells = _chosen(item, record)
+    if item.compare == "means":
+        return _means(item, record, cells)
+    if item.compare == "found":
+        return _found(item, record, cells)
+    here = item.here or _counts(cells)
+    return Compared(item, item.published, here, "not comparable", item.why, record.command)
+
+
+def agrees(cell: CellRecord) -> bool:
+    """Whether the means of a cell that has published ones agree with them."""
+    if not cell.is_found or len(cell.means) != len(cell.published):
+        return False
+    theirs = cell.published_sd or (0.0,) * len(cell.published)
+    return all(
+        abs(mean - published) <= max(sd, deviation)
+        for mean, sd, published, deviation in zip(
+            cell.means, cell.deviations, cell.published, theirs, strict=True
+        )
+    )
+
+
+def _chosen(item: Item, record: OutcomeRecord) -> Sequence[CellRecord]:
+    cells = [cell for cell in record.cells if not item.cells or cell.name in item.cells]
+    if not cells:
+        raise InputError(f"{item.item}: {record.experiment} has none of the cells {', '.join(item.cells)}")
+    return cells
+
+
+def _means(item: Item, record: OutcomeRecord, cells: Sequence[CellRecord]) -> Compared:
+    valued = [cell for cell in cells if cell.published]
+    off = [cell.name for cell in valued if not agrees(cell)]
+    missing = len(item.cells or range(record.planned)) - len(cells)
+    why = f"{len(valued) - len(off)} of {len(valued)} means agree"
+    if off:
+        why += f"; not {', '.join(off)}"
+    if missing:
+        why += f"; {missing} cells not run"
+    if item.why:
+        why += f"; {item.why}"
+    verdict: Verdict = "differs" if off else "agrees"
+    published = item.published or "; ".join(_published(cell) for cell in valued)
+    return Compared(item, published, "; ".join(map(_here, cells)), verdict, why, record.command)
+
+
+def _found(item: Item, record: OutcomeRecord, cells: Sequence[CellRecord]) -> Compared:
+    found, published = sum(cell.is_found for cell in cells), record.found_published
+    if published is None:
+        raise InputError(
+            f"{item.item}: {record.experiment} gives no number of level sets found (found_published)"
+        )
+    good = found >= published if published else found == 0
+    words = item.published or f"{published} of {record.planned} found"
+    return Compared(item, words, _counts(cells), "agrees" if good else "differs", item.why, record.command)
+
+
+def _counts(cells: Sequence[CellRecord]) -> str:
+    missing = [cell.name for cell in cells if not cell.is_found]
+    words = f"{len(cells) - len(missing)} of {len(cells)} found"
+    if not missing:
+        return words
+    bound = max(cell.high for cell in cells if not cell.is_found)
+    listed = ", ".join(missing[:8]) + (f" and {len(missing) - 8} more" if len(missing) > 8 else "")
+    return f"{words}; not {listed} (each below {bound:.2%} of the prior, 95 %)"
+
+
+def _published(cell: CellRecord) -> str:
+    return f"{cell.name} {_values(cell.published, cell.published_sd)}"
+
+
+def _here(cell: CellRecord) -> str:
+    if not cell.is_found:
+        return f"{cell.name} not found (below {cell.high:.2%} of the prior, 95 %)"
+    return f"{cell.name} {_values(cell.means, cell.deviations)}"
+
+
+def _values(means: Sequence[float], deviations: Sequence[float]) -> str:
+    words = [f"{mean:.3f}" for mean in means]
+    if deviations:
+        words = [f"{word} ± {sd:.3f}" for word, sd in zip(words, deviations, strict=True)]
+    return ", ".join(words)

@@ -1,0 +1,62 @@
+"""The page of a publication (`docs/PAPER.md`): a row for every table and figure."""
+
+from __future__ import annotations
+
+import shlex
+from collections import Counter
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from trex.experiments.paper.agreement import RULE, Compared, compared
+from trex.experiments.paper.paper_file import VERDICTS, Item, Paper
+from trex.experiments.record import read_outcome
+from trex.pages.table import Column, Table
+
+Run = Callable[[Item, Path], None]  # carries out an item's experiment in this folder, or resumes it
+
+COLUMNS: tuple[Column[Compared], ...] = (
+    Column("", lambda row: f"**{row.item.item}**: {row.item.what}"),
+    Column("published", lambda row: row.published or "–"),
+    Column("here", lambda row: row.here or "–"),
+    Column("", lambda row: f"**{row.verdict}**" + (f": {row.why}" if row.why else "")),
+    Column("command", lambda row: f"`{row.command}`" if row.command else "–"),
+    Column("page", lambda row: f"[{row.item.page}]({row.item.page})" if row.item.page else "–"),
+)
+
+
+def compare_all(paper: Paper, outputs: Path, run: Run | None = None) -> tuple[Compared, ...]:
+    """All rows, from the records below `outputs`; `run` first carries out each experiment that has none."""
+    for item in paper.items:
+        if run is not None and item.experiment and read_outcome(outputs / item.folder) is None:
+            run(item, outputs / item.folder)
+    return tuple(
+        compared(item, read_outcome(outputs / item.folder) if item.experiment else None, command_of(item))
+        for item in paper.items
+    )
+
+
+def command_of(item: Item) -> str:
+    """The command that makes an item's record."""
+    words = ["trex", "experiment", item.experiment]
+    if item.output:
+        words += ["--out", f"runs/experiments/{item.output}"]
+    for option in item.set:
+        words += ["--set", option]
+    return shlex.join(words)
+
+
+def summary(rows: Sequence[Compared]) -> str:
+    """How many items agree, differ, cannot be compared, and are absent."""
+    counts = Counter[str](row.verdict for row in rows)
+    return ", ".join(f"{counts[verdict]} {verdict}" for verdict in VERDICTS) + f", of {len(rows)} items"
+
+
+def markdown(paper: Paper, rows: Sequence[Compared], command: str) -> str:
+    """The page in Markdown."""
+    return (
+        f"# {paper.title}\n\n{summary(rows)}. Made by `{command}` from the records that `trex experiment` writes "
+        f"(`experiment.json`).\n\n{RULE} That is a weak test: a level set of width .05 has a mean of .960 ± .030 "
+        "whatever the model, so such numbers say that the sampler reached the set, and little about the model. Means "
+        "are over the level set, ± their deviation. Bounds and intervals are 95 %.\n\n"
+        f"{Table('', COLUMNS, rows).markdown()}"
+    )

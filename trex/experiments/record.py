@@ -1,0 +1,105 @@
+"""An experiment's outcome as a small JSON file: what the page of the whole publication is made of."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from trex.experiments.experiment import CellResult, Outcome
+from trex.experiments.experiment_file import cells
+from trex.experiments.table import command
+from trex.foundation.codec import Codec
+from trex.inference.statistics.importance import effective_size
+
+RECORD = "experiment.json"
+REMEDY = "run `trex experiment` again: finished cells are only read"
+
+
+@dataclass(frozen=True)
+class CellRecord:
+    """A finished cell; means and deviations of the named answers' probabilities over the level set."""
+
+    name: str
+    answers: tuple[str, ...]
+    published: tuple[float, ...]
+    published_sd: tuple[float, ...]
+    means: tuple[float, ...]  # empty if nothing lies in the level set
+    deviations: tuple[float, ...]
+    is_found: bool
+    ending: str
+    hits: int  # among so many draws of the prior
+    draws: int
+    low: float  # of the rate in the prior, 95 %
+    high: float
+    effective_size: float  # of the draws that the means are taken over
+    distinct: int  # distinct scenes or pictures found
+    families: int
+    renders: int
+
+
+@dataclass(frozen=True)
+class OutcomeRecord:
+    """A finished experiment; `planned` cells, of which `cells` were carried out."""
+
+    experiment: str
+    title: str
+    source: str
+    models: tuple[str, ...]
+    looks: tuple[str, ...]
+    planned: int
+    found_published: int | None
+    command: str
+    cells: tuple[CellRecord, ...]
+
+    @property
+    def found(self) -> int:
+        """The number of cells with a hit."""
+        return sum(cell.is_found for cell in self.cells)
+
+
+CODEC = Codec(OutcomeRecord)
+
+
+def record_of(outcome: Outcome, overrides: Sequence[str]) -> OutcomeRecord:
+    """The record of an outcome."""
+    manifests = [result.manifest for result in outcome.results]
+    return OutcomeRecord(
+        experiment=outcome.name,
+        title=outcome.experiment.title,
+        source=outcome.experiment.source,
+        models=tuple(dict.fromkeys(one.query.model.name for one in manifests)),
+        looks=tuple(dict.fromkeys(one.query.render.preset for one in manifests)),
+        planned=len(cells(outcome.experiment)),
+        found_published=outcome.experiment.found_published,
+        command=command(outcome, overrides),
+        cells=tuple(map(_cell, outcome.results)),
+    )
+
+
+def read_outcome(folder: Path) -> OutcomeRecord | None:
+    """The record in an experiment's folder, None if it has none; RunError if it is damaged."""
+    return CODEC.read(folder / RECORD, REMEDY, inside=folder)
+
+
+def _cell(result: CellResult) -> CellRecord:
+    results, section = result.findings, result.cell.section
+    how = results.how_often
+    return CellRecord(
+        name=section.name,
+        answers=result.answers,
+        published=section.published,
+        published_sd=section.published_sd,
+        means=result.means if result.is_found else (),
+        deviations=result.deviations if result.is_found else (),
+        is_found=result.is_found,
+        ending=results.ending,
+        hits=how.hits,
+        draws=how.n,
+        low=how.rate_interval.low,
+        high=how.rate_interval.high,
+        effective_size=float(effective_size(result.log_weights)) if result.draws else 0.0,
+        distinct=len(results.found),
+        families=results.families.count,
+        renders=results.renders,
+    )
