@@ -113,31 +113,31 @@ def run(
         find_query(source, place, Budget(place, query, cpu_s, counts_bank), lambda folder: None)
     with open_run(place, for_writing=True) as folder:
         records = run_draws(folder)
-        findings = conclude_run(folder, records).results
+        results = conclude_run(folder, records).results
     spent = cost(records, query, counts_bank)
     if query.search.kernel == "random_walk":
-        spent = findings.renders * PUBLISHED_CPU_S
-    return figures(findings) | cost_of_effective(findings, spent)
+        spent = results.renders * PUBLISHED_CPU_S
+    return figures(results) | cost_of_effective(results, spent)
 
 
-def cost_of_effective(findings: Results, spent: float) -> dict[str, object]:
+def cost_of_effective(results: Results, spent: float) -> dict[str, object]:
     """CPU seconds for 25 effective scenes at the price of this search; a bound if it has none."""
-    hits = findings.conclusion.n_chains_hit
-    chains = [one.ess for one in findings.conclusion.diagnoses if one.is_informative] if hits else []
-    effective = max(findings.how_often.ess if findings.how_often.hits else 0.0, min(chains, default=0.0))
+    hits = results.conclusion.n_chains_hit
+    chains = [one.ess for one in results.conclusion.diagnoses if one.is_informative] if hits else []
+    effective = max(results.how_often.ess if results.how_often.hits else 0.0, min(chains, default=0.0))
     seconds = spent * EFFECTIVE / effective if effective else spent
     return {"spent_cpu_s": round(spent), "cpu_s_for_25": round(seconds), "is_bound": not effective}
 
 
-def figures(findings: Results) -> dict[str, object]:
-    """What the findings amount to."""
-    informative = [one.ess for one in findings.conclusion.diagnoses if one.is_informative]
+def figures(results: Results) -> dict[str, object]:
+    """What the results amount to."""
+    informative = [one.ess for one in results.conclusion.diagnoses if one.is_informative]
     return {
-        "distinct": len(findings.found), "fragile": len(findings.fragile), "families": findings.families.count,
-        "chains": len(by_chain(findings.chains)), "chains_hit": findings.conclusion.n_chains_hit,
+        "distinct": len(results.found), "fragile": len(results.fragile), "families": results.families.count,
+        "chains": len(by_chain(results.chains)), "chains_hit": results.conclusion.n_chains_hit,
         "least_ess": round(min(informative), 1) if informative else None,
-        "prior_ess": round(findings.how_often.ess, 1),
-        "renders": findings.renders, "cheap": findings.cheap, "rate": findings.how_often.said.figure,
+        "prior_ess": round(results.how_often.ess, 1),
+        "renders": results.renders, "cheap": results.cheap, "rate": results.how_often.said.figure,
     }  # fmt: skip
 
 

@@ -65,9 +65,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
 def survival(folder: RunFolder, world: OpenWorld, look: str, scenes: int) -> dict[str, object]:
     """The figures of one run at one look."""
     records = run_draws(folder)
-    findings, target = read_results(folder.manifest, records), folder.manifest.target
-    found = [scene_of(hit.record.z) for hit in findings.found[:scenes]]
-    misses = best_misses(findings, world, len(found))
+    results, target = read_results(folder.manifest, records), folder.manifest.target
+    found = [scene_of(hit.record.z) for hit in results.found[:scenes]]
+    misses = best_misses(results, world, len(found))
     began = cpu_s()
     renderer = open_renderer(RenderSection(preset=look), world.plan.vocabulary, world.plan.processes)
     try:
@@ -78,17 +78,17 @@ def survival(folder: RunFolder, world: OpenWorld, look: str, scenes: int) -> dic
     cheap = {record.index: np.array(record.log_probs) for record in records if is_cheapest(record)}
     hits = [
         target.is_hit(cheap[int(member)])
-        for draw, member in zip(findings.sample.draws, findings.sample.selection.members, strict=True)
+        for draw, member in zip(results.sample.draws, results.sample.selection.members, strict=True)
         if cheap and target.is_hit(draw.evaluation.log_probs)
     ]
     return {
-        "look": look, "found": len(found), "fragile": len(findings.fragile), "families": findings.families.count,
+        "look": look, "found": len(found), "fragile": len(results.fragile), "families": results.families.count,
         "stay": round(float(np.mean(stay)), 3) if stay else None, "draws": DRAWS,
         "confidence_found": mean(sure), "confidence_misses": mean(near),
         "hits_of_sample": len(hits), "missed_by_cheapest_look": len(hits) - sum(hits),
-        "lead": findings.calibration.lead if findings.calibration else "",
-        "rate": findings.how_often.said.figure, "detail": findings.how_often.said.detail,
-        "renders": findings.renders, "cheap": findings.cheap, "cpu_s_of_this": round(cpu_s() - began, 1),
+        "lead": results.calibration.lead if results.calibration else "",
+        "rate": results.how_often.said.figure, "detail": results.how_often.said.detail,
+        "renders": results.renders, "cheap": results.cheap, "cpu_s_of_this": round(cpu_s() - began, 1),
     }  # fmt: skip
 
 
@@ -97,10 +97,10 @@ def is_cheapest(record: Record) -> bool:
     return record.phase == BANK and record.chain == PRIOR_CHAIN
 
 
-def best_misses(findings: Results, world: OpenWorld, n: int) -> list[Scene]:
+def best_misses(results: Results, world: OpenWorld, n: int) -> list[Scene]:
     """The prior scenes that are no hits, most confident first."""
     target = world.plan.target
-    misses = [draw for draw in findings.sample.draws if not target.is_hit(draw.evaluation.log_probs)]
+    misses = [draw for draw in results.sample.draws if not target.is_hit(draw.evaluation.log_probs)]
     order = sorted(misses, key=lambda draw: -target.confidence(draw.evaluation.log_probs))
     return [scene_of(draw.z) for draw in order[:n]]
 

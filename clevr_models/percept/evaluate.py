@@ -190,7 +190,7 @@ def _objects(
     item = items[row, peak]
     shares = {
         "objects found": Share(len(row), int(scenes.numbers.sum())),
-        "findings that are objects": Share(len(row), int(present.sum())),
+        "results that are objects": Share(len(row), int(present.sum())),
         "scenes counted right": Share(
             int((present.sum(axis=1) == scenes.numbers).sum()), len(scenes.numbers)
         ),

@@ -40,7 +40,7 @@ class ObjectTable(NamedTuple):
 
 
 class Evidence(NamedTuple):
-    """The network's raw findings at K peaks of B pictures: logits, and positions in Blender units."""
+    """The network's raw results at K peaks of B pictures: logits, and positions in Blender units."""
 
     presence: Tensor  # (B, K)
     shape: Tensor  # (B, K, 3)

@@ -45,7 +45,7 @@ class CellResult:
 
     cell: Cell
     manifest: Manifest
-    findings: Results
+    results: Results
     draws: tuple[Draw[Latent], ...]
     log_weights: Floats  # (n,), up to a constant
     probs: Floats
@@ -86,7 +86,7 @@ class CellResult:
     @property
     def is_found(self) -> bool:
         """Whether any draw lies in the level set."""
-        return bool(self.findings.found)
+        return bool(self.results.found)
 
 
 @dataclass(frozen=True)
@@ -163,11 +163,11 @@ def read_cell(cell: Cell, place: Path) -> CellResult:
     """The result of a cell from its finished run."""
     with open_run(place, for_writing=False) as folder:
         manifest = folder.manifest
-        findings = read_results(manifest, read_draws(folder.draws, folder.manifest))
-        draws, log_weights, is_weighted = _level_set(findings)
-        urls = (picture_url(folder, found) for found in findings.found[:PICTURES])
+        results = read_results(manifest, read_draws(folder.draws, folder.manifest))
+        draws, log_weights, is_weighted = _level_set(results)
+        urls = (picture_url(folder, found) for found in results.found[:PICTURES])
         pictures, probs = tuple(filter(None, urls)), _probs(manifest, draws)
-        return CellResult(cell, manifest, findings, draws, log_weights, probs, is_weighted, pictures, place)
+        return CellResult(cell, manifest, results, draws, log_weights, probs, is_weighted, pictures, place)
 
 
 def _test_set(
@@ -199,15 +199,15 @@ def _is_done(place: Path, resolved: Query) -> bool:
         return folder.is_finished and folder.manifest.query == resolved
 
 
-def _level_set(findings: Results) -> tuple[tuple[Draw[Latent], ...], Floats, bool]:
+def _level_set(results: Results) -> tuple[tuple[Draw[Latent], ...], Floats, bool]:
     """Draws that represent the level set, their log weights, and whether they come from the prior."""
-    chain = tuple(draw for draw in findings.chains if not draw.is_warmup)
+    chain = tuple(draw for draw in results.chains if not draw.is_warmup)
     if chain:
         return chain, np.zeros(len(chain)), False
-    log_weights = np.array([draw.evaluation.log_weight for draw in findings.prior])
+    log_weights = np.array([draw.evaluation.log_weight for draw in results.prior])
     if not np.max(log_weights) > -np.inf:
         return (), np.zeros(0), True
-    return findings.prior, log_weights, True
+    return results.prior, log_weights, True
 
 
 def _probs(manifest: Manifest, draws: Sequence[Draw[Latent]]) -> Floats:

@@ -45,7 +45,7 @@ def latent_plane(result: CellResult) -> str:
 
     Shows draws of the level set; prior draws whose most probable answer is a named one; other prior draws.
     """
-    prior = result.findings.prior
+    prior = result.results.prior
     if not result.draws or not isinstance(result.draws[0].z, np.ndarray):
         return ""
     labels = result.manifest.facts.labels

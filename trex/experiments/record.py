@@ -83,7 +83,7 @@ def read_outcome(folder: Path) -> OutcomeRecord | None:
 
 
 def _cell(result: CellResult) -> CellRecord:
-    results, section = result.findings, result.cell.section
+    results, section = result.results, result.cell.section
     how = results.how_often
     return CellRecord(
         name=section.name,

@@ -87,7 +87,7 @@ def command(outcome: Outcome, overrides: Sequence[str]) -> str:
 
 
 def _row(result: CellResult) -> Row:
-    section, how = result.cell.section, result.findings.how_often
+    section, how = result.cell.section, result.results.how_often
     return Row(
         name=section.name,
         published=_values(section.published, section.published_sd),
@@ -99,19 +99,19 @@ def _row(result: CellResult) -> Row:
         test_set=_counts(result),
         how=f"{how.n:,} prior draws by their weights"
         if result.is_weighted
-        else f"{len(result.draws):,} draws of the chains, {result.findings.renders:,} pictures scored",
+        else f"{len(result.draws):,} draws of the chains, {result.results.renders:,} pictures scored",
         note=section.note,
     )
 
 
 def _ending(result: CellResult) -> str:
-    findings = result.findings
+    results = result.results
     if not result.is_found:
-        return findings.ending
+        return results.ending
     if result.is_weighted:
-        return f"{findings.ending}, effective size {findings.how_often.ess:.0f}"
-    told = [d.r_hat for d in findings.conclusion.diagnoses if d.is_informative and not math.isnan(d.r_hat)]
-    return f"{findings.ending}, R-hat {max(told):.2f}" if told else findings.ending
+        return f"{results.ending}, effective size {results.how_often.ess:.0f}"
+    told = [d.r_hat for d in results.conclusion.diagnoses if d.is_informative and not math.isnan(d.r_hat)]
+    return f"{results.ending}, R-hat {max(told):.2f}" if told else results.ending
 
 
 def _counts(result: CellResult) -> str:

@@ -38,9 +38,9 @@ def inference_data(manifest: Manifest, records: Sequence[Record]) -> arviz.Infer
         warnings.simplefilter("ignore", FutureWarning)
         import arviz
 
-    findings = read_results(manifest, records)
-    chains = [chain for chain in by_chain(findings.chains) if chain]
-    prior = [list(findings.prior)]
+    results = read_results(manifest, records)
+    chains = [chain for chain in by_chain(results.chains) if chain]
+    prior = [list(results.prior)]
     ours = _variables(manifest, chains) if chains else {}
     before = _variables(manifest, prior)
     data: arviz.InferenceData = arviz.from_dict(
@@ -49,7 +49,7 @@ def inference_data(manifest: Manifest, records: Sequence[Record]) -> arviz.Infer
         prior=_values(before) | _stats(prior),
         dims={name: list(variable.dims) for name, variable in before.items() if variable.dims},
         coords={"answer": list(manifest.facts.labels)},
-        attrs=_attributes(manifest, findings),
+        attrs=_attributes(manifest, results),
     )
     return data
 
@@ -70,14 +70,14 @@ def _write_whole(data: arviz.InferenceData, path: Path) -> None:
             scratch.unlink()
 
 
-def _attributes(manifest: Manifest, findings: Results) -> dict[str, str]:
+def _attributes(manifest: Manifest, results: Results) -> dict[str, str]:
     return {
         "question": manifest.facts.question,
         "target": manifest.target.describe(),
         "model": manifest.made.model,
         "renderer": manifest.made.renderer,
         "command": manifest.command,
-        "ending": findings.ending,
+        "ending": results.ending,
     }
 
 

@@ -20,9 +20,9 @@ class CalibrationView(NamedTuple):
     table: Table[tuple[str, ...]]
 
 
-def calibration_view(manifest: Manifest, findings: Results) -> CalibrationView | None:
+def calibration_view(manifest: Manifest, results: Results) -> CalibrationView | None:
     """The calibration of looks; None for a search without a bank."""
-    found = findings.calibration
+    found = results.calibration
     if found is None:
         return None
     rows = [
@@ -31,12 +31,12 @@ def calibration_view(manifest: Manifest, findings: Results) -> CalibrationView |
         for gate in [rung.gate]
     ]
     heads = ("look", "rank correlation", "near the level set", "may lead")
-    return CalibrationView(_sentence(manifest, findings, found), table_of("Looks that may lead", heads, rows))
+    return CalibrationView(_sentence(manifest, results, found), table_of("Looks that may lead", heads, rows))
 
 
-def _sentence(manifest: Manifest, findings: Results, found: Calibration) -> str:
+def _sentence(manifest: Manifest, results: Results, found: Calibration) -> str:
     search = manifest.query.search
-    if not findings.proposals:
+    if not results.proposals:
         return f"No chain was run, so no look had to lead: {_ranks(found.rungs[-1])}."
     if search.kernel != SURROGATE:
         return f"Kernel {search.kernel} uses the deciding look for every step: no cheap look led the chains."

@@ -37,7 +37,7 @@ class Compared:
     name: str
     folder: Path
     manifest: Manifest
-    findings: Results
+    results: Results
     pictures: tuple[tuple[str, str], ...]
 
     @property
@@ -56,18 +56,18 @@ class Compared:
     @property
     def renders_each(self) -> str:
         """Renders per distinct hit, in words."""
-        found = len(self.findings.found)
-        return f"{self.findings.renders / found:.1f}" if found else "–"
+        found = len(self.results.found)
+        return f"{self.results.renders / found:.1f}" if found else "–"
 
     @property
     def rate(self) -> Rate:
         """How often a prior draw is in the level set."""
-        return self.findings.how_often.said
+        return self.results.how_often.said
 
     @property
     def wrong(self) -> int:
         """The number of hits with a wrong answer."""
-        return sum(bool(found.is_wrong) for found in self.findings.found)
+        return sum(bool(found.is_wrong) for found in self.results.found)
 
 
 @dataclass(frozen=True)
@@ -120,9 +120,9 @@ def comparison_json(comparison: Comparison) -> dict[str, object]:
     """The page's content as JSON: each run's outcome, the tests, and why pairs were left out."""
     return {
         "compared": [
-            {"name": run.name, "model": run.model, "ending": run.findings.ending, "found": len(run.findings.found),
-             "families": run.findings.families.count, "says_how_often": run.findings.how_often.said.figure,
-             "wrong": run.wrong, "renders": run.findings.renders}
+            {"name": run.name, "model": run.model, "ending": run.results.ending, "found": len(run.results.found),
+             "families": run.results.families.count, "says_how_often": run.results.how_often.said.figure,
+             "wrong": run.wrong, "renders": run.results.renders}
             for run in comparison.runs
         ],
         "tests": [asdict(test) for test in comparison.tests],
@@ -139,12 +139,12 @@ def _names(paths: Sequence[Path]) -> list[str]:
 def _read(path: Path, name: str) -> Compared:
     with open_run(path, for_writing=False) as folder:
         records = run_draws(folder)
-        findings = explained_results(folder, records)
-        return Compared(name, path, folder.manifest, findings, tuple(_pictures(folder, findings)))
+        results = explained_results(folder, records)
+        return Compared(name, path, folder.manifest, results, tuple(_pictures(folder, results)))
 
 
-def _pictures(folder: RunFolder, findings: Results) -> list[tuple[str, str]]:
-    shown = [(picture_url(folder, found), found) for found in findings.found[:SHOWN]]
+def _pictures(folder: RunFolder, results: Results) -> list[tuple[str, str]]:
+    shown = [(picture_url(folder, found), found) for found in results.found[:SHOWN]]
     return [(url, _words(folder.manifest, found)) for url, found in shown if url]
 
 
@@ -155,8 +155,8 @@ def _words(manifest: Manifest, found: Hit) -> str:
 
 def _shared(one: Compared, other: Compared) -> list[tuple[Draw[Latent], Draw[Latent]]]:
     """The pairs of prior draws with the same latent."""
-    theirs = {to_stored(draw.z): draw for draw in other.findings.prior}
-    return [(draw, theirs[to_stored(draw.z)]) for draw in one.findings.prior if to_stored(draw.z) in theirs]
+    theirs = {to_stored(draw.z): draw for draw in other.results.prior}
+    return [(draw, theirs[to_stored(draw.z)]) for draw in one.results.prior if to_stored(draw.z) in theirs]
 
 
 def _why_not(one: Compared, other: Compared, shared: int) -> str:

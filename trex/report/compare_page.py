@@ -43,18 +43,18 @@ def _columns(path: Path) -> tuple[Column[Compared], ...]:
         Column("run", lambda run: linked(run.name, link_below(path, run.folder / REPORT))),
         Column("question", lambda run: with_note(f"“{run.manifest.facts.question}”", run.asked)),
         Column("model", lambda run: run.model),
-        Column("ending", lambda run: run.findings.ending),
+        Column("ending", lambda run: run.results.ending),
         Column(
             "in the level set, unsearched (95 %)",
             lambda run: with_note(run.rate.figure, run.rate.detail),
             True,
         ),
-        Column("distinct scenes", lambda run: str(len(run.findings.found)), is_number=True),
-        Column("families", lambda run: str(run.findings.families.count), is_number=True),
+        Column("distinct scenes", lambda run: str(len(run.results.found)), is_number=True),
+        Column("families", lambda run: str(run.results.families.count), is_number=True),
         Column("wrong", lambda run: str(run.wrong), is_number=True),
-        Column("renders", lambda run: str(run.findings.renders), is_number=True),
+        Column("renders", lambda run: str(run.results.renders), is_number=True),
         Column("renders each", lambda run: run.renders_each, is_number=True),
-        Column("best", lambda run: percent(run.findings.conclusion.best), is_number=True),
+        Column("best", lambda run: percent(run.results.conclusion.best), is_number=True),
     )
 
 

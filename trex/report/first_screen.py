@@ -19,33 +19,33 @@ from trex.search.results import Results
 Tone = Literal["bad", "good", "open"]
 
 
-def tone(findings: Results) -> Tone:
+def tone(results: Results) -> Tone:
     """The color of the outcome: "good" only if every hit's answer is known to be right, "bad" if one is wrong."""
-    if findings.conclusion.ending is Ending.NOT_FOUND or not findings.found:
+    if results.conclusion.ending is Ending.NOT_FOUND or not results.found:
         return "open"
-    judged = [found.is_wrong for found in findings.found]
+    judged = [found.is_wrong for found in results.found]
     return "bad" if True in judged else "good" if all(one is False for one in judged) else "open"
 
 
 def summary(
     manifest: Manifest,
-    findings: Results,
+    results: Results,
     explanations: Mapping[str, Explanation],
     looks: Sequence[Confirmation],
 ) -> str:
     """Two sentences below the headline: how often and how fragile, then why; leaves out what was not examined."""
-    outcome = how_often_words(manifest, findings)
+    outcome = how_often_words(manifest, results)
     detail = "; ".join(
-        part for part in (_how_sure(manifest, findings), _why(explanations), _stays(looks)) if part
+        part for part in (_how_sure(manifest, results), _why(explanations), _stays(looks)) if part
     )
     return f"{capitalized(outcome)}. {capitalized(detail)}."
 
 
-def _how_sure(manifest: Manifest, findings: Results) -> str:
-    if not findings.found:
-        return f"the best confidence was {percent(findings.conclusion.best)}"
+def _how_sure(manifest: Manifest, results: Results) -> str:
+    if not results.found:
+        return f"the best confidence was {percent(results.conclusion.best)}"
     is_sure = manifest.query.target.declared.is_sure
-    values = [found.answers[0][1] if is_sure else found.confidence for found in findings.found]
+    values = [found.answers[0][1] if is_sure else found.confidence for found in results.found]
     low, high = percent(min(values)), percent(max(values))
     share = low if low == high else f"{low} to {high}"
     return f"the model is {share} sure of its answer" if is_sure else f"confidence in the target {share}"

@@ -182,7 +182,7 @@ def find_patterns(
 
 
 def run_patterns(
-    manifest: Manifest, findings: Results, explanations: Mapping[str, Explanation]
+    manifest: Manifest, results: Results, explanations: Mapping[str, Explanation]
 ) -> Patterns | None:
     """The patterns of a run's hits against its prior draws; relatives form one cluster (`trex.search.families`).
 
@@ -191,12 +191,12 @@ def run_patterns(
     if not world_of(manifest).has_scenes:
         return None
     examples = []
-    for scene, cluster in zip(findings.found, findings.families.clusters, strict=True):
+    for scene, cluster in zip(results.found, results.families.clusters, strict=True):
         record = scene.record
         explained = explanations.get(record.picture)
         examples.append(Example(record.scene, cluster, explained.culprit.index if explained else None))
-    prior = [scene_of(draw.z) for draw in findings.sample.draws]
-    return find_patterns(examples, prior, manifest.vocabulary, findings.sample.selection)
+    prior = [scene_of(draw.z) for draw in results.sample.draws]
+    return find_patterns(examples, prior, manifest.vocabulary, results.sample.selection)
 
 
 def descriptions(vocabulary: Vocabulary) -> Iterator[Description]:

@@ -43,48 +43,48 @@ KIND_WORDS = {
 }
 
 
-def write_report(folder: RunFolder, findings: Results, files: Mapping[str, str]) -> Path:
+def write_report(folder: RunFolder, results: Results, files: Mapping[str, str]) -> Path:
     """Write the report of a run; return its path. `files` maps further files with the hits to their descriptions."""
-    return folder.write(REPORT, report_html(folder, findings, files))
+    return folder.write(REPORT, report_html(folder, results, files))
 
 
-def report_html(folder: RunFolder, findings: Results, files: Mapping[str, str]) -> str:
+def report_html(folder: RunFolder, results: Results, files: Mapping[str, str]) -> str:
     """The HTML of the report."""
     manifest, kind = folder.manifest, world_of(folder.manifest)
     sessions = read_sessions(folder.path)
-    context = ReportContext(folder, findings)
+    context = ReportContext(folder, results)
     explanations, confirmed = context.explanations, context.confirmations
     looks = larger_looks(confirmed, manifest.facts.size)
     made = {key: make_strip(folder, one, looks.get(key)) for key, one in explanations.items()}
-    cards = make_cards(folder, findings.found, made, looks, findings.families)
+    cards = make_cards(folder, results.found, made, looks, results.families)
     script = (TEMPLATES / "report.js").read_text(encoding="utf-8")
     values: dict[str, object] = {
         "query": manifest.query,
-        "findings": findings,
+        "results": results,
         "cards": cards,
         "kinds": [kind for kind in KIND_WORDS if any(kind in card.kinds for card in cards)],
         "kind_words": KIND_WORDS,
         "strips": explanations,
         "sections": list(section_pages(context)),
-        "tone": tone(findings),
-        "summary": summary(manifest, findings, explanations, confirmed),
-        "families": choices(findings.families, kind.noun),
-        "families_words": family_count_words(findings.families),
-        "sources": source_words(findings, kind.noun),
-        "calibration": calibration_view(manifest, findings),
+        "tone": tone(results),
+        "summary": summary(manifest, results, explanations, confirmed),
+        "families": choices(results.families, kind.noun),
+        "families_words": family_count_words(results.families),
+        "sources": source_words(results, kind.noun),
+        "calibration": calibration_view(manifest, results),
         "glossary": WORDS,
         "per_page": PER_PAGE,
         "accuracy_check": check_words(manifest.facts.weights, manifest.facts.model),
         "script": script,
         "script_hash": base64.b64encode(hashlib.sha256(script.encode()).digest()).decode(),
-        "headline": headline(manifest, findings),
+        "headline": headline(manifest, results),
         "files": files,
         "goal": goal(manifest),
         "reasons": SHOWN_REASONS,
         "model": model_words(manifest),
         "world": kind.scope(manifest.query),
         "target": manifest.target.describe(),
-        "plots": _plots(manifest, findings),
+        "plots": _plots(manifest, results),
         "rule": kind.rule,
         "family_rule": family_rule(kind.noun),
         "is_finished": folder.is_finished,
@@ -107,22 +107,22 @@ def model_words(manifest: Manifest) -> str:
     return "the shipped model" if manifest.query.model.name == "shipped" else manifest.facts.model
 
 
-def _plots(manifest: Manifest, findings: Results) -> list[tuple[str, str, str]]:
+def _plots(manifest: Manifest, results: Results) -> list[tuple[str, str, str]]:
     """The plots as (title, alternative text, SVG)."""
-    how, target, noun = findings.how_often, manifest.target, world_of(manifest).noun
+    how, target, noun = results.how_often, manifest.target, world_of(manifest).noun
     words = (
         f"{how.n} {noun.many} from the prior, by the confidence they get; the best has {percent(how.best)}, "
         f"{how.hits} are in the level set. The count is on a log scale."
     )
-    plots = [("Before the search", words, figures.prior_histogram(findings.prior, target, noun.many))]
-    chains = by_chain(findings.chains)
+    plots = [("Before the search", words, figures.prior_histogram(results.prior, target, noun.many))]
+    chains = by_chain(results.chains)
     if chains and chains[0]:
         steps = len(chains[0])
-        hit = findings.conclusion.n_chains_hit
+        hit = results.conclusion.n_chains_hit
         words = f"{len(chains)} chains of {steps} steps; {hit} of them reached the level set (dots)."
         plots.append(("Confidence along the chains", words, figures.trace(chains, target)))
         words = (
-            f"{findings.accepted} of {findings.proposals} proposals were accepted; {findings.invalid} were "
+            f"{results.accepted} of {results.proposals} proposals were accepted; {results.invalid} were "
             f"invalid {noun.many}, rejected without a render."
         )
         plots.append(("Acceptance", words, figures.acceptance(chains)))

@@ -27,7 +27,7 @@ class ReportContext:
     """The run of a report; files besides its draws are read once, when a section first needs them."""
 
     folder: RunFolder
-    findings: Results
+    results: Results
 
     @property
     def manifest(self) -> Manifest:

@@ -94,7 +94,7 @@ def family_rule(noun: Noun) -> str:
 
 
 def distinct_words(noun: Noun, n: int, families: Families) -> str:
-    """n distinct hits with their families: "9 distinct scenes in 3 families"; those of one are no 9 findings."""
+    """n distinct hits with their families: "9 distinct scenes in 3 families"; those of one are no 9 results."""
     if n > 1 and families.count == 1:
         return f"{n} variations of one {noun.one}"
     return noun.distinct(n) + family_count_words(families)

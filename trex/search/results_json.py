@@ -11,43 +11,43 @@ from trex.search.results import Results
 from trex.worlds.latents import to_fields
 
 
-def to_json(findings: Results) -> str:
+def to_json(results: Results) -> str:
     """The results as JSON."""
-    how = findings.how_often
+    how = results.how_often
     data: Mapping[str, object] = {
-        "ending": findings.ending,
-        "sentences": [*findings.conclusion.sentences, *filter(None, [findings.control]), *findings.remarks],
+        "ending": results.ending,
+        "sentences": [*results.conclusion.sentences, *filter(None, [results.control]), *results.remarks],
         "how_often": {
             "prior_draws": how.n, "hits": how.hits, "rate": how.said.point, "interval_95": list(how.rate_interval),
             "says": how.said.figure, "mass": how.mass.value if how.says_mass else None, "is_common": how.is_common,
         },
-        "renders": findings.renders,
-        "cheap_renders": findings.cheap,
-        "best_confidence": findings.conclusion.best,
-        "proposals": findings.proposals,
-        "invalid": findings.invalid,
-        "accepted": findings.accepted,
-        "families": findings.families.count,
-        "family_list": [_family_json(findings, family) for family in findings.families.known],
-        "sources": findings.families.source_count,
-        "found": [_scene_json(findings, place) for place in range(len(findings.found))],
-        "fragile": [_hit_json(hit) for hit in findings.fragile],
+        "renders": results.renders,
+        "cheap_renders": results.cheap,
+        "best_confidence": results.conclusion.best,
+        "proposals": results.proposals,
+        "invalid": results.invalid,
+        "accepted": results.accepted,
+        "families": results.families.count,
+        "family_list": [_family_json(results, family) for family in results.families.known],
+        "sources": results.families.source_count,
+        "found": [_scene_json(results, place) for place in range(len(results.found))],
+        "fragile": [_hit_json(hit) for hit in results.fragile],
     }  # fmt: skip
     return json.dumps(data, indent=1) + "\n"
 
 
-def _family_json(findings: Results, family: Family) -> Mapping[str, object]:
+def _family_json(results: Results, family: Family) -> Mapping[str, object]:
     rate = family.rate
     return {
         "family": family.number, "words": family.words, "scenes": family.size,
-        "share_of_hits": family.size / len(findings.found), "representative": family.representative,
+        "share_of_hits": family.size / len(results.found), "representative": family.representative,
         "rate": rate.point if rate else None, "interval_95": list(rate.interval) if rate else None,
     }  # fmt: skip
 
 
-def _scene_json(findings: Results, place: int) -> Mapping[str, object]:
-    family, source = findings.families.numbers[place], findings.families.sources[place]
-    return {"family": family, "source": source, **_hit_json(findings.found[place])}
+def _scene_json(results: Results, place: int) -> Mapping[str, object]:
+    family, source = results.families.numbers[place], results.families.sources[place]
+    return {"family": family, "source": source, **_hit_json(results.found[place])}
 
 
 def _hit_json(found: Hit) -> Mapping[str, object]:

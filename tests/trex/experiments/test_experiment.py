@@ -88,7 +88,7 @@ def test_the_published_value_stands_beside_ours(outcome: Outcome) -> None:
 def test_prior_draws_stand_for_the_level_set_by_their_weights(outcome: Outcome) -> None:
     """In numbers exactly, in figures by draws again. Planted bug: taken evenly, they would show the prior's mean."""
     result = outcome.results[0]
-    prior = result.findings.prior
+    prior = result.results.prior
     probs = np.array(
         [np.exp(draw.evaluation.log_probs[result.manifest.facts.labels.index("1")]) for draw in prior]
     )
@@ -192,11 +192,11 @@ def test_every_cell_of_the_experiments_here_is_a_query(path: Path) -> None:
 def test_the_ending_says_what_the_values_are_worth(outcome: Outcome, folder: Path) -> None:
     """The effective size of weighted prior draws, or the worst R-hat of chains; nothing where nothing was found."""
     one = outcome.results[0]
-    weights = normalized_weights(np.array([draw.evaluation.log_weight for draw in one.findings.prior]))
+    weights = normalized_weights(np.array([draw.evaluation.log_weight for draw in one.results.prior]))
     assert rows(outcome)[0].ending == f"FOUND, effective size {1 / float(weights @ weights):.0f}"
     assert rows(outcome)[0].how == "60 prior draws by their weights"
     assert rows(outcome)[1].ending == "NOT FOUND"
     searched = carry_out(folder, ("one",), ("search.steps=40",), "chains")
     (row,), (result,) = rows(searched), searched.results
-    worst = max(d.r_hat for d in result.findings.conclusion.diagnoses if d.is_informative)
-    assert row.ending == f"{result.findings.ending}, R-hat {worst:.2f}" and not result.is_weighted
+    worst = max(d.r_hat for d in result.results.conclusion.diagnoses if d.is_informative)
+    assert row.ending == f"{result.results.ending}, R-hat {worst:.2f}" and not result.is_weighted

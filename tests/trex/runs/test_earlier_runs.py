@@ -15,7 +15,7 @@ from tests.running.runs import run
 from trex.runs.folder import open_run
 
 EARLIER = Path(__file__).with_name("run_of_0d08ecc.zip")
-NEW = {"cheap_renders": 0, "fragile": []}  # what findings say since there are banks and fresh noise draws
+NEW = {"cheap_renders": 0, "fragile": []}  # what results say since there are banks and fresh noise draws
 KEPT = 11  # draws that the run had when it was stopped, of 20
 WHY = ("was made by an earlier version", "cannot add to its draws", "trex find ")
 

@@ -38,14 +38,14 @@ def banked(tmp_path_factory: pytest.TempPathFactory) -> Outcome:
 
 
 def test_the_first_sentences_count_survivors_families_and_fragile_hits(grainy: Outcome) -> None:
-    findings = grainy.results
-    kept, lost = len(findings.found), len(findings.fragile)
+    results = grainy.results
+    kept, lost = len(results.found), len(results.fragile)
     assert kept and lost
     page = read_page(grainy.report).text
-    says = headline(grainy.manifest, findings)
+    says = headline(grainy.manifest, results)
     assert says.startswith(f"{kept} distinct scene") and "survive" in says and says in page
-    often = how_often_words(grainy.manifest, findings)
-    assert "at preset fake (120×80) it happens in " in often and findings.how_often.said.detail in often
+    often = how_often_words(grainy.manifest, results)
+    assert "at preset fake (120×80) it happens in " in often and results.how_often.said.detail in often
     assert f"{lost} of {kept + lost} distinct hits were fragile: outside the level set under 2 fresh" in often
     assert f"{capital(often)}." in page
     assert "kind" not in re.sub(r"target\.kind", "", page[: page.index("What may be said")])

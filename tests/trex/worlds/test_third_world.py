@@ -36,30 +36,30 @@ def done(tmp_path_factory: pytest.TempPathFactory) -> Outcome:
     return search(tmp_path_factory.mktemp("disk"))
 
 
-def p_value(findings: Results, share: float) -> float:
+def p_value(results: Results, share: float) -> float:
     """Two-sided, of so many hits where each draw hits with this chance."""
-    how = findings.how_often
+    how = results.how_often
     tail = min(binom.cdf(how.hits, how.n, share), binom.sf(how.hits - 1, how.n, share))
     return min(1.0, 2.0 * float(tail))
 
 
-def edge(findings: Results, done: Outcome) -> float:
+def edge(results: Results, done: Outcome) -> float:
     """The probability of "far" from which on a draw counts as a hit: the threshold, less the target's tolerance."""
-    hits = [d for d in findings.prior if done.manifest.target.is_hit(d.evaluation.log_probs)]
+    hits = [d for d in results.prior if done.manifest.target.is_hit(d.evaluation.log_probs)]
     return min(done.manifest.target.confidence(d.evaluation.log_probs) for d in hits)
 
 
 def test_the_reported_rate_is_the_closed_form(done: Outcome) -> None:
-    findings = done.results
-    assert findings.how_often.n == 3000 and findings.how_often.hits > 10
+    results = done.results
+    assert results.how_often.n == 3000 and results.how_often.hits > 10
     tolerance = 2.0 * 0.02  # inference.targets: a hit is within two widths
-    assert edge(findings, done) >= 0.9 - tolerance - 1e-9
+    assert edge(results, done) >= 0.9 - tolerance - 1e-9
     exact = toy_disk.mass(0.9 - tolerance)
-    assert p_value(findings, exact) > ALPHA
-    low, high = findings.how_often.rate_interval
+    assert p_value(results, exact) > ALPHA
+    low, high = results.how_often.rate_interval
     assert low <= exact <= high
-    assert p_value(findings, 2.5 * exact) < ALPHA  # planted: a closed form that is wrong is noticed
-    assert f"{findings.how_often.hits} of 3000 prior draws hit" in done.report.read_text()
+    assert p_value(results, 2.5 * exact) < ALPHA  # planted: a closed form that is wrong is noticed
+    assert f"{results.how_often.hits} of 3000 prior draws hit" in done.report.read_text()
 
 
 def test_its_chains_stay_in_the_level_set_and_its_page_says_nothing_of_truth(done: Outcome) -> None:

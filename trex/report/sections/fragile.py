@@ -12,13 +12,13 @@ MOST = 12  # most confident first
 
 def fragile(context: ReportContext) -> Mapping[str, object] | None:
     """The fragile hits as cards; None if there are none."""
-    findings = context.findings
-    if not findings.fragile:
+    results = context.results
+    if not results.fragile:
         return None
     return {
-        "fragile": make_cards(context.folder, findings.fragile[:MOST], {}, {}),
-        "count": len(findings.fragile),
-        "hits": len(findings.fragile) + len(findings.found),
+        "fragile": make_cards(context.folder, results.fragile[:MOST], {}, {}),
+        "count": len(results.fragile),
+        "hits": len(results.fragile) + len(results.found),
         "draws": context.manifest.query.render.fresh,
         **small_card_values(context.manifest),
     }

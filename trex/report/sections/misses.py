@@ -10,7 +10,7 @@ from trex.report.section import ReportContext, Section, template_file
 
 def misses(context: ReportContext) -> Mapping[str, object] | None:
     """The misses as cards; None if there are hits."""
-    cards = make_misses(context.folder, context.findings.nearest)
+    cards = make_misses(context.folder, context.results.nearest)
     return {"misses": cards, **small_card_values(context.manifest)} if cards else None
 
 

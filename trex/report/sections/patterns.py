@@ -14,7 +14,7 @@ MOST_ROWS = 8  # of each kind
 
 def patterns(context: ReportContext) -> Mapping[str, object] | None:
     """The patterns; None in a world without objects, or without hits."""
-    found = run_patterns(context.manifest, context.findings, context.explanations)
+    found = run_patterns(context.manifest, context.results, context.explanations)
     return {"common": found, "tables": pattern_tables(found)} if found else None
 
 

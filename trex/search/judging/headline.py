@@ -13,18 +13,18 @@ from trex.worlds.description import Noun
 FAMILIES_TOLD = 5  # on a terminal
 
 
-def headline(manifest: Manifest, findings: Results) -> str:
+def headline(manifest: Manifest, results: Results) -> str:
     """How many hits survive fresh noise, in how many families, and how many of the model's answers are wrong."""
-    n, noun = len(findings.found), world_of(manifest).noun
-    if not n and findings.fragile:
-        lost = len(findings.fragile)
+    n, noun = len(results.found), world_of(manifest).noun
+    if not n and results.fragile:
+        lost = len(results.fragile)
         hits = "the one hit does not survive" if lost == 1 else f"none of {lost} distinct hits survives"
         return f"No such {noun.one}: {hits} fresh noise."
     if not n:
-        return f"No such {noun.one} among {findings.renders} rendered."
-    found = f"{distinct_words(noun, n, findings.families)} {_survives(manifest, n)}"
-    wrong = sum(bool(found.is_wrong) for found in findings.found)
-    is_known = all(found.is_wrong is not None for found in findings.found)
+        return f"No such {noun.one} among {results.renders} rendered."
+    found = f"{distinct_words(noun, n, results.families)} {_survives(manifest, n)}"
+    wrong = sum(bool(found.is_wrong) for found in results.found)
+    is_known = all(found.is_wrong is not None for found in results.found)
     if not manifest.query.target.declared.is_sure or not is_known:
         return f"{found}."
     if wrong == n:
@@ -34,18 +34,18 @@ def headline(manifest: Manifest, findings: Results) -> str:
     return f"{found}; the answer is right in {'it' if n == 1 else 'all of them'}."
 
 
-def how_often_words(manifest: Manifest, findings: Results) -> str:
+def how_often_words(manifest: Manifest, results: Results) -> str:
     """How often it happens without a search, at which look, with its interval; and how many hits were fragile."""
-    said, many = findings.how_often.said, world_of(manifest).noun.many
+    said, many = results.how_often.said, world_of(manifest).noun.many
     often = (
         f"at {look_words(manifest)} it happens in {said.figure} of {many} without a search ({said.detail})"
     )
-    return "; ".join(part for part in (often, fragile_words(manifest, findings)) if part)
+    return "; ".join(part for part in (often, fragile_words(manifest, results)) if part)
 
 
-def fragile_words(manifest: Manifest, findings: Results) -> str:
+def fragile_words(manifest: Manifest, results: Results) -> str:
     """How many distinct hits left the level set under fresh noise draws; "" if none had to stay."""
-    fresh, kept, lost = manifest.query.render.fresh, len(findings.found), len(findings.fragile)
+    fresh, kept, lost = manifest.query.render.fresh, len(results.found), len(results.fragile)
     if not fresh or not kept + lost:
         return ""
     draws = counted(fresh, "fresh noise draw")
@@ -68,11 +68,11 @@ def look_words(manifest: Manifest) -> str:
     return f"preset {render.preset} ({size}{mean})"
 
 
-def family_sentences(findings: Results) -> tuple[str, ...]:
+def family_sentences(results: Results) -> tuple[str, ...]:
     """The first families of several hits or with an explanation, one sentence each, for a terminal."""
-    shown = [family for family in findings.families.known if not family.is_alone]
+    shown = [family for family in results.families.known if not family.is_alone]
     said = [
-        f"family {one.number}: {one.words}; {one.size} of {len(findings.found)} found, rate in the prior "
+        f"family {one.number}: {one.words}; {one.size} of {len(results.found)} found, rate in the prior "
         f"{one.how_often}"
         for one in shown[:FAMILIES_TOLD]
     ]
@@ -80,13 +80,13 @@ def family_sentences(findings: Results) -> tuple[str, ...]:
     return (*said, *([f"and {counted(more, 'more family', 'more families')}"] if more > 0 else []))
 
 
-def source_words(findings: Results, noun: Noun) -> str:
+def source_words(results: Results, noun: Noun) -> str:
     """The origins, as in "from 1 prior scene and 2 chains"; "" for a single hit."""
-    if len(findings.found) < 2:
+    if len(results.found) < 2:
         return ""
     is_prior = {
         source: one.record.phase == PRIOR
-        for source, one in zip(findings.families.sources, findings.found, strict=True)
+        for source, one in zip(results.families.sources, results.found, strict=True)
     }
     prior = sum(is_prior.values())
     chains = len(is_prior) - prior
