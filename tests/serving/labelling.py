@@ -15,6 +15,7 @@ from trex.labelling.serving import label_access
 from trex.labelling.shown import Shown, read_shown
 from trex.labelling.vote_log import VoteLog
 from trex.repair.distill import distill
+from trex.repair.folder import open_repair
 from trex.repair.identify import identify
 from trex.repair.pictures import ITEMS, Items, draw_pictures, read_items
 
@@ -40,7 +41,7 @@ def items_of(path: Path) -> Items:
 
 def shown_of(path: Path) -> Shown:
     """What its annotators are shown."""
-    with toy_folder(path, toy(), toy_query(**QUERY)) as folder:
+    with open_repair(path) as folder:
         return read_shown(folder)
 
 

@@ -12,6 +12,7 @@ import pytest
 from tests.serving.labelling import items_of, shown_of
 from tests.worlds.repair_toy import toy, tree
 from trex.foundation.errors import InputError, RunError
+from trex.inference.repair.votes import MISSING
 from trex.labelling.annotator import order_of
 from trex.labelling.shown import Shown
 from trex.labelling.tally import Vote
@@ -43,7 +44,7 @@ def test_votes_survive_and_undo_is_a_line_of_its_own(folder: Path) -> None:
     votes = parse_votes(
         votes_csv(read_tally(folder, shown)), folder / VOTES, items_of(folder).names, shown.classes
     )
-    assert votes.annotators == ("Ada",) and votes.table[:4, 0].tolist() == [0, -2, 1, -2]
+    assert votes.annotators == ("Ada",) and votes.table[:4, 0].tolist() == [0, MISSING, 1, MISSING]
 
 
 def test_a_torn_last_line_is_cut_off(folder: Path) -> None:
