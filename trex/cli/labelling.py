@@ -43,7 +43,11 @@ def check_label_options(
                 "kind of voters", voters, [COMMITTEE, PEOPLE], "Votes in a file count by --votes FILE."
             )
     if votes is None and voters != PEOPLE:
-        refuse(ctx, ["without"], "only annotators (--votes, --voters people) can be left out")
+        refuse(
+            ctx,
+            ["without"],
+            "only annotators of a file (--votes) or of the page (--voters people) can be left out",
+        )
 
 
 def label_step(voters: str | None, votes: Path | None, without: tuple[str, ...]) -> Step:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from urllib.parse import urlsplit
 
 from fastapi import FastAPI, Request, Response
@@ -21,6 +22,7 @@ from trex.monitor.serve_guard import Access, Guard
 from trex.monitor.serve_login import READ, add_login, read_form
 from trex.pages.page import TEMPLATES, page
 
+log = logging.getLogger(__name__)
 STATIC = {
     "serve.css": "text/css",
     "label.css": "text/css",
@@ -40,7 +42,7 @@ def make_label_app(poll: Poll, access: Access, attempts: Attempts | None = None)
     for kind in (HTTPException, RequestValidationError):
         app.add_exception_handler(kind, _refused)
     app.add_exception_handler(InputError, lambda request, error: _problem(request, error, 400))
-    app.add_exception_handler(UnsavedVote, lambda request, error: _problem(request, error, 503))
+    app.add_exception_handler(UnsavedVote, _unsaved)
     _add_pages(app, poll)
     _add_votes(app, poll)
     _add_files(app, poll)
@@ -125,6 +127,12 @@ def _to(annotator: str) -> Response:
 
 def _html(text: str, status: int = 200) -> Response:
     return HTMLResponse(text, status, SAME_ORIGIN)
+
+
+def _unsaved(request: Request, error: Exception) -> Response:
+    """The annotator is told, and so is whoever runs the server."""
+    log.error("%s", error)
+    return _problem(request, error, 503)
 
 
 def _problem(request: Request, error: Exception, status: int) -> Response:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import json
 import os
+import threading
 from collections.abc import Callable
 from pathlib import Path
 
@@ -12,12 +13,14 @@ import pytest
 
 from tests.serving.labelling import Annotator, polled, shown_of
 from tests.worlds.repair_toy import tree
+from trex.foundation.errors import RunError
+from trex.labelling.poll import Poll
 from trex.labelling.tally import Vote
-from trex.labelling.vote_log import VOTES, VoteLog
+from trex.labelling.vote_log import VOTES, VoteLog, read_tally
 
 
 def test_a_vote_that_cannot_be_written_is_answered_by_an_error(
-    folder: Path, monkeypatch: pytest.MonkeyPatch
+    folder: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     def full(_: int) -> None:
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
@@ -29,6 +32,7 @@ def test_a_vote_that_cannot_be_written_is_answered_by_an_error(
         monkeypatch.setattr(os, "fsync", full)
         answer = ada.vote("right")
         assert answer.status == 503 and "not saved: no space left on the disk" in answer.text
+        assert "not saved: no space left on the disk" in caplog.text
         assert str(folder) not in answer.text and ada.picture() == picture and tree(folder) == before
         monkeypatch.undo()
         assert ada.vote("right").status == 303
@@ -88,3 +92,40 @@ def test_a_vote_that_is_answered_too_early_would_be_caught(
 ) -> None:
     shown = shown_of(folder)
     assert not answered_votes_are_on_the_disk(folder, lambda: planted(folder, shown), monkeypatch)
+
+
+ADA, BOB = (Vote(annotator=name, picture="p00001", label="left") for name in ("Ada", "Bob"))
+
+
+def vote_at_once(vote: Callable[[Vote], None], monkeypatch: pytest.MonkeyPatch) -> None:
+    """Ada votes, and while her vote is synced, Bob's vote comes and has half a second to be saved."""
+    real, threads = os.fsync, [threading.Thread(target=vote, args=(BOB,))]
+
+    def with_bob(file: int) -> None:
+        if not threads[0].ident:
+            threads[0].start()
+            threads[0].join(0.5)
+        real(file)
+
+    monkeypatch.setattr(os, "fsync", with_bob)
+    vote(ADA)
+    threads[0].join()
+    monkeypatch.undo()
+
+
+def test_two_votes_at_once_are_both_saved(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    shown = shown_of(folder)
+    poll = Poll(shown, VoteLog(folder, shown))
+    vote_at_once(poll.vote, monkeypatch)
+    assert poll.close() == {"Ada": 1, "Bob": 1}
+    assert read_tally(folder, shown).votes == {"Ada": {"p00001": "left"}, "Bob": {"p00001": "left"}}
+
+
+def test_votes_without_a_lock_would_be_caught(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Planted: both go straight to the file."""
+    shown = shown_of(folder)
+    log = VoteLog(folder, shown)
+    vote_at_once(log.append, monkeypatch)
+    log.close()
+    with pytest.raises((RunError, AssertionError)):
+        assert set(read_tally(folder, shown).votes) == {"Ada", "Bob"}
