@@ -32,7 +32,7 @@ def said(browser: Chrome, words: str) -> None:
     """Wait until the page says these words and its script runs."""
     whole = "return document.readyState === 'complete' ? document.querySelector('main').innerText : ''"
     WebDriverWait(browser, 30, ignored_exceptions=[WebDriverException]).until(
-        lambda _: words in browser.execute_script(whole)  # type: ignore[no-untyped-call]
+        lambda _: words in browser.execute_script(whole)
     )
 
 
@@ -41,7 +41,7 @@ def fits(browser: Chrome) -> None:
     for width in (390, 1400):
         metrics = {"width": width, "height": 900, "deviceScaleFactor": 1, "mobile": False}
         browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", metrics)
-        assert browser.execute_script(WIDE), width  # type: ignore[no-untyped-call]
+        assert browser.execute_script(WIDE), width
         sharp = browser.find_element(By.CLASS_NAME, "sharp")
         assert sharp.size["width"] >= 8 * 28 and sharp.value_of_css_property("image-rendering") == "pixelated"
     browser.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
