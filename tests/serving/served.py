@@ -15,6 +15,7 @@ import uvicorn
 from trex.monitor.serve import access_rules, listen, server_config
 from trex.monitor.serve_app import make_app
 from trex.monitor.serve_attempts import Attempts
+from trex.monitor.serve_guard import Guard
 
 
 @dataclass(frozen=True)
@@ -58,8 +59,14 @@ class Site:
 @contextmanager
 def served(runs: Path, token: str | None = None, attempts: Attempts | None = None) -> Iterator[Site]:
     """The pages of a runs folder."""
+    with answering(make_app(runs, access_rules(token, "127.0.0.1"), attempts=attempts)) as site:
+        yield site
+
+
+@contextmanager
+def answering(app: Guard) -> Iterator[Site]:
+    """An app that answers at a free port."""
     with listen("127.0.0.1", 0) as listening:
-        app = make_app(runs, access_rules(token, "127.0.0.1"), attempts=attempts)
         server = uvicorn.Server(server_config(app))
         thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]})
         thread.start()

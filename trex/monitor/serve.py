@@ -59,25 +59,29 @@ def listen(address: str, port: int) -> socket.socket:
     return listening
 
 
-def check_installed() -> None:
-    """Raise InputError if the packages of the web server are missing."""
+def check_installed(command: str = "trex serve") -> None:
+    """Raise InputError if the packages of the web server, which this command needs, are missing."""
     try:
         import fastapi  # noqa: F401
         import uvicorn  # noqa: F401
     except ImportError as error:
         raise InputError(
-            f"trex serve needs FastAPI and uvicorn, which are not installed; run: {INSTALL}"
+            f"{command} needs FastAPI and uvicorn, which are not installed; run: {INSTALL}"
         ) from error
 
 
 def serve(runs: Path, listening: socket.socket, token: str | None) -> None:
-    """Serve until Ctrl-C. Requests are not logged, so that no log contains a token."""
-    import uvicorn
-
+    """Serve until Ctrl-C."""
     from trex.monitor.serve_app import make_app
 
+    run_app(make_app(runs, access_rules(token, listening.getsockname()[0])), listening)
+
+
+def run_app(app: ASGIApp, listening: socket.socket) -> None:
+    """Answer requests until Ctrl-C. Requests are not logged, so that no log contains a token."""
+    import uvicorn
+
     allow_many_connections()
-    app = make_app(runs, access_rules(token, listening.getsockname()[0]))
     uvicorn.Server(server_config(app)).run(sockets=[listening])
 
 

@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import asyncio
-import math
 import time
 from collections.abc import AsyncIterator, Callable
 from contextlib import suppress
 from pathlib import Path
 from typing import Annotated, Generic, TypeVar
-from urllib.parse import parse_qs
 
 from fastapi import FastAPI, Query, Request, Response
 from fastapi.exceptions import RequestValidationError
-from fastapi.responses import HTMLResponse, PlainTextResponse, RedirectResponse, StreamingResponse
+from fastapi.responses import HTMLResponse, PlainTextResponse, StreamingResponse
 from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
 
@@ -22,19 +20,17 @@ from trex.monitor.metrics import CONTENT_TYPE, metrics
 from trex.monitor.overview import Overview, overview
 from trex.monitor.serve_attempts import Attempts
 from trex.monitor.serve_files import PICTURE_NAME, chunks, is_plain, open_below
-from trex.monitor.serve_guard import COOKIE, LOGIN, REPORT_CSP, TOO_MANY, Access, Guard, client_address
+from trex.monitor.serve_guard import REPORT_CSP, Access, Guard
+from trex.monitor.serve_login import READ, add_login
 from trex.monitor.serve_views import live_json, queue_page, run_page, shelf_page
 from trex.monitor.shelf import HTML, Item, shelf
-from trex.pages.page import TEMPLATES, page
+from trex.pages.page import TEMPLATES
 from trex.runs.folder import REPORT
 from trex.runs.picture_files import DamagedPicture, read_stored
 
-READ = ["GET", "HEAD"]
-STATIC = {"serve.css": "text/css", "serve.js": "text/javascript"}
+STATIC = {"serve.css": "text/css", "serve.js": "text/javascript", "login.js": "text/javascript"}
 REFRESH_S = 1.0  # between two reads of the runs folder, for all browsers together
 QUIET = 15  # reads without a change before a comment keeps the connection alive
-FORM_BYTES = 4096  # size limit of a login form
-SESSION_S = 12 * 3600
 Clock = Callable[[], float]
 Snapshot = TypeVar("Snapshot")
 
@@ -67,7 +63,7 @@ def make_app(runs: Path, access: Access, clock: Clock = time.time, attempts: Att
     _add_pages(app, runs, Watched(lambda: overview(runs, clock(), 0)), clock)
     _add_shelf(app, runs, Watched(lambda: shelf(runs)))
     _add_files(app, runs)
-    _add_login(app, access, attempts)
+    add_login(app, access, attempts, "trex serve")
     return Guard(app, access, attempts)
 
 
@@ -137,38 +133,6 @@ def _add_files(app: FastAPI, runs: Path) -> None:
         if name not in STATIC:
             raise HTTPException(404)
         return Response((TEMPLATES / name).read_bytes(), media_type=STATIC[name])
-
-
-def _add_login(app: FastAPI, access: Access, attempts: Attempts) -> None:
-    @app.api_route(LOGIN, methods=READ)
-    def ask() -> Response:
-        return HTMLResponse(page("serve_login.html", {"is_wrong": False}))
-
-    @app.post(LOGIN)
-    async def take(request: Request) -> Response:
-        given = parse_qs(await _body(request)).get("token", [""])[0]
-        address = client_address(request.scope)
-        wait_s = attempts.wait_s(address)
-        if wait_s:
-            return PlainTextResponse(TOO_MANY, 429, {"retry-after": str(math.ceil(wait_s))})
-        if not access.is_token(given):
-            attempts.wrong(address)
-            return HTMLResponse(page("serve_login.html", {"is_wrong": True}), status_code=401)
-        answer = RedirectResponse("/", status_code=303)
-        secure = request.headers.get("x-forwarded-proto") == "https"
-        answer.set_cookie(
-            COOKIE, access.session, max_age=SESSION_S, httponly=True, samesite="strict", secure=secure
-        )
-        return answer
-
-
-async def _body(request: Request) -> str:
-    body = b""
-    async for piece in request.stream():
-        body += piece
-        if len(body) > FORM_BYTES:
-            raise HTTPException(413)
-    return body.decode("utf-8", "replace")
 
 
 async def _events(watched: Watched[Overview]) -> AsyncIterator[str]:

@@ -21,7 +21,7 @@ LOGIN = "/login"
 TOO_MANY = "too many wrong tokens; try again later\n"
 # A sandboxed page has no origin, so its links carry no strict cookie: this page repeats the request from here.
 AGAIN = '<!doctype html><meta http-equiv="refresh" content="0"><title>bayes-trex</title>'
-OPEN = (LOGIN, "/static/serve.css")  # served without a token
+OPEN = (LOGIN, "/static/serve.css", "/static/login.js")  # served without a token
 CSP = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; "
     "form-action 'self'; base-uri 'none'; frame-ancestors 'none'"

@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 
 from trex.foundation.errors import InputError
+from trex.foundation.files import read_text
 from trex.inference.repair.votes import (
     MISSING,
     NONE,
@@ -33,7 +34,7 @@ from trex.repair.loaded import Loaded, Progress, validation_rows
 from trex.repair.mistakes import read_mistakes
 from trex.repair.pictures import ITEMS, NOT, Items, draw_pictures, read_items
 from trex.repair.records import Fields, Record, read_record, write_record
-from trex.repair.votes_file import Votes, read_votes
+from trex.repair.votes_file import LIMIT, Votes, parse_votes
 
 RESULT, TABLE, SINGLES = "label.json", "votes.safetensors", "singles.safetensors"
 MOST_SINGLES = 10_000  # mistakes that a committee labels one by one, for a control of the correction
@@ -131,8 +132,15 @@ def label_by_committee(folder: RepairFolder, loaded: Loaded, progress: Progress)
 
 def label_by_file(folder: RepairFolder, loaded: Loaded, path: Path, without: tuple[str, ...]) -> None:
     """Carry out the step with the votes in a file; InputError before anything is written if they are not usable."""
+    label_by_text(folder, loaded, read_text(path, limit=LIMIT), path, without)
+
+
+def label_by_text(
+    folder: RepairFolder, loaded: Loaded, text: str, path: Path, without: tuple[str, ...]
+) -> None:
+    """The same with the text of a CSV file, whose votes come from this path."""
     items = read_items(draw_pictures(folder, loaded) / ITEMS)
-    votes = _without(read_votes(path, items.names, loaded.model.labels), without)
+    votes = _without(parse_votes(text, path, items.names, loaded.model.labels), without)
     _check_related(votes, items, path)
     who = "one annotator" if len(votes.annotators) == 1 else f"{len(votes.annotators)} annotators"
     given: Fields = {"voters": "people", "votes": votes.sha256, "without": list(without)}

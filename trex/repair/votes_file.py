@@ -12,7 +12,6 @@ from typing import NamedTuple
 import numpy as np
 
 from trex.foundation.errors import InputError, unknown
-from trex.foundation.files import read_text
 from trex.foundation.json_fields import short
 from trex.inference.repair.votes import MISSING, NONE
 from trex.repair.arrays import Ints
@@ -31,13 +30,12 @@ class Votes(NamedTuple):
     sha256: str
 
 
-def read_votes(path: Path, pictures: Sequence[str], classes: Sequence[str]) -> Votes:
-    """The votes in a file; `label` is a class or "none", which says that the picture shows no class.
+def parse_votes(text: str, path: Path, pictures: Sequence[str], classes: Sequence[str]) -> Votes:
+    """The votes in CSV text from this path; `label` is a class or "none", which says that the picture shows no class.
 
     InputError for other columns, a picture or class that is not known, an annotator who votes twice on a picture, or
     a file without votes.
     """
-    text = read_text(path, limit=LIMIT)
     rows = list(csv.reader(io.StringIO(text, newline="")))
     if not rows or [name.strip() for name in rows[0]] != COLUMNS:
         raise InputError(

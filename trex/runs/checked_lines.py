@@ -9,12 +9,15 @@ without its checksum.
 from __future__ import annotations
 
 import hashlib
+import os
+import stat
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
 from trex.foundation.errors import RunError
-from trex.foundation.files import read_bytes
+from trex.foundation.files import disk_error, open_inside, read_bytes, write_atomic
 
 DIGITS = 32
 
@@ -29,6 +32,81 @@ class CheckedLines:
     lines: tuple[bytes, ...]
     sound: int
     is_checked: bool
+
+
+class CheckedLog:
+    """A log with its checksums, open for appending; opening it cuts off what follows `lines`, all of them sound."""
+
+    def __init__(self, path: Path, lines: Sequence[bytes]) -> None:
+        sums = list(chained(lines))
+        self._last = sums[-1] if sums else ""
+        check = check_path(path)
+        write_atomic(check, _text(sums))
+        self._checks = _Appended(check, len(_text(sums)))
+        self._lines = _Appended(path, sum(map(len, lines)))
+
+    def append(self, lines: Sequence[bytes]) -> None:
+        """Append all lines, each with its newline, synced to the disk; or none of them, and raise OSError."""
+        if not lines:
+            return
+        sums = list(chained(lines, self._last))
+        self._checks.append(_text(sums))
+        try:
+            self._lines.append(b"".join(lines))
+        except OSError:
+            self._checks.cut_last()
+            raise
+        self._last = sums[-1]
+
+    def close(self) -> None:
+        """Close the files; the log cannot be used afterwards."""
+        self._checks.close()
+        self._lines.close()
+
+
+class _Appended:
+    """A file that grows by whole pieces from `end` bytes on; opening it truncates it there and follows no link."""
+
+    def __init__(self, path: Path, end: int) -> None:
+        self._end, self._before = end, end
+        try:
+            self._file = open_inside(path.parent, [path.name], os.O_RDWR | os.O_CREAT)
+            if not stat.S_ISREG(os.fstat(self._file).st_mode):
+                raise RunError(f"{path} is not a regular file; move it away")
+            os.ftruncate(self._file, end)
+        except OSError as error:
+            raise disk_error(error, path) from error
+
+    def append(self, data: bytes) -> None:
+        """Append the whole piece, synced to the disk, or nothing and raise OSError."""
+        try:
+            self._write(data)
+            os.fsync(self._file)
+        except OSError:
+            self._cut()
+            raise
+        self._before, self._end = self._end, self._end + len(data)
+
+    def cut_last(self) -> None:
+        """Take the last piece back."""
+        self._end = self._before
+        self._cut()
+
+    def close(self) -> None:
+        """Close the file."""
+        if self._file >= 0:
+            os.close(self._file)
+            self._file = -1
+
+    def _write(self, data: bytes) -> None:
+        at = self._end
+        while data:
+            count = os.pwrite(self._file, data, at)
+            data, at = data[count:], at + count
+
+    def _cut(self) -> None:
+        with suppress(OSError):  # shortening needs no space; if it fails, the next opening cuts the file
+            os.ftruncate(self._file, self._end)
 
 
 def check_path(path: Path) -> Path:
@@ -60,6 +138,10 @@ def read_checked(path: Path) -> CheckedLines:
 def whole_lines(data: bytes) -> tuple[bytes, ...]:
     """The lines that end with a newline, newline included."""
     return tuple(line + b"\n" for line in data.split(b"\n")[:-1])
+
+
+def _text(sums: Sequence[str]) -> bytes:
+    return "".join(f"{one}\n" for one in sums).encode()
 
 
 def _sound(lines: Sequence[bytes], recorded: Sequence[str]) -> int:

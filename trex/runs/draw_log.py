@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import logging
 import os
-import stat
 from collections.abc import Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
 
 from trex.foundation.errors import RunError
-from trex.foundation.files import disk_error, open_inside, read_bytes, write_atomic
-from trex.runs.checked_lines import chained, check_path, read_checked
+from trex.foundation.files import disk_error, read_bytes, write_atomic
+from trex.runs.checked_lines import CheckedLog, chained, check_path, read_checked
 from trex.runs.draw_checks import DrawChecks
 from trex.runs.folder import RunFolder
 from trex.runs.manifest import Manifest
@@ -42,31 +40,18 @@ class DrawLog:
         found = read_checked(path)
         if found.sound < len(found.lines):
             raise RunError(_damaged(path, found.sound + 1, CHANGED))
-        sums = list(chained(found.lines))
-        self._last = sums[-1] if sums else ""
-        check = check_path(path)
-        write_atomic(check, "".join(f"{one}\n" for one in sums).encode())
-        self._checks = _Appended(check, sum(len(one) + 1 for one in sums))
-        self._draws = _Appended(path, sum(map(len, found.lines)))
+        self._path, self._log = path, CheckedLog(path, found.lines)
 
     def append(self, records: Sequence[Record]) -> None:
         """Append all records, synced to the disk, or none and raise an error."""
-        lines = [to_line(record).encode() for record in records]
-        if not lines:
-            return
-        sums = list(chained(lines, self._last))
-        self._checks.append("".join(f"{one}\n" for one in sums).encode())
         try:
-            self._draws.append(b"".join(lines))
-        except RunError:
-            self._checks.cut_last()
-            raise
-        self._last = sums[-1]
+            self._log.append([to_line(record).encode() for record in records])
+        except OSError as error:
+            raise disk_error(error, self._path) from error
 
     def close(self) -> None:
         """Close the files; the log cannot be used afterwards."""
-        self._checks.close()
-        self._draws.close()
+        self._log.close()
 
     def __enter__(self) -> DrawLog:
         return self
@@ -75,51 +60,6 @@ class DrawLog:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.close()
-
-
-class _Appended:
-    """A file that grows by whole pieces from `end` bytes on; opening it truncates it there and follows no link."""
-
-    def __init__(self, path: Path, end: int) -> None:
-        self._path, self._end, self._before = path, end, end
-        try:
-            self._file = open_inside(path.parent, [path.name], os.O_RDWR | os.O_CREAT)
-            if not stat.S_ISREG(os.fstat(self._file).st_mode):
-                raise RunError(f"{path} is not a regular file; move it away")
-            os.ftruncate(self._file, end)
-        except OSError as error:
-            raise disk_error(error, path) from error
-
-    def append(self, data: bytes) -> None:
-        """Append the whole piece, synced to the disk, or nothing and raise an error."""
-        try:
-            self._write(data)
-            os.fsync(self._file)
-        except OSError as error:
-            self._cut()
-            raise disk_error(error, self._path) from error
-        self._before, self._end = self._end, self._end + len(data)
-
-    def cut_last(self) -> None:
-        """Take the last piece back."""
-        self._end = self._before
-        self._cut()
-
-    def close(self) -> None:
-        """Close the file."""
-        if self._file >= 0:
-            os.close(self._file)
-            self._file = -1
-
-    def _write(self, data: bytes) -> None:
-        at = self._end
-        while data:
-            count = os.pwrite(self._file, data, at)
-            data, at = data[count:], at + count
-
-    def _cut(self) -> None:
-        with suppress(OSError):  # shortening needs no space; if it fails, the next opening cuts the file
-            os.ftruncate(self._file, self._end)
 
 
 CHANGED = "this line or one before it was changed, lost or doubled (wrong checksum)"

@@ -2,20 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
 from trex.cli.command import WHY, Command
+from trex.cli.repair_step import progress_of, step
 from trex.cli.result import AsJson, tell_result
-from trex.foundation.errors import STOPPED
-
-if TYPE_CHECKING:
-    from trex.repair.folder import RepairFolder
-    from trex.repair.loaded import Loaded, Progress
 
 repair_app = typer.Typer(
     no_args_is_help=True,
@@ -62,7 +56,7 @@ def identify(
     place = out or RUNS / path.stem
     typer.echo(f"writing to {place}", err=True)
     loaded = load(wanted, data)
-    with create(place, text, wanted, loaded.sources) as folder, _progress(place) as progress:
+    with create(place, text, wanted, loaded.sources) as folder, progress_of(place) as progress:
         identify(folder, loaded, progress)
         result = read_record(IdentifyResult, folder.require("identify") / RESULT)
     tell_result({"folder": str(place), **result.model_dump()}, identify_words(result, place), as_json)
@@ -75,7 +69,7 @@ def distill(folder: Folder, data: Data = None, as_json: AsJson = False) -> None:
     from trex.repair.records import read_record
     from trex.repair.words import distill_words
 
-    with _step(folder, data, distill) as opened:
+    with step(folder, data, distill) as opened:
         result = read_record(DistillResult, opened.require("distill") / RESULT)
     tell_result({"folder": str(folder), **result.model_dump()}, distill_words(result, folder), as_json)
 
@@ -85,7 +79,10 @@ def label(
     ctx: typer.Context,
     folder: Folder,
     voters: Annotated[
-        str | None, typer.Option(help="committee: five networks that are trained here vote.")
+        str | None,
+        typer.Option(
+            help="committee: five networks that are trained here vote; people: the votes given on the served page."
+        ),
     ] = None,
     votes: Annotated[
         Path | None,
@@ -94,33 +91,40 @@ def label(
     without: Annotated[
         list[str] | None, typer.Option(metavar="NAME", help="Leave out this annotator. Repeatable.")
     ] = None,
+    serve: Annotated[
+        bool, typer.Option("--serve", help="Serve the page on which people vote, on this machine.")
+    ] = False,
+    port: Annotated[
+        int | None, typer.Option(help="Port of --serve; 8322 if not given, 0 for any free one.")
+    ] = None,
+    token: Annotated[
+        str | None,
+        typer.Option(
+            envvar="TREX_TOKEN", help="Token of --serve, a fresh one if not given; safer in TREX_TOKEN."
+        ),
+    ] = None,
+    export: Annotated[
+        Path | None,
+        typer.Option(metavar="PAGE", help="Write the page on which people vote as one HTML file."),
+    ] = None,
     data: Data = None,
     as_json: AsJson = False,
 ) -> None:
-    """Label the components by votes; without --voters or --votes only write the pictures to vote on."""
-    from trex.cli.options import refuse
-    from trex.foundation.errors import unknown
-    from trex.repair.label import RESULT, LabelResult, label_by_committee, label_by_file
-    from trex.repair.pictures import draw_pictures
+    """Label the components by votes; without --voters or --votes write, serve or export the pictures to vote on."""
+    from trex.cli.labelling import check_label_options, export_label_page, label_step, serve_label_page
+
+    check_label_options(ctx, voters, votes, is_served=serve, is_exported=export is not None)
+    if serve:
+        serve_label_page(folder, data, port, token, as_json)
+        return
+    if export is not None:
+        export_label_page(folder, data, export, as_json)
+        return
+    from trex.repair.label import RESULT, LabelResult
     from trex.repair.records import read_record
     from trex.repair.words import label_words, vote_words
 
-    if voters is not None:
-        refuse(ctx, ["votes"], "--voters takes a committee's votes; drop one of the two")
-        if voters != "committee":
-            raise unknown("kind of voters", voters, ["committee"], "People vote by --votes FILE.")
-    if votes is None:
-        refuse(ctx, ["without"], "only annotators of a file (--votes) can be left out")
-
-    def run(opened: RepairFolder, loaded: Loaded, progress: Progress) -> None:
-        if votes is not None:
-            label_by_file(opened, loaded, votes, tuple(without or ()))
-        elif voters is not None:
-            label_by_committee(opened, loaded, progress)
-        else:
-            draw_pictures(opened, loaded)
-
-    with _step(folder, data, run) as opened:
+    with step(folder, data, label_step(voters, votes, tuple(without or ()))) as opened:
         if voters is None and votes is None:
             place = opened.require("pictures")
             tell_result({"pictures": str(place)}, vote_words(place, folder), as_json)
@@ -137,7 +141,7 @@ def correct(folder: Folder, data: Data = None, as_json: AsJson = False) -> None:
     from trex.repair.records import read_record
     from trex.repair.words import correct_words
 
-    with _step(folder, data, correct) as opened:
+    with step(folder, data, correct) as opened:
         result = read_record(CorrectResult, opened.require("correct") / RESULT)
     tell_result({"folder": str(folder), **result.model_dump()}, correct_words(result, folder), as_json)
 
@@ -154,39 +158,6 @@ def report(folder: Folder, as_json: AsJson = False) -> None:
     words = "\n".join(map(str, sentences)) if isinstance(sentences, list) else ""
     files = f"page: {folder / PAGE}\nJSON: {folder / DOCUMENT}"
     tell_result({"page": str(folder / PAGE), **document}, f"{words}\n{files}", as_json)
-
-
-def _step(
-    place: Path, data: Path | None, run: Callable[[RepairFolder, Loaded, Progress], None]
-) -> RepairFolder:
-    """Carry out a step of the repair in this folder; returns it, still open."""
-    from trex.repair.folder import open_repair
-    from trex.repair.loaded import check_sources, load
-
-    folder = open_repair(place)
-    typer.echo(f"writing to {place}", err=True)
-    try:
-        loaded = load(folder.query, data)
-        check_sources(loaded, folder.sources, place)
-        with _progress(place) as progress:
-            run(folder, loaded, progress)
-    except BaseException:
-        folder.close()
-        raise
-    return folder
-
-
-@contextmanager
-def _progress(place: Path) -> Iterator[Progress]:
-    """The display of a step; Ctrl-C keeps what is done."""
-    from trex.pages.display import Display
-
-    try:
-        with Display() as display:
-            yield display.show
-    except KeyboardInterrupt:
-        typer.echo(f"stopped; {place} keeps what is done, the same command resumes", err=True)
-        raise typer.Exit(STOPPED) from None
 
 
 COMMAND = Command("repair", repair_app, WHY, 150)

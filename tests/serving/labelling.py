@@ -1,0 +1,98 @@
+"""The page on which people label pictures, of a repair of the toy, and what an annotator does on it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from tests.serving.served import Answer, Site, answering
+from tests.worlds.repair_toy import silent, toy, toy_folder, toy_query
+from trex.labelling.label_app import make_label_app
+from trex.labelling.poll import Log, Poll
+from trex.labelling.serving import label_access
+from trex.labelling.shown import Shown, read_shown
+from trex.labelling.vote_log import VoteLog
+from trex.repair.distill import distill
+from trex.repair.folder import open_repair
+from trex.repair.identify import identify
+from trex.repair.pictures import ITEMS, Items, draw_pictures, read_items
+
+TOKEN = "0123456789abcdef-the-token"
+QUERY = {"label": {"pictures": 20}}
+
+
+def draw_repair(path: Path) -> None:
+    """Begin a repair of the toy with 23 pictures: 20 of its component, 2 checks, 1 repeat."""
+    loaded = toy()
+    with toy_folder(path, loaded, toy_query(**QUERY)) as folder:
+        identify(folder, loaded, silent)
+        distill(folder, loaded, silent)
+        draw_pictures(folder, loaded)
+    text = (path / "repair.toml").read_text()
+    (path / "repair.toml").write_text(text.replace("[label]", "[label]\npictures = 20"))
+
+
+def items_of(path: Path) -> Items:
+    """What its pictures are, which no annotator may see."""
+    return read_items(path / "pictures" / ITEMS)
+
+
+def shown_of(path: Path) -> Shown:
+    """What its annotators are shown."""
+    with open_repair(path) as folder:
+        return read_shown(folder)
+
+
+@contextmanager
+def polled(path: Path, log: Log | None = None) -> Iterator[Site]:
+    """Its page, with another log if one is given."""
+    shown = shown_of(path)
+    poll = Poll(shown, VoteLog(path, shown) if log is None else log)
+    try:
+        with answering(make_label_app(poll, label_access(TOKEN))) as site:
+            yield site
+    finally:
+        poll.close()
+
+
+@dataclass
+class Annotator:
+    """A browser without JavaScript that has the token: it reads forms and sends them."""
+
+    site: Site
+    name: str
+    cookie: str = field(init=False)
+
+    def __post_init__(self) -> None:
+        answer = self.site.get("/login", "POST", f"token={TOKEN}")
+        self.cookie = answer.headers["set-cookie"].split(";")[0]
+
+    def look(self) -> Answer:
+        """The page as it is now."""
+        return self.site.get(f"/people/{self.name}", Cookie=self.cookie)
+
+    def picture(self) -> str:
+        """The picture that is asked about; "" after the last."""
+        text = self.look().text
+        return hidden(text) if 'class="sharp"' in text else ""
+
+    def vote(self, label: str, picture: str | None = None, **headers: str) -> Answer:
+        """The answer to a vote, on the picture that is asked about if none is given."""
+        shown = self.picture() if picture is None else picture
+        return self.send("votes", f"picture={shown}&label={label}", **headers)
+
+    def undo(self) -> Answer:
+        """The answer to the undo button."""
+        return self.send("undo", f"picture={hidden(self.look().text.split('/undo')[1])}")
+
+    def send(self, where: str, form: str, **headers: str) -> Answer:
+        """The answer to a form that comes from the page unless other headers are given."""
+        own = {"Origin": self.site.url, "Cookie": self.cookie}
+        return self.site.get(f"/people/{self.name}/{where}", "POST", form, **{**own, **headers})
+
+
+def hidden(text: str) -> str:
+    """The picture in the first form of a page."""
+    return text.split('name="picture" value="')[1].split('"')[0]

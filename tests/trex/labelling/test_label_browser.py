@@ -1,0 +1,108 @@
+"""The page in a browser, by keyboard alone; and the exported file."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from selenium.common.exceptions import WebDriverException
+from selenium.webdriver import ActionChains, Chrome
+from selenium.webdriver.common.by import By
+from selenium.webdriver.common.keys import Keys
+from selenium.webdriver.support.ui import WebDriverWait
+
+from tests.running.waiting import wait_for
+from tests.serving.browser import chromium, console
+from tests.serving.labelling import TOKEN, polled, shown_of
+from trex.inference.repair.votes import NONE
+from trex.labelling.annotator import order_of
+from trex.labelling.export import write_page
+from trex.labelling.vote_log import read_tally
+from trex.repair.votes_file import parse_votes
+
+WIDE = "return document.documentElement.scrollWidth <= innerWidth"
+
+
+def press(browser: Chrome, *keys: str) -> None:
+    """These keys, to whatever has the focus."""
+    ActionChains(browser).send_keys(*keys).perform()
+
+
+def said(browser: Chrome, words: str) -> None:
+    """Wait until the page says these words and its script runs."""
+    whole = "return document.readyState === 'complete' ? document.querySelector('main').innerText : ''"
+    WebDriverWait(browser, 30, ignored_exceptions=[WebDriverException]).until(
+        lambda _: words in browser.execute_script(whole)
+    )
+
+
+def fits(browser: Chrome) -> None:
+    """Nothing is wider than a small or a large window, and each pixel is at least 8 of the screen's."""
+    for width in (390, 1400):
+        metrics = {"width": width, "height": 900, "deviceScaleFactor": 1, "mobile": False}
+        browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", metrics)
+        assert browser.execute_script(WIDE), width
+        sharp = browser.find_element(By.CLASS_NAME, "sharp")
+        assert sharp.size["width"] >= 8 * 28 and sharp.value_of_css_property("image-rendering") == "pixelated"
+    browser.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
+
+
+@pytest.mark.process
+def test_people_label_by_keyboard_alone(folder: Path) -> None:
+    with polled(folder) as site, chromium() as browser:
+        browser.get(f"{site.url}/login#{TOKEN}")
+        said(browser, "Pseudonym")
+        assert TOKEN not in browser.current_url
+        press(browser, "Ada", Keys.ENTER)
+        said(browser, "Picture 1 of 23")
+        fits(browser)
+        for number, key in enumerate("01n", start=2):
+            press(browser, key)
+            said(browser, f"Picture {number} of 23")
+        press(browser, "u")
+        said(browser, "Picture 3 of 23")
+        press(browser, Keys.BACKSPACE)
+        said(browser, "Picture 2 of 23")
+        press(browser, *[Keys.TAB] * 3)
+        focused = browser.switch_to.active_element
+        assert focused.text.startswith("right") and focused.value_of_css_property("outline-style") == "solid"
+        press(browser, Keys.SPACE)
+        said(browser, "Picture 3 of 23")
+        for number in range(4, 24):
+            press(browser, "1")
+            said(browser, f"Picture {number} of 23")
+        press(browser, "1")
+        said(browser, "All 23 pictures are labelled")
+        assert console(browser) == []
+    cast = read_tally(folder, shown := shown_of(folder)).of("Ada")
+    assert list(cast) == list(order_of("Ada", tuple(shown.pictures), shown.key))
+    assert list(cast.values()) == ["left", *["right"] * 22]
+
+
+@pytest.mark.process
+def test_an_exported_page_is_answered_by_keyboard_and_downloaded(folder: Path, tmp_path: Path) -> None:
+    shown, page = shown_of(folder), tmp_path / "page.html"
+    write_page(page, shown)
+    with chromium() as browser:
+        browser.execute_cdp_cmd(
+            "Page.setDownloadBehavior", {"behavior": "allow", "downloadPath": str(tmp_path)}
+        )
+        browser.get(page.as_uri())
+        press(browser, "Ada", Keys.ENTER)
+        said(browser, "Picture 1 of 23")
+        fits(browser)
+        press(browser, "0", "1", "u")
+        said(browser, "Picture 2 of 23")
+        browser.refresh()
+        press(browser, "Ada", Keys.ENTER)
+        said(browser, "Picture 2 of 23")
+        press(browser, *["n"] * 22)
+        said(browser, "All pictures are labelled")
+        browser.find_element(By.ID, "download").send_keys(Keys.ENTER)
+        wait_for((tmp_path / "votes-Ada.csv").exists, 60.0)
+        assert console(browser) == []
+    text = (tmp_path / "votes-Ada.csv").read_text()
+    votes = parse_votes(text, tmp_path, tuple(shown.pictures), shown.classes)
+    order = order_of("Ada", tuple(shown.pictures), shown.key)
+    assert [line.split(",")[0] for line in text.splitlines()[1:]] == list(order)
+    assert sorted(votes.table[:, 0].tolist()) == [NONE] * 22 + [0]

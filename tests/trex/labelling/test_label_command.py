@@ -1,0 +1,159 @@
+"""`trex repair label --serve`, `--export` and `--voters people`, as they are typed; a server that is killed."""
+
+from __future__ import annotations
+
+import http.client
+import os
+import signal
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from tests.running.command_line import refused, trex, trex_done
+from tests.serving.labelling import TOKEN, Annotator, items_of, shown_of
+from tests.serving.served import Site
+from tests.worlds.repair_toy import toy, tree
+from trex.labelling.tally import Vote
+from trex.labelling.vote_log import VOTES, VoteLog, read_tally
+
+
+@contextmanager
+def started(folder: Path) -> Iterator[tuple[subprocess.Popen[str], Site]]:
+    """The command as a process of its own, and its page."""
+    process = subprocess.Popen(
+        [sys.executable, "-m", "trex.cli.app", "repair", "label", str(folder), "--serve", "--port", "0"],
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+        env={"PYTHONUNBUFFERED": "1", "PATH": os.environ["PATH"], "TREX_TOKEN": TOKEN},
+    )  # fmt: skip
+    try:
+        assert process.stderr is not None
+        told = process.stderr.readline()
+        assert f"/login#{TOKEN} (Ctrl-C to stop)" in told
+        yield process, Site(int(told.split("/login#")[0].rsplit(":", 1)[1]))
+    finally:
+        process.kill()
+        process.communicate(timeout=60)
+
+
+class Crowd:
+    """Two annotators who vote at once until the server is gone; `answered` has the votes that it has confirmed."""
+
+    def __init__(self, site: Site) -> None:
+        self.answered: dict[str, list[str]] = {"Ada": [], "Bob": []}
+        self.enough = threading.Semaphore(0)
+        self._threads = [
+            threading.Thread(target=self._vote, args=(Annotator(site, name),)) for name in self.answered
+        ]
+        for thread in self._threads:
+            thread.start()
+
+    def join(self) -> None:
+        """Wait until both have noticed that the server is gone."""
+        for thread in self._threads:
+            thread.join()
+
+    def _vote(self, annotator: Annotator) -> None:
+        try:
+            while picture := annotator.picture():
+                if annotator.vote("left", picture).status == 303:
+                    self.answered[annotator.name].append(picture)
+                    self.enough.release()
+        except (OSError, http.client.HTTPException):
+            return
+
+
+@pytest.mark.process
+def test_a_killed_server_keeps_every_vote_that_it_has_answered(folder: Path) -> None:
+    shown = shown_of(folder)
+    with started(folder) as (process, site):
+        crowd = Crowd(site)
+        for _ in range(12):
+            assert crowd.enough.acquire(timeout=120)
+        process.kill()
+        crowd.join()
+    with (folder / VOTES).open("ab") as file:
+        file.write(b'{"annotator": "Ada", "lab')  # what a kill in the middle of a line leaves
+    tally = read_tally(folder, shown)
+    for name, answered in crowd.answered.items():
+        kept = list(tally.of(name))
+        assert kept[: len(answered)] == answered and len(kept) <= len(answered) + 1
+    with started(folder) as (process, site):
+        ada = Annotator(site, "Ada")
+        assert f"Picture {len(tally.of('Ada')) + 1} of 23" in ada.look().text
+        assert ada.vote("right").status == 303
+        process.send_signal(signal.SIGINT)
+        out, err = process.communicate(timeout=60)
+    votes = len(tally.of("Ada")) + 1 + len(tally.of("Bob"))
+    assert process.returncode == 0 and TOKEN not in out + err
+    assert f"{votes} votes of 2 annotators in {folder / VOTES}" in out
+    assert f"count them: trex repair label {folder} --voters people" in out
+
+
+def voted(folder: Path, *names: str) -> None:
+    """These annotators say of every picture what it shows, the last one of half of them."""
+    shown, items, loaded = shown_of(folder), items_of(folder), toy()
+    truth = loaded.generator.encode(items.pictures).mean[:, 0] > 0
+    log = VoteLog(folder, shown)
+    for name in names:
+        pairs = list(zip(items.names, truth, strict=True))
+        for picture, is_right in pairs[: len(pairs) // 2] if name == names[-1] else pairs:
+            log.append(Vote(annotator=name, picture=picture, label="right" if is_right else "left"))
+    log.close()
+
+
+def test_served_votes_are_counted(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("trex.repair.loaded.load", lambda query, data: toy())
+    refused(trex("repair", "label", folder, "--voters", "people"), "holds no votes; people vote with")
+    voted(folder, "Ada", "Bob", "Eve")
+    found = trex_done("repair", "label", folder, "--voters", "people").stdout
+    assert (
+        "voters: 3 annotators" in found and "Ada: 2 of 2 real pictures right, 1 of 1 repeats alike" in found
+    )
+    assert "right" in found and "scenario" in found
+    one = trex_done(
+        "repair", "label", folder, "--voters", "people", "--without", "Bob", "--without", "Eve"
+    ).stdout
+    assert "voters: one annotator, without Bob, Eve" in one
+
+
+def test_a_page_is_exported(folder: Path, tmp_path: Path) -> None:
+    page = tmp_path / "page.html"
+    told = trex_done("repair", "label", folder, "--export", page).stdout
+    assert (
+        page.read_text().count("data:image/png") == 23
+        and f"trex repair label {folder} --votes FILE.csv" in told
+    )
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        ("--serve --voters people", "--voters does not apply: --serve only collects votes"),
+        ("--serve --export page.html", "--export does not apply"),
+        ("--serve --port 70000", "--port 70000 is not a port"),
+        ("--serve --token short", "the token has only 5 characters"),
+        ("--port 8000", "--port does not apply: only the served page"),
+        ("--export nowhere/page.html", "--export nowhere/page.html cannot be written"),
+        ("--export . --votes votes.csv", "--votes does not apply: --export only writes the page"),
+        ("--voters peple", "did you mean 'people'"),
+        ("--voters committee --votes votes.csv", "--votes does not apply"),
+        ("--voters committee --without Ada", "--without does not apply"),
+    ],
+)
+def test_options_that_do_not_fit_are_refused_and_nothing_is_written(
+    folder: Path, words: str, told: str
+) -> None:
+    before = tree(folder)
+    refused(trex("repair", "label", folder, *words.split()), told)
+    assert tree(folder) == before
+
+
+def test_without_the_extra_it_says_what_to_install(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "uvicorn", None)
+    result = trex("repair", "label", folder, "--serve")
+    refused(result, "trex repair label --serve needs FastAPI", "pip install 'bayes-trex[farm]'")

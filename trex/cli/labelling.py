@@ -1,0 +1,123 @@
+"""People label the pictures of a repair: the page is served here, or written as one file."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import typer
+
+from trex.cli.options import refuse
+from trex.cli.repair_step import Step, step
+from trex.cli.result import tell_result
+from trex.foundation.errors import unknown
+
+if TYPE_CHECKING:
+    from trex.repair.folder import RepairFolder
+    from trex.repair.loaded import Loaded, Progress
+
+COMMAND = "trex repair label --serve"
+COMMITTEE, PEOPLE = "committee", "people"
+
+
+def check_label_options(
+    ctx: typer.Context, voters: str | None, votes: Path | None, *, is_served: bool, is_exported: bool
+) -> None:
+    """InputError for options of `trex repair label` that exclude each other."""
+    if is_served:
+        refuse(
+            ctx,
+            ["voters", "votes", "without", "export"],
+            "--serve only collects votes; count them afterwards",
+        )
+    else:
+        refuse(ctx, ["port", "token"], "only the served page (--serve) has it")
+    if is_exported:
+        refuse(
+            ctx, ["voters", "votes", "without"], "--export only writes the page; count its votes afterwards"
+        )
+    if voters is not None:
+        refuse(ctx, ["votes"], "--voters says whose votes are taken; drop one of the two")
+        if voters not in (COMMITTEE, PEOPLE):
+            raise unknown(
+                "kind of voters", voters, [COMMITTEE, PEOPLE], "Votes in a file count by --votes FILE."
+            )
+    if votes is None and voters != PEOPLE:
+        refuse(
+            ctx,
+            ["without"],
+            "only annotators of a file (--votes) or of the page (--voters people) can be left out",
+        )
+
+
+def label_step(voters: str | None, votes: Path | None, without: tuple[str, ...]) -> Step:
+    """The step with these votes; without any, only the pictures are drawn."""
+    from trex.repair.label import label_by_committee, label_by_file, label_by_text
+    from trex.repair.pictures import draw_pictures
+
+    def run(opened: RepairFolder, loaded: Loaded, progress: Progress) -> None:
+        if votes is not None:
+            label_by_file(opened, loaded, votes, without)
+        elif voters == PEOPLE:
+            label_by_text(opened, loaded, *_served_votes(opened), without)
+        elif voters == COMMITTEE:
+            label_by_committee(opened, loaded, progress)
+        else:
+            draw_pictures(opened, loaded)
+
+    return run
+
+
+def serve_label_page(
+    folder: Path, data: Path | None, port: int | None, token: str | None, as_json: bool
+) -> None:
+    """Serve the page until Ctrl-C, then say how many votes there are."""
+    from trex.labelling.poll import Poll
+    from trex.labelling.serving import ADDRESS, PORT, address_of, chosen_token, serve_poll, served_words
+    from trex.labelling.shown import read_shown
+    from trex.labelling.vote_log import VoteLog
+    from trex.monitor.serve import check_installed, listen
+
+    check_installed(COMMAND)
+    wanted = PORT if port is None else port
+    secret = chosen_token(wanted, token)
+    with _drawn(folder, data) as opened, listen(ADDRESS, wanted) as listening:
+        shown = read_shown(opened)
+        poll = Poll(shown, VoteLog(folder, shown))
+        typer.echo(f"labelling {folder} at {address_of(listening, secret)} (Ctrl-C to stop)", err=True)
+        cast = serve_poll(poll, listening, secret)
+    document = {"folder": str(folder), "votes": cast, "pictures": len(shown.pictures)}
+    tell_result(document, served_words(cast, len(shown.pictures), folder), as_json)
+
+
+def export_label_page(folder: Path, data: Path | None, page: Path, as_json: bool) -> None:
+    """Write the page as one file."""
+    from trex.labelling.export import check_page_path, write_page
+    from trex.labelling.shown import read_shown
+
+    check_page_path(page)
+    with _drawn(folder, data) as opened:
+        write_page(page, read_shown(opened))
+    words = (
+        f"page: {page}\nits answers are downloaded as CSV; then: trex repair label {folder} --votes FILE.csv"
+    )
+    tell_result({"page": str(page)}, words, as_json)
+
+
+def _served_votes(opened: RepairFolder) -> tuple[str, Path]:
+    """The votes that were given on the served page, as CSV, and their path."""
+    from trex.labelling.shown import read_shown
+    from trex.labelling.vote_log import VOTES, read_tally, votes_csv
+
+    return votes_csv(read_tally(opened.path, read_shown(opened))), opened.path / VOTES
+
+
+def _drawn(folder: Path, data: Path | None) -> RepairFolder:
+    """The repair, open, with its pictures drawn; models and data are loaded only if they are not."""
+    from trex.repair.folder import open_repair
+
+    opened = open_repair(folder)
+    if opened.is_done("pictures"):
+        return opened
+    opened.close()
+    return step(folder, data, label_step(None, None, ()))

@@ -1,0 +1,49 @@
+"""One step of `trex repair` in its folder: models and data are loaded and checked, progress is shown."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import typer
+
+from trex.foundation.errors import STOPPED
+
+if TYPE_CHECKING:
+    from trex.repair.folder import RepairFolder
+    from trex.repair.loaded import Loaded, Progress
+
+Step = Callable[["RepairFolder", "Loaded", "Progress"], None]
+
+
+def step(place: Path, data: Path | None, run: Step) -> RepairFolder:
+    """Carry out a step of the repair in this folder; returns it, still open."""
+    from trex.repair.folder import open_repair
+    from trex.repair.loaded import check_sources, load
+
+    folder = open_repair(place)
+    typer.echo(f"writing to {place}", err=True)
+    try:
+        loaded = load(folder.query, data)
+        check_sources(loaded, folder.sources, place)
+        with progress_of(place) as progress:
+            run(folder, loaded, progress)
+    except BaseException:
+        folder.close()
+        raise
+    return folder
+
+
+@contextmanager
+def progress_of(place: Path) -> Iterator[Progress]:
+    """The display of a step; Ctrl-C keeps what is done."""
+    from trex.pages.display import Display
+
+    try:
+        with Display() as display:
+            yield display.show
+    except KeyboardInterrupt:
+        typer.echo(f"stopped; {place} keeps what is done, the same command resumes", err=True)
+        raise typer.Exit(STOPPED) from None

@@ -1,0 +1,149 @@
+"""The pages on which people label pictures: one picture a page, plain forms, behind the guard of `trex serve`."""
+
+from __future__ import annotations
+
+import logging
+from urllib.parse import urlsplit
+
+from fastapi import FastAPI, Request, Response
+from fastapi.exceptions import RequestValidationError
+from fastapi.responses import HTMLResponse, PlainTextResponse, RedirectResponse
+from starlette.concurrency import run_in_threadpool
+from starlette.exceptions import HTTPException
+
+from trex.foundation.errors import InputError
+from trex.labelling.annotator import check_pseudonym
+from trex.labelling.poll import Poll
+from trex.labelling.shown import PNG
+from trex.labelling.tally import Vote
+from trex.labelling.vote_log import UnsavedVote
+from trex.monitor.serve_attempts import Attempts
+from trex.monitor.serve_guard import Access, Guard
+from trex.monitor.serve_login import READ, add_login, read_form
+from trex.pages.page import TEMPLATES, page
+
+log = logging.getLogger(__name__)
+STATIC = {
+    "serve.css": "text/css",
+    "label.css": "text/css",
+    "label.js": "text/javascript",
+    "login.js": "text/javascript",
+}
+SAME_ORIGIN = {
+    "referrer-policy": "same-origin"
+}  # under "no-referrer" browsers send forms with the origin null
+COMMAND = "trex repair label --serve"
+
+
+def make_label_app(poll: Poll, access: Access, attempts: Attempts | None = None) -> Guard:
+    """All pages of a poll, behind the guard."""
+    attempts = attempts or Attempts()
+    app = FastAPI(openapi_url=None, docs_url=None, redoc_url=None, redirect_slashes=False)
+    for kind in (HTTPException, RequestValidationError):
+        app.add_exception_handler(kind, _refused)
+    app.add_exception_handler(InputError, lambda request, error: _problem(request, error, 400))
+    app.add_exception_handler(UnsavedVote, _unsaved)
+    _add_pages(app, poll)
+    _add_votes(app, poll)
+    _add_files(app, poll)
+    add_login(app, access, attempts, COMMAND)
+    return Guard(app, access, attempts)
+
+
+def _add_pages(app: FastAPI, poll: Poll) -> None:
+    @app.api_route("/", methods=READ)
+    def start() -> Response:
+        return _html(page("label_start.html", {"pictures": len(poll.shown.pictures)}))
+
+    @app.api_route("/people", methods=READ)
+    def enter(annotator: str = "") -> Response:
+        return _to(check_pseudonym(annotator.strip()))
+
+    @app.api_route("/people/{annotator}", methods=READ)
+    def turn(annotator: str) -> Response:
+        at = poll.turn(check_pseudonym(annotator))
+        buttons = poll.shown.buttons
+        return _html(page("label.html", {"annotator": annotator, "turn": at, "buttons": buttons}))
+
+
+def _add_votes(app: FastAPI, poll: Poll) -> None:
+    @app.post("/people/{annotator}/votes")
+    async def vote(request: Request, annotator: str) -> Response:
+        form = await _own_form(request)
+        cast = Vote(annotator=annotator, picture=form.get("picture", ""), label=form.get("label", ""))
+        return await _saved(poll, cast)
+
+    @app.post("/people/{annotator}/undo")
+    async def undo(request: Request, annotator: str) -> Response:
+        form = await _own_form(request)
+        return await _saved(poll, Vote(annotator=annotator, picture=form.get("picture", ""), label=None))
+
+
+def _add_files(app: FastAPI, poll: Poll) -> None:
+    @app.api_route("/pictures/{name}", methods=READ)
+    def picture(name: str) -> Response:
+        png = poll.shown.pictures.get(name.removesuffix(PNG)) if name.endswith(PNG) else None
+        if png is None:
+            raise HTTPException(404)
+        return Response(png, media_type="image/png")
+
+    @app.api_route("/favicon.ico", methods=READ)
+    def icon() -> Response:
+        return Response(status_code=204)
+
+    @app.api_route("/static/{name}", methods=READ)
+    def static(name: str) -> Response:
+        if name not in STATIC:
+            raise HTTPException(404)
+        return Response((TEMPLATES / name).read_bytes(), media_type=STATIC[name])
+
+
+async def _saved(poll: Poll, vote: Vote) -> Response:
+    """The next picture, once the vote is on the disk."""
+    await run_in_threadpool(poll.vote, vote)
+    return _to(vote.annotator)
+
+
+async def _own_form(request: Request) -> dict[str, str]:
+    """The fields of a form on one of these pages; HTTPException 403 if a page elsewhere has sent it."""
+    if not is_same_origin(request):
+        raise HTTPException(403)
+    return await read_form(request)
+
+
+def is_same_origin(request: Request) -> bool:
+    """Whether a browser says that the request comes from a page of this server."""
+    site, origin = request.headers.get("sec-fetch-site"), request.headers.get("origin")
+    if site not in (None, "same-origin"):
+        return False
+    if origin is None:
+        return site == "same-origin"
+    return urlsplit(origin).netloc == request.headers.get("host", "")
+
+
+def _to(annotator: str) -> Response:
+    return RedirectResponse(f"/people/{annotator}", status_code=303)
+
+
+def _html(text: str, status: int = 200) -> Response:
+    return HTMLResponse(text, status, SAME_ORIGIN)
+
+
+def _unsaved(request: Request, error: Exception) -> Response:
+    """The annotator is told, and so is whoever runs the server."""
+    log.error("%s", error)
+    return _problem(request, error, 503)
+
+
+def _problem(request: Request, error: Exception, status: int) -> Response:
+    """What is wrong, and the way back."""
+    back = request.url.path.removesuffix("/votes").removesuffix("/undo")
+    is_known = back.startswith("/people/") and request.method == "POST"
+    return _html(page("label_problem.html", {"error": str(error), "back": back if is_known else "/"}), status)
+
+
+def _refused(_request: Request, error: Exception) -> Response:
+    """A short text for what no form of these pages asks for."""
+    status = error.status_code if isinstance(error, HTTPException) else 404
+    words = {403: "a vote must come from a page of this server\n", 404: "not found\n"}
+    return PlainTextResponse(words.get(status, "bad request\n"), status_code=status)
