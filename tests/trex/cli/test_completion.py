@@ -43,7 +43,7 @@ def offered(words: str) -> list[str]:
         ("trex report r", ["runs/done"]),
         ("trex resume runs/d", ["runs/done"]),
         ("trex export ", ["runs/done"]),
-        ("trex experiment fashion-g", ["fashion-graded"]),
+        ("trex experiment fashion-gr", ["fashion-graded"]),
         ("trex report mine/n", []),  # the shell then completes file names
     ],
 )
