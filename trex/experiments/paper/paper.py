@@ -8,17 +8,23 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from trex.experiments.paper.agreement import RULE, Compared, compared
-from trex.experiments.paper.paper_file import VERDICTS, Item, Paper
+from trex.experiments.paper.paper_file import Item, Paper, Verdict
 from trex.experiments.record import read_outcome
 from trex.pages.table import Column, Table
 
 Run = Callable[[Item, Path], None]  # carries out an item's experiment in this folder, or resumes it
 
+WORDS: dict[Verdict, str] = {
+    "agrees": "agree",
+    "differs": "differ",
+    "not comparable": "cannot be compared",
+    "absent": "absent",
+}
 COLUMNS: tuple[Column[Compared], ...] = (
-    Column("", lambda row: f"**{row.item.item}**: {row.item.what}"),
+    Column("table or figure", lambda row: f"**{row.item.item}**: {row.item.what}"),
     Column("published", lambda row: row.published or "–"),
     Column("here", lambda row: row.here or "–"),
-    Column("", lambda row: f"**{row.verdict}**" + (f": {row.why}" if row.why else "")),
+    Column("verdict", lambda row: f"**{row.verdict}**" + (f": {row.why}" if row.why else "")),
     Column("command", lambda row: f"`{row.command}`" if row.command else "–"),
     Column("page", lambda row: f"[{row.item.page}]({row.item.page})" if row.item.page else "–"),
 )
@@ -48,7 +54,8 @@ def command_of(item: Item) -> str:
 def summary(rows: Sequence[Compared]) -> str:
     """How many items agree, differ, cannot be compared, and are absent."""
     counts = Counter[str](row.verdict for row in rows)
-    return ", ".join(f"{counts[verdict]} {verdict}" for verdict in VERDICTS) + f", of {len(rows)} items"
+    parts = ", ".join(f"{counts[verdict]} {words}" for verdict, words in WORDS.items())
+    return f"Of {len(rows)} tables and figures: {parts}"
 
 
 def markdown(paper: Paper, rows: Sequence[Compared], command: str) -> str:

@@ -15,7 +15,6 @@ from trex.query.shipped import QUERIES
 from trex.query.toml_file import read_text
 
 PAPER = QUERIES / "paper.toml"
-VERDICTS = ("agrees", "differs", "not comparable", "absent")
 Verdict = Literal["agrees", "differs", "not comparable", "absent"]
 
 
