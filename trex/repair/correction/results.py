@@ -104,7 +104,12 @@ class Claim:
     @property
     def is_better(self) -> bool:
         """Whether every seed chose a weight, and the 95 % interval of every difference lies above 0."""
-        return len(self.pairs) == self.seeds and all(one.interval.low > 0 for one in self.pairs)
+        return len(self.pairs) == self.seeds and self.is_better_where_chosen
+
+    @property
+    def is_better_where_chosen(self) -> bool:
+        """Whether the interval of every difference lies above 0, for the seeds that chose a weight."""
+        return bool(self.pairs) and all(one.interval.low > 0 for one in self.pairs)
 
     @property
     def is_worse(self) -> bool:
