@@ -1,4 +1,4 @@
-"""The list of a publication's tables and figures (`queries/paper.toml`), and what each is compared with."""
+"""The list of a publication's tables and figures (`queries/paper/bayes-trex.toml`), and what each is compared with."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from trex.query.schema import Section, Texts
 from trex.query.shipped import QUERIES
 from trex.query.toml_file import read_text
 
-PAPER = QUERIES / "paper.toml"
+PAPER = QUERIES / "paper" / "bayes-trex.toml"
 Verdict = Literal["agrees", "differs", "not comparable", "absent"]
 
 
