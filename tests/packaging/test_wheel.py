@@ -27,8 +27,8 @@ def expected(tree: Path) -> set[str]:
     """Every module and data file of the tree under its name below `trex`, links followed."""
     package = tree / "trex"
     data = (
-        "py.typed", "queries/*.toml", "queries/experiments/*.toml", "queries/repair/*.toml", "queries/paper/*.toml", "pages/templates/*",
-        "*_models/weights/*",
+        "py.typed", "queries/*.toml", "queries/experiments/*.toml", "queries/repair/*.toml",
+        "queries/paper/*.toml", "pages/templates/*", "*_models/weights/*",
         "clevr_models/relation_network/*.json", "blender_assets/*.blend", "blender_assets/manifest.json",
         "blender_assets/shapes/*",
     )  # fmt: skip
