@@ -24,7 +24,7 @@ check: $(VENV)/.dev
 	$(BIN)/lint-imports
 
 tests: $(VENV)/.dev
-	$(BIN)/python -m pytest -n 2
+	$(BIN)/python -m pytest -n 3
 
 bench: $(VENV)/.dev
 	$(BIN)/python -m benchmarks.run

@@ -150,10 +150,15 @@ def make_folder(path: Path) -> None:
     """Create a folder with its parents, and delete what killed processes left half-written in it."""
     try:
         path.mkdir(parents=True, exist_ok=True)
-        for scratch in left_behind(path):
-            scratch.unlink(missing_ok=True)
+        delete_left_behind(path)
     except OSError as problem:
         raise disk_error(problem, path) from problem
+
+
+def delete_left_behind(folder: Path) -> None:
+    """Delete what killed processes left half-written in a folder; raises OSError."""
+    for scratch in left_behind(folder):
+        scratch.unlink(missing_ok=True)
 
 
 def _runs(number: str) -> bool:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from trex.experiments.experiment import CellResult, Outcome
 from trex.experiments.figures import latent_plane, violins
-from trex.experiments.record import CODEC, RECORD, record_of
+from trex.experiments.record import CODEC, RECORD, OutcomeRecord, record_of
 from trex.experiments.table import NAME, Row, command, markdown, rows, summary, values_of
 from trex.foundation.files import write_atomic
 from trex.pages.page import link_below, page
@@ -29,11 +29,13 @@ class ShownCell:
     link: str
 
 
-def write_page(outcome: Outcome, overrides: Sequence[str]) -> None:
-    """Write the page, the table and the record into the experiment's folder."""
+def write_page(outcome: Outcome, overrides: Sequence[str]) -> OutcomeRecord:
+    """Write the page, the table and the record, which is returned, into the experiment's folder."""
+    record = record_of(outcome, overrides)
     write_atomic(outcome.folder / TABLE, markdown(outcome).encode())
-    write_atomic(outcome.folder / RECORD, CODEC.text(record_of(outcome, overrides)).encode())
+    write_atomic(outcome.folder / RECORD, CODEC.text(record).encode())
     write_atomic(outcome.folder / PAGE, page_html(outcome, overrides).encode())
+    return record
 
 
 def page_html(outcome: Outcome, overrides: Sequence[str]) -> str:

@@ -17,6 +17,15 @@ REMEDY = "run `trex experiment` again: finished cells are only read"
 
 
 @dataclass(frozen=True)
+class TestSetCounts:
+    """How many of so many labelled pictures lie in the level set, and how many of these contradict the label."""
+
+    examined: int
+    hits: int
+    mistakes: int
+
+
+@dataclass(frozen=True)
 class CellRecord:
     """A finished cell; means and deviations of the named answers' probabilities over the level set."""
 
@@ -36,6 +45,7 @@ class CellRecord:
     distinct: int  # distinct scenes or pictures found
     families: int
     renders: int
+    test_set: TestSetCounts | None = None  # if the query was counted on labelled pictures too
 
 
 @dataclass(frozen=True)
@@ -102,4 +112,9 @@ def _cell(result: CellResult) -> CellRecord:
         distinct=len(results.found),
         families=results.families.count,
         renders=results.renders,
+        test_set=None
+        if result.test_set is None
+        else TestSetCounts(
+            result.test_set.examined, result.test_set.hits.count, result.test_set.mistakes.count
+        ),
     )

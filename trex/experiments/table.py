@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import shlex
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 
 from trex.experiments.experiment import CellResult, Outcome
 from trex.experiments.experiment_file import cells
@@ -59,19 +59,6 @@ def markdown(outcome: Outcome) -> str:
     """The table in Markdown, for docs/RESULTS.md."""
     table = Table("", (NAME, *values_of(outcome)), rows(outcome))
     return f"{outcome.experiment.title}: {summary(outcome)}.\n\n{table.markdown()}"
-
-
-def table_json(outcome: Outcome) -> dict[str, object]:
-    """The table as JSON: every cell's words and results."""
-    cells_found = zip(rows(outcome), outcome.results, strict=True)
-    return {
-        "experiment": outcome.name,
-        "folder": str(outcome.folder),
-        "found": outcome.found,
-        "cells": [
-            {**asdict(row), "is_found": result.is_found, "means": result.means} for row, result in cells_found
-        ],
-    }
 
 
 def command(outcome: Outcome, overrides: Sequence[str]) -> str:

@@ -7,7 +7,6 @@ that are already there. Every file appears atomically, so that a kill at any mom
 
 from __future__ import annotations
 
-import fcntl
 import os
 import shutil
 from pathlib import Path
@@ -17,7 +16,8 @@ from typing import Literal, Self
 from pydantic import JsonValue
 
 from trex.foundation.errors import InputError, RunError
-from trex.foundation.files import disk_error, left_behind, open_inside, refuse_links, write_atomic
+from trex.foundation.files import left_behind, make_folder, refuse_links, write_atomic
+from trex.foundation.locked_folder import LOCK, lock_folder
 from trex.repair.records import (
     Done,
     Fields,
@@ -31,10 +31,9 @@ from trex.repair.records import (
 from trex.repair.settings import RepairQuery, repair_query, repair_table
 
 FORMAT = 1
-QUERY, MANIFEST, LOCK, KEY, DONE, PARTS = (
+QUERY, MANIFEST, KEY, DONE, PARTS = (
     "repair.toml",
     "repair.json",
-    "lock",
     "key.json",
     "done.json",
     "parts",
@@ -64,9 +63,8 @@ class RepairFolder:
         elif self._done(step) is not None:
             shutil.rmtree(place / PARTS, ignore_errors=True)  # left by a kill after the last file
             return None
-        (place / PARTS).mkdir(exist_ok=True)
-        _sweep(place)
-        _sweep(place / PARTS)
+        make_folder(place)
+        make_folder(place / PARTS)
         return place
 
     def finish(self, step: Step) -> None:
@@ -164,13 +162,9 @@ def create(path: Path, text: str, query: RepairQuery, sources: Sources) -> Repai
             )
     elif path.exists() and not (path.is_dir() and _begun_only(path)):
         raise InputError(f"{path} exists and holds no repair; choose another folder with --out")
+    make_folder(path)
+    lock = _lock(path)
     try:
-        path.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise disk_error(error, path) from error
-    lock = _take_lock(path)
-    try:
-        _sweep(path)
         write_atomic(path / QUERY, text.encode())
         write_record(path / MANIFEST, sources)
     except BaseException:
@@ -186,8 +180,8 @@ def open_repair(path: Path) -> RepairFolder:
     refuse_links(path)
     query = repair_query(repair_table(path / QUERY), str(path / QUERY))
     sources = read_record(Sources, path / MANIFEST)
-    lock = _take_lock(path)
-    _sweep(path)
+    lock = _lock(path)
+    make_folder(path)
     return RepairFolder(path, query, sources, lock)
 
 
@@ -197,26 +191,10 @@ def _begun_only(path: Path) -> bool:
     return entries <= {LOCK, QUERY}
 
 
-def _sweep(folder: Path) -> None:
-    """Delete what a killed process left half-written."""
-    for scratch in left_behind(folder):
-        scratch.unlink(missing_ok=True)
-
-
 def _used(step: Step, names: tuple[str, ...]) -> tuple[str, ...]:
     """The keys of its section that a step reads: drawing pictures does not depend on how they are voted on."""
     return tuple(name for name in names if step != "pictures" or name in ("pictures", "tau"))
 
 
-def _take_lock(path: Path) -> int:
-    """A lock that the kernel releases when this process ends."""
-    try:
-        lock = open_inside(path, [LOCK], os.O_RDWR | os.O_CREAT)
-    except OSError as error:
-        raise disk_error(error, path) from error
-    try:
-        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError as error:
-        os.close(lock)
-        raise RunError(f"another process works in {path}; wait for it or stop it") from error
-    return lock
+def _lock(path: Path) -> int:
+    return lock_folder(path, RunError(f"another process works in {path}; wait for it or stop it"))

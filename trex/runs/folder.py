@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import fcntl
 import os
 import shutil
 import tempfile
@@ -15,12 +14,14 @@ from trex.foundation.files import (
     DiskFullError,
     disk_error,
     left_behind,
+    make_folder,
     open_inside,
     read_text,
     refuse_links,
     sync_folder,
     write_atomic,
 )
+from trex.foundation.locked_folder import lock_folder
 from trex.runs.checked_lines import check_path
 from trex.runs.manifest import Manifest, parse_manifest
 from trex.runs.picture_files import PICTURES, Bytes, content_hash, mask_file, picture_file, to_png
@@ -29,9 +30,9 @@ from trex.runs.world_of import world_of
 QUERY = "query.toml"
 MANIFEST = "run.json"
 DRAWS = "draws.jsonl"
-LOCK = "lock"
 REPORT = "report.html"
 FINISHED = "finished"
+RUNS = Path("runs")  # where runs are kept if nothing else is said
 FREE_BYTES = 32 << 20  # the size of a typical run, pictures included
 
 
@@ -104,7 +105,7 @@ def create(path: Path, query_text: str, manifest: Manifest) -> RunFolder:
         path.parent.mkdir(parents=True, exist_ok=True)
         scratch = Path(tempfile.mkdtemp(prefix=f".{path.name}-", dir=path.parent))
         _fill(scratch, query_text, manifest)
-        lock = _take_lock(scratch, path)
+        lock = lock_folder(scratch, _in_use(path))
         scratch.chmod(0o755)
         scratch.rename(path)  # replaces only an empty folder
         sync_folder(path.parent)
@@ -123,7 +124,7 @@ def begin(path: Path, query_text: str, manifest: Manifest) -> RunFolder:
     """
     check_free(path)
     refuse_links(path)
-    lock = _take_lock(path, path)
+    lock = lock_folder(path, _in_use(path))
     if is_run(path):
         os.close(lock)
         return open_run(path, for_writing=True)
@@ -148,10 +149,10 @@ def open_run(path: Path, *, for_writing: bool) -> RunFolder:
     manifest = parse_manifest(text, str(path / MANIFEST))
     if not (path / QUERY).is_file():
         raise RunError(f"{path} has no {QUERY}; copy the query there again (it was {manifest.source})")
-    lock = _take_lock(path, path) if for_writing else None
+    lock = lock_folder(path, _in_use(path)) if for_writing else None
     if for_writing:
-        _sweep(path)
-        _prepare_pictures(path / PICTURES)
+        make_folder(path)
+        make_folder(path / PICTURES)
     return RunFolder(path, manifest, lock)
 
 
@@ -221,33 +222,5 @@ def _manifest_text(path: Path) -> str:
         ) from error
 
 
-def _take_lock(folder: Path, name: Path) -> int:
-    """Take a lock that the kernel releases when this process ends, however it ends."""
-    try:
-        lock = open_inside(folder, [LOCK], os.O_RDWR | os.O_CREAT)
-    except OSError as error:
-        raise disk_error(error, folder) from error
-    try:
-        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError as error:
-        os.close(lock)
-        raise RunInUse(f"another process is writing to {name}; wait for it or stop it") from error
-    return lock
-
-
-def _prepare_pictures(folder: Path) -> None:
-    """Create the picture folder if it is missing, and delete files that a killed process left half-written."""
-    try:
-        folder.mkdir(exist_ok=True)
-    except OSError as error:
-        raise disk_error(error, folder) from error
-    _sweep(folder)
-
-
-def _sweep(folder: Path) -> None:
-    """Delete files that a killed process left half-written."""
-    for scratch in left_behind(folder):
-        scratch.unlink(missing_ok=True)
-
-
-RUNS = Path("runs")
+def _in_use(name: Path) -> RunInUse:
+    return RunInUse(f"another process is writing to {name}; wait for it or stop it")

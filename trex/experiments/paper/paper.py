@@ -9,7 +9,7 @@ from pathlib import Path
 
 from trex.experiments.paper.agreement import RULE, Compared, compared
 from trex.experiments.paper.paper_file import Item, Paper, Verdict
-from trex.experiments.record import read_outcome
+from trex.experiments.record import OutcomeRecord, read_outcome
 from trex.pages.table import Column, Table
 
 Run = Callable[[Item, Path], None]  # carries out an item's experiment in this folder, or resumes it
@@ -32,13 +32,19 @@ COLUMNS: tuple[Column[Compared], ...] = (
 
 def compare_all(paper: Paper, outputs: Path, run: Run | None = None) -> tuple[Compared, ...]:
     """All rows, from the records below `outputs`; `run` first carries out each experiment that has none."""
-    for item in paper.items:
-        if run is not None and item.experiment and read_outcome(outputs / item.folder) is None:
-            run(item, outputs / item.folder)
     return tuple(
-        compared(item, read_outcome(outputs / item.folder) if item.experiment else None, command_of(item))
-        for item in paper.items
+        compared(item, _record(item, outputs / item.folder, run), command_of(item)) for item in paper.items
     )
+
+
+def _record(item: Item, folder: Path, run: Run | None) -> OutcomeRecord | None:
+    if not item.experiment:
+        return None
+    record = read_outcome(folder)
+    if record is None and run is not None:
+        run(item, folder)
+        record = read_outcome(folder)
+    return record
 
 
 def command_of(item: Item) -> str:
@@ -62,7 +68,8 @@ def markdown(paper: Paper, rows: Sequence[Compared], command: str) -> str:
     """The page in Markdown."""
     return (
         f"# {paper.title}\n\n{summary(rows)}. Made by `{command}` from the records that `trex experiment` writes "
-        f"(`experiment.json`).\n\n{RULE} That is a weak test: a level set of width .05 has a mean of .960 ± .030 "
+        "(`experiment.json`). A row that names a page in its last column instead was written by hand from that page's "
+        f"figures, its verdict too.\n\n{RULE} That is a weak test: a level set of width .05 has a mean of .960 ± .030 "
         "whatever the model, so such numbers say that the sampler reached the set, and little about the model. Means "
         "are over the level set, ± their deviation. Bounds and intervals are 95 %.\n\n"
         f"{Table('', COLUMNS, rows).markdown()}"

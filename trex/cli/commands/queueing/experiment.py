@@ -6,6 +6,7 @@ import shlex
 import sys
 from collections.abc import Sequence
 from contextlib import redirect_stdout
+from dataclasses import asdict
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -20,6 +21,7 @@ from trex.cli.result import AsJson, tell_result
 
 if TYPE_CHECKING:
     from trex.experiments.experiment import Outcome
+    from trex.experiments.record import OutcomeRecord
 
 
 def experiment(
@@ -45,16 +47,17 @@ def experiment(
 ) -> None:
     """Run every query of an experiment and compare with the published values; if stopped, the same command resumes."""
     from trex.experiments.page import PAGE
-    from trex.experiments.table import markdown, table_json
+    from trex.experiments.table import markdown
 
-    outcome = run_and_write(name, tuple(cell or ()), tuple(settings or ()), out, dataset)
+    outcome, record = run_and_write(name, tuple(cell or ()), tuple(settings or ()), out, dataset)
     page = str(outcome.folder / PAGE)
-    tell_result({**table_json(outcome), "page": page}, f"{markdown(outcome)}\npage: {page}", as_json)
+    told = {"folder": str(outcome.folder), "found": record.found, **asdict(record), "page": page}
+    tell_result(told, f"{markdown(outcome)}\npage: {page}", as_json)
 
 
 def run_and_write(
     name: str, only: Sequence[str], overrides: Sequence[str], out: Path | None, dataset: Path | None
-) -> Outcome:
+) -> tuple[Outcome, OutcomeRecord]:
     """Run the experiment or resume it, show the progress, and write its page, table and record."""
     from trex.experiments.experiment import run_experiment
     from trex.experiments.experiment_file import Cell
@@ -68,8 +71,7 @@ def run_and_write(
 
         progress = partial(SearchProgress, display)
         outcome = run_experiment(name, only, overrides, out, progress, tell, _train, dataset)
-    write_page(outcome, overrides)
-    return outcome
+    return outcome, write_page(outcome, overrides)
 
 
 def _train(words: str) -> None:

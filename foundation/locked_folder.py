@@ -1,0 +1,30 @@
+"""A lock on a folder that only one process at a time may write to."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+from pathlib import Path
+
+from trex.foundation.errors import TrexError
+from trex.foundation.files import disk_error, open_inside
+
+LOCK = "lock"
+
+
+def lock_folder(folder: Path, busy: TrexError) -> int:
+    """A descriptor that holds the lock of a folder; `busy` is raised if another process holds it.
+
+    The kernel releases it when the descriptor is closed or this process ends, however it ends. RunError if the lock
+    file cannot be made.
+    """
+    try:
+        lock = open_inside(folder, [LOCK], os.O_RDWR | os.O_CREAT)
+    except OSError as error:
+        raise disk_error(error, folder) from error
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError as error:
+        os.close(lock)
+        raise busy from error
+    return lock
