@@ -34,6 +34,10 @@ class Codec(Generic[T]):
         """The value as indented JSON."""
         return self._adapter.dump_json(value, indent=1).decode() + "\n"
 
+    def line(self, value: T) -> bytes:
+        """The value as one line of JSON, its newline included."""
+        return self._adapter.dump_json(value) + b"\n"
+
     def parse(self, text: str, where: str, remedy: str, check: Callable[[T], None] | None = None) -> T:
         """The value of a JSON text; `error` names `where`, the damage and the remedy.
 

@@ -67,17 +67,23 @@ def appearance(
     50 %. What hides it is the object that covers most of these pixels.
     """
     item = scene.objects[index]
-    alone = id_map(replace(scene, objects=(item,)), vocabulary) > 0
-    ids, counts = np.unique(id_map(scene, vocabulary)[alone], return_counts=True)
-    shown = {int(number) - 1: int(count) for number, count in zip(ids, counts, strict=True)}
-    share = shown.pop(index, 0) / max(1, int(alone.sum()))
+    share, hider = hidden(scene, index, vocabulary)
     if share >= MIN_FULLY:
         return Appearance(item.category, deciding)
     seen = PARTLY if share >= MIN_PARTLY else MOSTLY
-    if not shown:
+    if hider is None:
         return Appearance(item.category, deciding, seen)
-    hider = scene.objects[max(shown, key=lambda other: (shown[other], -other))]
-    return Appearance(item.category, deciding, seen, (hider.size, hider.shape))
+    other = scene.objects[hider]
+    return Appearance(item.category, deciding, seen, (other.size, other.shape))
+
+
+def hidden(scene: Scene, index: int, vocabulary: Vocabulary) -> tuple[float, int | None]:
+    """The visible share of the pixels that an object would have alone, and the object that covers most of the rest."""
+    alone = id_map(replace(scene, objects=(scene.objects[index],)), vocabulary) > 0
+    ids, counts = np.unique(id_map(scene, vocabulary)[alone], return_counts=True)
+    shown = {int(number) - 1: int(count) for number, count in zip(ids, counts, strict=True)}
+    share = shown.pop(index, 0) / max(1, int(alone.sum()))
+    return share, max(shown, key=lambda other: (shown[other], -other)) if shown else None
 
 
 def _one(words: str) -> str:

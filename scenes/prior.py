@@ -38,6 +38,11 @@ class ScenePrior:
                 f"objects {low}-{high} is out of range; CLEVR's ground has room for 1 to {MAX_OBJECTS}"
             )
 
+    @property
+    def world(self) -> tuple[object, ...]:
+        """What may occur and how often: equal for equal distributions."""
+        return (self.vocabulary.combinations(), self.vocabulary.cards, self.n_objects)
+
     def sample(self, rng: np.random.Generator) -> Scene:
         """One independent draw, exact: candidates are drawn until one is valid."""
         low, high = self.n_objects

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Protocol
+from collections.abc import Sequence
+from typing import Protocol, runtime_checkable
 
 import numpy as np
 import torch
@@ -41,6 +42,15 @@ class ClevrModel(Protocol):
 
     def bind(self, question: Question) -> BoundModel:
         """The model with its question; InputError if it cannot read it."""
+        ...
+
+
+@runtime_checkable
+class AsksMany(Protocol):
+    """A model that computes once per picture what does not depend on the question."""
+
+    def ask(self, image: NDArray[np.float32], questions: Sequence[Question]) -> NDArray[np.float64]:
+        """A picture (H, W, 3) in [0, 1] and Q questions -> (Q, 28), natural log, in the order of ANSWERS."""
         ...
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -86,6 +87,11 @@ class PerceptModel:
         with torch.no_grad():
             found: NDArray[np.float64] = answer_log_probs(table, program).numpy()
         return found
+
+    def ask(self, image: NDArray[np.float32], questions: Sequence[Question]) -> NDArray[np.float64]:
+        """(Q, 28) natural logs for Q questions about a picture (H, W, 3), whose objects are found once."""
+        table = self.perceive(image[None])
+        return np.concatenate([self.answer(table, question.program) for question in questions])
 
 
 def load_shipped() -> PerceptModel:

@@ -37,23 +37,18 @@ class RelationModel:
             added = self.network.questions([tokens])[0]
         return BoundModule(AskedNetwork(self.network, added, self.order), ANSWERS)
 
-    def log_probs(self, images: NDArray[np.float32], texts: Sequence[str]) -> NDArray[np.float64]:
-        """Pictures (B, H, W, 3) in [0, 1] and Q questions -> (B, Q, 28), natural log, answers in the order of ANSWERS.
+    def ask(self, image: NDArray[np.float32], questions: Sequence[Question]) -> NDArray[np.float64]:
+        """A picture (H, W, 3) in [0, 1] and Q questions -> (Q, 28), natural log, in the order of ANSWERS.
 
-        Computes the picture half once per picture and the question half once per question.
+        Computes the picture half once and the question half once per question.
         """
-        check_pictures(images)
-        with torch.inference_mode():
-            questions = self.network.questions([self.vocabulary.encode(text) for text in texts])
-            rows = [self._picture_rows(image, questions) for image in images]
-        stacked: NDArray[np.float64] = np.stack(rows)
-        return stacked
-
-    def _picture_rows(self, image: NDArray[np.float32], questions: Tensor) -> NDArray[np.float64]:
+        check_pictures(image[None])
         pixels = torch.from_numpy(np.ascontiguousarray(image.transpose(2, 0, 1))[None])
-        picture = self.network.pictures(pixels)
-        logits = torch.cat([self.network.combine(picture, question) for question in questions])
-        rows: NDArray[np.float64] = logits[:, self.order].double().log_softmax(dim=-1).numpy()
+        with torch.inference_mode():
+            codes = self.network.questions([self.vocabulary.encode(question.text) for question in questions])
+            picture = self.network.pictures(pixels)
+            logits = torch.cat([self.network.combine(picture, code) for code in codes])
+            rows: NDArray[np.float64] = logits[:, self.order].double().log_softmax(dim=-1).numpy()
         return rows
 
 

@@ -74,7 +74,7 @@ def test_several_pictures_and_questions_give_what_each_pair_gives_alone() -> Non
     model = RelationModel("test", network("ir"), relation_vocabulary())
     images = np.random.default_rng(3).random((2, 40, 60, 3), dtype=np.float32)
     texts = ("How many cubes are there?", "What color is the ball?")
-    many = model.log_probs(images, texts)
+    many = np.stack([model.ask(image, [Question(text, ()) for text in texts]) for image in images])
     assert many.shape == (2, 2, 28) and many.dtype == np.float64
     np.testing.assert_allclose(np.exp(many).sum(axis=-1), 1.0, atol=1e-9)
     for at, text in enumerate(texts):

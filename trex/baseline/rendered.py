@@ -91,5 +91,4 @@ class RenderedScenes:
 
     def _drawn_name(self) -> str:
         """A name shared by equal distributions: it depends on what may occur and how often, not on names."""
-        world = (self.prior.vocabulary.combinations(), self.prior.vocabulary.cards, self.prior.n_objects)
-        return hashlib.sha256(f"{world!r} {self.seed}".encode()).hexdigest()[:32]
+        return hashlib.sha256(f"{self.prior.world!r} {self.seed}".encode()).hexdigest()[:32]

@@ -31,7 +31,8 @@ from trex.parity.accuracy_check import (
     short_hash,
     store_check,
 )
-from trex.parity.parity import given, program_steps
+from trex.parity.parity import given
+from trex.worlds.asking import question_of
 from trex.worlds.fingerprint import weights_fingerprint
 
 UNREAD = ""  # in place of an answer, if the model lacks a word of the question
@@ -57,7 +58,7 @@ def verify(
     if published is not None and not 0 < published <= 1:
         raise InputError(f"--published {published} is no share of right answers; give one such as 0.936")
     asked = read_folder(folder, options)
-    weights = weights_fingerprint(model.name, model.bind(_question(_readable(model, asked))))
+    weights = weights_fingerprint(model.name, model.bind(_readable(model, asked)))
     what = "\n".join([weights, *(str(picture.path.resolve()) for picture in asked.pictures)])
     path = (
         checks_folder() / f"{short_hash(what)}.answers.jsonl"
@@ -101,22 +102,19 @@ def ask(model: ClevrModel, pixels: NDArray[np.uint8], asked: Sequence[AskedQuest
         return tuple(answer for one in asked for answer in ask(model, pixels, [one]))
 
 
-def _readable(model: ClevrModel, asked: AskedFolder) -> AskedQuestion:
+def _readable(model: ClevrModel, asked: AskedFolder) -> Question:
     """The first question that the model can read; InputError if there is none."""
     first: InputError | None = None
     for picture in asked.pictures:
         for one in picture.asked:
+            question = question_of(one.text, one.program)
             try:
-                model.bind(_question(one))
+                model.bind(question)
             except InputError as error:
                 first = first or error
             else:
-                return one
+                return question
     raise InputError(f"{model.name} can read none of the questions: {first}")
-
-
-def _question(asked: AskedQuestion) -> Question:
-    return Question(asked.text, program_steps(asked))
 
 
 def _key(picture: AskedPicture, pixels: NDArray[np.uint8]) -> str:
@@ -185,7 +183,7 @@ def by_type(rows: Sequence[Answered], source: str) -> dict[str, AccuracyShare]:
         right: dict[str, list[bool]] = {}
         for q, answer in zip(row.picture.asked, row.answers, strict=True):
             if q.source == source:
-                for name in ("all", question_type(program_steps(q))):
+                for name in ("all", question_type(question_of(q.text, q.program).program)):
                     right.setdefault(name, []).append(answer == q.answer)
         for name, answers in right.items():
             kinds.setdefault(name, []).append(answers)

@@ -9,10 +9,7 @@ from pathlib import Path
 import numpy as np
 
 from trex.clevr_models.catalog import load_model
-from trex.clevr_models.interface.answers import ANSWERS
 from trex.clevr_models.interface.bound import ClevrModel
-from trex.clevr_models.interface.question import ProgramStep, Question
-from trex.clevr_models.relation_network.model import RelationModel
 from trex.datasets.clevr_questions import read_questions
 from trex.datasets.official_scenes import AskedQuestion, OfficialPicture, read_official
 from trex.parity.page import write_page, write_table
@@ -20,6 +17,7 @@ from trex.parity.scores import Pair, PictureAnswers, PresetParity, compare_answe
 from trex.render.blender.blender_renderer import BlenderRenderer
 from trex.render.cache import CachedRenderer
 from trex.render.similarity import Pixels
+from trex.worlds.asking import ask_all, question_of
 
 PRESETS = ("clevr", "reference", "fast")
 MODELS = ("relation-network:original", "relation-network:ir", "shipped")
@@ -92,14 +90,7 @@ def judge(
 
 def given(model: ClevrModel, pixels: Pixels, asked: Sequence[AskedQuestion]) -> tuple[str, ...]:
     """The model's answers to questions on one picture."""
-    images = (pixels.astype(np.float32) / np.float32(255.0))[None]
-    if isinstance(model, RelationModel):  # runs the picture half once for all questions
-        rows = model.log_probs(images, [question.text for question in asked])[0]
-        return tuple(ANSWERS[output] for output in rows.argmax(axis=1))
-    bound = [model.bind(Question(q.text, program_steps(q))) for q in asked]
-    return tuple(each.labels[int(each.log_probs(images)[0].argmax())] for each in bound)
-
-
-def program_steps(question: AskedQuestion) -> tuple[ProgramStep, ...]:
-    """The question's program as the models take it."""
-    return tuple(ProgramStep(*step) for step in question.program)
+    image = pixels.astype(np.float32) / np.float32(255.0)
+    return tuple(
+        said.answer for said in ask_all(model, image, [question_of(q.text, q.program) for q in asked])
+    )

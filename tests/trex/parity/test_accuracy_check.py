@@ -32,7 +32,6 @@ from trex.parity.accuracy_check import (
     read_checks,
     share,
 )
-from trex.parity.parity import program_steps
 from trex.render.fake import FakeRenderer
 from trex.scenes.clevr_format.scene_json import to_clevr
 from trex.scenes.prior import ScenePrior
@@ -161,9 +160,7 @@ def test_phrased_questions_are_counted_by_kind_and_their_truth_is_the_scene_s(tm
     asked = read_folder(data, QuestionOptions(phrased=True))
     own = [q for picture in asked.pictures for q in picture.asked if q.source in ("zero_hop", "one_hop")]
     assert {q.source for q in own} == {"zero_hop", "one_hop"}
-    assert all(
-        ("relate" in {step.function for step in program_steps(q)}) == (q.source == "one_hop") for q in own
-    )
+    assert all(("relate" in {step.function for step in q.program}) == (q.source == "one_hop") for q in own)
     others = measured("--dataset", data, "--phrased")["others"]
     assert isinstance(others, dict) and sum(s["all"]["of"] for s in others.values()) == len(own)
 

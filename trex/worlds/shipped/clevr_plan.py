@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
 
-from trex.clevr_models.interface.question import ProgramStep, Question
 from trex.foundation.errors import InputError
 from trex.foundation.words import counted
 from trex.inference.types import Generator
@@ -18,6 +17,7 @@ from trex.scenes.edits import removals
 from trex.scenes.noise import fresh_draws
 from trex.scenes.prior import ScenePrior
 from trex.scenes.vocabulary import CLEVR, Vocabulary
+from trex.worlds.asking import question_of
 from trex.worlds.description import Outline
 from trex.worlds.fingerprint import file_fingerprint, model_fingerprint
 from trex.worlds.kernels import SamplerParts, check_gradients, check_search, make_proposal, make_sampler
@@ -52,7 +52,7 @@ def plan_scenes(world: World, query: Query, query_dir: Path) -> Plan:
     resolved = check_search(query, "scene", has_noise=query.render.preset != FAKE)
     check_gradients(resolved, "scene", has_gradients=False)
     model = open_model(query.model.name)
-    bound = model.bind(Question(question.text, tuple(ProgramStep(*step) for step in question.program)))
+    bound = model.bind(question_of(question.text, question.program))
     target = make_target(query.target, question, bound.labels)
     return Plan(
         world=world,

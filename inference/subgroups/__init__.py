@@ -1,0 +1,1 @@
+"""Subgroup discovery: under which conditions something happens more often than elsewhere."""

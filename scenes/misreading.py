@@ -1,0 +1,207 @@
+"""What a model has misread in a scene, as its answers to many questions tell: which change of the scene explains them.
+
+A model that takes one cylinder for a cube answers as if the scene held that cube. So each change of the scene, such as
+another value of one attribute of one object, is judged by the answers: a mistake that the changed scene makes right
+speaks for it, a right answer that it makes wrong speaks against it. Nothing is rendered.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import combinations
+from typing import Literal, NamedTuple
+
+from trex.scenes.questions.bitsets import SceneSets, scene_sets
+from trex.scenes.questions.programs import InvalidProgram, Program, Step, execute_on
+from trex.scenes.scene import ATTRIBUTES, Scene, SceneObject, with_attribute
+from trex.scenes.vocabulary import CLEVR, Vocabulary
+
+LEAST_MARGIN = (
+    2  # answers by which a change must be ahead: of what speaks against it, and of every other change
+)
+MOST_MISREADINGS = 6  # in one scene
+Kind = Literal["missed", "doubled", "shape", "size", "color", "material", "mirrored"]
+ATTRIBUTE_KINDS: tuple[Kind, ...] = ("shape", "size", "color", "material")
+NOTHING = ""  # the shape of an object that is not seen
+MIRRORS = {"left and right": ("left", "right"), "front and behind": ("front", "behind")}
+
+
+class Answered(NamedTuple):
+    """A question's program, and what the model said to it."""
+
+    program: Program
+    said: str
+
+
+@dataclass(frozen=True)
+class Misreading:
+    """One change of a scene: what the model saw instead.
+
+    `index` is the object's, None if two directions are mirrored; `value` what an attribute was taken for, or the
+    directions.
+    """
+
+    kind: Kind
+    index: int | None = None
+    value: str = ""
+
+
+Change = tuple[Misreading, ...]  # of a scene: one misreading, or two if objects exchange a value
+
+
+@dataclass(frozen=True)
+class Explained:
+    """The misreadings, the strongest first; `by[i]` is the first one after which answer i is no mistake any more.
+
+    0 stands for answers that were right in the first place, 1 for the first misreading, and so on; None for mistakes
+    that stay. A question that has no answer in the changed scene ("the small cube", where the model saw none) counts
+    as explained, since whatever the model said follows from that.
+    """
+
+    misreadings: tuple[Misreading, ...]
+    by: tuple[int | None, ...]
+
+
+def explain(scene: Scene, answers: Sequence[Answered], vocabulary: Vocabulary = CLEVR) -> Explained:
+    """The changes of the scene that explain the answers.
+
+    A change must explain LEAST_MARGIN answers more than it contradicts, and more than every other change does, but
+    for the same change of an object of the same kind; where none is, the rest remains unexplained.
+    """
+    changed, mirrored = scene, tuple[str, ...]()
+    found: list[Misreading] = []
+    right = _right(scene_sets(scene), answers)
+    by = [0 if is_right else None for is_right in right]
+    while len(found) < MOST_MISREADINGS and not all(right):
+        change = _strongest(changed, mirrored, answers, right, vocabulary)
+        if change is None:
+            break
+        number = len(found) + 1
+        for one in change:
+            changed, mirrored = _apply(changed, mirrored, one)
+        found += change
+        right = _right(_sets(changed, mirrored), answers)
+        by = [
+            number if was is None and is_right is not False else was
+            for was, is_right in zip(by, right, strict=True)
+        ]
+    return Explained(tuple(found), tuple(by))
+
+
+def census(vocabulary: Vocabulary = CLEVR) -> list[Program]:
+    """Questions "How many … are there?" for every value of an attribute, and every two values of two attributes."""
+    singles = [(name, value) for name in ATTRIBUTES for value in vocabulary.available(name)]
+    pairs = [(one, two) for k, one in enumerate(singles) for two in singles[k + 1 :] if one[0] != two[0]]
+    programs = []
+    for chosen in [(one,) for one in singles] + pairs:
+        steps = [Step("scene")]
+        for name, value in chosen:
+            steps.append(Step(f"filter_{name}", (len(steps) - 1,), (value,)))
+        programs.append((*steps, Step("count", (len(steps) - 1,))))
+    return programs
+
+
+def _changes(scene: Scene, vocabulary: Vocabulary) -> Iterator[Change]:
+    seen = [index for index, item in enumerate(scene.objects) if item.shape != NOTHING]
+    for index in seen:
+        item = scene.objects[index]
+        yield (Misreading("missed", index),)
+        yield (Misreading("doubled", index),)
+        for kind in ATTRIBUTE_KINDS:
+            for value in vocabulary.available(kind):
+                if value != getattr(item, kind):
+                    yield (Misreading(kind, index, value),)
+    for one, other in combinations(seen, 2):
+        for kind in ATTRIBUTE_KINDS:
+            first, second = (getattr(scene.objects[index], kind) for index in (one, other))
+            if first != second:
+                yield (Misreading(kind, one, second), Misreading(kind, other, first))
+    for value in MIRRORS:
+        yield (Misreading("mirrored", None, value),)
+
+
+def _strongest(
+    scene: Scene,
+    mirrored: tuple[str, ...],
+    answers: Sequence[Answered],
+    right: Sequence[bool | None],
+    vocabulary: Vocabulary,
+) -> Change | None:
+    """The change that is ahead, None if none is or if the answers do not tell which."""
+    ranked = _ranked(scene, mirrored, answers, right, vocabulary)
+    if not ranked or ranked[0][0] < LEAST_MARGIN:
+        return None
+    margin, change = ranked[0]
+    rivals = [other for score, other in ranked[1:] if score == margin]
+    return change if all(_looks_same(scene, change, other) for other in rivals) else None
+
+
+def _looks_same(scene: Scene, one: Change, other: Change) -> bool:
+    """Whether two changes do the same to objects of the same kind."""
+
+    def look(change: Change) -> list[tuple[str, str, tuple[str, ...]]]:
+        categories = (() if c.index is None else scene.objects[c.index].category for c in change)
+        return sorted((c.kind, c.value, category) for c, category in zip(change, categories, strict=True))
+
+    return look(one) == look(other)
+
+
+def _ranked(
+    scene: Scene,
+    mirrored: tuple[str, ...],
+    answers: Sequence[Answered],
+    right: Sequence[bool | None],
+    vocabulary: Vocabulary,
+) -> list[tuple[int, Change]]:
+    """Changes by the number of answers that they explain less those that they contradict; the best first."""
+    wrong = [answer for answer, is_right in zip(answers, right, strict=True) if is_right is False]
+    sound = [answer for answer, is_right in zip(answers, right, strict=True) if is_right]
+    ranked = []
+    for change in _changes(scene, vocabulary):
+        changed, directions = scene, mirrored
+        for one in change:
+            changed, directions = _apply(changed, directions, one)
+        sets = _sets(changed, directions)
+        explained = sum(is_right is True for is_right in _right(sets, wrong))
+        if explained < LEAST_MARGIN:
+            continue
+        against = sum(is_right is False for is_right in _right(sets, sound))
+        ranked.append((explained - against, change))
+    return sorted(ranked, key=lambda row: -row[0])
+
+
+def _right(sets: SceneSets, answers: Sequence[Answered]) -> list[bool | None]:
+    """Whether each answer is right; None where the question has no answer."""
+    found: list[bool | None] = []
+    for answer in answers:
+        try:
+            found.append(execute_on(answer.program, sets) == answer.said)
+        except InvalidProgram:
+            found.append(None)
+    return found
+
+
+def _apply(scene: Scene, mirrored: tuple[str, ...], change: Misreading) -> tuple[Scene, tuple[str, ...]]:
+    if change.index is None:
+        rest = tuple(one for one in mirrored if one != change.value)
+        return scene, rest if change.value in mirrored else (*mirrored, change.value)
+    items = list(scene.objects)
+    if change.kind == "missed":
+        item = items[change.index]  # it keeps its index, so that those of the others stay the same
+        items[change.index] = SceneObject(NOTHING, NOTHING, NOTHING, NOTHING, item.x, item.y, item.rotation)
+    elif change.kind == "doubled":
+        items.append(items[change.index])
+    else:
+        items[change.index] = with_attribute(items[change.index], change.kind, change.value)
+    return replace(scene, objects=tuple(items)), mirrored
+
+
+def _sets(scene: Scene, mirrored: tuple[str, ...]) -> SceneSets:
+    sets = scene_sets(scene)
+    gone = sum(1 << i for i, item in enumerate(scene.objects) if item.shape == NOTHING)
+    beyond = {name: tuple(bits & ~gone for bits in rows) for name, rows in sets.beyond.items()}
+    for pair in mirrored:
+        one, other = MIRRORS[pair]
+        beyond |= {one: beyond[other], other: beyond[one]}
+    return replace(sets, everything=sets.everything & ~gone, beyond=beyond)

@@ -1,0 +1,6 @@
+"""Audits: how a CLEVR model fails, when nobody knows what to ask.
+
+A sweep asks questions of all families about many scenes. Confident mistakes are traced to what the model misread, and
+rules are searched for that say when it does so; other scenes, from which no rule was made, judge the rules; their
+failures are rendered again at the deciding look, and the page tells the families, most harmful first.
+"""

@@ -1,0 +1,145 @@
+"""Step 3: failures in scenes that no rule was made from, again at the deciding look, under noise not seen before."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from trex.audit.conditions import Facts
+from trex.audit.examine import SWEPT, Asker, asked_of
+from trex.audit.group import Family, Rules, symptoms
+from trex.audit.lines import Lines
+from trex.audit.records import Examined, Tested, Variants
+from trex.inference.rng import AUDIT_STREAM, stream
+from trex.inference.scoring import images
+from trex.render.renderer import SceneRenderer
+from trex.scenes.noise import fresh_draws
+from trex.scenes.prior import draw_nuisances
+from trex.scenes.questions.families import SceneQuestion
+from trex.scenes.questions.programs import InvalidProgram, execute
+from trex.scenes.scene import Scene
+from trex.scenes.validity import is_valid
+
+SHOWN = 3  # failures of a family that are looked at more closely
+NUISANCES = 2  # stream of other lights and cameras, beside that of questions
+TRIES = 20  # other lights and cameras, until one leaves the scene valid
+
+
+def failing_units(
+    rules: Rules, family: Family, facts: Facts, one: Examined, asker: Asker
+) -> tuple[list[int], int, int]:
+    """In a scene: the units that fail under the family's conditions, how many meet these, and how many units it has."""
+    asked = (
+        asked_of(asker.questions(facts.scene, SWEPT, one.scene)) if family.symptom.level == "question" else []
+    )
+    holds = rules.holds(family, facts, asked)
+    failed = {unit for symptom, unit, *_ in symptoms(one) if symptom == family.symptom}
+    return sorted(unit for unit in failed if holds[unit]), int(holds.sum()), len(holds)
+
+
+def mistakes_of(family: Family, one: Examined, failed: Sequence[int]) -> list[int]:
+    """The places of the questions whose confident mistakes belong to failed units of a family."""
+    if family.symptom.level == "question":
+        return [mistake.at for mistake in one.mistakes if mistake.at in failed]
+    blamed = {
+        k
+        for k, read in enumerate(one.misread)
+        if (read.value if read.index is None else read.kind) == family.symptom.what
+        and (read.index or 0) in failed
+    }
+    return [mistake.at for mistake in one.mistakes if mistake.by in blamed]
+
+
+@dataclass(frozen=True)
+class Confirmer:
+    """Asks the questions of a failure again: a renderer at the deciding look, and the model."""
+
+    renderer: SceneRenderer
+    asker: Asker
+
+    def confirm(
+        self,
+        number: int,
+        family: Family,
+        failures: Sequence[tuple[Facts, Examined, list[int]]],
+        log: Lines[Tested],
+    ) -> None:
+        """Ask about each failing scene once more, from where the log ends; the units are those that failed."""
+        done = [row for row in log.values if row.family == number]
+        stayed = sum(row.stays for row in done)
+        for facts, one, failed in failures[len(done) :]:
+            row = self._asked_again(number, family, facts, one, failed, stayed < SHOWN)
+            stayed += row.stays
+            log.append([row])
+
+    def _asked_again(
+        self, number: int, family: Family, facts: Facts, one: Examined, failed: list[int], is_shown: bool
+    ) -> Tested:
+        """The mistakes stay if at least half of them are made again, as surely."""
+        questions = self.asker.questions(facts.scene, SWEPT, one.scene)
+        wrong = [questions[at] for at in mistakes_of(family, one, failed)]
+        scene = fresh_draws(facts.scene, 1)[0]
+        (image,) = images(self.renderer.render([scene]))
+        said = self.asker.ask(image, wrong)
+        sure = [
+            answer.probability if answer.answer != question.answer else 0.0
+            for question, answer in zip(wrong, said, strict=True)
+        ]
+        first = int(np.argmax(sure)) if sure else 0
+        stays = bool(sure) and 2 * sum(p >= self.asker.sure for p in sure) >= len(sure)
+        return Tested(
+            family=number,
+            scene=one.scene,
+            stays=stays,
+            confidence=round(sure[first], 6) if sure else 0.0,
+            question=self.asker.words(wrong[first]) if wrong else "",
+            said=said[first].answer if wrong else "",
+            truth=wrong[first].answer if wrong else "",
+            variants=self._variants(family, scene, wrong, one.scene, failed[0])
+            if stays and is_shown
+            else Variants(),
+        )
+
+    def _variants(
+        self, family: Family, scene: Scene, questions: Sequence[SceneQuestion], number: int, unit: int
+    ) -> Variants:
+        """Whether the mistakes stay under another noise, other lights and camera, and without the object to blame."""
+        without = None
+        if family.symptom.level == "object":
+            left = tuple(item for i, item in enumerate(scene.objects) if i != unit)
+            without = self._stay(replace(scene, objects=left), questions)
+        return Variants(
+            noise=self._stay(fresh_draws(scene, 1)[0], questions),
+            nuisances=self._stay(self._other_nuisances(scene, number), questions),
+            without=without,
+        )
+
+    def _other_nuisances(self, scene: Scene, number: int) -> Scene:
+        """The objects under other lights and another camera; the scene itself where none of a few draws is valid."""
+        rng = stream(self.asker.seed, AUDIT_STREAM, NUISANCES, number)
+        draws = (replace(scene, nuisances=draw_nuisances(rng)) for _ in range(TRIES))
+        return next((one for one in draws if is_valid(one, self.asker.vocabulary)), scene)
+
+    def _stay(self, scene: Scene, questions: Sequence[SceneQuestion]) -> float | None:
+        """The share of questions that are answered wrong and surely about a changed scene; None if none is left."""
+        truths = [_truth(row, scene) for row in questions]
+        left = [(row, truth) for row, truth in zip(questions, truths, strict=True) if truth is not None]
+        if not left:
+            return None
+        (image,) = images(self.renderer.render([scene]))
+        said = self.asker.ask(image, [row for row, _ in left])
+        wrong = [
+            one.answer != truth and one.probability >= self.asker.sure
+            for (_, truth), one in zip(left, said, strict=True)
+        ]
+        return sum(wrong) / len(wrong)
+
+
+def _truth(question: SceneQuestion, scene: Scene) -> str | None:
+    """The true answer about another scene, None if there is none."""
+    try:
+        return execute(question.program, scene)
+    except InvalidProgram:
+        return None

@@ -1,0 +1,93 @@
+"""Asks many questions about one picture, and traces its confident mistakes to what the model misread."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from trex.audit.conditions import Asked, Facts
+from trex.audit.records import Answer, Examined, Mistake
+from trex.clevr_models.interface.bound import ClevrModel
+from trex.inference.rng import AUDIT_STREAM, stream
+from trex.scenes.misreading import Answered, Misreading, census, explain
+from trex.scenes.questions.english import phrase
+from trex.scenes.questions.families import FAMILIES, SceneQuestion, random_questions
+from trex.scenes.questions.truth import true_answer
+from trex.scenes.scene import Scene
+from trex.scenes.vocabulary import Vocabulary
+from trex.worlds.asking import Said, ask_all, question_of
+
+SWEPT = 0  # stream of the questions about members of the bank
+
+
+@dataclass(frozen=True)
+class Asker:
+    """A model with the questions that it is asked: `n` a scene, drawn by `seed`."""
+
+    model: ClevrModel
+    vocabulary: Vocabulary
+    n: int
+    seed: int
+    sure: float
+
+    def questions(self, scene: Scene, kind: int, number: int) -> tuple[SceneQuestion, ...]:
+        """The questions about scene `number`, a function of the seed, the kind and the number alone."""
+        return random_questions(
+            stream(self.seed, AUDIT_STREAM, kind, number), scene, self.n, vocabulary=self.vocabulary
+        )
+
+    def ask(self, image: NDArray[np.float32], questions: Sequence[SceneQuestion]) -> list[Said]:
+        """What the model says to each question about a picture (H, W, 3)."""
+        return ask_all(self.model, image, [question_of(self.words(one), one.program) for one in questions])
+
+    def words(self, question: SceneQuestion) -> str:
+        """The question in English."""
+        return phrase(question.program, self.vocabulary)
+
+    def examine(self, facts: Facts, image: NDArray[np.float32], kind: int, number: int) -> Examined:
+        """The answers about a picture, its confident mistakes, and the misreadings that explain them.
+
+        Where there is a confident mistake, the census is asked too; it only serves to trace the mistakes.
+        """
+        questions = self.questions(facts.scene, kind, number)
+        said = self.ask(image, questions)
+        wrong = [
+            at
+            for at, (question, one) in enumerate(zip(questions, said, strict=True))
+            if one.answer != question.answer and one.probability >= self.sure
+        ]
+        misread, by = self._traced(facts.scene, image, questions, said) if wrong else ((), {})
+        answers = (
+            Answer(question.family.index, question.answer, one.answer, round(one.probability, 6))
+            for question, one in zip(questions, said, strict=True)
+        )
+        mistakes = tuple(Mistake(at, by.get(at)) for at in wrong)
+        return Examined(number, tuple(answers), mistakes, misread, facts.shares, facts.hiders)
+
+    def _traced(
+        self,
+        scene: Scene,
+        image: NDArray[np.float32],
+        questions: Sequence[SceneQuestion],
+        said: Sequence[Said],
+    ) -> tuple[tuple[Misreading, ...], dict[int, int]]:
+        """The misreadings, and for each explained question the number of the one that explains it."""
+        counted = [
+            SceneQuestion(FAMILIES[0], program, true_answer(program, scene))
+            for program in census(self.vocabulary)
+        ]
+        rows = [*zip(questions, said, strict=True), *zip(counted, self.ask(image, counted), strict=True)]
+        places = [at for at, (_, one) in enumerate(rows) if one.probability >= self.sure]
+        found = explain(
+            scene, [Answered(rows[at][0].program, rows[at][1].answer) for at in places], self.vocabulary
+        )
+        by = {at: k - 1 for at, k in zip(places, found.by, strict=True) if k and at < len(questions)}
+        return found.misreadings, by
+
+
+def asked_of(questions: Sequence[SceneQuestion]) -> list[Asked]:
+    """Questions as rules see them."""
+    return [Asked(one.program, one.answer) for one in questions]

@@ -1,0 +1,189 @@
+"""Step 4: what an audit found, in figures that hold for scenes which nobody has looked at before."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import NamedTuple
+
+import numpy as np
+
+from trex.audit.conditions import Facts
+from trex.audit.confirm import SHOWN, failing_units, mistakes_of
+from trex.audit.examine import Asker
+from trex.audit.group import Family, Rules, symptoms
+from trex.audit.records import Examined, Tested
+from trex.audit.sentences import family_words
+from trex.inference.statistics.clustered import clustered_interval
+from trex.inference.statistics.discoveries import discoveries, excess_p_value
+from trex.inference.statistics.proportion import Interval, clopper_pearson
+
+FALSE_SHARE = 0.05  # of the families that are confirmed
+
+
+class Share(NamedTuple):
+    """A share, and its interval (95 %)."""
+
+    hits: int
+    of: int
+    interval: Interval
+
+    @property
+    def value(self) -> float:
+        """The share, 0 of nothing."""
+        return self.hits / self.of if self.of else 0.0
+
+
+@dataclass(frozen=True)
+class Finding:
+    """A family, judged by the held-out scenes, none of which its rule was made from.
+
+    `holds`: the scenes in which its conditions hold for some unit; `fails`: those of them in which the model fails as
+    the family says; `stays`: those of these that fail again at the deciding look, of those rendered there. `rate`:
+    how often a scene of the prior holds a failure that stays. Scenes that fail at the deciding look alone are not
+    counted, so it is a lower bound. `survives`: of the mistakes of a few failing scenes, the mean share that stays
+    after each change of the scene, and the number of scenes.
+    """
+
+    number: int
+    family: Family
+    words: str
+    holds: Share
+    fails: Share
+    stays: Share
+    rate: float
+    rate_interval: Interval
+    confidence: float
+    severity: float
+    p_value: float
+    is_confirmed: bool
+    survives: Mapping[str, tuple[float, int]]
+    covers: Share  # of the confident mistakes of the held-out scenes, those that belong to the family
+    shown: tuple[Tested, ...]
+
+    @property
+    def harm(self) -> float:
+        """Rate in the prior, times the mean confidence of the mistakes, times the severity that the user gave it."""
+        return self.rate * self.confidence * self.severity
+
+
+@dataclass(frozen=True)
+class HeldOut:
+    """A family in the held-out scenes: in which its conditions hold, and which fail, each with its failing units."""
+
+    family: Family
+    inside: tuple[float, ...]  # per scene, the share of the units under the conditions that fail
+    outside: tuple[float, ...]  # and of the other units
+    failures: tuple[tuple[Facts, Examined, list[int]], ...]
+
+
+def held_out(family: Family, scenes: Sequence[tuple[Facts, Examined]], asker: Asker) -> HeldOut:
+    """What becomes of a family in scenes that its rule was not made from."""
+    rules = Rules(asker.vocabulary)
+    inside, outside, failures = [], [], []
+    for facts, one in scenes:
+        failed, n, units = failing_units(rules, family, facts, one, asker)
+        everywhere = {unit for symptom, unit, *_ in symptoms(one) if symptom == family.symptom}
+        if n:
+            inside.append(len(failed) / n)
+        if units > n:
+            outside.append((len(everywhere) - len(failed)) / (units - n))
+        if failed:
+            failures.append((facts, one, failed))
+    return HeldOut(family, tuple(inside), tuple(outside), tuple(failures))
+
+
+def findings(
+    seen: Sequence[HeldOut],
+    tested: Sequence[Tested],
+    scenes: Sequence[tuple[Facts, Examined]],
+    asker: Asker,
+    severity: Mapping[str, float],
+) -> list[Finding]:
+    """The families as the held-out `scenes` show them: confirmed ones first, the most harmful ones ahead.
+
+    A family is confirmed if units under its conditions fail more often than others, at a false discovery rate of
+    FALSE_SHARE over all families (Benjamini and Hochberg 1995), and if a failure stays at the deciding look.
+    """
+    owners = belonging([one.family for one in seen], scenes, asker)
+    raw = [
+        _finding(k, one, [row for row in tested if row.family == k], len(scenes), owners, severity)
+        for k, one in enumerate(seen)
+    ]
+    named = discoveries(np.array([one.p_value for one in raw]), FALSE_SHARE)
+    told = [
+        replace(one, is_confirmed=bool(ok) and one.stays.hits > 0) for one, ok in zip(raw, named, strict=True)
+    ]
+    return sorted(told, key=lambda one: (not one.is_confirmed, -one.harm, one.number))
+
+
+def belonging(
+    families: Sequence[Family], scenes: Sequence[tuple[Facts, Examined]], asker: Asker
+) -> list[list[set[int]]]:
+    """For each picture and confident mistake, the numbers of the families that it belongs to."""
+    rules = Rules(asker.vocabulary)
+    owners = []
+    for facts, one in scenes:
+        mine: dict[int, set[int]] = {mistake.at: set() for mistake in one.mistakes}
+        known = {symptom for symptom, *_ in symptoms(one)}
+        for number, family in enumerate(families):
+            if family.symptom in known:
+                failed, *_ = failing_units(rules, family, facts, one, asker)
+                for at in mistakes_of(family, one, failed):
+                    mine[at].add(number)
+        owners.append(list(mine.values()))
+    return owners
+
+
+def covered(owners: Sequence[Sequence[set[int]]], chosen: set[int]) -> Share:
+    """The share of confident mistakes that belong to one of the chosen families; pictures are clusters."""
+    rows = [(sum(bool(one & chosen) for one in picture), len(picture)) for picture in owners if picture]
+    hits, sizes = [hit for hit, _ in rows], [size for _, size in rows]
+    return Share(sum(hits), sum(sizes), clustered_interval(hits, sizes))
+
+
+def _finding(
+    number: int,
+    seen: HeldOut,
+    rows: Sequence[Tested],
+    scenes: int,
+    owners: Sequence[Sequence[set[int]]],
+    severity: Mapping[str, float],
+) -> Finding:
+    stayed, n = [row for row in rows if row.stays], len(seen.failures)
+    # Each factor at 97.5 %, so that both hold together at 95 % (Bonferroni).
+    fails, stays = clopper_pearson(n, scenes, 0.975), clopper_pearson(len(stayed), len(rows), 0.975)
+    share = len(stayed) / len(rows) if rows else 0.0
+    elsewhere = float(sum(seen.outside))
+    counts = (elsewhere + 1.0, max(len(seen.outside) - elsewhere, 1e-9))
+    return Finding(
+        number=number,
+        family=seen.family,
+        words=family_words(seen.family),
+        holds=_share(len(seen.inside), scenes),
+        fails=_share(n, len(seen.inside)),
+        stays=_share(len(stayed), len(rows)),
+        rate=n / scenes * share if scenes else 0.0,
+        rate_interval=Interval(fails.low * stays.low, fails.high * stays.high),
+        confidence=float(np.mean([row.confidence for row in stayed])) if stayed else 0.0,
+        severity=severity.get(seen.family.symptom.what, 1.0),
+        p_value=excess_p_value(float(sum(seen.inside)), len(seen.inside), counts),
+        is_confirmed=False,
+        survives=_survives(stayed),
+        covers=covered(owners, {number}),
+        shown=tuple(stayed[:SHOWN]),
+    )
+
+
+def _share(hits: int, of: int) -> Share:
+    return Share(hits, of, clopper_pearson(hits, of))
+
+
+def _survives(stayed: Sequence[Tested]) -> dict[str, tuple[float, int]]:
+    """For each change of the scene: the mean share of mistakes that stay, and in how many scenes it was tried."""
+    found = {}
+    for name in ("noise", "nuisances", "without"):
+        shares = [share for row in stayed if (share := getattr(row.variants, name)) is not None]
+        if shares:
+            found[name] = (float(np.mean(shares)), len(shares))
+    return found

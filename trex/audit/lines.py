@@ -1,0 +1,46 @@
+"""A log whose lines are read back when an audit is resumed: checksummed, appended and synced."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from types import TracebackType
+from typing import Generic, Self, TypeVar
+
+from trex.audit.records import REMEDY
+from trex.foundation.codec import Codec
+from trex.foundation.errors import RunError
+from trex.foundation.files import disk_error
+from trex.runs.checked_lines import CheckedLog, read_checked
+
+T = TypeVar("T")
+
+
+class Lines(Generic[T]):
+    """The values of a log, and its end; RunError if a line differs from what was written."""
+
+    def __init__(self, path: Path, codec: Codec[T]) -> None:
+        found = read_checked(path)
+        if found.sound < len(found.lines):
+            raise RunError(f"{path}, line {found.sound + 1}, was changed; {REMEDY}")
+        self._path, self._codec = path, codec
+        self.values = [
+            codec.parse(line.decode(errors="replace"), f"{path}, line {number}", REMEDY)
+            for number, line in enumerate(found.lines, start=1)
+        ]
+        self._log = CheckedLog(path, found.lines)
+
+    def append(self, values: list[T]) -> None:
+        """Append all values, synced to the disk, or none and raise an error."""
+        try:
+            self._log.append([self._codec.line(value) for value in values])
+        except OSError as error:
+            raise disk_error(error, self._path) from error
+        self.values += values
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._log.close()

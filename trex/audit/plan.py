@@ -1,0 +1,101 @@
+"""The settings of an audit, checked; and how a budget of processor time becomes numbers of scenes."""
+
+from __future__ import annotations
+
+import hashlib
+import math
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from trex.audit.records import Settings
+from trex.clevr_models.interface.bound import ClevrModel
+from trex.foundation.errors import InputError
+from trex.query.schema import RenderSection
+from trex.scenes.prior import ScenePrior
+from trex.scenes.questions.english import parse
+from trex.worlds.asking import question_of
+from trex.worlds.fingerprint import weights_fingerprint
+from trex.worlds.world import picture_size
+
+# CPU seconds for a scene, measured on two cores (docs/PERFORMANCE.md); looks that are not here cost the most.
+COST_S = {"sketch": 0.12, "fast": 0.35, "coarse": 0.5, "sharp": 1.1, "reference": 4.6}
+DEAREST_S = 60.0
+ASKING_S = 0.3  # drawing a scene, its id maps, 50 questions to the shipped model
+EXPECTED_FAMILIES = 8
+SWEEP_SHARE = 0.7  # of the budget
+CLOSER = 9  # renders of a family for three scenes that are looked at more closely
+LEAST_SCENES = 100
+MOST_SCENES, MOST_QUESTIONS = 1_000_000, 500
+
+
+class Sizes(NamedTuple):
+    """How many scenes are swept and held out, questions asked about each, and failures of a family rendered again."""
+
+    scenes: int
+    held_out: int
+    questions: int
+    tested: int
+
+
+def planned(hours: float, sizes: Sizes, look: str, deciding: str) -> Sizes:
+    """Sizes that fit a budget in CPU hours; InputError if it is too small for LEAST_SCENES."""
+    if not 0 < hours < math.inf:
+        raise InputError(f"--budget {hours:g}: give CPU hours above 0")
+    seconds = hours * 3600.0
+    each = COST_S.get(look, DEAREST_S) + ASKING_S
+    scenes = min(MOST_SCENES, int(seconds * SWEEP_SHARE / each / 2))
+    if scenes < LEAST_SCENES:
+        least = LEAST_SCENES * 2 * each / SWEEP_SHARE / 3600
+        raise InputError(f"--budget {hours:g} is too small at look {look}; give at least {least:.2f}")
+    renders = seconds * (1 - SWEEP_SHARE) / EXPECTED_FAMILIES / (COST_S.get(deciding, DEAREST_S) + ASKING_S)
+    return sizes._replace(scenes=scenes, held_out=scenes, tested=max(5, min(50, int(renders) - CLOSER)))
+
+
+def audit_settings(
+    model: ClevrModel,
+    prior: ScenePrior,
+    sizes: Sizes,
+    looks: tuple[str, str],
+    sure: float,
+    seed: int,
+    weigh: Sequence[str],
+) -> Settings:
+    """The settings with every value checked; InputError names the first that is wrong. Nothing is rendered."""
+    bounds = {
+        "scenes": (1, MOST_SCENES), "held_out": (1, MOST_SCENES), "questions": (1, MOST_QUESTIONS),
+        "tested": (1, 1000),
+    }  # fmt: skip
+    for name, (low, high) in bounds.items():
+        value = getattr(sizes, name)
+        if not low <= value <= high:
+            raise InputError(f"--{name.replace('_', '-')} {value}: give {low} to {high:,}")
+    if not 0.5 < sure < 1:
+        raise InputError(f"--sure {sure:g}: give a probability above .5 and below 1")
+    if not 0 <= seed < 1 << 63:
+        raise InputError(f"--seed {seed}: give 0 to 2^63 - 1")
+    for look in looks:
+        picture_size(RenderSection(preset=look))
+    question = "How many things are there?"
+    bound = model.bind(question_of(question, parse(question)))
+    return Settings(
+        model=model.name,
+        weights=weights_fingerprint(model.name, bound),
+        world=hashlib.sha256(repr(prior.world).encode()).hexdigest()[:16],
+        **sizes._asdict(),
+        look=looks[0],
+        deciding=looks[1],
+        sure=sure,
+        seed=seed,
+        severity=dict(map(_weight, weigh)),
+    )
+
+
+def _weight(words: str) -> tuple[str, float]:
+    name, _, value = words.partition("=")
+    try:
+        weight = float(value)
+    except ValueError:
+        weight = -1.0
+    if not name or not 0 <= weight < math.inf:
+        raise InputError(f"--weigh {words}: give SYMPTOM=WEIGHT, such as missed=3")
+    return name, weight

@@ -1,0 +1,89 @@
+"""What an audit writes down: its settings, a line for each examined picture, a line for each tested scene."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from trex.foundation.codec import Codec
+from trex.scenes.misreading import Misreading
+
+REMEDY = "delete the folder and audit again"
+
+
+@dataclass(frozen=True)
+class Settings:
+    """Everything that decides an audit.
+
+    `weights` is the model's fingerprint, `world` that of the prior; rules are made from `scenes`, and judged by
+    `held_out` more; `questions` a scene; `look` of these scenes, and the `deciding` look, at which at most `tested`
+    failures of each family are rendered again; `sure` is the probability from which a mistake is confident.
+    """
+
+    model: str
+    weights: str
+    world: str
+    scenes: int
+    held_out: int
+    questions: int
+    look: str
+    deciding: str
+    sure: float
+    tested: int
+    seed: int
+    severity: dict[str, float]
+
+
+@dataclass(frozen=True)
+class Mistake:
+    """A confident mistake: the question's place among those asked, and the misreading that explains it (from 0)."""
+
+    at: int
+    by: int | None
+
+
+@dataclass(frozen=True)
+class Answer:
+    """An answer to a question of a family (question_family_index of CLEVR v1.0)."""
+
+    family: int
+    truth: str
+    said: str
+    probability: float
+
+
+@dataclass(frozen=True)
+class Examined:
+    """A picture, by the number of its scene: the answers, what was misread, and the facts that rules speak of."""
+
+    scene: int
+    answers: tuple[Answer, ...]
+    mistakes: tuple[Mistake, ...]
+    misread: tuple[Misreading, ...]
+    shares: tuple[float, ...]
+    hiders: tuple[int | None, ...]
+
+
+@dataclass(frozen=True)
+class Variants:
+    """The share of a failing scene's confident mistakes that stay after a change of the scene; None if not asked."""
+
+    noise: float | None = None  # another noise seed
+    nuisances: float | None = None  # other lights and camera
+    without: float | None = None  # without the object to blame
+
+
+@dataclass(frozen=True)
+class Tested:
+    """A held-out failure of a family at the deciding look: whether it stays, how surely, and after which changes."""
+
+    family: int
+    scene: int
+    stays: bool
+    confidence: float
+    question: str
+    said: str
+    truth: str
+    variants: Variants
+
+
+SETTINGS, EXAMINED, TESTED = Codec(Settings), Codec(Examined), Codec(Tested)

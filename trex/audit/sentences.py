@@ -1,0 +1,87 @@
+"""Families and findings in words."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+
+from trex.audit.conditions import Condition, Part
+from trex.audit.group import Family
+
+CLEAR = 0.8  # share of a family's members from which on the most frequent value stands for all
+SAYS_MISSED, SAYS_DOUBLED = "is missed", "is counted twice"
+ORDER = ("size", "color", "material", "shape")  # of the words before a noun
+
+
+def family_words(family: Family) -> str:
+    """The family as a sentence that can be checked: "A metal cylinder less than 60 % visible is taken for a cube."."""
+    said = _subject(family)
+    rest = _of(family.conditions, "scene")
+    return _sentence(" ".join([*said, *rest]))
+
+
+def _subject(family: Family) -> list[str]:
+    level, what = family.symptom.level, family.symptom.what
+    if level == "scene":
+        return [f"{what} are confused"]
+    if level == "question":
+        return _question_words(family)
+    return [
+        _noun(family.conditions),
+        *_of(family.conditions, "seen"),
+        *_of(family.conditions, "where"),
+        _fate(family),
+    ]
+
+
+def _fate(family: Family) -> str:
+    """What an object is taken for."""
+    what = family.symptom.what
+    if what in ("missed", "doubled"):
+        return SAYS_MISSED if what == "missed" else SAYS_DOUBLED
+    value = _most(said for _, said, n in family.became for _ in range(n))
+    if what == "shape":
+        return f"is taken for {_one(value)}" if value else "is taken for another shape"
+    return f"is seen as {value}" if value else f"is seen in another {what}"
+
+
+def _question_words(family: Family) -> list[str]:
+    what = family.symptom.what
+    pairs = [(truth, said) for truth, said, n in family.became for _ in range(n)]
+    if what in ("too few", "too many"):
+        kind = f"counts {what}"
+    elif what == "another value":
+        kind = "gives a wrong answer"
+    else:
+        kind = f"says {what}"
+    asked = [one.words for one in family.conditions if one.part == "question"]
+    value = _most(said for _, said in pairs)
+    example = f" ({value!r})".replace("'", "") if value and what in ("too few", "too many") else ""
+    return [f"the model {kind}{example}", *([f"for questions {' and '.join(asked)}"] if asked else [])]
+
+
+def _noun(conditions: Sequence[Condition]) -> str:
+    named = {one.key.split()[0]: one.words for one in conditions if one.part == "noun"}
+    words = [named[name] for name in ORDER if name in named]
+    return _one(" ".join(words if "shape" in named else [*words, "object"]))
+
+
+def _of(conditions: Sequence[Condition], part: Part) -> list[str]:
+    words = [one.words for one in conditions if one.part == part]
+    return [" and ".join(words)] if words else []
+
+
+def _most(values: Iterable[str]) -> str:
+    """The value of at least CLEAR of all, "" if there is none."""
+    counts = Counter(values)
+    total = sum(counts.values())
+    best = max(sorted(counts), key=lambda value: counts[value], default="")
+    return best if total and counts[best] >= CLEAR * total else ""
+
+
+def _one(words: str) -> str:
+    return f"{'an' if words[:1] in 'aeiou' else 'a'} {words}"
+
+
+def _sentence(words: str) -> str:
+    return f"{words[:1].upper()}{words[1:]}."

@@ -1,0 +1,76 @@
+"""`trex audit`: how a model fails, when nobody knows what to ask."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from trex.cli import complete
+from trex.cli.command import WHY, Command
+from trex.cli.progress import display_until_stopped
+from trex.cli.result import AsJson, tell_result
+
+
+def audit(
+    model: Annotated[
+        str,
+        typer.Argument(metavar="MODEL", help="shipped, relation-network, iep:18k, package.module:factory …"),
+    ],
+    world: Annotated[
+        Path,
+        typer.Option(
+            help="A query, for the scenes of its world, or clevr for CLEVR's own.",
+            autocompletion=complete.queries,
+        ),
+    ] = Path("clevr"),
+    budget: Annotated[
+        float | None,
+        typer.Option(metavar="HOURS", help="CPU hours to plan for; sets --scenes, --held-out and --tested."),
+    ] = None,
+    scenes: Annotated[int, typer.Option(help="Scenes that rules are made from.")] = 1000,
+    held_out: Annotated[int, typer.Option(help="More scenes, by which the rules are judged.")] = 1000,
+    questions: Annotated[int, typer.Option(help="Questions about each scene.")] = 50,
+    look: Annotated[str, typer.Option(metavar="PRESET", help="The look of all these scenes.")] = "fast",
+    deciding: Annotated[
+        str, typer.Option(metavar="PRESET", help="The look of the last check.")
+    ] = "reference",
+    sure: Annotated[float, typer.Option(help="The probability from which a mistake is confident.")] = 0.9,
+    tested: Annotated[int, typer.Option(help="Failures of a family that are rendered again, at most.")] = 20,
+    seed: Annotated[int, typer.Option(help="Seed of the questions.")] = 0,
+    weigh: Annotated[
+        list[str] | None,
+        typer.Option(metavar="SYMPTOM=WEIGHT", help="How harmful a symptom is, e.g. missed=3. Repeatable."),
+    ] = None,
+    processes: Annotated[
+        int | None, typer.Option(help="Blender processes; by default one per core, up to 4.")
+    ] = None,
+    bank_folder: Annotated[Path | None, typer.Option("--bank", help="The folder of the banks.")] = None,
+    out: Annotated[
+        Path | None, typer.Option(help="The folder to write to; runs/audit-MODEL if not given.")
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Find the failure families of a CLEVR model: what it misreads, when, how often. If stopped, it resumes."""
+    from trex.audit.audit import audit as carry_out
+    from trex.audit.page import document, headline, write_report
+    from trex.audit.plan import Sizes, audit_settings, planned
+    from trex.bank.named import bank_world
+    from trex.worlds.world import open_model
+
+    prior = bank_world(world)
+    sizes = Sizes(scenes, held_out, questions, tested)
+    if budget is not None:
+        sizes = planned(budget, sizes, look, deciding)
+    opened = open_model(model)
+    settings = audit_settings(opened, prior, sizes, (look, deciding), sure, seed, weigh or ())
+    folder = out or Path("runs") / f"audit-{model.replace(':', '-').replace('/', '-')}"
+    with display_until_stopped("every answer is kept") as display:
+        done = carry_out(opened, settings, prior, folder, bank_folder, processes, display.show)
+    page = write_report(done, prior.vocabulary)
+    lines = [headline(done), *(f"  {one.words} In {one.rate:.2%} of scenes." for one in done.confirmed)]
+    tell_result({**document(done), "page": str(page)}, "\n".join([*lines, f"page: {page}"]), as_json)
+
+
+COMMAND = Command("audit", audit, WHY, 125)
