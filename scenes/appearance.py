@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
+from numpy.typing import NDArray
 
 from trex.scenes.scene import ATTRIBUTES, Scene
 from trex.scenes.visibility import id_map
@@ -67,7 +68,7 @@ def appearance(
     50 %. What hides it is the object that covers most of these pixels.
     """
     item = scene.objects[index]
-    share, hider = hidden(scene, index, vocabulary)
+    share, hider = hidden(scene, index, vocabulary, id_map(scene, vocabulary))
     if share >= MIN_FULLY:
         return Appearance(item.category, deciding)
     seen = PARTLY if share >= MIN_PARTLY else MOSTLY
@@ -77,10 +78,15 @@ def appearance(
     return Appearance(item.category, deciding, seen, (other.size, other.shape))
 
 
-def hidden(scene: Scene, index: int, vocabulary: Vocabulary) -> tuple[float, int | None]:
-    """The visible share of the pixels that an object would have alone, and the object that covers most of the rest."""
+def hidden(
+    scene: Scene, index: int, vocabulary: Vocabulary, whole: NDArray[np.uint8]
+) -> tuple[float, int | None]:
+    """The visible share of the pixels that an object would have alone, and the object that covers most of the rest.
+
+    `whole` is the scene's id map.
+    """
     alone = id_map(replace(scene, objects=(scene.objects[index],)), vocabulary) > 0
-    ids, counts = np.unique(id_map(scene, vocabulary)[alone], return_counts=True)
+    ids, counts = np.unique(whole[alone], return_counts=True)
     shown = {int(number) - 1: int(count) for number, count in zip(ids, counts, strict=True)}
     share = shown.pop(index, 0) / max(1, int(alone.sum()))
     return share, max(shown, key=lambda other: (shown[other], -other)) if shown else None

@@ -15,6 +15,7 @@ from trex.scenes.questions.programs import Program
 from trex.scenes.relations import RELATIONS
 from trex.scenes.scene import ATTRIBUTES, Scene, SceneObject
 from trex.scenes.validity import BEHIND
+from trex.scenes.visibility import id_map
 from trex.scenes.vocabulary import RADIUS, Vocabulary
 
 SHARES = (0.2, 0.4, 0.6, 0.8)  # visible shares that a rule may name
@@ -76,8 +77,9 @@ class OfQuestion(Condition):
 
 
 def facts_of(scene: Scene, vocabulary: Vocabulary) -> Facts:
-    """The facts of a scene; takes an id map for each object."""
-    rows = [hidden(scene, index, vocabulary) for index in range(len(scene.objects))]
+    """The facts of a scene; takes an id map of the scene and one of each object."""
+    whole = id_map(scene, vocabulary)
+    rows = [hidden(scene, index, vocabulary, whole) for index in range(len(scene.objects))]
     return Facts(scene, tuple(share for share, _ in rows), tuple(hider for _, hider in rows))
 
 

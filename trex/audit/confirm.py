@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from trex.audit.conditions import Facts
-from trex.audit.examine import SWEPT, Asker, asked_of
+from trex.audit.examine import NUISANCES, Asker
 from trex.audit.group import Family, Rules, symptoms
 from trex.audit.lines import Lines
 from trex.audit.records import Examined, Tested, Variants
@@ -23,7 +23,6 @@ from trex.scenes.scene import Scene
 from trex.scenes.validity import is_valid
 
 SHOWN = 3  # failures of a family that are looked at more closely
-NUISANCES = 2  # stream of other lights and cameras, beside that of questions
 TRIES = 20  # other lights and cameras, until one leaves the scene valid
 
 
@@ -31,9 +30,7 @@ def failing_units(
     rules: Rules, family: Family, facts: Facts, one: Examined, asker: Asker
 ) -> tuple[list[int], int, int]:
     """In a scene: the units that fail under the family's conditions, how many meet these, and how many units it has."""
-    asked = (
-        asked_of(asker.questions(facts.scene, SWEPT, one.scene)) if family.symptom.level == "question" else []
-    )
+    asked = asker.asked(facts.scene, one.scene) if family.symptom.level == "question" else []
     holds = rules.holds(family, facts, asked)
     failed = {unit for symptom, unit, *_ in symptoms(one) if symptom == family.symptom}
     return sorted(unit for unit in failed if holds[unit]), int(holds.sum()), len(holds)
@@ -78,7 +75,7 @@ class Confirmer:
         self, number: int, family: Family, facts: Facts, one: Examined, failed: list[int], is_shown: bool
     ) -> Tested:
         """The mistakes stay if at least half of them are made again, as surely."""
-        questions = self.asker.questions(facts.scene, SWEPT, one.scene)
+        questions = self.asker.questions(facts.scene, one.scene)
         wrong = [questions[at] for at in mistakes_of(family, one, failed)]
         scene = fresh_draws(facts.scene, 1)[0]
         (image,) = images(self.renderer.render([scene]))

@@ -20,7 +20,8 @@ from trex.scenes.scene import Scene
 from trex.scenes.vocabulary import Vocabulary
 from trex.worlds.asking import Said, ask_all, question_of
 
-SWEPT = 0  # stream of the questions about members of the bank
+QUESTIONS, NUISANCES, TRACING = range(3)  # streams of random numbers
+TRACED = 60  # more questions about a picture with a confident mistake
 
 
 @dataclass(frozen=True)
@@ -33,11 +34,14 @@ class Asker:
     seed: int
     sure: float
 
-    def questions(self, scene: Scene, kind: int, number: int) -> tuple[SceneQuestion, ...]:
-        """The questions about scene `number`, a function of the seed, the kind and the number alone."""
-        return random_questions(
-            stream(self.seed, AUDIT_STREAM, kind, number), scene, self.n, vocabulary=self.vocabulary
-        )
+    def questions(self, scene: Scene, number: int) -> tuple[SceneQuestion, ...]:
+        """The questions about member `number` of the bank, a function of the seed, the scene and the number alone."""
+        rng = stream(self.seed, AUDIT_STREAM, QUESTIONS, number)
+        return random_questions(rng, scene, self.n, vocabulary=self.vocabulary)
+
+    def asked(self, scene: Scene, number: int) -> list[Asked]:
+        """The questions about a member of the bank, as rules see them."""
+        return [Asked(one.program, one.answer) for one in self.questions(scene, number)]
 
     def ask(self, image: NDArray[np.float32], questions: Sequence[SceneQuestion]) -> list[Said]:
         """What the model says to each question about a picture (H, W, 3)."""
@@ -47,19 +51,20 @@ class Asker:
         """The question in English."""
         return phrase(question.program, self.vocabulary)
 
-    def examine(self, facts: Facts, image: NDArray[np.float32], kind: int, number: int) -> Examined:
+    def examine(self, facts: Facts, image: NDArray[np.float32], number: int) -> Examined:
         """The answers about a picture, its confident mistakes, and the misreadings that explain them.
 
-        Where there is a confident mistake, the census is asked too; it only serves to trace the mistakes.
+        Where there is a confident mistake, TRACED more questions and the census are asked too; they only serve to
+        trace the mistakes.
         """
-        questions = self.questions(facts.scene, kind, number)
+        questions = self.questions(facts.scene, number)
         said = self.ask(image, questions)
         wrong = [
             at
             for at, (question, one) in enumerate(zip(questions, said, strict=True))
             if one.answer != question.answer and one.probability >= self.sure
         ]
-        misread, by = self._traced(facts.scene, image, questions, said) if wrong else ((), {})
+        misread, by = self._traced(facts.scene, number, image, questions, said) if wrong else ((), {})
         answers = (
             Answer(question.family.index, question.answer, one.answer, round(one.probability, 6))
             for question, one in zip(questions, said, strict=True)
@@ -70,24 +75,24 @@ class Asker:
     def _traced(
         self,
         scene: Scene,
+        number: int,
         image: NDArray[np.float32],
         questions: Sequence[SceneQuestion],
         said: Sequence[Said],
     ) -> tuple[tuple[Misreading, ...], dict[int, int]]:
         """The misreadings, and for each explained question the number of the one that explains it."""
-        counted = [
-            SceneQuestion(FAMILIES[0], program, true_answer(program, scene))
-            for program in census(self.vocabulary)
+        rng = stream(self.seed, AUDIT_STREAM, TRACING, number)
+        more = [
+            *random_questions(rng, scene, TRACED, vocabulary=self.vocabulary),
+            *(
+                SceneQuestion(FAMILIES[0], program, true_answer(program, scene))
+                for program in census(self.vocabulary)
+            ),
         ]
-        rows = [*zip(questions, said, strict=True), *zip(counted, self.ask(image, counted), strict=True)]
+        rows = [*zip(questions, said, strict=True), *zip(more, self.ask(image, more), strict=True)]
         places = [at for at, (_, one) in enumerate(rows) if one.probability >= self.sure]
         found = explain(
             scene, [Answered(rows[at][0].program, rows[at][1].answer) for at in places], self.vocabulary
         )
         by = {at: k - 1 for at, k in zip(places, found.by, strict=True) if k and at < len(questions)}
         return found.misreadings, by
-
-
-def asked_of(questions: Sequence[SceneQuestion]) -> list[Asked]:
-    """Questions as rules see them."""
-    return [Asked(one.program, one.answer) for one in questions]

@@ -20,7 +20,7 @@ from trex.audit.conditions import (
     scene_conditions,
     scene_row,
 )
-from trex.audit.examine import SWEPT, Asker, asked_of
+from trex.audit.examine import Asker
 from trex.audit.records import Answer, Examined
 from trex.inference.subgroups.rules import Bools, Rule, find_rules
 from trex.scenes.misreading import Misreading
@@ -99,17 +99,18 @@ def symptoms(one: Examined) -> list[tuple[Symptom, int, str, str]]:
 def group(examined: Sequence[Examined], facts: Sequence[Facts], asker: Asker) -> list[Family]:
     """The families of a sweep, those with the most events first; a function of the sweep alone."""
     rules = Rules(asker.vocabulary)
-    asked = [
-        asked_of(asker.questions(one.scene, SWEPT, each.scene))
-        for one, each in zip(facts, examined, strict=True)
-    ]
     failed = [symptoms(one) for one in examined]
     families: list[Family] = []
     for level in ("object", "scene", "question"):
-        rows = [rules.rows(level, one, each) for one, each in zip(facts, asked, strict=True)]
+        kinds = sorted({row[0].what for found in failed for row in found if row[0].level == level})
+        if not kinds:
+            continue
+        rows = [
+            rules.rows(level, one, asker.asked(one.scene, each.scene) if level == "question" else ())
+            for one, each in zip(facts, examined, strict=True)
+        ]
         starts = np.cumsum([0, *(len(one) for one in rows)])
         table = np.concatenate(rows)
-        kinds = sorted({row[0].what for found in failed for row in found if row[0].level == level})
         for what in kinds:
             units = [
                 (int(starts[k]) + unit, facts[k].scene.objects, unit, truth, said)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from trex.audit.conditions import Facts, facts_of
-from trex.audit.examine import SWEPT, Asker
+from trex.audit.examine import Asker
 from trex.audit.lines import Lines
 from trex.audit.records import Examined
 from trex.bank.bank import BATCH, Bank
@@ -24,7 +24,7 @@ def sweep(bank: Bank, asker: Asker, log: Lines[Examined], n: int, tell: OnProgre
         pictures = images(bank.renderer.render(scenes))
         log.append(
             [
-                asker.examine(facts_of(scene, asker.vocabulary), image, SWEPT, number)
+                asker.examine(facts_of(scene, asker.vocabulary), image, number)
                 for scene, image, number in zip(scenes, pictures, numbers, strict=True)
             ]
         )
