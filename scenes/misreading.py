@@ -154,20 +154,26 @@ def _ranked(
     right: Sequence[bool | None],
     vocabulary: Vocabulary,
 ) -> list[tuple[int, Change]]:
-    """Changes by the number of answers that they explain less those that they contradict; the best first."""
+    """Changes by the answers that they explain less those that they contradict, best first, without hopeless ones."""
     wrong = [answer for answer, is_right in zip(answers, right, strict=True) if is_right is False]
     sound = [answer for answer, is_right in zip(answers, right, strict=True) if is_right]
-    ranked = []
+    hopeful = []
     for change in _changes(scene, vocabulary):
         changed, directions = scene, mirrored
         for one in change:
             changed, directions = _apply(changed, directions, one)
         sets = _sets(changed, directions)
         explained = sum(is_right is True for is_right in _right(sets, wrong))
-        if explained < LEAST_MARGIN:
-            continue
-        against = sum(is_right is False for is_right in _right(sets, sound))
-        ranked.append((explained - against, change))
+        if explained >= LEAST_MARGIN:
+            hopeful.append((explained, change, sets))
+    ranked: list[tuple[int, Change]] = []
+    most = 0
+    for explained, change, sets in sorted(hopeful, key=lambda row: -row[0]):
+        if explained < most:
+            break  # even if nothing contradicts it
+        margin = explained - sum(is_right is False for is_right in _right(sets, sound))
+        most = max(most, margin)
+        ranked.append((margin, change))
     return sorted(ranked, key=lambda row: -row[0])
 
 

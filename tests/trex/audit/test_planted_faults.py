@@ -31,29 +31,29 @@ from trex.inference.scoring import images
 from trex.scenes.prior import ScenePrior
 from trex.scenes.vocabulary import CLEVR
 
-SCENES = 400  # rules are made from half of them
+MANY, FEW = 320, 120  # scenes of an audit for a rare and a frequent fault; rules are made from half of them
 QUESTIONS = 16
 Audited = tuple[list[Finding], float]
 
 
 @cache
-def scenes(revoked: str = "") -> tuple[list[Facts], Book]:
+def scenes(n: int, revoked: str = "") -> tuple[list[Facts], Book]:
     """The scenes of an audit without these values, and the book of their pictures."""
     vocabulary = reduce(lambda known, value: known.revoke(value), revoked.split(), CLEVR)
     prior, book = ScenePrior(vocabulary, n_objects=(5, 6)), Book()
-    book.render([prior.sample(np.random.default_rng([8, i])) for i in range(SCENES)])
+    book.render([prior.sample(np.random.default_rng([8, i])) for i in range(n)])
     return list(book.facts), book
 
 
-def audited(folder: Path, view: View, cap: int = 10, revoked: str = "") -> Audited:
+def audited(folder: Path, view: View, cap: int = 10, n: int = MANY, revoked: str = "") -> Audited:
     """The findings of an audit of a planted model, and the share of mistakes that confirmed families hold."""
-    known, book = scenes(revoked)
+    known, book = scenes(n, revoked)
     asker = Asker(Planted(book, view, cap), CLEVR, QUESTIONS, 0, 0.9)
     rows: list[tuple[Facts, Examined]] = []
     for number, facts in enumerate(known):
         (image,) = images(book.render([facts.scene]))
         rows.append((facts, asker.examine(facts, image, number)))
-    made, rest = rows[: SCENES // 2], rows[SCENES // 2 :]
+    made, rest = rows[: n // 2], rows[n // 2 :]
     families = group([one for _, one in made], [facts for facts, _ in made], asker)
     seen = [held_out(family, rest, asker) for family in families]
     with Lines(folder / "tested.jsonl", TESTED) as log:
@@ -66,7 +66,7 @@ def audited(folder: Path, view: View, cap: int = 10, revoked: str = "") -> Audit
 
 def true_rate(holds: Callable[[Facts], bool]) -> float:
     """The share of the held-out scenes in which a fault shows."""
-    return float(np.mean([holds(facts) for facts in scenes()[0][SCENES // 2 :]]))
+    return float(np.mean([holds(facts) for facts in scenes(FEW)[0][FEW // 2 :]]))
 
 
 def differs(view: View) -> Callable[[Facts], bool]:
@@ -93,7 +93,7 @@ def differs(view: View) -> Callable[[Facts], bool]:
 def test_the_first_family_names_the_planted_conditions(
     tmp_path: Path, view: View, conditions: set[str], words: str
 ) -> None:
-    found, share = audited(tmp_path, view)
+    found, share = audited(tmp_path, view, n=FEW)
     first = found[0]
     assert first.is_confirmed and {one.key for one in first.family.conditions} == conditions
     assert first.words == words
@@ -126,4 +126,4 @@ def test_a_count_that_is_capped_shows_by_the_questions(tmp_path: Path) -> None:
 
 
 def test_a_model_without_a_fault_has_no_family(tmp_path: Path) -> None:
-    assert audited(tmp_path, as_it_is) == ([], 0.0)
+    assert audited(tmp_path, as_it_is, n=FEW) == ([], 0.0)
