@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from trex.experiments.experiment import CellResult, Outcome
+from trex.experiments.accuracy import ModelAccuracy
+from trex.experiments.experiment import TEST_SET, CellResult, Outcome
 from trex.experiments.figures import latent_plane, violins
 from trex.experiments.record import CODEC, RECORD, OutcomeRecord, record_of
+from trex.experiments.sheet.sheet import write_sheet
 from trex.experiments.table import NAME, Row, command, markdown, rows, summary, values_of
 from trex.foundation.files import write_atomic
 from trex.pages.page import link_below, page
@@ -30,15 +32,16 @@ class ShownCell:
 
 
 def write_page(outcome: Outcome, overrides: Sequence[str]) -> OutcomeRecord:
-    """Write the page, the table and the record, which is returned, into the experiment's folder."""
+    """Write the page, the table, the contact sheet and the record, which is returned, into the experiment's folder."""
     record = record_of(outcome, overrides)
     write_atomic(outcome.folder / TABLE, markdown(outcome).encode())
+    write_sheet(outcome)
     write_atomic(outcome.folder / RECORD, CODEC.text(record).encode())
-    write_atomic(outcome.folder / PAGE, page_html(outcome, overrides).encode())
+    write_atomic(outcome.folder / PAGE, page_html(outcome, overrides, record.accuracies).encode())
     return record
 
 
-def page_html(outcome: Outcome, overrides: Sequence[str]) -> str:
+def page_html(outcome: Outcome, overrides: Sequence[str], accurate: Sequence[ModelAccuracy] = ()) -> str:
     """The HTML of the page."""
     shown = [
         ShownCell(
@@ -64,7 +67,9 @@ def page_html(outcome: Outcome, overrides: Sequence[str]) -> str:
         "pairs": pairs,
         "matrix": {one.result.manifest.query.answer: one for one in shown if pairs},
         "has_test_set": outcome.dataset is not None,
+        "test_set": outcome.folder / TEST_SET,
         "summary": summary(outcome),
+        "accuracies": accurate,
         "command": command(outcome, overrides),
     }
     return page(PAGE, values)

@@ -22,7 +22,7 @@ from trex.foundation.locked_folder import lock_folder
 from trex.labelling.shown import Shown
 from trex.labelling.survey import Choice, Survey
 from trex.labelling.tally import Vote
-from trex.labelling.vote_log import VoteLog, stored_tally
+from trex.labelling.vote_log import VOTES, VoteLog, stored_tally
 from trex.pages.thumbnails import picture_of
 from trex.repair.votes_file import LIMIT, read_cast
 
@@ -93,24 +93,30 @@ def mistakes_of(baselines: Sequence[Baseline]) -> Mapping[Key, str]:
     return {key: f"m{number:05}" for number, key in enumerate(keys)}
 
 
-def count_marks_again(found: Marking) -> StoredBaseline:
-    """Write the baseline's files again, with the marks by the votes that stand, if anybody has voted."""
-    marked = marked_by_votes(found)
-    marked.write()
-    return marked
+def with_earlier_marks(folder: Path) -> StoredBaseline:
+    """A baseline that was counted anew, with the marks that people gave to the same mistakes before.
+
+    RunError if they marked other ones.
+    """
+    stored = read_stored(folder)
+    if not (folder / MARKS_FOLDER / VOTES).exists() or not mistakes_of(stored.baselines):
+        return stored
+    return write_marks(read_marking(folder))
 
 
-def marked_by_votes(found: Marking) -> StoredBaseline:
-    """The baseline with the marks by the votes that stand."""
+def write_marks(found: Marking) -> StoredBaseline:
+    """Write the baseline's files again, each mistake with the mark by the votes that stand."""
     votes = stored_tally(found.place, found.shown).votes.values()
     marks = {name: consensus([cast[name] for cast in votes if name in cast]) for name in found.shown.pictures}
 
     def marked(one: Baseline, row: ScoredExample) -> ScoredExample:
         return replace(row, mark=marks[found.keys[_key(one, row)]]) if row.is_mistake else row
 
-    return found.stored.with_baselines(
+    done = found.stored.with_baselines(
         [replace(one, seen=tuple(marked(one, row) for row in one.seen)) for one in found.stored.baselines]
     )
+    done.write()
+    return done
 
 
 def take_votes(found: Marking, path: Path) -> int:
@@ -147,7 +153,7 @@ def _survey(folder: Path) -> Survey:
     return Survey(
         question="Does the picture show what its label says?",
         task="say whether its label is right",
-        subject="this baseline's mistakes",
+        subject="this baseline",
         choices=CHOICES,
         command=SERVE,
         serve=f"trex mark {folder} --serve",

@@ -114,7 +114,7 @@ def test_only_what_is_missing_is_run(outputs: Path) -> None:
     assert ran == [("counts-again", outputs / "counts-again")]
     assert rows[0].verdict in ("agrees", "differs") and rows[1].verdict == "absent"
     assert rows[1].command == "trex experiment counts --out runs/experiments/counts-again --set search.seed=5"
-    page = markdown(paper, rows, "trex paper")
+    page = markdown(paper, rows, "trex paper", outputs / "PAPER.md")
     assert "Of 2 tables and figures: " in page and page.count("\n| **Table 1**: counts |") == 2
     assert "1 absent" in summary(rows)
 

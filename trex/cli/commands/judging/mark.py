@@ -49,7 +49,7 @@ def mark(
     """Mark a baseline's mistakes as wrong labels or real mistakes, and count them with and without wrong labels."""
     from trex.baseline.json_file import summary_json
     from trex.foundation.words import counted
-    from trex.labelling.marking import count_marks_again, marking, take_votes
+    from trex.labelling.marking import marking, take_votes, write_marks
 
     if serve:
         refuse(ctx, ["export", "votes"], "--serve only collects marks, and counts them at the end")
@@ -73,7 +73,7 @@ def mark(
         if votes is not None:
             new = take_votes(found, votes)
             typer.echo(f"{counted(new, 'new mark')} from {votes}", err=True)
-        done = count_marks_again(found)
+        done = write_marks(found)
     tell_result({"folder": str(folder), **summary_json(done.baselines, done.problems)}, _words(done), as_json)
 
 
