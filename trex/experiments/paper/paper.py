@@ -78,8 +78,8 @@ def markdown(paper: Paper, rows: Sequence[Compared], command: str, place: Path) 
     columns = (*COLUMNS, Column[Compared]("page", lambda row: links(row, place)))
     return (
         f"# {paper.title}\n\n{summary(rows)}. Made by `{command}` from the records that `trex experiment` writes "
-        "(`experiment.json`). A row of another command was written by hand from the figures of the page in "
-        f"its last column, its verdict too.\n\n{RULE} That is a weak test: a level set of width .05 has a mean of .960 ± .030 "
+        "(`experiment.json`). A row of another command was written by hand from the figures of the page in its last "
+        f"column, its verdict too.\n\n{RULE} That is a weak test: a level set of width .05 has a mean of .960 ± .030 "
         "whatever the model, so such numbers say that the sampler reached the set, and little about the model. Means "
         "are over the level set, ± their deviation. Bounds and intervals are 95 %.\n\n"
         f"{Table('', columns, rows).markdown()}{pictures(rows, place)}"
