@@ -10,15 +10,12 @@ import numpy as np
 
 from trex.api.find import find
 from trex.baseline.baseline import Baseline
-from trex.baseline.count import PlannedQuery, score_examples
-from trex.baseline.run import empty_baseline
-from trex.baseline.stored import StoredBaseline
 from trex.experiments.experiment_file import Cell, Experiment, cells, experiment_path, read_experiment
+from trex.experiments.test_set import TEST_SET, count_test_set, surest_picture
 from trex.foundation.errors import InputError
 from trex.inference.rng import stream
 from trex.inference.statistics.importance import normalized_weights, resample
 from trex.inference.types import Draw, Floats
-from trex.labelling.marking import with_earlier_marks
 from trex.query.schema import Query
 from trex.report.gallery import picture_url
 from trex.runs.draw_log import read_draws
@@ -30,7 +27,6 @@ from trex.worlds.latents import Latent
 from trex.worlds.query_plan import check
 
 EXPERIMENTS = RUNS / "experiments"
-TEST_SET = "test-set"  # the folder of what a data set shows, beside the cells
 HARDER = "-harder"  # suffix of the folder of a cell that was searched again
 PICTURES = 12  # per cell
 SHOWN_DRAWS = 1000  # from a weighted prior batch, resampled by weight
@@ -135,12 +131,15 @@ def run_experiment(
     for words in dict.fromkeys([*experiment.train, *(w for cell in chosen for w in cell.section.train)]):
         train(words)
     resolved = {way: check(query, way).query for cell in chosen for way in cell.ways}
-    counted = None if dataset is None else _count_test_set(query, chosen, dataset, folder / TEST_SET)
+    counted = None if dataset is None else count_test_set(query, chosen, dataset, folder / TEST_SET)
     results = []
     for number, cell in enumerate(chosen):
         tell(cell, number, len(chosen))
         result = _carry_out(cell, query, resolved, folder, progress)
-        results.append(result if counted is None else _with_test_set(result, counted, number))
+        if counted is not None:
+            picture = surest_picture(counted, number)
+            result = replace(result, test_set=counted.baselines[number], test_picture=picture)
+        results.append(result)
     return Outcome(name, folder, experiment, tuple(results), dataset)
 
 
@@ -171,30 +170,6 @@ def read_cell(cell: Cell, place: Path) -> CellResult:
         urls = (picture_url(folder, found) for found in results.found[:PICTURES])
         pictures, probs = tuple(filter(None, urls)), _probs(manifest, draws)
         return CellResult(cell, manifest, results, draws, log_weights, probs, is_weighted, pictures, place)
-
-
-def _count_test_set(query: Path, chosen: Sequence[Cell], dataset: Path, place: Path) -> StoredBaseline:
-    """Count every cell's query on the pictures of a data folder; each model scores a picture once.
-
-    Writes the baseline, with the marks that people gave to its mistakes before, for `trex mark`.
-    """
-    plans = [check(query, cell.ways[0]) for cell in chosen]
-    planned = [
-        PlannedQuery(plan, replace(empty_baseline(query, plan), query=cell.name))
-        for cell, plan in zip(chosen, plans, strict=True)
-    ]
-    found = score_examples(plans[0].world.examples(plans, dataset, ()), planned, False, lambda *_: None)
-    StoredBaseline(place, (found,), found.problems, False).write()
-    return with_earlier_marks(place)
-
-
-def _with_test_set(result: CellResult, counted: StoredBaseline, number: int) -> CellResult:
-    """A cell's result with the counts of its query, and the picture of the surest hit."""
-    urls = {one.name: one.url for one in counted.results[0].thumbnails}
-    hits = [row for row in counted.baselines[number].seen if row.is_hit]
-    best = max(hits, key=lambda row: row.confidence, default=None)
-    picture = "" if best is None else urls[best.name]
-    return replace(result, test_set=counted.baselines[number], test_picture=picture)
 
 
 def _chosen(experiment: Experiment, only: Sequence[str]) -> tuple[Cell, ...]:

@@ -6,11 +6,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from trex.experiments.accuracy import ModelAccuracy
-from trex.experiments.experiment import TEST_SET, CellResult, Outcome
+from trex.experiments.experiment import CellResult, Outcome
 from trex.experiments.figures import latent_plane, violins
 from trex.experiments.record import CODEC, RECORD, OutcomeRecord, record_of
 from trex.experiments.sheet.sheet import write_sheet
 from trex.experiments.table import NAME, Row, command, markdown, rows, summary, values_of
+from trex.experiments.test_set import TEST_SET
 from trex.foundation.files import write_atomic
 from trex.pages.page import link_below, page
 from trex.pages.table import Column, Table, linked
@@ -67,7 +68,7 @@ def page_html(outcome: Outcome, overrides: Sequence[str], accurate: Sequence[Mod
         "pairs": pairs,
         "matrix": {one.result.manifest.query.answer: one for one in shown if pairs},
         "has_test_set": outcome.dataset is not None,
-        "test_set": outcome.folder / TEST_SET,
+        "test_set": place if (place := outcome.folder / TEST_SET).is_dir() else "",
         "summary": summary(outcome),
         "accuracies": accurate,
         "command": command(outcome, overrides),

@@ -8,11 +8,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from trex.experiments.experiment import TEST_SET, Outcome
+from trex.experiments.experiment import Outcome
 from trex.experiments.sheet.canvas import packed, stacked
 from trex.experiments.sheet.galleries import galleries, matrix, strip, test_matrix
 from trex.experiments.sheet.plots import confusion_panel, plane_panel, violins_panel
-from trex.foundation.files import write_atomic
+from trex.experiments.test_set import TEST_SET
+from trex.foundation.files import make_folder, write_atomic
 
 if TYPE_CHECKING:
     from PIL.Image import Image
@@ -25,6 +26,7 @@ def write_sheet(outcome: Outcome) -> None:
     write_atomic(outcome.folder / SHEET, packed(stacked(panels(outcome))))
     if outcome.dataset is not None and outcome.experiment.pairs:
         side_by_side = stacked([matrix(outcome), test_matrix(outcome)])
+        make_folder(outcome.folder / TEST_SET)
         write_atomic(outcome.folder / TEST_SET / SHEET, packed(side_by_side))
 
 
