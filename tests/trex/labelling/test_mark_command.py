@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+import signal
 import sys
 from pathlib import Path
 
 import pytest
 
 from tests.running.command_line import refused, trex, trex_done
+from tests.serving.labelling import Annotator, started
 from tests.serving.marking import stored
 from tests.worlds.repair_toy import tree
 
@@ -29,6 +31,24 @@ def test_marks_of_a_file_are_counted_and_told(folder: Path, tmp_path: Path) -> N
     assert "all queries: of 4 true mistakes, 2 with a wrong label" in done.stdout
     document = json.loads(trex_done("mark", folder, "--json").stdout)
     assert document["baselines"][0]["marks"] == {"mislabelled": 1, "mistake": 0, "unclear": 0, "unmarked": 1}
+
+
+@pytest.mark.process
+def test_a_killed_server_keeps_its_marks_and_a_stopped_one_counts_them(folder: Path) -> None:
+    with started("mark", folder) as (process, site):
+        assert Annotator(site, "Ada").vote("mislabelled").status == 303
+        process.kill()
+        process.wait(timeout=60)
+    with started("mark", folder) as (process, site):
+        assert "Picture 2 of 2" in Annotator(site, "Ada").look().text
+        refused_while_served = trex("mark", folder)
+        assert refused_while_served.exit_code and "another process marks" in refused_while_served.stderr
+        assert Annotator(site, "Bob").vote("mislabelled").status == 303
+        process.send_signal(signal.SIGINT)
+        out, _ = process.communicate(timeout=60)
+    assert (
+        process.returncode == 0 and "with a wrong label" in out and "all queries: of 4 true mistakes" in out
+    )
 
 
 @pytest.mark.parametrize(

@@ -75,6 +75,9 @@ def _chosen(item: Item, record: OutcomeRecord) -> Sequence[CellRecord]:
 
 def _means(item: Item, record: OutcomeRecord, cells: Sequence[CellRecord]) -> Compared:
     valued = [cell for cell in cells if cell.published]
+    here = "; ".join(map(_here, cells))
+    if not valued:
+        return Compared(item, item.published, here, "not comparable", item.why, record.command)
     off = [cell.name for cell in valued if not agrees(cell)]
     missing = len(item.cells or range(record.planned)) - len(cells)
     why = f"{len(valued) - len(off)} of {len(valued)} means agree"
@@ -86,7 +89,7 @@ def _means(item: Item, record: OutcomeRecord, cells: Sequence[CellRecord]) -> Co
         why += f"; {item.why}"
     verdict: Verdict = "differs" if off else "agrees"
     published = item.published or "; ".join(_published(cell) for cell in valued)
-    return Compared(item, published, "; ".join(map(_here, cells)), verdict, why, record.command)
+    return Compared(item, published, here, verdict, why, record.command)
 
 
 def _found(item: Item, record: OutcomeRecord, cells: Sequence[CellRecord]) -> Compared:

@@ -19,7 +19,7 @@ LINE_PX = 18
 GAP_PX = 4
 LIMIT = 60_000  # bytes of a sheet: forty of them keep the documents below 2.5 MB
 QUALITIES = (85, 70, 55, 40, 25, 10)  # WebP's; the first that fits is taken
-PAPER, INK, EMPTY = "white", "black", "black"
+PAPER, INK, EMPTY = "white", "black", "#777777"
 
 
 class Tile(NamedTuple):

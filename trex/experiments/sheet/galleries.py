@@ -20,7 +20,7 @@ NOT_FOUND = Tile(words="not\nfound", background=EMPTY)
 
 
 def matrix(outcome: Outcome) -> Image:
-    """Every two answers: the best picture below the diagonal, the mean probabilities above it, black if not found."""
+    """Every two answers: the best picture below the diagonal, the mean probabilities above it, gray if not found."""
 
     def tile(result: CellResult, is_below: bool) -> Tile:
         if not result.is_found:
@@ -29,9 +29,7 @@ def matrix(outcome: Outcome) -> Image:
             return _at(_pictures(result, 1), 0)
         return Tile(words="\n".join(f"{mean:.2f}" for mean in result.means))
 
-    return _pairs(
-        outcome, tile, "Every pair, and above the diagonal the mean probabilities; black: not found"
-    )
+    return _pairs(outcome, tile, "Every pair, and above the diagonal the mean probabilities; gray: not found")
 
 
 def test_matrix(outcome: Outcome) -> Image:
@@ -43,7 +41,7 @@ def test_matrix(outcome: Outcome) -> Image:
             return Tile(background=EMPTY)
         return Tile(picture_of(result.test_picture)) if is_below else Tile(words=str(hits))
 
-    return _pairs(outcome, tile, "The same in the test set, and above the diagonal how many; black: none")
+    return _pairs(outcome, tile, "The same in the test set, and above the diagonal how many; gray: none")
 
 
 def strip(outcome: Outcome) -> Image:
