@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from trex.repair.folder import RepairFolder
     from trex.repair.loaded import Loaded, Progress
 
-COMMAND = "trex repair label --serve"
 COMMITTEE, PEOPLE = "committee", "people"
 
 
@@ -75,9 +74,9 @@ def serve_label_page(
 ) -> None:
     """Serve the page until Ctrl-C, then say how many votes there are."""
     from trex.labelling.serving import check_serving, served_words
-    from trex.labelling.shown import read_shown
+    from trex.labelling.shown import SERVE, read_shown
 
-    address = check_serving(COMMAND, port, token)
+    address = check_serving(SERVE, port, token)
     with _drawn(folder, data) as opened:
         shown = read_shown(opened)
         cast = serve_shown(folder, shown, address)

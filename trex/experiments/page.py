@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from trex.experiments.accuracy import ModelAccuracy
 from trex.experiments.experiment import CellResult, Outcome
 from trex.experiments.figures import latent_plane, violins
-from trex.experiments.record import CODEC, RECORD, OutcomeRecord, record_of
+from trex.experiments.record import CODEC, RECORD, OutcomeRecord, accuracies, record_of
 from trex.experiments.sheet.sheet import write_sheet
 from trex.experiments.table import NAME, Row, command, markdown, rows, summary, values_of
 from trex.experiments.test_set import TEST_SET
@@ -38,11 +37,11 @@ def write_page(outcome: Outcome, overrides: Sequence[str]) -> OutcomeRecord:
     write_atomic(outcome.folder / TABLE, markdown(outcome).encode())
     write_sheet(outcome)
     write_atomic(outcome.folder / RECORD, CODEC.text(record).encode())
-    write_atomic(outcome.folder / PAGE, page_html(outcome, overrides, record.accuracies).encode())
+    write_atomic(outcome.folder / PAGE, page_html(outcome, overrides).encode())
     return record
 
 
-def page_html(outcome: Outcome, overrides: Sequence[str], accurate: Sequence[ModelAccuracy] = ()) -> str:
+def page_html(outcome: Outcome, overrides: Sequence[str]) -> str:
     """The HTML of the page."""
     shown = [
         ShownCell(
@@ -61,6 +60,7 @@ def page_html(outcome: Outcome, overrides: Sequence[str], accurate: Sequence[Mod
         Column[Row]("from", lambda row: "; ".join(filter(None, (row.how, row.note)))),
     )
     pairs = outcome.experiment.pairs
+    has_mistakes = any(one.test_set is not None and one.test_set.mistakes.count for one in outcome.results)
     values: dict[str, object] = {
         "experiment": outcome.experiment,
         "shown": shown,
@@ -68,9 +68,9 @@ def page_html(outcome: Outcome, overrides: Sequence[str], accurate: Sequence[Mod
         "pairs": pairs,
         "matrix": {one.result.manifest.query.answer: one for one in shown if pairs},
         "has_test_set": outcome.dataset is not None,
-        "test_set": place if (place := outcome.folder / TEST_SET).is_dir() else "",
+        "test_set": outcome.folder / TEST_SET if has_mistakes else "",
         "summary": summary(outcome),
-        "accuracies": accurate,
+        "accuracies": accuracies(outcome),
         "command": command(outcome, overrides),
     }
     return page(PAGE, values)

@@ -14,6 +14,7 @@ from trex.repair.records import Done, file_sha256, read_fields, read_record
 
 DISTILLED = "distill.json"  # of the step before, which names the classes
 PNG = ".png"
+SERVE = "trex repair label --serve"
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,7 +46,7 @@ def read_shown(folder: RepairFolder) -> Shown:
         task="say what it shows",
         subject="this repair",
         choices=class_choices(_classes(folder)),
-        command="trex repair label --serve",
+        command=SERVE,
         serve=f"trex repair label {folder.path} --serve",
         count=f"trex repair label {folder.path} --voters people",
     )
