@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -55,6 +58,24 @@ def polled(path: Path, log: Log | None = None) -> Iterator[Site]:
             yield site
     finally:
         poll.close()
+
+
+@contextmanager
+def started(*words: str | Path) -> Iterator[tuple[subprocess.Popen[str], Site]]:
+    """`trex WORDS --serve` as a process of its own, and its page."""
+    process = subprocess.Popen(
+        [sys.executable, "-m", "trex.cli.app", *map(str, words), "--serve", "--port", "0"],
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+        env={"PYTHONUNBUFFERED": "1", "PATH": os.environ["PATH"], "TREX_TOKEN": TOKEN},
+    )  # fmt: skip
+    try:
+        assert process.stderr is not None
+        told = process.stderr.readline()
+        assert f"/login#{TOKEN} (Ctrl-C to stop)" in told
+        yield process, Site(int(told.split("/login#")[0].rsplit(":", 1)[1]))
+    finally:
+        process.kill()
+        process.communicate(timeout=60)
 
 
 @dataclass

@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from trex.baseline.marks import Mark, MarkCounts, count_marks
 from trex.foundation.fields import Number
 from trex.inference.statistics.proportion import Proportion
 from trex.runs.manifest import Manifest
@@ -18,7 +19,8 @@ class ScoredExample:
     """One picture: the model's answer with its probability, its confidence in the target, and the truth.
 
     `truth` is None if it is unknown, "no answer" if the question has none there. `in_world` says whether each
-    object may occur in the query's world, None without a scene; it ignores the number of objects.
+    object may occur in the query's world, None without a scene; it ignores the number of objects. `mark` is what
+    people found of a mistake, None if nobody has looked.
     """
 
     name: str
@@ -30,6 +32,7 @@ class ScoredExample:
     truth: str | None
     is_mistake: bool
     in_world: bool | None
+    mark: Mark | None = None
 
     @property
     def has_truth(self) -> bool:
@@ -77,6 +80,16 @@ class Baseline:
     def mistakes(self) -> Proportion:
         """True mistakes among the pictures with a known true answer."""
         return _mistakes([one for one in self.seen if one.has_truth])
+
+    @property
+    def marks(self) -> MarkCounts:
+        """What people found of the true mistakes."""
+        return count_marks([one.mark for one in self.seen if one.is_mistake])
+
+    @property
+    def mistakes_well_labelled(self) -> Proportion:
+        """The true mistakes again, without the pictures whose label people found wrong."""
+        return _mistakes([one for one in self.seen if one.has_truth and one.mark != "mislabelled"])
 
     @property
     def inside(self) -> tuple[ScoredExample, ...]:

@@ -12,7 +12,7 @@ from trex.datasets.examples import Example, Examples, Problem
 from trex.foundation.errors import InputError
 from trex.inference.scoring import check_log_probs, images
 from trex.inference.types import Floats
-from trex.pages.thumbnails import Thumbnail, jpeg_url
+from trex.pages.thumbnails import Thumbnail, light_url
 from trex.query.schema import Query
 from trex.scenes.describe import scene_words
 from trex.scenes.questions.truth import true_answer
@@ -116,4 +116,4 @@ def _thumbnail(example: Example) -> Thumbnail:
     words = (
         scene_words(example.scene) if example.scene else f"Picture {example.name}; what is in it is not known"
     )
-    return Thumbnail(example.name, jpeg_url(example.pixels), words)
+    return Thumbnail(example.name, light_url(example.pixels), words)

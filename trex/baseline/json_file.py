@@ -17,8 +17,9 @@ from trex.foundation.json_fields import Json
 from trex.inference.statistics.proportion import Proportion
 
 FILE = "baseline.json"
+AGAIN = "make it again: trex baseline QUERY"
 FILE_LIMIT = 1024 * MIB  # a picture takes about 300 bytes
-RATES = ("hits", "mistakes", "hits_inside", "mistakes_inside", "accuracy")
+RATES = ("hits", "mistakes", "mistakes_well_labelled", "hits_inside", "mistakes_inside", "accuracy")
 
 
 @dataclass(frozen=True)
@@ -27,6 +28,7 @@ class Baselines:
 
     format: Literal[1]
     baselines: tuple[Baseline, ...]
+    problems: tuple[Problem, ...] = ()
 
 
 CODEC = Codec(Baselines, InputError, FILE_LIMIT)
@@ -52,7 +54,8 @@ def _figures(one: Baseline) -> Json:
     beside = words.pop("beside")
     del words["seen"]
     rates = {name: _rate(getattr(one, name)) for name in RATES}
-    return {**words, "examined": one.examined, **rates, "confusion": one.confusion, "beside": beside}
+    figures = {**rates, "marks": asdict(one.marks), "confusion": one.confusion}
+    return {**words, "examined": one.examined, **figures, "beside": beside}
 
 
 def _rate(rate: Proportion) -> Json:
@@ -61,8 +64,12 @@ def _rate(rate: Proportion) -> Json:
 
 def read_baselines(path: Path) -> tuple[Baseline, ...]:
     """The baselines in a `baseline.json` (or in the folder that holds one); InputError if it is damaged."""
-    file = path / FILE if path.is_dir() else path
-    found = CODEC.read(file, "make it again: trex baseline QUERY")
+    return read_document(path / FILE if path.is_dir() else path).baselines
+
+
+def read_document(file: Path) -> Baselines:
+    """All that is read of a `baseline.json`; InputError if it is missing or damaged."""
+    found = CODEC.read(file, AGAIN)
     if found is None:
         raise InputError(f"there is no baseline {file}; make one: trex baseline QUERY")
-    return found.baselines
+    return found

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 
 from trex.baseline.baseline import Baseline, ScoredExample
 from trex.baseline.count import SourceResult
-from trex.baseline.words import WORLD_RULE, covered, run_words
+from trex.baseline.words import WORLD_RULE, covered, mark_words, run_words
+from trex.datasets.examples import Problem
 from trex.pages.page import page
 from trex.pages.thumbnails import Thumbnail
 from trex.pages.wording import rate_words
@@ -42,7 +43,7 @@ class Gallery:
     hidden: int
 
 
-def page_html(results: Sequence[SourceResult], all_pictures: bool) -> str:
+def page_html(results: Sequence[SourceResult], all_pictures: bool, problems: Sequence[Problem]) -> str:
     """The HTML of `baseline.html`, self-contained."""
     baselines = [baseline for one in results for baseline in one.baselines]
     values: dict[str, object] = {
@@ -53,7 +54,8 @@ def page_html(results: Sequence[SourceResult], all_pictures: bool) -> str:
         "covered": covered(baselines),
         "world_rule": WORLD_RULE,
         "run_words": run_words,
-        "problems": [problem for one in results for problem in one.problems],
+        "mark_words": mark_words,
+        "problems": problems,
     }
     return page(PAGE, values, rate=rate_words)
 

@@ -11,12 +11,10 @@ from trex.artifacts.cache import cache_root
 from trex.baseline.attach import attach_runs
 from trex.baseline.baseline import Baseline
 from trex.baseline.count import PlannedQuery, SourceResult, Tell, named_answers, score_examples
-from trex.baseline.json_file import FILE, to_json
-from trex.baseline.page import PAGE, page_html
 from trex.baseline.rendered import RenderedScenes
+from trex.baseline.stored import FILES, StoredBaseline
 from trex.datasets.examples import Examples, Problem
 from trex.foundation.errors import InputError, unknown
-from trex.foundation.files import make_folder, write_atomic
 from trex.pages.wording import world_words
 from trex.runs.folder import RUNS, check_out
 from trex.scenes.prior import ScenePrior
@@ -70,10 +68,10 @@ class BaselineOutcome:
 def make_baseline(
     queries: Sequence[Path], overrides: Sequence[str], options: BaselineOptions, out: Path | None, tell: Tell
 ) -> BaselineOutcome:
-    """Score every picture and write OUT/baseline.json and OUT/baseline.html, after all cheap checks."""
+    """Score every picture and write OUT/baseline.json, its pictures and OUT/baseline.html, after all cheap checks."""
     files = list(dict.fromkeys(queries))
     place = out or default_out(files)
-    check_out(place, (FILE, PAGE))
+    check_out(place, FILES)
     plans = [check(path, overrides) for path in files]
     empty = attach_runs([empty_baseline(*pair) for pair in zip(files, plans, strict=True)], options.beside)
     planned = [PlannedQuery(*pair) for pair in zip(plans, empty, strict=True)]
@@ -82,9 +80,7 @@ def make_baseline(
         for examples, part in _sources(planned, options)
     ]
     done = BaselineOutcome(place, tuple(results))
-    make_folder(place)
-    write_atomic(place / PAGE, page_html(results, options.all_pictures).encode())
-    write_atomic(place / FILE, to_json(done.baselines, done.problems).encode())
+    StoredBaseline(place, done.results, done.problems, options.all_pictures).write()
     return done
 
 

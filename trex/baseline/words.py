@@ -21,7 +21,16 @@ def sentences(one: Baseline) -> tuple[str, ...]:
         f"in the query's world ({one.world}): hits {rate_words(one.hits_inside)}; "
         f"true mistakes {rate_words(one.mistakes_inside)}",
         f"right answers {rate_words(one.accuracy)}",
+        *((mark_words(one),) if one.marks.is_any else ()),
         *(run_words(run, one) for run in one.beside),
+    )
+
+
+def mark_words(one: Baseline) -> str:
+    """The true mistakes as people marked them, with and without those whose label is wrong."""
+    return (
+        f"of {one.mistakes.count} true mistakes people found {one.marks.words}; without wrong labels "
+        f"{rate_words(one.mistakes_well_labelled)}"
     )
 
 

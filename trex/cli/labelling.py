@@ -1,4 +1,4 @@
-"""People label the pictures of a repair: the page is served here, or written as one file."""
+"""People label pictures: the page is served here, or written as one file; for `trex repair label` and `trex mark`."""
 
 from __future__ import annotations
 
@@ -13,10 +13,11 @@ from trex.cli.result import tell_result
 from trex.foundation.errors import unknown
 
 if TYPE_CHECKING:
+    from trex.labelling.serving import Address
+    from trex.labelling.shown import Shown
     from trex.repair.folder import RepairFolder
     from trex.repair.loaded import Loaded, Progress
 
-COMMAND = "trex repair label --serve"
 COMMITTEE, PEOPLE = "committee", "people"
 
 
@@ -72,22 +73,28 @@ def serve_label_page(
     folder: Path, data: Path | None, port: int | None, token: str | None, as_json: bool
 ) -> None:
     """Serve the page until Ctrl-C, then say how many votes there are."""
-    from trex.labelling.poll import Poll
-    from trex.labelling.serving import ADDRESS, PORT, address_of, chosen_token, serve_poll, served_words
-    from trex.labelling.shown import read_shown
-    from trex.labelling.vote_log import VoteLog
-    from trex.monitor.serve import check_installed, listen
+    from trex.labelling.serving import check_serving, served_words
+    from trex.labelling.shown import SERVE, read_shown
 
-    check_installed(COMMAND)
-    wanted = PORT if port is None else port
-    secret = chosen_token(wanted, token)
-    with _drawn(folder, data) as opened, listen(ADDRESS, wanted) as listening:
+    address = check_serving(SERVE, port, token)
+    with _drawn(folder, data) as opened:
         shown = read_shown(opened)
-        poll = Poll(shown, VoteLog(folder, shown))
-        typer.echo(f"labelling {folder} at {address_of(listening, secret)} (Ctrl-C to stop)", err=True)
-        cast = serve_poll(poll, listening, secret)
+        cast = serve_shown(folder, shown, address)
     document = {"folder": str(folder), "votes": cast, "pictures": len(shown.pictures)}
-    tell_result(document, served_words(cast, len(shown.pictures), folder), as_json)
+    tell_result(document, served_words(cast, shown, folder), as_json)
+
+
+def serve_shown(folder: Path, shown: Shown, address: Address) -> dict[str, int]:
+    """Serve a poll, whose votes lie in this folder, until Ctrl-C; returns how many votes of each annotator stand."""
+    from trex.labelling.poll import Poll
+    from trex.labelling.serving import ADDRESS, address_of, serve_poll
+    from trex.labelling.vote_log import VoteLog
+    from trex.monitor.serve import listen
+
+    with listen(ADDRESS, address.port) as listening:
+        poll = Poll(shown, VoteLog(folder, shown))
+        typer.echo(f"labelling {folder} at {address_of(listening, address.token)} (Ctrl-C to stop)", err=True)
+        return serve_poll(poll, listening, address.token)
 
 
 def export_label_page(folder: Path, data: Path | None, page: Path, as_json: bool) -> None:

@@ -10,9 +10,8 @@ import numpy as np
 
 from trex.api.find import find
 from trex.baseline.baseline import Baseline
-from trex.baseline.count import PlannedQuery, score_examples
-from trex.baseline.run import empty_baseline
 from trex.experiments.experiment_file import Cell, Experiment, cells, experiment_path, read_experiment
+from trex.experiments.test_set import TEST_SET, count_test_set, surest_picture
 from trex.foundation.errors import InputError
 from trex.inference.rng import stream
 from trex.inference.statistics.importance import normalized_weights, resample
@@ -53,6 +52,7 @@ class CellResult:
     pictures: tuple[str, ...]  # data URLs, most confident first
     place: Path  # the run's folder
     test_set: Baseline | None = None  # the same query on labelled pictures
+    test_picture: str = ""  # data URL of the one in the level set of which the model is surest
 
     @property
     def answers(self) -> tuple[str, ...]:
@@ -131,13 +131,15 @@ def run_experiment(
     for words in dict.fromkeys([*experiment.train, *(w for cell in chosen for w in cell.section.train)]):
         train(words)
     resolved = {way: check(query, way).query for cell in chosen for way in cell.ways}
-    baselines = _test_set(query, [cell.ways[0] for cell in chosen], dataset)
+    counted = None if dataset is None else count_test_set(query, chosen, dataset, folder / TEST_SET)
     results = []
     for number, cell in enumerate(chosen):
         tell(cell, number, len(chosen))
-        results.append(
-            replace(_carry_out(cell, query, resolved, folder, progress), test_set=baselines[number])
-        )
+        result = _carry_out(cell, query, resolved, folder, progress)
+        if counted is not None:
+            picture = surest_picture(counted, number)
+            result = replace(result, test_set=counted.baselines[number], test_picture=picture)
+        results.append(result)
     return Outcome(name, folder, experiment, tuple(results), dataset)
 
 
@@ -168,18 +170,6 @@ def read_cell(cell: Cell, place: Path) -> CellResult:
         urls = (picture_url(folder, found) for found in results.found[:PICTURES])
         pictures, probs = tuple(filter(None, urls)), _probs(manifest, draws)
         return CellResult(cell, manifest, results, draws, log_weights, probs, is_weighted, pictures, place)
-
-
-def _test_set(
-    query: Path, options: Sequence[Sequence[str]], dataset: Path | None
-) -> Sequence[Baseline | None]:
-    """Count every cell's query on the pictures of a data folder; each model scores a picture once."""
-    if dataset is None:
-        return [None] * len(options)
-    plans = [check(query, one) for one in options]
-    planned = [PlannedQuery(plan, empty_baseline(query, plan)) for plan in plans]
-    examples = plans[0].world.examples(plans, dataset, ())
-    return score_examples(examples, planned, False, lambda *_: None).baselines
 
 
 def _chosen(experiment: Experiment, only: Sequence[str]) -> tuple[Cell, ...]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,6 +13,9 @@ from trex.inference.statistics.importance import effective_size
 from trex.inference.types import Floats
 from trex.pages.figures import COLORS, INK, axes_of, styled, svg_of
 
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
 LEAST = 5  # draws (effective size) for a violin
 SPREAD = 1e-6  # a smaller spread gives no density estimate
 MOST = 300  # latents of each kind in the plot
@@ -19,60 +23,87 @@ PERPLEXITY = 30.0
 SEED = 0
 
 
+class Group(NamedTuple):
+    """Latents (n, d) of one kind, and how they are drawn."""
+
+    name: str
+    vectors: Floats
+    color: str
+    mark: str
+
+
 def violins(result: CellResult) -> str:
     """Violin plots of the named answers' probabilities over the level set; "" for too few draws."""
-    if not result.draws or effective_size(result.log_weights) < LEAST:
+    if not has_violins(result):
         return ""
-    probs = result.probs[list(result.shown)]
     with styled():
         figure, axes = axes_of("", "probability")
-        places = np.arange(probs.shape[1])
-        for place in places:
-            column = probs[:, place]
-            if column.std() > SPREAD:
-                axes.violinplot([column], [float(place)], widths=0.8, showextrema=False)
-                body = axes.collections[-1]  # that of the one violin
-                body.set_facecolor(COLORS[place % len(COLORS)])
-                body.set_alpha(0.5)
-            axes.plot([place], [column.mean()], "o", markersize=4, color=COLORS[place % len(COLORS)])
-        axes.set_xticks(places, labels=list(result.answers))
-        axes.set_ylim(-0.03, 1.03)
+        draw_violins(axes, result, COLORS)
         return svg_of(figure)
+
+
+def has_violins(result: CellResult) -> bool:
+    """Whether a cell has enough draws for violins."""
+    return bool(result.draws) and effective_size(result.log_weights) >= LEAST
+
+
+def draw_violins(axes: Axes, result: CellResult, colors: Sequence[str]) -> None:
+    """Draw the violins of a cell, with a dot at each mean."""
+    probs = result.probs[list(result.shown)]
+    places = np.arange(probs.shape[1])
+    for place in places:
+        column, color = probs[:, place], colors[place % len(colors)]
+        if column.std() > SPREAD:
+            axes.violinplot([column], [float(place)], widths=0.8, showextrema=False)
+            body = axes.collections[-1]  # that of the one violin
+            body.set_facecolor(color)
+            body.set_alpha(0.5)
+        axes.plot([place], [column.mean()], "o", markersize=4, color=color)
+    axes.set_xticks(places, labels=list(result.answers))
+    axes.set_ylim(-0.03, 1.03)
 
 
 def latent_plane(result: CellResult) -> str:
-    """Latents in the plane by t-SNE (van der Maaten and Hinton 2008); "" if latents are not vectors.
+    """Latents in the plane by t-SNE (van der Maaten and Hinton 2008); "" if latents are not vectors."""
+    groups = latent_groups(result, COLORS, INK)
+    if not groups:
+        return ""
+    with styled():
+        figure, axes = axes_of("", "")
+        draw_plane(axes, groups)
+        return svg_of(figure)
 
-    Shows draws of the level set; prior draws whose most probable answer is a named one; other prior draws.
+
+def latent_groups(result: CellResult, colors: Sequence[str], rest_color: str) -> Sequence[Group]:
+    """Draws of the level set; prior draws whose most probable answer is a named one; other prior draws.
+
+    Empty groups are left out; none are given if latents are not vectors.
     """
     prior = result.results.prior
     if not result.draws or not isinstance(result.draws[0].z, np.ndarray):
-        return ""
+        return ()
     labels = result.manifest.facts.labels
     said = [labels[int(np.argmax(draw.evaluation.log_probs))] for draw in prior]
-    groups = [("level set", _vectors([result.draws[i].z for i in result.shown]), COLORS[0], "o")]
+    groups = [Group("level set", _vectors([result.draws[i].z for i in result.shown]), colors[0], "o")]
     for place, answer in enumerate(result.manifest.query.answer, start=1):
         rows = [draw.z for draw, word in zip(prior, said, strict=True) if word == answer]
-        groups.append((f"prior, {answer}", _vectors(rows), COLORS[place % len(COLORS)], "s"))
+        groups.append(Group(f"prior, {answer}", _vectors(rows), colors[place % len(colors)], "s"))
     rest = [d.z for d, word in zip(prior, said, strict=True) if word not in result.manifest.query.answer]
-    groups.append(("prior, another answer", _vectors(rest), INK, "."))
-    return _scatter([group for group in groups if len(group[1])])
+    groups.append(Group("prior, another answer", _vectors(rest), rest_color, "."))
+    return [group for group in groups if len(group.vectors)]
 
 
-def _scatter(groups: Sequence[tuple[str, Floats, str, str]]) -> str:
-    points = _plane(np.concatenate([vectors for _, vectors, _, _ in groups]))
-    with styled():
-        figure, axes = axes_of("", "")
-        begin = 0
-        for name, vectors, color, mark in reversed(list(groups)):
-            end = len(points) - begin
-            part = points[end - len(vectors) : end]
-            axes.plot(part[:, 0], part[:, 1], mark, markersize=3, color=color, alpha=0.7, label=name)
-            begin += len(vectors)
-        axes.set_xticks([])
-        axes.set_yticks([])
-        axes.legend(fontsize=7, frameon=False)
-        return svg_of(figure)
+def draw_plane(axes: Axes, groups: Sequence[Group]) -> None:
+    """Draw latents in the plane, the first group on top."""
+    points = _plane(np.concatenate([group.vectors for group in groups]))
+    end = len(points)
+    for name, vectors, color, mark in reversed(groups):
+        part = points[end - len(vectors) : end]
+        axes.plot(part[:, 0], part[:, 1], mark, markersize=3, color=color, alpha=0.7, label=name)
+        end -= len(vectors)
+    axes.set_xticks([])
+    axes.set_yticks([])
+    axes.legend(fontsize=7, frameon=False)
 
 
 def _plane(vectors: Floats) -> Floats:

@@ -7,8 +7,10 @@ from dataclasses import dataclass
 
 from trex.experiments.experiment import CellResult, Outcome
 from trex.experiments.figures import latent_plane, violins
-from trex.experiments.record import CODEC, RECORD, OutcomeRecord, record_of
+from trex.experiments.record import CODEC, RECORD, OutcomeRecord, accuracies, record_of
+from trex.experiments.sheet.sheet import write_sheet
 from trex.experiments.table import NAME, Row, command, markdown, rows, summary, values_of
+from trex.experiments.test_set import TEST_SET
 from trex.foundation.files import write_atomic
 from trex.pages.page import link_below, page
 from trex.pages.table import Column, Table, linked
@@ -30,9 +32,10 @@ class ShownCell:
 
 
 def write_page(outcome: Outcome, overrides: Sequence[str]) -> OutcomeRecord:
-    """Write the page, the table and the record, which is returned, into the experiment's folder."""
+    """Write the page, the table, the contact sheet and the record, which is returned, into the experiment's folder."""
     record = record_of(outcome, overrides)
     write_atomic(outcome.folder / TABLE, markdown(outcome).encode())
+    write_sheet(outcome)
     write_atomic(outcome.folder / RECORD, CODEC.text(record).encode())
     write_atomic(outcome.folder / PAGE, page_html(outcome, overrides).encode())
     return record
@@ -57,6 +60,7 @@ def page_html(outcome: Outcome, overrides: Sequence[str]) -> str:
         Column[Row]("from", lambda row: "; ".join(filter(None, (row.how, row.note)))),
     )
     pairs = outcome.experiment.pairs
+    has_mistakes = any(one.test_set is not None and one.test_set.mistakes.count for one in outcome.results)
     values: dict[str, object] = {
         "experiment": outcome.experiment,
         "shown": shown,
@@ -64,7 +68,9 @@ def page_html(outcome: Outcome, overrides: Sequence[str]) -> str:
         "pairs": pairs,
         "matrix": {one.result.manifest.query.answer: one for one in shown if pairs},
         "has_test_set": outcome.dataset is not None,
+        "test_set": outcome.folder / TEST_SET if has_mistakes else "",
         "summary": summary(outcome),
+        "accuracies": accuracies(outcome),
         "command": command(outcome, overrides),
     }
     return page(PAGE, values)

@@ -6,6 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from trex.baseline.baseline import Baseline
+from trex.baseline.marks import MarkCounts
+from trex.experiments.accuracy import ModelAccuracy, accuracy_of
 from trex.experiments.experiment import CellResult, Outcome
 from trex.experiments.experiment_file import cells
 from trex.experiments.table import command
@@ -18,11 +21,15 @@ REMEDY = "run `trex experiment` again: finished cells are only read"
 
 @dataclass(frozen=True)
 class TestSetCounts:
-    """How many of so many labelled pictures lie in the level set, and how many of these contradict the label."""
+    """How many of so many labelled pictures lie in the level set, and how many of these contradict the label.
+
+    `marks`: what people found of the mistakes, None if nobody has looked.
+    """
 
     examined: int
     hits: int
     mistakes: int
+    marks: MarkCounts | None = None
 
 
 @dataclass(frozen=True)
@@ -61,6 +68,7 @@ class OutcomeRecord:
     found_published: int | None
     command: str
     cells: tuple[CellRecord, ...]
+    accuracies: tuple[ModelAccuracy, ...] = ()  # of the models whose weights have a card with one
 
     @property
     def found(self) -> int:
@@ -84,7 +92,13 @@ def record_of(outcome: Outcome, overrides: Sequence[str]) -> OutcomeRecord:
         found_published=outcome.experiment.found_published,
         command=command(outcome, overrides),
         cells=tuple(map(_cell, outcome.results)),
+        accuracies=accuracies(outcome),
     )
+
+
+def accuracies(outcome: Outcome) -> tuple[ModelAccuracy, ...]:
+    """The accuracy of each model of the cells that has one on its card."""
+    return tuple(dict.fromkeys(filter(None, (accuracy_of(one.manifest) for one in outcome.results))))
 
 
 def read_outcome(folder: Path) -> OutcomeRecord | None:
@@ -112,9 +126,10 @@ def _cell(result: CellResult) -> CellRecord:
         distinct=len(results.found),
         families=results.families.count,
         renders=results.renders,
-        test_set=None
-        if result.test_set is None
-        else TestSetCounts(
-            result.test_set.examined, result.test_set.hits.count, result.test_set.mistakes.count
-        ),
+        test_set=None if result.test_set is None else _test_set(result.test_set),
     )
+
+
+def _test_set(counted: Baseline) -> TestSetCounts:
+    marks = counted.marks if counted.marks.is_any else None
+    return TestSetCounts(counted.examined, counted.hits.count, counted.mistakes.count, marks)

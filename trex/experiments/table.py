@@ -104,7 +104,9 @@ def _ending(result: CellResult) -> str:
 def _counts(result: CellResult) -> str:
     if result.test_set is None:
         return ""
-    return f"{result.test_set.hits.count} of {result.test_set.examined}, {result.test_set.mistakes.count}"
+    words = f"{result.test_set.hits.count} of {result.test_set.examined}, {result.test_set.mistakes.count}"
+    marks = result.test_set.marks
+    return f"{words} ({marks.words})" if marks.is_any else words
 
 
 def _ours(result: CellResult) -> str:

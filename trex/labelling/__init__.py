@@ -1,5 +1,6 @@
-"""The page on which people label the pictures of a repair: served here, or exported as one file.
+"""The page on which people label pictures, of a repair or of a baseline's mistakes, served or exported as one file.
 
-What is voted on and how votes are counted is decided in `trex.repair`; the guard of the server is that of `trex serve`.
-Annotators see pictures and classes, and nothing that tells what a picture is.
+What is voted on and how votes are counted is decided in `trex.repair` and `trex.baseline`; the guard of the server is
+that of `trex serve`. Annotators of a repair see pictures and classes, and nothing that tells what a picture is; those
+of mistakes see the label too, and never the model's answer.
 """

@@ -32,11 +32,16 @@ def write_page(path: Path, shown: Shown) -> None:
 
 def export_page(shown: Shown) -> str:
     """The page: names, pictures and classes, and the key of the orders."""
-    pictures = [[name, _data_url(png)] for name, png in shown.pictures.items()]
-    material = {"key": shown.key, "columns": COLUMNS, "pictures": pictures}
+    pictures = [[name, _data_url(png), shown.captions.get(name, "")] for name, png in shown.pictures.items()]
+    material = {
+        "key": shown.key,
+        "columns": COLUMNS,
+        "question": shown.survey.question,
+        "pictures": pictures,
+    }
     values: dict[str, object] = {
         "material": Markup(json.dumps(material).replace("<", "\\u003c")),
-        "buttons": shown.buttons,
+        "survey": shown.survey,
         "pictures": len(pictures),
         "style": _joined(STYLES),
         "script": _joined(SCRIPTS),

@@ -32,7 +32,6 @@ STATIC = {
 SAME_ORIGIN = {
     "referrer-policy": "same-origin"
 }  # under "no-referrer" browsers send forms with the origin null
-COMMAND = "trex repair label --serve"
 
 
 def make_label_app(poll: Poll, access: Access, attempts: Attempts | None = None) -> Guard:
@@ -46,14 +45,16 @@ def make_label_app(poll: Poll, access: Access, attempts: Attempts | None = None)
     _add_pages(app, poll)
     _add_votes(app, poll)
     _add_files(app, poll)
-    add_login(app, access, attempts, COMMAND)
+    add_login(app, access, attempts, poll.shown.survey.command)
     return Guard(app, access, attempts)
 
 
 def _add_pages(app: FastAPI, poll: Poll) -> None:
     @app.api_route("/", methods=READ)
     def start() -> Response:
-        return _html(page("label_start.html", {"pictures": len(poll.shown.pictures)}))
+        return _html(
+            page("label_start.html", {"pictures": len(poll.shown.pictures), "survey": poll.shown.survey})
+        )
 
     @app.api_route("/people", methods=READ)
     def enter(annotator: str = "") -> Response:
@@ -62,8 +63,13 @@ def _add_pages(app: FastAPI, poll: Poll) -> None:
     @app.api_route("/people/{annotator}", methods=READ)
     def turn(annotator: str) -> Response:
         at = poll.turn(check_pseudonym(annotator))
-        buttons = poll.shown.buttons
-        return _html(page("label.html", {"annotator": annotator, "turn": at, "buttons": buttons}))
+        values: dict[str, object] = {
+            "annotator": annotator,
+            "turn": at,
+            "survey": poll.shown.survey,
+            "caption": poll.shown.captions.get(at.picture, ""),
+        }
+        return _html(page("label.html", values))
 
 
 def _add_votes(app: FastAPI, poll: Poll) -> None:

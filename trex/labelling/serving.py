@@ -7,13 +7,14 @@ import socket
 from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 from urllib.parse import quote
 
 from trex.foundation.words import counted
 from trex.labelling.poll import Poll
+from trex.labelling.shown import Shown
 from trex.labelling.vote_log import VOTES
-from trex.monitor.serve import LOOPBACK, check_address, run_app
+from trex.monitor.serve import LOOPBACK, check_address, check_installed, run_app
 
 if TYPE_CHECKING:
     from trex.monitor.serve_guard import Access
@@ -21,11 +22,22 @@ if TYPE_CHECKING:
 ADDRESS, PORT = LOOPBACK[1], 8322
 
 
-def chosen_token(port: int, given: str | None) -> str:
-    """The token that is asked for: the given one, else a fresh one; InputError for a short token or a wrong port."""
-    token = given or secrets.token_urlsafe(24)
-    check_address(ADDRESS, port, token)
-    return token
+class Address(NamedTuple):
+    """Where a poll is served, on this machine, and the token that is asked for."""
+
+    port: int
+    token: str
+
+
+def check_serving(command: str, port: int | None, token: str | None) -> Address:
+    """The given port and token, or else 8322 and a fresh token.
+
+    InputError for a short token, a wrong port, or a `command` whose packages are not installed.
+    """
+    check_installed(command)
+    address = Address(PORT if port is None else port, token or secrets.token_urlsafe(24))
+    check_address(ADDRESS, *address)
+    return address
 
 
 def label_access(token: str) -> Access:
@@ -52,11 +64,12 @@ def serve_poll(poll: Poll, listening: socket.socket, token: str) -> dict[str, in
     return cast
 
 
-def served_words(cast: Mapping[str, int], pictures: int, place: Path) -> str:
-    """How many votes there are, and the commands that continue."""
+def served_words(cast: Mapping[str, int], shown: Shown, place: Path) -> str:
+    """How many votes there are in the folder of a poll, and the commands that continue."""
+    pictures = len(shown.pictures)
     each = "".join(f"  {annotator}: {count} of {pictures:,}\n" for annotator, count in cast.items())
     return (
         f"{counted(sum(cast.values()), 'vote')} of {counted(len(cast), 'annotator')} in {place / VOTES}\n{each}"
-        f"count them: trex repair label {place} --voters people\n"
-        f"go on labelling: trex repair label {place} --serve"
+        f"count them: {shown.survey.count}\n"
+        f"go on labelling: {shown.survey.serve}"
     )

@@ -1,38 +1,35 @@
-"""What annotators are shown of a repair: its pictures as PNG files, and the names of the classes."""
+"""What annotators are shown: pictures as PNG files and what they are asked; here, those of a repair."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from hashlib import sha256
 
 from trex.foundation.errors import RunError
 from trex.foundation.files import read_bytes
+from trex.labelling.survey import Survey, class_choices
 from trex.repair.folder import DONE, RepairFolder
 from trex.repair.records import Done, file_sha256, read_fields, read_record
 
 DISTILLED = "distill.json"  # of the step before, which names the classes
 PNG = ".png"
-KEYS = "0123456789abcdefghijklmopqrstvwxyz"  # of the classes; n is "none", u is undo
+SERVE = "trex repair label --serve"
 
 
 @dataclass(frozen=True, eq=False)
 class Shown:
-    """The pictures' PNG files by name, the classes, the digest of the drawn pictures, and the key of all orders.
+    """The pictures' PNG files by name, the survey, the digest of the pictures, and the key of all orders.
 
-    The key is no seed: who knows the seed could repeat the draw and learn which pictures are checks.
+    The key is no seed: who knows the seed could repeat the draw and learn which pictures are checks. `captions` has
+    what stands beside a picture, if anything does.
     """
 
     pictures: Mapping[str, bytes]
-    classes: tuple[str, ...]
+    survey: Survey
     digest: str
     key: str
-
-    @property
-    def buttons(self) -> tuple[tuple[str, str], ...]:
-        """Each class with its key; "" for classes beyond the last key."""
-        keys = [*KEYS, *[""] * len(self.classes)]
-        return tuple(zip(self.classes, keys, strict=False))
+    captions: Mapping[str, str] = field(default_factory=dict)
 
 
 def read_shown(folder: RepairFolder) -> Shown:
@@ -44,7 +41,16 @@ def read_shown(folder: RepairFolder) -> Shown:
     }
     digest = file_sha256(place / DONE)
     key = sha256(f"order {folder.query.seed} {digest}".encode()).hexdigest()
-    return Shown(pictures, _classes(folder), digest, key)
+    survey = Survey(
+        question="What does the picture show?",
+        task="say what it shows",
+        subject="this repair",
+        choices=class_choices(_classes(folder)),
+        command=SERVE,
+        serve=f"trex repair label {folder.path} --serve",
+        count=f"trex repair label {folder.path} --voters people",
+    )
+    return Shown(pictures, survey, digest, key)
 
 
 def _classes(folder: RepairFolder) -> tuple[str, ...]:

@@ -1,4 +1,4 @@
-"""The votes that stand: each checked against the pictures, the classes and the votes before it."""
+"""The votes that stand: each checked against the pictures, the labels and the votes before it."""
 
 from __future__ import annotations
 
@@ -7,8 +7,9 @@ from collections.abc import Collection, Mapping
 from trex.foundation.errors import InputError, unknown
 from trex.foundation.json_fields import short
 from trex.labelling.annotator import check_pseudonym
+from trex.labelling.survey import Survey
 from trex.repair.records import Record
-from trex.repair.votes_file import MOST_ANNOTATORS, NONE_WORD
+from trex.repair.votes_file import MOST_ANNOTATORS
 
 
 class Vote(Record):
@@ -22,8 +23,8 @@ class Vote(Record):
 class Tally:
     """The votes that stand, by annotator and picture, in the order in which they were cast."""
 
-    def __init__(self, pictures: Collection[str], classes: tuple[str, ...]) -> None:
-        self._pictures, self._labels = pictures, (*classes, NONE_WORD)
+    def __init__(self, pictures: Collection[str], survey: Survey) -> None:
+        self._pictures, self._survey = pictures, survey
         self._votes: dict[str, dict[str, str]] = {}
 
     @property
@@ -43,11 +44,11 @@ class Tally:
         """InputError if the vote cannot follow those before it."""
         name = check_pseudonym(vote.annotator)
         if vote.picture not in self._pictures:
-            raise InputError(f"picture {short(vote.picture)} is not one of this repair")
+            raise InputError(f"picture {short(vote.picture)} is not one of {self._survey.subject}")
         if vote.label is None:
             self._check_undo(name, vote.picture)
-        elif vote.label not in self._labels:
-            raise unknown("label", vote.label, self._labels)
+        elif vote.label not in self._survey.labels:
+            raise unknown("label", vote.label, self._survey.labels)
         elif vote.picture in self.of(name):
             raise InputError(
                 f"{name} has already voted on picture {vote.picture}; undo that vote to change it"

@@ -1,4 +1,4 @@
-"""`votes.jsonl` in the folder of a repair: every vote and undo as a line, synced to the disk before it is answered.
+"""`votes.jsonl` in the folder of a poll: every vote and undo as a line, synced to the disk before it is answered.
 
 The first line says which pictures the votes are on. Like the draws of a run, the lines have chained checksums beside
 them (`votes.check`), so that a line that was changed, lost or doubled is noticed; a half-written last line is cut off.
@@ -42,7 +42,7 @@ class UnsavedVote(RunError):
 
 
 class VoteLog:
-    """The votes of a repair, open for appending by one process; `tally` has those that stand."""
+    """The votes of a poll, open for appending by one process; `tally` has those that stand."""
 
     def __init__(self, folder: Path, shown: Shown) -> None:
         self.path = folder / VOTES
@@ -73,12 +73,16 @@ class VoteLog:
 
 
 def read_tally(folder: Path, shown: Shown) -> Tally:
-    """The votes that stand in the folder of a repair; InputError if nobody has voted yet."""
-    _, tally = _read(folder / VOTES, shown)
+    """The votes that stand in the folder of a poll; InputError if nobody has voted yet."""
+    tally = stored_tally(folder, shown)
     if not tally.votes:
-        raise InputError(
-            f"{folder / VOTES} holds no votes; people vote with: trex repair label {folder} --serve"
-        )
+        raise InputError(f"{folder / VOTES} holds no votes; people vote with: {shown.survey.serve}")
+    return tally
+
+
+def stored_tally(folder: Path, shown: Shown) -> Tally:
+    """The votes that stand in the folder of a poll, if there are any."""
+    _, tally = _read(folder / VOTES, shown)
     return tally
 
 
@@ -95,7 +99,7 @@ def votes_csv(tally: Tally) -> str:
 def _read(path: Path, shown: Shown) -> tuple[Sequence[bytes], Tally]:
     """The whole lines of a log, and the votes that stand; RunError names the first damaged line."""
     found = read_checked(path)
-    tally = Tally(shown.pictures, shown.classes)
+    tally = Tally(shown.pictures, shown.survey)
     if found.lines:
         _check_head(path, found.lines[0], shown)
     for number, line in enumerate(found.lines[: found.sound][1:], start=2):
@@ -115,8 +119,8 @@ def _check_head(path: Path, line: bytes, shown: Shown) -> None:
         raise _damaged(path, 1, str(error)) from error
     if head.pictures != shown.digest:
         raise RunError(
-            f"{path} holds votes on other pictures, as the settings of this repair were changed since; change them "
-            "back, or move the file away to vote anew"
+            f"{path} holds votes on other pictures: {shown.survey.subject} was changed since; change it back, or move "
+            "the file away to vote anew"
         )
 
 

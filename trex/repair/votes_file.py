@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import hashlib
 import io
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -33,16 +33,33 @@ class Votes(NamedTuple):
 def parse_votes(text: str, path: Path, pictures: Sequence[str], classes: Sequence[str]) -> Votes:
     """The votes in CSV text from this path; `label` is a class or "none", which says that the picture shows no class.
 
-    InputError for other columns, a picture or class that is not known, an annotator who votes twice on a picture, or
-    a file without votes.
+    InputError as `read_cast`.
+    """
+    labels = (*classes, NONE_WORD)
+    cast = read_cast(text, path, pictures, labels, "this repair")
+    names = tuple(dict.fromkeys(annotator for _, annotator in cast))
+    table = np.full((len(pictures), len(names)), MISSING, np.int64)
+    row, column = ({name: k for k, name in enumerate(one)} for one in (pictures, names))
+    for (picture, annotator), label in cast.items():
+        table[row[picture], column[annotator]] = NONE if label == NONE_WORD else labels.index(label)
+    return Votes(table, names, hashlib.sha256(text.encode()).hexdigest())
+
+
+def read_cast(
+    text: str, path: Path, pictures: Sequence[str], labels: Sequence[str], subject: str
+) -> Mapping[tuple[str, str], str]:
+    """The label that each annotator gives to each picture (picture, annotator), from CSV text of this path.
+
+    InputError for other columns, a picture that is not one of the `subject`, a label that is not known, an annotator
+    who votes twice on a picture, or a file without votes.
     """
     rows = list(csv.reader(io.StringIO(text, newline="")))
     if not rows or [name.strip() for name in rows[0]] != COLUMNS:
         raise InputError(
             f"{path} begins with {short(rows[0] if rows else '')}; its columns must be {','.join(COLUMNS)}"
         )
-    known, labels = {name: n for n, name in enumerate(pictures)}, (*classes, NONE_WORD)
-    cast: dict[tuple[int, str], int] = {}
+    known = set(pictures)
+    cast: dict[tuple[str, str], str] = {}
     for number, row in enumerate(rows[1:], start=2):
         if not row:
             continue
@@ -52,7 +69,7 @@ def parse_votes(text: str, path: Path, pictures: Sequence[str], classes: Sequenc
         picture, annotator, label = (value.strip() for value in row)
         if picture not in known:
             raise InputError(
-                f"{where}: picture {short(picture)} is not one of this repair ({pictures[0]} to {pictures[-1]})"
+                f"{where}: picture {short(picture)} is not one of {subject} ({pictures[0]} to {pictures[-1]})"
             )
         if not annotator or not annotator.isprintable() or len(annotator) > 100:
             raise InputError(
@@ -60,18 +77,14 @@ def parse_votes(text: str, path: Path, pictures: Sequence[str], classes: Sequenc
             )
         if label not in labels:
             raise InputError(f"{where}: {unknown('label', label, labels)}")
-        if (known[picture], annotator) in cast:
+        if (picture, annotator) in cast:
             raise InputError(
                 f"{where}: annotator {annotator!r} votes on picture {picture} a second time; keep one vote"
             )
-        cast[known[picture], annotator] = NONE if label == NONE_WORD else labels.index(label)
-    names = tuple(dict.fromkeys(annotator for _, annotator in cast))
+        cast[picture, annotator] = label
+    names = {annotator for _, annotator in cast}
     if not names or len(names) > MOST_ANNOTATORS:
         raise InputError(
             f"{path} holds votes of {len(names)} annotators; there must be 1 to {MOST_ANNOTATORS}"
         )
-    table = np.full((len(pictures), len(names)), MISSING, np.int64)
-    place = {name: k for k, name in enumerate(names)}
-    for (picture_row, annotator), label_number in cast.items():
-        table[picture_row, place[annotator]] = label_number
-    return Votes(table, names, hashlib.sha256(text.encode()).hexdigest())
+    return cast

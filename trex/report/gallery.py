@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from trex.crosscheck.enlarged import EnlargedLook
 from trex.crosscheck.misses import read_misses
 from trex.explain.view import Strip
-from trex.pages.thumbnails import jpeg_url
+from trex.pages.thumbnails import SMALL_PX, jpeg_url
 from trex.report.family_cards import FamilyCard, family_card, family_key, first_places
 from trex.report.latent_cards import Cells, nuisances, parts, table
 from trex.runs.folder import RunFolder
@@ -25,7 +25,6 @@ from trex.worlds.latents import from_stored
 PER_PAGE = 24  # cards on screen at once
 MOST_CARDS = 240  # on the page; findings.json holds all hits
 TOP_ANSWERS = 3  # of a folded card
-SMALL_PX = 64  # narrower pictures are enlarged without blurring
 
 
 @dataclass(frozen=True)

@@ -60,7 +60,7 @@ def test_hits_mistakes_and_confusion_are_counted_by_the_labels(tmp_path: Path, f
     assert found.accuracy.count == (answers == labels).sum()
     assert sum(sum(row.values()) for row in found.confusion.values()) == N_TEST
     assert found.hits_inside == found.hits  # the decoder has seen all classes
-    assert "data:image/jpeg" in (tmp_path / "out" / "baseline.html").read_text(encoding="utf-8")
+    assert "data:image/png" in (tmp_path / "out" / "baseline.html").read_text(encoding="utf-8")
 
 
 EXPERIMENT = """

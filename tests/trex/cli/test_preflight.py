@@ -40,5 +40,5 @@ def test_torch_without_cuda_is_installed_first_if_asked_for_and_pip_shows_its_pr
 @pytest.mark.process
 def test_make_test_runs_checks_and_tests() -> None:
     text = made("test")
-    for word in ("ruff check", "mypy", "lint-imports", "pytest -n 2"):
+    for word in ("ruff check", "mypy", "lint-imports", "pytest -n 3"):
         assert word in text

@@ -70,6 +70,13 @@ def test_a_count_agrees_if_nothing_published_is_missing(found: int, published: i
     assert row.verdict == verdict and row.here.startswith(f"{found} of 2 found")
 
 
+def test_values_without_published_ones_are_not_compared() -> None:
+    """Planted bug: none of no means disagrees, which once read "agrees"."""
+    cell = replace(CELL, published=(), published_sd=())
+    row = compared(ITEM.model_copy(update={"why": "another source"}), replace(RECORDED, cells=(cell,)), "")
+    assert (row.verdict, row.why, row.here) == ("not comparable", "another source", "one 0.940 ± 0.030")
+
+
 def test_cells_that_were_not_run_are_counted() -> None:
     row = compared(ITEM, replace(RECORDED, planned=3), "")
     assert "2 cells not run" in row.why
@@ -114,7 +121,7 @@ def test_only_what_is_missing_is_run(outputs: Path) -> None:
     assert ran == [("counts-again", outputs / "counts-again")]
     assert rows[0].verdict in ("agrees", "differs") and rows[1].verdict == "absent"
     assert rows[1].command == "trex experiment counts --out runs/experiments/counts-again --set search.seed=5"
-    page = markdown(paper, rows, "trex paper")
+    page = markdown(paper, rows, "trex paper", outputs / "PAPER.md")
     assert "Of 2 tables and figures: " in page and page.count("\n| **Table 1**: counts |") == 2
     assert "1 absent" in summary(rows)
 
@@ -126,6 +133,7 @@ def test_the_list_names_experiments_cells_and_pages_that_exist() -> None:
         if item.experiment:
             known = cells(read_experiment(experiment_path(item.experiment)))
             assert set(item.cells) <= {cell.name for cell in known}, item.item
+            assert item.compare != "means" or item.why or any(cell.section.published for cell in known)
             if item.compare == "found":
                 assert read_experiment(experiment_path(item.experiment)).found_published is not None
             assert command_of(item).startswith("trex experiment ")
@@ -140,6 +148,8 @@ def test_the_list_names_experiments_cells_and_pages_that_exist() -> None:
         ('item = "T"\nwhat = "x"\nverdict = "differs"\ncommand = "c"\npage = "p"', "say why"),
         ('item = "T"\nwhat = "x"\nverdict = "agrees"', "give the command and the page"),
         ('item = "T"\nwhat = "x"\nexperiment = "e"\nstrange = 1', "strange"),
+        ('item = "T"\nwhat = "x"\nexperiment = "e"\npublished_value = 0.5', "with compare = accuracy"),
+        ('item = "T"\nwhat = "x"\nexperiment = "e"\ncompare = "accuracy"', "give published_value"),
     ],
 )
 def test_a_row_that_rests_on_nothing_is_refused(tmp_path: Path, text: str, told: str) -> None:

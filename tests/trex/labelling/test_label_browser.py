@@ -14,6 +14,7 @@ from selenium.webdriver.support.ui import WebDriverWait
 from tests.running.waiting import wait_for
 from tests.serving.browser import chromium, console
 from tests.serving.labelling import TOKEN, polled, shown_of
+from tests.worlds.repair_toy import toy
 from trex.inference.repair.votes import NONE
 from trex.labelling.annotator import order_of
 from trex.labelling.export import write_page
@@ -102,7 +103,7 @@ def test_an_exported_page_is_answered_by_keyboard_and_downloaded(folder: Path, t
         wait_for((tmp_path / "votes-Ada.csv").exists, 60.0)
         assert console(browser) == []
     text = (tmp_path / "votes-Ada.csv").read_text()
-    votes = parse_votes(text, tmp_path, tuple(shown.pictures), shown.classes)
+    votes = parse_votes(text, tmp_path, tuple(shown.pictures), toy().model.labels)
     order = order_of("Ada", tuple(shown.pictures), shown.key)
     assert [line.split(",")[0] for line in text.splitlines()[1:]] == list(order)
     assert sorted(votes.table[:, 0].tolist()) == [NONE] * 22 + [0]

@@ -3,41 +3,19 @@
 from __future__ import annotations
 
 import http.client
-import os
 import signal
-import subprocess
 import sys
 import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 
 from tests.running.command_line import refused, trex, trex_done
-from tests.serving.labelling import TOKEN, Annotator, items_of, shown_of
+from tests.serving.labelling import TOKEN, Annotator, items_of, shown_of, started
 from tests.serving.served import Site
 from tests.worlds.repair_toy import toy, tree
 from trex.labelling.tally import Vote
 from trex.labelling.vote_log import VOTES, VoteLog, read_tally
-
-
-@contextmanager
-def started(folder: Path) -> Iterator[tuple[subprocess.Popen[str], Site]]:
-    """The command as a process of its own, and its page."""
-    process = subprocess.Popen(
-        [sys.executable, "-m", "trex.cli.app", "repair", "label", str(folder), "--serve", "--port", "0"],
-        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-        env={"PYTHONUNBUFFERED": "1", "PATH": os.environ["PATH"], "TREX_TOKEN": TOKEN},
-    )  # fmt: skip
-    try:
-        assert process.stderr is not None
-        told = process.stderr.readline()
-        assert f"/login#{TOKEN} (Ctrl-C to stop)" in told
-        yield process, Site(int(told.split("/login#")[0].rsplit(":", 1)[1]))
-    finally:
-        process.kill()
-        process.communicate(timeout=60)
 
 
 class Crowd:
@@ -70,7 +48,7 @@ class Crowd:
 @pytest.mark.process
 def test_a_killed_server_keeps_every_vote_that_it_has_answered(folder: Path) -> None:
     shown = shown_of(folder)
-    with started(folder) as (process, site):
+    with started("repair", "label", folder) as (process, site):
         crowd = Crowd(site)
         for _ in range(12):
             assert crowd.enough.acquire(timeout=120)
@@ -82,7 +60,7 @@ def test_a_killed_server_keeps_every_vote_that_it_has_answered(folder: Path) -> 
     for name, answered in crowd.answered.items():
         kept = list(tally.of(name))
         assert kept[: len(answered)] == answered and len(kept) <= len(answered) + 1
-    with started(folder) as (process, site):
+    with started("repair", "label", folder) as (process, site):
         ada = Annotator(site, "Ada")
         assert f"Picture {len(tally.of('Ada')) + 1} of 23" in ada.look().text
         assert ada.vote("right").status == 303

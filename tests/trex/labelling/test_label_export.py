@@ -6,6 +6,7 @@ import json
 import re
 import shutil
 import subprocess
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -16,6 +17,7 @@ from tests.worlds.repair_toy import toy, toy_folder, toy_query
 from trex.labelling.annotator import order_of
 from trex.labelling.export import export_page
 from trex.labelling.shown import Shown
+from trex.labelling.survey import class_choices
 from trex.repair.label import RESULT, LabelResult, label_by_file
 from trex.repair.records import read_record
 from trex.repair.votes_file import parse_votes
@@ -65,18 +67,18 @@ def test_an_exported_page_tells_nothing_of_a_picture_but_its_pixels(folder: Path
     shown, items = shown_of(folder), items_of(folder)
     text = export_page(shown)
     material = json.loads(text.split('id="material">')[1].split("</script>")[0])
-    assert set(material) == {"key", "columns", "pictures"} and material["key"] == shown.key
-    assert [name for name, _ in material["pictures"]] == sorted(items.names)
-    assert all(re.fullmatch(r"data:image/png;base64,[A-Za-z0-9+/=]+", url) for _, url in material["pictures"])
+    assert set(material) == {"key", "columns", "question", "pictures"} and material["key"] == shown.key
+    assert [name for name, _, _ in material["pictures"]] == sorted(items.names)
+    for _, url, caption in material["pictures"]:
+        assert re.fullmatch(r"data:image/png;base64,[A-Za-z0-9+/=]+", url) and caption == ""
     rest = text.replace(json.dumps(material["pictures"]), "")
     assert not re.search(r"p\d{5}|truth|component|scenario|model|hidden check|repeated", rest)
 
 
 def test_class_names_are_text_and_never_markup(folder: Path) -> None:
     shown = shown_of(folder)
-    text = export_page(
-        Shown(shown.pictures, ("<script>alert(1)</script>", "T-shirt/top"), shown.digest, "</script>")
-    )
+    survey = replace(shown.survey, choices=class_choices(("<script>alert(1)</script>", "T-shirt/top")))
+    text = export_page(Shown(shown.pictures, survey, shown.digest, "</script>"))
     assert "<script>alert" not in text and text.count("</script>") == 2 and "&lt;script&gt;" in text
 
 
@@ -86,7 +88,7 @@ def test_an_exported_page_has_the_order_of_the_served_one_and_csv_that_is_accept
 ) -> None:
     shown, items, loaded = shown_of(folder), items_of(folder), toy()
     truth = (loaded.generator.encode(items.pictures).mean[:, 0] > 0).astype(int)
-    answers = [[name, shown.classes[said]] for name, said in zip(items.names, truth, strict=True)]
+    answers = [[name, shown.survey.labels[said]] for name, said in zip(items.names, truth, strict=True)]
     ending = f"""console.log(JSON.stringify({{
         orders: ["Ada", "b-_9"].map((who) => orderOf(who, material.pictures.map(([name]) => name), material.key)),
         csv: csvOf(material.columns, "Ada", {json.dumps(answers)}),

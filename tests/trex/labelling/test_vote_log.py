@@ -42,7 +42,7 @@ def test_votes_survive_and_undo_is_a_line_of_its_own(folder: Path) -> None:
     assert standing(folder, shown) == {"p00000": "left", "p00002": "right"}
     assert len((folder / VOTES).read_text().splitlines()) == 1 + 4
     votes = parse_votes(
-        votes_csv(read_tally(folder, shown)), folder / VOTES, items_of(folder).names, shown.classes
+        votes_csv(read_tally(folder, shown)), folder / VOTES, items_of(folder).names, toy().model.labels
     )
     assert votes.annotators == ("Ada",) and votes.table[:4, 0].tolist() == [0, MISSING, 1, MISSING]
 
@@ -101,7 +101,7 @@ def test_a_line_that_is_no_vote_is_named_without_checksums_too(
 def test_votes_on_other_pictures_are_not_counted(folder: Path) -> None:
     shown = shown_of(folder)
     cast(folder, shown, ada("p00000", "left"))
-    other = Shown(shown.pictures, shown.classes, "0" * 64, shown.key)
+    other = Shown(shown.pictures, shown.survey, "0" * 64, shown.key)
     with pytest.raises(RunError, match="votes on other pictures"):
         VoteLog(folder, other)
 
@@ -198,4 +198,4 @@ def test_orders_are_permutations_that_depend_on_annotator_and_key() -> None:
 def test_the_key_of_the_orders_is_of_this_repair(folder: Path) -> None:
     shown = shown_of(folder)
     assert shown.key == shown_of(folder).key and len(shown.key) == 64
-    assert shown.classes == toy().model.labels and len(shown.pictures) == 23
+    assert shown.survey.labels == (*toy().model.labels, "none") and len(shown.pictures) == 23

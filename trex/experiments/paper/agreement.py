@@ -9,9 +9,11 @@ from trex.experiments.paper.paper_file import Item, Verdict
 from trex.experiments.record import CellRecord, OutcomeRecord
 from trex.foundation.errors import InputError
 
+ABOUT = 0.05  # "about 50 %" is printed to the nearest ten
 RULE = (
     "A mean **agrees** if it differs from the published one by no more than the larger of the two deviations; a count "
-    "of level sets found agrees if it is at least the published one, or 0 where the publication found none."
+    "of level sets found agrees if it is at least the published one, or 0 where the publication found none; an "
+    f"accuracy published as about so much agrees within {100 * ABOUT:.0f} points."
 )
 
 
@@ -25,6 +27,8 @@ class Compared:
     verdict: Verdict
     why: str
     command: str
+    sheet: str = ""  # the path of the experiment's contact sheet, if it has one
+    has_test_set: bool = False  # pictures of which may be on no sheet
 
 
 def compared(item: Item, record: OutcomeRecord | None, command: str) -> Compared:
@@ -35,7 +39,12 @@ def compared(item: Item, record: OutcomeRecord | None, command: str) -> Compared
         return Compared(item, item.published, item.here, item.verdict, item.why, item.command)
     if record is None:
         return Compared(item, item.published, "–", "absent", "not run yet", command)
+    if item.compare == "accuracy":
+        return _accuracy(item, record)
     cells = _chosen(item, record)
+    if item.compare == "mistakes":
+        here = _mistakes(cells) or item.here
+        return Compared(item, item.published, here, "not comparable", item.why, item.command)
     if item.compare == "means":
         return _means(item, record, cells)
     if item.compare == "found":
@@ -66,6 +75,9 @@ def _chosen(item: Item, record: OutcomeRecord) -> Sequence[CellRecord]:
 
 def _means(item: Item, record: OutcomeRecord, cells: Sequence[CellRecord]) -> Compared:
     valued = [cell for cell in cells if cell.published]
+    here = "; ".join(map(_here, cells))
+    if not valued:
+        return Compared(item, item.published, here, "not comparable", item.why, record.command)
     off = [cell.name for cell in valued if not agrees(cell)]
     missing = len(item.cells or range(record.planned)) - len(cells)
     why = f"{len(valued) - len(off)} of {len(valued)} means agree"
@@ -77,7 +89,7 @@ def _means(item: Item, record: OutcomeRecord, cells: Sequence[CellRecord]) -> Co
         why += f"; {item.why}"
     verdict: Verdict = "differs" if off else "agrees"
     published = item.published or "; ".join(_published(cell) for cell in valued)
-    return Compared(item, published, "; ".join(map(_here, cells)), verdict, why, record.command)
+    return Compared(item, published, here, verdict, why, record.command)
 
 
 def _found(item: Item, record: OutcomeRecord, cells: Sequence[CellRecord]) -> Compared:
@@ -89,6 +101,31 @@ def _found(item: Item, record: OutcomeRecord, cells: Sequence[CellRecord]) -> Co
     good = found >= published if published else found == 0
     words = item.published or f"{published} of {record.planned} found"
     return Compared(item, words, _counts(cells), "agrees" if good else "differs", item.why, record.command)
+
+
+def _accuracy(item: Item, record: OutcomeRecord) -> Compared:
+    if not record.accuracies or item.published_value is None:
+        why = "the record names no accuracy; run the command again, which only reads finished cells"
+        return Compared(item, item.published, "–", "absent", why, record.command)
+    off = [one for one in record.accuracies if abs(one.rate.value - item.published_value) > ABOUT]
+    here = "; ".join(one.words for one in record.accuracies)
+    return Compared(item, item.published, here, "differs" if off else "agrees", item.why, record.command)
+
+
+def _mistakes(cells: Sequence[CellRecord]) -> str:
+    """The confident mistakes of a test set, with and without mislabelled ones; "" if no test set was counted."""
+    counted = [cell.test_set for cell in cells if cell.test_set is not None]
+    if not counted:
+        return ""
+    every = sum(one.mistakes for one in counted)
+    marks = [one.marks for one in counted if one.marks is not None]
+    words = f"{every} of {counted[0].examined:,}"
+    if not marks:
+        return f"{words}, mislabelled ones not sorted out"
+    wrong, unclear = sum(one.mislabelled for one in marks), sum(one.unclear for one in marks)
+    unmarked = every - sum(one.mislabelled + one.mistake + one.unclear for one in marks)
+    doubts = f"{unclear} of these unclear, {unmarked} not looked at"
+    return f"{words}, without {wrong} mislabelled ones {every - wrong} ({doubts})"
 
 
 def _counts(cells: Sequence[CellRecord]) -> str:

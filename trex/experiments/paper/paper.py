@@ -5,11 +5,14 @@ from __future__ import annotations
 import shlex
 from collections import Counter
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from trex.experiments.paper.agreement import RULE, Compared, compared
 from trex.experiments.paper.paper_file import Item, Paper, Verdict
+from trex.experiments.paper.pictures import links, pictures
 from trex.experiments.record import OutcomeRecord, read_outcome
+from trex.experiments.sheet.sheet import SHEET
 from trex.pages.table import Column, Table
 
 Run = Callable[[Item, Path], None]  # carries out an item's experiment in this folder, or resumes it
@@ -26,15 +29,21 @@ COLUMNS: tuple[Column[Compared], ...] = (
     Column("here", lambda row: row.here or "–"),
     Column("verdict", lambda row: f"**{row.verdict}**" + (f": {row.why}" if row.why else "")),
     Column("command", lambda row: f"`{row.command}`" if row.command else "–"),
-    Column("page", lambda row: f"[{row.item.page}]({row.item.page})" if row.item.page else "–"),
 )
 
 
 def compare_all(paper: Paper, outputs: Path, run: Run | None = None) -> tuple[Compared, ...]:
     """All rows, from the records below `outputs`; `run` first carries out each experiment that has none."""
-    return tuple(
-        compared(item, _record(item, outputs / item.folder, run), command_of(item)) for item in paper.items
-    )
+    return tuple(_row(item, outputs / item.folder, run) for item in paper.items)
+
+
+def _row(item: Item, folder: Path, run: Run | None) -> Compared:
+    record = _record(item, folder, run)
+    row = compared(item, record, item.command or command_of(item))
+    if record is None or not (folder / SHEET).is_file():
+        return row
+    has_test_set = any(cell.test_set is not None for cell in record.cells)
+    return replace(row, sheet=str(folder / SHEET), has_test_set=has_test_set)
 
 
 def _record(item: Item, folder: Path, run: Run | None) -> OutcomeRecord | None:
@@ -64,13 +73,14 @@ def summary(rows: Sequence[Compared]) -> str:
     return f"Of {len(rows)} tables and figures: {parts}"
 
 
-def markdown(paper: Paper, rows: Sequence[Compared], command: str) -> str:
-    """The page in Markdown."""
+def markdown(paper: Paper, rows: Sequence[Compared], command: str, place: Path) -> str:
+    """The page in Markdown, with the links that it needs in this place."""
+    columns = (*COLUMNS, Column[Compared]("page", lambda row: links(row, place)))
     return (
         f"# {paper.title}\n\n{summary(rows)}. Made by `{command}` from the records that `trex experiment` writes "
-        "(`experiment.json`). A row that names a page in its last column instead was written by hand from that page's "
-        f"figures, its verdict too.\n\n{RULE} That is a weak test: a level set of width .05 has a mean of .960 ± .030 "
+        "(`experiment.json`). A row of another command was written by hand from the figures of the page in its last "
+        f"column, its verdict too.\n\n{RULE} That is a weak test: a level set of width .05 has a mean of .960 ± .030 "
         "whatever the model, so such numbers say that the sampler reached the set, and little about the model. Means "
         "are over the level set, ± their deviation. Bounds and intervals are 95 %.\n\n"
-        f"{Table('', COLUMNS, rows).markdown()}"
+        f"{Table('', columns, rows).markdown()}{pictures(rows, place)}"
     )

@@ -22,8 +22,9 @@ class Item(Section):
     """A table or figure, or a part of one.
 
     With an `experiment`, the row is made of its record in the folder `output` (the experiment's name if not given),
-    which the options `set` produced: "means" compares the cells' means, "found" the number of cells found. Without
-    one, `here`, `verdict` and `why` say by hand what was measured elsewhere, which `page` documents.
+    which the options `set` produced: "means" compares the cells' means, "found" the number of cells found, "accuracy"
+    the model's with `published_value`; "shown" and "mistakes" (of a test set) compare nothing. Without one, `here`,
+    `verdict` and `why` say by hand what was measured elsewhere, which `page` documents.
     """
 
     item: str  # "Table 8"
@@ -32,7 +33,8 @@ class Item(Section):
     experiment: str = ""
     output: str = ""
     set: Texts = ()
-    compare: Literal["means", "found", "shown"] = "means"
+    compare: Literal["means", "found", "shown", "accuracy", "mistakes"] = "means"
+    published_value: float | None = None  # of an accuracy
     cells: Texts = ()  # only these
     here: str = ""
     verdict: Verdict | None = None
@@ -44,6 +46,8 @@ class Item(Section):
     def _is_either(self) -> Item:
         if bool(self.experiment) == bool(self.verdict):
             raise ValueError("give an experiment, or a verdict with what was measured elsewhere")
+        if (self.compare == "accuracy") != (self.published_value is not None):
+            raise ValueError("give published_value with compare = accuracy, and only with it")
         if self.verdict and not self.why and self.verdict != "agrees":
             raise ValueError(f"say why: {self.verdict}")
         if not self.experiment and not (self.command and self.page):

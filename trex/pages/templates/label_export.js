@@ -51,7 +51,7 @@ function show() {
   const next = order.find((name) => !labelled.has(name));
   const isDone = next === undefined;
   part("question").hidden = isDone;
-  part("title").textContent = isDone ? "All pictures are labelled" : "What does the picture show?";
+  part("title").textContent = isDone ? "All pictures are labelled" : material.question;
   part("where").textContent = isDone
     ? "Download your answers, and send the file to whoever gave you this page."
     : `Picture ${answers.length + 1} of ${order.length}`;
@@ -59,8 +59,10 @@ function show() {
   part("undo").disabled = answers.length === 0;
   part("download").disabled = answers.length === 0;
   if (isDone) return;
-  const shown = material.pictures.find(([name]) => name === next)[1];
+  const [, shown, caption] = material.pictures.find(([name]) => name === next);
   part("sharp").src = part("smooth").src = shown;
+  part("caption").textContent = caption;
+  part("caption").hidden = caption === "";
   part("question").dataset.picture = next;
 }
 

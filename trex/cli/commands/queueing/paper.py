@@ -39,7 +39,7 @@ def paper(
     place = out or outputs / "PAPER.md"
     words = ["trex", "paper", "--outputs", str(outputs), "--out", str(place)]
     make_folder(place.parent)
-    write_atomic(place, markdown(listed, rows, shlex.join(words)).encode())
+    write_atomic(place, markdown(listed, rows, shlex.join(words), place).encode())
     found = [{**asdict(row), "item": row.item.item, "what": row.item.what} for row in rows]
     tell_result({"page": str(place), "items": found}, f"{summary(rows)}\npage: {place}", as_json)
 

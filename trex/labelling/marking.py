@@ -1,0 +1,173 @@
+"""A baseline's mistakes as a poll: is the label of the picture wrong, or the model?
+
+Annotators see a picture with its label and never the model's answer. Votes lie in the baseline's folder `marks`.
+"""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from hashlib import sha256
+from os import close
+from pathlib import Path
+
+from trex.baseline.baseline import Baseline, ScoredExample
+from trex.baseline.marks import consensus
+from trex.baseline.stored import MARKS_FOLDER, PICTURES, StoredBaseline, read_stored
+from trex.foundation.errors import InputError, RunError
+from trex.foundation.files import make_folder, read_text
+from trex.foundation.locked_folder import lock_folder
+from trex.labelling.shown import Shown
+from trex.labelling.survey import Choice, Survey
+from trex.labelling.tally import Vote
+from trex.labelling.vote_log import VOTES, VoteLog, stored_tally
+from trex.pages.thumbnails import picture_of
+from trex.repair.votes_file import LIMIT, read_cast
+
+SERVE = "trex mark --serve"
+CHOICES = (
+    Choice("mislabelled", "The label is wrong", "w"),
+    Choice("mistake", "The label is right", "r"),
+    Choice("unclear", "I cannot tell", "c"),
+)
+Key = tuple[str, str, str, str | None]  # (source, picture, question, label)
+
+
+@dataclass(frozen=True)
+class Marking:
+    """A baseline whose mistakes are marked: `keys` names each item of the poll by what it is about."""
+
+    stored: StoredBaseline
+    keys: Mapping[Key, str]
+    shown: Shown
+
+    @property
+    def place(self) -> Path:
+        """The folder of the votes."""
+        return self.stored.folder / MARKS_FOLDER
+
+
+@contextmanager
+def marking(folder: Path) -> Iterator[Marking]:
+    """The mistakes in a baseline's folder, which no other process marks meanwhile.
+
+    InputError if the folder holds no baseline or no mistakes; RunError if another process marks it.
+    """
+    found = read_marking(folder)
+    make_folder(found.place)
+    lock = lock_folder(found.place, RunError(f"another process marks {folder}; wait for it or stop it"))
+    try:
+        yield found
+    finally:
+        close(lock)
+
+
+def read_marking(folder: Path) -> Marking:
+    """The mistakes in a baseline's folder; InputError if it holds no baseline, or one without mistakes."""
+    stored = read_stored(folder)
+    keys = mistakes_of(stored.baselines)
+    if not keys:
+        raise InputError(f"{folder} counts no true mistake, so there is nothing to mark")
+    urls = {(one.source, each.name): each.url for one in stored.results for each in one.thumbnails}
+    missing = next((key for key in keys if key[:2] not in urls), None)
+    if missing is not None:
+        raise InputError(
+            f"{folder / PICTURES} has no picture of {missing[1]!r}; make it again: trex baseline QUERY"
+        )
+    digest = sha256(repr([(*key, urls[key[:2]]) for key in keys]).encode()).hexdigest()
+    shown = Shown(
+        pictures={name: _png(urls[key[:2]], folder) for key, name in keys.items()},
+        survey=_survey(folder),
+        digest=digest,
+        key=sha256(f"marks {digest}".encode()).hexdigest(),
+        captions={name: f"{question} Label: {label}" for (_, _, question, label), name in keys.items()},
+    )
+    return Marking(stored, keys, shown)
+
+
+def mistakes_of(baselines: Sequence[Baseline]) -> Mapping[Key, str]:
+    """Every true mistake under a name that tells nothing of it; one for queries that share question and label."""
+    keys = dict.fromkeys(_key(one, row) for one in baselines for row in one.seen if row.is_mistake)
+    return {key: f"m{number:05}" for number, key in enumerate(keys)}
+
+
+def with_earlier_marks(folder: Path) -> StoredBaseline:
+    """A baseline that was counted anew, with the marks that people gave to the same mistakes before.
+
+    RunError if they marked other ones.
+    """
+    stored = read_stored(folder)
+    if not (folder / MARKS_FOLDER / VOTES).exists() or not mistakes_of(stored.baselines):
+        return stored
+    return write_marks(read_marking(folder))
+
+
+def write_marks(found: Marking) -> StoredBaseline:
+    """Write the baseline's files again, each mistake with the mark by the votes that stand."""
+    votes = stored_tally(found.place, found.shown).votes.values()
+    marks = {name: consensus([cast[name] for cast in votes if name in cast]) for name in found.shown.pictures}
+
+    def marked(one: Baseline, row: ScoredExample) -> ScoredExample:
+        return replace(row, mark=marks[found.keys[_key(one, row)]]) if row.is_mistake else row
+
+    done = found.stored.with_baselines(
+        [replace(one, seen=tuple(marked(one, row) for row in one.seen)) for one in found.stored.baselines]
+    )
+    done.write()
+    return done
+
+
+def take_votes(found: Marking, path: Path) -> int:
+    """Add the votes of a CSV file to the log, and say how many are new; those that it holds already are left out.
+
+    InputError, before anything is written, for anything strange in the file, or a vote that contradicts the log.
+    """
+    shown = found.shown
+    text = read_text(path, limit=LIMIT, error=InputError)
+    cast = read_cast(text, path, tuple(shown.pictures), shown.survey.labels, shown.survey.subject)
+    log = VoteLog(found.place, shown)
+    try:
+        new = [
+            Vote(annotator=annotator, picture=picture, label=label)
+            for (picture, annotator), label in cast.items()
+            if log.tally.of(annotator).get(picture) != label
+        ]
+        for vote in new:
+            log.tally.check(vote)
+        for vote in new:
+            log.append(vote)
+    except InputError as error:
+        raise InputError(f"{path}: {error}") from error
+    finally:
+        log.close()
+    return len(new)
+
+
+def _key(one: Baseline, row: ScoredExample) -> Key:
+    return one.source, row.name, one.question, row.truth
+
+
+def _survey(folder: Path) -> Survey:
+    return Survey(
+        question="Does the picture show what its label says?",
+        task="say whether its label is right",
+        subject="this baseline",
+        choices=CHOICES,
+        command=SERVE,
+        serve=f"trex mark {folder} --serve",
+        count=f"trex mark {folder}",
+    )
+
+
+def _png(url: str, folder: Path) -> bytes:
+    try:
+        picture = picture_of(url)
+    except ValueError as error:
+        raise InputError(
+            f"{folder / PICTURES} is damaged: {error}; make it again: trex baseline QUERY"
+        ) from error
+    buffer = io.BytesIO()
+    picture.save(buffer, "png")
+    return buffer.getvalue()
