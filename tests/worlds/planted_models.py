@@ -19,7 +19,7 @@ from trex.scenes.scene import Scene, SceneObject, scene_id, with_attribute
 from trex.scenes.validity import BEHIND
 from trex.scenes.vocabulary import CLEVR, RADIUS
 
-CAP = 4
+CAP = 2
 View = Callable[[Facts], SceneSets]
 SURE = 20.0  # logit of the answer
 

@@ -121,8 +121,8 @@ def test_blue_beside_green(tmp_path: Path) -> None:
 
 def test_a_count_that_is_capped_shows_by_the_questions(tmp_path: Path) -> None:
     found, _ = audited(tmp_path, as_it_is, CAP)
-    assert "whose true answer is at least 5" in found[0].words and found[0].is_confirmed
-    assert {one.key for one in found[0].family.conditions} == {"truth 5"}
+    assert "whose true answer is at least 3" in found[0].words and found[0].is_confirmed
+    assert {one.key for one in found[0].family.conditions} == {"truth 3"}
 
 
 def test_a_model_without_a_fault_has_no_family(tmp_path: Path) -> None:
