@@ -130,7 +130,7 @@ def _strongest(
 ) -> Change | None:
     """The change that is ahead, None if none is or if the answers do not tell which."""
     ranked = _ranked(scene, mirrored, answers, right, vocabulary)
-    if not ranked or ranked[0][0] < LEAST_MARGIN:
+    if not ranked:
         return None
     margin, change = ranked[0]
     rivals = [other for score, other in ranked[1:] if score == margin]
@@ -154,7 +154,10 @@ def _ranked(
     right: Sequence[bool | None],
     vocabulary: Vocabulary,
 ) -> list[tuple[int, Change]]:
-    """Changes by the answers that they explain less those that they contradict, best first, without hopeless ones."""
+    """Changes by the answers that they explain less those that they contradict, best first.
+
+    Those that are not LEAST_MARGIN ahead are left out, and others that cannot be the best.
+    """
     wrong = [answer for answer, is_right in zip(answers, right, strict=True) if is_right is False]
     sound = [answer for answer, is_right in zip(answers, right, strict=True) if is_right]
     hopeful = []
@@ -167,25 +170,37 @@ def _ranked(
         if explained >= LEAST_MARGIN:
             hopeful.append((explained, change, sets))
     ranked: list[tuple[int, Change]] = []
-    most = 0
+    least = LEAST_MARGIN
     for explained, change, sets in sorted(hopeful, key=lambda row: -row[0]):
-        if explained < most:
+        if explained < least:
             break  # even if nothing contradicts it
-        margin = explained - sum(is_right is False for is_right in _right(sets, sound))
-        most = max(most, margin)
-        ranked.append((margin, change))
+        against = _contradicted(sets, sound, explained - least)
+        if against is not None:
+            least = max(least, explained - against)
+            ranked.append((explained - against, change))
     return sorted(ranked, key=lambda row: -row[0])
 
 
-def _right(sets: SceneSets, answers: Sequence[Answered]) -> list[bool | None]:
-    """Whether each answer is right; None where the question has no answer."""
-    found: list[bool | None] = []
+def _contradicted(sets: SceneSets, answers: Sequence[Answered], most: int) -> int | None:
+    """How many of these answers are wrong of the changed scene; None if more than `most`."""
+    count = 0
     for answer in answers:
-        try:
-            found.append(execute_on(answer.program, sets) == answer.said)
-        except InvalidProgram:
-            found.append(None)
-    return found
+        count += _is_right(sets, answer) is False
+        if count > most:
+            return None
+    return count
+
+
+def _right(sets: SceneSets, answers: Sequence[Answered]) -> list[bool | None]:
+    return [_is_right(sets, answer) for answer in answers]
+
+
+def _is_right(sets: SceneSets, answer: Answered) -> bool | None:
+    """Whether an answer is right; None where the question has no answer."""
+    try:
+        return execute_on(answer.program, sets) == answer.said
+    except InvalidProgram:
+        return None
 
 
 def _apply(scene: Scene, mirrored: tuple[str, ...], change: Misreading) -> tuple[Scene, tuple[str, ...]]:

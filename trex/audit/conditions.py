@@ -147,7 +147,11 @@ def question_conditions(vocabulary: Vocabulary) -> tuple[OfQuestion, ...]:
     ]
     ends = [
         OfQuestion(f"asks {name}", "question", words, _ends(name))
-        for name, words in (("count", "for a number"), ("exist", "whether there is any"), *_ENDS)
+        for name, words in (
+            ("count", "that ask for a number"),
+            ("exist", "that ask whether there is any"),
+            *_ENDS,
+        )
     ]
     joins = [
         OfQuestion("and", "question", "with “both … and”", _calls("intersect")),
@@ -162,11 +166,11 @@ def question_conditions(vocabulary: Vocabulary) -> tuple[OfQuestion, ...]:
     return (*ends, *relations, *same, *mentions, *joins, *truths)
 
 
-_ENDS = tuple((f"query_{name}", f"for the {name}") for name in ATTRIBUTES) + (
-    ("equal_integer", "whether two numbers are equal"),
-    ("less_than", "whether a number is less"),
-    ("greater_than", "whether a number is greater"),
-    *((f"equal_{name}", f"whether two things have the same {name}") for name in ATTRIBUTES),
+_ENDS = tuple((f"query_{name}", f"that ask for the {name}") for name in ATTRIBUTES) + (
+    ("equal_integer", "that ask whether two numbers are equal"),
+    ("less_than", "that ask whether a number is less"),
+    ("greater_than", "that ask whether a number is greater"),
+    *((f"equal_{name}", f"that ask whether two things have the same {name}") for name in ATTRIBUTES),
 )
 
 

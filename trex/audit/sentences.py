@@ -57,7 +57,7 @@ def _question_words(family: Family) -> list[str]:
     asked = [one.words for one in family.conditions if one.part == "question"]
     value = _most(said for _, said in pairs)
     example = f" ({value!r})".replace("'", "") if value and what in ("too few", "too many") else ""
-    return [f"the model {kind}{example}", *([f"for questions {' and '.join(asked)}"] if asked else [])]
+    return [f"the model {kind}{example}", *([f"in questions {', '.join(asked)}"] if asked else [])]
 
 
 def _noun(conditions: Sequence[Condition]) -> str:

@@ -33,6 +33,7 @@ from trex.scenes.vocabulary import CLEVR
 
 MANY, FEW = 320, 120  # scenes of an audit for a rare and a frequent fault; rules are made from half of them
 QUESTIONS = 16
+SEVERITY = {"shape": 7.0}
 Audited = tuple[list[Finding], float]
 
 
@@ -59,7 +60,7 @@ def audited(folder: Path, view: View, cap: int = 10, n: int = MANY, revoked: str
     with Lines(folder / "tested.jsonl", TESTED) as log:
         for number, one in enumerate(seen):
             Confirmer(book, asker).confirm(number, one.family, one.failures[:5], log)
-        found = findings(seen, log.values, rest, asker, {})
+        found = findings(seen, log.values, rest, asker, SEVERITY)
     confirmed = {one.number for one in found if one.is_confirmed}
     return found, covered(belonging(families, rest, asker), confirmed).value
 
@@ -108,6 +109,7 @@ def test_a_hidden_metal_cylinder_taken_for_a_cube(tmp_path: Path) -> None:
     assert found[0].is_confirmed
     assert found[0].survives["without"][0] == 0.0  # without it nothing is wrong
     assert found[0].survives["noise"][0] == 1.0
+    assert found[0].harm == pytest.approx(7.0 * found[0].rate * found[0].confidence)
 
 
 def test_blue_beside_green(tmp_path: Path) -> None:

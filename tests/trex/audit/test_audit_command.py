@@ -1,0 +1,125 @@
+"""`trex audit` from the first question to the page: stopped at any moment, given nonsense, read again."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from tests.running.command_line import refused, trex
+from tests.worlds.repair_toy import tree
+
+ARGUMENTS = (
+    "audit", "fake", "--look", "fake", "--deciding", "fake", "--world", "one_cube_without_cubes",
+    "--scenes", "16", "--held-out", "16", "--questions", "12", "--tested", "3",
+)  # fmt: skip
+
+
+def carried_out(out: Path, bank: Path, *more: str) -> dict[str, object]:
+    """The JSON document of an audit of the fake model."""
+    found: dict[str, object] = json.loads(
+        trex(*ARGUMENTS, "--bank", bank, "--out", out, "--json", *more).stdout
+    )
+    return found
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path, dict[str, object]]:
+    """A finished audit, its bank, and what it printed."""
+    folder = tmp_path_factory.mktemp("audit")
+    return folder / "whole", folder / "bank", carried_out(folder / "whole", folder / "bank")
+
+
+def test_the_page_says_what_the_document_says(whole: tuple[Path, Path, dict[str, object]]) -> None:
+    folder, _, told = whole
+    page = (folder / "report.html").read_text()
+    assert str(told["headline"]) in page and told["families"]
+    assert json.loads((folder / "report.json").read_text())["headline"] == told["headline"]
+    assert told["page"] == str(folder / "report.html")
+
+
+@pytest.mark.parametrize("lines", [0, 17, 31])
+def test_cut_anywhere_it_ends_in_the_same_bytes(
+    whole: tuple[Path, Path, dict[str, object]], tmp_path: Path, lines: int
+) -> None:
+    """A kill leaves whole lines, half a line and no page."""
+    folder, bank, _ = whole
+    shutil.copytree(folder, tmp_path / "cut")
+    for name in ("report.html", "report.json"):
+        (tmp_path / "cut" / name).unlink()
+    kept = (folder / "swept.jsonl").read_bytes().splitlines(keepends=True)[:lines]
+    (tmp_path / "cut" / "swept.jsonl").write_bytes(b"".join(kept) + b'{"scene": ')
+    (tmp_path / "cut" / "tested.jsonl").write_bytes((folder / "tested.jsonl").read_bytes()[:40])
+    carried_out(tmp_path / "cut", bank)
+    assert tree(tmp_path / "cut") == tree(folder)
+
+
+def test_a_finished_audit_is_only_read(whole: tuple[Path, Path, dict[str, object]]) -> None:
+    folder, bank, told = whole
+    before = tree(folder)
+    assert carried_out(folder, bank) == told
+    assert tree(folder) == before
+
+
+def changed(folder: Path) -> None:
+    path = folder / "swept.jsonl"
+    path.write_bytes(path.read_bytes().replace(b'"truth"', b'"tooth"', 1))
+
+
+def damaged(folder: Path) -> None:
+    (folder / "audit.json").write_text('{"model": 3}')
+
+
+def linked(folder: Path) -> None:
+    (folder / "pictures").rename(folder.parent / "elsewhere")
+    (folder / "pictures").symlink_to(folder.parent / "elsewhere")
+
+
+@pytest.mark.parametrize(
+    ("spoil", "words"),
+    [(changed, "line 1, was changed"), (damaged, "audit.json is damaged"), (linked, "is a symbolic link")],
+)
+def test_a_folder_that_was_tampered_with_is_named(
+    whole: tuple[Path, Path, dict[str, object]],
+    tmp_path: Path,
+    spoil: Callable[[Path], None],
+    words: str,
+) -> None:
+    folder, bank, _ = whole
+    shutil.copytree(folder, tmp_path / "copy")
+    spoil(tmp_path / "copy")
+    refused(trex(*ARGUMENTS, "--bank", bank, "--out", tmp_path / "copy"), words)
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        (("--seed", "1"), "other settings (seed)"),
+        (("--scenes", "0"), "--scenes 0: give 1"),
+        (("--held-out", "0"), "--held-out 0: give 1"),
+        (("--questions", "501"), "--questions 501"),
+        (("--sure", "0.5"), "--sure 0.5"),
+        (("--weigh", "missed"), "--weigh missed: give SYMPTOM=WEIGHT"),
+        (("--weigh", "missed=-1"), "--weigh missed=-1"),
+        (("--look", "shiny"), "shiny"),
+        (("--budget", "nan"), "--budget nan"),
+        (("--budget", "0.001"), "--budget 0.001 is too small"),
+        (("--world", "mnist_sure_of_7"), "generator 'clevr'"),
+    ],
+)
+def test_nonsense_is_refused_before_anything_is_rendered(
+    whole: tuple[Path, Path, dict[str, object]], options: tuple[str, str], words: str
+) -> None:
+    folder, bank, _ = whole
+    before = tree(folder), tree(bank)
+    refused(trex(*ARGUMENTS, "--bank", bank, "--out", folder, *options), words)
+    assert (tree(folder), tree(bank)) == before
+
+
+def test_a_folder_of_something_else_is_left_alone(tmp_path: Path) -> None:
+    (tmp_path / "notes.txt").write_text("mine")
+    refused(trex(*ARGUMENTS, "--out", tmp_path), "holds no audit")
+    assert [path.name for path in tmp_path.iterdir()] == ["notes.txt"]
