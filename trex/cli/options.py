@@ -81,6 +81,17 @@ Large = Annotated[
 ]
 
 
+Port = Annotated[int | None, typer.Option(help="Port of --serve; 8322 if not given, 0 for any free one.")]
+
+
+Token = Annotated[
+    str | None,
+    typer.Option(
+        envvar="TREX_TOKEN", help="Token of --serve, a fresh one if not given; safer in TREX_TOKEN."
+    ),
+]
+
+
 MODEL_KEY = "model.name"
 
 

@@ -166,7 +166,7 @@ def read_cell(cell: Cell, place: Path) -> CellResult:
     with open_run(place, for_writing=False) as folder:
         manifest = folder.manifest
         results = read_results(manifest, read_draws(folder.draws, folder.manifest))
-        draws, log_weights, is_weighted = _level_set(results)
+        draws, log_weights, is_weighted = level_set(results, manifest.target.is_hit)
         urls = (picture_url(folder, found) for found in results.found[:PICTURES])
         pictures, probs = tuple(filter(None, urls)), _probs(manifest, draws)
         return CellResult(cell, manifest, results, draws, log_weights, probs, is_weighted, pictures, place)
@@ -189,13 +189,20 @@ def _is_done(place: Path, resolved: Query) -> bool:
         return folder.is_finished and folder.manifest.query == resolved
 
 
-def _level_set(results: Results) -> tuple[tuple[Draw[Latent], ...], Floats, bool]:
-    """Draws that represent the level set, their log weights, and whether they come from the prior."""
-    chain = tuple(draw for draw in results.chains if not draw.is_warmup)
+def level_set(
+    results: Results, is_hit: Callable[[Floats], bool]
+) -> tuple[tuple[Draw[Latent], ...], Floats, bool]:
+    """Draws that represent the level set, their log weights, and whether they come from the prior.
+
+    Those of the chains that have reached it, after warmup; of the prior, where no chain has.
+    """
+    kept = [draw for draw in results.chains if not draw.is_warmup]
+    arrived = {draw.chain for draw in kept if is_hit(draw.evaluation.log_probs)}
+    chain = tuple(draw for draw in kept if draw.chain in arrived)
     if chain:
         return chain, np.zeros(len(chain)), False
     log_weights = np.array([draw.evaluation.log_weight for draw in results.prior])
-    if not np.max(log_weights) > -np.inf:
+    if not np.max(log_weights, initial=-np.inf) > -np.inf:
         return (), np.zeros(0), True
     return results.prior, log_weights, True
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -10,7 +11,7 @@ import pytest
 from tests.running.command_line import trex
 from tests.running.runs import write_query
 from trex.experiments import experiment as carrying_out
-from trex.experiments.experiment import Outcome, run_experiment
+from trex.experiments.experiment import Outcome, level_set, run_experiment
 from trex.experiments.experiment_file import cells, experiment_path, read_experiment
 from trex.experiments.page import PAGE, TABLE, page_html, write_page
 from trex.experiments.table import markdown, rows
@@ -99,6 +100,22 @@ def test_prior_draws_stand_for_the_level_set_by_their_weights(outcome: Outcome) 
     assert result.deviations == pytest.approx((float(weights @ (probs - mean) ** 2) ** 0.5,))
     assert result.probs[list(result.shown)].mean() == pytest.approx(mean, abs=2e-3)
     assert abs(mean - probs.mean()) > 0.1
+
+
+def test_a_chain_that_never_arrives_says_nothing_of_the_level_set(outcome: Outcome) -> None:
+    """Planted bug: its draws outside the set would pull the mean of the others down."""
+    result = outcome.results[0]
+    target = result.manifest.target
+    ranked = sorted(result.results.prior, key=lambda draw: draw.evaluation.log_weight)
+    assert target.is_hit(ranked[-1].evaluation.log_probs) and not target.is_hit(
+        ranked[0].evaluation.log_probs
+    )
+    inside, outside = ranked[-1]._replace(chain=0), ranked[0]._replace(chain=1)
+    chains = (inside, outside, outside._replace(index=1))
+    draws, _, is_weighted = level_set(replace(result.results, chains=chains), target.is_hit)
+    assert draws == (inside,) and not is_weighted
+    lost, _, is_weighted = level_set(replace(result.results, chains=chains[1:]), target.is_hit)
+    assert lost == result.results.prior and is_weighted
 
 
 def test_where_nothing_is_found_it_is_searched_once_more(outcome: Outcome) -> None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from trex.cli.command import WHY, Command
-from trex.cli.options import refuse
+from trex.cli.options import Port, Token, refuse
 from trex.cli.result import AsJson, tell_result
 
 if TYPE_CHECKING:
@@ -27,15 +27,8 @@ def mark(
     serve: Annotated[
         bool, typer.Option("--serve", help="Serve the page on which people mark, on this machine.")
     ] = False,
-    port: Annotated[
-        int | None, typer.Option(help="Port of --serve; 8322 if not given, 0 for any free one.")
-    ] = None,
-    token: Annotated[
-        str | None,
-        typer.Option(
-            envvar="TREX_TOKEN", help="Token of --serve, a fresh one if not given; safer in TREX_TOKEN."
-        ),
-    ] = None,
+    port: Port = None,
+    token: Token = None,
     export: Annotated[
         Path | None,
         typer.Option(metavar="PAGE", help="Write the page on which people mark as one HTML file."),

@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from trex.cli.command import WHY, Command
+from trex.cli.options import Port, Token
 from trex.cli.repair_step import progress_of, step
 from trex.cli.result import AsJson, tell_result
 
@@ -94,15 +95,8 @@ def label(
     serve: Annotated[
         bool, typer.Option("--serve", help="Serve the page on which people vote, on this machine.")
     ] = False,
-    port: Annotated[
-        int | None, typer.Option(help="Port of --serve; 8322 if not given, 0 for any free one.")
-    ] = None,
-    token: Annotated[
-        str | None,
-        typer.Option(
-            envvar="TREX_TOKEN", help="Token of --serve, a fresh one if not given; safer in TREX_TOKEN."
-        ),
-    ] = None,
+    port: Port = None,
+    token: Token = None,
     export: Annotated[
         Path | None,
         typer.Option(metavar="PAGE", help="Write the page on which people vote as one HTML file."),
