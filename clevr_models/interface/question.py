@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from trex.scenes.questions.programs import Program
+
 
 class ProgramStep(NamedTuple):
     """One function of a program: the indices of its input steps, and its words ("red", "left")."""
@@ -20,3 +22,8 @@ class Question:
 
     text: str
     program: tuple[ProgramStep, ...]
+
+
+def question_of(text: str, program: Program) -> Question:
+    """A question about scenes as models take it."""
+    return Question(text, tuple(ProgramStep(*step) for step in program))

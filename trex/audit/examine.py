@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from trex.audit.conditions import Asked, Facts
 from trex.audit.records import Answer, Examined, Mistake
 from trex.clevr_models.interface.bound import ClevrModel
+from trex.clevr_models.interface.question import question_of
 from trex.inference.rng import AUDIT_STREAM, stream
 from trex.scenes.misreading import Answered, Misreading, census, explain
 from trex.scenes.questions.english import phrase
@@ -18,7 +19,7 @@ from trex.scenes.questions.families import FAMILIES, SceneQuestion, random_quest
 from trex.scenes.questions.truth import true_answer
 from trex.scenes.scene import Scene
 from trex.scenes.vocabulary import Vocabulary
-from trex.worlds.asking import Said, ask_all, question_of
+from trex.worlds.asking import Said, ask_all
 
 QUESTIONS, NUISANCES, TRACING = range(3)  # streams of random numbers
 TRACED = 60  # more questions about a picture with a confident mistake

@@ -9,11 +9,11 @@ from typing import NamedTuple
 
 from trex.audit.records import Settings
 from trex.clevr_models.interface.bound import ClevrModel
+from trex.clevr_models.interface.question import question_of
 from trex.foundation.errors import InputError
 from trex.query.schema import RenderSection
 from trex.scenes.prior import ScenePrior
 from trex.scenes.questions.english import parse
-from trex.worlds.asking import question_of
 from trex.worlds.fingerprint import weights_fingerprint
 from trex.worlds.world import picture_size
 

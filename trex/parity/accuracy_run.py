@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from trex.clevr_models.interface.bound import ClevrModel
-from trex.clevr_models.interface.question import Question
+from trex.clevr_models.interface.question import Question, question_of
 from trex.clevr_models.percept.evaluate import question_type
 from trex.clevr_models.published import PUBLISHED, Published
 from trex.datasets.clevr_folder import read_pixels
@@ -32,7 +32,6 @@ from trex.parity.accuracy_check import (
     store_check,
 )
 from trex.parity.parity import given
-from trex.worlds.asking import question_of
 from trex.worlds.fingerprint import weights_fingerprint
 
 UNREAD = ""  # in place of an answer, if the model lacks a word of the question

@@ -10,6 +10,7 @@ import numpy as np
 
 from trex.clevr_models.catalog import load_model
 from trex.clevr_models.interface.bound import ClevrModel
+from trex.clevr_models.interface.question import question_of
 from trex.datasets.clevr_questions import read_questions
 from trex.datasets.official_scenes import AskedQuestion, OfficialPicture, read_official
 from trex.parity.page import write_page, write_table
@@ -17,7 +18,7 @@ from trex.parity.scores import Pair, PictureAnswers, PresetParity, compare_answe
 from trex.render.blender.blender_renderer import BlenderRenderer
 from trex.render.cache import CachedRenderer
 from trex.render.similarity import Pixels
-from trex.worlds.asking import ask_all, question_of
+from trex.worlds.asking import ask_all
 
 PRESETS = ("clevr", "reference", "fast")
 MODELS = ("relation-network:original", "relation-network:ir", "shipped")

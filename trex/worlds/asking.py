@@ -10,9 +10,8 @@ from numpy.typing import NDArray
 
 from trex.clevr_models.interface.answers import ANSWERS
 from trex.clevr_models.interface.bound import AsksMany, ClevrModel
-from trex.clevr_models.interface.question import ProgramStep, Question
+from trex.clevr_models.interface.question import Question
 from trex.inference.scoring import check_log_probs
-from trex.scenes.questions.programs import Program
 
 
 class Said(NamedTuple):
@@ -20,11 +19,6 @@ class Said(NamedTuple):
 
     answer: str
     probability: float
-
-
-def question_of(text: str, program: Program) -> Question:
-    """A question as models take it."""
-    return Question(text, tuple(ProgramStep(*step) for step in program))
 
 
 def ask_all(model: ClevrModel, image: NDArray[np.float32], questions: Sequence[Question]) -> list[Said]:

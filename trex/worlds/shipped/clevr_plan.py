@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
 
+from trex.clevr_models.interface.question import question_of
 from trex.foundation.errors import InputError
 from trex.foundation.words import counted
 from trex.inference.types import Generator
@@ -17,7 +18,6 @@ from trex.scenes.edits import removals
 from trex.scenes.noise import fresh_draws
 from trex.scenes.prior import ScenePrior
 from trex.scenes.vocabulary import CLEVR, Vocabulary
-from trex.worlds.asking import question_of
 from trex.worlds.description import Outline
 from trex.worlds.fingerprint import file_fingerprint, model_fingerprint
 from trex.worlds.kernels import SamplerParts, check_gradients, check_search, make_proposal, make_sampler
