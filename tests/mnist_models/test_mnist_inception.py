@@ -15,7 +15,7 @@ from tests.worlds.mnist_worlds import N_TEST, write_data
 from trex.artifacts.card import read_card
 from trex.artifacts.weights import load_into
 from trex.foundation.errors import InputError
-from trex.mnist_models.data.labelled import load_data
+from trex.mnist_models.data.load import load_data
 from trex.mnist_models.load import load_classifier
 from trex.mnist_models.networks import inception
 from trex.mnist_models.networks.inception import InceptionFeatures, MixedBlock, load_inception

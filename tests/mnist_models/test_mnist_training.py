@@ -13,7 +13,7 @@ from tests.worlds.mnist_worlds import N_TEST, write_data
 from trex.artifacts import checkpoint as checkpoint_module
 from trex.artifacts.card import card_path, read_card
 from trex.foundation.errors import InputError, RunError
-from trex.mnist_models.data.labelled import load_data
+from trex.mnist_models.data.load import load_data
 from trex.mnist_models.load import load_classifier, load_decoder
 from trex.mnist_models.training import loop as training
 from trex.mnist_models.training.fid_features import FidFeatures, classifier_features

@@ -13,8 +13,8 @@ from scipy.io import savemat
 
 from trex.foundation.errors import InputError
 from trex.mnist_models.adaptation.domains import load_domain
-from trex.mnist_models.adaptation.mat_file import read_mat
 from trex.mnist_models.adaptation.svhn import svhn
+from trex.mnist_models.data.mat_file import read_mat
 
 N = 12
 
