@@ -39,7 +39,7 @@ class Loaded:
     train: DataSet
     test: DataSet
     kind: str  # of the model's network, as on its card
-    licence: str = "Apache-2.0"  # of the model's weights, as on its card
+    licence: str = "not given"  # of the model's weights, as on its card
 
     @property
     def sources(self) -> Sources:
@@ -69,7 +69,7 @@ def load(query: RepairQuery, data: Path | None) -> Loaded:
             f"model {model.name!r} does not know every class of {model.dataset}; take one that does"
         )
     card = read_card(weights_path(query.model.name))
-    return Loaded(generator, model, train, test, str(card["kind"]), str(card["licence"]))
+    return Loaded(generator, model, train, test, str(card["kind"]), str(card.get("licence", "not given")))
 
 
 def check_sources(loaded: Loaded, known: Sources, where: Path) -> None:
