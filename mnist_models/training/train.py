@@ -5,6 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import NamedTuple
 
+import numpy as np
+
 from trex.foundation.errors import InputError
 from trex.mnist_models.card import CLASSIFIERS
 from trex.mnist_models.data.classes import chosen_classes, with_classes
@@ -81,7 +83,9 @@ def _data(plan: Plan) -> _Data:
     held_out = None
     if data.groups is not None:
         split = split_tracks(data)
-        data, held_out = data.at(split.learning), with_classes(data.at(split.held_out), included)
+        held = split.held_out[np.isin(data.labels[split.held_out], included)]
+        held_out = with_classes(data.at(held), included) if len(held) else None  # rare classes may have none
+        data = data.at(split.learning)
     return _Data(with_classes(data, included), held_out, with_classes(test, included), name)
 
 

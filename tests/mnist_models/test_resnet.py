@@ -15,6 +15,7 @@ from trex.foundation.errors import InputError, ModelError
 from trex.mnist_models.card import CLASSIFIERS, DIGIT_KINDS, KINDS, parse_card
 from trex.mnist_models.data.layout import from_planes, planes
 from trex.mnist_models.data.load import load_data
+from trex.mnist_models.data.tracks import split_tracks
 from trex.mnist_models.load import load_classifier
 from trex.mnist_models.networks.by_kind import classifier_of
 from trex.mnist_models.networks.resnet import Block, ResNet18
@@ -143,3 +144,12 @@ def test_a_card_without_picture_and_latent_is_of_digits(tmp_path: Path) -> None:
     assert (found.picture, found.latent) == ((28, 28, 1), 5)
     with pytest.raises(InputError, match=r"picture \[28, 28, 1\] is not \[32, 32, 3\]"):
         parse_card(card | {"dataset": "signs"}, tmp_path / "x.safetensors", KINDS)
+
+
+def test_a_class_without_held_out_tracks_is_trained_all_the_same(folder: Path, tmp_path: Path) -> None:
+    data = load_data("signs", "train", folder)
+    held = set(data.labels[split_tracks(data).held_out].tolist())
+    assert held < set(range(CLASSES))  # four tracks of twenty: a class has none
+    (missing,) = set(range(CLASSES)) - held
+    found = train(plan(folder, classes=(str(missing), "42"), batch_size=4), tmp_path)
+    assert "held_out" not in read_card(found)["figures"]  # type: ignore[operator]
