@@ -11,7 +11,7 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from tests.mnist_models.made_signs import write_signs
+from tests.mnist_models.signs.made_signs import write_signs
 from tests.worlds.mnist_worlds import write_data
 from trex.artifacts import checkpoint as checkpoint_module
 from trex.artifacts.card import read_card
@@ -72,9 +72,9 @@ def knowable(picture: tuple[int, int, int], latent: int) -> BetaVae:
     vae = BetaVae(picture, latent)
     with torch.no_grad():
         for layer in (vae.encoder.layers[-1], vae.decoder.layers[-1]):
-            layer.weight.zero_()  # type: ignore[operator,union-attr]
-            layer.bias.zero_()  # type: ignore[operator,union-attr]
-        vae.encoder.layers[-1].bias[:latent] = 1.0  # type: ignore[index]
+            layer.weight.zero_()
+            layer.bias.zero_()
+        vae.encoder.layers[-1].bias[:latent] = 1.0
     return vae
 
 
@@ -120,7 +120,7 @@ def plan(folder: Path, dataset: str = "signs", **changes: object) -> BetaVaePlan
     given = BetaVaePlan(
         "beta-vae", dataset, epochs=2, batch_size=16, device="cpu", data=folder, latent=4, anneal=4
     )
-    return replace(given, **changes)  # type: ignore[arg-type]
+    return replace(given, **changes)
 
 
 @pytest.mark.slow
@@ -128,7 +128,7 @@ def test_with_a_mean_over_pixels_every_latent_switches_off(
     folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     given = plan(folder, epochs=60, anneal=20)
-    assert read_card(train(given, tmp_path / "sum"))["figures"]["active_latents"] >= 2  # type: ignore[index]
+    assert read_card(train(given, tmp_path / "sum"))["figures"]["active_latents"] >= 2
     plain = BetaVae.terms
 
     def planted(self: BetaVae, images: Tensor) -> Terms:
@@ -136,7 +136,7 @@ def test_with_a_mean_over_pixels_every_latent_switches_off(
         return Terms(terms.surprise / images[0].numel(), terms.kl)
 
     monkeypatch.setattr(BetaVae, "terms", planted)
-    assert read_card(train(given, tmp_path / "mean"))["figures"]["active_latents"] == 0  # type: ignore[index]
+    assert read_card(train(given, tmp_path / "mean"))["figures"]["active_latents"] == 0
 
 
 def test_a_latent_is_active_if_its_mean_tells_pictures_apart(folder: Path) -> None:
@@ -148,7 +148,7 @@ def test_a_latent_is_active_if_its_mean_tells_pictures_apart(folder: Path) -> No
             return vae_module.Posterior(mean, torch.zeros_like(mean))
 
     vae = BetaVae(COLOR, 4)
-    vae.encoder = Means()  # type: ignore[assignment]
+    vae.encoder = Means()
     assert active_latents(vae, load_data("signs", "test", folder), torch.device("cpu")) == 2
 
 

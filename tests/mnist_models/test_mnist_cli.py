@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.mnist_models.made_signs import write_signs
+from tests.mnist_models.signs.made_signs import write_signs
 from tests.running.command_line import trex
 from tests.worlds.mnist_worlds import write_data
 

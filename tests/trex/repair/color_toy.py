@@ -41,7 +41,7 @@ class PlantedInColor(Planted):
 
     def __init__(self, height: float) -> None:
         super().__init__(height)
-        self.read = ReadColor()  # type: ignore[assignment]
+        self.read = ReadColor()
 
 
 def color_data(split: str, n: int, share: float = 0.2) -> DataSet:

@@ -37,7 +37,7 @@ def models(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     torch.manual_seed(1)
     decoder, wide, narrow = BetaVae(described.picture, LATENT), ResNet18(43), ResNet18(43, width=16)
     with torch.no_grad():
-        decoder.decoder.layers[-1].weight.mul_(40.0)  # type: ignore[operator,union-attr]
+        decoder.decoder.layers[-1].weight.mul_(40.0)
         narrow.answer.weight.mul_(30.0)
     kinds: tuple[tuple[str, nn.Module], ...] = (
         ("beta-vae", decoder),
@@ -70,7 +70,7 @@ def test_gradients_are_of_the_density_that_pictures_are_scored_by(tmp_path: Path
     """ "nuts" sees the same function as the other kernels, and it is smooth in every latent."""
     world = world_named("signs-beta-vae")
     query = parse_query(SIGNS, "q")
-    parts = world.load(query)  # type: ignore[attr-defined]
+    parts = world.load(query)
     assert parts.model_name == "signs-resnet18" and parts.size == (
         32,
         32,

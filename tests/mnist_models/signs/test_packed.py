@@ -9,7 +9,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tests.mnist_models.made_signs import CLASSES, FRAMES, TRACKS, made_arrays, write_packed, write_signs
+from tests.mnist_models.signs.made_signs import (
+    CLASSES,
+    FRAMES,
+    TRACKS,
+    made_arrays,
+    write_packed,
+    write_signs,
+)
 from tests.references.official_clevr import data_file
 from trex.foundation.errors import InputError
 from trex.mnist_models.data.load import load_data

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 import torch
 
-from tests.mnist_models.made_signs import CLASSES, FRAMES, TRACKS, write_signs
+from tests.mnist_models.signs.made_signs import CLASSES, FRAMES, TRACKS, write_signs
 from trex.artifacts.card import card_path, read_card
 from trex.foundation.errors import InputError, ModelError
 from trex.mnist_models.card import CLASSIFIERS, DIGIT_KINDS, KINDS, parse_card
@@ -32,7 +32,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def plan(folder: Path, **changes: object) -> Plan:
     given = Plan("resnet18-16", "signs", epochs=1, batch_size=16, device="cpu", data=folder)
-    return replace(given, **changes)  # type: ignore[arg-type]
+    return replace(given, **changes)
 
 
 def test_parameter_counts_follow_from_the_layers() -> None:
@@ -76,7 +76,7 @@ def test_layouts_are_inverse_and_keep_rows_columns_and_channels() -> None:
 def test_a_resnet_learns_made_signs_and_its_card_is_true(folder: Path, tmp_path: Path) -> None:
     path = train(plan(folder, epochs=12, batch_size=12), tmp_path)
     card = read_card(path)
-    assert path.stem == "signs-resnet18-16" and card["picture"] == [32, 32, 3] and len(card["labels"]) == 43  # type: ignore[arg-type]
+    assert path.stem == "signs-resnet18-16" and card["picture"] == [32, 32, 3] and len(card["labels"]) == 43
     figures = card["figures"]
     assert isinstance(figures, dict) and figures["accuracy"] > 0.9  # chance is .25
     assert figures["n"] == CLASSES * TRACKS * FRAMES
@@ -99,8 +99,8 @@ def test_held_out_tracks_are_not_learned(
     plain = training.fit
 
     def watched(make: object, data: object, *rest: object) -> object:
-        seen.extend(data.groups.tolist())  # type: ignore[attr-defined]
-        return plain(make, data, *rest)  # type: ignore[arg-type]
+        seen.extend(data.groups.tolist())
+        return plain(make, data, *rest)
 
     monkeypatch.setattr(training, "fit", watched)
     train(plan(folder), tmp_path)
@@ -152,4 +152,4 @@ def test_a_class_without_held_out_tracks_is_trained_all_the_same(folder: Path, t
     assert held < set(range(CLASSES))  # four tracks of twenty: a class has none
     (missing,) = set(range(CLASSES)) - held
     found = train(plan(folder, classes=(str(missing), "42"), batch_size=4), tmp_path)
-    assert "held_out" not in read_card(found)["figures"]  # type: ignore[operator]
+    assert "held_out" not in read_card(found)["figures"]

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from tests.mnist_models.made_signs import made_arrays, write_packed
+from tests.mnist_models.signs.made_signs import made_arrays, write_packed
 from tests.references.official_clevr import data_file
 from tests.worlds.mnist_worlds import write_data
 from trex.foundation.errors import InputError

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tests.mnist_models.made_signs import HEAD, TRAINING, line, ppm, training_members, write_zip
+from tests.mnist_models.signs.made_signs import HEAD, TRAINING, line, ppm, training_members, write_zip
 from trex.foundation.errors import InputError
 from trex.mnist_models.data.signs.archives import TEST_PICTURES, TEST_TABLE, read_test, read_training
 from trex.mnist_models.data.signs.load import load_signs
