@@ -1,4 +1,4 @@
-"""The card of a weights file in this world: its network, data set and classes."""
+"""The card of a weights file in this world: its network, data set, classes, pictures and latents."""
 
 from __future__ import annotations
 
@@ -7,17 +7,23 @@ from pathlib import Path
 
 from trex.artifacts.card import Card, card_path
 from trex.foundation.errors import InputError
-from trex.mnist_models.data.datasets import SOURCES
+from trex.mnist_models.data.datasets import DATASETS
+from trex.mnist_models.data.layout import DIGIT, Shape
 
-CLASSIFIERS = ("classifier", "lenet", "ambiguous")
-DECODERS = ("vae", "gan")
-AUTOENCODERS = ("vae",)  # decoders with an encoder
+CLASSIFIERS = ("classifier", "lenet", "ambiguous", "resnet18", "resnet18-16")
+DECODERS = ("vae", "gan", "beta-vae")
+AUTOENCODERS = ("vae", "beta-vae")  # decoders with an encoder
+DIGIT_KINDS = ("classifier", "ambiguous", "vae", "gan")  # for pictures of 28x28 in gray alone
 KINDS = (*CLASSIFIERS, *DECODERS)
+LATENT, MOST_LATENTS = 5, 1000  # of a card that gives none, and at most
 ARCHITECTURES = {
     "classifier": "conv 32 k3, ReLU, conv 64 k3, maxpool 2, fc 128, ReLU, fc K; dropout .25 and .5 in training",
     "ambiguous": "as classifier; trained by KL to 1/2 on the true class and 1/2 on the next (appendix H)",
     "lenet": "conv 20 k5, ReLU, maxpool 2, conv 50 k5, ReLU, maxpool 2, fc 500, ReLU, fc K",
     "vae": "784-400-(5, 5), 5-400-784, ReLU, sigmoid",
+    "beta-vae": "3 conv k4 s2 of 32 (gray) or 64, 256, 256, (d, d); d-256-256-256, 4 transposed conv k4 s2, sigmoid",
+    "resnet18": "conv 64 k3, 4 stages of 2 residual blocks of 64, 128, 256, 512 with batch norm, mean, fc K",
+    "resnet18-16": "as resnet18, with a quarter of its channels",
     "gan": "5-512-256-128-64 transposed convolutions k4, batch norm, ReLU; 1 channel k1, padding 2, sigmoid",
 }
 
@@ -27,7 +33,8 @@ class DigitCard:
     """The part of a card that loading needs, checked; `labels` are the classes that the model was trained on.
 
     `dataset` is what the model is asked about, and `trained_on` what it learned from, in words; a card without
-    `trained_on` is of a model that learned from `dataset`.
+    `trained_on` is of a model that learned from `dataset`. `picture`: height, width and channels, 28x28x1 on a card
+    without it; `latent`: a decoder's numbers, 5 on a card without it.
     """
 
     kind: str
@@ -35,6 +42,8 @@ class DigitCard:
     labels: tuple[str, ...]
     sha256: str
     trained_on: str
+    picture: Shape = DIGIT
+    latent: int = LATENT
 
 
 def recorded_accuracy(card: Card) -> tuple[str, int, int] | None:
@@ -57,8 +66,8 @@ def parse_card(card: Card, weights: Path, kinds: tuple[str, ...]) -> DigitCard:
         )
     if kind not in kinds:
         raise InputError(f"weights {weights} are of kind {kind!r}; expected {' or '.join(kinds)}")
-    if dataset not in SOURCES:
-        raise InputError(f"card {card_path(weights)} names no data set ({', '.join(SOURCES)}): {dataset!r}")
+    if dataset not in DATASETS:
+        raise InputError(f"card {card_path(weights)} names no data set ({', '.join(DATASETS)}): {dataset!r}")
     if not isinstance(labels, list) or not labels or not all(isinstance(label, str) for label in labels):
         raise InputError(f"card {card_path(weights)} has no list of labels; train the model again")
     if len(set(labels)) != len(labels):
@@ -66,4 +75,20 @@ def parse_card(card: Card, weights: Path, kinds: tuple[str, ...]) -> DigitCard:
     trained_on = card.get("trained_on", dataset)
     if not isinstance(trained_on, str):
         raise InputError(f"card {card_path(weights)} has no text under trained_on; train the model again")
-    return DigitCard(kind, str(dataset), tuple(labels), str(card["sha256"]), trained_on)
+    picture, latent = _picture(card, weights), card.get("latent", LATENT)
+    if not isinstance(latent, int) or isinstance(latent, bool) or not 1 <= latent <= MOST_LATENTS:
+        raise InputError(
+            f"card {card_path(weights)}: latent {latent!r} is not 1 to {MOST_LATENTS}; train again"
+        )
+    return DigitCard(kind, str(dataset), tuple(labels), str(card["sha256"]), trained_on, picture, latent)
+
+
+def _picture(card: Card, weights: Path) -> Shape:
+    """Height, width and channels; InputError unless they are those of the card's data set."""
+    given, wanted = card.get("picture", list(DIGIT)), DATASETS[str(card.get("dataset"))].picture
+    if given != list(wanted):
+        raise InputError(
+            f"card {card_path(weights)}: picture {given!r} is not {list(wanted)}, as {card.get('dataset')} has it; "
+            "train the model again"
+        )
+    return wanted

@@ -11,11 +11,12 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from trex.foundation.errors import InputError
+from trex.mnist_models.data.layout import DIGIT, Shape
 
 
 @dataclass(frozen=True, eq=False)
 class DigitPicture:
-    """A drawn digit, not rounded: pixels float32 (28, 28, 1) in [0, 1], 0 black."""
+    """A drawn picture, not rounded: pixels float32 (H, W, C) in [0, 1], 0 black."""
 
     pixels: NDArray[np.float32]
 
@@ -34,14 +35,17 @@ class DecoderRenderer:
     key: str
     labels: tuple[str, ...]  # the classes of its training
     dataset: str
+    picture: Shape = DIGIT
 
     def render(self, zs: Sequence[NDArray[np.float64]]) -> list[DigitPicture]:
         """One picture for each latent (d,); decoded one at a time, so that none depends on another."""
         with torch.inference_mode():
-            return [DigitPicture(self.pixels(self._row(z))[0, 0, :, :, None].numpy()) for z in zs]
+            return [
+                DigitPicture(self.pixels(self._row(z))[0].permute(1, 2, 0).contiguous().numpy()) for z in zs
+            ]
 
     def pixels(self, z: Tensor) -> Tensor:
-        """Latents (B, d) -> pictures (B, 1, 28, 28) in [0, 1], not rounded, differentiable."""
+        """Latents (B, d) -> pictures (B, C, H, W) in [0, 1], not rounded, differentiable."""
         pictures: Tensor = self.decoder(z)
         return pictures
 

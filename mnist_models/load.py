@@ -15,16 +15,17 @@ from trex.mnist_models.autoencoder import Autoencoder
 from trex.mnist_models.card import AUTOENCODERS, CLASSIFIERS, DECODERS, DigitCard, parse_card
 from trex.mnist_models.classify import DigitClassifier
 from trex.mnist_models.decoder import DecoderRenderer
-from trex.mnist_models.networks.classifiers import Classifier, LeNet
+from trex.mnist_models.networks.beta_vae import BetaVae
+from trex.mnist_models.networks.by_kind import classifier_of
 from trex.mnist_models.networks.gan import Generator
-from trex.mnist_models.networks.vae import LATENT, Vae
+from trex.mnist_models.networks.vae import Vae
 
 SHIPPED = Path(__file__).parent / "weights"
 SUFFIX = ".safetensors"
 
 
 def trained_models() -> Path:
-    """The default folder of `trex train vae | gan | classifier | adda`, in the user's cache."""
+    """The default folder of `trex train vae | gan | beta-vae | classifier | adda`, in the user's cache."""
     return cache_root() / "digits" / "models"
 
 
@@ -35,9 +36,9 @@ def load_classifier(spec: str, threads: int = 1) -> DigitClassifier:
     """
     weights = weights_path(spec)
     card = parse_card(read_card(weights), weights, CLASSIFIERS)
-    network = LeNet(len(card.labels)) if card.kind == "lenet" else Classifier(len(card.labels))
+    network = classifier_of(card.kind, len(card.labels), card.picture)
     _fill(network, weights, threads)
-    return DigitClassifier(weights.stem, network, card.labels, card.dataset, card.sha256)
+    return DigitClassifier(weights.stem, network, card.labels, card.dataset, card.sha256, card.picture)
 
 
 def load_decoder(spec: str, threads: int = 1) -> DecoderRenderer:
@@ -46,16 +47,24 @@ def load_decoder(spec: str, threads: int = 1) -> DecoderRenderer:
     card = parse_card(read_card(weights), weights, DECODERS)
     decoder = _decoder(card, weights, threads)
     key = f"{card.dataset}-{card.kind} {card.sha256[:16]}"
-    return DecoderRenderer(weights.stem, decoder, LATENT, key, card.labels, card.dataset)
+    return DecoderRenderer(weights.stem, decoder, card.latent, key, card.labels, card.dataset, card.picture)
 
 
 def load_autoencoder(spec: str, threads: int = 1) -> Autoencoder:
-    """Both halves of a VAE by a name such as `mnist-vae`, or a .safetensors path; else as `load_classifier`."""
+    """Both halves of a VAE by a name such as `signs-beta-vae`, or a .safetensors path; else as `load_classifier`."""
     weights = weights_path(spec)
     card = parse_card(read_card(weights), weights, AUTOENCODERS)
-    vae = Vae()
-    _fill(vae, weights, threads)
-    return Autoencoder(weights.stem, vae.encoder, vae.decoder, LATENT, card.labels, card.dataset, card.sha256)
+    vae = _vae(card, weights, threads)
+    return Autoencoder(
+        weights.stem,
+        vae.encoder,
+        vae.decoder,
+        card.latent,
+        card.labels,
+        card.dataset,
+        card.sha256,
+        card.picture,
+    )
 
 
 def weights_path(spec: str) -> Path:
@@ -68,7 +77,7 @@ def weights_path(spec: str) -> Path:
             return place
     raise InputError(
         f"digit model {spec!r} is neither shipped nor in {places[1].parent} (there are: {_at_hand()}); "
-        "train it (trex train vae | gan | classifier | adda) or name a path that ends in .safetensors"
+        "train it (trex train vae | gan | beta-vae | classifier | adda) or name a path that ends in .safetensors"
     )
 
 
@@ -85,9 +94,13 @@ def _decoder(card: DigitCard, weights: Path, threads: int) -> nn.Module:
         generator = Generator()
         _fill(generator, weights, threads)
         return generator
-    vae = Vae()
+    return _vae(card, weights, threads).decoder
+
+
+def _vae(card: DigitCard, weights: Path, threads: int) -> Vae | BetaVae:
+    vae = BetaVae(card.picture, card.latent) if card.kind == "beta-vae" else Vae()
     _fill(vae, weights, threads)
-    return vae.decoder
+    return vae
 
 
 def _fill(module: nn.Module, weights: Path, threads: int) -> None:

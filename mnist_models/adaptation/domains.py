@@ -6,7 +6,8 @@ from pathlib import Path
 
 from trex.foundation.errors import unknown
 from trex.mnist_models.adaptation import optdigits, svhn, typeset, usps
-from trex.mnist_models.data.labelled import DataSet, load_data
+from trex.mnist_models.data.labelled import DataSet
+from trex.mnist_models.data.load import load_data
 
 DOMAINS = ("mnist", typeset.NAME, optdigits.NAME, svhn.NAME, usps.NAME)
 

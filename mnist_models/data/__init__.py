@@ -1,1 +1,4 @@
-"""MNIST and Fashion-MNIST: published files, the idx format, labelled pictures and the classes to train on."""
+"""Labelled pictures of MNIST, Fashion-MNIST, SVHN and traffic signs: readers, layouts, classes and held-out tracks.
+
+One module or room for each format; `load` opens any data set by its name.
+"""

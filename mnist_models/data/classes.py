@@ -32,7 +32,7 @@ def with_classes(data: DataSet, included: tuple[int, ...]) -> DataSet:
     number = np.zeros(len(data.names), np.uint8)
     number[list(included)] = np.arange(len(included))
     names = tuple(data.names[k] for k in included)
-    return replace(data, images=data.images[rows], labels=number[data.labels[rows]], names=names)
+    return replace(data.at(rows), labels=number[data.labels[rows]], names=names)
 
 
 def _number(names: tuple[str, ...], name: str) -> int:

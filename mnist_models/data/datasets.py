@@ -1,4 +1,4 @@
-"""The two published data sets: class names, addresses of the files, and their sha256."""
+"""All data sets with classes and pictures; of those in the idx format, addresses of the files and their sha256."""
 
 from __future__ import annotations
 
@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 from trex.foundation.errors import unknown
+from trex.mnist_models.data.layout import DIGIT, Shape
+from trex.mnist_models.data.signs.names import NAMES as SIGNS
 
 SPLITS = ("train", "test")
 
@@ -81,8 +83,23 @@ SOURCES: Mapping[str, Source] = {
 }
 
 
+class Described(NamedTuple):
+    """The classes of a data set, its pictures' height, width and channels, and the licence of weights trained on it."""
+
+    labels: tuple[str, ...]
+    picture: Shape
+    licence: str
+
+
+DATASETS: Mapping[str, Described] = {
+    **{name: Described(one.labels, DIGIT, "Apache-2.0") for name, one in SOURCES.items()},
+    "signs": Described(SIGNS, (32, 32, 3), "unsettled: the terms of the pictures, research use"),
+    "svhn": Described(tuple("0123456789"), (32, 32, 3), "the terms of the pictures: not commercial"),
+}
+
+
 def source(name: str) -> Source:
-    """The data set of this name; InputError lists the existing ones."""
+    """The data set in the idx format of this name; InputError lists the existing ones."""
     if name not in SOURCES:
         raise unknown("data set", name, SOURCES)
     return SOURCES[name]

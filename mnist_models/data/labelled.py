@@ -1,18 +1,22 @@
-"""Labeled pictures of a data set, from a folder, the user's cache, or their published address."""
+"""Labeled pictures as every reader gives them, and the reader of MNIST's and Fashion-MNIST's published files."""
 
 from __future__ import annotations
 
 import hashlib
 import os
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
 
 from trex.artifacts.cache import cache_root
 from trex.artifacts.card import write_whole
 from trex.artifacts.download import download
-from trex.foundation.errors import InputError, unknown
-from trex.mnist_models.data.datasets import SPLITS, File, Source, source
+from trex.foundation.errors import InputError
+from trex.mnist_models.data.datasets import File, Source, source
 from trex.mnist_models.data.idx import Bytes, read_idx
+from trex.mnist_models.data.layout import Shape
 
 SIDE_PX = 28
 DATA_VARIABLE = "TREX_DIGITS"
@@ -20,7 +24,10 @@ DATA_VARIABLE = "TREX_DIGITS"
 
 @dataclass(frozen=True, eq=False)
 class DataSet:
-    """One split: images (N, 28, 28), labels (N,) that index `names`, and the sha256 of the files' content."""
+    """One split: images (N, H, W) in gray or (N, H, W, 3), labels (N,) that index `names`, and the content's sha256.
+
+    `groups` (N,): pictures of one number belong together (`tracks`); None if each stands by itself.
+    """
 
     name: str
     split: str
@@ -28,18 +35,28 @@ class DataSet:
     labels: Bytes
     names: tuple[str, ...]
     sha256: str
+    groups: NDArray[np.int64] | None = None
+
+    @property
+    def picture(self) -> Shape:
+        """Height, width and channels of its pictures."""
+        height, width, *channels = self.images.shape[1:]
+        return height, width, channels[0] if channels else 1
+
+    def at(self, rows: NDArray[np.int64]) -> DataSet:
+        """Some of its pictures; the hash stays that of the whole split."""
+        groups = None if self.groups is None else self.groups[rows]
+        return replace(self, images=self.images[rows], labels=self.labels[rows], groups=groups)
 
 
-def load_data(name: str, split: str, folder: Path | None = None) -> DataSet:
-    """A split ("train" or "test") of a data set ("mnist" or "fashion").
+def load_idx(name: str, split: str, folder: Path | None = None) -> DataSet:
+    """A split ("train" or "test") of a data set that is published in the idx format ("mnist" or "fashion").
 
     Read from `folder`, else from the folder that $TREX_DIGITS names, else from the user's cache, which is filled
     from the published address and checked by sha256. The files are the published idx files, compressed or not, in
     the folder, in its `raw`, or in `MNIST/raw` and `FashionMNIST/raw`. InputError describes any fault in them.
     """
     published = source(name)
-    if split not in SPLITS:
-        raise unknown("split", split, SPLITS)
     place = folder or named_folder()
     files = published.files[split]
     paths = _fetched(published, files) if place is None else _found(place, published, files)

@@ -9,6 +9,8 @@ from __future__ import annotations
 
 from torch import Tensor, nn
 
+from trex.mnist_models.data.layout import DIGIT, Shape
+
 FEATURES = {"classifier": 128, "lenet": 500}  # width of the last hidden layer
 
 
@@ -36,19 +38,20 @@ class Classifier(nn.Module):
 
 
 class LeNet(nn.Module):
-    """LeCun et al. 1998, as in Caffe and the ADDA baseline: pictures (B, 1, 28, 28) in [0, 1] to logits (B, K)."""
+    """LeCun et al. 1998, as in Caffe and the ADDA baseline: pictures (B, C, H, W) in [0, 1] to logits (B, K)."""
 
-    def __init__(self, classes: int) -> None:
+    def __init__(self, classes: int, picture: Shape = DIGIT) -> None:
         super().__init__()
+        height, width, channels = picture
         self.features = nn.Sequential(
-            nn.Conv2d(1, 20, 5),  # 24x24
+            nn.Conv2d(channels, 20, 5),  # 24x24 of a digit
             nn.ReLU(),
             nn.MaxPool2d(2),  # 12x12
             nn.Conv2d(20, 50, 5),  # 8x8
             nn.ReLU(),
             nn.MaxPool2d(2),  # 4x4
             nn.Flatten(),  # (C, H, W) order; the published port of ADDA's weights has (H, W, C)
-            nn.Linear(800, FEATURES["lenet"]),
+            nn.Linear(50 * _left(height) * _left(width), FEATURES["lenet"]),
             nn.ReLU(),
         )
         self.answer = nn.Linear(FEATURES["lenet"], classes)
@@ -57,3 +60,8 @@ class LeNet(nn.Module):
         """The logits of each picture."""
         logits: Tensor = self.answer(self.features(images))
         return logits
+
+
+def _left(side: int) -> int:
+    """What two convolutions of 5 and two halvings leave of a side: 4 of 28, 5 of 32."""
+    return ((side - 4) // 2 - 4) // 2

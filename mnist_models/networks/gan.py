@@ -12,7 +12,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from trex.mnist_models.networks.vae import LATENT
+from trex.mnist_models.card import LATENT
 
 
 class Doubling(nn.ConvTranspose2d):

@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import NamedTuple
 
 import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
+from trex.mnist_models.card import LATENT
 from trex.mnist_models.data.labelled import SIDE_PX
 
-LATENT = 5
 HIDDEN = 400
 PIXELS = SIDE_PX * SIDE_PX
 
 
 class Posterior(NamedTuple):
-    """A normal distribution of latents for each picture: mean and log variance, both (B, 5)."""
+    """A normal distribution of latents for each picture: mean and log variance, both (B, d)."""
 
     mean: Tensor
     log_variance: Tensor
@@ -65,14 +66,30 @@ class Vae(nn.Module):
 
     def loss(self, images: Tensor) -> Tensor:
         """The negative evidence bound summed over the batch: Bernoulli cross-entropy and the KL term, one draw each."""
-        posterior = self.encoder(images)
-        noise = torch.randn_like(posterior.mean)
-        z = posterior.mean + noise * torch.exp(0.5 * posterior.log_variance)
-        target = images.flatten(1)
-        surprise = functional.binary_cross_entropy_with_logits(
-            self.decoder.logits(z), target, reduction="sum"
-        )
-        return surprise + kl_to_standard_normal(posterior)
+        terms = self.terms(images)
+        return terms.surprise + terms.kl
+
+    def terms(self, images: Tensor) -> Terms:
+        """Both terms of the loss."""
+        return evidence_terms(self.encoder, self.decoder.logits, images)
+
+
+class Terms(NamedTuple):
+    """Both terms of the negative evidence bound in nats, each a scalar summed over the batch and its pixels."""
+
+    surprise: Tensor
+    kl: Tensor
+
+
+def evidence_terms(
+    encode: Callable[[Tensor], Posterior], logits: Callable[[Tensor], Tensor], images: Tensor
+) -> Terms:
+    """Bernoulli cross-entropy of images (B, C, H, W) and the KL term, with one draw of z for each."""
+    mean, log_variance = (one.float() for one in encode(images))
+    z = mean + torch.randn_like(mean) * torch.exp(0.5 * log_variance)
+    drawn = logits(z).float().flatten(1)  # (B, pixels)
+    surprise = functional.binary_cross_entropy_with_logits(drawn, images.flatten(1), reduction="sum")
+    return Terms(surprise, kl_to_standard_normal(Posterior(mean, log_variance)))
 
 
 def kl_to_standard_normal(posterior: Posterior) -> Tensor:

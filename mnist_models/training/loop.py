@@ -19,6 +19,7 @@ from torch import Tensor, nn
 from trex.artifacts.checkpoint import load_checkpoint, save_checkpoint
 from trex.foundation.errors import InputError
 from trex.mnist_models.data.labelled import DataSet
+from trex.mnist_models.data.layout import planes
 
 CHECKPOINT_S = 60.0
 Losses = Mapping[str, float]
@@ -60,11 +61,12 @@ Progress = Callable[[Status], None]
 
 
 class Batch(NamedTuple):
-    """Pictures (B, 1, 28, 28) in [0, 1], their labels (B,), and the finished share of the training, in [0, 1)."""
+    """Pictures (B, C, H, W) in [0, 1], their labels (B,), the finished share of the training, and the step."""
 
     images: Tensor
     labels: Tensor
     done: float
+    step: int = 0
 
 
 class Training(NamedTuple):
@@ -154,8 +156,8 @@ def half_precision(images: Tensor) -> torch.autocast:
 
 
 def to_images(pictures: np.ndarray[tuple[int, ...], np.dtype[np.uint8]], device: torch.device) -> Tensor:
-    """(B, 28, 28) bytes -> (B, 1, 28, 28) in [0, 1]."""
-    return torch.from_numpy(pictures[:, None].copy()).to(device).float() / 255.0
+    """(B, H, W) or (B, H, W, C) bytes -> (B, C, H, W) in [0, 1]."""
+    return torch.from_numpy(planes(pictures).copy()).to(device).float() / 255.0
 
 
 def _batches(data: DataSet, settings: Settings, first: int) -> Iterator[tuple[int, int, Batch]]:
@@ -170,7 +172,7 @@ def _batches(data: DataSet, settings: Settings, first: int) -> Iterator[tuple[in
         rows = order[place * size : (place + 1) * size]
         labels = torch.from_numpy(data.labels[rows].astype(np.int64)).to(device)
         torch.manual_seed(_step_seed(settings.seed, step))
-        yield step, epoch, Batch(to_images(data.images[rows], device), labels, step / total)
+        yield step, epoch, Batch(to_images(data.images[rows], device), labels, step / total, step)
 
 
 def _step_seed(seed: int, step: int) -> int:

@@ -10,12 +10,14 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from trex.mnist_models.data.labelled import DataSet
-from trex.mnist_models.networks.vae import LATENT, Vae
+from trex.mnist_models.networks.beta_vae import BetaVae
+from trex.mnist_models.networks.vae import Vae
 from trex.mnist_models.training.fid import frechet_distance, moments
 from trex.mnist_models.training.fid_features import FidFeatures
 from trex.mnist_models.training.loop import to_images
 
 BATCH = 500
+ACTIVE = 0.01  # the variance above which a latent counts as active
 Figures = dict[str, object]
 
 
@@ -30,22 +32,29 @@ def classifier_figures(module: nn.Module, data: DataSet, device: torch.device) -
     return {"split": data.split, "n": n, "right": right, "accuracy": right / n}
 
 
-def vae_figures(vae: Vae, data: DataSet, device: torch.device) -> Figures:
+def vae_figures(vae: Vae | BetaVae, data: DataSet, device: torch.device) -> Figures:
     """The negative evidence bound of a split, in nats per picture, with one seeded draw each."""
     total = 0.0
     with torch.random.fork_rng(devices=[]), torch.inference_mode():
         torch.manual_seed(0)
         for rows in _rows(len(data.images)):
-            total += float(vae.loss(to_images(data.images[rows], device)))
+            total += float(sum(vae.terms(to_images(data.images[rows], device))))
     return {"split": data.split, "n": len(data.images), "loss": total / len(data.images)}
 
 
+def active_latents(vae: BetaVae, data: DataSet, device: torch.device) -> int:
+    """How many latents tell pictures apart: Var_x of the posterior's mean above .01 (Burda et al. 2016, section 5)."""
+    with torch.inference_mode():
+        parts = [vae.encoder(to_images(data.images[rows], device)).mean for rows in _rows(len(data.images))]
+    return int((torch.cat(parts).var(dim=0, correction=0) > ACTIVE).sum())
+
+
 def decoder_fid(
-    decoder: nn.Module, fid_features: FidFeatures, data: DataSet, device: torch.device
+    decoder: nn.Module, latent: int, fid_features: FidFeatures, data: DataSet, device: torch.device
 ) -> Figures:
     """FID between decoded prior draws and a split (evenly spaced pictures of a larger one), by these features."""
     features = fid_features.features.to(device)
-    z = np.random.default_rng(0).standard_normal((fid_features.pictures, LATENT)).astype(np.float32)
+    z = np.random.default_rng(0).standard_normal((fid_features.pictures, latent)).astype(np.float32)
     images = data.images[:: max(1, len(data.images) // fid_features.pictures)][: fid_features.pictures]
     with torch.inference_mode():
         drawn = [

@@ -1,4 +1,4 @@
-"""Trains a classifier: the paper's, LeNet, or the paper's with ambiguous labels (`trex train classifier`).
+"""Trains a classifier (`trex train classifier`); "ambiguous" is the paper's with ambiguous labels.
 
 Adam at its defaults and batches of 128, as in the paper; its up to 100 epochs are fewer here, because the learning
 rate falls to zero along a cosine.
@@ -11,23 +11,20 @@ from collections.abc import Callable
 import torch
 from torch import Tensor, nn
 
-from trex.mnist_models.networks.classifiers import Classifier, LeNet
+from trex.mnist_models.data.datasets import DATASETS
+from trex.mnist_models.networks.by_kind import classifier_of
 from trex.mnist_models.training.classifier_loss import ambiguous_loss, nll_loss
 from trex.mnist_models.training.loop import Batch, Settings, Training, half_precision, placed, set_rate
 
 LEARNING_RATE = 1e-3
 Loss = Callable[[Tensor, Tensor], Tensor]
-NETWORKS: dict[str, tuple[type[Classifier] | type[LeNet], Loss]] = {
-    "classifier": (Classifier, nll_loss),
-    "lenet": (LeNet, nll_loss),
-    "ambiguous": (Classifier, ambiguous_loss),
-}
 
 
 def classifier_training(settings: Settings) -> Training:
     """The network that `settings.model` names, and its step."""
-    make, loss = NETWORKS[settings.model]
-    network = placed(make(len(settings.classes)), settings.device)
+    loss = ambiguous_loss if settings.model == "ambiguous" else nll_loss
+    picture = DATASETS[settings.dataset].picture
+    network = placed(classifier_of(settings.model, len(settings.classes), picture), settings.device)
     optimizer = torch.optim.Adam(network.parameters(), lr=LEARNING_RATE)
     return Training({"model": network}, {"optimizer": optimizer}, classifier_step(network, optimizer, loss))
 

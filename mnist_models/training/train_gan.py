@@ -13,8 +13,8 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
+from trex.mnist_models.card import LATENT
 from trex.mnist_models.networks.gan import Discriminator, Generator, discriminator_loss, generator_loss
-from trex.mnist_models.networks.vae import LATENT
 from trex.mnist_models.training.loop import Batch, Settings, Training, half_precision, placed, set_rate
 
 LEARNING_RATE = 2e-4

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.mnist_models.signs.made_signs import write_signs
 from tests.running.command_line import trex
 from tests.worlds.mnist_worlds import write_data
 
@@ -50,6 +51,9 @@ def test_train_writes_weights_and_says_what_they_are_worth(folder: Path, tmp_pat
         (["vae", "--dataset", "fashion", "--classes", "12"], "class '12' is not known"),
         (["classifier", "--dataset", "fashion", "--network", "resnet"], "network 'resnet' is not known"),
         (["vae", "--dataset", "fashion", "--judge", "nobody"], "digit model 'nobody'"),
+        (["vae", "--dataset", "signs"], "train one of lenet, resnet18, resnet18-16, beta-vae"),
+        (["beta-vae", "--dataset", "signs"], "has neither gtsrb32_train_every3rd.npz nor"),
+        (["beta-vae", "--dataset", "fashion", "--latent", "0"], "latent 0 must be"),
     ],
 )
 def test_bad_input_ends_with_2_before_anything_is_written(
@@ -59,3 +63,23 @@ def test_bad_input_ends_with_2_before_anything_is_written(
     found = trex("train", *words, "--data", folder, "--out", out)
     assert found.exit_code == 2 and message in found.stderr
     assert not list(out.glob("*"))
+
+
+def test_signs_are_trained_by_the_same_commands(tmp_path: Path) -> None:
+    common = [
+        "--dataset",
+        "signs",
+        "--data",
+        str(write_signs(tmp_path / "data")),
+        "--out",
+        str(tmp_path / "out"),
+    ]
+    common += ["--epochs", "1", "--batch-size", "24", "--device", "cpu"]
+    made = trex("train", "classifier", *common, "--network", "resnet18-16", "--json")
+    assert made.exit_code == 0, made.output
+    assert json.loads(made.stdout)["figures"]["held_out"]["n"] == 12
+    made = trex("train", "beta-vae", *common, "--latent", "3", "--beta", "0.4", "--anneal", "2")
+    assert made.exit_code == 0, made.output
+    card = json.loads((tmp_path / "out" / "signs-beta-vae.json").read_text())
+    assert card["settings"]["latent"] == 3 and card["settings"]["beta"] == 0.4
+    assert "--latent 3 --beta 0.4 --anneal 2" in card["command"] and card["figures"]["active_latents"] <= 3

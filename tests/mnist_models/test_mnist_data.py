@@ -18,7 +18,8 @@ from trex.mnist_models.data import labelled as data_module
 from trex.mnist_models.data.classes import chosen_classes, with_classes
 from trex.mnist_models.data.datasets import SOURCES, File
 from trex.mnist_models.data.idx import read_idx
-from trex.mnist_models.data.labelled import data_hash, load_data
+from trex.mnist_models.data.labelled import data_hash
+from trex.mnist_models.data.load import load_data
 
 NAMES = SOURCES["fashion"].labels
 

@@ -15,7 +15,8 @@ from tests.worlds.mnist_worlds import N_TEST, write_data
 from trex.artifacts.card import read_card
 from trex.artifacts.weights import load_into
 from trex.foundation.errors import InputError
-from trex.mnist_models.data.labelled import load_data
+from trex.mnist_models.card import LATENT
+from trex.mnist_models.data.load import load_data
 from trex.mnist_models.load import load_classifier
 from trex.mnist_models.networks import inception
 from trex.mnist_models.networks.inception import InceptionFeatures, MixedBlock, load_inception
@@ -149,11 +150,14 @@ class _Decoder(nn.Module):
 def test_real_pictures_are_chosen_at_even_distances(tmp_path: Path) -> None:
     data = load_data("mnist", "test", write_data(tmp_path))
     fid_features = FidFeatures("fid_inception", "few", "0" * 64, _Few(), None, pictures=10, batch=4)
-    found = decoder_fid(_Decoder(), fid_features, data, torch.device("cpu"))
+    found = decoder_fid(_Decoder(), LATENT, fid_features, data, torch.device("cpu"))
     assert found["fid_inception_draws"] == found["fid_inception_pictures"] == 10
     every_third = replace(data, images=data.images[::3], labels=data.labels[::3])
-    assert decoder_fid(_Decoder(), fid_features, every_third, torch.device("cpu")) == found
-    assert decoder_fid(_Decoder(), replace(fid_features, pictures=1000), data, torch.device("cpu")) != found
+    assert decoder_fid(_Decoder(), LATENT, fid_features, every_third, torch.device("cpu")) == found
+    assert (
+        decoder_fid(_Decoder(), LATENT, replace(fid_features, pictures=1000), data, torch.device("cpu"))
+        != found
+    )
 
 
 def test_a_card_holds_both_fids_and_tells_them_apart(tmp_path: Path) -> None:

@@ -13,7 +13,7 @@ from tests.worlds.mnist_worlds import N_TEST, write_data
 from trex.artifacts import checkpoint as checkpoint_module
 from trex.artifacts.card import card_path, read_card
 from trex.foundation.errors import InputError, RunError
-from trex.mnist_models.data.labelled import load_data
+from trex.mnist_models.data.load import load_data
 from trex.mnist_models.load import load_classifier, load_decoder
 from trex.mnist_models.training import loop as training
 from trex.mnist_models.training.fid_features import FidFeatures, classifier_features
@@ -23,7 +23,7 @@ from trex.mnist_models.training.train import Plan, model_name, train
 
 pytestmark = pytest.mark.usefixtures("one_thread")
 
-BATCH = {"classifier": 20, "lenet": 20, "ambiguous": 20, "vae": 20, "gan": 6}
+BATCH = {"classifier": 20, "lenet": 20, "ambiguous": 20, "vae": 20, "gan": 6, "resnet18-16": 20}
 
 
 @pytest.fixture(scope="module")
@@ -57,7 +57,7 @@ def killed_after(monkeypatch: pytest.MonkeyPatch, given: Plan, out: Path, steps:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("kind", ["classifier", "vae", "gan"])
+@pytest.mark.parametrize("kind", ["classifier", "vae", "gan", "resnet18-16"])
 def test_a_killed_training_goes_on_to_the_same_weights(
     folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str
 ) -> None:

@@ -33,7 +33,7 @@ def find(
     `model` is a name, or an object of this session: a `torch.nn.Module` from pictures (B, 3, H, W), float32 in [0,
     1], to logits (B, 28) in the order of `trex.clevr_models.interface.answers.ANSWERS`, or (B, K) with an attribute
     `labels` (K names); or a callable (pictures, question) -> probabilities (B, K) from pictures (B, H, W, 3). In a
-    world of digits it is a module from (B, 1, 28, 28) to logits (B, K).
+    world of digits it is a module from (B, 1, 28, 28), of signs (B, 3, 32, 32), to logits (B, K).
 
     `out` is the run folder, by default a new one below runs/. If it holds a run of the same query, that run is
     resumed. `progress=False` displays nothing; `large` renders the 8 most confident hits again, large, for the

@@ -1,4 +1,4 @@
-"""The labelled pictures of MNIST or Fashion-MNIST as examples of a baseline."""
+"""The labelled pictures of digits, garments or signs as examples of a baseline."""
 
 from __future__ import annotations
 
@@ -8,14 +8,15 @@ from functools import cached_property
 from pathlib import Path
 
 from trex.datasets.examples import Example, Problem
-from trex.mnist_models.data.labelled import DataSet, load_data
+from trex.mnist_models.data.labelled import DataSet
+from trex.mnist_models.data.load import load_data
 
 SPLIT = "test"  # the default: models were trained on the others
 
 
 @dataclass(frozen=True)
 class LabelledPictures:
-    """Splits of a data set in a folder (`trex.mnist_models.data.labelled.load_data`); damaged files are errors."""
+    """Splits of a data set in a folder (`trex.mnist_models.data.load.load_data`); damaged files are errors."""
 
     dataset: str
     folder: Path
@@ -42,7 +43,7 @@ class LabelledPictures:
         for data in self._data:
             for number, (image, label) in enumerate(zip(data.images, data.labels, strict=True)):
                 name = f"{data.name}_{data.split}_{number:05d}"
-                yield Example(name, data.split, image[:, :, None], label=data.names[int(label)])
+                yield Example(name, data.split, image.reshape(data.picture), label=data.names[int(label)])
 
     @cached_property
     def _data(self) -> Sequence[DataSet]:

@@ -117,7 +117,7 @@ class TargetSection(Section):
 
 
 class GeneratorSection(Section):
-    """The world: CLEVR's scenes, a decoder of digits or garments, or a user-defined world.
+    """The world: CLEVR's scenes, a decoder of digits, garments or signs, or a user-defined world.
 
     `without`, `classes`: use the decoder that was trained without these classes, or with these alone.
     """

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -18,7 +18,9 @@ from torch import nn
 from trex.artifacts.weights import compact, expand, load_into
 from trex.inference.repair.votes import NONE
 from trex.mnist_models.data.labelled import DataSet
+from trex.mnist_models.data.layout import Shape
 from trex.mnist_models.networks.classifiers import LeNet
+from trex.mnist_models.networks.resnet import ResNet18
 from trex.mnist_models.networks.voters import Perceptron, Strided
 from trex.mnist_models.training.classifier_loss import nll_loss
 from trex.mnist_models.training.loop import Settings, Training, fit, placed
@@ -26,12 +28,21 @@ from trex.mnist_models.training.train_classifier import LEARNING_RATE, classifie
 from trex.repair.arrays import Floats, Ints, Pictures, floats, read_arrays, write_arrays
 from trex.repair.loaded import Progress, probabilities
 
-MEMBERS: tuple[tuple[str, Callable[[int], nn.Module]], ...] = (
+Member = tuple[str, Callable[[int, Shape], nn.Module]]
+MEMBERS: tuple[Member, ...] = (
     ("LeNet", LeNet),
     ("strided convolutions", Strided),
     ("perceptron", Perceptron),
     ("LeNet, other seed", LeNet),
     ("strided convolutions, other seed", Strided),
+)
+NARROW = 8  # channels of a residual member: half of the narrowest model under repair
+IN_COLOR: tuple[Member, ...] = (  # on signs a perceptron would be a voter that guesses
+    ("LeNet", LeNet),
+    ("narrow ResNet-18", lambda classes, picture: ResNet18(classes, picture[2], NARROW)),
+    ("strided convolutions", Strided),
+    ("LeNet, other seed", LeNet),
+    ("narrow ResNet-18, other seed", lambda classes, picture: ResNet18(classes, picture[2], NARROW)),
 )
 NAME = "committee of five networks"
 BATCH_SIZE = 128
@@ -49,10 +60,15 @@ class CommitteeTraining:
     none_below: float
 
 
+def members_for(picture: Shape) -> tuple[Member, ...]:
+    """The five members for pictures of this shape."""
+    return MEMBERS if picture[2] == 1 else IN_COLOR
+
+
 def committee_votes(
     training: CommitteeTraining, pictures: Sequence[Pictures], progress: Progress
 ) -> list[Ints]:
-    """For each stack of pictures (n, 28, 28) the votes (n, 5): class numbers, or NONE where a member is unsure.
+    """For each stack of pictures the votes (n, 5): class numbers, or NONE where a member is unsure.
 
     Members are trained one after the other; one that has voted on these pictures is not trained again.
     """
@@ -80,9 +96,9 @@ def _member(
 
 
 def _trained(training: CommitteeTraining, number: int, progress: Progress) -> nn.Module:
-    name, kind = MEMBERS[number]
+    name, kind = members_for(training.data.picture)[number]
     rows = training.rows[np.arange(len(training.rows)) % len(MEMBERS) != number]
-    data = replace(training.data, images=training.data.images[rows], labels=training.data.labels[rows])
+    data = training.data.at(rows)
     settings = Settings(
         model=name,
         dataset=data.name,
@@ -96,7 +112,7 @@ def _trained(training: CommitteeTraining, number: int, progress: Progress) -> nn
     )
 
     def make() -> Training:
-        network = placed(kind(len(data.names)), "cpu")
+        network = placed(kind(len(data.names), data.picture), "cpu")
         optimizer = torch.optim.Adam(network.parameters(), lr=LEARNING_RATE)
         return Training(
             {"model": network}, {"optimizer": optimizer}, classifier_step(network, optimizer, nll_loss)

@@ -62,7 +62,7 @@ class IdentifyResult(Record):
 def identify(folder: RepairFolder, loaded: Loaded, progress: Progress) -> None:
     """Carry out the step, or resume it; InputError if there are fewer pictures than the query asks for."""
     wanted, query = folder.query.identify, folder.query
-    learning, _ = validation_rows(query, len(loaded.train.images))
+    learning, _ = validation_rows(query, loaded.train)
     for what, asked, there in (
         ("seeds", wanted.seeds, len(learning)),
         ("held_out", wanted.held_out, len(loaded.test.images)),

@@ -25,7 +25,7 @@ from trex.inference.repair.votes import (
 from trex.inference.statistics.proportion import Proportion
 from trex.mnist_models.data.labelled import DataSet
 from trex.repair.arrays import Ints, write_arrays
-from trex.repair.committee import MEMBERS, NAME, CommitteeTraining, committee_votes
+from trex.repair.committee import NAME, CommitteeTraining, committee_votes, members_for
 from trex.repair.distill import RESULT as DISTILLED
 from trex.repair.distill import DistillResult
 from trex.repair.folder import PARTS, RepairFolder
@@ -126,7 +126,7 @@ def label_by_committee(folder: RepairFolder, loaded: Loaded, progress: Progress)
     labels = picture_labels(singly)
     rows = np.flatnonzero(labels >= 0)
     write_arrays(place / SINGLES, {"rows": rows, "labels": labels[rows]})
-    votes = Votes(table, tuple(name for name, _ in MEMBERS), "")
+    votes = Votes(table, tuple(name for name, _ in members_for(loaded.train.picture)), "")
     _finish(folder, place, Ballot(items, votes, loaded.model.labels, NAME))
 
 
@@ -152,7 +152,7 @@ def label_by_text(
 def training_of(folder: RepairFolder, data: DataSet, parts: Path) -> CommitteeTraining:
     """What the committee of a repair is trained on."""
     wanted = folder.query.label
-    rows, _ = validation_rows(folder.query, len(data.images))
+    rows, _ = validation_rows(folder.query, data)
     return CommitteeTraining(data, rows, wanted.epochs, folder.query.seed, parts, wanted.none_below)
 
 

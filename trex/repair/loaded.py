@@ -15,7 +15,10 @@ from trex.foundation.errors import InputError, RunError
 from trex.inference.rng import stream
 from trex.mnist_models.autoencoder import Autoencoder
 from trex.mnist_models.classify import DigitClassifier
-from trex.mnist_models.data.labelled import DataSet, load_data
+from trex.mnist_models.data.labelled import DataSet
+from trex.mnist_models.data.layout import planes
+from trex.mnist_models.data.load import load_data
+from trex.mnist_models.data.tracks import some_tracks, split_tracks
 from trex.mnist_models.load import load_autoencoder, load_classifier, weights_path
 from trex.mnist_models.training.loop import placed
 from trex.repair.arrays import Ints, Pictures
@@ -36,6 +39,7 @@ class Loaded:
     train: DataSet
     test: DataSet
     kind: str  # of the model's network, as on its card
+    licence: str = "not given"  # of the model's weights, as on its card
 
     @property
     def sources(self) -> Sources:
@@ -64,8 +68,8 @@ def load(query: RepairQuery, data: Path | None) -> Loaded:
         raise InputError(
             f"model {model.name!r} does not know every class of {model.dataset}; take one that does"
         )
-    kind = str(read_card(weights_path(query.model.name))["kind"])
-    return Loaded(generator, model, train, test, kind)
+    card = read_card(weights_path(query.model.name))
+    return Loaded(generator, model, train, test, str(card["kind"]), str(card.get("licence", "not given")))
 
 
 def check_sources(loaded: Loaded, known: Sources, where: Path) -> None:
@@ -80,29 +84,40 @@ def check_sources(loaded: Loaded, known: Sources, where: Path) -> None:
 
 
 def pictures_of(data: DataSet, rows: Ints) -> Pictures:
-    """Pictures (n, 28, 28) of these rows in [0, 1], as classifiers see them."""
+    """Pictures (n, H, W) or (n, H, W, C) of these rows in [0, 1], as classifiers see them."""
     return data.images[rows].astype(np.float32) / np.float32(255.0)
 
 
 def answers(module: nn.Module, pictures: Pictures) -> Ints:
-    """The most probable class (n,) of each picture (n, 28, 28)."""
+    """The most probable class (n,) of each picture, in either layout."""
     said: Ints = probabilities(module, pictures).argmax(axis=1)
     return said
 
 
 def probabilities(module: nn.Module, pictures: Pictures) -> np.ndarray[tuple[int, ...], np.dtype[np.float64]]:
-    """Probabilities (n, K) of pictures (n, 28, 28)."""
+    """Probabilities (n, K) of pictures, in either layout."""
     parts = []
     with torch.inference_mode():
         for start in range(0, len(pictures), BATCH):
-            logits = module(torch.from_numpy(pictures[start : start + BATCH, None]))
+            logits = module(torch.from_numpy(planes(pictures[start : start + BATCH])))
             parts.append(logits.double().softmax(dim=1).numpy())
     return np.concatenate(parts) if parts else np.zeros((0, 1))
 
 
-def validation_rows(query: RepairQuery, n: int) -> tuple[Ints, Ints]:
-    """Rows of the training split for learning, and those that only judge; InputError if either is empty."""
-    most = query.identify.validation
+def validation_rows(query: RepairQuery, train: DataSet) -> tuple[Ints, Ints]:
+    """Rows of the training split for learning, and those that only judge; InputError if either is empty.
+
+    Of a data set with tracks, whole ones judge, and only such as no model has learned (`tracks.split_tracks`).
+    """
+    most, n = query.identify.validation, len(train.images)
+    if train.groups is not None:
+        split = split_tracks(train)
+        if most > len(split.held_out):
+            raise InputError(
+                f"identify.validation = {most}, and {train.name} holds out {len(split.held_out)} pictures of tracks "
+                "that no model learns; take fewer"
+            )
+        return split.learning, some_tracks(train, split.held_out, most, stream(query.seed, SPLIT))
     if most >= n:
         raise InputError(f"identify.validation = {most} leaves none of {n} training pictures; take fewer")
     order = stream(query.seed, SPLIT).permutation(n)

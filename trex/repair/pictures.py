@@ -25,7 +25,7 @@ NOT = -1
 
 @dataclass(frozen=True, eq=False)
 class Items:
-    """N pictures (N, 28, 28) to vote on.
+    """N pictures (N, H, W) or (N, H, W, C) to vote on.
 
     `component` (N,): the mixture's number, NOT for a check. `truth`: the class of a check, NOT for others. `first`:
     for a repeat, the item that it repeats, else NOT. `answer`: the model's.
@@ -62,7 +62,7 @@ def draw_pictures(folder: RepairFolder, loaded: Loaded) -> Path:
         items = _items(folder, loaded)
         for name, picture in zip(items.names, items.pictures, strict=True):
             if not (place / f"{name}.png").exists():
-                shades = np.round(picture[:, :, None] * 255).astype(np.uint8)
+                shades = np.round(picture * 255).astype(np.uint8)
                 write_atomic(place / f"{name}.png", to_png(shades), is_precious=False)
         write_arrays(
             place / ITEMS,

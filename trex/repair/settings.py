@@ -32,7 +32,8 @@ class IdentifySection(Section):
     `seeds` training pictures, each perturbed `draws` times; `held_out` test pictures give the mistakes that no later
     step learns from. `noise`: see `trex.inference.repair.perturbation`; `scale` None is the noise's own. `cap`: the
     nearest so many mistakes of a picture are kept, and `most` of all. `compared` pictures, six draws each, count
-    mistakes under every kind of noise. `validation` training pictures only judge: no step grows or learns from them.
+    mistakes under every kind of noise. `validation` training pictures only judge: no step grows or learns from them; of
+    traffic signs at most so many, in whole tracks.
     """
 
     noise: Noise = "centred"

@@ -13,8 +13,9 @@ from scipy.io import savemat
 
 from trex.foundation.errors import InputError
 from trex.mnist_models.adaptation.domains import load_domain
-from trex.mnist_models.adaptation.mat_file import read_mat
 from trex.mnist_models.adaptation.svhn import svhn
+from trex.mnist_models.data.load import load_data
+from trex.mnist_models.data.mat_file import read_mat
 
 N = 12
 
@@ -162,3 +163,11 @@ def test_a_cut_or_changed_file_is_an_input_error_or_read(tmp_path: Path, is_pack
         except InputError:
             refused += 1
     assert refused > 10
+
+
+def test_in_color_nothing_is_converted(tmp_path: Path) -> None:
+    write(tmp_path)
+    data = load_data("svhn", "train", tmp_path)
+    assert data.picture == (32, 32, 3) and data.groups is None
+    assert np.array_equal(data.images, pictures().transpose(3, 0, 1, 2))
+    assert data.labels.tolist() == load_domain("svhn", "train", tmp_path).labels.tolist()

@@ -18,7 +18,7 @@ from trex.foundation.errors import InputError, RunError
 from trex.mnist_models.adaptation import typeset
 from trex.mnist_models.adaptation.settings import AdaptationPlan
 from trex.mnist_models.adaptation.train import Pair, read_lenet, train_pair
-from trex.mnist_models.data.labelled import load_data
+from trex.mnist_models.data.load import load_data
 from trex.mnist_models.load import load_classifier
 from trex.mnist_models.training import loop as training
 from trex.mnist_models.training.loop import Status

@@ -168,5 +168,5 @@ def test_the_committee_never_learns_from_pictures_for_validation(tmp_path: Path)
     loaded = toy()
     with toy_folder(tmp_path / "r", loaded) as folder:
         training = training_of(folder, loaded.train, tmp_path)
-        _, judging = validation_rows(folder.query, len(loaded.train.images))
+        _, judging = validation_rows(folder.query, loaded.train)
     assert isinstance(training.data, DataSet) and not set(training.rows) & set(judging) and len(judging) == 60

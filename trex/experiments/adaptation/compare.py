@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from trex.experiments.adaptation.measures import DIGITS, NO_DIGIT, Answers, Contrast, Floats, Numbers
 from trex.foundation.errors import InputError
 from trex.mnist_models.classify import DigitClassifier
-from trex.mnist_models.data.labelled import load_data
+from trex.mnist_models.data.load import load_data
 from trex.mnist_models.load import load_classifier, load_decoder
 
 AGREED = 0.6  # the committee sees no digit if its most probable one is less probable on average

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
 import torch
@@ -13,6 +13,7 @@ from torch import nn
 from trex.artifacts.weights import compact, expand, load_into, write_safetensors
 from trex.foundation.errors import InputError
 from trex.inference.statistics.paired import paired
+from trex.mnist_models.data.layout import planes
 from trex.mnist_models.training.fine_tune import Extra, fine_tune_training
 from trex.mnist_models.training.loop import Settings, fit
 from trex.repair import loaded as streams
@@ -36,7 +37,7 @@ from trex.repair.correction.sets import Set, Sources, sources
 from trex.repair.folder import PARTS, RepairFolder
 from trex.repair.label import RESULT as LABELS
 from trex.repair.label import LabelResult
-from trex.repair.loaded import Loaded, Progress, answers
+from trex.repair.loaded import Loaded, Progress, answers, validation_rows
 from trex.repair.records import read_record, write_record
 
 RESULT = "correct.json"
@@ -53,10 +54,8 @@ def correct(folder: RepairFolder, loaded: Loaded, progress: Progress) -> None:
         if one.purity.value >= wanted.purity
     )
     impure = [one.number for one in found.scenarios if one.purity.value < wanted.purity]
-    usable = min(
-        wanted.training or len(loaded.train.images),
-        len(loaded.train.images) - folder.query.identify.validation,
-    )
+    learning, _ = validation_rows(folder.query, loaded.train)
+    usable = min(wanted.training or len(learning), len(learning))
     if wanted.batch > usable:
         raise InputError(
             f"correct.batch = {wanted.batch} is more than the {usable} training pictures; take fewer"
@@ -162,7 +161,7 @@ class _Correction:
     def _trained(self, seed: int, kind: str, weight: float, extra: Set) -> nn.Module:
         wanted, loaded = self.sources.folder.query.correct, self.sources.loaded
         rows = self.sources.rows
-        data = replace(loaded.train, images=loaded.train.images[rows], labels=loaded.train.labels[rows])
+        data = loaded.train.at(rows)
         digest = hashlib.sha256(extra.pictures.tobytes() + extra.labels.tobytes() + rows.tobytes())
         settings = Settings(
             model=f"{loaded.model.name} {_name(seed, kind, weight)}",
@@ -175,7 +174,7 @@ class _Correction:
             device="cpu",
             threads=1,
         )
-        further = Extra(torch.from_numpy(extra.pictures[:, None]), torch.from_numpy(extra.labels), weight)
+        further = Extra(torch.from_numpy(planes(extra.pictures)), torch.from_numpy(extra.labels), weight)
         checkpoint = self.place / PARTS / f"{_name(seed, kind, weight)}.checkpoint.safetensors"
         job = fit(
             lambda: fine_tune_training(loaded.model.module, further, wanted.rate), data, settings, checkpoint
@@ -198,7 +197,8 @@ class _Correction:
             "kind": loaded.kind,
             "dataset": loaded.model.dataset,
             "labels": list(loaded.model.labels),
-            "licence": "Apache-2.0",
+            "picture": list(loaded.model.picture),
+            "licence": loaded.licence,
             "tuned_from": f"{loaded.model.name} {loaded.model.sha256}",
             "generator": f"{loaded.generator.name} {loaded.generator.sha256}",
             "settings": self.sources.folder.query.model_dump(mode="json"),

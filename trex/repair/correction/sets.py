@@ -36,7 +36,7 @@ TRAINING_JUDGED = 2000  # training pictures on which accuracy is taken
 
 
 class Set(NamedTuple):
-    """Pictures (n, 28, 28) and their labels (n,)."""
+    """Pictures (n, H, W) or (n, H, W, C) and their labels (n,)."""
 
     pictures: Pictures
     labels: Ints
@@ -67,7 +67,7 @@ class Sources:
         the sets that choose a weight.
         """
         train, test = self.loaded.train, self.loaded.test
-        _, judging = validation_rows(self.folder.query, len(train.images))
+        _, judging = validation_rows(self.folder.query, train)
         held = read_mistakes(self.folder.require("identify") / HELD)
         place = self._scenario_of(self.mixture.members(held.codes))
         everything = np.arange(len(test.images))
@@ -122,7 +122,7 @@ class Sources:
 
 def sources(folder: RepairFolder, loaded: Loaded, corrected: tuple[Corrected, ...]) -> Sources:
     """The sets of a repair whose first three steps are finished."""
-    rows, _ = validation_rows(folder.query, len(loaded.train.images))
+    rows, _ = validation_rows(folder.query, loaded.train)
     most = folder.query.correct.training or len(rows)
     chosen = np.sort(stream(folder.query.seed, streams.SPLIT, 1).permutation(rows)[:most])
     mixture = read_mixture(folder.require("distill") / MIXTURE)

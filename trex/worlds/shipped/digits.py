@@ -1,4 +1,4 @@
-"""The digit and fashion worlds: VAE and GAN decoders of MNIST and Fashion-MNIST, and classifiers of either."""
+"""The worlds of digits, garments and traffic signs: decoders of each data set, and classifiers of the same."""
 
 from __future__ import annotations
 
@@ -7,45 +7,51 @@ from functools import partial
 from trex.clevr_models.adapters.live import PREFIX as LIVE
 from trex.datasets.labelled_pictures import LabelledPictures
 from trex.foundation.errors import InputError
+from trex.mnist_models.card import DECODERS, DIGIT_KINDS
 from trex.mnist_models.data.classes import chosen_classes
-from trex.mnist_models.data.datasets import SOURCES
-from trex.mnist_models.data.labelled import SIDE_PX
+from trex.mnist_models.data.datasets import DATASETS
+from trex.mnist_models.data.layout import DIGIT
 from trex.query.schema import Query
 from trex.worlds.registry import WorldKind
 from trex.worlds.vectors import VectorParts, VectorWorld
 
-QUESTIONS = {"mnist": "Which digit is it?", "fashion": "Which garment is it?"}
-THINGS = {"mnist": "digits", "fashion": "garments"}
+QUESTIONS = {
+    "mnist": "Which digit is it?",
+    "fashion": "Which garment is it?",
+    "signs": "Which traffic sign is it?",
+    "svhn": "Which digit is it?",
+}
+THINGS = {"mnist": "digits", "fashion": "garments", "signs": "traffic signs", "svhn": "house numbers"}
 SHIPPED = "shipped"  # as model: the classifier trained on the same data set
 
 
 def _world(name: str) -> VectorWorld:
-    """The world called "mnist-vae", "fashion-gan" and so on."""
+    """The world called "mnist-vae", "fashion-gan", "signs-beta-vae" and so on."""
     dataset, _, decoder = name.partition("-")
     load = partial(_load, dataset, decoder)
     labelled = partial(LabelledPictures, dataset)
-    return VectorWorld(name, QUESTIONS[dataset], THINGS[dataset], load, SOURCES[dataset].labels, labelled)
+    return VectorWorld(name, QUESTIONS[dataset], THINGS[dataset], load, DATASETS[dataset].labels, labelled)
 
 
 def _load(dataset: str, decoder_kind: str, query: Query) -> VectorParts:
     """The query's decoder and classifier; InputError if its classes or weights do not fit."""
-    kept = chosen_classes(SOURCES[dataset].labels, query.generator.classes, query.generator.without)
+    kept = chosen_classes(DATASETS[dataset].labels, query.generator.classes, query.generator.without)
     from trex.mnist_models.latent import StandardNormal  # the imports below load torch
     from trex.mnist_models.load import load_classifier, load_decoder
-    from trex.mnist_models.training.train import model_name
+    from trex.mnist_models.training.plan import default_network, model_name
 
-    decoder = load_decoder(model_name(decoder_kind, dataset, kept, len(SOURCES[dataset].labels)))
+    decoder = load_decoder(model_name(decoder_kind, dataset, kept, len(DATASETS[dataset].labels)))
     name = query.model.name
     if name.startswith(LIVE):
         from trex.worlds.live_digits import live_classifier
 
-        classifier = live_classifier(name, dataset, SOURCES[dataset].labels)
+        classifier = live_classifier(name, dataset)
     else:
-        classifier = load_classifier(f"{dataset}-classifier" if name == SHIPPED else name)
+        classifier = load_classifier(f"{dataset}-{default_network(dataset)}" if name == SHIPPED else name)
     if classifier.dataset != dataset:
         raise InputError(
             f"classifier {classifier.name!r} was trained on {classifier.dataset}, but {query.generator.name!r} draws "
-            f"{THINGS[dataset]}; use a classifier for {dataset}, e.g. {dataset}-classifier"
+            f"{THINGS[dataset]}; use a classifier for {dataset}, e.g. {dataset}-{default_network(dataset)}"
         )
     return VectorParts(
         prior=StandardNormal(decoder.latent),
@@ -53,12 +59,15 @@ def _load(dataset: str, decoder_kind: str, query: Query) -> VectorParts:
         classifier=classifier,
         model_name=classifier.name,
         model_key=f"{classifier.name} {classifier.sha256[:16]}",
-        size=(SIDE_PX, SIDE_PX),
+        size=(decoder.picture[1], decoder.picture[0]),
         trained_on=decoder.labels,
         differentiable=lambda z: classifier.differentiable_log_probs(decoder.pixels(z.float())),
     )
 
 
 WORLDS = tuple(
-    WorldKind(f"{dataset}-{decoder}", _world) for dataset in QUESTIONS for decoder in ("vae", "gan")
+    WorldKind(f"{dataset}-{decoder}", _world)
+    for dataset in QUESTIONS
+    for decoder in DECODERS
+    if decoder not in DIGIT_KINDS or DATASETS[dataset].picture == DIGIT
 )

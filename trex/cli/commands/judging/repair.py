@@ -19,7 +19,9 @@ repair_app = typer.Typer(
 RUNS = Path("runs/repair")
 Data = Annotated[
     Path | None,
-    typer.Option(help="The folder of the idx files; else $TREX_DIGITS, else the cache, else fetched."),
+    typer.Option(
+        help="The folder of the data set; else $TREX_DIGITS; idx files else from the cache or fetched."
+    ),
 ]
 Folder = Annotated[
     Path, typer.Argument(metavar="FOLDER", help="The folder that `trex repair identify` names first.")

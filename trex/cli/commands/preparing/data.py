@@ -10,7 +10,7 @@ import typer
 
 from trex.cli.command import PARTS, Command
 from trex.cli.commands.preparing.adda import adda
-from trex.cli.commands.preparing.digits import classifier, gan, vae
+from trex.cli.commands.preparing.digits import beta_vae, classifier, gan, vae
 from trex.cli.result import AsJson, tell_result
 
 dataset_app = typer.Typer(no_args_is_help=True, help="Make data sets of rendered scenes and questions.")
@@ -94,6 +94,7 @@ def train_clevr(
 
 train_app.command("vae")(vae)
 train_app.command("gan")(gan)
+train_app.command("beta-vae")(beta_vae)
 train_app.command("classifier")(classifier)
 train_app.command("adda")(adda)
 

@@ -1,4 +1,4 @@
-"""`trex train vae`, `trex train gan` and `trex train classifier`: models for the worlds of digits and garments."""
+"""`trex train vae | gan | beta-vae | classifier`: models for the worlds of digits, garments and traffic signs."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ import typer
 from trex.cli.result import AsJson, tell_result
 
 if TYPE_CHECKING:
-    from trex.mnist_models.training.train import Plan
+    from trex.mnist_models.training.plan import Plan
 
-DatasetName = Annotated[str, typer.Option("--dataset", help="mnist or fashion.")]
+DatasetName = Annotated[str, typer.Option("--dataset", help="mnist, fashion, signs or svhn.")]
 Data = Annotated[
     Path | None,
-    typer.Option(help="The folder of its idx files; by default $TREX_DIGITS, the cache, or a download."),
+    typer.Option(help="The folder of its files; by default $TREX_DIGITS, the cache, or a download."),
 ]
 Out = Annotated[
     Path | None,
@@ -52,7 +52,7 @@ def _decoder(kind: str, words: str) -> Callable[..., None]:
         judge: Judge = None,
         as_json: AsJson = False,
     ) -> None:
-        from trex.mnist_models.training.train import Plan
+        from trex.mnist_models.training.plan import Plan
 
         only, left_out = _items(classes), _items(without)
         plan = Plan(kind, dataset, only, left_out, seed, epochs, batch_size, device, threads, data)
@@ -66,11 +66,42 @@ vae = _decoder("vae", "variational autoencoder")
 gan = _decoder("gan", "generative adversarial network")
 
 
+def beta_vae(
+    dataset: Annotated[str, typer.Option("--dataset", help="signs, mnist, svhn or fashion.")],
+    latent: Annotated[int | None, typer.Option(help="Numbers of a code; by default as published.")] = None,
+    beta: Annotated[float | None, typer.Option(help="Weight of the KL; by default 4.")] = None,
+    anneal: Annotated[
+        int | None, typer.Option(help="Steps over which that weight grows from 0; by default as published.")
+    ] = None,
+    data: Data = None,
+    out: Out = None,
+    without: Without = "",
+    classes: Classes = "",
+    seed: Seed = 1,
+    epochs: Epochs = None,
+    batch_size: BatchSize = 128,
+    device: Device = "auto",
+    threads: Threads = 1,
+    judge: Judge = None,
+    as_json: AsJson = False,
+) -> None:
+    """Train the beta-VAE of Defuse, a generator for `trex repair`; after a kill, the same command resumes."""
+    from trex.mnist_models.training.plan import BetaVaePlan
+
+    only, left_out = _items(classes), _items(without)
+    common = ("beta-vae", dataset, only, left_out, seed, epochs, batch_size, device, threads, data)
+    _train(BetaVaePlan(*common, latent, beta, anneal), out, judge, as_json)
+
+
 def classifier(
     dataset: DatasetName,
     network: Annotated[
-        str, typer.Option(help="classifier, lenet, or ambiguous (appendix H).")
-    ] = "classifier",
+        str | None,
+        typer.Option(
+            help="classifier, lenet, ambiguous (appendix H), resnet18, or resnet18-16 with a quarter of its channels; "
+            "by default classifier, of signs and svhn resnet18."
+        ),
+    ] = None,
     data: Data = None,
     out: Out = None,
     without: Without = "",
@@ -85,12 +116,13 @@ def classifier(
     """Train a classifier; after a kill, the same command resumes."""
     from trex.foundation.errors import unknown
     from trex.mnist_models.card import CLASSIFIERS
-    from trex.mnist_models.training.train import Plan
+    from trex.mnist_models.training.plan import Plan, default_network
 
-    if network not in CLASSIFIERS:
+    if network is not None and network not in CLASSIFIERS:
         raise unknown("network", network, CLASSIFIERS)
     only, left_out = _items(classes), _items(without)
-    plan = Plan(network, dataset, only, left_out, seed, epochs, batch_size, device, threads, data)
+    kind = network or default_network(dataset)
+    plan = Plan(kind, dataset, only, left_out, seed, epochs, batch_size, device, threads, data)
     _train(plan, out, None, as_json)
 
 

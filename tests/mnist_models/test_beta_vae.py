@@ -1,0 +1,234 @@
+"""The beta-VAE: its layers, its loss to the last nat, its annealing, and a training that a kill does not change."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from torch import Tensor, nn
+
+from tests.mnist_models.signs.made_signs import write_signs
+from tests.worlds.mnist_worlds import write_data
+from trex.artifacts import checkpoint as checkpoint_module
+from trex.artifacts.card import read_card
+from trex.foundation.errors import InputError
+from trex.mnist_models.data.load import load_data
+from trex.mnist_models.load import load_autoencoder, load_decoder
+from trex.mnist_models.networks import vae as vae_module
+from trex.mnist_models.networks.beta_vae import BetaVae
+from trex.mnist_models.networks.vae import Terms
+from trex.mnist_models.training import loop
+from trex.mnist_models.training.loop import Status
+from trex.mnist_models.training.plan import BetaVaePlan, check_plan
+from trex.mnist_models.training.quality import active_latents
+from trex.mnist_models.training.train import train
+from trex.mnist_models.training.train_beta_vae import beta_loss
+
+pytestmark = pytest.mark.usefixtures("one_thread")
+GRAY, COLOR = (28, 28, 1), (32, 32, 3)
+
+
+def count(module: nn.Module) -> int:
+    return sum(parameter.numel() for parameter in module.parameters())
+
+
+def test_parameter_counts_follow_from_the_published_table() -> None:
+    color, gray = BetaVae(COLOR, 15), BetaVae(GRAY, 10)
+    dense = 256 * 256 + 256
+    first = 16 * 3 * 64 + 64
+    inner = 16 * 64 * 64 + 64
+    assert count(color.encoder) == first + 2 * inner + (1024 * 256 + 256) + dense + (256 * 30 + 30)
+    assert count(color.decoder) == (15 * 256 + 256) + 2 * dense + 3 * inner + (16 * 64 * 3 + 3)
+    inner = 16 * 32 * 32 + 32
+    assert count(gray.encoder) == (16 * 32 + 32) + 2 * inner + (512 * 256 + 256) + dense + (256 * 20 + 20)
+    assert count(gray.decoder) == (10 * 256 + 256) + 2 * dense + (16 * 64 * 32 + 32) + 2 * inner + (
+        16 * 32 + 1
+    )
+
+
+def test_digits_are_padded_with_black_inside_and_cropped_again() -> None:
+    vae, images = BetaVae(GRAY, 10).eval(), torch.rand(3, 1, 28, 28)
+    padded = torch.zeros(3, 1, 32, 32)
+    padded[:, :, 2:30, 2:30] = images
+    mean, log_variance = vae.encoder.layers(padded).chunk(2, dim=1)
+    found = vae.encoder(images)
+    assert torch.equal(found.mean, mean) and torch.equal(found.log_variance, log_variance)
+    z = torch.randn(3, 10)
+    assert torch.equal(vae.decoder.logits(z), vae.decoder.layers(z)[:, :, 2:-2, 2:-2])
+    assert vae.decoder(z).shape == (3, 1, 28, 28) and BetaVae(COLOR, 4).decoder(torch.randn(2, 4)).shape == (
+        2,
+        3,
+        32,
+        32,
+    )
+
+
+def knowable(picture: tuple[int, int, int], latent: int) -> BetaVae:
+    """Every posterior is N(1, 1) in each latent, and every pixel is drawn with probability one half."""
+    vae = BetaVae(picture, latent)
+    with torch.no_grad():
+        for layer in (vae.encoder.layers[-1], vae.decoder.layers[-1]):
+            layer.weight.zero_()
+            layer.bias.zero_()
+        vae.encoder.layers[-1].bias[:latent] = 1.0
+    return vae
+
+
+def is_summed(picture: tuple[int, int, int]) -> bool:
+    """Whether surprise is ln 2 for every pixel of every picture, and KL one half for every latent."""
+    with torch.no_grad():
+        terms = knowable(picture, 6).terms(torch.rand(5, picture[2], *picture[:2]))
+    pixels = math.prod(picture)
+    right = 5 * pixels * math.log(2.0), 5 * 6 * 0.5
+    return (float(terms.surprise), float(terms.kl)) == pytest.approx(right, rel=1e-5)
+
+
+@pytest.mark.parametrize("picture", [GRAY, COLOR])
+def test_both_terms_are_summed_over_pixels_and_latents(
+    monkeypatch: pytest.MonkeyPatch, picture: tuple[int, int, int]
+) -> None:
+    assert is_summed(picture)
+    plain = vae_module.functional.binary_cross_entropy_with_logits
+
+    def mean_over_pixels(drawn: Tensor, images: Tensor, reduction: str) -> Tensor:
+        return plain(drawn, images) * len(images)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(vae_module.functional, "binary_cross_entropy_with_logits", mean_over_pixels)
+        assert not is_summed(picture)
+    with monkeypatch.context() as patch:
+        patch.setattr(vae_module, "kl_to_standard_normal", lambda found: 0.5 * found.mean.square().mean())
+        assert not is_summed(picture)
+
+
+def test_the_weight_of_the_kl_grows_to_beta_and_stays() -> None:
+    terms = Terms(torch.tensor(70.0), torch.tensor(20.0))
+    losses = [float(beta_loss(terms, 10, 4.0, 500, step)) for step in (0, 125, 500, 5000)]
+    assert losses == pytest.approx([7.0, 7.0 + 0.25 * 4 * 2, 7.0 + 4 * 2, 7.0 + 4 * 2])
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return write_signs(write_data(tmp_path_factory.mktemp("pictures")))
+
+
+def plan(folder: Path, dataset: str = "signs", **changes: object) -> BetaVaePlan:
+    given = BetaVaePlan(
+        "beta-vae", dataset, epochs=2, batch_size=16, device="cpu", data=folder, latent=4, anneal=4
+    )
+    return replace(given, **changes)
+
+
+@pytest.mark.slow
+def test_with_a_mean_over_pixels_every_latent_switches_off(
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    given = plan(folder, epochs=60, anneal=20)
+    assert read_card(train(given, tmp_path / "sum"))["figures"]["active_latents"] >= 2
+    plain = BetaVae.terms
+
+    def planted(self: BetaVae, images: Tensor) -> Terms:
+        terms = plain(self, images)
+        return Terms(terms.surprise / images[0].numel(), terms.kl)
+
+    monkeypatch.setattr(BetaVae, "terms", planted)
+    assert read_card(train(given, tmp_path / "mean"))["figures"]["active_latents"] == 0
+
+
+def test_a_latent_is_active_if_its_mean_tells_pictures_apart(folder: Path) -> None:
+    class Means(nn.Module):
+        def forward(self, images: Tensor) -> vae_module.Posterior:
+            shade = images.mean(dim=(1, 2, 3))
+            shade = (shade - shade.mean()) / shade.std(correction=0)
+            mean = torch.stack([shade, 0.11 * shade, 0.09 * shade, torch.full_like(shade, 3.0)], dim=1)
+            return vae_module.Posterior(mean, torch.zeros_like(mean))
+
+    vae = BetaVae(COLOR, 4)
+    vae.encoder = Means()
+    assert active_latents(vae, load_data("signs", "test", folder), torch.device("cpu")) == 2
+
+
+class _Killed(Exception):
+    pass
+
+
+def killed_after(monkeypatch: pytest.MonkeyPatch, given: BetaVaePlan, out: Path, steps: int) -> None:
+    def dies(status: Status) -> None:
+        if status.step == steps:
+            raise _Killed
+
+    with monkeypatch.context() as patch:
+        patch.setattr(loop, "CHECKPOINT_S", -1.0)
+        with pytest.raises(_Killed):
+            train(given, out, progress=dies)
+    assert not list(out.glob("*.json"))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("dataset", ["signs", "mnist"])
+def test_a_killed_training_goes_on_to_the_same_weights(
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, dataset: str
+) -> None:
+    given = plan(folder, dataset)
+    whole = read_card(train(given, tmp_path / "whole"))
+    killed_after(monkeypatch, given, tmp_path / "cut", 3)
+    steps: list[int] = []
+    resumed = train(given, tmp_path / "cut", progress=lambda status: steps.append(status.step))
+    assert steps[0] == 4 and read_card(resumed)["sha256"] == whole["sha256"]
+    with monkeypatch.context() as patch:  # planted: the optimizer's moments are forgotten
+        patch.setattr(checkpoint_module, "fill_optimizer", lambda *_: None)
+        killed_after(monkeypatch, given, tmp_path / "forgetful", 3)
+        assert read_card(train(given, tmp_path / "forgetful"))["sha256"] != whole["sha256"]
+
+
+def test_the_card_says_what_was_trained_and_loading_gives_both_halves(folder: Path, tmp_path: Path) -> None:
+    path = train(plan(folder, epochs=1, beta=2.0), tmp_path)
+    card = read_card(path)
+    assert path.name == "signs-beta-vae.safetensors"
+    assert card["picture"] == [32, 32, 3] and card["latent"] == 4 and "research" in str(card["licence"])
+    assert str(card["command"]).startswith(
+        "trex train beta-vae --dataset signs --latent 4 --beta 2 --anneal 4 --seed 1 --epochs 1"
+    )
+    pictures = load_data("signs", "test", folder).images[:3].astype(np.float32) / np.float32(255)
+    both = load_autoencoder(str(path))
+    codes = both.encode(pictures)
+    drawn = both.decode(codes.mean)
+    assert codes.mean.shape == codes.deviation.shape == (3, 4) and drawn.shape == pictures.shape
+    assert both.decode(np.zeros((0, 4))).shape == (0, 32, 32, 3)
+    renderer = load_decoder(str(path))
+    shown = renderer.render([codes.mean[1]])[0].pixels
+    assert renderer.latent == 4 and shown == pytest.approx(drawn[1], abs=1e-5)
+    digits = load_decoder(str(train(plan(folder, "mnist", epochs=1), tmp_path)))
+    assert digits.render([np.zeros(4)])[0].pixels.shape == (28, 28, 1)
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"latent": 0}, "latent 0 must be 1 to 1000"),
+        ({"beta": -1.0}, "beta -1 must be"),
+        ({"beta": math.inf}, "beta inf must be"),
+        ({"anneal": 0}, "anneal 0 must be at least 1"),
+        ({"dataset": "sings"}, "did you mean 'signs'"),
+    ],
+)
+def test_numbers_that_make_no_autoencoder_are_refused(
+    folder: Path, tmp_path: Path, changes: dict[str, object], message: str
+) -> None:
+    with pytest.raises(InputError, match=message):
+        train(plan(folder, **changes), tmp_path / "out")
+    assert not (tmp_path / "out").exists()
+
+
+def test_published_numbers_stand_in_for_those_not_given(folder: Path) -> None:
+    from trex.mnist_models.training.plan import settings_of
+
+    for dataset, latent, anneal in (("signs", 15, 500), ("mnist", 10, 500)):
+        given = BetaVaePlan("beta-vae", dataset, device="cpu", data=folder)
+        check_plan(given)
+        settings = settings_of(given, load_data(dataset, "train", folder))
+        assert vars(settings) | {"latent": latent, "beta": 4.0, "anneal": anneal} == vars(settings)
