@@ -15,12 +15,11 @@ from trex.audit.conditions import (
     Level,
     object_conditions,
     object_rows,
-    question_conditions,
-    question_rows,
     scene_conditions,
     scene_row,
 )
 from trex.audit.examine import Asker
+from trex.audit.question_conditions import question_conditions, question_rows
 from trex.audit.records import Answer, Examined
 from trex.inference.subgroups.rules import Bools, Rule, find_rules
 from trex.scenes.misreading import Misreading

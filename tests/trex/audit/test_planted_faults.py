@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tests.worlds.planted_models import (
+from tests.trex.audit.planted_models import (
     CAP,
     Book,
     Planted,
