@@ -15,6 +15,7 @@ from trex.audit.records import Examined, Tested, Variants
 from trex.inference.rng import AUDIT_STREAM, stream
 from trex.inference.scoring import images
 from trex.render.renderer import SceneRenderer
+from trex.scenes.describe import object_words
 from trex.scenes.noise import fresh_draws
 from trex.scenes.prior import draw_nuisances
 from trex.scenes.questions.families import SceneQuestion
@@ -47,6 +48,15 @@ def mistakes_of(family: Family, one: Examined, failed: Sequence[int]) -> list[in
         and (read.index or 0) in failed
     }
     return [mistake.at for mistake in one.mistakes if mistake.by in blamed]
+
+
+def blamed_words(family: Family, scene: Scene, one: Examined, unit: int) -> str:
+    """The object to blame and what becomes of it: "the small red metal cube, taken for cylinder"."""
+    if family.symptom.level != "object":
+        return ""
+    read = next(row for row in one.misread if (row.kind, row.index) == (family.symptom.what, unit))
+    what = {"missed": "missed", "doubled": "counted twice"}.get(read.kind, f"taken for {read.value}")
+    return f"the {object_words(scene, unit)}, {what}"
 
 
 @dataclass(frozen=True)
@@ -94,6 +104,7 @@ class Confirmer:
             question=self.asker.words(wrong[first]) if wrong else "",
             said=said[first].answer if wrong else "",
             truth=wrong[first].answer if wrong else "",
+            blamed=blamed_words(family, facts.scene, one, failed[0]),
             variants=self._variants(family, scene, wrong, one.scene, failed[0])
             if stays and is_shown
             else Variants(),

@@ -43,6 +43,7 @@ class Card(NamedTuple):
     said: str
     truth: str
     confidence: float
+    blamed: str
 
 
 def share_words(share: Share) -> str:
@@ -124,7 +125,7 @@ def _card(row: Tested, done: Audit, renderer: CachedRenderer) -> Card:
     scene = fresh_draws(done.scenes[row.scene].scene, 1)[0]
     (picture,) = renderer.render([scene])
     shown = Thumbnail(f"held-out scene {row.scene}", jpeg_url(picture.pixels), scene_words(scene))
-    return Card(shown, row.question, row.said, row.truth, row.confidence)
+    return Card(shown, row.question, row.said, row.truth, row.confidence, row.blamed)
 
 
 def _table(rows: Sequence[Row]) -> Table[Row]:

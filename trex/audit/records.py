@@ -83,6 +83,7 @@ class Tested:
     question: str
     said: str
     truth: str
+    blamed: str  # the misread object in words, and what it was taken for; "" if no object is to blame
     variants: Variants
 
 
