@@ -22,10 +22,13 @@ from trex.audit.examine import Asker
 from trex.audit.question_conditions import question_conditions, question_rows
 from trex.audit.records import Answer, Examined
 from trex.inference.subgroups.rules import Bools, Rule, find_rules
-from trex.scenes.misreading import Misreading
+from trex.scenes.misreading import ATTRIBUTE_KINDS, MIRRORS, Misreading
 from trex.scenes.vocabulary import Vocabulary
 
 LEAST_EVENTS = 5  # misreadings that a family is made of
+OTHER = "another value"
+WRONG = ("too few", "too many", "no for yes", "yes for no", OTHER)
+SYMPTOMS = ("missed", "doubled", *ATTRIBUTE_KINDS, *MIRRORS, *WRONG)
 
 
 @dataclass(frozen=True)
@@ -132,8 +135,8 @@ def wrong_words(answer: Answer) -> str:
     if answer.truth.isdecimal() and answer.said.isdecimal():
         return "too few" if int(answer.said) < int(answer.truth) else "too many"
     if {answer.truth, answer.said} == {"yes", "no"}:
-        return f"“{answer.said}” for “{answer.truth}”"
-    return "another value"
+        return f"{answer.said} for {answer.truth}"
+    return OTHER
 
 
 def _families(

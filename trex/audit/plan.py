@@ -7,10 +7,11 @@ import math
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from trex.audit.group import SYMPTOMS
 from trex.audit.records import Settings
 from trex.clevr_models.interface.bound import ClevrModel
 from trex.clevr_models.interface.question import question_of
-from trex.foundation.errors import InputError
+from trex.foundation.errors import InputError, unknown
 from trex.query.schema import RenderSection
 from trex.scenes.prior import ScenePrior
 from trex.scenes.questions.english import parse
@@ -98,4 +99,6 @@ def _weight(words: str) -> tuple[str, float]:
         weight = -1.0
     if not name or not 0 <= weight < math.inf:
         raise InputError(f"--weigh {words}: give SYMPTOM=WEIGHT, such as missed=3")
+    if name not in SYMPTOMS:
+        raise unknown("symptom of --weigh", name, SYMPTOMS)
     return name, weight

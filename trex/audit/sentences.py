@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 
 from trex.audit.conditions import Condition, Part
-from trex.audit.group import Family
+from trex.audit.group import OTHER, Family
 
 CLEAR = 0.8  # share of a family's members from which on the most frequent value stands for all
 SAYS_MISSED, SAYS_DOUBLED = "is missed", "is counted twice"
@@ -50,10 +50,11 @@ def _question_words(family: Family) -> list[str]:
     pairs = [(truth, said) for truth, said, n in family.became for _ in range(n)]
     if what in ("too few", "too many"):
         kind = f"counts {what}"
-    elif what == "another value":
+    elif what == OTHER:
         kind = "gives a wrong answer"
     else:
-        kind = f"says {what}"
+        said, _, truth = what.partition(" for ")
+        kind = f"says “{said}” for “{truth}”"
     asked = [one.words for one in family.conditions if one.part == "question"]
     value = _most(said for _, said in pairs)
     example = f" ({value!r})".replace("'", "") if value and what in ("too few", "too many") else ""

@@ -104,6 +104,7 @@ def test_a_folder_that_was_tampered_with_is_named(
         (("--sure", "0.5"), "--sure 0.5"),
         (("--weigh", "missed"), "--weigh missed: give SYMPTOM=WEIGHT"),
         (("--weigh", "missed=-1"), "--weigh missed=-1"),
+        (("--weigh", "mised=2"), "missed"),
         (("--look", "shiny"), "shiny"),
         (("--budget", "nan"), "--budget nan"),
         (("--budget", "0.001"), "--budget 0.001 is too small"),
