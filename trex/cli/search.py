@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 import typer
@@ -14,6 +15,7 @@ from trex.api.page_pictures import add_pictures
 from trex.api.watchers import NO_LARGE, LargeProgress
 from trex.baseline.attach import store_baseline
 from trex.cli.result import tell_result
+from trex.cli.verdicts import Gate, exit_by, ruling_json
 from trex.foundation.errors import InputError, unknown
 from trex.foundation.files import write_atomic
 from trex.report.report import goal, model_words
@@ -29,9 +31,16 @@ NETCDF = "draws.nc"
 COMPARISON = "comparison.html"
 
 
-def run_find(
-    query: Path, overrides: Sequence[str], out: Path | None, as_json: bool, large: bool = True
-) -> None:
+@dataclass(frozen=True)
+class Ending:
+    """What follows a search: large pictures for the page, the printed form, verdicts."""
+
+    as_json: bool
+    large: bool
+    gate: Gate
+
+
+def run_find(query: Path, overrides: Sequence[str], out: Path | None, ending: Ending) -> None:
     """Run a query and print the outcome."""
     place: list[Path] = []
 
@@ -41,10 +50,10 @@ def run_find(
 
     with stoppable(lambda: _last_words(place)):
         done = _watched(lambda progress: find(query, overrides, out, progress, on_begin))
-    _show(_with_pictures(done, large), as_json)
+    _end(done, ending)
 
 
-def run_resume(run: Path, as_json: bool, large: bool = True, *, is_repaired: bool) -> None:
+def run_resume(run: Path, ending: Ending, *, is_repaired: bool) -> None:
     """Resume a run and print the outcome."""
     if is_repaired:
         with open_run(run, for_writing=True) as folder:
@@ -55,7 +64,7 @@ def run_resume(run: Path, as_json: bool, large: bool = True, *, is_repaired: boo
             say(f"kept {repaired[1]} sound draws; the damaged file is now {repaired[0]}")
     with stoppable(lambda: _last_words([run])):
         done = _watched(lambda progress: resume(run, progress, lambda folder: say(f"writing to {folder}")))
-    _show(_with_pictures(done, large), as_json)
+    _end(done, ending)
 
 
 def run_check(query: Path, overrides: Sequence[str], as_json: bool) -> None:
@@ -131,12 +140,21 @@ def _watched(work: Callable[[Progress], Outcome]) -> Outcome:
         return work(SearchProgress(display))
 
 
-def _show(done: Outcome, as_json: bool) -> None:
-    """Print the outcome; the last line is the path of the report."""
-    if as_json:
+def _end(done: Outcome, ending: Ending) -> None:
+    """Complete the page, print the outcome, and exit by its verdicts."""
+    done = _with_pictures(done, ending.large)
+    rulings = ending.gate.rule(done.folder, done.results)
+    if ending.as_json:
         data = json.loads((done.folder / FINDINGS).read_text(encoding="utf-8"))
-        typer.echo(json.dumps({"run": str(done.folder), "report": str(done.report), **data}))
-        return
+        verdicts = {"verdicts": [ruling_json(one) for one in rulings]} if rulings else {}
+        typer.echo(json.dumps({"run": str(done.folder), "report": str(done.report), **data, **verdicts}))
+    else:
+        _show(done, [ruling.words for ruling in rulings])
+    exit_by(rulings)
+
+
+def _show(done: Outcome, verdicts: Sequence[str]) -> None:
+    """Print the outcome; the last line is the path of the report."""
     manifest = done.manifest
     verb, answers = goal(manifest)
     typer.echo(
@@ -157,6 +175,8 @@ def _show(done: Outcome, as_json: bool) -> None:
     for sentence in (done.results.control, *done.results.remarks):
         if sentence:
             typer.echo(sentence)
+    for words in verdicts:
+        typer.echo(words)
     typer.echo(f"report: {done.report}")
 
 
