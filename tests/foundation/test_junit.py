@@ -14,7 +14,7 @@ from trex.foundation import junit
 from trex.foundation.errors import InputError
 from trex.foundation.junit import Case, CaseStatus, check_junit, junit_xml, write_junit
 
-HOSTILE = 'a<b>&"\'\x00\x1b[31m\ud800]]>\n\ufffe é 😀'
+HOSTILE = "a<b>&\"'\x00\x1b[31m\ud800]]>\n\ufffe é 😀"
 
 
 def check_schema(data: bytes) -> ElementTree.Element:
@@ -22,7 +22,13 @@ def check_schema(data: bytes) -> ElementTree.Element:
     root = ElementTree.fromstring(data)
     assert root.tag == "testsuites" and not root.attrib
     (suite,) = root
-    assert suite.tag == "testsuite" and set(suite.attrib) == {"name", "tests", "failures", "errors", "skipped"}
+    assert suite.tag == "testsuite" and set(suite.attrib) == {
+        "name",
+        "tests",
+        "failures",
+        "errors",
+        "skipped",
+    }
     for case in suite:
         assert case.tag == "testcase" and set(case.attrib) == {"name", "classname"}
         assert len(case) <= 1

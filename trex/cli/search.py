@@ -15,13 +15,14 @@ from trex.api.page_pictures import add_pictures
 from trex.api.watchers import NO_LARGE, LargeProgress
 from trex.baseline.attach import store_baseline
 from trex.cli.result import tell_result
-from trex.cli.verdicts import Gate, exit_by, ruling_json
+from trex.cli.verdicts import Gate, exit_by, rulings_json
 from trex.foundation.errors import InputError, unknown
 from trex.foundation.files import write_atomic
 from trex.report.report import goal, model_words
 from trex.runs.draw_log import repair, run_draws
 from trex.runs.folder import open_run
 from trex.runs.world_of import world_of
+from trex.search.judging.fail_if import Ruling
 from trex.search.judging.headline import family_sentences, headline, how_often_words
 from trex.search.progress import Progress, SearchProgress
 from trex.search.stopping import say, stoppable
@@ -81,44 +82,64 @@ def run_check(query: Path, overrides: Sequence[str], as_json: bool) -> None:
     typer.echo(f"{query} is valid; nothing was rendered\n{found}")
 
 
-def run_report(
-    runs: Sequence[Path], form: str, out: Path | None, baseline: Path | None, as_json: bool
-) -> None:
-    """Write a report or a comparison and print its path."""
+@dataclass(frozen=True)
+class ReportRequest:
+    """What `trex report` writes: the form, the file (None for the usual one), a baseline to show, verdicts."""
+
+    form: str
+    out: Path | None
+    baseline: Path | None
+    gate: Gate
+
+
+def run_report(runs: Sequence[Path], request: ReportRequest, as_json: bool) -> None:
+    """Write a report or a comparison, print its path, and exit by the verdicts."""
+    form = request.form
     if form not in FORMATS:
         raise unknown("format", form, FORMATS)
+    if request.gate.conditions and (form != "html" or len(runs) > 1):
+        raise InputError(
+            "--fail-if does not apply: it judges the page of one run; give one, without --format"
+        )
     if len(runs) == 1:
-        written = _report_one(runs[0], form, out, baseline)
+        written, rulings = _report_one(runs[0], request)
         key = "report" if form == "html" else form
-        tell_result({"run": str(runs[0]), key: str(written)}, f"{key}: {written}", as_json)
+        document = {"run": str(runs[0]), key: str(written), **rulings_json(rulings)}
+        words = "\n".join([*(ruling.words for ruling in rulings), f"{key}: {written}"])
+        tell_result(document, words, as_json)
+        exit_by(rulings)
         return
-    if form != "html" or baseline is not None:
+    if form != "html" or request.baseline is not None:
         raise InputError("--format and --baseline apply to one run; drop them, or give only one run")
+    _compare(runs, request.out or Path(COMPARISON), as_json)
+
+
+def _compare(runs: Sequence[Path], path: Path, as_json: bool) -> None:
     from trex.report.compare import compare, comparison_json
     from trex.report.compare_page import write_comparison
 
-    path = out or Path(COMPARISON)
     found = compare(runs)
     write_comparison(found, path)
     document = {"runs": [str(run) for run in runs], "report": str(path), **comparison_json(found)}
     tell_result(document, f"report: {path}", as_json)
 
 
-def _report_one(run: Path, form: str, out: Path | None, baseline: Path | None) -> Path:
+def _report_one(run: Path, request: ReportRequest) -> tuple[Path, tuple[Ruling, ...]]:
+    baseline, out = request.baseline, request.out
     with open_run(run, for_writing=baseline is not None) as folder:
         records = run_draws(folder)
         if baseline is not None:
             store_baseline(folder, baseline)
-        if form == "netcdf":
+        if request.form == "netcdf":
             from trex.export.netcdf import write_netcdf
 
             path = out or run / NETCDF
             write_netcdf(folder.manifest, records, path)
-            return path
+            return path, ()
         done = conclude_run(folder, records)
         if out is not None:
             write_atomic(out, done.report.read_bytes())
-        return out or done.report
+        return out or done.report, request.gate.rule(run, done.results, is_finished=folder.is_finished)
 
 
 def _with_pictures(done: Outcome, large: bool) -> Outcome:
@@ -146,8 +167,8 @@ def _end(done: Outcome, ending: Ending) -> None:
     rulings = ending.gate.rule(done.folder, done.results)
     if ending.as_json:
         data = json.loads((done.folder / FINDINGS).read_text(encoding="utf-8"))
-        verdicts = {"verdicts": [ruling_json(one) for one in rulings]} if rulings else {}
-        typer.echo(json.dumps({"run": str(done.folder), "report": str(done.report), **data, **verdicts}))
+        document = {"run": str(done.folder), "report": str(done.report), **data, **rulings_json(rulings)}
+        typer.echo(json.dumps(document))
     else:
         _show(done, [ruling.words for ruling in rulings])
     exit_by(rulings)

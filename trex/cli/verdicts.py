@@ -35,12 +35,12 @@ class Gate:
     conditions: tuple[FailIf, ...] = ()
     junit: Path | None = None
 
-    def rule(self, run: Path, results: Results) -> tuple[Ruling, ...]:
-        """The verdicts on the results of a finished run, also written to the file, one test case each."""
+    def rule(self, run: Path, results: Results, *, is_finished: bool = True) -> tuple[Ruling, ...]:
+        """The verdicts on the results of a run, also written to the file, one test case each."""
         from trex.foundation.junit import Case, CaseStatus, write_junit
         from trex.search.judging.fail_if import Decision, rule
 
-        rulings = tuple(rule(condition, results) for condition in self.conditions)
+        rulings = tuple(rule(one, results, is_finished=is_finished) for one in self.conditions)
         if self.junit is not None:
             status = {
                 Decision.PASS: CaseStatus.PASSED,
@@ -64,13 +64,13 @@ def make_gate(conditions: list[str] | None, junit: Path | None) -> Gate:
     return Gate(tuple(map(parse_fail_if, dict.fromkeys(conditions or []))), junit)
 
 
-def ruling_json(ruling: Ruling) -> dict[str, object]:
-    """A verdict for machines."""
-    return {
-        "fail_if": ruling.condition.text,
-        "verdict": ruling.decision.name.lower(),
-        "reason": ruling.reason,
-    }
+def rulings_json(rulings: tuple[Ruling, ...]) -> dict[str, object]:
+    """The verdicts for machines, under one key; nothing if there are none."""
+    told = [
+        {"fail_if": one.condition.text, "verdict": one.decision.name.lower(), "reason": one.reason}
+        for one in rulings
+    ]
+    return {"verdicts": told} if told else {}
 
 
 def exit_by(rulings: tuple[Ruling, ...]) -> None:

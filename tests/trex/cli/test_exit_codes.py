@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
 from xml.etree import ElementTree
@@ -54,7 +55,7 @@ def test_the_table_of_the_documents_has_the_tested_codes() -> None:
         (["rate > .1", "rate > .9"], 4, "PASS on rate > .9"),
     ],
 )
-@pytest.mark.parametrize("command", ["find", "resume"])
+@pytest.mark.parametrize("command", ["find", "resume", "report"])
 def test_a_condition_decides_the_exit_code(
     searched: Path, command: str, conditions: list[str], code: int, verdict: str
 ) -> None:
@@ -62,7 +63,7 @@ def test_a_condition_decides_the_exit_code(
     if command == "find":
         ended, out = find(searched, *options)
     else:
-        result = trex("resume", searched, "--no-large", *options)
+        result = trex(command, searched, *(["--no-large"] if command == "resume" else []), *options)
         ended, out = result.exit_code, result.stdout
     assert ended == code, out
     assert verdict in out and out.splitlines()[-1].startswith("report: ")
@@ -87,7 +88,7 @@ def test_verdicts_for_machines(searched: Path, tmp_path: Path) -> None:
     assert [case[0].text for case in suite if len(case)] == [one["reason"] for one in told[:2]]
 
 
-@pytest.mark.parametrize("command", ["find", "resume"])
+@pytest.mark.parametrize("command", ["find", "resume", "report"])
 @pytest.mark.parametrize(
     ("options", "named"),
     [
@@ -106,6 +107,24 @@ def test_a_bad_option_is_refused_before_anything_is_rendered(
     assert list(tmp_path.iterdir()) == [query]
 
 
+@pytest.mark.parametrize(("condition", "code"), [("found", 3), ("rate > .9", 4)])
+def test_of_an_unfinished_search_only_a_hit_decides(
+    searched: Path, tmp_path: Path, condition: str, code: int
+) -> None:
+    """An interval that is looked at again and again until it decides would decide wrongly more often."""
+    part = Path(shutil.copytree(searched, tmp_path / "part"))
+    (part / "finished").unlink()
+    result = trex("report", part, "--fail-if", condition, "--json")
+    assert result.exit_code == code
+    (verdict,) = json.loads(result.stdout)["verdicts"]
+    assert ("has not finished" in verdict["reason"]) == (code == 4)
+
+
+@pytest.mark.parametrize("extra", [["--format", "netcdf"], ["RUN2"]])
+def test_a_condition_on_anything_but_the_page_of_one_run_is_refused(extra: list[str]) -> None:
+    refused(trex("report", "RUN", *extra, "--fail-if", "found"), "--fail-if does not apply")
+
+
 def test_a_stopped_search_exits_130_whatever_the_condition(
     searched: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -114,8 +133,6 @@ def test_a_stopped_search_exits_130_whatever_the_condition(
 
     monkeypatch.setattr("trex.cli.search.find", stop)
     assert find(searched, "--fail-if", "found")[0] == 130
-
-
 
 
 def test_work_exits_1_if_an_entry_failed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -80,4 +80,9 @@ def test_one_failure_outweighs_all_and_one_doubt_outweighs_passes() -> None:
     def of(*decisions: Decision) -> Decision:
         return overall([Ruling(FailIf("found"), one, "") for one in decisions])
 
-    assert (of(), of(PASS, PASS), of(PASS, UNDECIDED), of(UNDECIDED, FAIL, PASS)) == (PASS, PASS, UNDECIDED, FAIL)
+    assert (of(), of(PASS, PASS), of(PASS, UNDECIDED), of(UNDECIDED, FAIL, PASS)) == (
+        PASS,
+        PASS,
+        UNDECIDED,
+        FAIL,
+    )

@@ -67,16 +67,18 @@ def parse_fail_if(text: str) -> FailIf:
     return FailIf(" ".join(text.split()), match["sign"], bound)
 
 
-def rule(condition: FailIf, results: Results) -> Ruling:
-    """The verdict on a condition after a finished search."""
-    said = results.how_often.said
+def rule(condition: FailIf, results: Results, *, is_finished: bool = True) -> Ruling:
+    """The verdict on a condition; before a search has finished, only a hit decides anything."""
+    said, hits = results.how_often.said, len(results.found)
     reason = f"the rate is {said.range} (95 %; {said.counted})"
+    if not condition.sign:
+        lost = f", {len(results.fragile)} did not survive fresh noise" if results.fragile else ""
+        reason = f"{counted(hits, 'distinct hit')} found{lost}; {reason}"
+    if not is_finished and (condition.sign or not hits):
+        return Ruling(condition, Decision.UNDECIDED, f"the search has not finished; so far, {reason}")
     if condition.sign:
         return Ruling(condition, decide_rate(condition, results.how_often.rate_interval), reason)
-    hits = len(results.found)
-    lost = f", {len(results.fragile)} did not survive fresh noise" if results.fragile else ""
-    decision = Decision.FAIL if hits else Decision.PASS
-    return Ruling(condition, decision, f"{counted(hits, 'distinct hit')} found{lost}; {reason}")
+    return Ruling(condition, Decision.FAIL if hits else Decision.PASS, reason)
 
 
 def decide_rate(condition: FailIf, interval: Interval) -> Decision:
