@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from trex.clevr_models.interface.answers import ANSWERS
-from trex.clevr_models.interface.bound import AsksMany, ClevrModel
 from trex.clevr_models.interface.question import ProgramStep, Question
 from trex.inference.scoring import check_log_probs
 from trex.scenes.questions.programs import Program
+
+if TYPE_CHECKING:
+    from trex.clevr_models.interface.bound import ClevrModel
 
 
 class Said(NamedTuple):
@@ -32,6 +34,8 @@ def ask_all(model: ClevrModel, image: NDArray[np.float32], questions: Sequence[Q
 
     ModelError if it gives no log probabilities; InputError if it cannot read a question.
     """
+    from trex.clevr_models.interface.bound import AsksMany  # imports torch, which no check of a query needs
+
     if not questions:
         return []
     if isinstance(model, AsksMany):
