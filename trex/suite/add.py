@@ -36,11 +36,11 @@ class Added:
 
 @dataclass(frozen=True)
 class _Selection:
-    """A run's wrong hits with the presets that confirm each, and the number left out."""
+    """A run, its wrong hits, each with the presets that confirm it, and the number left out."""
 
     run: Path
     exported: Exported
-    confirmed: tuple[tuple[str, ...], ...]  # beside exported.items
+    hits: tuple[tuple[ExportItem, tuple[str, ...]], ...]
     left_out: int
 
 
@@ -62,20 +62,15 @@ def _select(run: Path, only_confirmed: bool) -> _Selection:
     with open_run(run, for_writing=False) as folder:
         exported = read_items(folder, edits=False)
         confirmations = read_confirmations(folder)
-    program_from_json(
-        program_to_json(exported.manifest.question.program)
-    )  # CLEVR's words alone, as models know
+    program = program_to_json(exported.manifest.question.program)
+    program_from_json(program)  # a suite is read with CLEVR's words alone
     wrong = [item for item in exported.items if item.truth is not None and item.answer != item.truth]
     if not wrong:
-        raise InputError(
-            f"{run} has no hit with a wrong answer; a suite keeps failures, so leave this run out"
-        )
+        problem = f"{run} has no hit with a wrong answer"
+        raise InputError(f"{problem}; a suite keeps failures, so leave this run out")
     looks = [(item, _confirmed_at(item, confirmations)) for item in wrong]
-    kept = [(item, at) for item, at in looks if at is not None and (at or not only_confirmed)]
-    items = tuple(item for item, _ in kept)
-    return _Selection(
-        run, replace(exported, items=items), tuple(at for _, at in kept), len(wrong) - len(kept)
-    )
+    hits = tuple((item, at) for item, at in looks if at is not None and (at or not only_confirmed))
+    return _Selection(run, exported, hits, len(wrong) - len(hits))
 
 
 def _confirmed_at(item: ExportItem, confirmations: Sequence[Confirmation]) -> tuple[str, ...] | None:
@@ -90,33 +85,27 @@ def _add(selection: _Selection, suite: Path) -> Added:
     known = {batch.identity(scene) for batch in batches for scene in batch.content.scenes}
     exported = selection.exported
     program = exported.manifest.question.program
-    new = [
-        (item, at)
-        for item, at in zip(exported.items, selection.confirmed, strict=True)
-        if (_sha256(exported.picture(item)[0]), program) not in known
-    ]
-    n_known = len(exported.items) - len(new)
-    if not new:
-        return Added(selection.run, 0, n_known, selection.left_out, None)
-    items = tuple(replace(item, index=index) for index, (item, _) in enumerate(new))
-    picked = replace(selection, exported=replace(exported, items=items), confirmed=tuple(at for _, at in new))
-    place = write_whole(suite / NEW, lambda scratch: _fill(scratch, picked))
-    return Added(selection.run, len(new), n_known, selection.left_out, place)
+    new = [hit for hit in selection.hits if (_sha256(exported.picture(hit[0])[0]), program) not in known]
+    place = None
+    if new:
+        hits = tuple((replace(item, index=index), at) for index, (item, at) in enumerate(new))
+        place = write_whole(suite / NEW, lambda scratch: _fill(scratch, replace(selection, hits=hits)))
+    return Added(selection.run, len(new), len(selection.hits) - len(new), selection.left_out, place)
 
 
-def _fill(scratch: Path, picked: _Selection) -> str:
+def _fill(scratch: Path, selection: _Selection) -> str:
     """Write the batch; return its name."""
-    exported, manifest = picked.exported, picked.exported.manifest
-    write_clevr(scratch, exported)
+    manifest = selection.exported.manifest
+    write_clevr(scratch, replace(selection.exported, items=tuple(item for item, _ in selection.hits)))
     files = sorted(path for path in scratch.rglob("*") if path.is_file())
     content = BatchFile(
-        run=picked.run.name,
+        run=selection.run.resolve().name,
         model=manifest.facts.model,
         question=manifest.question.text,
         program=tuple(program_to_json(manifest.question.program)),
         scenes=tuple(
             BatchScene(item.name, str(item.truth), item.answer, item.confidence, at)
-            for item, at in zip(exported.items, picked.confirmed, strict=True)
+            for item, at in selection.hits
         ),
         files={path.relative_to(scratch).as_posix(): _sha256(path.read_bytes()) for path in files},
     )

@@ -136,6 +136,8 @@ def _check(content: BatchFile) -> None:
     for path in content.files:
         for part in path.split("/"):
             check_plain(part, "a path in files")
+    if len({scene.name for scene in content.scenes}) < len(content.scenes):
+        raise ValueError("two scenes have the same name")
     for scene in content.scenes:
         check_plain(scene.name, "the name of a scene")
         if picture_path(scene) not in content.files:

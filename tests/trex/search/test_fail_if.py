@@ -20,7 +20,7 @@ PASS, FAIL, UNDECIDED = Decision.PASS, Decision.FAIL, Decision.UNDECIDED
         ("rate>=1%", FailIf("rate>=1%", ">=", 0.01)),
         ("rate  <  .5 %", FailIf("rate < .5 %", "<", 0.005)),
         ("rate <= 1e-3", FailIf("rate <= 1e-3", "<=", 0.001)),
-        ("RATE > 1.", FailIf("RATE > 1.", ">", 1.0)),
+        ("rate > 1.", FailIf("rate > 1.", ">", 1.0)),
     ],
 )
 def test_a_condition_is_read(text: str, expected: FailIf) -> None:
@@ -30,7 +30,8 @@ def test_a_condition_is_read(text: str, expected: FailIf) -> None:
 @pytest.mark.parametrize(
     "text",
     [
-        "", "Found", "found > 1", "rate", "rate > ", "rate > two", "rate == 1", "rate > 2", "rate > 101%", "rate > -1",
+        "", "Found", "found > 1", "RATE > 1",
+        "rate", "rate > ", "rate > two", "rate == 1", "rate > 2", "rate > 101%", "rate > -1",
         "rate > nan", "rate > inf", "rate > 1e999", "rate > 0.1; rm", "rate > ١", "rate > 0." + "0" * 100, "rate >> 0",
     ],
 )  # fmt: skip

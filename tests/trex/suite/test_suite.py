@@ -99,6 +99,17 @@ def test_the_same_again_adds_nothing(searched: Path, suite: Path, tmp_path: Path
     assert tree(suite) == before
 
 
+def test_a_suite_that_does_not_know_its_scenes_is_noticed(
+    searched: Path, suite: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The planted bug: scenes are told apart by where they lie, so the same run under another name is new."""
+    other = Path(shutil.copytree(searched, suite.parent / "other"))
+    monkeypatch.setattr(batches.Batch, "identity", lambda self, scene: (self.content.run, scene.name))
+    before = tree(suite)
+    assert trex("suite", "add", other, "--to", suite).exit_code == 0
+    assert tree(suite) != before
+
+
 def confirm(searched: Path, folder: Path, answers: list[str]) -> Path:
     """A copy of the run in which its first hits were confirmed, with these answers."""
     path = Path(shutil.copytree(searched, folder))
@@ -343,6 +354,10 @@ def no_picture(suite: Path) -> None:
     reseal(suite, lambda data: data["files"].update({f"images/found/{path.name}": digest}))
 
 
+def twice(suite: Path) -> None:
+    reseal(suite, lambda data: data.update(scenes=data["scenes"][:1] * 2))
+
+
 DAMAGE: dict[str, tuple[Callable[[Path], object], str]] = {
     "a pixel": (other_pixel, "was changed after it was added"),
     "a truth": (other_truth, "was changed after it was added"),
@@ -353,6 +368,7 @@ DAMAGE: dict[str, tuple[Callable[[Path], object], str]] = {
     "a path that escapes": (escaping, "a plain name is allowed"),
     "a scene's path that escapes": (escaping_name, "a plain name is allowed"),
     "a program": (no_program, "explode"),
+    "a scene twice": (twice, "the same name"),
     "a pickle": (no_picture, "not a readable PNG"),
     "a last run": (
         lambda suite: (suite / "last_run.json").write_text('{"model": 3}'),

@@ -15,8 +15,8 @@ from trex.search.results import Results
 
 FOUND = "found"
 RATE = re.compile(
-    r"\s*rate\s*(?P<sign>>=|<=|>|<)\s*(?P<number>\d+(?:\.\d*)?|\.\d+)(?P<power>e-?\d{1,3})?\s*(?P<percent>%)?\s*",
-    re.ASCII | re.IGNORECASE,
+    r"\s*rate\s*(?P<sign>>=|<=|>|<)\s*(?P<number>\d+(?:\.\d*)?|\.\d+)(?P<power>[eE]-?\d{1,3})?\s*(?P<percent>%)?\s*",
+    re.ASCII,
 )
 FORMS = 'write found, or compare the rate with a number from 0 to 1: "rate > 0.01", "rate >= 1%", "rate < .5"'
 
