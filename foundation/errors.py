@@ -44,4 +44,10 @@ USER = 2
 OURS = 1
 
 
+FAILED = 3  # a verdict: the condition holds, or a scene of a suite fails newly
+
+
+UNDECIDED = 4  # a verdict: the draws do not tell whether the condition holds
+
+
 STOPPED = 130

@@ -48,7 +48,11 @@ def test_a_baseline_that_was_killed_while_it_wrote_its_result_goes_on(name: str,
     left = cut(out / name)
     assert left.exists()
     make_baseline([query], (), wanted, out, lambda *_: None)
-    assert sorted(path.name for path in out.iterdir()) == ["baseline.html", "baseline.json"]
+    assert sorted(path.name for path in out.iterdir()) == [
+        "baseline-pictures.json",
+        "baseline.html",
+        "baseline.json",
+    ]
 
 
 def test_what_a_running_process_writes_to_is_not_left_behind(tmp_path: Path) -> None:

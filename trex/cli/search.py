@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 import typer
@@ -14,12 +15,14 @@ from trex.api.page_pictures import add_pictures
 from trex.api.watchers import NO_LARGE, LargeProgress
 from trex.baseline.attach import store_baseline
 from trex.cli.result import tell_result
+from trex.cli.verdicts import Gate, exit_by, rulings_json
 from trex.foundation.errors import InputError, unknown
 from trex.foundation.files import write_atomic
 from trex.report.report import goal, model_words
 from trex.runs.draw_log import repair, run_draws
 from trex.runs.folder import open_run
 from trex.runs.world_of import world_of
+from trex.search.judging.fail_if import Ruling
 from trex.search.judging.headline import family_sentences, headline, how_often_words
 from trex.search.progress import Progress, SearchProgress
 from trex.search.stopping import say, stoppable
@@ -29,9 +32,16 @@ NETCDF = "draws.nc"
 COMPARISON = "comparison.html"
 
 
-def run_find(
-    query: Path, overrides: Sequence[str], out: Path | None, as_json: bool, large: bool = True
-) -> None:
+@dataclass(frozen=True)
+class Ending:
+    """What follows a search: large pictures for the page, the printed form, verdicts."""
+
+    as_json: bool
+    large: bool
+    gate: Gate
+
+
+def run_find(query: Path, overrides: Sequence[str], out: Path | None, ending: Ending) -> None:
     """Run a query and print the outcome."""
     place: list[Path] = []
 
@@ -41,10 +51,10 @@ def run_find(
 
     with stoppable(lambda: _last_words(place)):
         done = _watched(lambda progress: find(query, overrides, out, progress, on_begin))
-    _show(_with_pictures(done, large), as_json)
+    _end(done, ending)
 
 
-def run_resume(run: Path, as_json: bool, large: bool = True, *, is_repaired: bool) -> None:
+def run_resume(run: Path, ending: Ending, *, is_repaired: bool) -> None:
     """Resume a run and print the outcome."""
     if is_repaired:
         with open_run(run, for_writing=True) as folder:
@@ -55,7 +65,7 @@ def run_resume(run: Path, as_json: bool, large: bool = True, *, is_repaired: boo
             say(f"kept {repaired[1]} sound draws; the damaged file is now {repaired[0]}")
     with stoppable(lambda: _last_words([run])):
         done = _watched(lambda progress: resume(run, progress, lambda folder: say(f"writing to {folder}")))
-    _show(_with_pictures(done, large), as_json)
+    _end(done, ending)
 
 
 def run_check(query: Path, overrides: Sequence[str], as_json: bool) -> None:
@@ -72,44 +82,64 @@ def run_check(query: Path, overrides: Sequence[str], as_json: bool) -> None:
     typer.echo(f"{query} is valid; nothing was rendered\n{found}")
 
 
-def run_report(
-    runs: Sequence[Path], form: str, out: Path | None, baseline: Path | None, as_json: bool
-) -> None:
-    """Write a report or a comparison and print its path."""
+@dataclass(frozen=True)
+class ReportRequest:
+    """What `trex report` writes: the form, the file (None for the usual one), a baseline to show, verdicts."""
+
+    form: str
+    out: Path | None
+    baseline: Path | None
+    gate: Gate
+
+
+def run_report(runs: Sequence[Path], request: ReportRequest, as_json: bool) -> None:
+    """Write a report or a comparison, print its path, and exit by the verdicts."""
+    form = request.form
     if form not in FORMATS:
         raise unknown("format", form, FORMATS)
+    if request.gate.conditions and (form != "html" or len(runs) > 1):
+        raise InputError(
+            "--fail-if does not apply: it judges the page of one run; give one, without --format"
+        )
     if len(runs) == 1:
-        written = _report_one(runs[0], form, out, baseline)
+        written, rulings = _report_one(runs[0], request)
         key = "report" if form == "html" else form
-        tell_result({"run": str(runs[0]), key: str(written)}, f"{key}: {written}", as_json)
+        document = {"run": str(runs[0]), key: str(written), **rulings_json(rulings)}
+        words = "\n".join([*(ruling.words for ruling in rulings), f"{key}: {written}"])
+        tell_result(document, words, as_json)
+        exit_by(rulings)
         return
-    if form != "html" or baseline is not None:
+    if form != "html" or request.baseline is not None:
         raise InputError("--format and --baseline apply to one run; drop them, or give only one run")
+    _compare(runs, request.out or Path(COMPARISON), as_json)
+
+
+def _compare(runs: Sequence[Path], path: Path, as_json: bool) -> None:
     from trex.report.compare import compare, comparison_json
     from trex.report.compare_page import write_comparison
 
-    path = out or Path(COMPARISON)
     found = compare(runs)
     write_comparison(found, path)
     document = {"runs": [str(run) for run in runs], "report": str(path), **comparison_json(found)}
     tell_result(document, f"report: {path}", as_json)
 
 
-def _report_one(run: Path, form: str, out: Path | None, baseline: Path | None) -> Path:
+def _report_one(run: Path, request: ReportRequest) -> tuple[Path, tuple[Ruling, ...]]:
+    baseline, out = request.baseline, request.out
     with open_run(run, for_writing=baseline is not None) as folder:
         records = run_draws(folder)
         if baseline is not None:
             store_baseline(folder, baseline)
-        if form == "netcdf":
+        if request.form == "netcdf":
             from trex.export.netcdf import write_netcdf
 
             path = out or run / NETCDF
             write_netcdf(folder.manifest, records, path)
-            return path
+            return path, ()
         done = conclude_run(folder, records)
         if out is not None:
             write_atomic(out, done.report.read_bytes())
-        return out or done.report
+        return out or done.report, request.gate.rule(run, done.results, is_finished=folder.is_finished)
 
 
 def _with_pictures(done: Outcome, large: bool) -> Outcome:
@@ -131,12 +161,21 @@ def _watched(work: Callable[[Progress], Outcome]) -> Outcome:
         return work(SearchProgress(display))
 
 
-def _show(done: Outcome, as_json: bool) -> None:
-    """Print the outcome; the last line is the path of the report."""
-    if as_json:
+def _end(done: Outcome, ending: Ending) -> None:
+    """Complete the page, print the outcome, and exit by its verdicts."""
+    done = _with_pictures(done, ending.large)
+    rulings = ending.gate.rule(done.folder, done.results)
+    if ending.as_json:
         data = json.loads((done.folder / FINDINGS).read_text(encoding="utf-8"))
-        typer.echo(json.dumps({"run": str(done.folder), "report": str(done.report), **data}))
-        return
+        document = {"run": str(done.folder), "report": str(done.report), **data, **rulings_json(rulings)}
+        typer.echo(json.dumps(document))
+    else:
+        _show(done, [ruling.words for ruling in rulings])
+    exit_by(rulings)
+
+
+def _show(done: Outcome, verdicts: Sequence[str]) -> None:
+    """Print the outcome; the last line is the path of the report."""
     manifest = done.manifest
     verb, answers = goal(manifest)
     typer.echo(
@@ -157,6 +196,8 @@ def _show(done: Outcome, as_json: bool) -> None:
     for sentence in (done.results.control, *done.results.remarks):
         if sentence:
             typer.echo(sentence)
+    for words in verdicts:
+        typer.echo(words)
     typer.echo(f"report: {done.report}")
 
 

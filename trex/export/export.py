@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from trex.export.export_format import FORMATS
-from trex.export.items import Exported, read_items
+from trex.export.items import read_items
 from trex.foundation.files import disk_error
 from trex.runs.folder import check_out, open_run
 
@@ -31,20 +31,29 @@ def export(run: Path, form: str, out: Path | None, edits: bool | None) -> Export
         exported = read_items(folder, edits)
     place = out or run / f"export-{form}"
     check_out(place)
-    _write_whole(place, exported, chosen.write)
+
+    def fill(scratch: Path) -> str:
+        chosen.write(scratch, exported)
+        return place.name
+
+    write_whole(place, fill)
     scenes = {split: len(exported.of(split)) for split in exported.splits}
     return ExportOutcome(place, scenes, sum(item.truth is None for item in exported.items))
 
 
-def _write_whole(place: Path, exported: Exported, write: Callable[[Path, Exported], None]) -> None:
-    """Write beside the place and rename into it: a kill leaves all of it or nothing."""
+def write_whole(place: Path, fill: Callable[[Path], str]) -> Path:
+    """Fill a new folder beside `place` and rename it to the name that `fill` returns: a kill leaves all or nothing.
+
+    Raises RunError if the disk refuses, or if a folder of that name holds something.
+    """
     scratch = None
     try:
         place.parent.mkdir(parents=True, exist_ok=True)
         scratch = Path(tempfile.mkdtemp(prefix=f".{place.name}-", dir=place.parent))
-        write(scratch, exported)
+        whole = place.with_name(fill(scratch))
         scratch.chmod(0o755)
-        scratch.rename(place)  # replaces only an empty folder
+        scratch.rename(whole)  # replaces only an empty folder
+        return whole
     except OSError as error:
         raise disk_error(error, place) from error
     finally:

@@ -36,6 +36,7 @@ CASES = [
     ),
     (["baseline", "q.toml", "--rendered", "3"], ("--split", "val"), "--split"),
     (["report", "RUN", "--format", "netcdf"], ("--baseline", "b"), "--baseline"),
+    *(([command, "demo"], ("--junit", "j.xml"), "--junit") for command in ("find", "resume")),
     *((command, x, x[0]) for command in (PARITY, ASSETS) for x in [*RENDER, *LOOK]),
     (PARITY, ("scenes.json",), "SCENES"),
     (PARITY, ("--compare-assets", "B"), "--compare-assets"),

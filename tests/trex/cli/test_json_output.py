@@ -76,6 +76,7 @@ LINES = [
     "report one two",
     "explain one --top 1 --nuisances 0 --flip-depth 0",
     "export one --no-edits",
+    "suite add one --to new",
     "models list",
     "cache",
     "cache prune",

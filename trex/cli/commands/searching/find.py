@@ -10,6 +10,7 @@ import typer
 from trex.cli.command import SEARCH, Command
 from trex.cli.options import Large, ModelName, QueryFile, Settings, overrides
 from trex.cli.result import AsJson
+from trex.cli.verdicts import Conditions, Junit, make_gate
 
 
 def find(
@@ -20,12 +21,15 @@ def find(
     model: ModelName = None,
     settings: Settings = None,
     large: Large = True,
+    fail_if: Conditions = None,
+    junit: Junit = None,
     as_json: AsJson = False,
 ) -> None:
     """Search for the pictures that a query describes. Ctrl-C keeps all draws; `trex resume` continues."""
-    from trex.cli.search import run_find
+    from trex.cli.search import Ending, run_find
 
-    run_find(query, overrides(model, settings), out, as_json, large)
+    ending = Ending(as_json, large, make_gate(fail_if, junit))
+    run_find(query, overrides(model, settings), out, ending)
 
 
 COMMAND = Command("find", find, SEARCH, 10)

@@ -11,6 +11,7 @@ from trex.cli import complete
 from trex.cli.command import SEARCH, Command
 from trex.cli.options import refuse
 from trex.cli.result import AsJson
+from trex.cli.verdicts import Conditions, Junit, make_gate
 
 
 def report(
@@ -31,14 +32,16 @@ def report(
     baseline: Annotated[
         Path | None, typer.Option(help="A baseline of the same query, to show with the run.")
     ] = None,
+    fail_if: Conditions = None,
+    junit: Junit = None,
     as_json: AsJson = False,
 ) -> None:
     """Write the report of a run, finished or not; or compare several runs."""
-    from trex.cli.search import run_report
+    from trex.cli.search import ReportRequest, run_report
 
     if form == "netcdf":
         refuse(ctx, ["baseline"], "only the page of a run shows it; drop it or --format netcdf")
-    run_report(runs, form, out, baseline, as_json)
+    run_report(runs, ReportRequest(form, out, baseline, make_gate(fail_if, junit)), as_json)
 
 
 COMMAND = Command("report", report, SEARCH, 40)

@@ -10,6 +10,7 @@ from trex.cli.command import SEARCH, Command
 from trex.cli.options import Large, RunPath
 from trex.cli.result import AsJson
 from trex.cli.trust import Trust, trust_runs
+from trex.cli.verdicts import Conditions, Junit, make_gate
 
 
 def resume(
@@ -20,14 +21,17 @@ def resume(
     ] = False,
     trust: Trust = False,
     large: Large = True,
+    fail_if: Conditions = None,
+    junit: Junit = None,
     as_json: AsJson = False,
 ) -> None:
     """Resume a run that was stopped or killed; its draws are the same as without the interruption."""
-    from trex.cli.search import run_resume
+    from trex.cli.search import Ending, run_resume
 
+    ending = Ending(as_json, large, make_gate(fail_if, junit))
     if trust:
         trust_runs([run])
-    run_resume(run, as_json, large, is_repaired=repair)
+    run_resume(run, ending, is_repaired=repair)
 
 
 COMMAND = Command("resume", resume, SEARCH, 20)

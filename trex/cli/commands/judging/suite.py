@@ -1,0 +1,121 @@
+"""`trex suite`: keeps failures as a regression suite, and asks other models about them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from trex.cli import complete
+from trex.cli.command import WHY, Command
+from trex.cli.result import AsJson, tell_result
+from trex.foundation.errors import FAILED
+from trex.foundation.words import counted
+
+if TYPE_CHECKING:
+    from trex.suite.add import Added
+    from trex.suite.run import SuiteRun
+
+suite_app = typer.Typer(
+    no_args_is_help=True, help="Keep failures with their pictures, and ask other models about them."
+)
+
+
+@suite_app.command()
+def add(
+    runs: Annotated[
+        list[Path],
+        typer.Argument(
+            metavar="RUN...", help="Run folders, as `trex find` makes them.", autocompletion=complete.runs
+        ),
+    ],
+    to: Annotated[Path, typer.Option("--to", metavar="DIR", help="The suite's folder; made if it is new.")],
+    confirmed: Annotated[
+        bool,
+        typer.Option("--confirmed", help="Keep only hits that `trex confirm` has shown to be still wrong."),
+    ] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Keep the hits on which the model's answer is wrong; adding a run again adds nothing.
+
+    A hit that is right at a preset of `trex confirm` is left out.
+    """
+    from trex.suite.add import add_runs
+
+    added = add_runs(runs, to, only_confirmed=confirmed)
+    tell_result([_added_json(one) for one in added], "\n".join(map(_added_words, added)), as_json)
+
+
+@suite_app.command()
+def run(
+    suite: Annotated[Path, typer.Argument(metavar="DIR", help="A suite, as `trex suite add` makes it.")],
+    model: Annotated[str, typer.Option("--model", help="The model to ask; docs/MODELS.md.")],
+    strict: Annotated[
+        bool, typer.Option("--strict", help="Exit 3 if any scene fails, not only if one fails newly.")
+    ] = False,
+    record: Annotated[
+        bool,
+        typer.Option("--record/--no-record", help="Make this the run that the next one is compared with."),
+    ] = True,
+    junit: Annotated[
+        Path | None,
+        typer.Option("--junit", metavar="FILE", help="Write the results as JUnit XML, a test case a scene."),
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Ask a model about the stored pictures; exit 3 if it fails on a scene on which the last run did not."""
+    from trex.foundation.junit import check_junit, write_junit
+    from trex.suite.junit import cases, is_failure
+    from trex.suite.last_run import write_last_run
+    from trex.suite.run import run_suite
+
+    if junit is not None:
+        check_junit(junit)
+    done = run_suite(suite, model)
+    if junit is not None:
+        write_junit(junit, "trex suite", cases(suite, done.results, strict=strict))
+    if record:
+        write_last_run(suite, done.record())
+    tell_result(_run_json(done), _run_words(done), as_json)
+    if any(is_failure(one, strict=strict) for one in done.results):
+        raise typer.Exit(FAILED)
+
+
+def _added_words(added: Added) -> str:
+    left_out = f", {added.unconfirmed} left out by confirmations" if added.unconfirmed else ""
+    place = f": {added.batch}" if added.batch else ""
+    return f"{added.run}: {counted(added.new, 'new scene')}, {added.known} known{left_out}{place}"
+
+
+def _added_json(added: Added) -> dict[str, object]:
+    return {
+        "run": str(added.run),
+        "new": added.new,
+        "known": added.known,
+        "unconfirmed": added.unconfirmed,
+        "batch": str(added.batch) if added.batch else None,
+    }
+
+
+def _run_words(done: SuiteRun) -> str:
+    lines = [f"{one.change.value:14} {one.key}: {one.words}" for one in done.results]
+    return "\n".join((*lines, *done.sentences()))
+
+
+def _run_json(done: SuiteRun) -> dict[str, object]:
+    from dataclasses import asdict
+
+    from trex.suite.run import Change
+
+    test = done.paired
+    return {
+        "model": done.model,
+        "last_model": done.last or None,
+        "counts": {change.value: len(done.of(change)) for change in Change},
+        "scenes": [{**asdict(one), "change": one.change.value} for one in done.results],
+        "paired": {**asdict(test), "p_value": test.p_value} if test else None,
+    }
+
+
+COMMAND = Command("suite", suite_app, WHY, 150)

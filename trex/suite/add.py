@@ -1,0 +1,118 @@
+"""`trex suite add`: keeps the hits of runs whose answer is wrong, unless a confirmation takes that back."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from trex.crosscheck.confirmation import Confirmation, read_confirmations
+from trex.export.clevr import write_clevr
+from trex.export.export import write_whole
+from trex.export.items import Exported, ExportItem, read_items
+from trex.foundation.errors import InputError
+from trex.foundation.files import write_atomic
+from trex.runs.folder import check_free, open_run
+from trex.scenes.questions.program_json import program_from_json, program_to_json
+from trex.suite.batch import BATCH, CODEC, BatchFile, BatchScene, batch_name, read_batches
+
+NEW = "batch"  # the place beside which a batch is filled, before its content names it
+
+
+@dataclass(frozen=True)
+class Added:
+    """What a run gave: scenes that are new, known to the suite, and left out since a confirmation is right or missing.
+
+    `batch` is the new folder, None if nothing was new.
+    """
+
+    run: Path
+    new: int
+    known: int
+    unconfirmed: int
+    batch: Path | None
+
+
+@dataclass(frozen=True)
+class _Selection:
+    """A run, its wrong hits, each with the presets that confirm it, and the number left out."""
+
+    run: Path
+    exported: Exported
+    hits: tuple[tuple[ExportItem, tuple[str, ...]], ...]
+    left_out: int
+
+
+def add_runs(runs: Sequence[Path], suite: Path, *, only_confirmed: bool = False) -> list[Added]:
+    """Add the wrong hits of these runs, a new batch for each run that has new ones; the same again adds nothing.
+
+    All runs are read before anything is written; each batch reaches its place whole or not at all. A hit is left out
+    if it is answered correctly at a preset at which it was confirmed and, with `only_confirmed`, if it never was.
+    InputError if a run has no wrong hit, or if its question has a word that is not CLEVR's.
+    """
+    selections = [_select(run, only_confirmed) for run in runs]
+    if suite.exists():
+        read_batches(suite)
+    check_free(suite)
+    return [_add(selection, suite) for selection in selections]
+
+
+def _select(run: Path, only_confirmed: bool) -> _Selection:
+    with open_run(run, for_writing=False) as folder:
+        exported = read_items(folder, edits=False)
+        confirmations = read_confirmations(folder)
+    program = program_to_json(exported.manifest.question.program)
+    program_from_json(program)  # a suite is read with CLEVR's words alone
+    wrong = [item for item in exported.items if item.truth is not None and item.answer != item.truth]
+    if not wrong:
+        problem = f"{run} has no hit with a wrong answer"
+        raise InputError(f"{problem}; a suite keeps failures, so leave this run out")
+    looks = [(item, _confirmed_at(item, confirmations)) for item in wrong]
+    hits = tuple((item, at) for item, at in looks if at is not None and (at or not only_confirmed))
+    return _Selection(run, exported, hits, len(wrong) - len(hits))
+
+
+def _confirmed_at(item: ExportItem, confirmations: Sequence[Confirmation]) -> tuple[str, ...] | None:
+    """The presets at which the answer was still wrong; None if it was right at one."""
+    seen = [(one.preset, scene) for one in confirmations if (scene := one.of(item.picture)) is not None]
+    return tuple(preset for preset, _ in seen) if all(scene.is_wrong for _, scene in seen) else None
+
+
+def _add(selection: _Selection, suite: Path) -> Added:
+    """Write a batch of the scenes that no batch of the suite has."""
+    batches = read_batches(suite) if suite.exists() else ()
+    known = {batch.identity(scene) for batch in batches for scene in batch.content.scenes}
+    exported = selection.exported
+    program = exported.manifest.question.program
+    new = [hit for hit in selection.hits if (_sha256(exported.picture(hit[0])[0]), program) not in known]
+    place = None
+    if new:
+        hits = tuple((replace(item, index=index), at) for index, (item, at) in enumerate(new))
+        place = write_whole(suite / NEW, lambda scratch: _fill(scratch, replace(selection, hits=hits)))
+    return Added(selection.run, len(new), len(selection.hits) - len(new), selection.left_out, place)
+
+
+def _fill(scratch: Path, selection: _Selection) -> str:
+    """Write the batch; return its name."""
+    manifest = selection.exported.manifest
+    write_clevr(scratch, replace(selection.exported, items=tuple(item for item, _ in selection.hits)))
+    files = sorted(path for path in scratch.rglob("*") if path.is_file())
+    content = BatchFile(
+        run=selection.run.resolve().name,
+        model=manifest.facts.model,
+        question=manifest.question.text,
+        program=tuple(program_to_json(manifest.question.program)),
+        scenes=tuple(
+            BatchScene(item.name, str(item.truth), item.answer, item.confidence, at)
+            for item, at in selection.hits
+        ),
+        files={path.relative_to(scratch).as_posix(): _sha256(path.read_bytes()) for path in files},
+    )
+    data = CODEC.text(content).encode()
+    write_atomic(scratch / BATCH, data)
+    return batch_name(data)
+
+
+def _sha256(data: bytes) -> str:
+    return hashlib.sha256(data).hexdigest()

@@ -1,0 +1,145 @@
+"""A batch of a suite: scenes of one run in CLEVR's layout, sealed by hashes, read with suspicion."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import Field, StringConstraints
+
+from trex.datasets.clevr_folder import check_plain
+from trex.foundation.codec import Codec
+from trex.foundation.errors import InputError
+from trex.foundation.fields import Number
+from trex.foundation.files import TEXT_LIMIT, read_bytes, shown
+from trex.foundation.images import FILE_LIMIT, decode_png
+from trex.scenes.questions.program_json import program_from_json
+from trex.scenes.questions.programs import Program
+
+BATCH, IMAGES = "batch.json", "images/found"
+NAME = re.compile("[0-9a-f]{32}")  # of a batch's folder
+MOST_BATCHES = 10_000
+REMEDY = "restore the folder from its repository, or delete the batch and add its run again"
+Sha256 = Annotated[str, StringConstraints(pattern="^[0-9a-f]{64}$")]
+Word = Annotated[str, StringConstraints(min_length=1, max_length=1000)]
+
+
+@dataclass(frozen=True)
+class BatchScene:
+    """A scene whose picture is `images/found/NAME`: its true answer, and the wrong one of the run's model.
+
+    `confirmed` are the presets at which that model's answer was still wrong.
+    """
+
+    name: Word
+    truth: Word
+    answer: Word
+    confidence: Number
+    confirmed: tuple[Word, ...]
+
+
+@dataclass(frozen=True)
+class BatchFile:
+    """What `batch.json` holds; `program` is CLEVR's JSON, `files` the sha256 of every other file by its path."""
+
+    run: str
+    model: str
+    question: Word
+    program: tuple[dict[str, object], ...]
+    scenes: Annotated[tuple[BatchScene, ...], Field(min_length=1)]
+    files: Mapping[str, Sha256]
+    format: Literal[1] = 1
+
+
+CODEC = Codec(BatchFile, InputError)
+
+
+@dataclass(frozen=True)
+class Batch:
+    """A batch in its folder, with its checked program."""
+
+    folder: Path
+    content: BatchFile
+    program: Program
+
+    def read(self, path: str) -> bytes:
+        """A file of the batch; InputError if it is missing, is reached by a link, or was changed."""
+        place = self.folder / path
+        data = read_bytes(place, limit=FILE_LIMIT, inside=self.folder.parent)
+        if hashlib.sha256(data).hexdigest() != self.content.files[path]:
+            raise InputError(f"{shown(place)} was changed after it was added (its sha256 differs); {REMEDY}")
+        return data
+
+    def picture(self, scene: BatchScene) -> NDArray[np.float32]:
+        """The stored picture (H, W, 3) in [0, 1]; InputError as from `read`, or if it is no PNG."""
+        path = picture_path(scene)
+        pixels = decode_png(self.read(path), shown(self.folder / path))
+        return pixels.astype(np.float32) / np.float32(255.0)
+
+    def key(self, scene: BatchScene) -> str:
+        """The scene's name in the suite: BATCH/PICTURE."""
+        return f"{self.folder.name}/{scene.name}"
+
+    def identity(self, scene: BatchScene) -> tuple[str, Program]:
+        """What makes it the same test again: the picture's hash and the question's program."""
+        return self.content.files[picture_path(scene)], self.program
+
+
+def picture_path(scene: BatchScene) -> str:
+    """The picture's path in its batch."""
+    return f"{IMAGES}/{scene.name}"
+
+
+def read_batches(suite: Path) -> tuple[Batch, ...]:
+    """The batches of a suite, sorted by name; InputError if one is damaged. Follows no link inside the suite."""
+    try:
+        names = sorted(path.name for path in suite.iterdir() if NAME.fullmatch(path.name))
+    except OSError as error:
+        reason = error.strerror or error
+        raise InputError(
+            f"{shown(suite)} is no suite ({reason}); make one: trex suite add RUN --to DIR"
+        ) from error
+    if len(names) > MOST_BATCHES:
+        raise InputError(f"{shown(suite)} has {len(names):,} batches; the limit is {MOST_BATCHES:,}")
+    return tuple(_read_batch(suite, name) for name in names)
+
+
+def check_files(batch: Batch) -> None:
+    """InputError names a file of the batch that is missing or was changed."""
+    for path in batch.content.files:
+        batch.read(path)
+
+
+def batch_name(data: bytes) -> str:
+    """The name of the batch whose `batch.json` has these bytes: 32 hexadecimal digits of their sha256."""
+    return hashlib.sha256(data).hexdigest()[:32]
+
+
+def _read_batch(suite: Path, name: str) -> Batch:
+    path = suite / name / BATCH
+    data = read_bytes(path, limit=TEXT_LIMIT, inside=suite)
+    if batch_name(data) != name:
+        raise InputError(
+            f"{shown(path)} was changed after it was added (its folder is named by its hash); {REMEDY}"
+        )
+    content = CODEC.parse(data.decode("utf-8", "replace"), shown(path), REMEDY, _check)
+    return Batch(suite / name, content, program_from_json(list(content.program)))
+
+
+def _check(content: BatchFile) -> None:
+    for path in content.files:
+        for part in path.split("/"):
+            check_plain(part, "a path in files")
+    if len({scene.name for scene in content.scenes}) < len(content.scenes):
+        raise ValueError("two scenes have the same name")
+    for scene in content.scenes:
+        check_plain(scene.name, "the name of a scene")
+        if picture_path(scene) not in content.files:
+            raise ValueError(f"files lacks {picture_path(scene)}")
+    program_from_json(list(content.program))
