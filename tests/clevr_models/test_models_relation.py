@@ -158,6 +158,6 @@ def test_the_released_weights_answer_clevr_s_own_questions(
     for path in sorted({path for path, _, _ in asked}):
         here = [(text, answer) for other, text, answer in asked if other == path]
         image = np.asarray(Image.open(path).convert("RGB"), dtype=np.float32)[None] / np.float32(255)
-        rows = model.log_probs(image, [text for text, _ in here])[0]
+        rows = model.ask(image[0], [Question(text, ()) for text, _ in here])
         found += sum(ANSWERS[row.argmax()] == answer for row, (_, answer) in zip(rows, here, strict=True))
     assert (len(asked), found) == (47, right)
