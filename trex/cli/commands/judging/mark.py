@@ -60,7 +60,7 @@ def mark(
         address = check_serving(SERVE, port, token)
     with marking(folder) as found:
         if address is not None:
-            from trex.cli.labelling import serve_shown
+            from trex.cli.repairing.labelling import serve_shown
 
             serve_shown(found.place, found.shown, address)
         if votes is not None:

@@ -9,7 +9,7 @@ import typer
 
 from trex.cli.command import WHY, Command
 from trex.cli.options import Port, Token
-from trex.cli.repair_step import progress_of, step
+from trex.cli.repairing.step import progress_of, step
 from trex.cli.result import AsJson, tell_result
 
 repair_app = typer.Typer(
@@ -107,7 +107,12 @@ def label(
     as_json: AsJson = False,
 ) -> None:
     """Label the components by votes; without --voters or --votes write, serve or export the pictures to vote on."""
-    from trex.cli.labelling import check_label_options, export_label_page, label_step, serve_label_page
+    from trex.cli.repairing.labelling import (
+        check_label_options,
+        export_label_page,
+        label_step,
+        serve_label_page,
+    )
 
     check_label_options(ctx, voters, votes, is_served=serve, is_exported=export is not None)
     if serve:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import typer
 
 from trex.cli.options import refuse
-from trex.cli.repair_step import Step, step
+from trex.cli.repairing.step import Step, step
 from trex.cli.result import tell_result
 from trex.foundation.errors import unknown
 
