@@ -117,14 +117,15 @@ def _carried_out(
         finally:
             renderer.close()
         tested = list(tests.values)
-    found = findings(seen, tested, rest, asker, settings.severity)
+    owners = belonging(families, rest, asker)
+    found = findings(seen, tested, owners, settings.severity)
     confirmed = {one.number for one in found if one.is_confirmed}
     return Audit(
         folder,
         settings,
         tuple(found),
         tuple(by_question([one for _, one in rows])),
-        covered(belonging(families, rest, asker), confirmed),
+        covered(owners, confirmed),
         {one.scene: known for known, one in rest},
     )
 

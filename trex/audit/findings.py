@@ -40,8 +40,8 @@ class Finding:
 
     `holds`: the scenes in which its conditions hold for some unit; `fails`: those of them in which the model fails as
     the family says; `stays`: those of these that fail again at the deciding look, of those rendered there. `rate`:
-    how often a scene of the prior holds a failure that stays. Scenes that fail at the deciding look alone are not
-    counted, so it is a lower bound. `survives`: of the mistakes of a few failing scenes, the mean share that stays
+    how often a scene of the prior holds a failure that stays; scenes that fail at the deciding look alone are not
+    counted. `survives`: of the mistakes of a few failing scenes, the mean share that stays
     after each change of the scene, and the number of scenes.
     """
 
@@ -96,18 +96,18 @@ def held_out(family: Family, scenes: Sequence[tuple[Facts, Examined]], asker: As
 def findings(
     seen: Sequence[HeldOut],
     tested: Sequence[Tested],
-    scenes: Sequence[tuple[Facts, Examined]],
-    asker: Asker,
+    owners: Sequence[Sequence[set[int]]],
     severity: Mapping[str, float],
 ) -> list[Finding]:
-    """The families as the held-out `scenes` show them: confirmed ones first, the most harmful ones ahead.
+    """The families as the held-out scenes show them: confirmed ones first, the most harmful ones ahead.
+
+    `owners` are the families that each mistake of these scenes belongs to (`belonging`).
 
     A family is confirmed if units under its conditions fail more often than others, at a false discovery rate of
     FALSE_SHARE over all families (Benjamini and Hochberg 1995), and if a failure stays at the deciding look.
     """
-    owners = belonging([one.family for one in seen], scenes, asker)
     raw = [
-        _finding(k, one, [row for row in tested if row.family == k], len(scenes), owners, severity)
+        _finding(k, one, [row for row in tested if row.family == k], owners, severity)
         for k, one in enumerate(seen)
     ]
     named = discoveries(np.array([one.p_value for one in raw]), FALSE_SHARE)
@@ -146,11 +146,10 @@ def _finding(
     number: int,
     seen: HeldOut,
     rows: Sequence[Tested],
-    scenes: int,
     owners: Sequence[Sequence[set[int]]],
     severity: Mapping[str, float],
 ) -> Finding:
-    stayed, n = [row for row in rows if row.stays], len(seen.failures)
+    stayed, n, scenes = [row for row in rows if row.stays], len(seen.failures), len(owners)
     # Each factor at 97.5 %, so that both hold together at 95 % (Bonferroni).
     fails, stays = clopper_pearson(n, scenes, 0.975), clopper_pearson(len(stayed), len(rows), 0.975)
     share = len(stayed) / len(rows) if rows else 0.0

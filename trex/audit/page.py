@@ -67,6 +67,11 @@ def headline(done: Audit) -> str:
     return f"{said}."
 
 
+def rate_words(finding: Finding) -> str:
+    """How often failures that stay occur, with the interval."""
+    return f"In {percent(finding.rate)} of scenes (95\u00a0%: {percent_interval(*finding.rate_interval)})"
+
+
 def survival_words(finding: Finding) -> list[str]:
     """What becomes of the mistakes of a few failing scenes when the scene is changed."""
     return [

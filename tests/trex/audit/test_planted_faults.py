@@ -60,9 +60,10 @@ def audited(folder: Path, view: View, cap: int = 10, n: int = MANY, revoked: str
     with Lines(folder / "tested.jsonl", TESTED) as log:
         for number, one in enumerate(seen):
             Confirmer(book, asker).confirm(number, one.family, one.failures[:5], log)
-        found = findings(seen, log.values, rest, asker, SEVERITY)
+        owners = belonging(families, rest, asker)
+        found = findings(seen, log.values, owners, SEVERITY)
     confirmed = {one.number for one in found if one.is_confirmed}
-    return found, covered(belonging(families, rest, asker), confirmed).value
+    return found, covered(owners, confirmed).value
 
 
 def true_rate(holds: Callable[[Facts], bool]) -> float:

@@ -54,7 +54,7 @@ def audit(
 ) -> None:
     """Find the failure families of a CLEVR model: what it misreads, when, how often. If stopped, it resumes."""
     from trex.audit.audit import audit as carry_out
-    from trex.audit.page import document, headline, write_report
+    from trex.audit.page import document, headline, rate_words, write_report
     from trex.audit.plan import Sizes, audit_settings, planned
     from trex.bank.named import bank_world
     from trex.worlds.world import open_model
@@ -69,7 +69,7 @@ def audit(
     with display_until_stopped("every answer is kept") as display:
         done = carry_out(opened, settings, prior, folder, bank_folder, processes, display.show)
     page = write_report(done, prior.vocabulary)
-    lines = [headline(done), *(f"  {one.words} In {one.rate:.2%} of scenes." for one in done.confirmed)]
+    lines = [headline(done), *(f"  {one.words} {rate_words(one)}." for one in done.confirmed)]
     tell_result({**document(done), "page": str(page)}, "\n".join([*lines, f"page: {page}"]), as_json)
 
 
