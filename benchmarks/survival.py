@@ -2,7 +2,7 @@
 
     python -m benchmarks.survival queries/demo.toml --out runs/survival --scenes 20 --look reference
 
-Runs each query until it has found so many scenes, or resumes it. Renders every found scene, and as many of its best
+Runs each query until it has found so many scenes, or resumes it; takes a run folder as it is. Renders every found scene, and as many of its best
 prior misses, under two further noise draws at each look, and prints one JSON line a query and look: the share that
 stays, the mean confidence of found scenes and of misses, and the hits of the prior sample that the cheapest look would
 have missed.
@@ -42,17 +42,19 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("queries", nargs="+", type=Path)
-    parser.add_argument("--out", type=Path, required=True)
+    parser.add_argument("queries", nargs="+", type=Path, help="queries or run folders")
+    parser.add_argument("--out", type=Path, default=Path("runs"))
     parser.add_argument("--scenes", type=int, default=20)
     parser.add_argument("--look", action="append")
     parser.add_argument("--set", action="append", default=[], dest="overrides")
     chosen = parser.parse_args(arguments)
     for path in chosen.queries:
-        overrides = [f"search.stop_when_found={chosen.scenes}", *chosen.overrides]
-        place = chosen.out / path.stem
-        with Display() as display:
-            find_query(query_file(path, overrides), place, SearchProgress(display), lambda folder: None)
+        place = path
+        if not path.is_dir():
+            overrides = [f"search.stop_when_found={chosen.scenes}", *chosen.overrides]
+            place = chosen.out / path.stem
+            with Display() as display:
+                find_query(query_file(path, overrides), place, SearchProgress(display), lambda folder: None)
         with open_run(place, for_writing=False) as folder, open_world(folder) as world:
             for look in chosen.look or ["reference"]:
                 figures = survival(folder, world, look, chosen.scenes)
