@@ -2,10 +2,10 @@
 
     python -m benchmarks.survival queries/demo.toml --out runs/survival --scenes 20 --look reference
 
-Runs each query until it has found so many scenes, or resumes it; takes a run folder as it is. Renders every found scene, and as many of its best
-prior misses, under two further noise draws at each look, and prints one JSON line a query and look: the share that
-stays, the mean confidence of found scenes and of misses, and the hits of the prior sample that the cheapest look would
-have missed.
+Runs each query until it has found so many scenes, or resumes it; takes a run folder as it is. Renders every found
+scene, and as many of its best prior misses, under two further noise draws at each look, and prints one JSON line a
+query and look: the share that stays, the mean confidence of found scenes and of misses, and the hits of the prior
+sample that the cheapest look would have missed.
 """
 
 from __future__ import annotations
