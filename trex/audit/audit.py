@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from trex.audit.by_question import Row, by_question
-from trex.audit.conditions import Facts
 from trex.audit.confirm import Confirmer
 from trex.audit.examine import Asker
 from trex.audit.findings import Finding, Share, belonging, covered, findings, held_out
@@ -24,6 +23,7 @@ from trex.foundation.locked_folder import LOCK, lock_folder
 from trex.query.schema import RenderSection
 from trex.render.cache import CachedRenderer
 from trex.render.renderer import SceneRenderer
+from trex.scenes.conditions import Facts
 from trex.scenes.prior import ScenePrior
 from trex.worlds.world import open_renderer
 

@@ -7,7 +7,6 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from trex.audit.conditions import Facts
 from trex.audit.examine import NUISANCES, Asker
 from trex.audit.group import Family, Rules, symptoms
 from trex.audit.lines import Lines
@@ -15,6 +14,7 @@ from trex.audit.records import Examined, Tested, Variants
 from trex.inference.rng import AUDIT_STREAM, stream
 from trex.inference.scoring import images
 from trex.render.renderer import SceneRenderer
+from trex.scenes.conditions import Facts
 from trex.scenes.describe import object_words
 from trex.scenes.noise import fresh_draws
 from trex.scenes.prior import draw_nuisances

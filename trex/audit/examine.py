@@ -8,11 +8,11 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from trex.audit.conditions import Asked, Facts
 from trex.audit.records import Answer, Examined, Mistake
 from trex.clevr_models.interface.bound import ClevrModel
 from trex.clevr_models.interface.question import question_of
 from trex.inference.rng import AUDIT_STREAM, stream
+from trex.scenes.conditions import Asked, Facts
 from trex.scenes.misreading import Answered, Misreading, census, explain
 from trex.scenes.questions.english import phrase
 from trex.scenes.questions.families import FAMILIES, SceneQuestion, random_questions

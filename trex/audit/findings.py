@@ -8,7 +8,6 @@ from typing import NamedTuple
 
 import numpy as np
 
-from trex.audit.conditions import Facts
 from trex.audit.confirm import SHOWN, failing_units, mistakes_of
 from trex.audit.examine import Asker
 from trex.audit.group import Family, Rules, symptoms
@@ -17,6 +16,7 @@ from trex.audit.sentences import family_words
 from trex.inference.statistics.clustered import clustered_interval
 from trex.inference.statistics.discoveries import discoveries, excess_p_value
 from trex.inference.statistics.proportion import Interval, clopper_pearson
+from trex.scenes.conditions import Facts
 
 FALSE_SHARE = 0.05  # of the families that are confirmed
 

@@ -8,7 +8,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from trex.audit.conditions import (
+from trex.audit.examine import Asker
+from trex.audit.question_conditions import question_conditions, question_rows
+from trex.audit.records import Answer, Examined
+from trex.inference.subgroups.rules import Bools, Rule, find_rules
+from trex.scenes.conditions import (
     Asked,
     Condition,
     Facts,
@@ -18,10 +22,6 @@ from trex.audit.conditions import (
     scene_conditions,
     scene_row,
 )
-from trex.audit.examine import Asker
-from trex.audit.question_conditions import question_conditions, question_rows
-from trex.audit.records import Answer, Examined
-from trex.inference.subgroups.rules import Bools, Rule, find_rules
 from trex.scenes.misreading import ATTRIBUTE_KINDS, MIRRORS, Misreading
 from trex.scenes.vocabulary import Vocabulary
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from trex.audit.conditions import Asked, Bools, Facts, OfQuestion, OfScene
+from trex.scenes.conditions import Asked, Bools, Facts, OfQuestion, OfScene
 from trex.scenes.relations import RELATIONS
 from trex.scenes.scene import ATTRIBUTES
 from trex.scenes.vocabulary import Vocabulary

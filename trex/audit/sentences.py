@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 
-from trex.audit.conditions import Condition, Part
 from trex.audit.group import OTHER, Family
+from trex.scenes.conditions import noun_words, part_words
 
 CLEAR = 0.8  # share of a family's members from which on the most frequent value stands for all
 SAYS_MISSED, SAYS_DOUBLED = "is missed", "is counted twice"
-ORDER = ("size", "color", "material", "shape")  # of the words before a noun
 
 
 def family_words(family: Family) -> str:
     """The family as a sentence that can be checked: "A metal cylinder less than 60 % visible is taken for a cube."."""
     said = _subject(family)
-    rest = _of(family.conditions, "scene")
+    rest = part_words(family.conditions, "scene")
     return _sentence(" ".join([*said, *rest]))
 
 
@@ -27,9 +26,9 @@ def _subject(family: Family) -> list[str]:
     if level == "question":
         return _question_words(family)
     return [
-        _noun(family.conditions),
-        *_of(family.conditions, "seen"),
-        *_of(family.conditions, "where"),
+        noun_words(family.conditions),
+        *part_words(family.conditions, "seen"),
+        *part_words(family.conditions, "where"),
         _fate(family),
     ]
 
@@ -59,17 +58,6 @@ def _question_words(family: Family) -> list[str]:
     value = _most(said for _, said in pairs)
     example = f" ({value!r})".replace("'", "") if value and what in ("too few", "too many") else ""
     return [f"the model {kind}{example}", *([f"in questions {', '.join(asked)}"] if asked else [])]
-
-
-def _noun(conditions: Sequence[Condition]) -> str:
-    named = {one.key.split()[0]: one.words for one in conditions if one.part == "noun"}
-    words = [named[name] for name in ORDER if name in named]
-    return _one(" ".join(words if "shape" in named else [*words, "object"]))
-
-
-def _of(conditions: Sequence[Condition], part: Part) -> list[str]:
-    words = [one.words for one in conditions if one.part == part]
-    return [" and ".join(words)] if words else []
 
 
 def _most(values: Iterable[str]) -> str:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from trex.audit.conditions import Facts, facts_of
 from trex.audit.examine import Asker
 from trex.audit.lines import Lines
 from trex.audit.records import Examined
 from trex.bank.bank import BATCH, Bank
 from trex.inference.scoring import images
+from trex.scenes.conditions import Facts, facts_of
 from trex.scenes.scene import Scene
 
 OnProgress = Callable[[int, int], None]  # scenes done, scenes in all

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from trex.audit.conditions import BESIDE, FAR, LOW, Facts, facts_of
+from trex.scenes.conditions import BESIDE, FAR, LOW, Facts, facts_of
 from trex.clevr_models.interface.answers import ANSWERS
 from trex.clevr_models.interface.bound import BoundModule
 from trex.clevr_models.interface.question import Question

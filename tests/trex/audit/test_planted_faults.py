@@ -20,7 +20,7 @@ from tests.trex.audit.planted_models import (
     left_is_right_under_a_low_camera,
     small_things_at_the_back_are_missed,
 )
-from trex.audit.conditions import Facts
+from trex.scenes.conditions import Facts
 from trex.audit.confirm import Confirmer
 from trex.audit.examine import Asker
 from trex.audit.findings import Finding, belonging, covered, findings, held_out

@@ -21,6 +21,7 @@ SHARES = (0.2, 0.4, 0.6, 0.8)  # visible shares that a rule may name
 BESIDE = 0.5  # gap on the ground between the objects' footprints, Blender units; a large object is 1.4 wide
 FAR = 1.0  # along CLEVR's direction "behind", Blender units; the ground reaches from -3 to 3
 LOW = 0.25  # offset of the camera, Blender units; CLEVR's reaches from -.5 to .5
+ORDER = ("size", "color", "material", "shape")  # of the words before a noun
 CROWDS = (5, 6, 7, 8, 9, 10)  # numbers of objects
 Part = Literal["noun", "seen", "where", "scene", "question"]
 Level = Literal["object", "scene", "question"]
@@ -124,6 +125,20 @@ def scene_conditions() -> tuple[OfScene, ...]:
             "camera high", "scene", "when the camera is high", lambda f: f.scene.nuisances.camera[2] > LOW
         ),
     )
+
+
+def noun_words(conditions: Sequence[Condition]) -> str:
+    """The object that conditions speak of: "a small metal cylinder", "an object"."""
+    named = {one.key.split()[0]: one.words for one in conditions if one.part == "noun"}
+    words = [named[name] for name in ORDER if name in named]
+    noun = " ".join(words if "shape" in named else [*words, "object"])
+    return f"{'an' if noun[0] in 'aeiou' else 'a'} {noun}"
+
+
+def part_words(conditions: Sequence[Condition], part: Part) -> list[str]:
+    """The words of all conditions of one part, joined; no words if there are none."""
+    words = [one.words for one in conditions if one.part == part]
+    return [" and ".join(words)] if words else []
 
 
 def object_rows(facts: Facts, conditions: Sequence[OfObject | OfScene]) -> Bools:
