@@ -18,7 +18,7 @@ from trex.clevr_models.interface.bound import BoundModule
 from trex.clevr_models.interface.program_kinds import Program, check_program
 from trex.clevr_models.interface.question import Question
 from trex.clevr_models.percept.network import INPUT_SIZE, PerceptNetwork
-from trex.clevr_models.percept.object_table import Calibration, ObjectTable, find_peaks
+from trex.clevr_models.percept.object_table import Calibration, Evidence, ObjectTable, find_peaks
 from trex.clevr_models.percept.soft_program import answer_log_probs
 from trex.foundation.errors import InputError
 
@@ -35,13 +35,16 @@ class Percept(nn.Module):
 
     def forward(self, images: Tensor) -> ObjectTable:
         """The object table of images (B, 3, H, W) in [0, 1]; other sizes than 240x160 are resized."""
+        table: ObjectTable = self.calibration(self.evidence(images))
+        return table
+
+    def evidence(self, images: Tensor) -> Evidence:
+        """The network's results at its peaks, likewise."""
         if images.shape[2:] != INPUT_SIZE:
             images = functional.interpolate(
                 images, INPUT_SIZE, mode="bilinear", antialias=True, align_corners=False
             )
-        maps = self.network(images.contiguous(memory_format=torch.channels_last))
-        table: ObjectTable = self.calibration(find_peaks(maps))
-        return table
+        return find_peaks(self.network(images.contiguous(memory_format=torch.channels_last)))
 
 
 class PerceptAnswers(nn.Module):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
@@ -23,6 +23,8 @@ from trex.foundation.files import MIB, open_regular, read_bytes, read_text
 from trex.foundation.images import read_png
 from trex.foundation.json_fields import field, finite, listed, mapping, text, whole
 from trex.foundation.parse import parse_json
+from trex.scenes.clevr_format.scene_json import to_clevr
+from trex.scenes.scene import Scene
 from trex.scenes.validity import BEHIND, RIGHT
 
 MAX_SCENE_OBJECTS = 10
@@ -74,6 +76,13 @@ def load_scenes(dataset: Path, split: str, limit: int | None = None) -> Scenes:
     return Scenes(np.array(indices), pictures, *labels)
 
 
+def labelled(scenes: Sequence[Scene], pictures: Sequence[NDArray[np.uint8]]) -> Scenes:
+    """Rendered scenes as training data, numbered from 0; pictures as `load_scenes` would read them."""
+    labels = _labels([to_clevr(scene) for scene in scenes])
+    shown = np.stack([_fitted(picture) for picture in pictures])
+    return Scenes(np.arange(len(scenes)), shown, *labels)
+
+
 def _scene_records(dataset: Path, split: str) -> list[Record]:
     whole, growing = dataset / "scenes" / f"CLEVR_{split}_scenes.json", dataset / "scenes" / f"{split}.jsonl"
     if whole.exists():
@@ -96,7 +105,12 @@ def _records(path: Path, key: str) -> list[Record]:
 
 
 def _read_picture(path: Path) -> NDArray[np.uint8]:
-    rgb = Image.fromarray(read_png(path))
+    return _fitted(read_png(path))
+
+
+def _fitted(pixels: NDArray[np.uint8]) -> NDArray[np.uint8]:
+    """A picture in the network's size."""
+    rgb = Image.fromarray(pixels)
     height, width = INPUT_SIZE
     if rgb.size != (width, height):
         rgb = rgb.resize((width, height), Image.Resampling.BILINEAR)

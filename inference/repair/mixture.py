@@ -94,8 +94,13 @@ class Mixture:
         return density
 
 
-def fit_mixture(codes: Floats, components: int, iterations: int, seed: int) -> Mixture:
-    """The mixture of codes (n, d) with at most `components` components; InputError for fewer than 2 d codes."""
+def fit_mixture(
+    codes: Floats, components: int, iterations: int, seed: int, regularization: float = 1e-6
+) -> Mixture:
+    """The mixture of codes (n, d) with at most `components` components; InputError for fewer than 2 d codes.
+
+    `regularization` is added to the diagonal of every covariance (scikit-learn's `reg_covar`).
+    """
     from sklearn.exceptions import ConvergenceWarning
     from sklearn.mixture import BayesianGaussianMixture
 
@@ -110,6 +115,7 @@ def fit_mixture(codes: Floats, components: int, iterations: int, seed: int) -> M
         covariance_type="full",
         weight_concentration_prior_type="dirichlet_process",
         max_iter=iterations,
+        reg_covar=regularization,
         random_state=seed,
     )
     with warnings.catch_warnings():

@@ -49,6 +49,29 @@ def mean_interval(values: Sequence[float], level: float = 0.95) -> Interval:
     return Interval(mean - half, mean + half)
 
 
+def clustered_difference(
+    differences: Sequence[float], clusters: Sequence[int], level: float = 0.95
+) -> Interval:
+    """The interval of the mean of differences in [-1, 1], one for each example, examples of one cluster being alike.
+
+    Student's t with one degree of freedom less than there are clusters, on the ratio estimator's linearized variance
+    (Cochran 1977, Sampling Techniques, 6.3 and 9A). It is -1 to 1 for fewer than two clusters.
+    """
+    from scipy.stats import t
+
+    d = np.asarray(differences, dtype=float)
+    _, of = np.unique(np.asarray(clusters, dtype=int), return_inverse=True)
+    if d.shape != of.shape or np.any(np.abs(d) > 1):
+        raise InputError(f"{len(d)} differences in [-1, 1] need a cluster each, not {len(of)}")
+    n = int(of.max()) + 1 if len(of) else 0
+    if n < 2:
+        return Interval(-1.0, 1.0)
+    mean = float(d.mean())
+    sums = np.bincount(of, weights=d - mean)
+    half = float(t.ppf(0.5 + level / 2.0, n - 1)) * float(np.sqrt(n / (n - 1) * np.sum(sums**2))) / len(d)
+    return Interval(max(-1.0, mean - half), min(1.0, mean + half))
+
+
 def _effective(x: Floats, n: Floats, share: float, tail: float) -> float:
     """How many independent examples the clusters are worth, the degrees of freedom of the variance included."""
     from scipy.stats import t

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Mapping
 from pathlib import Path
 
 import numpy as np
@@ -10,7 +11,7 @@ import numpy as np
 from trex.foundation.errors import InputError
 from trex.inference.repair.mixture import Mixture, adjusted_rand, fit_mixture
 from trex.inference.rng import stream
-from trex.repair.arrays import floats, read_arrays, write_arrays
+from trex.repair.arrays import Array, floats, read_arrays, write_arrays
 from trex.repair.folder import PARTS, RepairFolder
 from trex.repair.identify import GROWN
 from trex.repair.loaded import Loaded, Progress
@@ -53,7 +54,11 @@ class DistillResult(Record):
 
 def read_mixture(path: Path) -> Mixture:
     """The mixture in a file."""
-    found = read_arrays(path)
+    return mixture_in(read_arrays(path))
+
+
+def mixture_in(found: Mapping[str, Array]) -> Mixture:
+    """The mixture in arrays by name."""
     converged, iterations, bound = floats(found["fit"])
     return Mixture(
         floats(found["weights"]),
@@ -63,6 +68,16 @@ def read_mixture(path: Path) -> Mixture:
         int(iterations),
         float(bound),
     )
+
+
+def mixture_arrays(mixture: Mixture) -> dict[str, Array]:
+    """A mixture as arrays by name."""
+    return {
+        "weights": mixture.weights,
+        "means": mixture.means,
+        "covariances": mixture.covariances,
+        "fit": np.array([mixture.converged, mixture.iterations, mixture.bound], float),
+    }
 
 
 def distill(folder: RepairFolder, loaded: Loaded, progress: Progress) -> None:
@@ -80,7 +95,8 @@ def distill(folder: RepairFolder, loaded: Loaded, progress: Progress) -> None:
         progress("mixtures fitted", number, len(SEEDS))
         if not path.exists():
             seed = int(stream(folder.query.seed, number).integers(2**31))
-            _write(path, fit_mixture(found.codes, wanted.components, wanted.iterations, seed))
+            fit = fit_mixture(found.codes, wanted.components, wanted.iterations, seed)
+            write_arrays(path, mixture_arrays(fit))
         fits.append(read_mixture(path))
     progress("mixtures fitted", len(SEEDS), len(SEEDS))
     mixture, second = fits
@@ -102,7 +118,7 @@ def distill(folder: RepairFolder, loaded: Loaded, progress: Progress) -> None:
         second_kept=len(second.kept(wanted.cutoff)),
         rand_index=adjusted_rand(assigned, other),
     )
-    _write(place / MIXTURE, mixture)
+    write_arrays(place / MIXTURE, mixture_arrays(mixture))
     write_record(place / RESULT, result)
     folder.finish("distill")
 
@@ -116,16 +132,4 @@ def _component(number: int, mixture: Mixture, members: Mistakes, names: tuple[st
         members=len(members.rows),
         plain_wrong=int(members.plain_wrong.sum()),
         pairs=[(names[label], names[answer], count) for (label, answer), count in ordered],
-    )
-
-
-def _write(path: Path, mixture: Mixture) -> None:
-    write_arrays(
-        path,
-        {
-            "weights": mixture.weights,
-            "means": mixture.means,
-            "covariances": mixture.covariances,
-            "fit": np.array([mixture.converged, mixture.iterations, mixture.bound], float),
-        },
     )

@@ -11,13 +11,14 @@ import os
 import shutil
 from pathlib import Path
 from types import TracebackType
-from typing import Literal, Self
+from typing import Any, Generic, Literal, Protocol, Self, TypeVar
 
 from pydantic import JsonValue
 
 from trex.foundation.errors import InputError, RunError
 from trex.foundation.files import left_behind, make_folder, refuse_links, write_atomic
 from trex.foundation.locked_folder import LOCK, lock_folder
+from trex.query.toml_file import Table
 from trex.repair.records import (
     Done,
     Fields,
@@ -43,10 +44,22 @@ STEPS: tuple[Step, ...] = ("identify", "distill", "pictures", "label", "correct"
 COMMANDS = {"pictures": "label"}  # steps that a command of another name carries out
 
 
-class RepairFolder:
+class Query(Protocol):
+    """A repair's query: a section of settings for each step."""
+
+    seed: int
+
+    def model_dump(self, *, mode: Literal["json"]) -> dict[str, Any]:
+        """All settings, as JSON has them."""
+
+
+Q = TypeVar("Q", bound=Query)
+
+
+class StepFolder(Generic[Q]):
     """An open folder; at most one process has it open."""
 
-    def __init__(self, path: Path, query: RepairQuery, sources: Sources, lock: int) -> None:
+    def __init__(self, path: Path, query: Q, sources: Sources, lock: int) -> None:
         self.path, self.query, self.sources, self._lock = path, query, sources, lock
 
     def begin(self, step: Step, given: Fields | None = None) -> Path | None:
@@ -142,10 +155,13 @@ class RepairFolder:
             if self._done(STEPS[before]) is None:
                 self.require(STEPS[before])
             digest = file_sha256(self.path / STEPS[before] / DONE)
-        section = getattr(self.query, COMMANDS.get(step, step))
-        used = section.model_dump(mode="json")
+        used = self.query.model_dump(mode="json")[COMMANDS.get(step, step)]
         settings |= {"section": {name: used[name] for name in _used(step, tuple(used))}}
         return {"step": step, "format": FORMAT, "settings": settings, "given": dict(given), "before": digest}
+
+
+class RepairFolder(StepFolder[RepairQuery]):
+    """A repair on pictures of a generator."""
 
 
 def create(path: Path, text: str, query: RepairQuery, sources: Sources) -> RepairFolder:
@@ -153,6 +169,11 @@ def create(path: Path, text: str, query: RepairQuery, sources: Sources) -> Repai
 
     InputError if the folder holds anything else, or a repair of other models or data.
     """
+    return RepairFolder(path, query, sources, begin_folder(path, text, sources))
+
+
+def begin_folder(path: Path, text: str, sources: Sources) -> int:
+    """The lock of a folder that is begun with this query, or was with these sources; errors as of `create`."""
     if (path / MANIFEST).exists():
         known = read_record(Sources, path / MANIFEST)
         if known != sources:
@@ -170,19 +191,29 @@ def create(path: Path, text: str, query: RepairQuery, sources: Sources) -> Repai
     except BaseException:
         os.close(lock)
         raise
-    return RepairFolder(path, query, sources, lock)
+    return lock
 
 
 def open_repair(path: Path) -> RepairFolder:
     """The repair in a folder, with the settings that its repair.toml has now."""
+    query = repair_query(table_of(path), str(path / QUERY))
+    return RepairFolder(path, query, *open_folder(path))
+
+
+def table_of(path: Path) -> Table:
+    """The query of the repair in a folder, as a table; InputError if there is none."""
     if not (path / MANIFEST).is_file():
         raise InputError(f"{path} is no repair; begin one with: trex repair identify QUERY --out {path}")
     refuse_links(path)
-    query = repair_query(repair_table(path / QUERY), str(path / QUERY))
+    return repair_table(path / QUERY)
+
+
+def open_folder(path: Path) -> tuple[Sources, int]:
+    """What a repair was begun with, and the folder's lock."""
     sources = read_record(Sources, path / MANIFEST)
     lock = _lock(path)
     make_folder(path)
-    return RepairFolder(path, query, sources, lock)
+    return sources, lock
 
 
 def _begun_only(path: Path) -> bool:

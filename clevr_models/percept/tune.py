@@ -1,0 +1,75 @@
+"""Fine-tunes trained weights on ordinary scenes and on further ones: L(D) + weight * L(D_f) (Defuse, "correct")."""
+
+from __future__ import annotations
+
+import copy
+
+import numpy as np
+import torch
+
+from trex.artifacts.weights import compact, expand, load_into
+from trex.clevr_models.percept.augment import disturb, mirror
+from trex.clevr_models.percept.calibrate import calibrate
+from trex.clevr_models.percept.loss import Labels, grid_loss
+from trex.clevr_models.percept.model import SHIPPED, Percept
+from trex.clevr_models.percept.train import WEIGHT_DECAY, Tell
+from trex.clevr_models.percept.training_data import Scenes, kept_out, to_pixels
+from trex.foundation.errors import InputError
+
+LEAST = 25  # ordinary scenes, of which every 25th is kept out for the calibration
+
+
+def tune(
+    start: Percept,
+    ordinary: Scenes,
+    further: Scenes,
+    weight: float,
+    *,
+    seed: int,
+    epochs: int,
+    batch_size: int,
+    rate: float,
+    tell: Tell = lambda done, total, *facts: None,
+) -> Percept:
+    """A tuned copy of `start`, calibrated anew, with its weights as they would be stored; on the CPU.
+
+    A step takes a batch of `ordinary`, which an epoch passes once, and one of equal size of `further`. What is drawn of
+    `ordinary` depends on the seed and the step alone, so that weight 0 is an exact control. Batch normalization keeps
+    its statistics; the rate is constant. InputError for fewer than LEAST ordinary scenes.
+    """
+    if len(ordinary.numbers) < LEAST:
+        raise InputError(f"{len(ordinary.numbers)} ordinary scenes are too few to tune on; at least {LEAST}")
+    percept = copy.deepcopy(start).requires_grad_(True).eval()
+    held = kept_out(len(ordinary.numbers))
+    rows = np.flatnonzero(~held)
+    optimizer = torch.optim.AdamW(percept.network.parameters(), lr=rate, weight_decay=WEIGHT_DECAY)
+    size = min(batch_size, len(rows))
+    steps = len(rows) // size
+    for step in range(steps * epochs):
+        epoch, place = divmod(step, steps)
+        order = np.random.default_rng((seed, epoch)).permutation(rows)
+        loss = _loss(percept, ordinary.take(order[place * size : (place + 1) * size]), (seed, epoch, place))
+        if weight > 0.0:
+            drawn = np.random.default_rng((seed, epoch, place, 1)).integers(len(further.numbers), size=size)
+            loss = loss + weight * _loss(percept, further.take(drawn), (seed, epoch, place, 2))
+        optimizer.zero_grad(set_to_none=True)
+        loss.backward()
+        torch.nn.utils.clip_grad_norm_(percept.network.parameters(), 5.0)
+        optimizer.step()
+        tell(step + 1, steps * epochs)
+    calibrate(percept, ordinary.take(np.flatnonzero(held)))
+    load_into(percept, expand(compact(percept)), SHIPPED)
+    return percept.eval().requires_grad_(False)
+
+
+def _loss(percept: Percept, scenes: Scenes, key: tuple[int, ...]) -> torch.Tensor:
+    """The loss of a batch, half of it mirrored, each picture with its own brightness and noise."""
+    rng = np.random.default_rng(key)
+    batch = mirror(scenes, rng)
+    pixels = disturb(to_pixels(batch.pictures), torch.Generator().manual_seed(int(rng.integers(2**62))))
+    labels = Labels(
+        *(torch.from_numpy(one) for one in (batch.numbers, batch.cells, batch.attributes, batch.positions))
+    )
+    with torch.autocast("cpu", dtype=torch.bfloat16):
+        features = percept.network.features(pixels)
+    return grid_loss(percept.network.evidence(features), labels).total

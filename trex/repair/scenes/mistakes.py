@@ -1,0 +1,52 @@
+"""Misread objects in scenes, and their file."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import cast
+
+from pydantic import JsonValue
+
+from trex.repair.records import Record, read_record, write_record
+from trex.scenes.scene import Scene, scene_from_dict, scene_to_dict
+
+
+class Misread(Record):
+    """An object that the model misread: its scene, its number there, and what it was taken for.
+
+    `member` is the prior scene that this one is or was grown from.
+    """
+
+    scene: dict[str, JsonValue]
+    index: int
+    seen: str
+    member: int
+    is_grown: bool
+
+    @property
+    def value(self) -> Scene:
+        """The scene itself."""
+        return scene_from_dict(self.scene)
+
+
+class Misreads(Record):
+    """A file's worth of them."""
+
+    rows: list[Misread]
+
+
+def misread(scene: Scene, index: int, seen: str, member: int, *, is_grown: bool) -> Misread:
+    """The record of a misread object."""
+    data = cast(dict[str, JsonValue], scene_to_dict(scene))
+    return Misread(scene=data, index=index, seen=seen, member=member, is_grown=is_grown)
+
+
+def write_misreads(path: Path, rows: Sequence[Misread]) -> None:
+    """Write them atomically."""
+    write_record(path, Misreads(rows=list(rows)))
+
+
+def read_misreads(path: Path) -> list[Misread]:
+    """Read them."""
+    return read_record(Misreads, path).rows

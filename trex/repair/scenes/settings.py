@@ -1,0 +1,106 @@
+"""The query of a repair on rendered scenes: the model, the looks, and the settings of each step."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import Field, field_validator
+
+from trex.query.schema import Count, ModelSection, Name, Real, Section
+from trex.query.toml_file import Table, validated
+from trex.repair.settings import MOST, Share
+
+CLEVR = "clevr"  # the generator's name
+Positive = Annotated[Count, Field(ge=1, le=MOST)]
+
+
+class SceneGeneratorSection(Section):
+    """CLEVR's own scenes (3 to 10 objects), rendered at `look`; the proof is rendered at `deciding` too."""
+
+    name: Literal["clevr"] = "clevr"
+    look: Name = "fast"
+    deciding: Name = "reference"
+
+
+class SceneIdentifySection(Section):
+    """How mistakes are grown from prior scenes.
+
+    Of `seeds` scenes, which are also the ordinary ones that the model is tuned on, each object that the model misreads
+    is perturbed `draws` times, by Gaussian steps of `step` Blender units. `held_out` further scenes give the mistakes
+    that no later step learns from, and `validation` further ones only judge.
+    """
+
+    seeds: Annotated[Count, Field(ge=25, le=MOST)] = 3000
+    draws: Annotated[Count, Field(ge=1, le=100_000)] = 5
+    held_out: Positive = 1000
+    step: Annotated[Real, Field(gt=0, le=1)] = 0.1
+    validation: Annotated[Count, Field(ge=2, le=MOST)] = 1500
+
+
+class SceneDistillSection(Section):
+    """The mixture on `dimensions` principal components: at most `components`, kept above weight `cutoff`."""
+
+    dimensions: Annotated[Count, Field(ge=1, le=40)] = 12
+    components: Annotated[Count, Field(ge=1, le=1000)] = 30
+    cutoff: Annotated[Real, Field(gt=0, lt=1)] = 0.02
+    iterations: Annotated[Count, Field(ge=1, le=1_000_000)] = 10_000
+    regularization: Annotated[Real, Field(gt=0, le=1)] = 0.01
+
+
+class SceneLabelSection(Section):
+    """`pictures` fresh scenes of each component; it is weak if misread more than `weak` times as often as the prior."""
+
+    pictures: Annotated[Count, Field(ge=5, le=100_000)] = 200
+    weak: Annotated[Real, Field(ge=1, le=1000)] = 5.0
+
+
+class SceneCorrectSection(Section):
+    """Fine-tuning on L(D) + lambda * L(D_f) with `pictures` of each scenario, for each of `lambdas` and `seeds`.
+
+    Judged on as many fresh scenes as `label.pictures`, on `deciding` ones at the deciding look, and by `questions`
+    about each validation scene. The lambda is chosen by `choose` further scenes among those that lose at most `loss` of
+    the answers of the first third of the validation scenes against lambda 0.
+    """
+
+    lambdas: Annotated[
+        tuple[Annotated[Real, Field(ge=0, le=1e6)], ...], Field(min_length=2, max_length=100)
+    ] = (0.0, 0.1, 1.0)
+    seeds: Annotated[Count, Field(ge=1, le=100)] = 3
+    epochs: Annotated[Count, Field(ge=1, le=1000)] = 2
+    batch: Annotated[Count, Field(ge=1, le=10_000)] = 32
+    rate: Annotated[Real, Field(gt=0, le=1)] = 1e-4
+    pictures: Annotated[Count, Field(ge=1, le=100_000)] = 256
+    choose: Annotated[Count, Field(ge=1, le=100_000)] = 60
+    deciding: Annotated[Count, Field(ge=1, le=100_000)] = 100
+    questions: Annotated[Count, Field(ge=1, le=1000)] = 10
+    loss: Share = 0.003
+
+    @field_validator("lambdas")
+    @classmethod
+    def _has_control(cls, lambdas: tuple[float, ...]) -> tuple[float, ...]:
+        if 0.0 not in lambdas or len(set(lambdas)) < len(lambdas):
+            raise ValueError("give 0, which is the control without scenarios, and every value once")
+        return lambdas
+
+
+class SceneRepairQuery(Section):
+    """A whole repair on scenes; `seed` decides every draw of it."""
+
+    seed: Annotated[Count, Field(ge=0, lt=2**63)] = 0
+    generator: SceneGeneratorSection = SceneGeneratorSection()
+    model: ModelSection = ModelSection(name="shipped")
+    identify: SceneIdentifySection = SceneIdentifySection()
+    distill: SceneDistillSection = SceneDistillSection()
+    label: SceneLabelSection = SceneLabelSection()
+    correct: SceneCorrectSection = SceneCorrectSection()
+
+
+def is_of_scenes(table: Table) -> bool:
+    """Whether the table of a repair's query is one on rendered scenes."""
+    section = table.get("generator")
+    return isinstance(section, dict) and section.get("name") == CLEVR
+
+
+def scene_query(table: Table, source: str) -> SceneRepairQuery:
+    """The query in a table; InputError names an invalid key."""
+    return validated(SceneRepairQuery, table, source)
