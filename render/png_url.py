@@ -1,4 +1,4 @@
-"""Pictures embedded in a page."""
+"""Pictures as PNG, and embedded in a page."""
 
 from __future__ import annotations
 
@@ -9,10 +9,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 
-def png_url(pixels: NDArray[np.uint8]) -> str:
-    """A picture (H, W, 3) as the data URL of a PNG."""
+def png_bytes(pixels: NDArray[np.uint8]) -> bytes:
+    """A picture (H, W, 3) as a PNG file."""
     from PIL import Image
 
     buffer = io.BytesIO()
     Image.fromarray(pixels).save(buffer, "PNG")
-    return "data:image/png;base64," + base64.b64encode(buffer.getvalue()).decode("ascii")
+    return buffer.getvalue()
+
+
+def png_url(pixels: NDArray[np.uint8]) -> str:
+    """A picture (H, W, 3) as the data URL of a PNG."""
+    return "data:image/png;base64," + base64.b64encode(png_bytes(pixels)).decode("ascii")

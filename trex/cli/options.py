@@ -63,6 +63,9 @@ Settings = Annotated[
 ]
 
 
+Processes = Annotated[int | None, typer.Option(help="Blender processes; by default one per core, up to 4.")]
+
+
 ModelName = Annotated[
     str | None,
     typer.Option(

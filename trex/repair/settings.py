@@ -136,11 +136,10 @@ def repair_path(given: str) -> Path:
     return path
 
 
-def chosen_text(path: Path, overrides: Sequence[str]) -> tuple[str, RepairQuery]:
-    """The TOML text of a repair with overrides, and its query; without overrides the text as it was given."""
+def chosen_text(path: Path, overrides: Sequence[str]) -> tuple[str, Table]:
+    """The TOML text of a repair with overrides, and its table; without overrides the text as it was given."""
     table = overridden(repair_table(path), overrides)
-    query = repair_query(table, str(path))
-    return (toml_text(_dotted(table)) if overrides else read_text(path)), query
+    return (toml_text(_dotted(table)) if overrides else read_text(path)), table
 
 
 def _dotted(table: Table) -> Table:

@@ -8,11 +8,11 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from trex.scenes.conditions import BESIDE, FAR, LOW, Facts, facts_of
 from trex.clevr_models.interface.answers import ANSWERS
 from trex.clevr_models.interface.bound import BoundModule
 from trex.clevr_models.interface.question import Question
 from trex.render.picture import Picture
+from trex.scenes.conditions import BESIDE, FAR, LOW, Facts, facts_of
 from trex.scenes.questions.bitsets import SceneSets, scene_sets
 from trex.scenes.questions.programs import InvalidProgram, Step, execute_on
 from trex.scenes.scene import Scene, SceneObject, scene_id, with_attribute

@@ -4,8 +4,15 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Sequence
+from pathlib import Path
 
+import numpy as np
+from numpy.typing import NDArray
+
+from trex.foundation.files import write_atomic
 from trex.inference.statistics.clustered import clustered_interval
+from trex.render.picture import Picture
+from trex.render.png_url import png_bytes
 from trex.repair.loaded import Progress
 from trex.repair.records import Record, read_record, write_record
 from trex.repair.scenes.distill import MIXTURE, SceneDistillResult, Situations
@@ -15,12 +22,22 @@ from trex.repair.scenes.identify import DRAW, GROWN, SceneIdentifyResult
 from trex.repair.scenes.identify import RESULT as IDENTIFIED
 from trex.repair.scenes.loaded import SceneFolder, SceneLoaded
 from trex.repair.scenes.mistakes import read_misreads
-from trex.repair.scenes.reading import RIGHT
+from trex.repair.scenes.reading import MISSED, RIGHT
+from trex.scenes.describe import object_words
 from trex.scenes.moves.small_changes import SmallChange
 
 RESULT = "label.json"
 SCENARIO, WEAK, NEITHER = "scenario", "weak scenario", "no scenario"
 HALF = 0.5
+MOST_EXAMPLES = 4
+BOX = (255, 255, 255)
+
+
+class Example(Record):
+    """A picture of a misread object, which a box marks: its file in the step's folder, and what is misread."""
+
+    file: str
+    words: str
 
 
 class Verdict(Record):
@@ -38,6 +55,7 @@ class Verdict(Record):
     high: float
     inside: float
     kind: str
+    examples: list[Example]
 
 
 class SceneLabelResult(Record):
@@ -66,7 +84,13 @@ def label_scenes(folder: SceneFolder, loaded: SceneLoaded, progress: Progress) -
     for one in distilled.components:
         drawn, inside = generator.draw(one.number, wanted.pictures, DRAW)
         what = f"fresh scenes of component {one.number}"
-        hits = misread_in(drawn, loaded, progress, what)
+        seen = [
+            words[fresh.index]
+            for fresh, words in zip(
+                drawn, loaded.seen([fresh.scene for fresh in drawn], progress, what), strict=True
+            )
+        ]
+        hits = [word != RIGHT for word in seen]
         low, high = interval(drawn, hits)
         verdicts.append(
             Verdict(
@@ -78,6 +102,7 @@ def label_scenes(folder: SceneFolder, loaded: SceneLoaded, progress: Progress) -
                 high=high,
                 inside=inside,
                 kind=SCENARIO if low > HALF else WEAK if low > wanted.weak * prior else NEITHER,
+                examples=_examples(place, one.number, loaded, drawn, seen),
             )
         )
     write_record(place / RESULT, SceneLabelResult(prior=prior, verdicts=verdicts))
@@ -92,10 +117,12 @@ def generator_of(folder: SceneFolder, loaded: SceneLoaded) -> Generator:
     return Generator(rows, situations.members(rows), situations, change, folder.query.seed)
 
 
-def misread_in(drawn: Sequence[Fresh], loaded: SceneLoaded, progress: Progress, what: str) -> list[bool]:
-    """Whether the object in question is misread in each scene, at the look."""
-    seen = loaded.seen([one.scene for one in drawn], progress, what)
-    return [words[one.index] != RIGHT for one, words in zip(drawn, seen, strict=True)]
+def seen_words(word: str) -> str:
+    """What became of an object: "missed", "taken for cube", "seen as red"."""
+    if word == MISSED:
+        return MISSED
+    name, value = word.split()
+    return f"taken for {value}" if name == "shape" else f"seen as {value}"
 
 
 def interval(drawn: Sequence[Fresh], hits: Sequence[bool]) -> tuple[float, float]:
@@ -107,6 +134,38 @@ def interval(drawn: Sequence[Fresh], hits: Sequence[bool]) -> tuple[float, float
         counts[one.member] += hit
     found = clustered_interval([counts[k] for k in sizes], list(sizes.values()))
     return found.low, found.high
+
+
+def _examples(
+    place: Path, number: int, loaded: SceneLoaded, drawn: Sequence[Fresh], seen: Sequence[str]
+) -> list[Example]:
+    """The first few misread objects from different prior scenes."""
+    chosen: dict[int, tuple[Fresh, str]] = {}
+    for fresh, word in zip(drawn, seen, strict=True):
+        if word != RIGHT:
+            chosen.setdefault(fresh.member, (fresh, word))
+    found = []
+    for k, (fresh, word) in enumerate(list(chosen.values())[:MOST_EXAMPLES]):
+        (picture,) = loaded.near.render([fresh.scene])
+        name = f"example-{number}-{k}.png"
+        write_atomic(place / name, png_bytes(_boxed(picture, fresh.index)))
+        words = f"the {object_words(fresh.scene, fresh.index)}, {seen_words(word)}"
+        found.append(Example(file=name, words=words))
+    return found
+
+
+def _boxed(picture: Picture, index: int) -> NDArray[np.uint8]:
+    """The picture (H, W, 3) with a box around the visible part of an object."""
+    pixels = picture.pixels.copy()
+    rows, columns = np.nonzero(picture.mask == index + 1)
+    if not len(rows):
+        return pixels
+    top, left = max(0, int(rows.min()) - 2), max(0, int(columns.min()) - 2)
+    bottom = min(pixels.shape[0] - 1, int(rows.max()) + 2)
+    right = min(pixels.shape[1] - 1, int(columns.max()) + 2)
+    pixels[[top, bottom], left : right + 1] = BOX
+    pixels[top : bottom + 1, [left, right]] = BOX
+    return pixels
 
 
 def _skip_pictures(folder: SceneFolder) -> None:

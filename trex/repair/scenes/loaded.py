@@ -16,11 +16,11 @@ from trex.query.schema import RenderSection
 from trex.render.cache import CachedRenderer
 from trex.render.picture import Picture
 from trex.render.renderer import SceneRenderer
-from trex.repair.folder import StepFolder
+from trex.repair.folder import QUERY, StepFolder, open_folder, table_of
 from trex.repair.loaded import Progress
 from trex.repair.records import Sources, file_sha256
 from trex.repair.scenes.reading import PerceptReader, Reader, Seen
-from trex.repair.scenes.settings import SceneRepairQuery
+from trex.repair.scenes.settings import SceneRepairQuery, scene_query
 from trex.scenes.prior import ScenePrior
 from trex.scenes.scene import Scene
 from trex.worlds.world import open_renderer, picture_size
@@ -122,6 +122,12 @@ def open_scenes(
         CachedRenderer(open_renderer(one, prior.vocabulary, processes), place / PICTURES) for one in sections
     )
     return SceneLoaded(prior, weights, percept, PerceptReader(percept), bank, near, deciding)
+
+
+def open_scene_repair(path: Path) -> SceneFolder:
+    """The repair in a folder, with the settings that its repair.toml has now."""
+    query = scene_query(table_of(path), str(path / QUERY))
+    return SceneFolder(path, query, *open_folder(path))
 
 
 def model_path(name: str) -> Path:

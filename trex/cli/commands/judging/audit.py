@@ -9,6 +9,7 @@ import typer
 
 from trex.cli import complete
 from trex.cli.command import WHY, Command
+from trex.cli.options import Processes
 from trex.cli.progress import display_until_stopped
 from trex.cli.result import AsJson, tell_result
 
@@ -43,9 +44,7 @@ def audit(
         list[str] | None,
         typer.Option(metavar="SYMPTOM=WEIGHT", help="How harmful a symptom is, e.g. missed=3. Repeatable."),
     ] = None,
-    processes: Annotated[
-        int | None, typer.Option(help="Blender processes; by default one per core, up to 4.")
-    ] = None,
+    processes: Processes = None,
     bank_folder: Annotated[Path | None, typer.Option("--bank", help="The folder of the banks.")] = None,
     out: Annotated[
         Path | None, typer.Option(help="The folder to write to; runs/audit-MODEL if not given.")

@@ -1,4 +1,4 @@
-"""`trex repair`: Defuse on digits, step by step in a resumable folder."""
+"""`trex repair`: Defuse on digits and on rendered scenes, step by step in a resumable folder."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from typing import Annotated
 import typer
 
 from trex.cli.command import WHY, Command
-from trex.cli.options import Port, Token
+from trex.cli.options import Port, Processes, Token, refuse
 from trex.cli.repairing.step import progress_of, step
 from trex.cli.result import AsJson, tell_result
 
 repair_app = typer.Typer(
     no_args_is_help=True,
-    help="Cluster a digit model's mistakes, label the clusters, correct the model, and test whether that helped.",
+    help="Cluster a model's mistakes, label the clusters, correct the model, and test whether that helped.",
 )
 RUNS = Path("runs/repair")
 Data = Annotated[
@@ -23,6 +23,8 @@ Data = Annotated[
         help="The folder of the data set; else $TREX_DIGITS; idx files else from the cache or fetched."
     ),
 ]
+SCENES = "of rendered scenes the truth is known; a repair on them takes no data"
+RENDERED = "only a repair on rendered scenes renders anything"
 Folder = Annotated[
     Path, typer.Argument(metavar="FOLDER", help="The folder that `trex repair identify` names first.")
 ]
@@ -30,6 +32,7 @@ Folder = Annotated[
 
 @repair_app.command()
 def identify(
+    ctx: typer.Context,
     query: Annotated[
         str,
         typer.Argument(metavar="QUERY", help="A TOML file, or the name of a shipped repair such as mnist."),
@@ -44,20 +47,29 @@ def identify(
             "--set", metavar="KEY=VALUE", help="Override a key, e.g. identify.noise=printed. Repeatable."
         ),
     ] = None,
+    processes: Processes = None,
     as_json: AsJson = False,
 ) -> None:
-    """Grow mistakes by perturbing the codes of labelled pictures."""
+    """Grow mistakes by perturbing the codes of labelled pictures, or rendered scenes."""
+    from trex.cli.repairing.scene_steps import identify_scenes_step
     from trex.repair.folder import create
     from trex.repair.identify import RESULT, IdentifyResult, identify
     from trex.repair.loaded import load
     from trex.repair.records import read_record
-    from trex.repair.settings import chosen_text, repair_path
+    from trex.repair.scenes.settings import is_of_scenes
+    from trex.repair.settings import chosen_text, repair_path, repair_query
     from trex.repair.words import identify_words
 
     path = repair_path(query)
-    text, wanted = chosen_text(path, settings or [])
+    text, table = chosen_text(path, settings or [])
     place = out or RUNS / path.stem
     typer.echo(f"writing to {place}", err=True)
+    if is_of_scenes(table):
+        refuse(ctx, ["data"], SCENES)
+        identify_scenes_step(place, text, table, processes, as_json)
+        return
+    refuse(ctx, ["processes"], RENDERED)
+    wanted = repair_query(table, str(path))
     loaded = load(wanted, data)
     with create(place, text, wanted, loaded.sources) as folder, progress_of(place) as progress:
         identify(folder, loaded, progress)
@@ -66,8 +78,21 @@ def identify(
 
 
 @repair_app.command()
-def distill(folder: Folder, data: Data = None, as_json: AsJson = False) -> None:
+def distill(
+    ctx: typer.Context,
+    folder: Folder,
+    data: Data = None,
+    processes: Processes = None,
+    as_json: AsJson = False,
+) -> None:
     """Cluster the codes of the mistakes: a Gaussian mixture with a Dirichlet-process prior."""
+    from trex.cli.repairing.scene_steps import distill_scenes_step, is_scene_folder
+
+    if is_scene_folder(folder):
+        refuse(ctx, ["data"], SCENES)
+        distill_scenes_step(folder, processes, as_json)
+        return
+    refuse(ctx, ["processes"], RENDERED)
     from trex.repair.distill import RESULT, DistillResult, distill
     from trex.repair.records import read_record
     from trex.repair.words import distill_words
@@ -104,9 +129,24 @@ def label(
         typer.Option(metavar="PAGE", help="Write the page on which people vote as one HTML file."),
     ] = None,
     data: Data = None,
+    processes: Processes = None,
     as_json: AsJson = False,
 ) -> None:
-    """Label the components by votes; without --voters or --votes write, serve or export the pictures to vote on."""
+    """Label the components by votes; without --voters or --votes write, serve or export the pictures to vote on.
+
+    Scenes are judged by the truth, which the renderer knows: they take none of these options.
+    """
+    from trex.cli.repairing.scene_steps import is_scene_folder, label_scenes_step
+
+    if is_scene_folder(folder):
+        refuse(
+            ctx,
+            ["voters", "votes", "without", "serve", "port", "token", "export", "data"],
+            f"{SCENES} and no votes",
+        )
+        label_scenes_step(folder, processes, as_json)
+        return
+    refuse(ctx, ["processes"], RENDERED)
     from trex.cli.repairing.labelling import (
         check_label_options,
         export_label_page,
@@ -135,8 +175,21 @@ def label(
 
 
 @repair_app.command()
-def correct(folder: Folder, data: Data = None, as_json: AsJson = False) -> None:
+def correct(
+    ctx: typer.Context,
+    folder: Folder,
+    data: Data = None,
+    processes: Processes = None,
+    as_json: AsJson = False,
+) -> None:
     """Fine-tune the model on the scenarios, with every control, and judge all of it by four tests."""
+    from trex.cli.repairing.scene_steps import correct_scenes_step, is_scene_folder
+
+    if is_scene_folder(folder):
+        refuse(ctx, ["data"], SCENES)
+        correct_scenes_step(folder, processes, as_json)
+        return
+    refuse(ctx, ["processes"], RENDERED)
     from trex.repair.correction.correct import RESULT, correct
     from trex.repair.correction.results import CorrectResult
     from trex.repair.records import read_record
@@ -150,6 +203,11 @@ def correct(folder: Folder, data: Data = None, as_json: AsJson = False) -> None:
 @repair_app.command()
 def report(folder: Folder, as_json: AsJson = False) -> None:
     """Write one page and one JSON file of all finished steps, and say what they show."""
+    from trex.cli.repairing.scene_steps import is_scene_folder, report_scenes_step
+
+    if is_scene_folder(folder):
+        report_scenes_step(folder, as_json)
+        return
     from trex.repair.folder import open_repair
     from trex.repair.page.report import DOCUMENT, PAGE, write_report
 

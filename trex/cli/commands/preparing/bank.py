@@ -10,7 +10,7 @@ import typer
 
 from trex.cli import complete
 from trex.cli.command import PARTS, Command
-from trex.cli.options import Settings, refuse
+from trex.cli.options import Processes, Settings, refuse
 from trex.cli.progress import display_until_stopped
 from trex.cli.result import AsJson, tell_result
 from trex.foundation.words import counted
@@ -47,9 +47,7 @@ def render(
     seed: Annotated[int, typer.Option(help="The bank's seed, not that of a search.")] = 0,
     settings: Settings = None,
     device: Annotated[str, typer.Option(help="auto, cpu, cuda, optix, hip, oneapi or metal.")] = "auto",
-    processes: Annotated[
-        int | None, typer.Option(help="Blender processes; by default one per core, up to 4.")
-    ] = None,
+    processes: Processes = None,
     folder: Folder = None,
     as_json: AsJson = False,
 ) -> None:
