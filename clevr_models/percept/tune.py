@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import math
 
 import numpy as np
 import torch
@@ -35,7 +36,7 @@ def tune(
 
     A step takes a batch of `ordinary`, which an epoch passes once, and one of equal size of `further`. What is drawn of
     `ordinary` depends on the seed and the step alone, so that weight 0 is an exact control. Batch normalization keeps
-    its statistics; the rate is constant. InputError for fewer than LEAST ordinary scenes.
+    its statistics; the rate falls to zero along a cosine. InputError for fewer than LEAST ordinary scenes.
     """
     if len(ordinary.numbers) < LEAST:
         raise InputError(f"{len(ordinary.numbers)} ordinary scenes are too few to tune on; at least {LEAST}")
@@ -52,6 +53,8 @@ def tune(
         if weight > 0.0:
             drawn = np.random.default_rng((seed, epoch, place, 1)).integers(len(further.numbers), size=size)
             loss = loss + weight * _loss(percept, further.take(drawn), (seed, epoch, place, 2))
+        for group in optimizer.param_groups:
+            group["lr"] = rate * 0.5 * (1.0 + math.cos(math.pi * step / (steps * epochs)))
         optimizer.zero_grad(set_to_none=True)
         loss.backward()
         torch.nn.utils.clip_grad_norm_(percept.network.parameters(), 5.0)

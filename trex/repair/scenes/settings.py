@@ -66,9 +66,9 @@ class SceneCorrectSection(Section):
         tuple[Annotated[Real, Field(ge=0, le=1e6)], ...], Field(min_length=2, max_length=100)
     ] = (0.0, 0.1, 1.0)
     seeds: Annotated[Count, Field(ge=1, le=100)] = 3
-    epochs: Annotated[Count, Field(ge=1, le=1000)] = 2
+    epochs: Annotated[Count, Field(ge=1, le=1000)] = 3
     batch: Annotated[Count, Field(ge=1, le=10_000)] = 32
-    rate: Annotated[Real, Field(gt=0, le=1)] = 1e-4
+    rate: Annotated[Real, Field(gt=0, le=1)] = 1e-3
     pictures: Annotated[Count, Field(ge=1, le=100_000)] = 256
     choose: Annotated[Count, Field(ge=1, le=100_000)] = 60
     deciding: Annotated[Count, Field(ge=1, le=100_000)] = 100
