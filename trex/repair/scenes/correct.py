@@ -64,7 +64,8 @@ def correct_scenes(folder: SceneFolder, loaded: SceneLoaded, progress: Progress)
     place = folder.begin("correct")
     if place is None:
         return
-    numbers = [one.number for one in found.scenarios]
+    ranked = sorted(found.scenarios, key=lambda one: (-one.low, one.number))
+    numbers = [one.number for one in ranked[: folder.query.correct.most]]
     result = SceneCorrectResult(corrected=numbers, before=None, tuned=[], chosen=[], compared=[])
     if numbers:
         result = _Correction(folder, loaded, numbers, place, progress).all(result)

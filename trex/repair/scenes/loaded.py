@@ -8,6 +8,8 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
+import torch
+
 from trex.artifacts.card import card_path
 from trex.bank.bank import Bank, bank_of
 from trex.clevr_models.percept.model import SHIPPED, Percept, load_percept
@@ -113,6 +115,7 @@ def open_scenes(
     query: SceneRepairQuery, place: Path, processes: int | None = None, bank_folder: Path | None = None
 ) -> SceneLoaded:
     """Load the model and open the renderers of a repair in this folder; pictures are kept below it."""
+    torch.set_num_threads(1)  # sums come out alike on every machine
     weights, prior = model_path(query.model.name), ScenePrior()
     percept = load_percept(weights).percept
     looks = (query.generator.look, query.generator.deciding)

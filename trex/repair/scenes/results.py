@@ -96,7 +96,7 @@ class SceneClaim:
 
 
 class SceneCorrectResult(Record):
-    """Everything that was tuned; `chosen` has a weight for each seed, or None; `corrected` numbers of scenarios."""
+    """Everything that was tuned; `chosen` has a weight for each seed, or None; `corrected` numbers of scenarios, most misread first."""
 
     corrected: list[int]
     before: Tuned | None

@@ -57,7 +57,7 @@ class SceneLabelSection(Section):
 class SceneCorrectSection(Section):
     """Fine-tuning on L(D) + lambda * L(D_f) with `pictures` of each scenario, for each of `lambdas` and `seeds`.
 
-    Judged on as many fresh scenes as `label.pictures`, on `deciding` ones at the deciding look, and by `questions`
+    Only the `most` scenarios that are misread most often (by the lower bound) are corrected. Judged on as many fresh scenes as `label.pictures`, on `deciding` ones at the deciding look, and by `questions`
     about each validation scene. The lambda is chosen by `choose` further scenes among those that lose at most `loss` of
     the answers of the first third of the validation scenes against lambda 0.
     """
@@ -68,6 +68,7 @@ class SceneCorrectSection(Section):
     seeds: Annotated[Count, Field(ge=1, le=100)] = 3
     epochs: Annotated[Count, Field(ge=1, le=1000)] = 3
     batch: Annotated[Count, Field(ge=1, le=10_000)] = 32
+    most: Annotated[Count, Field(ge=1, le=1000)] = 8
     rate: Annotated[Real, Field(gt=0, le=1)] = 1e-3
     pictures: Annotated[Count, Field(ge=1, le=100_000)] = 256
     choose: Annotated[Count, Field(ge=1, le=100_000)] = 60

@@ -1,0 +1,182 @@
+"""A planted fault in drawn scenes becomes a sentence and a scenario; what cannot be repaired is refused."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from tests.trex.repair.scenes.planted import HIDDEN, TAKEN, loaded, opened, query, silent
+from tests.worlds.repair_toy import tree
+from trex.foundation.errors import InputError, RunError
+from trex.repair.records import read_record
+from trex.repair.scenes.distill import MIXTURE, SceneDistillResult, Situations, distill_scenes
+from trex.repair.scenes.distill import RESULT as DISTILLED
+from trex.repair.scenes.identify import GROWN, HELD, SceneIdentifyResult, identify_scenes
+from trex.repair.scenes.identify import RESULT as IDENTIFIED
+from trex.repair.scenes.label import NEITHER, SCENARIO, SceneLabelResult, generator_of, label_scenes
+from trex.repair.scenes.label import RESULT as LABELLED
+from trex.repair.scenes.mistakes import read_misreads
+from trex.repair.scenes.settings import scene_query
+from trex.scenes.conditions import facts_of
+from trex.scenes.validity import is_valid
+from trex.scenes.vocabulary import CLEVR
+
+pytestmark = pytest.mark.usefixtures("one_thread")
+
+
+def run(path: Path, n: int, progress: Callable[[str, int, int], None] = silent) -> None:
+    """The first n steps."""
+    with opened(path) as folder, loaded(path) as given:
+        for step in (identify_scenes, distill_scenes, label_scenes)[:n]:
+            step(folder, given, progress)
+
+
+@pytest.fixture(scope="module")
+def labelled(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A repair up to its verdicts."""
+    path = tmp_path_factory.mktemp("repair") / "r"
+    run(path, 3)
+    return path
+
+
+def test_every_mistake_is_a_planted_one_and_no_label_is_carried_over(labelled: Path) -> None:
+    with opened(labelled) as folder:
+        place = folder.require("identify")
+        result = read_record(SceneIdentifyResult, place / IDENTIFIED)
+        rows, held = read_misreads(place / GROWN), read_misreads(place / HELD)
+    for one in (*rows, *held):
+        facts = facts_of(one.value, CLEVR)
+        assert one.seen == TAKEN and is_valid(one.value, CLEVR)
+        assert one.value.objects[one.index].material == "metal" and facts.shares[one.index] < HIDDEN
+    plain = [one for one in rows if not one.is_grown]
+    assert len(plain) == result.misread and len(rows) - len(plain) == result.still < result.perturbed
+    assert result.kinds == {"shape": result.misread} and result.perturbed <= len(
+        plain
+    )  # some are too crowded
+    assert {one.member for one in rows} <= set(range(150)) and {one.member for one in held} <= set(
+        range(150, 170)
+    )
+    assert len({one.value.noise for one in rows}) > len(plain)  # every changed scene has its own noise
+
+
+def test_the_component_says_the_planted_conditions_and_is_a_scenario(labelled: Path) -> None:
+    with opened(labelled) as folder:
+        (component,) = read_record(SceneDistillResult, folder.require("distill") / DISTILLED).components
+        (verdict,) = read_record(SceneLabelResult, folder.require("label") / LABELLED).verdicts
+        place = folder.require("label")
+        assert all((place / one.file).read_bytes().startswith(b"\x89PNG") for one in verdict.examples)
+    assert component.sentence == "a metal object less than 80\u00a0% visible"
+    assert component.kinds == [(TAKEN, component.members)] and component.origins < component.members
+    assert verdict.kind == SCENARIO and 0.5 < verdict.low < verdict.misread / verdict.drawn < verdict.high
+    assert verdict.drawn == 40 and verdict.examples and "taken for cube" in verdict.examples[0].words
+
+
+def test_fresh_scenes_stay_in_the_component_whether_or_not_they_are_misread(labelled: Path) -> None:
+    with opened(labelled) as folder, loaded(labelled) as given:
+        generator = generator_of(folder, given)
+        drawn, inside = generator.draw(0, 30, 77)
+        again, _ = generator.draw(0, 30, 77)
+        other, _ = generator.draw(0, 30, 78)
+        situations = Situations(folder.require("distill") / MIXTURE, CLEVR)
+        words = given.reader.read([one.scene for one in drawn], [])
+    assert drawn == again and drawn != other
+    assert all(situations.inside(one.scene, one.index) == 0 for one in drawn) and 0 < inside <= 1
+    wrong = sum(word[one.index] != "" for one, word in zip(drawn, words, strict=True))
+    assert 0 < wrong < len(drawn)
+
+
+def test_a_reader_without_a_fault_leaves_nothing_to_repair(tmp_path: Path) -> None:
+    from dataclasses import replace
+
+    class Right:
+        def read(self, scenes: object, pictures: object) -> list[tuple[str, ...]]:
+            return [("",) * len(one.objects) for one in scenes]  # type: ignore[attr-defined]
+
+    with opened(tmp_path / "r") as folder, loaded(tmp_path / "r") as given:
+        faultless = replace(given, reader=Right())
+        identify_scenes(folder, faultless, silent)
+        with pytest.raises(InputError, match="misreads no object"):
+            distill_scenes(folder, faultless, silent)
+
+
+def test_a_component_that_is_rarely_misread_is_no_scenario(tmp_path: Path, labelled: Path) -> None:
+    class Sometimes:
+        """Right about nearly all fresh scenes."""
+
+        def read(self, scenes: list[object], pictures: object) -> list[tuple[str, ...]]:
+            rng = np.random.default_rng(len(scenes))
+            return [
+                tuple(TAKEN if rng.random() < 0.02 else "" for _ in one.objects)  # type: ignore[attr-defined]
+                for one in scenes
+            ]
+
+    from dataclasses import replace
+
+    path = tmp_path / "r"
+    run(path, 2)
+    with opened(path) as folder, loaded(path) as given:
+        label_scenes(folder, replace(given, reader=Sometimes()), silent)  # type: ignore[arg-type]
+        (verdict,) = read_record(SceneLabelResult, folder.require("label") / LABELLED).verdicts
+    assert verdict.kind == NEITHER and verdict.low < 0.5
+
+
+def test_a_stop_anywhere_ends_in_the_same_bytes(tmp_path: Path, labelled: Path) -> None:
+    path = tmp_path / "cut"
+    for stop_at in (1, 3, 6):
+        calls = 0
+
+        def stop(what: str, done: int, total: int, at: int = stop_at) -> None:
+            nonlocal calls
+            calls += 1
+            if calls > at:
+                raise KeyboardInterrupt
+
+        with pytest.raises(KeyboardInterrupt):
+            run(path, 3, stop)
+    run(path, 3)
+    steps = ("identify", "distill", "label")
+    mine, whole = tree(path), tree(labelled)
+    assert {k: v for k, v in mine.items() if k.startswith(steps)} == {
+        k: v for k, v in whole.items() if k.startswith(steps)
+    }
+
+
+def test_steps_in_the_wrong_order_name_the_command_that_is_missing(tmp_path: Path) -> None:
+    with opened(tmp_path / "r") as folder, loaded(tmp_path / "r") as given:
+        with pytest.raises(RunError, match="run: trex repair identify"):
+            distill_scenes(folder, given, silent)
+        with pytest.raises(RunError, match="run: trex repair distill"):
+            label_scenes(folder, given, silent)
+
+
+@pytest.mark.parametrize(
+    ("table", "words"),
+    [
+        ({"generator": {"name": "clevr"}, "identify": {"seed": 3}}, r"unknown key 'seed' in \[identify\]"),
+        ({"generator": {"name": "clevr"}, "correct": {"lambdas": [0.1, 1.0]}}, "give 0"),
+        ({"generator": {"name": "clevr"}, "identify": {"step": 0.0}}, "identify.step"),
+        ({"generator": {"name": "clevr"}, "distill": {"of": "new"}}, r"unknown key 'of' in \[distill\]"),
+    ],
+)
+def test_bad_settings_are_named(table: dict[str, object], words: str) -> None:
+    with pytest.raises(InputError, match=words):
+        scene_query(table, "the test")
+
+
+@pytest.mark.parametrize(
+    ("section", "words"),
+    [
+        ({"model": {"name": "relation-network"}}, "cannot be tuned"),
+        ({"model": {"name": "none.safetensors"}}, "does not exist"),
+        ({"generator": {"look": "dim"}}, "dim"),
+    ],
+)
+def test_what_cannot_be_used_is_refused_before_anything_is_written(
+    tmp_path: Path, section: dict[str, dict[str, object]], words: str
+) -> None:
+    with pytest.raises(InputError, match=words):
+        opened(tmp_path / "r", query(**section))
+    assert not (tmp_path / "r").exists()
