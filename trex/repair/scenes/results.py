@@ -96,7 +96,10 @@ class SceneClaim:
 
 
 class SceneCorrectResult(Record):
-    """Everything that was tuned; `chosen` has a weight for each seed, or None; `corrected` numbers of scenarios, most misread first."""
+    """Everything that was tuned; `chosen` has a weight for each seed, or None.
+
+    `corrected`: the numbers of the scenarios, those that are misread most often first.
+    """
 
     corrected: list[int]
     before: Tuned | None

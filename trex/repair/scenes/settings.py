@@ -57,9 +57,10 @@ class SceneLabelSection(Section):
 class SceneCorrectSection(Section):
     """Fine-tuning on L(D) + lambda * L(D_f) with `pictures` of each scenario, for each of `lambdas` and `seeds`.
 
-    Only the `most` scenarios that are misread most often (by the lower bound) are corrected. Judged on as many fresh scenes as `label.pictures`, on `deciding` ones at the deciding look, and by `questions`
-    about each validation scene. The lambda is chosen by `choose` further scenes among those that lose at most `loss` of
-    the answers of the first third of the validation scenes against lambda 0.
+    Only the `most` scenarios that are misread most often (by the lower bound) are corrected. Judged on as many fresh
+    scenes as `label.pictures`, on `deciding` ones at the deciding look, and by `questions` about each validation scene.
+    The lambda is chosen by `choose` further scenes among those that lose at most `loss` of the answers of the first
+    third of the validation scenes against lambda 0.
     """
 
     lambdas: Annotated[
