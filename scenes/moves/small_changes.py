@@ -7,10 +7,10 @@ from dataclasses import dataclass, fields, replace
 import numpy as np
 
 from trex.scenes.moves.block_moves import RedrawCategory
-from trex.scenes.moves.wrapped_normal import moved, wrap
+from trex.scenes.moves.wrapped_normal import wrap
 from trex.scenes.prior import draw_noise
-from trex.scenes.scene import Nuisances, Scene, Vec3
-from trex.scenes.validity import REACH, is_valid
+from trex.scenes.scene import TAU, Nuisances, Scene, SceneObject, Vec3
+from trex.scenes.validity import is_valid
 from trex.scenes.vocabulary import Vocabulary
 
 TURN = 2.0  # radians of rotation for each Blender unit of a step
@@ -41,21 +41,23 @@ class SmallChange:
         return None, MOST_TRIES
 
     def _once(self, rng: np.random.Generator, scene: Scene) -> Scene:
-        objects = tuple(moved(rng, item, self.sigma, TURN * self.sigma) for item in scene.objects)
+        objects = tuple(self._moved(rng, item) for item in scene.objects)
         shifts = scene.nuisances
-        offsets = {
-            one.name: self._shifted(rng, one.name, getattr(shifts, one.name)) for one in fields(shifts)
-        }
+        offsets = {one.name: self._shifted(rng, getattr(shifts, one.name)) for one in fields(shifts)}
         changed = replace(scene, objects=objects, nuisances=Nuisances(**offsets), noise=draw_noise(rng))
         if rng.random() < RECOLORED:
             changed = RedrawCategory(self.vocabulary).propose(rng, changed)
         return changed
 
-    def _shifted(self, rng: np.random.Generator, name: str, offset: Vec3) -> Vec3:
-        """The offset of camera or a light after a step, wrapped at the ends of its range."""
-        reach = REACH[name]
+    def _moved(self, rng: np.random.Generator, item: SceneObject) -> SceneObject:
+        """The object after a step; one that leaves the ground makes the scene invalid and does not wrap."""
+        dx, dy, turn = rng.normal(0.0, (self.sigma, self.sigma, TURN * self.sigma))
+        rotation = wrap(item.rotation + float(turn), 0.0, TAU)
+        return replace(item, x=item.x + float(dx), y=item.y + float(dy), rotation=rotation)
+
+    def _shifted(self, rng: np.random.Generator, offset: Vec3) -> Vec3:
+        """The offset of camera or a light after a step, likewise."""
         x, y, z = (
-            wrap(value + float(step), -reach, 2 * reach)
-            for value, step in zip(offset, rng.normal(0.0, self.sigma, 3), strict=True)
+            value + float(step) for value, step in zip(offset, rng.normal(0.0, self.sigma, 3), strict=True)
         )
         return x, y, z
