@@ -62,8 +62,7 @@ def draw_pictures(folder: RepairFolder, loaded: Loaded) -> Path:
         items = _items(folder, loaded)
         for name, picture in zip(items.names, items.pictures, strict=True):
             if not (place / f"{name}.png").exists():
-                shades = np.round(picture * 255).astype(np.uint8)
-                write_atomic(place / f"{name}.png", to_png(shades), is_precious=False)
+                write_atomic(place / f"{name}.png", png_of(picture), is_precious=False)
         write_arrays(
             place / ITEMS,
             {
@@ -76,6 +75,11 @@ def draw_pictures(folder: RepairFolder, loaded: Loaded) -> Path:
         )
         folder.finish("pictures")
     return folder.require("pictures")
+
+
+def png_of(picture: Pixels) -> bytes:
+    """A PNG file of a picture (H, W) or (H, W, C) in [0, 1]."""
+    return to_png(np.round(picture * 255).astype(np.uint8))
 
 
 def _items(folder: RepairFolder, loaded: Loaded) -> Items:

@@ -78,6 +78,8 @@ class CorrectSection(Section):
     `training` limits D (None: all training pictures but those of identify.validation). Scenarios below `purity` are
     not corrected. `select`: "choose" takes the lambda best on a third draw of pictures among those whose validation
     accuracy is at most `loss` below that of lambda 0; "printed" takes the one with the best training accuracy.
+    `epoch`: the weights that are kept, of the "last" epoch, or of the "best" one, the first with the most right answers
+    on the validation pictures (on the training pictures if `select` is "printed").
     """
 
     lambdas: Annotated[
@@ -91,6 +93,7 @@ class CorrectSection(Section):
     training: Annotated[Count, Field(ge=2, le=MOST)] | None = None
     purity: Share = 0.8
     select: Literal["choose", "printed"] = "choose"
+    epoch: Literal["last", "best"] = "last"
     loss: Share = 0.002
 
     @field_validator("lambdas")

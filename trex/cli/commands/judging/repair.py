@@ -136,15 +136,17 @@ def label(
 
 @repair_app.command()
 def correct(folder: Folder, data: Data = None, as_json: AsJson = False) -> None:
-    """Fine-tune the model on the scenarios, with every control, and judge all of it by four tests."""
-    from trex.repair.correction.correct import RESULT, correct
-    from trex.repair.correction.results import CorrectResult
-    from trex.repair.records import read_record
-    from trex.repair.words import correct_words
+    """Fine-tune the model on the scenarios, with every control, judge all of it by four tests, and measure novelty."""
+    from trex.repair.novelty import correct_and_compare
+    from trex.repair.page.report import read_results
+    from trex.repair.words import correct_words, novelty_words
 
-    with step(folder, data, correct) as opened:
-        result = read_record(CorrectResult, opened.require("correct") / RESULT)
-    tell_result({"folder": str(folder), **result.model_dump()}, correct_words(result, folder), as_json)
+    with step(folder, data, correct_and_compare) as opened:
+        results = read_results(opened)
+    result, novelty = results.correct, results.novelty
+    assert result is not None and novelty is not None
+    document = {"folder": str(folder), **result.model_dump(), "novelty": novelty.model_dump()}
+    tell_result(document, f"{novelty_words(novelty)}\n{correct_words(result, folder)}", as_json)
 
 
 @repair_app.command()
