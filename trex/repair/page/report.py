@@ -3,65 +3,22 @@
 from __future__ import annotations
 
 import base64
-from pathlib import Path
-from typing import NamedTuple
 
 from trex.foundation.files import read_bytes, write_atomic
 from trex.pages.figures import COLORS, axes_of, styled, svg_of
 from trex.pages.page import page
-from trex.repair.correction.correct import RESULT as CORRECTED
 from trex.repair.correction.results import FRESH, GROWN, SWEEP, TEST, CorrectResult
 from trex.repair.distill import RESULT as DISTILLED
 from trex.repair.distill import DistillResult
 from trex.repair.folder import COMMANDS, STEPS, RepairFolder
-from trex.repair.identify import RESULT as IDENTIFIED
-from trex.repair.identify import IdentifyResult
-from trex.repair.label import RESULT as LABELLED
-from trex.repair.label import LabelResult
-from trex.repair.novelty import PAIRS, NoveltyResult, read_pairs
-from trex.repair.novelty import RESULT as COMPARED
-from trex.repair.page.sentences import compared, corrected, difference_words, distilled, identified, voted
+from trex.repair.novelty import PAIRS, read_pairs
+from trex.repair.page.results import read_results
+from trex.repair.page.sentences import difference_words
 from trex.repair.pictures import ITEMS, NOT, png_of, read_items
 from trex.repair.records import read_record, write_json
 from trex.repair.words import COLUMNS, NAMES, NOVEL, accuracy_rows, agreement_words
 
 PAGE, DOCUMENT = "report.html", "report.json"
-
-
-class Results(NamedTuple):
-    """The results of the finished steps."""
-
-    identify: IdentifyResult
-    distill: DistillResult | None
-    label: LabelResult | None
-    correct: CorrectResult | None
-    novelty: NoveltyResult | None = None
-
-    @property
-    def sentences(self) -> list[str]:
-        """What they show."""
-        found = [identified(self.identify)]
-        found += [distilled(self.distill)] if self.distill is not None else []
-        found += [voted(self.label)] if self.label is not None else []
-        found += list(corrected(self.correct)) if self.correct is not None else []
-        return found + ([compared(self.novelty)] if self.novelty is not None else [])
-
-
-def read_results(folder: RepairFolder) -> Results:
-    """The results of the finished steps; RunError if not even the first is finished."""
-
-    def done(step: str) -> Path | None:
-        name = next(one for one in STEPS if one == step)
-        return folder.require(name) if folder.is_done(name) else None
-
-    distill, label, correct, novelty = (done(name) for name in ("distill", "label", "correct", "novelty"))
-    return Results(
-        read_record(IdentifyResult, folder.require("identify") / IDENTIFIED),
-        read_record(DistillResult, distill / DISTILLED) if distill is not None else None,
-        read_record(LabelResult, label / LABELLED) if label is not None else None,
-        read_record(CorrectResult, correct / CORRECTED) if correct is not None else None,
-        read_record(NoveltyResult, novelty / COMPARED) if novelty is not None else None,
-    )
 
 
 def write_report(folder: RepairFolder) -> dict[str, object]:
@@ -70,7 +27,7 @@ def write_report(folder: RepairFolder) -> dict[str, object]:
     missing = [COMMANDS.get(step, step) for step in STEPS if not folder.is_done(step)]
     document: dict[str, object] = {
         "sentences": results.sentences,
-        "is_mended": results.correct is not None and results.correct.is_mended,
+        "is_mended": results.is_mended,
         "sources": folder.sources.model_dump(mode="json"),
         "query": folder.query.model_dump(mode="json"),
         **{

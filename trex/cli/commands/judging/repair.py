@@ -16,7 +16,6 @@ repair_app = typer.Typer(
     no_args_is_help=True,
     help="Cluster a digit model's mistakes, label the clusters, correct the model, and test whether that helped.",
 )
-RUNS = Path("runs/repair")
 Data = Annotated[
     Path | None,
     typer.Option(
@@ -47,20 +46,13 @@ def identify(
     as_json: AsJson = False,
 ) -> None:
     """Grow mistakes by perturbing the codes of labelled pictures."""
-    from trex.repair.folder import create
-    from trex.repair.identify import RESULT, IdentifyResult, identify
-    from trex.repair.loaded import load
+    from trex.api.repair import begun
+    from trex.repair.identify import RESULT, IdentifyResult
     from trex.repair.records import read_record
-    from trex.repair.settings import chosen_text, repair_path
     from trex.repair.words import identify_words
 
-    path = repair_path(query)
-    text, wanted = chosen_text(path, settings or [])
-    place = out or RUNS / path.stem
-    typer.echo(f"writing to {place}", err=True)
-    loaded = load(wanted, data)
-    with create(place, text, wanted, loaded.sources) as folder, progress_of(place) as progress:
-        identify(folder, loaded, progress)
+    with begun(query, settings or [], out, data, progress_of) as folder:
+        place = folder.path
         result = read_record(IdentifyResult, folder.require("identify") / RESULT)
     tell_result({"folder": str(place), **result.model_dump()}, identify_words(result, place), as_json)
 
@@ -107,12 +99,7 @@ def label(
     as_json: AsJson = False,
 ) -> None:
     """Label the components by votes; without --voters or --votes write, serve or export the pictures to vote on."""
-    from trex.cli.repairing.labelling import (
-        check_label_options,
-        export_label_page,
-        label_step,
-        serve_label_page,
-    )
+    from trex.cli.repairing.labelling import check_label_options, export_label_page, serve_label_page
 
     check_label_options(ctx, voters, votes, is_served=serve, is_exported=export is not None)
     if serve:
@@ -121,6 +108,7 @@ def label(
     if export is not None:
         export_label_page(folder, data, export, as_json)
         return
+    from trex.api.repair import label_step
     from trex.repair.label import RESULT, LabelResult
     from trex.repair.records import read_record
     from trex.repair.words import label_words, vote_words
@@ -138,7 +126,7 @@ def label(
 def correct(folder: Folder, data: Data = None, as_json: AsJson = False) -> None:
     """Fine-tune the model on the scenarios, with every control, judge all of it by four tests, and measure novelty."""
     from trex.repair.novelty import correct_and_compare
-    from trex.repair.page.report import read_results
+    from trex.repair.page.results import read_results
     from trex.repair.words import correct_words, novelty_words
 
     with step(folder, data, correct_and_compare) as opened:
