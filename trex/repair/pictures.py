@@ -8,19 +8,24 @@ from pathlib import Path
 
 import numpy as np
 
-from trex.foundation.files import write_atomic
+from trex.foundation.files import make_folder, write_atomic
 from trex.inference.rng import stream
+from trex.mnist_models.data.labelled import DataSet
 from trex.repair.arrays import Ints, ints, pixels, read_arrays, write_arrays
 from trex.repair.arrays import Pictures as Pixels
 from trex.repair.distill import MIXTURE, RESULT, DistillResult, read_mixture
 from trex.repair.folder import RepairFolder
-from trex.repair.loaded import PICTURES, SHUFFLE, Loaded, answers, pictures_of
+from trex.repair.loaded import PICTURES, SHUFFLE, Loaded, answers, pictures_of, validation_rows
 from trex.repair.records import read_record
 from trex.runs.picture_files import to_png
 
 ITEMS = "items.safetensors"
 CHECKS, REPEATS = 0.10, 0.05  # of the pictures of components: real ones of known class, and some shown twice
 NOT = -1
+EXAMPLES, FEW = (
+    "examples",
+    10,
+)  # the folder of a real picture of each class, if there are more classes than this
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,6 +65,8 @@ def draw_pictures(folder: RepairFolder, loaded: Loaded) -> Path:
     place = folder.begin("pictures")
     if place is not None:
         items = _items(folder, loaded)
+        if len(loaded.model.labels) > FEW:
+            _write_examples(place / EXAMPLES, folder, loaded)
         for name, picture in zip(items.names, items.pictures, strict=True):
             if not (place / f"{name}.png").exists():
                 write_atomic(place / f"{name}.png", png_of(picture), is_precious=False)
@@ -75,6 +82,22 @@ def draw_pictures(folder: RepairFolder, loaded: Loaded) -> Path:
         )
         folder.finish("pictures")
     return folder.require("pictures")
+
+
+def example_rows(data: DataSet, rows: Ints) -> dict[int, int]:
+    """For each class among these rows the one whose shades differ most (standard deviation): seldom a dark one."""
+    pictures = data.images[rows].reshape(len(rows), -1)
+    contrast, labels = pictures.std(axis=1), data.labels[rows]
+    best = {int(label): np.flatnonzero(labels == label) for label in np.unique(labels)}
+    return {label: int(rows[among[contrast[among].argmax()]]) for label, among in best.items()}
+
+
+def _write_examples(place: Path, folder: RepairFolder, loaded: Loaded) -> None:
+    """A training picture of each class, for the page on which people vote."""
+    make_folder(place)
+    learning, _ = validation_rows(folder.query, loaded.train)
+    for label, row in example_rows(loaded.train, learning).items():
+        write_atomic(place / f"{label:03}.png", to_png(loaded.train.images[row]), is_precious=False)
 
 
 def png_of(picture: Pixels) -> bytes:
