@@ -221,7 +221,22 @@ def test_a_repair_of_many_classes_shows_a_clear_picture_of_each_from_the_users_t
         picture = np.asarray(Image.open(io.BytesIO(shown.examples[DOZEN[number]])))
         assert (picture == loaded.train.images[row]).all() and loaded.train.labels[row] == number
         same = [one for one in learning if loaded.train.labels[one] == number]
-        assert max(loaded.train.images[one].std() for one in same) == pytest.approx(picture.std())
+        assert max(sharpness(loaded.train.images[one]) for one in same) == pytest.approx(sharpness(picture))
+
+
+def sharpness(picture: np.ndarray) -> float:
+    """The mean difference of neighboring pixels of the inner half, upwards and sideways."""
+    inner = picture[7:21, 7:21].astype(float)
+    return float(np.abs(inner[1:] - inner[:-1]).mean() + np.abs(inner[:, 1:] - inner[:, :-1]).mean())
+
+
+def test_an_example_is_no_dark_sign_before_a_bright_sky() -> None:
+    images = np.full((2, 28, 28), 120, np.uint8)
+    images[0, 7:21, 7:21] = 20  # planted: the greater contrast is around the sign
+    images[0, :7] = 255
+    images[1, 10:18, 10:18] = 200
+    data = replace(toy().train, images=images, labels=np.zeros(2, np.uint8))
+    assert images[0].std() > images[1].std() and example_rows(data, np.arange(2)) == {0: 1}
 
 
 def test_few_classes_need_no_examples(folder: Path) -> None:
