@@ -14,13 +14,14 @@ from trex.labelling.shown import read_shown
 from trex.labelling.vote_log import VOTES, read_tally, votes_csv
 from trex.pages.display import display_if
 from trex.query.toml_text import toml_value
+from trex.repair import loaded as loading
 from trex.repair.correction.results import CorrectResult
 from trex.repair.distill import DistillResult, distill
 from trex.repair.folder import RepairFolder, create
 from trex.repair.folder import open_repair as open_folder
 from trex.repair.identify import IdentifyResult, identify
 from trex.repair.label import LabelResult, label_by_committee, label_by_file, label_by_text
-from trex.repair.loaded import Loaded, Progress, check_sources, load
+from trex.repair.loaded import Loaded, Progress, check_sources
 from trex.repair.novelty import NoveltyResult, correct_and_compare
 from trex.repair.page.report import PAGE, write_report
 from trex.repair.page.results import Results, read_results
@@ -163,7 +164,7 @@ def begun(
     text, wanted = chosen_text(path, overrides)
     place = out or RUNS / path.stem
     with shown(place) as progress:
-        loaded = load(wanted, data)
+        loaded = loading.load(wanted, data)
         folder = create(place, text, wanted, loaded.sources)
         return _done(folder, loaded, identify, progress)
 
@@ -173,7 +174,7 @@ def carried_out(place: Path, data: Path | None, run: Step, shown: Shown) -> Repa
     folder = open_folder(place)
     try:
         with shown(place) as progress:
-            loaded = load(folder.query, data)
+            loaded = loading.load(folder.query, data)
             check_sources(loaded, folder.sources, place)
             return _done(folder, loaded, run, progress)
     except BaseException:

@@ -143,7 +143,7 @@ def correct_words(found: CorrectResult, place: Path) -> str:
     """The four tests of every model, and the next command."""
     if found.before is None:
         return (
-            f"nothing to correct: no scenario is pure enough ({len(found.impure)} are below correct.purity)\n"
+            f"nothing to correct: no scenario is pure enough (below correct.purity: {len(found.impure)})\n"
             f"next: trex repair report {place}"
         )
     lines = [f"{'tuned on':<44}" + "".join(f"{NAMES[name]:>26}" for name in COLUMNS)]

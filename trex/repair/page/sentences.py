@@ -50,7 +50,7 @@ def voted(found: LabelResult) -> str:
 def corrected(found: CorrectResult) -> Iterator[str]:
     """What fine-tuning has changed beyond its controls."""
     if found.before is None:
-        yield f"Nothing was corrected: no scenario is pure enough ({len(found.impure)} are below the threshold)."
+        yield f"Nothing was corrected: no scenario is pure enough (below the threshold: {len(found.impure)})."
         return
     left = f" {counted(len(found.impure), 'further scenario')} too impure to correct." if found.impure else ""
     if not found.best:
