@@ -33,7 +33,7 @@ from trex.repair.votes_file import COMMITTEE, PEOPLE, check_voters
 RUNS = Path("runs/repair")
 Given = str | PathLike[str]
 Step = Callable[[RepairFolder, Loaded, Progress], None]
-Shown = Callable[[Path], AbstractContextManager[Progress]]
+ShowProgress = Callable[[Path], AbstractContextManager[Progress]]
 R = TypeVar("R")
 
 
@@ -157,7 +157,7 @@ def open_repair(path: Given, *, data: Given | None = None) -> Repair:
 
 
 def begun(
-    query: str, overrides: Sequence[str], out: Path | None, data: Path | None, shown: Shown
+    query: str, overrides: Sequence[str], out: Path | None, data: Path | None, shown: ShowProgress
 ) -> RepairFolder:
     """The repair of a query, open, with its mistakes grown; `shown` gives the display of a folder's progress."""
     path = repair_path(query)
@@ -169,7 +169,7 @@ def begun(
         return _done(folder, loaded, identify, progress)
 
 
-def carried_out(place: Path, data: Path | None, run: Step, shown: Shown) -> RepairFolder:
+def carried_out(place: Path, data: Path | None, run: Step, shown: ShowProgress) -> RepairFolder:
     """The repair in this folder, open, with a step carried out; models and data are loaded and checked before."""
     folder = open_folder(place)
     try:
@@ -220,7 +220,7 @@ def _path(given: Given | None) -> Path | None:
     return None if given is None else Path(fspath(given))
 
 
-def _display(progress: bool) -> Shown:
+def _display(progress: bool) -> ShowProgress:
     @contextmanager
     def shown(place: Path) -> Iterator[Progress]:
         with display_if(progress) as display:

@@ -156,8 +156,8 @@ def correct_words(found: CorrectResult, place: Path) -> str:
 
 
 def epoch_words(found: CorrectResult) -> str:
-    """Which epochs' weights the chosen models have; "" if none is chosen."""
-    if not found.best:
+    """Which epochs' weights the chosen models have; "" if none is chosen, or there was only one epoch."""
+    if not found.best or found.epochs == 1:
         return ""
     if not found.epoch_by:
         return f"weights of the last of {counted(found.epochs, 'epoch')}"

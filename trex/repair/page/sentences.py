@@ -63,8 +63,8 @@ def corrected(found: CorrectResult) -> Iterator[str]:
         f"{accuracy_words(found.best, TEST)} of the test split ({percent(found.before.accuracy(TEST).value)} before, "
         f"{accuracy_words(found.of('sweep', 0.0), TEST)} without scenarios).{left}"
     )
-    if found.epoch_by:
-        words = epoch_words(found)
+    words = epoch_words(found) if found.epoch_by else ""
+    if words:
         yield f"{words[:1].upper()}{words[1:]}."
     yield _mended(found)
 
