@@ -26,7 +26,7 @@ from trex.repair.correction.results import (
     CorrectResult,
 )
 from trex.repair.correction.sets import Set, sources
-from trex.repair.loaded import Loaded, validation_rows
+from trex.repair.loaded import Loaded, answers, pictures_of, validation_rows
 from trex.repair.page.sentences import corrected as said
 from trex.repair.words import COLUMNS, HALVES_ROW, accuracy_rows, epoch_words
 
@@ -138,17 +138,23 @@ def test_halves_of_the_test_split_stand_in_a_second_row_of_data_published_by_hal
     assert whole.before is not None and not set(HALVES) & set(whole.before.right)
     assert HALVES_ROW not in [name for name, _ in accuracy_rows(whole)]
     loaded = replace(toy(), test=replace(toy().test, name="signs"))
-    found = corrected(path, loaded, **{"correct": {"seeds": 1, "epochs": 1, "rate": 0.5}})
-    assert found.before is not None
-    for model in (found.before, *found.tuned):
-        first, second, test = (model.right[name] for name in (FIRST_HALF, SECOND_HALF, TEST))
-        assert (first[0] + second[0], first[1], second[1]) == (test[0], 250, 250)
     with toy_folder(path, toy(), toy_query(**quick)) as folder:
         half = sources(folder, loaded, ()).half()
         assert half.sum() == 250 and 0 < half[:250].sum() < 250  # at random, not the first rows
         assert (half == sources(folder, loaded, ()).half()).all() and not sources(
             folder, toy(), ()
         ).half().any()
+    labels = loaded.test.labels.copy()
+    labels[np.flatnonzero(half)[:40]] ^= 1  # so that the halves differ
+    loaded = replace(loaded, test=replace(loaded.test, labels=labels))
+    right = answers(loaded.model.module, pictures_of(loaded.test, np.arange(500))) == labels
+    found = corrected(path, loaded, correct={"seeds": 1, "epochs": 1, "rate": 0.5})
+    assert found.before is not None and right[half].sum() != right[~half].sum()
+    assert found.before.right[FIRST_HALF] == (right[half].sum(), 250)
+    assert found.before.right[SECOND_HALF] == (right[~half].sum(), 250)
+    for model in found.tuned:
+        first, second, test = (model.right[name] for name in (FIRST_HALF, SECOND_HALF, TEST))
+        assert (first[0] + second[0], first[1], second[1]) == (test[0], 250, 250)
     rows = accuracy_rows(found)
     assert [name for name, _ in rows[1::2]] == [HALVES_ROW] * (len(rows) // 2)
     cells = dict(zip(COLUMNS, rows[1][1], strict=True))
