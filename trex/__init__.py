@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from trex.api.check import QueryCheck
     from trex.api.hit import Hit
     from trex.api.public import check, find, open_run
+    from trex.api.repair import Repair, begin_repair, open_repair
     from trex.api.run import Run
     from trex.api.stopped import Stopped
     from trex.foundation.errors import InputError, ModelError, RenderError, RunError, TrexError
@@ -28,6 +29,7 @@ _HOMES = {
     "find": "trex.api.public",
     "check": "trex.api.public",
     "open_run": "trex.api.public",
+    **dict.fromkeys(("begin_repair", "open_repair", "Repair"), "trex.api.repair"),
     "Run": "trex.api.run",
     "Hit": "trex.api.hit",
     "QueryCheck": "trex.api.check",
@@ -43,12 +45,15 @@ __all__ = [
     "ModelError",
     "QueryCheck",
     "RenderError",
+    "Repair",
     "Run",
     "RunError",
     "Stopped",
     "TrexError",
+    "begin_repair",
     "check",
     "find",
+    "open_repair",
     "open_run",
 ]
 

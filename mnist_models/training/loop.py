@@ -58,6 +58,7 @@ class Status(NamedTuple):
 
 
 Progress = Callable[[Status], None]
+OnEpoch = Callable[[int, Mapping[str, nn.Module]], None]
 
 
 class Batch(NamedTuple):
@@ -111,11 +112,13 @@ def fit(
     settings: Settings,
     checkpoint: Path,
     progress: Progress = silent,
+    on_epoch: OnEpoch | None = None,
 ) -> Training:
     """The finished training, in evaluation mode; resumes from `checkpoint` if it exists.
 
     `make` builds modules on the device of the settings. On the CPU equal settings give equal bits; on a GPU,
-    convolutions do not guarantee that.
+    convolutions do not guarantee that. `on_epoch` takes the number of each epoch that ends, from 1, and the modules,
+    which it must not change; after a kill it may be called again for an epoch that it has seen.
     """
     check_settings(settings, len(data.images))
     with _own_torch(settings):
@@ -129,6 +132,8 @@ def fit(
         for step, epoch, batch in _batches(data, settings, first):
             losses = training.step(batch)
             is_last = batch.done >= 1.0 - 1.0 / settings.n_steps(len(data.images))
+            if on_epoch is not None and (step + 1) % (len(data.images) // settings.batch_size) == 0:
+                on_epoch(epoch + 1, training.modules)  # before the checkpoint that would skip it
             if is_last or time.monotonic() - saved > CHECKPOINT_S:
                 save_checkpoint(checkpoint, *parts, step + 1, asdict(settings))
                 saved = time.monotonic()

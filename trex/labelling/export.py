@@ -42,6 +42,7 @@ def export_page(shown: Shown) -> str:
     values: dict[str, object] = {
         "material": Markup(json.dumps(material).replace("<", "\\u003c")),
         "survey": shown.survey,
+        "examples": {label: _data_url(png) for label, png in shown.examples.items()},
         "pictures": len(pictures),
         "style": _joined(STYLES),
         "script": _joined(SCRIPTS),

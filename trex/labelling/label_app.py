@@ -50,6 +50,8 @@ def make_label_app(poll: Poll, access: Access, attempts: Attempts | None = None)
 
 
 def _add_pages(app: FastAPI, poll: Poll) -> None:
+    labels = _example_names(poll)
+
     @app.api_route("/", methods=READ)
     def start() -> Response:
         return _html(
@@ -68,6 +70,7 @@ def _add_pages(app: FastAPI, poll: Poll) -> None:
             "turn": at,
             "survey": poll.shown.survey,
             "caption": poll.shown.captions.get(at.picture, ""),
+            "examples": {label: f"/examples/{name}" for name, label in labels.items()},
         }
         return _html(page("label.html", values))
 
@@ -93,6 +96,14 @@ def _add_files(app: FastAPI, poll: Poll) -> None:
             raise HTTPException(404)
         return Response(png, media_type="image/png")
 
+    labels = _example_names(poll)
+
+    @app.api_route("/examples/{name}", methods=READ)
+    def example(name: str) -> Response:
+        if name not in labels:
+            raise HTTPException(404)
+        return Response(poll.shown.examples[labels[name]], media_type="image/png")
+
     @app.api_route("/favicon.ico", methods=READ)
     def icon() -> Response:
         return Response(status_code=204)
@@ -102,6 +113,11 @@ def _add_files(app: FastAPI, poll: Poll) -> None:
         if name not in STATIC:
             raise HTTPException(404)
         return Response((TEMPLATES / name).read_bytes(), media_type=STATIC[name])
+
+
+def _example_names(poll: Poll) -> dict[str, str]:
+    """The label of each example by the name under which it is served."""
+    return {f"{number:03}{PNG}": label for number, label in enumerate(poll.shown.examples)}
 
 
 async def _saved(poll: Poll, vote: Vote) -> Response:

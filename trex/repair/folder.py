@@ -39,9 +39,9 @@ QUERY, MANIFEST, KEY, DONE, PARTS = (
     "done.json",
     "parts",
 )
-Step = Literal["identify", "distill", "pictures", "label", "correct"]
-STEPS: tuple[Step, ...] = ("identify", "distill", "pictures", "label", "correct")
-COMMANDS = {"pictures": "label"}  # steps that a command of another name carries out
+Step = Literal["identify", "distill", "pictures", "label", "correct", "novelty"]
+STEPS: tuple[Step, ...] = ("identify", "distill", "pictures", "label", "correct", "novelty")
+COMMANDS = {"pictures": "label", "novelty": "correct"}  # steps that a command of another name carries out
 
 
 class Query(Protocol):
@@ -223,8 +223,11 @@ def _begun_only(path: Path) -> bool:
 
 
 def _used(step: Step, names: tuple[str, ...]) -> tuple[str, ...]:
-    """The keys of its section that a step reads: drawing pictures does not depend on how they are voted on."""
-    return tuple(name for name in names if step != "pictures" or name in ("pictures", "tau"))
+    """The keys of its section that a step reads: drawing pictures does not depend on how they are voted on, and
+    distances do not depend on how the model is corrected.
+    """
+    read = {"pictures": ("pictures", "tau"), "novelty": ()}.get(step, names)
+    return tuple(name for name in names if name in read)
 
 
 def _lock(path: Path) -> int:

@@ -8,19 +8,24 @@ from pathlib import Path
 
 import numpy as np
 
-from trex.foundation.files import write_atomic
+from trex.foundation.files import make_folder, write_atomic
 from trex.inference.rng import stream
+from trex.mnist_models.data.labelled import DataSet
 from trex.repair.arrays import Ints, ints, pixels, read_arrays, write_arrays
 from trex.repair.arrays import Pictures as Pixels
 from trex.repair.distill import MIXTURE, RESULT, DistillResult, read_mixture
 from trex.repair.folder import RepairFolder
-from trex.repair.loaded import PICTURES, SHUFFLE, Loaded, answers, pictures_of
+from trex.repair.loaded import PICTURES, SHUFFLE, Loaded, answers, pictures_of, validation_rows
 from trex.repair.records import read_record
 from trex.runs.picture_files import to_png
 
 ITEMS = "items.safetensors"
 CHECKS, REPEATS = 0.10, 0.05  # of the pictures of components: real ones of known class, and some shown twice
 NOT = -1
+EXAMPLES, FEW = (
+    "examples",
+    10,
+)  # the folder of a real picture of each class, if there are more classes than this
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,10 +65,11 @@ def draw_pictures(folder: RepairFolder, loaded: Loaded) -> Path:
     place = folder.begin("pictures")
     if place is not None:
         items = _items(folder, loaded)
+        if len(loaded.model.labels) > FEW:
+            _write_examples(place / EXAMPLES, folder, loaded)
         for name, picture in zip(items.names, items.pictures, strict=True):
             if not (place / f"{name}.png").exists():
-                shades = np.round(picture * 255).astype(np.uint8)
-                write_atomic(place / f"{name}.png", to_png(shades), is_precious=False)
+                write_atomic(place / f"{name}.png", png_of(picture), is_precious=False)
         write_arrays(
             place / ITEMS,
             {
@@ -76,6 +82,34 @@ def draw_pictures(folder: RepairFolder, loaded: Loaded) -> Path:
         )
         folder.finish("pictures")
     return folder.require("pictures")
+
+
+def example_rows(data: DataSet, rows: Ints) -> dict[int, int]:
+    """For each class among these rows the one whose neighboring pixels differ most in its inner half: a sharp one.
+
+    Contrast, or the whole frame, would find dark signs before a bright sky.
+    """
+    height, width, _ = data.picture
+    inner = data.images[rows, height // 4 : height - height // 4, width // 4 : width - width // 4].astype(
+        float
+    )
+    steps = [np.abs(np.diff(inner, axis=axis)).reshape(len(rows), -1).mean(axis=1) for axis in (1, 2)]
+    sharpness, labels = steps[0] + steps[1], data.labels[rows]
+    best = {int(label): np.flatnonzero(labels == label) for label in np.unique(labels)}
+    return {label: int(rows[among[sharpness[among].argmax()]]) for label, among in best.items()}
+
+
+def _write_examples(place: Path, folder: RepairFolder, loaded: Loaded) -> None:
+    """A training picture of each class, for the page on which people vote."""
+    make_folder(place)
+    learning, _ = validation_rows(folder.query, loaded.train)
+    for label, row in example_rows(loaded.train, learning).items():
+        write_atomic(place / f"{label:03}.png", to_png(loaded.train.images[row]), is_precious=False)
+
+
+def png_of(picture: Pixels) -> bytes:
+    """A PNG file of a picture (H, W) or (H, W, C) in [0, 1]."""
+    return to_png(np.round(picture * 255).astype(np.uint8))
 
 
 def _items(folder: RepairFolder, loaded: Loaded) -> Items:

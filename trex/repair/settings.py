@@ -78,6 +78,8 @@ class CorrectSection(Section):
     `training` limits D (None: all training pictures but those of identify.validation). Scenarios below `purity` are
     not corrected. `select`: "choose" takes the lambda best on a third draw of pictures among those whose validation
     accuracy is at most `loss` below that of lambda 0; "printed" takes the one with the best training accuracy.
+    `epoch`: the weights that are kept, of the "last" epoch, or of the "best" one, the first with the most right answers
+    on the validation pictures (on the training pictures if `select` is "printed").
     """
 
     lambdas: Annotated[
@@ -91,6 +93,7 @@ class CorrectSection(Section):
     training: Annotated[Count, Field(ge=2, le=MOST)] | None = None
     purity: Share = 0.8
     select: Literal["choose", "printed"] = "choose"
+    epoch: Literal["last", "best"] = "last"
     loss: Share = 0.002
 
     @field_validator("lambdas")
@@ -136,10 +139,16 @@ def repair_path(given: str) -> Path:
     return path
 
 
-def chosen_text(path: Path, overrides: Sequence[str]) -> tuple[str, Table]:
+def chosen_table(path: Path, overrides: Sequence[str]) -> tuple[str, Table]:
     """The TOML text of a repair with overrides, and its table; without overrides the text as it was given."""
     table = overridden(repair_table(path), overrides)
     return (toml_text(_dotted(table)) if overrides else read_text(path)), table
+
+
+def chosen_text(path: Path, overrides: Sequence[str]) -> tuple[str, RepairQuery]:
+    """The same text, and the query of its table."""
+    text, table = chosen_table(path, overrides)
+    return text, repair_query(table, str(path))
 
 
 def _dotted(table: Table) -> Table:

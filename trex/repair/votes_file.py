@@ -18,6 +18,7 @@ from trex.repair.arrays import Ints
 
 COLUMNS = ["picture", "annotator", "label"]
 NONE_WORD = "none"
+COMMITTEE, PEOPLE = "committee", "people"  # whose votes count, if they come from no file
 LIMIT = 64 << 20
 MOST_ANNOTATORS = 1000
 
@@ -28,6 +29,12 @@ class Votes(NamedTuple):
     table: Ints
     annotators: tuple[str, ...]
     sha256: str
+
+
+def check_voters(voters: str) -> None:
+    """Raise InputError unless these voters are known."""
+    if voters not in (COMMITTEE, PEOPLE):
+        raise unknown("kind of voters", voters, [COMMITTEE, PEOPLE], "Votes in a file count by --votes FILE.")
 
 
 def parse_votes(text: str, path: Path, pictures: Sequence[str], classes: Sequence[str]) -> Votes:

@@ -8,7 +8,11 @@ from trex.foundation.percent import percent
 from trex.foundation.words import counted
 from trex.repair.correction.results import (
     CONTROLS,
+    FIRST_HALF,
+    HALVES,
+    SECOND_HALF,
     SWEEP,
+    TEST,
     TESTS,
     VALIDATION,
     CorrectResult,
@@ -17,6 +21,15 @@ from trex.repair.correction.results import (
 from trex.repair.distill import DistillResult
 from trex.repair.identify import IdentifyResult
 from trex.repair.label import Agreement, LabelResult
+from trex.repair.novelty import (
+    FROM_TEST,
+    FROM_TRAINING,
+    MISREAD,
+    PLAIN,
+    REAL,
+    SCENARIOS,
+    NoveltyResult,
+)
 
 
 def identify_words(found: IdentifyResult, place: Path) -> str:
@@ -101,6 +114,17 @@ def agreement_words(found: Agreement) -> str:
     return f"{percent(found.mean)} ± {100 * found.error:.1f}" if found.pictures else "-"
 
 
+FARTHER = "farther: than the test pictures, in this share of pairs; 50 % if they are alike"
+COLUMNS = (*TESTS, VALIDATION)
+NOVEL = {
+    SCENARIOS: "fresh draws of the scenarios",
+    FROM_TRAINING: "mistakes grown from training pictures",
+    FROM_TEST: "mistakes grown from test pictures",
+    PLAIN: "reconstructions of test pictures",
+    MISREAD: "test pictures that the model misreads",
+    REAL: "test pictures",
+}
+HALVES_ROW = "  halves of the test split, as published"
 NAMES = {
     "before": "before",
     "lambda 0": "lambda 0: the same steps without scenarios",
@@ -119,16 +143,53 @@ def correct_words(found: CorrectResult, place: Path) -> str:
     """The four tests of every model, and the next command."""
     if found.before is None:
         return (
-            f"nothing to correct: no scenario is pure enough ({len(found.impure)} are below correct.purity)\n"
+            f"nothing to correct: no scenario is pure enough (below correct.purity: {len(found.impure)})\n"
             f"next: trex repair report {place}"
         )
-    columns = (*TESTS, VALIDATION)
-    lines = [f"{'tuned on':<44}" + "".join(f"{NAMES[name]:>26}" for name in columns)]
-    for name, models in rows_of(found):
-        lines.append(f"{name:<44}" + "".join(f"{accuracy_words(models, column):>26}" for column in columns))
+    lines = [f"{'tuned on':<44}" + "".join(f"{NAMES[name]:>26}" for name in COLUMNS)]
+    lines += [
+        f"{name:<44}" + "".join(f"{cell:>26}" for cell in cells) for name, cells in accuracy_rows(found)
+    ]
     chosen = ", ".join("none" if weight is None else f"{weight:g}" for weight in found.chosen)
-    lines += [f"lambda chosen, by seed: {chosen}", f"next: trex repair report {place}"]
-    return "\n".join(lines)
+    lines += [f"lambda chosen, by seed: {chosen}", epoch_words(found), f"next: trex repair report {place}"]
+    return "\n".join(line for line in lines if line)
+
+
+def epoch_words(found: CorrectResult) -> str:
+    """Which epochs' weights the chosen models have; "" if none is chosen, or there was only one epoch."""
+    if not found.best or found.epochs == 1:
+        return ""
+    if not found.epoch_by:
+        return f"weights of the last of {counted(found.epochs, 'epoch')}"
+    kept = ", ".join(str(one.epoch) for one in found.best)
+    return f"weights of the epoch best on {found.epoch_by} pictures, of {found.epochs}, by seed: {kept}"
+
+
+def accuracy_rows(found: CorrectResult) -> list[tuple[str, list[str]]]:
+    """The table of accuracies under COLUMNS: a row for each model, and a second one if the test split has halves."""
+    rows = []
+    for name, models in rows_of(found):
+        rows.append((name, [accuracy_words(models, column) for column in COLUMNS]))
+        if all(half in models[0].right for half in HALVES):
+            cells = {
+                TEST: accuracy_words(models, SECOND_HALF),
+                VALIDATION: accuracy_words(models, FIRST_HALF),
+            }
+            rows.append((HALVES_ROW, [cells.get(column, "") for column in COLUMNS]))
+    return rows
+
+
+def novelty_words(found: NoveltyResult) -> str:
+    """The distances of every group to the nearest training picture."""
+    lines = [
+        f"{'distance to the nearest training picture':<44}pictures  median  quartiles      copies  farther"
+    ]
+    lines += [
+        f"{NOVEL[one.group]:<44}{one.pictures:>8}  {one.median:6.2f}  {one.lower:5.2f} to {one.upper:5.2f}"
+        f"{one.copies:>8}  {percent(one.farther):>7}"
+        for one in found.groups
+    ]
+    return "\n".join([*lines, FARTHER])
 
 
 def rows_of(found: CorrectResult) -> list[tuple[str, list[Tuned]]]:

@@ -50,3 +50,12 @@ NAMES = (
     "End of no passing",
     "End of no passing by vehicles over 3.5 metric tons",
 )
+
+GROUPS = (  # the benchmark's own six subsets: title, class numbers
+    ("Speed limits", (0, 1, 2, 3, 4, 5, 7, 8)),
+    ("Other prohibitions", (9, 10, 15, 16)),
+    ("Ends of restrictions", (6, 32, 41, 42)),
+    ("Mandatory", (33, 34, 35, 36, 37, 38, 39, 40)),
+    ("Danger", (11, *range(18, 32))),
+    ("Priority, yield, stop, no entry", (12, 13, 14, 17)),
+)

@@ -153,7 +153,8 @@ def test_a_batch_larger_than_the_data_is_refused(tmp_path: Path) -> None:
 def test_killed_anywhere_it_ends_in_the_same_bytes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Every few atomic writes the process "dies": all four steps, from nothing to the weights."""
     loaded = toy()
-    corrected(labelled_folder(tmp_path / "whole", loaded), loaded)
+    keys: dict[str, object] = {"correct": {"epoch": "best"}}  # with a file for each epoch
+    corrected(labelled_folder(tmp_path / "whole", loaded), loaded, **keys)
     replace, left = Path.replace, [0]
 
     class Killed(BaseException):
@@ -174,7 +175,7 @@ def test_killed_anywhere_it_ends_in_the_same_bytes(tmp_path: Path, monkeypatch: 
         left[0] = int(rng.integers(4, 16))  # the last files of a step take up to 11 writes
         monkeypatch.setattr(Path, "replace", dying)
         try:
-            corrected(labelled_folder(tmp_path / "cut", loaded), loaded)
+            corrected(labelled_folder(tmp_path / "cut", loaded), loaded, **keys)
             break
         except Killed:
             kills += 1

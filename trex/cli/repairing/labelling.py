@@ -8,23 +8,21 @@ from typing import TYPE_CHECKING
 import typer
 
 from trex.cli.options import refuse
-from trex.cli.repairing.step import Step, step
+from trex.cli.repairing.step import step
 from trex.cli.result import tell_result
-from trex.foundation.errors import unknown
 
 if TYPE_CHECKING:
     from trex.labelling.serving import Address
     from trex.labelling.shown import Shown
     from trex.repair.folder import RepairFolder
-    from trex.repair.loaded import Loaded, Progress
-
-COMMITTEE, PEOPLE = "committee", "people"
 
 
 def check_label_options(
     ctx: typer.Context, voters: str | None, votes: Path | None, *, is_served: bool, is_exported: bool
 ) -> None:
     """InputError for options of `trex repair label` that exclude each other."""
+    from trex.repair.votes_file import PEOPLE, check_voters
+
     if is_served:
         refuse(
             ctx,
@@ -39,34 +37,13 @@ def check_label_options(
         )
     if voters is not None:
         refuse(ctx, ["votes"], "--voters says whose votes are taken; drop one of the two")
-        if voters not in (COMMITTEE, PEOPLE):
-            raise unknown(
-                "kind of voters", voters, [COMMITTEE, PEOPLE], "Votes in a file count by --votes FILE."
-            )
+        check_voters(voters)
     if votes is None and voters != PEOPLE:
         refuse(
             ctx,
             ["without"],
             "only annotators of a file (--votes) or of the page (--voters people) can be left out",
         )
-
-
-def label_step(voters: str | None, votes: Path | None, without: tuple[str, ...]) -> Step:
-    """The step with these votes; without any, only the pictures are drawn."""
-    from trex.repair.label import label_by_committee, label_by_file, label_by_text
-    from trex.repair.pictures import draw_pictures
-
-    def run(opened: RepairFolder, loaded: Loaded, progress: Progress) -> None:
-        if votes is not None:
-            label_by_file(opened, loaded, votes, without)
-        elif voters == PEOPLE:
-            label_by_text(opened, loaded, *_served_votes(opened), without)
-        elif voters == COMMITTEE:
-            label_by_committee(opened, loaded, progress)
-        else:
-            draw_pictures(opened, loaded)
-
-    return run
 
 
 def serve_label_page(
@@ -111,16 +88,9 @@ def export_label_page(folder: Path, data: Path | None, page: Path, as_json: bool
     tell_result({"page": str(page)}, words, as_json)
 
 
-def _served_votes(opened: RepairFolder) -> tuple[str, Path]:
-    """The votes that were given on the served page, as CSV, and their path."""
-    from trex.labelling.shown import read_shown
-    from trex.labelling.vote_log import VOTES, read_tally, votes_csv
-
-    return votes_csv(read_tally(opened.path, read_shown(opened))), opened.path / VOTES
-
-
 def _drawn(folder: Path, data: Path | None) -> RepairFolder:
     """The repair, open, with its pictures drawn; models and data are loaded only if they are not."""
+    from trex.api.repair import label_step
     from trex.repair.folder import open_repair
 
     opened = open_repair(folder)

@@ -20,27 +20,17 @@ Step = Callable[["RepairFolder", "Loaded", "Progress"], None]
 
 def step(place: Path, data: Path | None, run: Step) -> RepairFolder:
     """Carry out a step of the repair in this folder; returns it, still open."""
-    from trex.repair.folder import open_repair
-    from trex.repair.loaded import check_sources, load
+    from trex.api.repair import carried_out
 
-    folder = open_repair(place)
-    typer.echo(f"writing to {place}", err=True)
-    try:
-        loaded = load(folder.query, data)
-        check_sources(loaded, folder.sources, place)
-        with progress_of(place) as progress:
-            run(folder, loaded, progress)
-    except BaseException:
-        folder.close()
-        raise
-    return folder
+    return carried_out(place, data, run, progress_of)
 
 
 @contextmanager
 def progress_of(place: Path) -> Iterator[Progress]:
-    """The display of a step; Ctrl-C keeps what is done."""
+    """The display of a step, which says first where it writes; Ctrl-C keeps what is done."""
     from trex.pages.display import Display
 
+    typer.echo(f"writing to {place}", err=True)
     try:
         with Display() as display:
             yield display.show

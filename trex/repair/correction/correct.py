@@ -7,23 +7,28 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+import numpy as np
 import torch
 from torch import nn
 
-from trex.artifacts.weights import compact, expand, load_into, write_safetensors
+from trex.artifacts.weights import write_safetensors
 from trex.foundation.errors import InputError
 from trex.inference.statistics.paired import paired
 from trex.mnist_models.data.layout import planes
 from trex.mnist_models.training.fine_tune import Extra, fine_tune_training
 from trex.mnist_models.training.loop import Settings, fit
 from trex.repair import loaded as streams
-from trex.repair.arrays import Array, Flags, flags, read_arrays, write_arrays
+from trex.repair.arrays import Array, Flags, flags, ints, read_arrays, write_arrays
+from trex.repair.correction.epochs import Epochs, load_stored, state_of, stored
 from trex.repair.correction.results import (
     BEFORE,
     CHOOSE,
     CONTROLS,
+    FIRST_HALF,
+    SECOND_HALF,
     SINGLE,
     SWEEP,
+    TEST,
     TESTS,
     TRAINING,
     VALIDATION,
@@ -42,6 +47,15 @@ from trex.repair.records import read_record, write_record
 
 RESULT = "correct.json"
 Right = Mapping[str, Flags]
+EPOCH = "epoch"  # of a model's part: the one whose weights it has
+
+
+@dataclass(frozen=True)
+class _Model:
+    """A tuned model: which pictures of each set it answers rightly, and the epoch whose weights it has."""
+
+    right: Right
+    epoch: int
 
 
 def correct(folder: RepairFolder, loaded: Loaded, progress: Progress) -> None:
@@ -90,9 +104,9 @@ class _Correction:
         judged = self.sources.judged()
         kinds = [kind for kind in CONTROLS if self.sources.has_control(kind)]
         total = wanted.seeds * (len(wanted.lambdas) + len(kinds))
-        before = {
-            name: answers(loaded.model.module, one.pictures) == one.labels for name, one in judged.items()
-        }
+        before = self._with_halves(
+            {name: answers(loaded.model.module, one.pictures) == one.labels for name, one in judged.items()}
+        )
         tuned: list[Tuned] = []
         chosen: list[float | None] = []
         compared: list[Compared] = []
@@ -101,15 +115,17 @@ class _Correction:
             right: dict[str, Right] = {}
             for weight in wanted.lambdas:
                 self.progress("models tuned", len(tuned), total)
-                right[f"{SWEEP} {weight}"] = self._tune(seed, SWEEP, weight, extra, judged)
-                tuned.append(_tuned(seed, SWEEP, weight, right[f"{SWEEP} {weight}"]))
+                model = self._tune(seed, SWEEP, weight, extra, judged)
+                right[f"{SWEEP} {weight}"] = model.right
+                tuned.append(_tuned(seed, SWEEP, weight, model))
             best = self._choose(tuned[-len(wanted.lambdas) :])
             chosen.append(best)
             for kind in kinds if best is not None else ():
                 self.progress("models tuned", len(tuned), total)
                 pictures = self.sources.control(kind, len(extra.labels), seed)
-                right[kind] = self._tune(seed, kind, best or 0.0, pictures, judged)
-                tuned.append(_tuned(seed, kind, best or 0.0, right[kind]))
+                model = self._tune(seed, kind, best or 0.0, pictures, judged)
+                right[kind] = model.right
+                tuned.append(_tuned(seed, kind, best or 0.0, model))
             if best is not None:
                 self._keep(seed, best)
                 others = {
@@ -121,11 +137,13 @@ class _Correction:
         self.progress("models tuned", total, total)
         return empty.model_copy(
             update={
-                "before": _tuned(0, BEFORE, 0.0, before),
+                "before": Tuned(seed=0, kind=BEFORE, weight=0.0, right=_counts(before)),
                 "tuned": tuned,
                 "chosen": chosen,
                 "compared": compared,
                 "has_singles": SINGLE in kinds,
+                "epochs": wanted.epochs,
+                "epoch_by": self._judge if wanted.epoch == "best" else "",
             }
         )
 
@@ -135,30 +153,51 @@ class _Correction:
         "choose": best on draws that neither tune nor test, if validation accuracy is not more than `loss` below that
         of weight 0, which has had the same further training (the model itself may have learned those pictures).
         """
-        wanted = self.sources.folder.query.correct
-        floor = next(one for one in sweep if one.weight == 0.0).accuracy(VALIDATION).value - wanted.loss
-        is_printed = wanted.select == "printed"
+        floor = next(one for one in sweep if one.weight == 0.0).accuracy(VALIDATION).value
+        floor -= self.sources.folder.query.correct.loss
         usable = [
-            one for one in sweep if one.weight > 0 and (is_printed or one.accuracy(VALIDATION).value >= floor)
+            one
+            for one in sweep
+            if one.weight > 0 and (self._is_printed or one.accuracy(VALIDATION).value >= floor)
         ]
-        by = TRAINING if is_printed else CHOOSE
+        by = TRAINING if self._is_printed else CHOOSE
         best = max(usable, key=lambda one: (one.accuracy(by).value, -one.weight), default=None)
         return None if best is None else best.weight
 
-    def _tune(self, seed: int, kind: str, weight: float, extra: Set, judged: Mapping[str, Set]) -> Right:
-        """Which pictures of each set the tuned model, as its weights are stored, answers rightly."""
+    @property
+    def _is_printed(self) -> bool:
+        """Whether training pictures choose, as in the paper's experiment on MNIST."""
+        return self.sources.folder.query.correct.select == "printed"
+
+    @property
+    def _judge(self) -> str:
+        """The pictures that choose the best epoch."""
+        return TRAINING if self._is_printed else VALIDATION
+
+    def _with_halves(self, right: Right) -> Right:
+        """With the halves of the test split, if its data set has been published by halves."""
+        half = self.sources.half()
+        return (
+            {**right, FIRST_HALF: right[TEST][half], SECOND_HALF: right[TEST][~half]} if half.any() else right
+        )
+
+    def _tune(self, seed: int, kind: str, weight: float, extra: Set, judged: Mapping[str, Set]) -> _Model:
+        """The tuned model as its weights are stored."""
         path = self.place / PARTS / f"{_name(seed, kind, weight)}.safetensors"
         if not path.exists():
-            network = self._trained(seed, kind, weight, extra)
+            network, epoch = self._trained(seed, kind, weight, extra, judged[self._judge])
             right: dict[str, Array] = {
                 name: answers(network, one.pictures) == one.labels for name, one in judged.items()
             }
-            state = {f"weights.{name}": tensor.numpy() for name, tensor in compact(network).items()}
-            write_arrays(path, {**right, **state})
+            write_arrays(path, {**right, EPOCH: np.array([epoch]), **stored(network)})
         found = read_arrays(path)
-        return {name: flags(found[name]) for name in judged}
+        right_of = self._with_halves({name: flags(found[name]) for name in judged})
+        return _Model(right_of, int(ints(found[EPOCH])[0]))
 
-    def _trained(self, seed: int, kind: str, weight: float, extra: Set) -> nn.Module:
+    def _trained(
+        self, seed: int, kind: str, weight: float, extra: Set, judging: Set
+    ) -> tuple[nn.Module, int]:
+        """The network with the weights of the epoch that the query keeps, as they are stored, and that epoch."""
         wanted, loaded = self.sources.folder.query.correct, self.sources.loaded
         rows = self.sources.rows
         data = loaded.train.at(rows)
@@ -176,22 +215,25 @@ class _Correction:
         )
         further = Extra(torch.from_numpy(planes(extra.pictures)), torch.from_numpy(extra.labels), weight)
         checkpoint = self.place / PARTS / f"{_name(seed, kind, weight)}.checkpoint.safetensors"
+        epochs = Epochs(judging, self.place / PARTS / _name(seed, kind, weight))
         job = fit(
-            lambda: fine_tune_training(loaded.model.module, further, wanted.rate), data, settings, checkpoint
+            lambda: fine_tune_training(loaded.model.module, further, wanted.rate),
+            data,
+            settings,
+            checkpoint,
+            on_epoch=epochs.keep if wanted.epoch == "best" else None,
         )
         network = job.modules["model"]
-        load_into(network, expand(compact(network)), checkpoint)
-        return network
+        if wanted.epoch == "best":
+            epochs.load(network, best := epochs.best(wanted.epochs))
+            return network, best
+        load_stored(network, stored(network), checkpoint)
+        return network, wanted.epochs
 
     def _keep(self, seed: int, weight: float) -> None:
         """Write the chosen weights of a seed with their card."""
         loaded = self.sources.loaded
         found = read_arrays(self.place / PARTS / f"{_name(seed, SWEEP, weight)}.safetensors")
-        state = {
-            name.removeprefix("weights."): torch.from_numpy(array)
-            for name, array in found.items()
-            if name.startswith("weights.")
-        }
         right = {name: [int(found[name].sum()), len(found[name])] for name in TESTS}
         card: dict[str, object] = {
             "kind": loaded.kind,
@@ -204,19 +246,23 @@ class _Correction:
             "settings": self.sources.folder.query.model_dump(mode="json"),
             "seed": seed,
             "lambda": weight,
+            "epoch": int(ints(found[EPOCH])[0]),
             "scenarios": [one.model_dump() for one in self.sources.corrected],
             "right": right,
         }
-        write_safetensors(self.place / f"model-{seed}.safetensors", state, card)
+        write_safetensors(self.place / f"model-{seed}.safetensors", state_of(found), card)
 
 
 def _name(seed: int, kind: str, weight: float) -> str:
     return f"{kind}-{seed}-{weight!r}"
 
 
-def _tuned(seed: int, kind: str, weight: float, right: Right) -> Tuned:
-    counts = {name: (int(one.sum()), len(one)) for name, one in right.items()}
-    return Tuned(seed=seed, kind=kind, weight=weight, right=counts)
+def _tuned(seed: int, kind: str, weight: float, model: _Model) -> Tuned:
+    return Tuned(seed=seed, kind=kind, weight=weight, right=_counts(model.right), epoch=model.epoch)
+
+
+def _counts(right: Right) -> dict[str, tuple[int, int]]:
+    return {name: (int(one.sum()), len(one)) for name, one in right.items()}
 
 
 def _compared(seed: int, chosen: Right, others: Mapping[str, Right]) -> Iterator[Compared]:

@@ -11,18 +11,24 @@ from trex.repair.records import Record
 FRESH, GROWN, REAL, TEST = "fresh", "grown", "real", "test"
 TESTS = (FRESH, GROWN, REAL, TEST)
 CHOOSE, VALIDATION, TRAINING = "choose", "validation", "training"
+FIRST_HALF, SECOND_HALF = "first half", "second half"
+HALVES = (FIRST_HALF, SECOND_HALF)  # of the test split, which the paper uses as validation and as test
 SWEEP, PLAIN, RAW, SINGLE = "sweep", "plain", "raw", "single"
 CONTROLS = (PLAIN, RAW, SINGLE)
 BEFORE, ZERO = "before", "lambda 0"
 
 
 class Tuned(Record):
-    """A model: its seed, what it was tuned on besides D, the loss's weight, and (right, of) on each set."""
+    """A model: its seed, what it was tuned on besides D, the loss's weight, and (right, of) on each set.
+
+    `epoch`: the one whose weights it has, from 1; None of the model before.
+    """
 
     seed: int
     kind: str
     weight: float
     right: dict[str, tuple[int, int]]
+    epoch: int | None = None
 
     def accuracy(self, name: str) -> Proportion:
         """Its share of right answers on a set."""
@@ -54,7 +60,10 @@ class Corrected(Record):
 
 
 class CorrectResult(Record):
-    """Everything that was tuned. `impure` scenarios were left out; `chosen` has a weight for each seed, or None."""
+    """Everything that was tuned. `impure` scenarios were left out; `chosen` has a weight for each seed, or None.
+
+    `epoch_by` names the pictures that have chosen each model's epoch among `epochs`; "" if the last one was taken.
+    """
 
     corrected: list[Corrected]
     impure: list[int]
@@ -63,6 +72,8 @@ class CorrectResult(Record):
     chosen: list[float | None]
     compared: list[Compared]
     has_singles: bool
+    epochs: int = 1
+    epoch_by: str = ""
 
     def of(self, kind: str, weight: float | None = None) -> list[Tuned]:
         """The models of a kind, of every seed; of one weight if it is given."""

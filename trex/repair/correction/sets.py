@@ -10,7 +10,7 @@ import numpy as np
 from trex.inference.repair.mixture import Mixture
 from trex.inference.rng import stream
 from trex.repair import loaded as streams
-from trex.repair.arrays import Ints, Pictures, ints, read_arrays
+from trex.repair.arrays import Flags, Ints, Pictures, ints, read_arrays
 from trex.repair.correction.results import (
     CHOOSE,
     FRESH,
@@ -33,6 +33,10 @@ from trex.repair.loaded import Loaded, pictures_of, validation_rows
 from trex.repair.mistakes import read_mistakes
 
 TRAINING_JUDGED = 2000  # training pictures on which accuracy is taken
+HALVED = (
+    "signs",
+    "svhn",
+)  # whose published validation and test pictures are halves of the test split, at random
 
 
 class Set(NamedTuple):
@@ -82,6 +86,12 @@ class Sources:
             VALIDATION: Set(pictures_of(train, judging), train.labels[judging].astype(np.int64)),
             TRAINING: self._training(),
         }
+
+    def half(self) -> Flags:
+        """Which test pictures (n,) are of the first half, at random by seed; of another data set none."""
+        n = len(self.loaded.test.images)
+        order = stream(self.folder.query.seed, streams.SPLIT, 2).permutation(n)
+        return np.isin(np.arange(n), order[: n // 2]) & (self.loaded.test.name in HALVED)
 
     def control(self, kind: str, n: int, seed: int) -> Set:
         """`n` pictures of a control: decodings of unperturbed codes and mistakes, both labelled as their seeds, or

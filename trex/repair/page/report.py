@@ -3,60 +3,22 @@
 from __future__ import annotations
 
 import base64
-from pathlib import Path
-from typing import NamedTuple
 
 from trex.foundation.files import read_bytes, write_atomic
 from trex.pages.figures import COLORS, axes_of, styled, svg_of
 from trex.pages.page import page
-from trex.repair.correction.correct import RESULT as CORRECTED
-from trex.repair.correction.results import FRESH, GROWN, SWEEP, TEST, TESTS, VALIDATION, CorrectResult
+from trex.repair.correction.results import FRESH, GROWN, SWEEP, TEST, CorrectResult
 from trex.repair.distill import RESULT as DISTILLED
 from trex.repair.distill import DistillResult
 from trex.repair.folder import COMMANDS, STEPS, RepairFolder
-from trex.repair.identify import RESULT as IDENTIFIED
-from trex.repair.identify import IdentifyResult
-from trex.repair.label import RESULT as LABELLED
-from trex.repair.label import LabelResult
-from trex.repair.page.sentences import corrected, difference_words, distilled, identified, voted
-from trex.repair.pictures import ITEMS, NOT, read_items
+from trex.repair.novelty import PAIRS, read_pairs
+from trex.repair.page.results import read_results
+from trex.repair.page.sentences import difference_words
+from trex.repair.pictures import ITEMS, NOT, png_of, read_items
 from trex.repair.records import read_record, write_json
-from trex.repair.words import NAMES, accuracy_words, agreement_words, rows_of
+from trex.repair.words import COLUMNS, NAMES, NOVEL, accuracy_rows, agreement_words
 
 PAGE, DOCUMENT = "report.html", "report.json"
-
-
-class Results(NamedTuple):
-    """The results of the finished steps."""
-
-    identify: IdentifyResult
-    distill: DistillResult | None
-    label: LabelResult | None
-    correct: CorrectResult | None
-
-    @property
-    def sentences(self) -> list[str]:
-        """What they show."""
-        found = [identified(self.identify)]
-        found += [distilled(self.distill)] if self.distill is not None else []
-        found += [voted(self.label)] if self.label is not None else []
-        return found + (list(corrected(self.correct)) if self.correct is not None else [])
-
-
-def read_results(folder: RepairFolder) -> Results:
-    """The results of the finished steps; RunError if not even the first is finished."""
-
-    def done(step: str) -> Path | None:
-        name = next(one for one in STEPS if one == step)
-        return folder.require(name) if folder.is_done(name) else None
-
-    distill, label, correct = done("distill"), done("label"), done("correct")
-    return Results(
-        read_record(IdentifyResult, folder.require("identify") / IDENTIFIED),
-        read_record(DistillResult, distill / DISTILLED) if distill is not None else None,
-        read_record(LabelResult, label / LABELLED) if label is not None else None,
-        read_record(CorrectResult, correct / CORRECTED) if correct is not None else None,
-    )
 
 
 def write_report(folder: RepairFolder) -> dict[str, object]:
@@ -65,7 +27,7 @@ def write_report(folder: RepairFolder) -> dict[str, object]:
     missing = [COMMANDS.get(step, step) for step in STEPS if not folder.is_done(step)]
     document: dict[str, object] = {
         "sentences": results.sentences,
-        "is_mended": results.correct is not None and results.correct.is_mended,
+        "is_mended": results.is_mended,
         "sources": folder.sources.model_dump(mode="json"),
         "query": folder.query.model_dump(mode="json"),
         **{
@@ -78,10 +40,12 @@ def write_report(folder: RepairFolder) -> dict[str, object]:
         "sources": folder.sources,
         "results": results,
         "grids": _grids(folder) if results.label is not None else {},
-        "rows": _rows(results.correct),
-        "columns": [NAMES[name] for name in (*TESTS, VALIDATION)],
+        "rows": accuracy_rows(results.correct) if results.correct is not None else [],
+        "columns": [NAMES[name] for name in COLUMNS],
         "claims": _claims(results.correct),
         "curve": _curve(results.correct),
+        "novel": NOVEL,
+        "pairs": _pairs(folder) if results.novelty is not None else [],
         "missing": list(dict.fromkeys(missing)),
         "agreement": agreement_words,
         "commands": [f"trex repair {one} {folder.path}" for one in ("distill", "label", "correct", "report")],
@@ -100,17 +64,19 @@ def _grids(folder: RepairFolder) -> dict[int, list[tuple[str, str]]]:
         items.names, items.component, items.first, items.answer, strict=True
     ):
         if component != NOT and first == NOT:
-            data = base64.b64encode(read_bytes(place / f"{name}.png", follow_links=False)).decode("ascii")
-            shown = (f"data:image/png;base64,{data}", classes[answer])
+            shown = (_url(read_bytes(place / f"{name}.png", follow_links=False)), classes[answer])
             grids.setdefault(int(component), []).append(shown)
     return grids
 
 
-def _rows(found: CorrectResult | None) -> list[tuple[str, list[str]]]:
-    if found is None:
-        return []
-    columns = (*TESTS, VALIDATION)
-    return [(name, [accuracy_words(models, one) for one in columns]) for name, models in rows_of(found)]
+def _pairs(folder: RepairFolder) -> list[tuple[str, str, float]]:
+    """Pictures as data URLs, each with its nearest training picture and the distance."""
+    pairs = read_pairs(folder.require("novelty") / PAIRS)
+    return [(_url(png_of(one)), _url(png_of(near)), distance) for one, near, distance in pairs]
+
+
+def _url(png: bytes) -> str:
+    return f"data:image/png;base64,{base64.b64encode(png).decode('ascii')}"
 
 
 def _claims(found: CorrectResult | None) -> list[tuple[str, str, str, str]]:

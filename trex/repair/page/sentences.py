@@ -10,7 +10,8 @@ from trex.repair.correction.results import FRESH, GROWN, TEST, ZERO, Claim, Corr
 from trex.repair.distill import DistillResult
 from trex.repair.identify import IdentifyResult
 from trex.repair.label import LabelResult
-from trex.repair.words import NAMES, accuracy_words
+from trex.repair.novelty import FROM_TEST, FROM_TRAINING, GROUPS, PLAIN, REAL, SCENARIOS, NoveltyResult
+from trex.repair.words import NAMES, NOVEL, accuracy_words, epoch_words
 
 
 def identified(found: IdentifyResult) -> str:
@@ -49,7 +50,7 @@ def voted(found: LabelResult) -> str:
 def corrected(found: CorrectResult) -> Iterator[str]:
     """What fine-tuning has changed beyond its controls."""
     if found.before is None:
-        yield f"Nothing was corrected: no scenario is pure enough ({len(found.impure)} are below the threshold)."
+        yield f"Nothing was corrected: no scenario is pure enough (below the threshold: {len(found.impure)})."
         return
     left = f" {counted(len(found.impure), 'further scenario')} too impure to correct." if found.impure else ""
     if not found.best:
@@ -62,6 +63,9 @@ def corrected(found: CorrectResult) -> Iterator[str]:
         f"{accuracy_words(found.best, TEST)} of the test split ({percent(found.before.accuracy(TEST).value)} before, "
         f"{accuracy_words(found.of('sweep', 0.0), TEST)} without scenarios).{left}"
     )
+    words = epoch_words(found) if found.epoch_by else ""
+    if words:
+        yield f"{words[:1].upper()}{words[1:]}."
     yield _mended(found)
 
 
@@ -95,3 +99,15 @@ def difference_words(claim: Claim) -> str:
     """The mean difference and its range over the seeds, in percentage points."""
     mean, low, high = (100 * one for one in claim.difference)
     return f"{mean:+.1f} points, {low:+.1f} to {high:+.1f}".replace("-", "−")
+
+
+def compared(found: NoveltyResult) -> str:
+    """How far from the training pictures the mistakes lie, beside test pictures."""
+    each = [one for group in GROUPS if (one := found.of(group)) is not None]
+    medians = "; ".join(f"{NOVEL[one.group]} {one.median:.2f}" for one in each)
+    copies = sum(one.copies for one in each if one.group in (SCENARIOS, FROM_TRAINING, FROM_TEST))
+    return (
+        f"Median distance to the nearest of {found.training:,} training pictures: {medians}. "
+        f"Copies of a training picture among the draws and mistakes: {copies}. A decoding is smooth: what the noise "
+        f"adds shows beside {NOVEL[PLAIN]}, not beside {NOVEL[REAL]}."
+    )

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from trex.foundation.files import read_bytes, write_atomic
 from trex.pages.page import page
-from trex.repair.folder import STEPS
+from trex.repair.folder import Step
 from trex.repair.page.report import DOCUMENT, PAGE
 from trex.repair.records import read_record, write_json
 from trex.repair.scenes import results as names
@@ -21,6 +21,13 @@ from trex.repair.scenes.label import RESULT as LABELLED
 from trex.repair.scenes.label import SceneLabelResult, seen_words
 from trex.repair.scenes.loaded import SceneFolder
 from trex.repair.scenes.results import SceneCorrectResult
+
+SHOWN: tuple[Step, ...] = (
+    "identify",
+    "distill",
+    "label",
+    "correct",
+)  # it has neither voters nor novelty
 
 
 class SceneResults(NamedTuple):
@@ -42,7 +49,7 @@ class SceneResults(NamedTuple):
 
 def read_scene_results(folder: SceneFolder) -> SceneResults:
     """The results of the finished steps; RunError if not even the first is finished."""
-    done = {step: folder.require(step) for step in STEPS if folder.is_done(step)}
+    done = {step: folder.require(step) for step in SHOWN if folder.is_done(step)}
     return SceneResults(
         read_record(SceneIdentifyResult, folder.require("identify") / IDENTIFIED),
         read_record(SceneDistillResult, done["distill"] / DISTILLED) if "distill" in done else None,
@@ -67,7 +74,7 @@ def write_scene_report(folder: SceneFolder) -> dict[str, object]:
         },
     }
     write_json(folder.path / DOCUMENT, document)
-    missing = [step for step in STEPS if step != "pictures" and not folder.is_done(step)]
+    missing = [step for step in SHOWN if not folder.is_done(step)]
     values: dict[str, object] = {
         "model": folder.query.model.name,
         "looks": folder.query.generator,

@@ -16,7 +16,6 @@ repair_app = typer.Typer(
     no_args_is_help=True,
     help="Cluster a model's mistakes, label the clusters, correct the model, and test whether that helped.",
 )
-RUNS = Path("runs/repair")
 Data = Annotated[
     Path | None,
     typer.Option(
@@ -51,28 +50,23 @@ def identify(
     as_json: AsJson = False,
 ) -> None:
     """Grow mistakes by perturbing the codes of labelled pictures, or rendered scenes."""
+    from trex.api.repair import RUNS, begun
     from trex.cli.repairing.scene_steps import identify_scenes_step
-    from trex.repair.folder import create
-    from trex.repair.identify import RESULT, IdentifyResult, identify
-    from trex.repair.loaded import load
+    from trex.repair.identify import RESULT, IdentifyResult
     from trex.repair.records import read_record
     from trex.repair.scenes.settings import is_of_scenes
-    from trex.repair.settings import chosen_text, repair_path, repair_query
+    from trex.repair.settings import chosen_table, repair_path
     from trex.repair.words import identify_words
 
     path = repair_path(query)
-    text, table = chosen_text(path, settings or [])
-    place = out or RUNS / path.stem
-    typer.echo(f"writing to {place}", err=True)
+    text, table = chosen_table(path, settings or [])
     if is_of_scenes(table):
         refuse(ctx, ["data"], SCENES)
-        identify_scenes_step(place, text, table, processes, as_json)
+        identify_scenes_step(out or RUNS / path.stem, text, table, processes, as_json)
         return
     refuse(ctx, ["processes"], RENDERED)
-    wanted = repair_query(table, str(path))
-    loaded = load(wanted, data)
-    with create(place, text, wanted, loaded.sources) as folder, progress_of(place) as progress:
-        identify(folder, loaded, progress)
+    with begun(query, settings or [], out, data, progress_of) as folder:
+        place = folder.path
         result = read_record(IdentifyResult, folder.require("identify") / RESULT)
     tell_result({"folder": str(place), **result.model_dump()}, identify_words(result, place), as_json)
 
@@ -147,12 +141,7 @@ def label(
         label_scenes_step(folder, processes, as_json)
         return
     refuse(ctx, ["processes"], RENDERED)
-    from trex.cli.repairing.labelling import (
-        check_label_options,
-        export_label_page,
-        label_step,
-        serve_label_page,
-    )
+    from trex.cli.repairing.labelling import check_label_options, export_label_page, serve_label_page
 
     check_label_options(ctx, voters, votes, is_served=serve, is_exported=export is not None)
     if serve:
@@ -161,6 +150,7 @@ def label(
     if export is not None:
         export_label_page(folder, data, export, as_json)
         return
+    from trex.api.repair import label_step
     from trex.repair.label import RESULT, LabelResult
     from trex.repair.records import read_record
     from trex.repair.words import label_words, vote_words
@@ -182,7 +172,7 @@ def correct(
     processes: Processes = None,
     as_json: AsJson = False,
 ) -> None:
-    """Fine-tune the model on the scenarios, with every control, and judge all of it by four tests."""
+    """Fine-tune the model on the scenarios, with every control, judge all of it by four tests, and measure novelty."""
     from trex.cli.repairing.scene_steps import correct_scenes_step, is_scene_folder
 
     if is_scene_folder(folder):
@@ -190,14 +180,16 @@ def correct(
         correct_scenes_step(folder, processes, as_json)
         return
     refuse(ctx, ["processes"], RENDERED)
-    from trex.repair.correction.correct import RESULT, correct
-    from trex.repair.correction.results import CorrectResult
-    from trex.repair.records import read_record
-    from trex.repair.words import correct_words
+    from trex.repair.novelty import correct_and_compare
+    from trex.repair.page.results import read_results
+    from trex.repair.words import correct_words, novelty_words
 
-    with step(folder, data, correct) as opened:
-        result = read_record(CorrectResult, opened.require("correct") / RESULT)
-    tell_result({"folder": str(folder), **result.model_dump()}, correct_words(result, folder), as_json)
+    with step(folder, data, correct_and_compare) as opened:
+        results = read_results(opened)
+    result, novelty = results.correct, results.novelty
+    assert result is not None and novelty is not None
+    document = {"folder": str(folder), **result.model_dump(), "novelty": novelty.model_dump()}
+    tell_result(document, f"{novelty_words(novelty)}\n{correct_words(result, folder)}", as_json)
 
 
 @repair_app.command()
