@@ -7,15 +7,15 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from trex.audit.by_question import Row, by_question
-from trex.audit.conditions import Facts
-from trex.audit.confirm import Confirmer
-from trex.audit.examine import Asker
-from trex.audit.findings import Finding, Share, belonging, covered, findings, held_out
-from trex.audit.group import group
-from trex.audit.lines import Lines
-from trex.audit.records import EXAMINED, REMEDY, SETTINGS, TESTED, Settings
-from trex.audit.sweep import facts_again, sweep
+from trex.audit.grouping.group import group
+from trex.audit.judging.by_question import Row, by_question
+from trex.audit.judging.confirm import Confirmer
+from trex.audit.judging.findings import Finding, Share, belonging, covered, findings, held_out
+from trex.audit.sweeping.examine import Asker
+from trex.audit.sweeping.facts import Facts
+from trex.audit.sweeping.lines import Lines
+from trex.audit.sweeping.records import EXAMINED, REMEDY, SETTINGS, TESTED, Settings
+from trex.audit.sweeping.sweep import facts_again, sweep
 from trex.bank.bank import bank_of
 from trex.clevr_models.interface.bound import ClevrModel
 from trex.foundation.errors import InputError, RunError

@@ -7,8 +7,8 @@ import math
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from trex.audit.group import SYMPTOMS
-from trex.audit.records import Settings
+from trex.audit.grouping.group import SYMPTOMS
+from trex.audit.sweeping.records import Settings
 from trex.clevr_models.interface.bound import ClevrModel
 from trex.clevr_models.interface.question import question_of
 from trex.foundation.errors import InputError, unknown

@@ -8,7 +8,8 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from trex.audit.conditions import BESIDE, FAR, LOW, Facts, facts_of
+from trex.audit.grouping.conditions import BESIDE, FAR, LOW
+from trex.audit.sweeping.facts import Facts, facts_of
 from trex.clevr_models.interface.answers import ANSWERS
 from trex.clevr_models.interface.bound import BoundModule
 from trex.clevr_models.interface.question import Question
@@ -72,7 +73,8 @@ class Planted:
         logits = np.zeros((len(questions), len(ANSWERS)))
         for row, question in zip(logits, questions, strict=True):
             row[ANSWERS.index(self._answer(question, sets))] = SURE
-        return logits - np.log(np.exp(logits).sum(axis=1, keepdims=True))
+        log_probs: NDArray[np.float64] = logits - np.log(np.exp(logits).sum(axis=1, keepdims=True))
+        return log_probs
 
     def _answer(self, question: Question, sets: SceneSets) -> str:
         try:

@@ -20,13 +20,13 @@ from tests.trex.audit.planted_models import (
     left_is_right_under_a_low_camera,
     small_things_at_the_back_are_missed,
 )
-from trex.audit.conditions import Facts
-from trex.audit.confirm import Confirmer
-from trex.audit.examine import Asker
-from trex.audit.findings import Finding, belonging, covered, findings, held_out
-from trex.audit.group import group
-from trex.audit.lines import Lines
-from trex.audit.records import TESTED, Examined
+from trex.audit.grouping.group import group
+from trex.audit.judging.confirm import Confirmer
+from trex.audit.judging.findings import Finding, belonging, covered, findings, held_out
+from trex.audit.sweeping.examine import Asker
+from trex.audit.sweeping.facts import Facts
+from trex.audit.sweeping.lines import Lines
+from trex.audit.sweeping.records import TESTED, Examined
 from trex.inference.scoring import images
 from trex.scenes.prior import ScenePrior
 from trex.scenes.vocabulary import CLEVR

@@ -54,8 +54,8 @@ def audit(
 ) -> None:
     """Find the failure families of a CLEVR model: what it misreads, when, how often. If stopped, it resumes."""
     from trex.audit.audit import audit as carry_out
-    from trex.audit.page import document, headline, rate_words, write_report
     from trex.audit.plan import Sizes, audit_settings, planned
+    from trex.audit.telling.page import document, headline, rate_words, write_report
     from trex.bank.named import bank_world
     from trex.worlds.world import open_model
 

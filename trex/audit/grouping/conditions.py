@@ -10,11 +10,9 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from trex.scenes.appearance import hidden
-from trex.scenes.questions.programs import Program
-from trex.scenes.scene import ATTRIBUTES, Scene, SceneObject
+from trex.audit.sweeping.facts import Asked, Facts
+from trex.scenes.scene import ATTRIBUTES, SceneObject
 from trex.scenes.validity import BEHIND
-from trex.scenes.visibility import id_map
 from trex.scenes.vocabulary import RADIUS, Vocabulary
 
 SHARES = (0.2, 0.4, 0.6, 0.8)  # visible shares that a rule may name
@@ -25,23 +23,6 @@ CROWDS = (5, 6, 7, 8, 9, 10)  # numbers of objects
 Part = Literal["noun", "seen", "where", "scene", "question"]
 Level = Literal["object", "scene", "question"]
 Bools = NDArray[np.bool_]
-
-
-@dataclass(frozen=True)
-class Facts:
-    """A scene, and of each object its visible share and the index of what hides most of the rest."""
-
-    scene: Scene
-    shares: tuple[float, ...]
-    hiders: tuple[int | None, ...]
-
-
-@dataclass(frozen=True)
-class Asked:
-    """A question about a scene: its program and its true answer."""
-
-    program: Program
-    truth: str
 
 
 @dataclass(frozen=True)
@@ -72,13 +53,6 @@ class OfQuestion(Condition):
     """A condition on a question."""
 
     holds: Callable[[Asked], bool]
-
-
-def facts_of(scene: Scene, vocabulary: Vocabulary) -> Facts:
-    """The facts of a scene; takes an id map of the scene and one of each object."""
-    whole = id_map(scene, vocabulary)
-    rows = [hidden(scene, index, vocabulary, whole) for index in range(len(scene.objects))]
-    return Facts(scene, tuple(share for share, _ in rows), tuple(hider for _, hider in rows))
 
 
 def object_conditions(vocabulary: Vocabulary) -> tuple[OfObject, ...]:

@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import NamedTuple
 
 from trex.audit.audit import PICTURES, Audit
-from trex.audit.by_question import Row
-from trex.audit.findings import Finding, Share
-from trex.audit.records import Tested
+from trex.audit.judging.by_question import Row
+from trex.audit.judging.findings import Finding, Share
+from trex.audit.sweeping.records import Tested
 from trex.foundation.files import write_atomic
 from trex.foundation.percent import percent
 from trex.foundation.words import counted

@@ -8,19 +8,18 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from trex.audit.conditions import (
-    Asked,
+from trex.audit.grouping.conditions import (
     Condition,
-    Facts,
     Level,
     object_conditions,
     object_rows,
     scene_conditions,
     scene_row,
 )
-from trex.audit.examine import Asker
-from trex.audit.question_conditions import question_conditions, question_rows
-from trex.audit.records import Answer, Examined
+from trex.audit.grouping.question_conditions import question_conditions, question_rows
+from trex.audit.sweeping.examine import Asker
+from trex.audit.sweeping.facts import Asked, Facts
+from trex.audit.sweeping.records import Answer, Examined
 from trex.inference.subgroups.rules import Bools, Rule, find_rules
 from trex.scenes.misreading import ATTRIBUTE_KINDS, MIRRORS, Misreading
 from trex.scenes.vocabulary import Vocabulary

@@ -6,7 +6,8 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from trex.audit.conditions import Asked, Bools, Facts, OfQuestion, OfScene
+from trex.audit.grouping.conditions import Bools, OfQuestion, OfScene
+from trex.audit.sweeping.facts import Asked, Facts
 from trex.scenes.relations import RELATIONS
 from trex.scenes.scene import ATTRIBUTES
 from trex.scenes.vocabulary import Vocabulary
