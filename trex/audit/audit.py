@@ -11,6 +11,7 @@ from trex.audit.grouping.group import group
 from trex.audit.judging.by_question import Row, by_question
 from trex.audit.judging.confirm import Confirmer
 from trex.audit.judging.findings import Finding, Share, belonging, covered, findings, held_out
+from trex.audit.judging.not_found import LookedFor, looked_for
 from trex.audit.sweeping.examine import Asker
 from trex.audit.sweeping.facts import Facts
 from trex.audit.sweeping.lines import Lines
@@ -41,6 +42,7 @@ class Audit:
     by_question: tuple[Row, ...]
     coverage: Share
     scenes: Mapping[int, Facts]  # the held-out scenes, by number
+    looked_for: LookedFor  # kinds of confident mistakes, and those that no held-out scene shows
 
     @property
     def confirmed(self) -> tuple[Finding, ...]:
@@ -127,6 +129,7 @@ def _carried_out(
         tuple(by_question([one for _, one in rows])),
         covered(owners, confirmed),
         {one.scene: known for known, one in rest},
+        looked_for(rest),
     )
 
 

@@ -55,7 +55,9 @@ def audit(
     """Find the failure families of a CLEVR model: what it misreads, when, how often. If stopped, it resumes."""
     from trex.audit.audit import audit as carry_out
     from trex.audit.plan import Sizes, audit_settings, planned
-    from trex.audit.telling.page import document, headline, rate_words, write_report
+    from trex.audit.telling.document import document
+    from trex.audit.telling.page import write_report
+    from trex.audit.telling.words import headline, not_found_words, rate_words
     from trex.bank.named import bank_world
     from trex.worlds.world import open_model
 
@@ -69,7 +71,11 @@ def audit(
     with display_until_stopped("every answer is kept") as display:
         done = carry_out(opened, settings, prior, folder, bank_folder, processes, display.show)
     page = write_report(done, prior.vocabulary)
-    lines = [headline(done), *(f"  {one.words} {rate_words(one)}." for one in done.confirmed)]
+    lines = [
+        headline(done),
+        *(f"  {one.words} {rate_words(one)}." for one in done.confirmed),
+        not_found_words(done.looked_for),
+    ]
     tell_result({**document(done), "page": str(page)}, "\n".join([*lines, f"page: {page}"]), as_json)
 
 

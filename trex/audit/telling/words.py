@@ -1,0 +1,65 @@
+"""What an audit found, in sentences."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from trex.audit.audit import Audit
+from trex.audit.judging.findings import Finding, Share
+from trex.audit.judging.not_found import LookedFor
+from trex.foundation.percent import percent
+from trex.foundation.words import counted
+from trex.pages.wording import percent_interval
+
+CHANGES: Mapping[str, str] = {
+    "noise": "under another noise seed",
+    "nuisances": "under other lights and another camera",
+    "without": "without the object to blame",
+}
+
+
+def share_words(share: Share) -> str:
+    """A share with its counts and interval: "12 of 20 (36 % to 81 %)"."""
+    return f"{share.hits} of {share.of} ({percent_interval(*share.interval)})"
+
+
+def headline(done: Audit) -> str:
+    """What was found, in one sentence."""
+    n, rejected = len(done.confirmed), len(done.findings) - len(done.confirmed)
+    if not done.findings:
+        return "No family of confident mistakes was found."
+    said = f"{counted(n, 'failure family', 'failure families')} confirmed"
+    if rejected:
+        said += f", {counted(rejected, 'other rule')} not"
+    if n:
+        said += (
+            f"; they hold {share_words(done.coverage)} of the confident mistakes in {done.settings.held_out:,} scenes "
+            "that no rule was made from"
+        )
+    return f"{said}."
+
+
+def rate_words(finding: Finding) -> str:
+    """How often failures that stay occur, with the interval."""
+    return f"In {percent(finding.rate)} of scenes (95\u00a0%: {percent_interval(*finding.rate_interval)})"
+
+
+def survival_words(finding: Finding) -> list[str]:
+    """What becomes of the mistakes of a few failing scenes when the scene is changed."""
+    return [
+        f"{percent(share)} of the mistakes in {counted(n, 'scene')} stay {CHANGES[name]}"
+        for name, (share, n) in finding.survives.items()
+    ]
+
+
+def not_found_words(done: LookedFor) -> str:
+    """What was looked for and not found, in one sentence; the weakest bound stands for all."""
+    if not done.absent:
+        return f"The held-out scenes show each of the {done.kinds} kinds of confident mistakes that were looked for."
+    least = max(one.bound for one in done.absent)
+    together = max(one.together for one in done.absent)
+    return (
+        f"{len(done.absent)} of {done.kinds} kinds of confident mistakes that were looked for occur in no held-out "
+        f"scene; each occurs in at most {percent(least)} of the scenes that allow it (95\u00a0%; all of them together: "
+        f"{percent(together)})."
+    )
