@@ -42,6 +42,7 @@ class Audit:
     by_question: tuple[Row, ...]
     coverage: Share
     scenes: Mapping[int, Facts]  # the held-out scenes, by number
+    asker: Asker
     looked_for: LookedFor  # kinds of confident mistakes, and those that no held-out scene shows
 
     @property
@@ -129,6 +130,7 @@ def _carried_out(
         tuple(by_question([one for _, one in rows])),
         covered(owners, confirmed),
         {one.scene: known for known, one in rest},
+        asker,
         looked_for(rest),
     )
 

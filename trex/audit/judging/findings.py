@@ -59,7 +59,12 @@ class Finding:
     is_confirmed: bool
     survives: Mapping[str, tuple[float, int]]
     covers: Share  # of the confident mistakes of the held-out scenes, those that belong to the family
-    shown: tuple[Tested, ...]
+    stayed: tuple[Tested, ...]  # the failures that fail again at the deciding look
+
+    @property
+    def shown(self) -> tuple[Tested, ...]:
+        """The failures that stayed and were looked at more closely."""
+        return self.stayed[:SHOWN]
 
     @property
     def harm(self) -> float:
@@ -170,7 +175,7 @@ def _finding(
         is_confirmed=False,
         survives=_survives(stayed),
         covers=covered(owners, {number}),
-        shown=tuple(stayed[:SHOWN]),
+        stayed=tuple(stayed),
     )
 
 

@@ -13,6 +13,7 @@ from trex.audit.judging.findings import Share
 from trex.audit.judging.not_found import NotFound
 from trex.audit.sweeping.records import Tested
 from trex.audit.telling.document import document
+from trex.audit.telling.failures import write_failures
 from trex.audit.telling.words import headline, not_found_words, share_words, survival_words
 from trex.foundation.files import write_atomic
 from trex.foundation.percent import percent
@@ -43,13 +44,21 @@ class Card(NamedTuple):
 
 
 def write_report(done: Audit, vocabulary: Vocabulary) -> Path:
-    """Write the page and the JSON file; the page's path."""
+    """Write the page, the JSON document and the failures; the page's path."""
+    renderer = CachedRenderer(
+        open_renderer(RenderSection(preset=done.settings.deciding), vocabulary), done.folder / PICTURES
+    )
+    try:
+        cards = {one.number: [_card(row, done, renderer) for row in one.shown] for one in done.confirmed}
+        write_failures(done, renderer.key)
+    finally:
+        renderer.close()
     write_atomic(done.folder / DOCUMENT, (json.dumps(document(done), indent=1) + "\n").encode())
     values: dict[str, object] = {
         "done": done,
         "settings": done.settings,
         "headline": headline(done),
-        "cards": _cards(done, vocabulary),
+        "cards": cards,
         "survival_words": survival_words,
         "share_words": share_words,
         "table": _table(done.by_question),
@@ -58,16 +67,6 @@ def write_report(done: Audit, vocabulary: Vocabulary) -> Path:
     }
     write_atomic(done.folder / PAGE, page("audit.html", values).encode())
     return done.folder / PAGE
-
-
-def _cards(done: Audit, vocabulary: Vocabulary) -> dict[int, list[Card]]:
-    renderer = CachedRenderer(
-        open_renderer(RenderSection(preset=done.settings.deciding), vocabulary), done.folder / PICTURES
-    )
-    try:
-        return {one.number: [_card(row, done, renderer) for row in one.shown] for one in done.confirmed}
-    finally:
-        renderer.close()
 
 
 def _card(row: Tested, done: Audit, renderer: CachedRenderer) -> Card:

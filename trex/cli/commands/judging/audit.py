@@ -50,6 +50,10 @@ def audit(
     out: Annotated[
         Path | None, typer.Option(help="The folder to write to; runs/audit-MODEL if not given.")
     ] = None,
+    junit: Annotated[
+        Path | None,
+        typer.Option("--junit", metavar="FILE", help="Write JUnit XML: each confirmed family is a failure."),
+    ] = None,
     as_json: AsJson = False,
 ) -> None:
     """Find the failure families of a CLEVR model: what it misreads, when, how often. If stopped, it resumes."""
@@ -59,8 +63,11 @@ def audit(
     from trex.audit.telling.page import write_report
     from trex.audit.telling.words import headline, not_found_words, rate_words
     from trex.bank.named import bank_world
+    from trex.foundation.junit import check_junit
     from trex.worlds.world import open_model
 
+    if junit is not None:
+        check_junit(junit)
     prior = bank_world(world)
     sizes = Sizes(scenes, held_out, questions, tested)
     if budget is not None:
