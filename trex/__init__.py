@@ -3,6 +3,7 @@
     import trex
     run = trex.find(question="How many cubes are there?", answer="1", revoke=["cube"])
     run.hits, run.rate, run.draws, run.explain(), run.report()
+    trex.audit("shipped").families
 
 This package is the application, named after its command; each folder is a room and says what lives there. The libraries
 `scenes`, `render`, `inference`, `clevr_models`, `mnist_models`, `artifacts`, `foundation` and `blender_assets` stand at
@@ -17,6 +18,7 @@ import importlib
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from trex.api.auditing import AuditResult, audit
     from trex.api.check import QueryCheck
     from trex.api.hit import Hit
     from trex.api.public import check, find, open_run
@@ -25,6 +27,8 @@ if TYPE_CHECKING:
     from trex.foundation.errors import InputError, ModelError, RenderError, RunError, TrexError
 
 _HOMES = {
+    "audit": "trex.api.auditing",
+    "AuditResult": "trex.api.auditing",
     "find": "trex.api.public",
     "check": "trex.api.public",
     "open_run": "trex.api.public",
@@ -38,6 +42,7 @@ _HOMES = {
 }
 
 __all__ = [
+    "AuditResult",
     "Hit",
     "InputError",
     "ModelError",
@@ -47,6 +52,7 @@ __all__ = [
     "RunError",
     "Stopped",
     "TrexError",
+    "audit",
     "check",
     "find",
     "open_run",

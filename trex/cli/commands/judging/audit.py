@@ -57,33 +57,28 @@ def audit(
     as_json: AsJson = False,
 ) -> None:
     """Find the failure families of a CLEVR model: what it misreads, when, how often. If stopped, it resumes."""
-    from trex.audit.audit import audit as carry_out
-    from trex.audit.plan import Sizes, audit_settings, planned
-    from trex.audit.telling.document import document
-    from trex.audit.telling.page import write_report
-    from trex.audit.telling.words import headline, not_found_words, rate_words
-    from trex.bank.named import bank_world
-    from trex.foundation.junit import check_junit
-    from trex.worlds.world import open_model
+    from trex.auditing.perform import AuditOptions, perform
+    from trex.auditing.plan import Sizes
+    from trex.auditing.telling.document import document
 
-    if junit is not None:
-        check_junit(junit)
-    prior = bank_world(world)
     sizes = Sizes(scenes, held_out, questions, tested)
-    if budget is not None:
-        sizes = planned(budget, sizes, look, deciding)
-    opened = open_model(model)
-    settings = audit_settings(opened, prior, sizes, (look, deciding), sure, seed, weigh or ())
-    folder = out or Path("runs") / f"audit-{model.replace(':', '-').replace('/', '-')}"
+    options = AuditOptions(
+        world,
+        budget,
+        sizes,
+        look,
+        deciding,
+        sure,
+        seed,
+        tuple(weigh or ()),
+        processes,
+        bank_folder,
+        out,
+        junit,
+    )
     with display_until_stopped("every answer is kept") as display:
-        done = carry_out(opened, settings, prior, folder, bank_folder, processes, display.show)
-    page = write_report(done, prior.vocabulary)
-    lines = [
-        headline(done),
-        *(f"  {one.words} {rate_words(one)}." for one in done.confirmed),
-        not_found_words(done.looked_for),
-    ]
-    tell_result({**document(done), "page": str(page)}, "\n".join([*lines, f"page: {page}"]), as_json)
+        made = perform(model, options, display.show)
+    tell_result({**document(made.done), "page": str(made.page)}, "\n".join(made.lines()), as_json)
 
 
 COMMAND = Command("audit", audit, WHY, 125)

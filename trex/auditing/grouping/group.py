@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from trex.audit.grouping.conditions import (
+from trex.auditing.grouping.conditions import (
     Condition,
     Level,
     object_conditions,
@@ -16,10 +16,10 @@ from trex.audit.grouping.conditions import (
     scene_conditions,
     scene_row,
 )
-from trex.audit.grouping.question_conditions import question_conditions, question_rows
-from trex.audit.sweeping.examine import Asker
-from trex.audit.sweeping.facts import Asked, Facts
-from trex.audit.sweeping.records import Answer, Examined
+from trex.auditing.grouping.question_conditions import question_conditions, question_rows
+from trex.auditing.sweeping.examine import Asker
+from trex.auditing.sweeping.facts import Asked, Facts
+from trex.auditing.sweeping.records import Answer, Examined
 from trex.inference.subgroups.rules import Bools, Rule, find_rules
 from trex.scenes.misreading import ATTRIBUTE_KINDS, MIRRORS, Misreading
 from trex.scenes.vocabulary import Vocabulary

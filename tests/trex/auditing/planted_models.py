@@ -8,8 +8,8 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from trex.audit.grouping.conditions import BESIDE, FAR, LOW
-from trex.audit.sweeping.facts import Facts, facts_of
+from trex.auditing.grouping.conditions import BESIDE, FAR, LOW
+from trex.auditing.sweeping.facts import Facts, facts_of
 from trex.clevr_models.interface.answers import ANSWERS
 from trex.clevr_models.interface.bound import BoundModule
 from trex.clevr_models.interface.question import Question

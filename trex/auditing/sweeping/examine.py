@@ -8,8 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from trex.audit.sweeping.facts import Asked, Facts
-from trex.audit.sweeping.records import Answer, Examined, Mistake
+from trex.auditing.sweeping.facts import Asked, Facts
+from trex.auditing.sweeping.records import Answer, Examined, Mistake
 from trex.clevr_models.interface.bound import ClevrModel
 from trex.clevr_models.interface.question import question_of
 from trex.inference.rng import AUDIT_STREAM, stream

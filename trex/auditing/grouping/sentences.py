@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Sequence
 
-from trex.audit.grouping.conditions import Condition, Part
-from trex.audit.grouping.group import OTHER, Family
+from trex.auditing.grouping.conditions import Condition, Part
+from trex.auditing.grouping.group import OTHER, Family
 
 CLEAR = 0.8  # share of a family's members from which on the most frequent value stands for all
 SAYS_MISSED, SAYS_DOUBLED = "is missed", "is counted twice"

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from trex.audit.grouping.group import OTHER, symptoms, wrong_words
-from trex.audit.sweeping.facts import Facts
-from trex.audit.sweeping.records import Answer, Examined
+from trex.auditing.grouping.group import OTHER, symptoms, wrong_words
+from trex.auditing.sweeping.facts import Facts
+from trex.auditing.sweeping.records import Answer, Examined
 from trex.foundation.errors import InputError
 from trex.scenes.misreading import ATTRIBUTE_KINDS, MIRRORS
 from trex.scenes.questions.families import FAMILIES

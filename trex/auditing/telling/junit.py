@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from trex.audit.audit import Audit
-from trex.audit.judging.findings import Finding
-from trex.audit.telling.words import not_found_words, rate_words, share_words
+from trex.auditing.audit import Audit
+from trex.auditing.judging.findings import Finding
+from trex.auditing.telling.words import not_found_words, rate_words, share_words
 from trex.foundation.junit import Case, CaseStatus
 
 NO_FAMILY = "no failure family"

@@ -6,8 +6,8 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from trex.audit.grouping.conditions import Bools, OfQuestion, OfScene
-from trex.audit.sweeping.facts import Asked, Facts
+from trex.auditing.grouping.conditions import Bools, OfQuestion, OfScene
+from trex.auditing.sweeping.facts import Asked, Facts
 from trex.scenes.relations import RELATIONS
 from trex.scenes.scene import ATTRIBUTES
 from trex.scenes.vocabulary import Vocabulary

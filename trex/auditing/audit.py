@@ -7,16 +7,16 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from trex.audit.grouping.group import group
-from trex.audit.judging.by_question import Row, by_question
-from trex.audit.judging.confirm import Confirmer
-from trex.audit.judging.findings import Finding, Share, belonging, covered, findings, held_out
-from trex.audit.judging.not_found import LookedFor, looked_for
-from trex.audit.sweeping.examine import Asker
-from trex.audit.sweeping.facts import Facts
-from trex.audit.sweeping.lines import Lines
-from trex.audit.sweeping.records import EXAMINED, REMEDY, SETTINGS, TESTED, Settings
-from trex.audit.sweeping.sweep import facts_again, sweep
+from trex.auditing.grouping.group import group
+from trex.auditing.judging.by_question import Row, by_question
+from trex.auditing.judging.confirm import Confirmer
+from trex.auditing.judging.findings import Finding, Share, belonging, covered, findings, held_out
+from trex.auditing.judging.not_found import LookedFor, looked_for
+from trex.auditing.sweeping.examine import Asker
+from trex.auditing.sweeping.facts import Facts
+from trex.auditing.sweeping.lines import Lines
+from trex.auditing.sweeping.records import EXAMINED, REMEDY, SETTINGS, TESTED, Settings
+from trex.auditing.sweeping.sweep import facts_again, sweep
 from trex.bank.bank import bank_of
 from trex.clevr_models.interface.bound import ClevrModel
 from trex.foundation.errors import InputError, RunError

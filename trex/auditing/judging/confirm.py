@@ -7,11 +7,11 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from trex.audit.grouping.group import Family, Rules, symptoms
-from trex.audit.sweeping.examine import NUISANCES, Asker
-from trex.audit.sweeping.facts import Facts
-from trex.audit.sweeping.lines import Lines
-from trex.audit.sweeping.records import Examined, Tested, Variants
+from trex.auditing.grouping.group import Family, Rules, symptoms
+from trex.auditing.sweeping.examine import NUISANCES, Asker
+from trex.auditing.sweeping.facts import Facts
+from trex.auditing.sweeping.lines import Lines
+from trex.auditing.sweeping.records import Examined, Tested, Variants
 from trex.inference.rng import AUDIT_STREAM, stream
 from trex.inference.scoring import images
 from trex.render.renderer import SceneRenderer

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tests.trex.audit.planted_models import (
+from tests.trex.auditing.planted_models import (
     CAP,
     Book,
     Planted,
@@ -20,13 +20,13 @@ from tests.trex.audit.planted_models import (
     left_is_right_under_a_low_camera,
     small_things_at_the_back_are_missed,
 )
-from trex.audit.grouping.group import group
-from trex.audit.judging.confirm import Confirmer
-from trex.audit.judging.findings import Finding, belonging, covered, findings, held_out
-from trex.audit.sweeping.examine import Asker
-from trex.audit.sweeping.facts import Facts
-from trex.audit.sweeping.lines import Lines
-from trex.audit.sweeping.records import TESTED, Examined
+from trex.auditing.grouping.group import group
+from trex.auditing.judging.confirm import Confirmer
+from trex.auditing.judging.findings import Finding, belonging, covered, findings, held_out
+from trex.auditing.sweeping.examine import Asker
+from trex.auditing.sweeping.facts import Facts
+from trex.auditing.sweeping.lines import Lines
+from trex.auditing.sweeping.records import TESTED, Examined
 from trex.inference.scoring import images
 from trex.scenes.prior import ScenePrior
 from trex.scenes.vocabulary import CLEVR

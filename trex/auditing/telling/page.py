@@ -7,14 +7,14 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from trex.audit.audit import PICTURES, Audit
-from trex.audit.judging.by_question import Row
-from trex.audit.judging.findings import Share
-from trex.audit.judging.not_found import NotFound
-from trex.audit.sweeping.records import Tested
-from trex.audit.telling.document import document
-from trex.audit.telling.failures import write_failures
-from trex.audit.telling.words import headline, not_found_words, share_words, survival_words
+from trex.auditing.audit import PICTURES, Audit
+from trex.auditing.judging.by_question import Row
+from trex.auditing.judging.findings import Share
+from trex.auditing.judging.not_found import NotFound
+from trex.auditing.sweeping.records import Tested
+from trex.auditing.telling.document import document
+from trex.auditing.telling.failures import write_failures
+from trex.auditing.telling.words import headline, not_found_words, share_words, survival_words
 from trex.foundation.files import write_atomic
 from trex.foundation.percent import percent
 from trex.pages.page import page

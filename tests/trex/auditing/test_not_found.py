@@ -8,9 +8,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from trex.audit.judging.not_found import looked_for, no_event_bound
-from trex.audit.sweeping.facts import Facts
-from trex.audit.sweeping.records import Answer, Examined, Mistake
+from trex.auditing.judging.not_found import looked_for, no_event_bound
+from trex.auditing.sweeping.facts import Facts
+from trex.auditing.sweeping.records import Answer, Examined, Mistake
 from trex.foundation.errors import InputError
 from trex.scenes.misreading import Misreading
 from trex.scenes.prior import ScenePrior

@@ -7,8 +7,8 @@ import math
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from trex.audit.grouping.group import SYMPTOMS
-from trex.audit.sweeping.records import Settings
+from trex.auditing.grouping.group import SYMPTOMS
+from trex.auditing.sweeping.records import Settings
 from trex.clevr_models.interface.bound import ClevrModel
 from trex.clevr_models.interface.question import question_of
 from trex.foundation.errors import InputError, unknown
@@ -32,10 +32,10 @@ MOST_SCENES, MOST_QUESTIONS = 1_000_000, 500
 class Sizes(NamedTuple):
     """How many scenes are swept and held out, questions asked about each, and failures of a family rendered again."""
 
-    scenes: int
-    held_out: int
-    questions: int
-    tested: int
+    scenes: int = 1000
+    held_out: int = 1000
+    questions: int = 50
+    tested: int = 20
 
 
 def planned(hours: float, sizes: Sizes, look: str, deciding: str) -> Sizes:
@@ -68,7 +68,7 @@ def audit_settings(
     }  # fmt: skip
     for name, (low, high) in bounds.items():
         value = getattr(sizes, name)
-        if not low <= value <= high:
+        if not isinstance(value, int) or not low <= value <= high:
             raise InputError(f"--{name.replace('_', '-')} {value}: give {low} to {high:,}")
     if not 0.5 < sure < 1:
         raise InputError(f"--sure {sure:g}: give a probability above .5 and below 1")

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from trex.audit.audit import Audit
-from trex.audit.judging.findings import Finding, Share
-from trex.audit.judging.not_found import LookedFor
+from trex.auditing.audit import Audit
+from trex.auditing.judging.findings import Finding, Share
+from trex.auditing.judging.not_found import LookedFor
 from trex.foundation.percent import percent
 from trex.foundation.words import counted
 from trex.pages.wording import percent_interval
@@ -56,10 +56,9 @@ def not_found_words(done: LookedFor) -> str:
     """What was looked for and not found, in one sentence; the weakest bound stands for all."""
     if not done.absent:
         return f"The held-out scenes show each of the {done.kinds} kinds of confident mistakes that were looked for."
-    least = max(one.bound for one in done.absent)
-    together = max(one.together for one in done.absent)
+    bounds = sorted(one.bound for one in done.absent)
     return (
         f"{len(done.absent)} of {done.kinds} kinds of confident mistakes that were looked for occur in no held-out "
-        f"scene; each occurs in at most {percent(least)} of the scenes that allow it (95\u00a0%; all of them together: "
-        f"{percent(together)})."
+        f"scene; the bounds on their rates reach from {percent(bounds[0])} to {percent(bounds[-1])} of the scenes that "
+        "allow them (95\u00a0% each)."
     )

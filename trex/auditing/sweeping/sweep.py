@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from trex.audit.sweeping.examine import Asker
-from trex.audit.sweeping.facts import Facts, facts_of
-from trex.audit.sweeping.lines import Lines
-from trex.audit.sweeping.records import Examined
+from trex.auditing.sweeping.examine import Asker
+from trex.auditing.sweeping.facts import Facts, facts_of
+from trex.auditing.sweeping.lines import Lines
+from trex.auditing.sweeping.records import Examined
 from trex.bank.bank import BATCH, Bank
 from trex.inference.scoring import images
 from trex.scenes.scene import Scene

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import asdict
 
-from trex.audit.audit import Audit
-from trex.audit.judging.findings import Finding, Share
-from trex.audit.telling.words import headline
+from trex.auditing.audit import Audit
+from trex.auditing.judging.findings import Finding, Share
+from trex.auditing.telling.words import headline
 
 
 def document(done: Audit) -> dict[str, object]:

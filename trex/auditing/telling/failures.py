@@ -10,9 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field, StringConstraints
 
-from trex.audit.audit import MANIFEST, PICTURES, Audit
-from trex.audit.judging.findings import Finding
-from trex.audit.sweeping.records import REMEDY, Tested
+from trex.auditing.audit import MANIFEST, PICTURES, Audit
+from trex.auditing.judging.findings import Finding
+from trex.auditing.sweeping.records import REMEDY, Tested
 from trex.foundation.codec import Codec
 from trex.foundation.errors import InputError, RunError, TrexError
 from trex.foundation.files import read_bytes, write_atomic

@@ -10,7 +10,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from trex.audit.sweeping.facts import Asked, Facts
+from trex.auditing.sweeping.facts import Asked, Facts
 from trex.scenes.scene import ATTRIBUTES, SceneObject
 from trex.scenes.validity import BEHIND
 from trex.scenes.vocabulary import RADIUS, Vocabulary

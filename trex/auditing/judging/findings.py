@@ -8,12 +8,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from trex.audit.grouping.group import Family, Rules, symptoms
-from trex.audit.grouping.sentences import family_words
-from trex.audit.judging.confirm import SHOWN, failing_units, mistakes_of
-from trex.audit.sweeping.examine import Asker
-from trex.audit.sweeping.facts import Facts
-from trex.audit.sweeping.records import Examined, Tested
+from trex.auditing.grouping.group import Family, Rules, symptoms
+from trex.auditing.grouping.sentences import family_words
+from trex.auditing.judging.confirm import SHOWN, failing_units, mistakes_of
+from trex.auditing.sweeping.examine import Asker
+from trex.auditing.sweeping.facts import Facts
+from trex.auditing.sweeping.records import Examined, Tested
 from trex.inference.statistics.clustered import clustered_interval
 from trex.inference.statistics.discoveries import discoveries, excess_p_value
 from trex.inference.statistics.proportion import Interval, clopper_pearson
