@@ -8,6 +8,8 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from trex.auditing.grouping.group import SYMPTOMS
+from trex.auditing.judging.confirm import SHOWN
+from trex.auditing.judging.flips import TRIED
 from trex.auditing.sweeping.records import Settings
 from trex.clevr_models.interface.bound import ClevrModel
 from trex.clevr_models.interface.question import question_of
@@ -24,7 +26,7 @@ DEAREST_S = 60.0
 ASKING_S = 0.3  # drawing a scene, its id maps, 50 questions to the shipped model
 EXPECTED_FAMILIES = 8
 SWEEP_SHARE = 0.7  # of the budget
-CLOSER = 9  # renders of a family for three scenes that are looked at more closely
+CLOSER = SHOWN * (3 + TRIED)  # renders of a family for the scenes that are looked at more closely
 LEAST_SCENES = 100
 MOST_SCENES, MOST_QUESTIONS = 1_000_000, 500
 

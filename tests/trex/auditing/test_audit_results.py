@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import shutil
 from pathlib import Path
+from typing import Any
 from xml.etree import ElementTree
 
 import pytest
@@ -71,6 +72,8 @@ def test_the_command_and_python_take_one_road(made: package.AuditResult) -> None
 
 
 def test_wrong_arguments_are_named_before_anything_is_written(tmp_path: Path) -> None:
+    given: dict[str, Any] = {"model": "fake", "look": "fake", "out": tmp_path / "out", "progress": False}
+    wrong: dict[str, Any]
     for wrong, words in (
         ({"scenes": 0}, "--scenes 0"),
         ({"scenes": 2.5}, "--scenes 2.5"),
@@ -80,9 +83,7 @@ def test_wrong_arguments_are_named_before_anything_is_written(tmp_path: Path) ->
         ({"model": 3}, "model is a int"),
     ):
         with pytest.raises(InputError, match=words):
-            package.audit(
-                **{"model": "fake", "look": "fake", "out": tmp_path / "out", "progress": False, **wrong}
-            )  # type: ignore[arg-type]
+            package.audit(**(given | wrong))
     assert list(tmp_path.iterdir()) == []
 
 

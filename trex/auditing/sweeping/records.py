@@ -73,6 +73,18 @@ class Variants:
 
 
 @dataclass(frozen=True)
+class Flip:
+    """How many of the possible single changes of a scene were tried, and the first after which the model is right.
+
+    `change` is in words, "" if the model stays wrong after all that were tried.
+    """
+
+    tried: int
+    possible: int
+    change: str = ""
+
+
+@dataclass(frozen=True)
 class Tested:
     """A held-out failure of a family at the deciding look: whether it stays, how surely, and after which changes."""
 
@@ -85,6 +97,9 @@ class Tested:
     truth: str
     blamed: str  # the misread object in words, and what it was taken for; "" if no object is to blame
     variants: Variants
+    flip: Flip | None = (
+        None  # None if none was looked for, or if the mistake does not outlast another noise seed
+    )
 
 
 SETTINGS, EXAMINED, TESTED = Codec(Settings), Codec(Examined), Codec(Tested)

@@ -59,4 +59,5 @@ def _family(one: Finding) -> dict[str, object]:
         "covers": _share(one.covers),
         "became": [list(row) for row in one.family.became[:5]],
         "scenes": [row.scene for row in one.shown],
+        "flips": [None if row.flip is None else asdict(row.flip) for row in one.shown],
     }

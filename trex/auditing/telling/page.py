@@ -14,7 +14,7 @@ from trex.auditing.judging.not_found import NotFound
 from trex.auditing.sweeping.records import Tested
 from trex.auditing.telling.document import document
 from trex.auditing.telling.failures import write_failures
-from trex.auditing.telling.words import headline, not_found_words, share_words, survival_words
+from trex.auditing.telling.words import flip_words, headline, not_found_words, share_words, survival_words
 from trex.foundation.files import write_atomic
 from trex.foundation.percent import percent
 from trex.pages.page import page
@@ -41,6 +41,7 @@ class Card(NamedTuple):
     truth: str
     confidence: float
     blamed: str
+    flip: str
 
 
 def write_report(done: Audit, vocabulary: Vocabulary) -> Path:
@@ -73,7 +74,7 @@ def _card(row: Tested, done: Audit, renderer: CachedRenderer) -> Card:
     scene = fresh_draws(done.scenes[row.scene].scene, 1)[0]
     (picture,) = renderer.render([scene])
     shown = Thumbnail(f"held-out scene {row.scene}", jpeg_url(picture.pixels), scene_words(scene))
-    return Card(shown, row.question, row.said, row.truth, row.confidence, row.blamed)
+    return Card(shown, row.question, row.said, row.truth, row.confidence, row.blamed, flip_words(row.flip))
 
 
 def _table(rows: Sequence[Row]) -> Table[Row]:

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from trex.auditing.audit import Audit
 from trex.auditing.judging.findings import Finding, Share
 from trex.auditing.judging.not_found import LookedFor
+from trex.auditing.sweeping.records import Flip
 from trex.foundation.percent import percent
 from trex.foundation.words import counted
 from trex.pages.wording import percent_interval
@@ -50,6 +51,16 @@ def survival_words(finding: Finding) -> list[str]:
         f"{percent(share)} of the mistakes in {counted(n, 'scene')} stay {CHANGES[name]}"
         for name, (share, n) in finding.survives.items()
     ]
+
+
+def flip_words(flip: Flip | None) -> str:
+    """The smallest change after which the model is right, as a sentence; "" if none was looked for."""
+    if flip is None:
+        return ""
+    tried = f"{flip.tried} of {flip.possible} single changes tried"
+    if not flip.change:
+        return f"Still wrong after each of {tried}."
+    return f"Right if {flip.change} ({tried})."
 
 
 def not_found_words(done: LookedFor) -> str:
