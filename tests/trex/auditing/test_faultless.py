@@ -11,9 +11,10 @@ from tests.trex.auditing.in_memory import FEW, Row, families_of, scenes, swept
 from tests.trex.auditing.planted_models import Book, Planted, as_it_is
 from trex.auditing.grouping.group import Family, Rules, Symptom, group
 from trex.auditing.judging.findings import Finding, belonging, findings, held_out
+from trex.auditing.sweeping import records
 from trex.auditing.sweeping.examine import Asker
 from trex.auditing.sweeping.facts import Facts
-from trex.auditing.sweeping.records import Examined, Tested, Variants
+from trex.auditing.sweeping.records import Examined, Variants
 from trex.inference.subgroups.rules import gain
 from trex.scenes.misreading import Kind, Misreading
 from trex.scenes.vocabulary import CLEVR
@@ -85,7 +86,7 @@ def judged(families: list[Family], rows: list[Row]) -> list[Finding]:
     """The findings of these scenes if every failure stays at the deciding look."""
     seen = [held_out(family, rows, ASKER) for family in families]
     stay = [
-        Tested(number, one.scene, True, 0.99, "", "", "", "", Variants())
+        records.Tested(number, one.scene, True, 0.99, "", "", "", "", Variants())
         for number, each in enumerate(seen)
         for _, one, _ in each.failures
     ]

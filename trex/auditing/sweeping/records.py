@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import sys
 from dataclasses import dataclass
+from typing import Annotated
+
+from pydantic import AfterValidator
 
 from trex.foundation.codec import Codec
 from trex.scenes.misreading import Misreading
 
+Shared = Annotated[str, AfterValidator(sys.intern)]  # one of few words, kept once however often it is read
 REMEDY = "delete the folder and audit again"
 
 
@@ -33,7 +38,7 @@ class Settings:
     severity: dict[str, float]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Mistake:
     """A confident mistake: the question's place among those asked, and the misreading that explains it (from 0)."""
 
@@ -41,17 +46,17 @@ class Mistake:
     by: int | None
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Answer:
     """An answer to a question of a family (question_family_index of CLEVR v1.0)."""
 
     family: int
-    truth: str
-    said: str
+    truth: Shared
+    said: Shared
     probability: float
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Examined:
     """A picture, by the number of its scene: the answers, what was misread, and the facts that rules speak of."""
 
