@@ -11,9 +11,8 @@ from trex.api.arguments import model_argument
 from trex.api.stopped import Stopped
 from trex.auditing.judging.findings import Finding
 from trex.auditing.judging.not_found import LookedFor
-from trex.auditing.perform import AuditOptions, Performed, perform
+from trex.auditing.perform import PROBED, AuditOptions, Performed, perform
 from trex.auditing.plan import Sizes
-from trex.auditing.telling.document import document
 from trex.auditing.telling.words import headline
 from trex.clevr_models.adapters.live import session_model_available
 from trex.pages.display import display_if
@@ -59,7 +58,7 @@ class AuditResult:
 
     def document(self) -> dict[str, object]:
         """All figures, as in `report.json`."""
-        return document(self.performed.done)
+        return self.performed.document()
 
     def __str__(self) -> str:
         """The text that `trex audit` prints."""
@@ -78,12 +77,14 @@ def audit(
     deciding: str = "reference",
     sure: float = 0.9,
     tested: int = 20,
+    probed: int = PROBED,
     seed: int = 0,
     weigh: Mapping[str, float] | None = None,
     processes: int | None = None,
     bank: AnyPath | None = None,
     out: AnyPath | None = None,
     junit: AnyPath | None = None,
+    beside: AnyPath | None = None,
     progress: bool = True,
 ) -> AuditResult:
     """Find the failure families of a CLEVR model: what it misreads, when and how often.
@@ -109,6 +110,8 @@ def audit(
         bank=_path(bank),
         out=_path(out),
         junit=_path(junit),
+        probed=probed,
+        beside=_path(beside),
     )
     folders: list[Path] = []
     with session_model_available(live_model), display_if(progress) as display:

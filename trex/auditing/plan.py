@@ -10,6 +10,7 @@ from typing import NamedTuple
 from trex.auditing.grouping.group import SYMPTOMS
 from trex.auditing.judging.confirm import SHOWN
 from trex.auditing.judging.flips import TRIED
+from trex.auditing.judging.probe import CHANGES
 from trex.auditing.sweeping.records import Settings
 from trex.clevr_models.interface.bound import ClevrModel
 from trex.clevr_models.interface.question import question_of
@@ -40,7 +41,7 @@ class Sizes(NamedTuple):
     tested: int = 20
 
 
-def planned(hours: float, sizes: Sizes, look: str, deciding: str) -> Sizes:
+def planned(hours: float, sizes: Sizes, look: str, deciding: str, probed: int = 0) -> Sizes:
     """Sizes that fit a budget in CPU hours; InputError if it is too small for LEAST_SCENES."""
     if not 0 < hours < math.inf:
         raise InputError(f"--budget {hours:g}: give CPU hours above 0")
@@ -51,7 +52,9 @@ def planned(hours: float, sizes: Sizes, look: str, deciding: str) -> Sizes:
         least = LEAST_SCENES * 2 * each / SWEEP_SHARE / 3600
         raise InputError(f"--budget {hours:g} is too small at look {look}; give at least {least:.2f}")
     renders = seconds * (1 - SWEEP_SHARE) / EXPECTED_FAMILIES / (COST_S.get(deciding, DEAREST_S) + ASKING_S)
-    return sizes._replace(scenes=scenes, held_out=scenes, tested=max(5, min(50, int(renders) - CLOSER)))
+    return sizes._replace(
+        scenes=scenes, held_out=scenes, tested=max(5, min(50, int(renders) - CLOSER - probed * len(CHANGES)))
+    )
 
 
 def audit_settings(

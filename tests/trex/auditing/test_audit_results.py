@@ -23,7 +23,7 @@ from trex.suite.run import run_suite
 WORLD = "one_cube_without_cubes"
 COMMAND = (
     "audit", "fake", "--look", "fake", "--deciding", "fake", "--world", WORLD,
-    "--scenes", "40", "--held-out", "40", "--questions", "12", "--tested", "3",
+    "--scenes", "40", "--held-out", "40", "--questions", "12", "--tested", "3", "--probed", "1",
 )  # fmt: skip
 
 
@@ -32,7 +32,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> package.AuditResult:
     """An audit of the fake model from Python, with confirmed families."""
     folder = tmp_path_factory.mktemp("audit")
     found = package.audit(
-        "fake", look="fake", deciding="fake", world=WORLD, scenes=40, held_out=40, questions=12, tested=3,
+        "fake", look="fake", deciding="fake", world=WORLD, scenes=40, held_out=40, questions=12, tested=3, probed=1,
         bank=folder / "bank", out=folder / "audit", junit=folder / "audit.xml", progress=False,
     )  # fmt: skip
     assert found.families
@@ -71,12 +71,33 @@ def test_the_command_and_python_take_one_road(made: package.AuditResult) -> None
     }
 
 
+def test_cut_among_its_last_steps_it_ends_in_the_same_bytes(
+    made: package.AuditResult, tmp_path: Path
+) -> None:
+    folder = Path(shutil.copytree(made.path, tmp_path / "cut"))
+    for name in ("tested.jsonl", "probed.jsonl"):
+        lines = (folder / name).read_bytes().splitlines(keepends=True)
+        assert len(lines) > 1
+        (folder / name).write_bytes(b"".join(lines[:1]) + lines[1][:9])
+    assert trex(*COMMAND, "--bank", made.path.parent / "bank", "--out", folder).exit_code == 0
+    assert tree(folder) == tree(made.path)
+
+
+def test_the_page_tells_of_probes_and_flips(made: package.AuditResult) -> None:
+    page = made.page.read_text()
+    families = [one for one in made.document()["families"] if one["confirmed"]]  # type: ignore[attr-defined]
+    assert all(set(one["probes"]) == {"objects", "noise", "camera", "lights"} for one in families)
+    assert page.count("made from its known failures") == len(families)
+    assert any(flip for one in families for flip in one["flips"]) and "single changes tried" in page
+
+
 def test_wrong_arguments_are_named_before_anything_is_written(tmp_path: Path) -> None:
     given: dict[str, Any] = {"model": "fake", "look": "fake", "out": tmp_path / "out", "progress": False}
     wrong: dict[str, Any]
     for wrong, words in (
         ({"scenes": 0}, "--scenes 0"),
         ({"scenes": 2.5}, "--scenes 2.5"),
+        ({"probed": -1}, "--probed -1"),
         ({"weigh": {"mised": 3}}, "mised"),
         ({"world": "no_such_query"}, "no_such_query"),
         ({"junit": tmp_path / "none" / "x.xml"}, "--junit"),
@@ -151,3 +172,17 @@ def test_a_damaged_audit_is_refused_and_nothing_is_written(
     words = "holds no finished audit" if what == "unfinished" else "picture of a failure is not usable"
     refused(trex("suite", "add", folder, "--to", tmp_path / "suite"), words)
     assert not (tmp_path / "suite").exists()
+
+
+def test_beside_itself_a_model_is_no_better(made: package.AuditResult) -> None:
+    told = json.loads(
+        trex(
+            *COMMAND, "--bank", made.path.parent / "bank", "--out", made.path, "--json", "--beside", made.path
+        ).stdout
+    )["beside"]
+    assert told["model"] == "fake" and len(told["families"]) == len(made.families)
+    assert all(row["only_first"] == row["only_second"] == 0 for row in (told["mistakes"], *told["families"]))
+    assert "Beside fake" in made.page.read_text()
+    other = trex(*COMMAND, "--seed", "5", "--out", made.path.parent / "new", "--beside", made.path)
+    refused(other, "is of other scenes or questions (seed differ)")
+    assert not (made.path.parent / "new").exists()

@@ -21,7 +21,7 @@ from trex.scenes.scene import Scene
 from trex.scenes.vocabulary import Vocabulary
 from trex.worlds.asking import Said, ask_all
 
-QUESTIONS, NUISANCES, TRACING = range(3)  # streams of random numbers
+QUESTIONS, NUISANCES, TRACING, PROBING = range(4)  # streams of random numbers
 TRACED = 60  # more questions about a picture with a confident mistake
 
 

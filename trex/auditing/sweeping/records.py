@@ -107,4 +107,18 @@ class Tested:
     )
 
 
+@dataclass(frozen=True)
+class Probed:
+    """A scene made from a known failure of a family in one way: whether it fails in the same way.
+
+    `scene` is the number of the known failure; `fails` is None if no valid scene with the conditions was found.
+    """
+
+    family: int
+    way: str
+    scene: int
+    fails: bool | None
+
+
 SETTINGS, EXAMINED, TESTED = Codec(Settings), Codec(Examined), Codec(Tested)
+PROBED = Codec(Probed)

@@ -8,13 +8,22 @@ from pathlib import Path
 from typing import NamedTuple
 
 from trex.auditing.audit import PICTURES, Audit
+from trex.auditing.beside import Beside
 from trex.auditing.judging.by_question import Row
-from trex.auditing.judging.findings import Share
+from trex.auditing.judging.findings import Finding, Share
 from trex.auditing.judging.not_found import NotFound
 from trex.auditing.sweeping.records import Tested
 from trex.auditing.telling.document import document
 from trex.auditing.telling.failures import write_failures
-from trex.auditing.telling.words import flip_words, headline, not_found_words, share_words, survival_words
+from trex.auditing.telling.words import (
+    beside_words,
+    flip_words,
+    headline,
+    not_found_words,
+    probe_words,
+    share_words,
+    survival_words,
+)
 from trex.foundation.files import write_atomic
 from trex.foundation.percent import percent
 from trex.pages.page import page
@@ -44,7 +53,7 @@ class Card(NamedTuple):
     flip: str
 
 
-def write_report(done: Audit, vocabulary: Vocabulary) -> Path:
+def write_report(done: Audit, vocabulary: Vocabulary, beside: Beside | None = None) -> Path:
     """Write the page, the JSON document and the failures; the page's path."""
     renderer = CachedRenderer(
         open_renderer(RenderSection(preset=done.settings.deciding), vocabulary), done.folder / PICTURES
@@ -54,7 +63,7 @@ def write_report(done: Audit, vocabulary: Vocabulary) -> Path:
         write_failures(done, renderer.key)
     finally:
         renderer.close()
-    write_atomic(done.folder / DOCUMENT, (json.dumps(document(done), indent=1) + "\n").encode())
+    write_atomic(done.folder / DOCUMENT, (json.dumps(document(done, beside), indent=1) + "\n").encode())
     values: dict[str, object] = {
         "done": done,
         "settings": done.settings,
@@ -62,7 +71,11 @@ def write_report(done: Audit, vocabulary: Vocabulary) -> Path:
         "cards": cards,
         "survival_words": survival_words,
         "share_words": share_words,
+        "probe_words": probe_words,
         "table": _table(done.by_question),
+        "beside": beside,
+        "beside_words": beside_words(beside) if beside else "",
+        "beside_table": _beside(beside, done.confirmed) if beside else "",
         "not_found_words": not_found_words(done.looked_for),
         "not_found": _absent(done.looked_for.absent),
     }
@@ -97,6 +110,21 @@ def _absent(rows: Sequence[NotFound]) -> Table[NotFound]:
         Column[NotFound]("all rows together (95 %)", lambda row: percent(row.together), True),
     )
     return Table("Confident mistakes that were looked for and not found", columns, rows)
+
+
+def _beside(beside: Beside, confirmed: Sequence[Finding]) -> Table[Finding]:
+    def cell(one: Finding, which: str) -> str:
+        known = beside.families[one.number]
+        return f"{known.both + getattr(known, which):,} of {known.n:,}"
+
+    columns = (
+        Column[Finding]("family", lambda row: row.words),
+        Column[Finding]("this model fails so", lambda row: cell(row, "only_first"), True),
+        Column[Finding]("the other", lambda row: cell(row, "only_second"), True),
+        Column[Finding]("both", lambda row: f"{beside.families[row.number].both:,}", True),
+        Column[Finding]("p (McNemar)", lambda row: f"{beside.families[row.number].p_value:.2g}", True),
+    )
+    return Table("Families in the scenes in which their conditions hold", columns, confirmed)
 
 
 def _percents(share: Share) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from trex.auditing.audit import Audit
+from trex.auditing.beside import Beside
 from trex.auditing.judging.findings import Finding, Share
 from trex.auditing.judging.not_found import LookedFor
 from trex.auditing.sweeping.records import Flip
@@ -12,6 +13,12 @@ from trex.foundation.percent import percent
 from trex.foundation.words import counted
 from trex.pages.wording import percent_interval
 
+WAYS: Mapping[str, str] = {
+    "objects": "with objects moved or redrawn",
+    "noise": "under another noise seed",
+    "camera": "under another camera",
+    "lights": "under other lights",
+}
 CHANGES: Mapping[str, str] = {
     "noise": "under another noise seed",
     "nuisances": "under other lights and another camera",
@@ -53,6 +60,14 @@ def survival_words(finding: Finding) -> list[str]:
     ]
 
 
+def probe_words(probes: Mapping[str, Share]) -> str:
+    """How many scenes like the known failures fail in the same way, as a sentence; "" without a probe."""
+    if not probes:
+        return ""
+    told = "; ".join(f"{share_words(share)} {WAYS[way]}" for way, share in probes.items())
+    return f"Of scenes made from its known failures, with its conditions kept, these fail too: {told}."
+
+
 def flip_words(flip: Flip | None) -> str:
     """The smallest change after which the model is right, as a sentence; "" if none was looked for."""
     if flip is None:
@@ -61,6 +76,15 @@ def flip_words(flip: Flip | None) -> str:
     if not flip.change:
         return f"Still wrong after each of {tried}."
     return f"Right if {flip.change} ({tried})."
+
+
+def beside_words(beside: Beside) -> str:
+    """How often two models make a confident mistake in the same scenes, in one sentence."""
+    one = beside.mistakes
+    return (
+        f"Confident mistakes in {one.both + one.only_first:,} of {one.n:,} held-out scenes, by {beside.model} in "
+        f"{one.both + one.only_second:,}; in {one.both:,} by both (exact McNemar test, p = {one.p_value:.2g})."
+    )
 
 
 def not_found_words(done: LookedFor) -> str:

@@ -38,6 +38,9 @@ def audit(
     ] = "reference",
     sure: Annotated[float, typer.Option(help="The probability from which a mistake is confident.")] = 0.9,
     tested: Annotated[int, typer.Option(help="Failures of a family that are rendered again, at most.")] = 20,
+    probed: Annotated[
+        int, typer.Option(help="Scenes like its failures that are made of each family, in each of four ways.")
+    ] = 8,
     seed: Annotated[int, typer.Option(help="Seed of the questions.")] = 0,
     weigh: Annotated[
         list[str] | None,
@@ -54,31 +57,27 @@ def audit(
         Path | None,
         typer.Option("--junit", metavar="FILE", help="Write JUnit XML: each confirmed family is a failure."),
     ] = None,
+    beside: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="AUDIT", help="A finished audit of another model, to tell side by side with this one."
+        ),
+    ] = None,
     as_json: AsJson = False,
 ) -> None:
     """Find the failure families of a CLEVR model: what it misreads, when, how often. If stopped, it resumes."""
     from trex.auditing.perform import AuditOptions, perform
     from trex.auditing.plan import Sizes
-    from trex.auditing.telling.document import document
 
     sizes = Sizes(scenes, held_out, questions, tested)
     options = AuditOptions(
-        world,
-        budget,
-        sizes,
-        look,
-        deciding,
-        sure,
-        seed,
-        tuple(weigh or ()),
-        processes,
-        bank_folder,
-        out,
-        junit,
-    )
+        world=world, budget=budget, sizes=sizes, look=look, deciding=deciding, sure=sure, seed=seed,
+        weigh=tuple(weigh or ()), processes=processes, bank=bank_folder, out=out, junit=junit, probed=probed,
+        beside=beside,
+    )  # fmt: skip
     with display_until_stopped("every answer is kept") as display:
         made = perform(model, options, display.show)
-    tell_result({**document(made.done), "page": str(made.page)}, "\n".join(made.lines()), as_json)
+    tell_result({**made.document(), "page": str(made.page)}, "\n".join(made.lines()), as_json)
 
 
 COMMAND = Command("audit", audit, WHY, 125)
