@@ -63,7 +63,8 @@ def read_bytes(
     """
     with open_regular(path, limit=limit, follow_links=follow_links, error=error, inside=inside) as stream:
         try:
-            size = min(limit, os.fstat(stream.fileno()).st_size)  # a read reserves as much memory as it may need
+            # A read reserves as much memory as it may need, so it is given the file's size.
+            size = min(limit, os.fstat(stream.fileno()).st_size)
             data = stream.read(size + 1)
             if len(data) > size:
                 data += stream.read(limit + 1 - len(data))

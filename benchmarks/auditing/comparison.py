@@ -6,7 +6,8 @@ Each model has one planted fault and otherwise sees every scene as it is; every 
 questions and answers. One JSON line for a model and method: the sentences that it makes; for the best of them, on
 fresh scenes that no method has seen, the share of scenes with its conditions in which the fault shows (precision),
 and the share of the scenes in which the fault shows that it covers (recall). A fault counts as found with at least
-.8 and .5. Random testing gives failing scenes, and no sentence.
+.8 and .5; "together" has both shares of the scenes that any of its sentences covers. Random testing gives failing
+scenes, and no sentence.
 """
 
 from __future__ import annotations
@@ -126,16 +127,19 @@ def figures(
     said: Sequence[Sentence], scenes: Sequence[tuple[int, Facts]], active: Bools, asker: Asker
 ) -> dict[str, object]:
     """Precision and recall of each sentence; the best has the largest product."""
-    rows = []
+    rows, covered = [], np.zeros(len(scenes), dtype=np.bool_)
     for sentence in said:
         holds = np.array([sentence.holds(facts, number, asker) for number, facts in scenes], dtype=np.bool_)
-        both = int((holds & active).sum())
+        both, covered = int((holds & active).sum()), covered | holds
         rows.append((both / max(1, int(holds.sum())), both / max(1, int(active.sum())), sentence.words))
     best = max(rows, key=lambda row: row[0] * row[1], default=(0.0, 0.0, ""))
     return {
         "sentences": len(rows),
         "precision": round(best[0], 3),
         "recall": round(best[1], 3),
+        "together": [
+            round(int((covered & active).sum()) / max(1, int(one.sum())), 3) for one in (covered, active)
+        ],
         "mean_precision": round(float(np.mean([row[0] for row in rows])), 3) if rows else None,
         "found": best[0] >= PRECISE and best[1] >= COMPLETE,
         "best": best[2],
