@@ -63,7 +63,11 @@ def read_bytes(
     """
     with open_regular(path, limit=limit, follow_links=follow_links, error=error, inside=inside) as stream:
         try:
-            data = stream.read(limit + 1)
+            # A read reserves as much memory as it may need, so it is given the file's size.
+            size = min(limit, os.fstat(stream.fileno()).st_size)
+            data = stream.read(size + 1)
+            if len(data) > size:
+                data += stream.read(limit + 1 - len(data))
         except OSError as problem:
             raise error(f"{shown(path)} cannot be read: {_reason(problem)}") from problem
     if len(data) > limit:

@@ -97,7 +97,7 @@ class CachedRenderer:
 
     def path(self, name: str) -> Path:
         """The path of the entry with this name."""
-        return self.folder / name[:2] / f"{name}{SUFFIX}"
+        return entry_path(self.folder, name)
 
     def _load(self, name: str, scene: Scene) -> Picture | None:
         path = self.path(name)
@@ -125,6 +125,11 @@ class CachedRenderer:
 def entry_name(key: str, scene: str) -> str:
     """sha256 (hex) of a scene's id and a renderer's key."""
     return hashlib.sha256(f"{scene}\n{key}".encode()).hexdigest()
+
+
+def entry_path(folder: Path, name: str) -> Path:
+    """The path of an entry in a cache folder."""
+    return folder / name[:2] / f"{name}{SUFFIX}"
 
 
 def encode(picture: Picture, name: str) -> bytes:

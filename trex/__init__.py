@@ -3,6 +3,7 @@
     import trex
     run = trex.find(question="How many cubes are there?", answer="1", revoke=["cube"])
     run.hits, run.rate, run.draws, run.explain(), run.report()
+    trex.audit("shipped").families
 
 This package is the application, named after its command; each folder is a room and says what lives there. The libraries
 `scenes`, `render`, `inference`, `clevr_models`, `mnist_models`, `artifacts`, `foundation` and `blender_assets` stand at
@@ -19,17 +20,20 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from trex.api.check import QueryCheck
     from trex.api.hit import Hit
+    from trex.api.models.auditing import AuditResult, audit
+    from trex.api.models.repair import Repair, begin_repair, open_repair
     from trex.api.public import check, find, open_run
-    from trex.api.repair import Repair, begin_repair, open_repair
     from trex.api.run import Run
     from trex.api.stopped import Stopped
     from trex.foundation.errors import InputError, ModelError, RenderError, RunError, TrexError
 
 _HOMES = {
+    "audit": "trex.api.models.auditing",
+    "AuditResult": "trex.api.models.auditing",
     "find": "trex.api.public",
     "check": "trex.api.public",
     "open_run": "trex.api.public",
-    **dict.fromkeys(("begin_repair", "open_repair", "Repair"), "trex.api.repair"),
+    **dict.fromkeys(("begin_repair", "open_repair", "Repair"), "trex.api.models.repair"),
     "Run": "trex.api.run",
     "Hit": "trex.api.hit",
     "QueryCheck": "trex.api.check",
@@ -40,6 +44,7 @@ _HOMES = {
 }
 
 __all__ = [
+    "AuditResult",
     "Hit",
     "InputError",
     "ModelError",
@@ -50,6 +55,7 @@ __all__ = [
     "RunError",
     "Stopped",
     "TrexError",
+    "audit",
     "begin_repair",
     "check",
     "find",

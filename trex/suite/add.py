@@ -1,37 +1,22 @@
-"""`trex suite add`: keeps the hits of runs whose answer is wrong, unless a confirmation takes that back."""
+"""`trex suite add`: keeps the wrong hits of runs, and the confirmed failures of audits."""
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from trex.auditing.telling.failures import is_audit
 from trex.crosscheck.confirmation import Confirmation, read_confirmations
 from trex.export.clevr import write_clevr
 from trex.export.export import write_whole
 from trex.export.items import Exported, ExportItem, read_items
 from trex.foundation.errors import InputError
-from trex.foundation.files import write_atomic
 from trex.runs.folder import check_free, open_run
 from trex.scenes.questions.program_json import program_from_json, program_to_json
-from trex.suite.batch import BATCH, CODEC, BatchFile, BatchScene, batch_name, read_batches
-
-NEW = "batch"  # the place beside which a batch is filled, before its content names it
-
-
-@dataclass(frozen=True)
-class Added:
-    """What a run gave: scenes that are new, known to the suite, and left out since a confirmation is right or missing.
-
-    `batch` is the new folder, None if nothing was new.
-    """
-
-    run: Path
-    new: int
-    known: int
-    unconfirmed: int
-    batch: Path | None
+from trex.suite.add_audit import AuditSelection, add_failures, select_audit
+from trex.suite.batch import BatchFile, BatchScene, read_batches
+from trex.suite.sealing import NEW, Added, file_hashes, known_scenes, seal, sha256
 
 
 @dataclass(frozen=True)
@@ -45,17 +30,21 @@ class _Selection:
 
 
 def add_runs(runs: Sequence[Path], suite: Path, *, only_confirmed: bool = False) -> list[Added]:
-    """Add the wrong hits of these runs, a new batch for each run that has new ones; the same again adds nothing.
+    """Add the wrong hits of these runs, and the failures of audits, a new batch for each that has new ones.
 
-    All runs are read before anything is written; each batch reaches its place whole or not at all. A hit is left out
-    if it is answered correctly at a preset at which it was confirmed and, with `only_confirmed`, if it never was.
-    InputError if a run has no wrong hit, or if its question has a word that is not CLEVR's.
+    The same again adds nothing. All runs are read before anything is written; each batch reaches its place whole or not
+    at all. A hit is left out if it is answered correctly at a preset at which it was confirmed and, with
+    `only_confirmed`, if it never was.
+    InputError if a run has no wrong hit, an audit no confirmed family, or a question a word that is not CLEVR's.
     """
-    selections = [_select(run, only_confirmed) for run in runs]
+    selections = [select_audit(run) if is_audit(run) else _select(run, only_confirmed) for run in runs]
     if suite.exists():
         read_batches(suite)
     check_free(suite)
-    return [_add(selection, suite) for selection in selections]
+    return [
+        add_failures(selection, suite) if isinstance(selection, AuditSelection) else _add(selection, suite)
+        for selection in selections
+    ]
 
 
 def _select(run: Path, only_confirmed: bool) -> _Selection:
@@ -81,11 +70,10 @@ def _confirmed_at(item: ExportItem, confirmations: Sequence[Confirmation]) -> tu
 
 def _add(selection: _Selection, suite: Path) -> Added:
     """Write a batch of the scenes that no batch of the suite has."""
-    batches = read_batches(suite) if suite.exists() else ()
-    known = {batch.identity(scene) for batch in batches for scene in batch.content.scenes}
+    known = known_scenes(suite)
     exported = selection.exported
     program = exported.manifest.question.program
-    new = [hit for hit in selection.hits if (_sha256(exported.picture(hit[0])[0]), program) not in known]
+    new = [hit for hit in selection.hits if (sha256(exported.picture(hit[0])[0]), program) not in known]
     place = None
     if new:
         hits = tuple((replace(item, index=index), at) for index, (item, at) in enumerate(new))
@@ -97,7 +85,6 @@ def _fill(scratch: Path, selection: _Selection) -> str:
     """Write the batch; return its name."""
     manifest = selection.exported.manifest
     write_clevr(scratch, replace(selection.exported, items=tuple(item for item, _ in selection.hits)))
-    files = sorted(path for path in scratch.rglob("*") if path.is_file())
     content = BatchFile(
         run=selection.run.resolve().name,
         model=manifest.facts.model,
@@ -107,12 +94,6 @@ def _fill(scratch: Path, selection: _Selection) -> str:
             BatchScene(item.name, str(item.truth), item.answer, item.confidence, at)
             for item, at in selection.hits
         ),
-        files={path.relative_to(scratch).as_posix(): _sha256(path.read_bytes()) for path in files},
+        files=file_hashes(scratch),
     )
-    data = CODEC.text(content).encode()
-    write_atomic(scratch / BATCH, data)
-    return batch_name(data)
-
-
-def _sha256(data: bytes) -> str:
-    return hashlib.sha256(data).hexdigest()
+    return seal(scratch, content)

@@ -34,7 +34,8 @@ Word = Annotated[str, StringConstraints(min_length=1, max_length=1000)]
 class BatchScene:
     """A scene whose picture is `images/found/NAME`: its true answer, and the wrong one of the run's model.
 
-    `confirmed` are the presets at which that model's answer was still wrong.
+    `confirmed` are the presets at which that model's answer was still wrong. `question` and `program` are the scene's
+    own, empty if the batch has one question for all.
     """
 
     name: Word
@@ -42,19 +43,25 @@ class BatchScene:
     answer: Word
     confidence: Number
     confirmed: tuple[Word, ...]
+    question: str = ""
+    program: tuple[dict[str, object], ...] = ()
 
 
 @dataclass(frozen=True)
 class BatchFile:
-    """What `batch.json` holds; `program` is CLEVR's JSON, `files` the sha256 of every other file by its path."""
+    """What `batch.json` holds; `program` is CLEVR's JSON, `files` the sha256 of every other file by its path.
+
+    `run` names a run, or an audit. In format 1 all scenes have the batch's question; in format 2 each has its own, and
+    the batch's is empty.
+    """
 
     run: str
     model: str
-    question: Word
+    question: str
     program: tuple[dict[str, object], ...]
     scenes: Annotated[tuple[BatchScene, ...], Field(min_length=1)]
     files: Mapping[str, Sha256]
-    format: Literal[1] = 1
+    format: Literal[1, 2] = 1
 
 
 CODEC = Codec(BatchFile, InputError)
@@ -62,11 +69,11 @@ CODEC = Codec(BatchFile, InputError)
 
 @dataclass(frozen=True)
 class Batch:
-    """A batch in its folder, with its checked program."""
+    """A batch in its folder, with the checked program of each scene."""
 
     folder: Path
     content: BatchFile
-    program: Program
+    programs: Mapping[str, Program]  # by the scene's name
 
     def read(self, path: str) -> bytes:
         """A file of the batch; InputError if it is missing, is reached by a link, or was changed."""
@@ -86,9 +93,17 @@ class Batch:
         """The scene's name in the suite: BATCH/PICTURE."""
         return f"{self.folder.name}/{scene.name}"
 
+    def question(self, scene: BatchScene) -> str:
+        """The question about a scene, in English."""
+        return scene.question or self.content.question
+
+    def program(self, scene: BatchScene) -> Program:
+        """The program of the question about a scene."""
+        return self.programs[scene.name]
+
     def identity(self, scene: BatchScene) -> tuple[str, Program]:
         """What makes it the same test again: the picture's hash and the question's program."""
-        return self.content.files[picture_path(scene)], self.program
+        return self.content.files[picture_path(scene)], self.program(scene)
 
 
 def picture_path(scene: BatchScene) -> str:
@@ -129,7 +144,12 @@ def _read_batch(suite: Path, name: str) -> Batch:
             f"{shown(path)} was changed after it was added (its folder is named by its hash); {REMEDY}"
         )
     content = CODEC.parse(data.decode("utf-8", "replace"), shown(path), REMEDY, _check)
-    return Batch(suite / name, content, program_from_json(list(content.program)))
+    common = program_from_json(list(content.program)) if content.format == 1 else ()
+    programs = {
+        one.name: program_from_json(list(one.program)) if content.format == 2 else common
+        for one in content.scenes
+    }
+    return Batch(suite / name, content, programs)
 
 
 def _check(content: BatchFile) -> None:
@@ -142,4 +162,7 @@ def _check(content: BatchFile) -> None:
         check_plain(scene.name, "the name of a scene")
         if picture_path(scene) not in content.files:
             raise ValueError(f"files lacks {picture_path(scene)}")
-    program_from_json(list(content.program))
+    for asked in (content,) if content.format == 1 else content.scenes:
+        if not asked.question:
+            raise ValueError("a question is empty")
+        program_from_json(list(asked.program))

@@ -127,8 +127,8 @@ def scenes_of(batches: Sequence[Batch]) -> Iterator[tuple[Batch, BatchScene]]:
 
 def ask_scene(model: ClevrModel, batch: Batch, scene: BatchScene, failed_before: bool | None) -> SceneResult:
     """Ask a model about one stored picture."""
-    question = question_of(batch.content.question, batch.program)
+    question = question_of(batch.question(scene), batch.program(scene))
     (said,) = ask_all(model, batch.picture(scene), [question])
     return SceneResult(
-        batch.key(scene), batch.content.question, scene.truth, said.answer, said.probability, failed_before
+        batch.key(scene), question.text, scene.truth, said.answer, said.probability, failed_before
     )

@@ -90,7 +90,7 @@ def export_label_page(folder: Path, data: Path | None, page: Path, as_json: bool
 
 def _drawn(folder: Path, data: Path | None) -> RepairFolder:
     """The repair, open, with its pictures drawn; models and data are loaded only if they are not."""
-    from trex.api.repair import label_step
+    from trex.api.models.repair import label_step
     from trex.repair.folder import open_repair
 
     opened = open_repair(folder)

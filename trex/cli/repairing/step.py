@@ -20,7 +20,7 @@ Step = Callable[["RepairFolder", "Loaded", "Progress"], None]
 
 def step(place: Path, data: Path | None, run: Step) -> RepairFolder:
     """Carry out a step of the repair in this folder; returns it, still open."""
-    from trex.api.repair import carried_out
+    from trex.api.models.repair import carried_out
 
     return carried_out(place, data, run, progress_of)
 

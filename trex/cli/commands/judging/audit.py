@@ -39,6 +39,9 @@ def audit(
     ] = "reference",
     sure: Annotated[float, typer.Option(help="The probability from which a mistake is confident.")] = 0.9,
     tested: Annotated[int, typer.Option(help="Failures of a family that are rendered again, at most.")] = 20,
+    probed: Annotated[
+        int, typer.Option(help="Scenes like its failures that are made of each family, in each of four ways.")
+    ] = 8,
     seed: Annotated[int, typer.Option(help="Seed of the questions.")] = 0,
     weigh: Annotated[
         list[str] | None,
@@ -49,27 +52,31 @@ def audit(
     out: Annotated[
         Path | None, typer.Option(help="The folder to write to; runs/audit-MODEL if not given.")
     ] = None,
+    junit: Annotated[
+        Path | None,
+        typer.Option("--junit", metavar="FILE", help="Write JUnit XML: each confirmed family is a failure."),
+    ] = None,
+    beside: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="AUDIT", help="A finished audit of another model, to tell side by side with this one."
+        ),
+    ] = None,
     as_json: AsJson = False,
 ) -> None:
     """Find the failure families of a CLEVR model: what it misreads, when, how often. If stopped, it resumes."""
-    from trex.audit.audit import audit as carry_out
-    from trex.audit.page import document, headline, rate_words, write_report
-    from trex.audit.plan import Sizes, audit_settings, planned
-    from trex.bank.named import bank_world
-    from trex.worlds.world import open_model
+    from trex.auditing.perform import AuditOptions, perform
+    from trex.auditing.plan import Sizes
 
-    prior = bank_world(world)
     sizes = Sizes(scenes, held_out, questions, tested)
-    if budget is not None:
-        sizes = planned(budget, sizes, look, deciding)
-    opened = open_model(model)
-    settings = audit_settings(opened, prior, sizes, (look, deciding), sure, seed, weigh or ())
-    folder = out or Path("runs") / f"audit-{model.replace(':', '-').replace('/', '-')}"
+    options = AuditOptions(
+        world=world, budget=budget, sizes=sizes, look=look, deciding=deciding, sure=sure, seed=seed,
+        weigh=tuple(weigh or ()), processes=processes, bank=bank_folder, out=out, junit=junit, probed=probed,
+        beside=beside,
+    )  # fmt: skip
     with display_until_stopped("every answer is kept") as display:
-        done = carry_out(opened, settings, prior, folder, bank_folder, processes, display.show)
-    page = write_report(done, prior.vocabulary)
-    lines = [headline(done), *(f"  {one.words} {rate_words(one)}." for one in done.confirmed)]
-    tell_result({**document(done), "page": str(page)}, "\n".join([*lines, f"page: {page}"]), as_json)
+        made = perform(model, options, display.show)
+    tell_result({**made.document(), "page": str(made.page)}, "\n".join(made.lines()), as_json)
 
 
 COMMAND = Command("audit", audit, WHY, 125)

@@ -50,7 +50,7 @@ def identify(
     as_json: AsJson = False,
 ) -> None:
     """Grow mistakes by perturbing the codes of labelled pictures, or rendered scenes."""
-    from trex.api.repair import RUNS, begun
+    from trex.api.models.repair import RUNS, begun
     from trex.cli.repairing.scene_steps import identify_scenes_step
     from trex.repair.identify import RESULT, IdentifyResult
     from trex.repair.records import read_record
@@ -150,7 +150,7 @@ def label(
     if export is not None:
         export_label_page(folder, data, export, as_json)
         return
-    from trex.api.repair import label_step
+    from trex.api.models.repair import label_step
     from trex.repair.label import RESULT, LabelResult
     from trex.repair.records import read_record
     from trex.repair.words import label_words, vote_words

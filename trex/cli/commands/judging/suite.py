@@ -14,8 +14,8 @@ from trex.foundation.errors import FAILED
 from trex.foundation.words import counted
 
 if TYPE_CHECKING:
-    from trex.suite.add import Added
     from trex.suite.run import SuiteRun
+    from trex.suite.sealing import Added
 
 suite_app = typer.Typer(
     no_args_is_help=True, help="Keep failures with their pictures, and ask other models about them."
@@ -27,7 +27,9 @@ def add(
     runs: Annotated[
         list[Path],
         typer.Argument(
-            metavar="RUN...", help="Run folders, as `trex find` makes them.", autocompletion=complete.runs
+            metavar="RUN...",
+            help="Folders, as `trex find` or `trex audit` makes them.",
+            autocompletion=complete.runs,
         ),
     ],
     to: Annotated[Path, typer.Option("--to", metavar="DIR", help="The suite's folder; made if it is new.")],
@@ -39,7 +41,8 @@ def add(
 ) -> None:
     """Keep the hits on which the model's answer is wrong; adding a run again adds nothing.
 
-    A hit that is right at a preset of `trex confirm` is left out.
+    A hit that is right at a preset of `trex confirm` is left out. Of an audit, keep the failures of confirmed
+    families that stayed at its deciding look.
     """
     from trex.suite.add import add_runs
 

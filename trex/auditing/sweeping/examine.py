@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from trex.audit.records import Answer, Examined, Mistake
+from trex.auditing.sweeping.records import Answer, Examined, Mistake
 from trex.clevr_models.interface.bound import ClevrModel
 from trex.clevr_models.interface.question import question_of
 from trex.inference.rng import AUDIT_STREAM, stream
@@ -21,7 +21,7 @@ from trex.scenes.scene import Scene
 from trex.scenes.vocabulary import Vocabulary
 from trex.worlds.asking import Said, ask_all
 
-QUESTIONS, NUISANCES, TRACING = range(3)  # streams of random numbers
+QUESTIONS, NUISANCES, TRACING, PROBING = range(4)  # streams of random numbers
 TRACED = 60  # more questions about a picture with a confident mistake
 
 

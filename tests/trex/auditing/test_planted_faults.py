@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import cache, reduce
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from tests.trex.audit.planted_models import (
+from tests.trex.auditing.in_memory import FEW, audited, scenes
+from tests.trex.auditing.planted_models import (
     CAP,
-    Book,
-    Planted,
     View,
     as_it_is,
     blue_beside_green_is_swapped,
@@ -20,50 +18,10 @@ from tests.trex.audit.planted_models import (
     left_is_right_under_a_low_camera,
     small_things_at_the_back_are_missed,
 )
-from trex.audit.confirm import Confirmer
-from trex.audit.examine import Asker
-from trex.audit.findings import Finding, belonging, covered, findings, held_out
-from trex.audit.group import group
-from trex.audit.lines import Lines
-from trex.audit.records import TESTED, Examined
-from trex.inference.scoring import images
 from trex.scenes.conditions import Facts
-from trex.scenes.prior import ScenePrior
 from trex.scenes.vocabulary import CLEVR
 
-MANY, FEW = 320, 120  # scenes of an audit for a rare and a frequent fault; rules are made from half of them
-QUESTIONS = 16
 SEVERITY = {"shape": 7.0}
-Audited = tuple[list[Finding], float]
-
-
-@cache
-def scenes(n: int, revoked: str = "") -> tuple[list[Facts], Book]:
-    """The scenes of an audit without these values, and the book of their pictures."""
-    vocabulary = reduce(lambda known, value: known.revoke(value), revoked.split(), CLEVR)
-    prior, book = ScenePrior(vocabulary, n_objects=(5, 6)), Book()
-    book.render([prior.sample(np.random.default_rng([8, i])) for i in range(n)])
-    return list(book.facts), book
-
-
-def audited(folder: Path, view: View, cap: int = 10, n: int = MANY, revoked: str = "") -> Audited:
-    """The findings of an audit of a planted model, and the share of mistakes that confirmed families hold."""
-    known, book = scenes(n, revoked)
-    asker = Asker(Planted(book, view, cap), CLEVR, QUESTIONS, 0, 0.9)
-    rows: list[tuple[Facts, Examined]] = []
-    for number, facts in enumerate(known):
-        (image,) = images(book.render([facts.scene]))
-        rows.append((facts, asker.examine(facts, image, number)))
-    made, rest = rows[: n // 2], rows[n // 2 :]
-    families = group([one for _, one in made], [facts for facts, _ in made], asker)
-    seen = [held_out(family, rest, asker) for family in families]
-    with Lines(folder / "tested.jsonl", TESTED) as log:
-        for number, one in enumerate(seen):
-            Confirmer(book, asker).confirm(number, one.family, one.failures[:5], log)
-        owners = belonging(families, rest, asker)
-        found = findings(seen, log.values, owners, SEVERITY)
-    confirmed = {one.number for one in found if one.is_confirmed}
-    return found, covered(owners, confirmed).value
 
 
 def true_rate(holds: Callable[[Facts], bool]) -> float:
@@ -105,12 +63,15 @@ def test_the_first_family_names_the_planted_conditions(
 
 
 def test_a_hidden_metal_cylinder_taken_for_a_cube(tmp_path: Path) -> None:
-    found, _ = audited(tmp_path, hidden_metal_cylinders_are_cubes, revoked="sphere")
+    found, _ = audited(tmp_path, hidden_metal_cylinders_are_cubes, revoked="sphere", severity=SEVERITY)
     assert found[0].words == "A metal cylinder less than 60\u00a0% visible is taken for a cube."
     assert found[0].is_confirmed
     assert all(row.blamed.endswith("metal cylinder, taken for cube") for row in found[0].shown)
     assert found[0].survives["without"][0] == 0.0  # without it nothing is wrong
     assert found[0].survives["noise"][0] == 1.0
+    flips = [row.flip for row in found[0].shown]
+    assert all(flip is not None and " metal cylinder becomes " in flip.change for flip in flips)
+    assert not any(flip.change.endswith(CLEVR.available("color")) for flip in flips if flip is not None)
     assert found[0].harm == pytest.approx(7.0 * found[0].rate * found[0].confidence)
 
 

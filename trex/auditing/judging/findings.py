@@ -8,11 +8,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from trex.audit.confirm import SHOWN, failing_units, mistakes_of
-from trex.audit.examine import Asker
-from trex.audit.group import Family, Rules, symptoms
-from trex.audit.records import Examined, Tested
-from trex.audit.sentences import family_words
+from trex.auditing.grouping.group import Family, Rules, symptoms
+from trex.auditing.grouping.sentences import family_words
+from trex.auditing.judging.confirm import SHOWN, failing_units, mistakes_of
+from trex.auditing.sweeping.examine import Asker
+from trex.auditing.sweeping.records import Examined, Tested
 from trex.inference.statistics.clustered import clustered_interval
 from trex.inference.statistics.discoveries import discoveries, excess_p_value
 from trex.inference.statistics.proportion import Interval, clopper_pearson
@@ -59,7 +59,12 @@ class Finding:
     is_confirmed: bool
     survives: Mapping[str, tuple[float, int]]
     covers: Share  # of the confident mistakes of the held-out scenes, those that belong to the family
-    shown: tuple[Tested, ...]
+    stayed: tuple[Tested, ...]  # the failures that fail again at the deciding look
+
+    @property
+    def shown(self) -> tuple[Tested, ...]:
+        """The failures that stayed and were looked at more closely."""
+        return self.stayed[:SHOWN]
 
     @property
     def harm(self) -> float:
@@ -170,7 +175,7 @@ def _finding(
         is_confirmed=False,
         survives=_survives(stayed),
         covers=covered(owners, {number}),
-        shown=tuple(stayed[:SHOWN]),
+        stayed=tuple(stayed),
     )
 
 

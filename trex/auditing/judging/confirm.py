@@ -7,10 +7,11 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from trex.audit.examine import NUISANCES, Asker
-from trex.audit.group import Family, Rules, symptoms
-from trex.audit.lines import Lines
-from trex.audit.records import Examined, Tested, Variants
+from trex.auditing.grouping.group import Family, Rules, symptoms
+from trex.auditing.judging.flips import smallest_flip
+from trex.auditing.sweeping.examine import NUISANCES, Asker
+from trex.auditing.sweeping.lines import Lines
+from trex.auditing.sweeping.records import Examined, Tested, Variants
 from trex.inference.rng import AUDIT_STREAM, stream
 from trex.inference.scoring import images
 from trex.render.renderer import SceneRenderer
@@ -95,6 +96,7 @@ class Confirmer:
             for question, answer in zip(wrong, said, strict=True)
         ]
         first = int(np.argmax(sure)) if sure else 0
+        is_object = family.symptom.level == "object"
         stays = bool(sure) and 2 * sum(p >= self.asker.sure for p in sure) >= len(sure)
         return Tested(
             family=number,
@@ -108,6 +110,15 @@ class Confirmer:
             variants=self._variants(family, scene, wrong, one.scene, failed[0])
             if stays and is_shown
             else Variants(),
+            flip=smallest_flip(
+                self.renderer,
+                self.asker,
+                replace(facts, scene=scene),
+                wrong[first],
+                failed[0] if is_object else None,
+            )
+            if stays and is_shown
+            else None,
         )
 
     def _variants(

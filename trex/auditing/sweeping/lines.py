@@ -6,7 +6,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Generic, Self, TypeVar
 
-from trex.audit.records import REMEDY
+from trex.auditing.sweeping.records import REMEDY
 from trex.foundation.codec import Codec
 from trex.foundation.errors import RunError
 from trex.foundation.files import disk_error

@@ -72,7 +72,8 @@ class Planted:
         logits = np.zeros((len(questions), len(ANSWERS)))
         for row, question in zip(logits, questions, strict=True):
             row[ANSWERS.index(self._answer(question, sets))] = SURE
-        return logits - np.log(np.exp(logits).sum(axis=1, keepdims=True))
+        log_probs: NDArray[np.float64] = logits - np.log(np.exp(logits).sum(axis=1, keepdims=True))
+        return log_probs
 
     def _answer(self, question: Question, sets: SceneSets) -> str:
         try:

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import sys
 from dataclasses import dataclass
+from typing import Annotated
+
+from pydantic import AfterValidator
 
 from trex.foundation.codec import Codec
 from trex.scenes.misreading import Misreading
 
+Shared = Annotated[str, AfterValidator(sys.intern)]  # one of few words, kept once however often it is read
 REMEDY = "delete the folder and audit again"
 
 
@@ -33,7 +38,7 @@ class Settings:
     severity: dict[str, float]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Mistake:
     """A confident mistake: the question's place among those asked, and the misreading that explains it (from 0)."""
 
@@ -41,17 +46,17 @@ class Mistake:
     by: int | None
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Answer:
     """An answer to a question of a family (question_family_index of CLEVR v1.0)."""
 
     family: int
-    truth: str
-    said: str
+    truth: Shared
+    said: Shared
     probability: float
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Examined:
     """A picture, by the number of its scene: the answers, what was misread, and the facts that rules speak of."""
 
@@ -73,6 +78,18 @@ class Variants:
 
 
 @dataclass(frozen=True)
+class Flip:
+    """How many of the possible single changes of a scene were tried, and the first after which the model is right.
+
+    `change` is in words, "" if the model stays wrong after all that were tried.
+    """
+
+    tried: int
+    possible: int
+    change: str = ""
+
+
+@dataclass(frozen=True)
 class Tested:
     """A held-out failure of a family at the deciding look: whether it stays, how surely, and after which changes."""
 
@@ -85,6 +102,23 @@ class Tested:
     truth: str
     blamed: str  # the misread object in words, and what it was taken for; "" if no object is to blame
     variants: Variants
+    flip: Flip | None = (
+        None  # None if none was looked for, or if the mistake does not outlast another noise seed
+    )
+
+
+@dataclass(frozen=True)
+class Probed:
+    """A scene made from a known failure of a family in one way: whether it fails in the same way.
+
+    `scene` is the number of the known failure; `fails` is None if no valid scene with the conditions was found.
+    """
+
+    family: int
+    way: str
+    scene: int
+    fails: bool | None
 
 
 SETTINGS, EXAMINED, TESTED = Codec(Settings), Codec(Examined), Codec(Tested)
+PROBED = Codec(Probed)

@@ -39,6 +39,7 @@ def test_the_page_says_what_the_document_says(whole: tuple[Path, Path, dict[str,
     assert str(told["headline"]) in page and told["families"]
     assert json.loads((folder / "report.json").read_text())["headline"] == told["headline"]
     assert told["page"] == str(folder / "report.html")
+    assert told["not_found"] and "kinds of confident mistakes that were looked for" in page
 
 
 @pytest.mark.parametrize("lines", [0, 17, 31])

@@ -3,18 +3,30 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from trex.audit.by_question import Row, by_question
-from trex.audit.confirm import Confirmer
-from trex.audit.examine import Asker
-from trex.audit.findings import Finding, Share, belonging, covered, findings, held_out
-from trex.audit.group import group
-from trex.audit.lines import Lines
-from trex.audit.records import EXAMINED, REMEDY, SETTINGS, TESTED, Settings
-from trex.audit.sweep import facts_again, sweep
+from trex.auditing.grouping.group import group
+from trex.auditing.judging.by_question import Row, by_question
+from trex.auditing.judging.confirm import Confirmer
+from trex.auditing.judging.findings import Finding, HeldOut, Share, belonging, covered, findings, held_out
+from trex.auditing.judging.not_found import LookedFor, looked_for
+from trex.auditing.judging.probe import Prober, probe_shares
+from trex.auditing.sweeping.examine import Asker
+from trex.auditing.sweeping.lines import Lines
+from trex.auditing.sweeping.records import (
+    EXAMINED,
+    PROBED,
+    REMEDY,
+    SETTINGS,
+    TESTED,
+    Examined,
+    Probed,
+    Settings,
+    Tested,
+)
+from trex.auditing.sweeping.sweep import facts_again, sweep
 from trex.bank.bank import bank_of
 from trex.clevr_models.interface.bound import ClevrModel
 from trex.foundation.errors import InputError, RunError
@@ -28,6 +40,7 @@ from trex.scenes.prior import ScenePrior
 from trex.worlds.world import open_renderer
 
 MANIFEST, SWEPT, TESTS, PICTURES = "audit.json", "swept.jsonl", "tested.jsonl", "pictures"
+PROBES = "probed.jsonl"
 Tell = Callable[[str, int, int], None]  # step, done, of
 
 
@@ -40,7 +53,17 @@ class Audit:
     findings: tuple[Finding, ...]
     by_question: tuple[Row, ...]
     coverage: Share
-    scenes: Mapping[int, Facts]  # the held-out scenes, by number
+    rest: Sequence[tuple[Facts, Examined]]  # the held-out scenes
+    asker: Asker
+    looked_for: LookedFor  # kinds of confident mistakes, and those that no held-out scene shows
+    probes: Mapping[
+        int, Mapping[str, Share]
+    ]  # by family and way, of scenes like its failures those that fail too
+
+    @property
+    def scenes(self) -> dict[int, Facts]:
+        """The held-out scenes, by number."""
+        return {one.scene: known for known, one in self.rest}
 
     @property
     def confirmed(self) -> tuple[Finding, ...]:
@@ -56,14 +79,16 @@ def audit(
     bank_folder: Path | None = None,
     processes: int | None = None,
     tell: Tell = lambda step, done, of: None,
+    probed: int = 0,
 ) -> Audit:
     """Audit a model, or go on with an audit that was stopped; a finished one is only read.
 
+    `probed` scenes like the failures of each confirmed family are made in each way; more can be asked for later.
     InputError if the folder holds anything else, or an audit with other settings.
     """
     lock = _open(folder, settings)
     try:
-        return _carried_out(model, settings, prior, folder, bank_folder, processes, tell)
+        return _carried_out(model, settings, prior, folder, bank_folder, processes, tell, probed)
     finally:
         os.close(lock)
 
@@ -95,6 +120,7 @@ def _carried_out(
     bank_folder: Path | None,
     processes: int | None,
     tell: Tell,
+    probed: int,
 ) -> Audit:
     asker = Asker(model, prior.vocabulary, settings.questions, settings.seed, settings.sure)
     total = settings.scenes + settings.held_out
@@ -108,26 +134,50 @@ def _carried_out(
     tell("rules", 0, 1)
     families = group([one for _, one in swept], [one for one, _ in swept], asker)
     seen = [held_out(family, rest, asker) for family in families]
-    renderer = _renderer(settings, prior, folder, processes)
-    with Lines(folder / TESTS, TESTED) as tests:
-        try:
-            for number, one in enumerate(seen):
-                tell("families", number, len(seen))
-                Confirmer(renderer, asker).confirm(number, one.family, one.failures[: settings.tested], tests)
-        finally:
-            renderer.close()
-        tested = list(tests.values)
     owners = belonging(families, rest, asker)
-    found = findings(seen, tested, owners, settings.severity)
-    confirmed = {one.number for one in found if one.is_confirmed}
+    scenes = {one.scene: known for known, one in rest}
+    renderer = _renderer(settings, prior, folder, processes)
+    try:
+        tested = _tested(folder, renderer, asker, seen, settings.tested, tell)
+        found = findings(seen, tested, owners, settings.severity)
+        chosen = [one for one in found if one.is_confirmed]
+        probes = _probes(folder, Prober(renderer, asker, probed), chosen, scenes, tell)
+    finally:
+        renderer.close()
     return Audit(
         folder,
         settings,
         tuple(found),
         tuple(by_question([one for _, one in rows])),
-        covered(owners, confirmed),
-        {one.scene: known for known, one in rest},
+        covered(owners, {one.number for one in chosen}),
+        rest,
+        asker,
+        looked_for(rest),
+        {one.number: probe_shares([row for row in probes if row.family == one.number]) for one in chosen},
     )
+
+
+def _tested(
+    folder: Path, renderer: SceneRenderer, asker: Asker, seen: Sequence[HeldOut], most: int, tell: Tell
+) -> list[Tested]:
+    """Failures of each family at the deciding look, at most so many."""
+    with Lines(folder / TESTS, TESTED) as log:
+        for number, one in enumerate(seen):
+            tell("families", number, len(seen))
+            Confirmer(renderer, asker).confirm(number, one.family, one.failures[:most], log)
+        return list(log.values)
+
+
+def _probes(
+    folder: Path, prober: Prober, chosen: Sequence[Finding], scenes: Mapping[int, Facts], tell: Tell
+) -> list[Probed]:
+    """Scenes like the failures of each family, with all that earlier calls made."""
+    with Lines(folder / PROBES, PROBED) as log:
+        for number, one in enumerate(chosen):
+            tell("probes", number, len(chosen))
+            members = [(row.scene, scenes[row.scene].scene) for row in one.stayed]
+            prober.probe(one.number, one.family, members, log)
+        return list(log.values)
 
 
 def _renderer(settings: Settings, prior: ScenePrior, folder: Path, processes: int | None) -> SceneRenderer:

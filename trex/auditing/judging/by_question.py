@@ -8,8 +8,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from trex.audit.findings import FALSE_SHARE, Share
-from trex.audit.records import Answer, Examined
+from trex.auditing.judging.findings import FALSE_SHARE, Share
+from trex.auditing.sweeping.records import Answer, Examined
 from trex.inference.statistics.clustered import clustered_interval
 from trex.inference.statistics.discoveries import discoveries, excess_p_value
 from trex.scenes.questions.families import FAMILIES

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from trex.audit.examine import Asker
-from trex.audit.question_conditions import question_conditions, question_rows
-from trex.audit.records import Answer, Examined
+from trex.auditing.grouping.question_conditions import question_conditions, question_rows
+from trex.auditing.sweeping.examine import Asker
+from trex.auditing.sweeping.records import Answer, Examined
 from trex.inference.subgroups.rules import Bools, Rule, find_rules
 from trex.scenes.conditions import (
     Asked,

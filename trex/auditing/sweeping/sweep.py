@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from trex.audit.examine import Asker
-from trex.audit.lines import Lines
-from trex.audit.records import Examined
+from trex.auditing.sweeping.examine import Asker
+from trex.auditing.sweeping.lines import Lines
+from trex.auditing.sweeping.records import Examined
 from trex.bank.bank import BATCH, Bank
 from trex.inference.scoring import images
 from trex.scenes.conditions import Facts, facts_of

@@ -7,8 +7,11 @@ import math
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from trex.audit.group import SYMPTOMS
-from trex.audit.records import Settings
+from trex.auditing.grouping.group import SYMPTOMS
+from trex.auditing.judging.confirm import SHOWN
+from trex.auditing.judging.flips import TRIED
+from trex.auditing.judging.probe import CHANGES
+from trex.auditing.sweeping.records import Settings
 from trex.clevr_models.interface.bound import ClevrModel
 from trex.clevr_models.interface.question import question_of
 from trex.foundation.errors import InputError, unknown
@@ -24,7 +27,7 @@ DEAREST_S = 60.0
 ASKING_S = 0.3  # drawing a scene, its id maps, 50 questions to the shipped model
 EXPECTED_FAMILIES = 8
 SWEEP_SHARE = 0.7  # of the budget
-CLOSER = 9  # renders of a family for three scenes that are looked at more closely
+CLOSER = SHOWN * (3 + TRIED)  # renders of a family for the scenes that are looked at more closely
 LEAST_SCENES = 100
 MOST_SCENES, MOST_QUESTIONS = 1_000_000, 500
 
@@ -32,13 +35,13 @@ MOST_SCENES, MOST_QUESTIONS = 1_000_000, 500
 class Sizes(NamedTuple):
     """How many scenes are swept and held out, questions asked about each, and failures of a family rendered again."""
 
-    scenes: int
-    held_out: int
-    questions: int
-    tested: int
+    scenes: int = 1000
+    held_out: int = 1000
+    questions: int = 50
+    tested: int = 20
 
 
-def planned(hours: float, sizes: Sizes, look: str, deciding: str) -> Sizes:
+def planned(hours: float, sizes: Sizes, look: str, deciding: str, probed: int = 0) -> Sizes:
     """Sizes that fit a budget in CPU hours; InputError if it is too small for LEAST_SCENES."""
     if not 0 < hours < math.inf:
         raise InputError(f"--budget {hours:g}: give CPU hours above 0")
@@ -49,7 +52,9 @@ def planned(hours: float, sizes: Sizes, look: str, deciding: str) -> Sizes:
         least = LEAST_SCENES * 2 * each / SWEEP_SHARE / 3600
         raise InputError(f"--budget {hours:g} is too small at look {look}; give at least {least:.2f}")
     renders = seconds * (1 - SWEEP_SHARE) / EXPECTED_FAMILIES / (COST_S.get(deciding, DEAREST_S) + ASKING_S)
-    return sizes._replace(scenes=scenes, held_out=scenes, tested=max(5, min(50, int(renders) - CLOSER)))
+    return sizes._replace(
+        scenes=scenes, held_out=scenes, tested=max(5, min(50, int(renders) - CLOSER - probed * len(CHANGES)))
+    )
 
 
 def audit_settings(
@@ -68,7 +73,7 @@ def audit_settings(
     }  # fmt: skip
     for name, (low, high) in bounds.items():
         value = getattr(sizes, name)
-        if not low <= value <= high:
+        if not isinstance(value, int) or not low <= value <= high:
             raise InputError(f"--{name.replace('_', '-')} {value}: give {low} to {high:,}")
     if not 0.5 < sure < 1:
         raise InputError(f"--sure {sure:g}: give a probability above .5 and below 1")

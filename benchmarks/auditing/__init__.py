@@ -1,0 +1,1 @@
+"""What an audit finds, beside other methods on the same pictures."""

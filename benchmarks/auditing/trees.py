@@ -1,0 +1,78 @@
+"""Attribute slicing: a decision tree over questions and scenes, whose leaves are held against other scenes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tests.trex.auditing.in_memory import Row, Swept
+from trex.auditing.grouping.question_conditions import question_conditions, question_rows
+from trex.auditing.sweeping.examine import Asker
+from trex.inference.statistics.discoveries import discoveries, excess_p_value
+from trex.scenes.conditions import Facts, object_conditions, object_rows, scene_conditions
+from trex.scenes.vocabulary import CLEVR
+
+LEAST_QUESTIONS = 20  # in a leaf
+MOST_LEAVES = 16
+Bools = NDArray[np.bool_]
+
+
+@dataclass(frozen=True)
+class Slice:
+    """A leaf: for which of a scene's questions its conditions hold."""
+
+    tree: Any
+    leaf: int
+
+    def holds(self, facts: Facts, number: int, asker: Asker) -> Bools:
+        """(questions,): those that fall into the leaf."""
+        found: Bools = self.tree.apply(features(facts, number, asker)) == self.leaf
+        return found
+
+
+def features(facts: Facts, number: int, asker: Asker) -> Bools:
+    """(questions, features): conditions on the question and the scene, and conditions that some object meets."""
+    asked = asker.asked(facts.scene, number)
+    rows = question_rows(facts, asked, (*question_conditions(CLEVR), *scene_conditions()))
+    some = object_rows(facts, object_conditions(CLEVR)).any(axis=0)
+    return np.concatenate([rows, np.broadcast_to(some, (len(rows), some.size))], axis=1)
+
+
+def slices(one: Swept, seed: int = 0) -> list[Slice]:
+    """The leaves whose questions are mistaken more often than others in scenes that the tree was not made from."""
+    from sklearn.tree import DecisionTreeClassifier
+
+    table = np.concatenate([features(facts, row.scene, one.asker) for facts, row in one.made])
+    wrong = np.concatenate([_mistaken(row) for row in one.made])
+    if not wrong.any():
+        return []
+    tree = DecisionTreeClassifier(
+        max_leaf_nodes=MOST_LEAVES, min_samples_leaf=LEAST_QUESTIONS, random_state=seed
+    ).fit(table, wrong)
+    leaves = [Slice(tree, int(leaf)) for leaf in np.unique(tree.apply(table))]
+    p_values = np.array([_p_value(leaf, one.rest, one.asker) for leaf in leaves])
+    return [leaf for leaf, named in zip(leaves, discoveries(p_values), strict=True) if named]
+
+
+def _mistaken(row: Row) -> Bools:
+    _, one = row
+    wrong = np.zeros(len(one.answers), dtype=np.bool_)
+    wrong[[mistake.at for mistake in one.mistakes]] = True
+    return wrong
+
+
+def _p_value(leaf: Slice, rows: Sequence[Row], asker: Asker) -> float:
+    """As the audit judges its families: shares of the scenes, inside against outside."""
+    inside, outside = [], []
+    for facts, one in rows:
+        holds, wrong = leaf.holds(facts, one.scene, asker), _mistaken((facts, one))
+        if holds.any():
+            inside.append(float(wrong[holds].mean()))
+        if not holds.all():
+            outside.append(float(wrong[~holds].mean()))
+    known = sum(outside)
+    return excess_p_value(sum(inside), len(inside), (known + 1.0, max(len(outside) - known, 1e-9)))

@@ -1,0 +1,87 @@
+"""Audits of planted models in memory: all steps of `trex audit` but the rendering."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import cache, reduce
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+
+from tests.trex.auditing.planted_models import Book, Planted, View
+from trex.auditing.grouping.group import Family, group
+from trex.auditing.judging.confirm import Confirmer
+from trex.auditing.judging.findings import Finding, HeldOut, belonging, covered, findings, held_out
+from trex.auditing.sweeping.examine import Asker
+from trex.auditing.sweeping.lines import Lines
+from trex.auditing.sweeping.records import TESTED, Examined
+from trex.inference.scoring import images
+from trex.scenes.conditions import Facts
+from trex.scenes.prior import ScenePrior
+from trex.scenes.vocabulary import CLEVR
+
+MANY, FEW = 320, 120  # scenes of an audit for a rare and a frequent fault; rules are made from half of them
+QUESTIONS = 16
+Row = tuple[Facts, Examined]
+
+
+class Swept(NamedTuple):
+    """The examined scenes of a planted model, those that rules are made from first, and what examined them."""
+
+    made: list[Row]
+    rest: list[Row]
+    asker: Asker
+    book: Book
+
+
+@cache
+def scenes(n: int, revoked: str = "") -> tuple[list[Facts], Book]:
+    """The scenes of an audit without these values, and the book of their pictures."""
+    vocabulary = reduce(lambda known, value: known.revoke(value), revoked.split(), CLEVR)
+    prior, book = ScenePrior(vocabulary, n_objects=(5, 6)), Book()
+    book.render([prior.sample(np.random.default_rng([8, i])) for i in range(n)])
+    return list(book.facts), book
+
+
+def swept(view: View, cap: int = 10, n: int = MANY, revoked: str = "", seed: int = 0) -> Swept:
+    """The sweep of a planted model."""
+    known, book = scenes(n, revoked)
+    asker = Asker(Planted(book, view, cap), CLEVR, QUESTIONS, seed, 0.9)
+    rows = [
+        (facts, asker.examine(facts, images(book.render([facts.scene]))[0], number))
+        for number, facts in enumerate(known)
+    ]
+    return Swept(rows[: n // 2], rows[n // 2 :], asker, book)
+
+
+def families_of(one: Swept) -> list[Family]:
+    """The families that the first half of the scenes shows."""
+    return group([row for _, row in one.made], [facts for facts, _ in one.made], one.asker)
+
+
+def judged(
+    folder: Path, one: Swept, families: Sequence[Family], rows: Sequence[Row], severity: Mapping[str, float]
+) -> tuple[list[Finding], float]:
+    """The findings of families in these scenes, and the share of mistakes that confirmed families hold."""
+    seen: list[HeldOut] = [held_out(family, rows, one.asker) for family in families]
+    with Lines(folder / "tested.jsonl", TESTED) as log:
+        for number, each in enumerate(seen):
+            Confirmer(one.book, one.asker).confirm(number, each.family, each.failures[:5], log)
+        owners = belonging(families, rows, one.asker)
+        found = findings(seen, log.values, owners, severity)
+    confirmed = {each.number for each in found if each.is_confirmed}
+    return found, covered(owners, confirmed).value
+
+
+def audited(
+    folder: Path,
+    view: View,
+    cap: int = 10,
+    n: int = MANY,
+    revoked: str = "",
+    severity: Mapping[str, float] | None = None,
+) -> tuple[list[Finding], float]:
+    """The findings of an audit of a planted model, and the share of mistakes that confirmed families hold."""
+    one = swept(view, cap, n, revoked)
+    return judged(folder, one, families_of(one), one.rest, severity or {})

@@ -1,0 +1,188 @@
+"""What an audit hands on: to Python, to a build server, and to a regression suite."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree
+
+import pytest
+
+import trex as package
+from tests.running.command_line import refused, trex
+from tests.worlds.repair_toy import tree
+from trex.auditing.telling.failures import FAILURES, KnownFailure, known_failure, read_failures
+from trex.foundation.errors import InputError
+from trex.scenes.clevr_format.scene_json import read_scenes
+from trex.scenes.questions.programs import execute
+from trex.suite.batch import Batch, read_batches
+from trex.suite.run import run_suite
+
+WORLD = "one_cube_without_cubes"
+COMMAND = (
+    "audit", "fake", "--look", "fake", "--deciding", "fake", "--world", WORLD,
+    "--scenes", "40", "--held-out", "40", "--questions", "12", "--tested", "3", "--probed", "1",
+)  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> package.AuditResult:
+    """An audit of the fake model from Python, with confirmed families."""
+    folder = tmp_path_factory.mktemp("audit")
+    found = package.audit(
+        "fake", look="fake", deciding="fake", world=WORLD, scenes=40, held_out=40, questions=12, tested=3, probed=1,
+        bank=folder / "bank", out=folder / "audit", junit=folder / "audit.xml", progress=False,
+    )  # fmt: skip
+    assert found.families
+    return found
+
+
+@pytest.fixture(scope="module")
+def suite(made: package.AuditResult, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    place = tmp_path_factory.mktemp("made") / "suite"
+    told = json.loads(trex("suite", "add", made.path, "--to", place, "--json").stdout)
+    assert (
+        told[0]["new"] == len({(str(one.scene), one.program) for one in known(made)}) and not told[0]["known"]
+    )
+    return place
+
+
+def known(made: package.AuditResult) -> list[KnownFailure]:
+    return [known_failure(made.path, one) for one in read_failures(made.path).failures]
+
+
+def only(suite: Path) -> Batch:
+    (batch,) = read_batches(suite)
+    return batch
+
+
+def test_the_command_and_python_take_one_road(made: package.AuditResult) -> None:
+    before = tree(made.path)
+    told = json.loads(
+        trex(*COMMAND, "--bank", made.path.parent / "bank", "--out", made.path, "--json").stdout
+    )
+    assert told == {**made.document(), "page": str(made.page)}
+    assert tree(made.path) == before
+    assert made.headline in str(made) and str(made.page) in str(made)
+    assert {one.words for one in (*made.families, *made.rejected)} == {
+        row["words"] for row in told["families"]
+    }
+
+
+def test_cut_among_its_last_steps_it_ends_in_the_same_bytes(
+    made: package.AuditResult, tmp_path: Path
+) -> None:
+    folder = Path(shutil.copytree(made.path, tmp_path / "cut"))
+    for name in ("tested.jsonl", "probed.jsonl"):
+        lines = (folder / name).read_bytes().splitlines(keepends=True)
+        assert len(lines) > 1
+        (folder / name).write_bytes(b"".join(lines[:1]) + lines[1][:9])
+    assert trex(*COMMAND, "--bank", made.path.parent / "bank", "--out", folder).exit_code == 0
+    assert tree(folder) == tree(made.path)
+
+
+def test_the_page_tells_of_probes_and_flips(made: package.AuditResult) -> None:
+    page = made.page.read_text()
+    families = [one for one in made.document()["families"] if one["confirmed"]]  # type: ignore[attr-defined]
+    assert all(set(one["probes"]) == {"objects", "noise", "camera", "lights"} for one in families)
+    assert page.count("made from its known failures") == len(families)
+    assert any(flip for one in families for flip in one["flips"]) and "single changes tried" in page
+
+
+def test_wrong_arguments_are_named_before_anything_is_written(tmp_path: Path) -> None:
+    given: dict[str, Any] = {"model": "fake", "look": "fake", "out": tmp_path / "out", "progress": False}
+    wrong: dict[str, Any]
+    for wrong, words in (
+        ({"scenes": 0}, "--scenes 0"),
+        ({"scenes": 2.5}, "--scenes 2.5"),
+        ({"probed": -1}, "--probed -1"),
+        ({"weigh": {"mised": 3}}, "mised"),
+        ({"world": "no_such_query"}, "no_such_query"),
+        ({"junit": tmp_path / "none" / "x.xml"}, "--junit"),
+        ({"model": 3}, "model is a int"),
+    ):
+        with pytest.raises(InputError, match=words):
+            package.audit(**(given | wrong))
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_each_confirmed_family_is_a_failed_case(made: package.AuditResult) -> None:
+    root = ElementTree.parse(made.path.parent / "audit.xml").getroot()
+    failed = {case.get("name") for case in root.iter("testcase") if case.find("failure") is not None}
+    skipped = {case.get("name") for case in root.iter("testcase") if case.find("skipped") is not None}
+    assert failed == {one.words for one in made.families}
+    assert skipped == {one.words for one in made.rejected}
+
+
+def test_an_audit_without_a_family_is_one_case_that_passed(tmp_path: Path) -> None:
+    few = [*COMMAND, "--bank", tmp_path / "bank", "--out", tmp_path / "audit", "--junit", tmp_path / "j.xml"]
+    few[few.index("--scenes") + 1] = "2"
+    few[few.index("--held-out") + 1] = "2"
+    assert trex(*few).exit_code == 0
+    (case,) = ElementTree.parse(tmp_path / "j.xml").getroot().iter("testcase")
+    assert case.get("name") == "no failure family" and len(case) == 0
+    refused(trex("suite", "add", tmp_path / "audit", "--to", tmp_path / "suite"), "has no confirmed family")
+    assert not (tmp_path / "suite").exists()
+
+
+def test_a_suite_keeps_every_confirmed_failure_with_its_own_question(
+    made: package.AuditResult, suite: Path
+) -> None:
+    batch = only(suite)
+    wanted = {(one.question, one.truth, one.said) for one in known(made)}
+    assert len({one.question for one in batch.content.scenes}) > 1
+    assert {(batch.question(one), one.truth, one.answer) for one in batch.content.scenes} == wanted
+    records = list(read_scenes(batch.folder / "scenes" / "CLEVR_found_scenes.json"))
+    for record, one in zip(records, batch.content.scenes, strict=True):
+        assert record.image_filename == one.name and one.confirmed == ("fake",)
+        assert execute(batch.program(one), record.scene) == one.truth != one.answer
+
+
+def test_the_audited_model_fails_its_suite_with_the_same_answers(suite: Path) -> None:
+    """Each question goes with its own picture: swapped questions would give other answers."""
+    results = run_suite(suite, "fake").results
+    assert results and all(one.fails for one in results)
+    assert [one.answer for one in results] == [one.answer for one in only(suite).content.scenes]
+
+
+def test_adding_an_audit_again_adds_nothing(made: package.AuditResult, suite: Path) -> None:
+    before = tree(suite)
+    told = json.loads(trex("suite", "add", made.path, "--to", suite, "--json").stdout)
+    assert told[0]["new"] == 0 and told[0]["batch"] is None
+    assert tree(suite) == before
+
+
+@pytest.mark.parametrize("what", ["picture", "scene", "unfinished"])
+def test_a_damaged_audit_is_refused_and_nothing_is_written(
+    made: package.AuditResult, tmp_path: Path, what: str
+) -> None:
+    folder = Path(shutil.copytree(made.path, tmp_path / "audit"))
+    path = folder / FAILURES
+    if what == "picture":
+        for picture in (folder / "pictures").rglob("*.picture"):
+            picture.write_bytes(picture.read_bytes()[:-1] + b"x")
+    elif what == "scene":
+        content = json.loads(path.read_text())
+        content["failures"][0]["scene"] = {"objects": 3}
+        path.write_text(json.dumps(content))
+    else:
+        path.unlink()
+    words = "holds no finished audit" if what == "unfinished" else "picture of a failure is not usable"
+    refused(trex("suite", "add", folder, "--to", tmp_path / "suite"), words)
+    assert not (tmp_path / "suite").exists()
+
+
+def test_beside_itself_a_model_is_no_better(made: package.AuditResult) -> None:
+    told = json.loads(
+        trex(
+            *COMMAND, "--bank", made.path.parent / "bank", "--out", made.path, "--json", "--beside", made.path
+        ).stdout
+    )["beside"]
+    assert told["model"] == "fake" and len(told["families"]) == len(made.families)
+    assert all(row["only_first"] == row["only_second"] == 0 for row in (told["mistakes"], *told["families"]))
+    assert "Beside fake" in made.page.read_text()
+    other = trex(*COMMAND, "--seed", "5", "--out", made.path.parent / "new", "--beside", made.path)
+    refused(other, "is of other scenes or questions (seed differ)")
+    assert not (made.path.parent / "new").exists()

@@ -1,0 +1,112 @@
+"""Two models side by side: the same scenes and questions, counted pair by pair."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.trex.auditing.in_memory import Swept, judged, swept
+from tests.trex.auditing.planted_models import (
+    as_it_is,
+    left_is_right_under_a_low_camera,
+    small_things_at_the_back_are_missed,
+)
+from trex.auditing.audit import MANIFEST, SWEPT
+from trex.auditing.beside import SAME, Other, beside, read_other
+from trex.auditing.grouping.group import Family, Rules, Symptom
+from trex.auditing.sweeping.lines import Lines
+from trex.auditing.sweeping.records import EXAMINED, SETTINGS, Settings
+from trex.foundation.errors import InputError, RunError
+from trex.scenes.vocabulary import CLEVR
+
+N = 24
+SETTINGS_MADE = Settings(
+    "other", "w", "world", 2, 3, 16, "fast", "reference", 0.9, 5, 0, {}
+)  # of another model
+
+
+@pytest.fixture(scope="module")
+def models() -> tuple[Swept, Swept, Swept]:
+    """A model that misses objects, one that confuses directions, and one without a fault, in the same scenes."""
+    views = (small_things_at_the_back_are_missed, left_is_right_under_a_low_camera, as_it_is)
+    first, second, third = (swept(view, n=N) for view in views)
+    return first, second, third
+
+
+def other(one: Swept, name: str = "other") -> Other:
+    return Other(name, tuple(row for _, row in one.rest))
+
+
+def test_mistakes_are_paired_scene_by_scene(models: tuple[Swept, Swept, Swept]) -> None:
+    first, second, third = models
+    wrong = [[bool(row.mistakes) for _, row in one.rest] for one in (first, second)]
+    found = beside(first.rest, other(second), [], first.asker).mistakes
+    assert found.n == N // 2
+    assert found.both == sum(a and b for a, b in zip(*wrong, strict=True))
+    assert (found.both + found.only_first, found.both + found.only_second) == (sum(wrong[0]), sum(wrong[1]))
+    clean = beside(first.rest, other(third), [], first.asker).mistakes
+    assert (clean.both, clean.only_second, clean.only_first) == (0, 0, sum(wrong[0]))
+
+
+def test_a_family_of_one_model_is_not_blamed_on_the_other(
+    models: tuple[Swept, Swept, Swept], tmp_path: Path
+) -> None:
+    """The other model errs too, but for another reason; beside itself a model fails in the same scenes."""
+    first, second, _ = models
+    known = {one.key: one for one in Rules(CLEVR).conditions("object")}
+    family = Family(Symptom("object", "missed"), (known["size small"], known["far back"]), 0, 0, ())
+    found, _ = judged(tmp_path, first, [family], first.rest, {})
+    (against,) = beside(first.rest, other(second), found, first.asker).families.values()
+    assert against.only_first > 0 and against.both == against.only_second == 0
+    assert against.n == found[0].holds.hits
+    (same,) = beside(first.rest, other(first), found, first.asker).families.values()
+    assert (
+        same.both == against.only_first and same.only_first == same.only_second == 0 and same.p_value == 1.0
+    )
+
+
+def write(folder: Path, one: Swept, lines: int = 5) -> Path:
+    """The folder of another audit of two scenes and three held-out ones."""
+    (folder / MANIFEST).write_text(SETTINGS.text(SETTINGS_MADE))
+    with Lines(folder / SWEPT, EXAMINED) as log:
+        log.append([row for _, row in one.made][:lines])
+    return folder
+
+
+def test_the_other_audit_is_read_and_left_as_it_is(
+    models: tuple[Swept, Swept, Swept], tmp_path: Path
+) -> None:
+    before = {path: path.read_bytes() for path in write(tmp_path, models[0]).iterdir()}
+    found = read_other(tmp_path, replace(SETTINGS_MADE, model="this", weights="v", tested=9))
+    assert found == Other("other", tuple(row for _, row in models[0].made[2:5]))
+    assert {path: path.read_bytes() for path in tmp_path.iterdir()} == before
+
+
+@pytest.mark.parametrize("name", SAME)
+def test_an_audit_of_other_scenes_or_questions_is_refused(
+    models: tuple[Swept, Swept, Swept], tmp_path: Path, name: str
+) -> None:
+    write(tmp_path, models[0])
+    value = getattr(SETTINGS_MADE, name)
+    values: dict[str, Any] = vars(SETTINGS_MADE) | {
+        name: value + "x" if isinstance(value, str) else value + 1
+    }
+    with pytest.raises(InputError, match=name):
+        read_other(tmp_path, Settings(**values))
+
+
+def test_an_audit_that_is_missing_unfinished_or_changed_is_refused(
+    models: tuple[Swept, Swept, Swept], tmp_path: Path
+) -> None:
+    with pytest.raises(InputError, match="holds no audit"):
+        read_other(tmp_path, SETTINGS_MADE)
+    write(tmp_path, models[0], lines=4)
+    with pytest.raises(RunError, match="not finished"):
+        read_other(tmp_path, SETTINGS_MADE)
+    path = tmp_path / SWEPT
+    path.write_bytes(path.read_bytes().replace(b'"truth"', b'"tooth"'))
+    with pytest.raises(RunError, match="was changed"):
+        read_other(tmp_path, SETTINGS_MADE)

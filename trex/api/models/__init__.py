@@ -1,0 +1,1 @@
+"""Audits and repairs: what is done with a model as a whole, not with one query."""

@@ -1,0 +1,126 @@
+"""`trex.audit`: how a model fails, from Python."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from os import PathLike, fspath
+from pathlib import Path
+
+from trex.api.arguments import model_argument
+from trex.api.stopped import Stopped
+from trex.auditing.judging.findings import Finding
+from trex.auditing.judging.not_found import LookedFor
+from trex.auditing.perform import PROBED, AuditOptions, Performed, perform
+from trex.auditing.plan import Sizes
+from trex.auditing.telling.words import headline
+from trex.clevr_models.adapters.live import session_model_available
+from trex.pages.display import display_if
+
+AnyPath = str | PathLike[str]
+
+
+@dataclass(frozen=True)
+class AuditResult:
+    """A finished audit; its folder has the page, all answers and the pictures."""
+
+    performed: Performed
+
+    @property
+    def path(self) -> Path:
+        """The audit's folder."""
+        return self.performed.done.folder
+
+    @property
+    def page(self) -> Path:
+        """The path of `report.html`."""
+        return self.performed.page
+
+    @property
+    def headline(self) -> str:
+        """What was found, in one sentence."""
+        return headline(self.performed.done)
+
+    @property
+    def families(self) -> tuple[Finding, ...]:
+        """The confirmed failure families, the most harmful first."""
+        return self.performed.done.confirmed
+
+    @property
+    def rejected(self) -> tuple[Finding, ...]:
+        """The rules that the held-out scenes did not confirm."""
+        return tuple(one for one in self.performed.done.findings if not one.is_confirmed)
+
+    @property
+    def looked_for(self) -> LookedFor:
+        """The kinds of confident mistakes that were looked for, and bounds on those that no held-out scene shows."""
+        return self.performed.done.looked_for
+
+    def document(self) -> dict[str, object]:
+        """All figures, as in `report.json`."""
+        return self.performed.document()
+
+    def __str__(self) -> str:
+        """The text that `trex audit` prints."""
+        return "\n".join(self.performed.lines())
+
+
+def audit(
+    model: object,
+    *,
+    world: AnyPath = "clevr",
+    budget: float | None = None,
+    scenes: int = 1000,
+    held_out: int = 1000,
+    questions: int = 50,
+    look: str = "fast",
+    deciding: str = "reference",
+    sure: float = 0.9,
+    tested: int = 20,
+    probed: int = PROBED,
+    seed: int = 0,
+    weigh: Mapping[str, float] | None = None,
+    processes: int | None = None,
+    bank: AnyPath | None = None,
+    out: AnyPath | None = None,
+    junit: AnyPath | None = None,
+    beside: AnyPath | None = None,
+    progress: bool = True,
+) -> AuditResult:
+    """Find the failure families of a CLEVR model: what it misreads, when and how often.
+
+    The keywords are the options of `trex audit` (docs/AUDIT.md); `weigh={"missed": 3}` sets the harm of a symptom, and
+    `model` is a name or an object of this session, as for `trex.find`. If `out` (runs/audit-MODEL if not given) holds
+    the same audit, it is resumed; a finished one is only read.
+
+    Raises InputError (an option, before anything is rendered), ModelError and RenderError, RunError (the folder), and
+    Stopped, a KeyboardInterrupt, on Ctrl-C: every answer is then kept.
+    """
+    name, live_model = model_argument(model)
+    options = AuditOptions(
+        world=Path(fspath(world)),
+        budget=budget,
+        sizes=Sizes(scenes, held_out, questions, tested),
+        look=look,
+        deciding=deciding,
+        sure=sure,
+        seed=seed,
+        weigh=tuple(f"{key}={value}" for key, value in (weigh or {}).items()),
+        processes=processes,
+        bank=_path(bank),
+        out=_path(out),
+        junit=_path(junit),
+        probed=probed,
+        beside=_path(beside),
+    )
+    folders: list[Path] = []
+    with session_model_available(live_model), display_if(progress) as display:
+        try:
+            return AuditResult(perform(name, options, display.show, folders.append))
+        except KeyboardInterrupt:
+            advice = "every answer is kept, and the same call resumes"
+            raise Stopped(folders[0] if folders else None, advice) from None
+
+
+def _path(path: AnyPath | None) -> Path | None:
+    return None if path is None else Path(fspath(path))

@@ -1,0 +1,119 @@
+"""What was looked for in the held-out scenes and not found, each with the bound that this puts on its rate."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from trex.auditing.grouping.group import OTHER, symptoms, wrong_words
+from trex.auditing.sweeping.records import Answer, Examined
+from trex.foundation.errors import InputError
+from trex.scenes.conditions import Facts
+from trex.scenes.misreading import ATTRIBUTE_KINDS, MIRRORS
+from trex.scenes.questions.families import FAMILIES
+from trex.scenes.questions.programs import YES_NO
+
+CHANCE = 0.05  # that a bound is too low
+MISREADINGS = {
+    "missed": "An object is missed",
+    "doubled": "An object is counted twice",
+    **{kind: f"An object's {kind} is misread" for kind in ATTRIBUTE_KINDS},
+    **{what: f"{what[:1].upper()}{what[1:]} are confused" for what in MIRRORS},
+}
+NO_WORD, NO_NUMBER = "neither yes nor no", "no number"
+MOST_COUNTED = 10  # objects of a CLEVR scene
+
+
+@dataclass(frozen=True)
+class NotFound:
+    """A kind of confident mistake that none of `scenes` held-out scenes shows, in each of which it could have occurred.
+
+    `bound` is the upper 95 % bound on the share of such scenes that show it, for this kind alone; all `together`
+    bounds of an audit hold at once with 95 %.
+    """
+
+    what: str
+    scenes: int
+    bound: float
+    together: float
+
+
+@dataclass(frozen=True)
+class LookedFor:
+    """How many kinds of confident mistakes were looked for, and those of which no held-out scene shows one."""
+
+    kinds: int
+    absent: tuple[NotFound, ...]
+
+
+def looked_for(rows: Sequence[tuple[Facts, Examined]]) -> LookedFor:
+    """The kinds of confident mistakes that scenes can show, and those that none of these shows.
+
+    A kind is what questions of one kind got for an answer ("zero_hop: too few"), or a misreading that the answers were
+    traced to. Scenes are the cases, however many questions each was asked.
+    """
+    could: dict[str, int] = {}
+    shown: set[str] = set()
+    for facts, one in rows:
+        for what in set(_possible(facts, one)):
+            could[what] = could.get(what, 0) + 1
+        shown.update(_shown(one))
+    absent = [
+        NotFound(what, n, no_event_bound(n), no_event_bound(n, kinds=len(could)))
+        for what, n in sorted(could.items(), key=lambda row: (-row[1], row[0]))
+        if what not in shown
+    ]
+    return LookedFor(len(could), tuple(absent))
+
+
+def no_event_bound(scenes: int, kinds: int = 1) -> float:
+    """The upper 95 % bound on a rate after no event in so many independent scenes: 1 - (.05/kinds)^(1/scenes).
+
+    The one-sided bound of Clopper and Pearson (1934, Biometrika 26, 404-413); bounds of `kinds` rates hold together
+    (Bonferroni). InputError without a scene.
+    """
+    if scenes < 1 or kinds < 1:
+        raise InputError(f"{scenes} scenes, {kinds} kinds: a bound takes at least one of each")
+    return float(1.0 - (CHANCE / kinds) ** (1.0 / scenes))
+
+
+def _possible(facts: Facts, one: Examined) -> Iterator[str]:
+    """The kinds of mistakes that this scene and its questions could have shown."""
+    for answer in one.answers:
+        for wrong in _wrong_kinds(answer.truth):
+            yield _of_question(answer, wrong)
+    if facts.scene.objects:
+        yield from (MISREADINGS[what] for what in ("missed", "doubled", *ATTRIBUTE_KINDS))
+    if len(facts.scene.objects) > 1:
+        yield from (MISREADINGS[what] for what in MIRRORS)
+
+
+def _wrong_kinds(truth: str) -> tuple[str, ...]:
+    """The kinds of wrong answers to a question with this true answer."""
+    if truth in YES_NO:
+        said = next(word for word in YES_NO if word != truth)
+        return (f"{said} for {truth}", NO_WORD)
+    if not truth.isdecimal():
+        return (OTHER,)
+    few, many = int(truth) > 0, int(truth) < MOST_COUNTED
+    return (*(("too few",) if few else ()), *(("too many",) if many else ()), NO_NUMBER)
+
+
+def _shown(one: Examined) -> Iterator[str]:
+    for mistake in one.mistakes:
+        answer = one.answers[mistake.at]
+        yield _of_question(answer, _wrong(answer))
+    for symptom, *_ in symptoms(one):
+        if symptom.level != "question":
+            yield MISREADINGS[symptom.what]
+
+
+def _wrong(answer: Answer) -> str:
+    wrong = wrong_words(answer)
+    if wrong != OTHER:
+        return wrong
+    return NO_WORD if answer.truth in YES_NO else NO_NUMBER if answer.truth.isdecimal() else OTHER
+
+
+def _of_question(answer: Answer, wrong: str) -> str:
+    return f"{FAMILIES[answer.family].kind}: {wrong}"

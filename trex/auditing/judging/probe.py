@@ -1,0 +1,139 @@
+"""A search from the known failures of a family: scenes like them, and how many of these fail in the same way.
+
+A known failure is changed, in one of four ways, until the family's conditions hold in a valid scene; the model is
+asked about it at the deciding look as in the sweep. The shares say how far a failure reaches around those that are
+known; they are no rates in the prior.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from trex.auditing.grouping.group import Family, Rules
+from trex.auditing.judging.confirm import failing_units
+from trex.auditing.judging.findings import Share
+from trex.auditing.sweeping.examine import PROBING, Asker
+from trex.auditing.sweeping.lines import Lines
+from trex.auditing.sweeping.records import Probed
+from trex.foundation.errors import InputError
+from trex.inference.rng import AUDIT_STREAM, stream
+from trex.inference.scoring import images
+from trex.inference.statistics.clustered import clustered_interval
+from trex.render.renderer import SceneRenderer
+from trex.scenes.conditions import Facts, facts_of
+from trex.scenes.moves.block_moves import JitterObject, Mixture, RedrawObjects, SwapObjects
+from trex.scenes.noise import fresh_draws
+from trex.scenes.prior import draw_noise, draw_nuisances
+from trex.scenes.scene import Scene
+from trex.scenes.validity import is_valid
+from trex.scenes.vocabulary import Vocabulary
+
+Change = Callable[[np.random.Generator, Scene], Scene]
+OBJECTS = "objects"  # the way in which objects change
+STEPS = 2  # moves of objects between a known failure and a new scene
+TRIES = 30  # changed scenes, until the conditions hold in one that is valid
+MOST_PROBED = 1000
+FIRST = 1 << 40  # numbers of scenes with changed objects, for their questions: no bank has as many members
+
+
+@dataclass(frozen=True)
+class Prober:
+    """A renderer at the deciding look, and the model; `probed` scenes of each family are made in each way."""
+
+    renderer: SceneRenderer
+    asker: Asker
+    probed: int
+
+    def probe(
+        self, number: int, family: Family, members: Sequence[tuple[int, Scene]], log: Lines[Probed]
+    ) -> None:
+        """Probe family `number` from its known failures, each with its number in the bank, from where the log ends."""
+        done = sum(row.family == number for row in log.values)
+        for at in range(done, self.probed * len(CHANGES) if members else 0):
+            round_, way = divmod(at, len(CHANGES))
+            log.append(
+                [self._row(number, family, members[round_ % len(members)], round_, list(CHANGES)[way])]
+            )
+
+    def _row(self, number: int, family: Family, member: tuple[int, Scene], round_: int, way: str) -> Probed:
+        """One probe; where the objects stay, the questions are those of the known failure."""
+        known, scene = member
+        place = list(CHANGES).index(way)
+        rng = stream(self.asker.seed, AUDIT_STREAM, PROBING, number, round_, place)
+        asked_as = FIRST + number * MOST_PROBED + round_ if way == OBJECTS else known
+        start = fresh_draws(scene, 1)[0]
+        facts = next(self._like(rng, start, family, asked_as, way), None)
+        if facts is None:
+            return Probed(number, way, known, None)
+        (image,) = images(self.renderer.render([facts.scene]))
+        seen = self.asker.examine(facts, image, asked_as)
+        failed, *_ = failing_units(Rules(self.asker.vocabulary), family, facts, seen, self.asker)
+        return Probed(number, way, known, bool(failed))
+
+    def _like(
+        self, rng: np.random.Generator, start: Scene, family: Family, number: int, way: str
+    ) -> Iterator[Facts]:
+        """Valid changed scenes in which the conditions of the family hold for some unit."""
+        rules, vocabulary = Rules(self.asker.vocabulary), self.asker.vocabulary
+        for _ in range(TRIES):
+            scene = CHANGES[way](vocabulary)(rng, start)
+            if scene == start or not is_valid(scene, vocabulary):
+                continue
+            facts = facts_of(scene, vocabulary)
+            asked = self.asker.asked(scene, number) if family.symptom.level == "question" else []
+            if rules.holds(family, facts, asked).any():
+                yield facts
+
+
+def check_probed(probed: int) -> None:
+    """InputError unless a family can be probed so often."""
+    if not isinstance(probed, int) or not 0 <= probed <= MOST_PROBED:
+        raise InputError(f"--probed {probed}: give 0 to {MOST_PROBED:,}")
+
+
+def probe_shares(rows: Sequence[Probed]) -> dict[str, Share]:
+    """For each way, the share of a family's probes that fail; the probes of one known failure are a cluster."""
+    found = {}
+    for way in CHANGES:
+        mine = [row for row in rows if row.way == way and row.fails is not None]
+        if mine:
+            starts = sorted({row.scene for row in mine})
+            hits = [sum(bool(row.fails) for row in mine if row.scene == start) for start in starts]
+            sizes = [sum(row.scene == start for row in mine) for start in starts]
+            found[way] = Share(sum(hits), sum(sizes), clustered_interval(hits, sizes))
+    return found
+
+
+def _objects(vocabulary: Vocabulary) -> Change:
+    moves = (JitterObject(), RedrawObjects(vocabulary, (1,)), SwapObjects())
+    mixture = Mixture(moves, (0.4, 0.4, 0.2))
+
+    def change(rng: np.random.Generator, scene: Scene) -> Scene:
+        for _ in range(STEPS):
+            scene = mixture.propose(rng, scene)
+        return scene
+
+    return change
+
+
+def _noise(rng: np.random.Generator, scene: Scene) -> Scene:
+    return replace(scene, noise=draw_noise(rng))
+
+
+def _camera(rng: np.random.Generator, scene: Scene) -> Scene:
+    return replace(scene, nuisances=replace(scene.nuisances, camera=draw_nuisances(rng).camera))
+
+
+def _lights(rng: np.random.Generator, scene: Scene) -> Scene:
+    return replace(scene, nuisances=replace(draw_nuisances(rng), camera=scene.nuisances.camera))
+
+
+CHANGES: Mapping[str, Callable[[Vocabulary], Change]] = {
+    OBJECTS: _objects,
+    "noise": lambda vocabulary: _noise,
+    "camera": lambda vocabulary: _camera,
+    "lights": lambda vocabulary: _lights,
+}

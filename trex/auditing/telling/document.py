@@ -1,0 +1,81 @@
+"""An audit as JSON."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+
+from trex.auditing.audit import Audit
+from trex.auditing.beside import Beside
+from trex.auditing.judging.findings import Finding, Share
+from trex.auditing.telling.words import headline
+from trex.inference.statistics.paired import Paired
+
+
+def document(done: Audit, beside: Beside | None = None) -> dict[str, object]:
+    """The audit as JSON, with another model beside it if asked for."""
+    compared = {} if beside is None else {"beside": _beside(beside, done.confirmed)}
+    return {
+        "headline": headline(done),
+        "settings": asdict(done.settings),
+        "coverage_held_out": _share(done.coverage),
+        "families": [_family(one, done.probes.get(one.number, {})) for one in done.findings],
+        "questions": [
+            {
+                "what": row.what,
+                "right": _share(row.right),
+                "confident_mistakes": _share(row.mistakes),
+                "confidence": row.confidence,
+                "stands_out": row.stands_out,
+            }
+            for row in done.by_question
+        ],
+        "looked_for": done.looked_for.kinds,
+        "not_found": [
+            {"what": one.what, "scenes": one.scenes, "high": one.bound, "high_together": one.together}
+            for one in done.looked_for.absent
+        ],
+        **compared,
+    }
+
+
+def _share(share: Share) -> dict[str, object]:
+    return {"hits": share.hits, "of": share.of, "low": share.interval.low, "high": share.interval.high}
+
+
+def _family(one: Finding, probes: Mapping[str, Share]) -> dict[str, object]:
+    return {
+        "words": one.words,
+        "symptom": one.family.symptom.what,
+        "level": one.family.symptom.level,
+        "conditions": [condition.key for condition in one.family.conditions],
+        "confirmed": one.is_confirmed,
+        "p_value": one.p_value,
+        "holds": _share(one.holds),
+        "fails": _share(one.fails),
+        "rate": one.rate,
+        "rate_low": one.rate_interval.low,
+        "rate_high": one.rate_interval.high,
+        "confidence": one.confidence,
+        "severity": one.severity,
+        "harm": one.harm,
+        "survives": {name: {"share": share, "scenes": n} for name, (share, n) in one.survives.items()},
+        "stays": _share(one.stays),
+        "probes": {way: _share(share) for way, share in probes.items()},
+        "covers": _share(one.covers),
+        "became": [list(row) for row in one.family.became[:5]],
+        "scenes": [row.scene for row in one.shown],
+        "flips": [None if row.flip is None else asdict(row.flip) for row in one.shown],
+    }
+
+
+def _beside(beside: Beside, confirmed: Sequence[Finding]) -> dict[str, object]:
+    return {
+        "model": beside.model,
+        "mistakes": _paired(beside.mistakes),
+        "families": [{"words": one.words, **_paired(beside.families[one.number])} for one in confirmed],
+    }
+
+
+def _paired(one: Paired) -> dict[str, object]:
+    return {**asdict(one), "p_value": one.p_value}

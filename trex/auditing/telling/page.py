@@ -1,0 +1,131 @@
+"""`report.html` and `report.json` of an audit: the families first."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from trex.auditing.audit import PICTURES, Audit
+from trex.auditing.beside import Beside
+from trex.auditing.judging.by_question import Row
+from trex.auditing.judging.findings import Finding, Share
+from trex.auditing.judging.not_found import NotFound
+from trex.auditing.sweeping.records import Tested
+from trex.auditing.telling.document import document
+from trex.auditing.telling.failures import write_failures
+from trex.auditing.telling.words import (
+    beside_words,
+    flip_words,
+    headline,
+    not_found_words,
+    probe_words,
+    share_words,
+    survival_words,
+)
+from trex.foundation.files import write_atomic
+from trex.foundation.percent import percent
+from trex.pages.page import page
+from trex.pages.table import Column, Table
+from trex.pages.thumbnails import Thumbnail, jpeg_url
+from trex.pages.wording import percent_interval
+from trex.query.schema import RenderSection
+from trex.render.cache import CachedRenderer
+from trex.scenes.describe import scene_words
+from trex.scenes.noise import fresh_draws
+from trex.scenes.vocabulary import Vocabulary
+from trex.worlds.world import open_renderer
+
+PAGE, DOCUMENT = "report.html", "report.json"
+SHOWN_ROWS = 12  # of the table of questions on the page
+
+
+class Card(NamedTuple):
+    """A failing scene of a family."""
+
+    picture: Thumbnail
+    question: str
+    said: str
+    truth: str
+    confidence: float
+    blamed: str
+    flip: str
+
+
+def write_report(done: Audit, vocabulary: Vocabulary, beside: Beside | None = None) -> Path:
+    """Write the page, the JSON document and the failures; the page's path."""
+    renderer = CachedRenderer(
+        open_renderer(RenderSection(preset=done.settings.deciding), vocabulary), done.folder / PICTURES
+    )
+    try:
+        cards = {one.number: [_card(row, done, renderer) for row in one.shown] for one in done.confirmed}
+        write_failures(done, renderer.key)
+    finally:
+        renderer.close()
+    write_atomic(done.folder / DOCUMENT, (json.dumps(document(done, beside), indent=1) + "\n").encode())
+    values: dict[str, object] = {
+        "done": done,
+        "settings": done.settings,
+        "headline": headline(done),
+        "cards": cards,
+        "survival_words": survival_words,
+        "share_words": share_words,
+        "probe_words": probe_words,
+        "table": _table(done.by_question),
+        "beside": beside,
+        "beside_words": beside_words(beside) if beside else "",
+        "beside_table": _beside(beside, done.confirmed) if beside else "",
+        "not_found_words": not_found_words(done.looked_for),
+        "not_found": _absent(done.looked_for.absent),
+    }
+    write_atomic(done.folder / PAGE, page("audit.html", values).encode())
+    return done.folder / PAGE
+
+
+def _card(row: Tested, done: Audit, renderer: CachedRenderer) -> Card:
+    scene = fresh_draws(done.scenes[row.scene].scene, 1)[0]
+    (picture,) = renderer.render([scene])
+    shown = Thumbnail(f"held-out scene {row.scene}", jpeg_url(picture.pixels), scene_words(scene))
+    return Card(shown, row.question, row.said, row.truth, row.confidence, row.blamed, flip_words(row.flip))
+
+
+def _table(rows: Sequence[Row]) -> Table[Row]:
+    columns = (
+        Column[Row]("questions", lambda row: row.what),
+        Column[Row]("asked", lambda row: f"{row.right.of:,}", True),
+        Column[Row]("right (95 %)", lambda row: _percents(row.right), True),
+        Column[Row]("confident mistakes (95 %)", lambda row: _percents(row.mistakes), True),
+        Column[Row]("mean confidence", lambda row: percent(row.confidence), True),
+        Column[Row]("more than elsewhere", lambda row: "yes" if row.stands_out else ""),
+    )
+    return Table("Answers by kind of question and true answer", columns, rows[:SHOWN_ROWS])
+
+
+def _absent(rows: Sequence[NotFound]) -> Table[NotFound]:
+    columns = (
+        Column[NotFound]("confident mistake", lambda row: row.what),
+        Column[NotFound]("scenes that allow it", lambda row: f"{row.scenes:,}", True),
+        Column[NotFound]("occurs in at most (95 %)", lambda row: percent(row.bound), True),
+        Column[NotFound]("all rows together (95 %)", lambda row: percent(row.together), True),
+    )
+    return Table("Confident mistakes that were looked for and not found", columns, rows)
+
+
+def _beside(beside: Beside, confirmed: Sequence[Finding]) -> Table[Finding]:
+    def cell(one: Finding, which: str) -> str:
+        known = beside.families[one.number]
+        return f"{known.both + getattr(known, which):,} of {known.n:,}"
+
+    columns = (
+        Column[Finding]("family", lambda row: row.words),
+        Column[Finding]("this model fails so", lambda row: cell(row, "only_first"), True),
+        Column[Finding]("the other", lambda row: cell(row, "only_second"), True),
+        Column[Finding]("both", lambda row: f"{beside.families[row.number].both:,}", True),
+        Column[Finding]("p (McNemar)", lambda row: f"{beside.families[row.number].p_value:.2g}", True),
+    )
+    return Table("Families in the scenes in which their conditions hold", columns, confirmed)
+
+
+def _percents(share: Share) -> str:
+    return f"{percent(share.value)} ({percent_interval(*share.interval)})"
