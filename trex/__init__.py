@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from trex.api.hit import Hit
     from trex.api.models.auditing import AuditResult, audit
     from trex.api.models.repair import Repair, begin_repair, open_repair
+    from trex.api.models.scene_repair import SceneRepair, begin_scene_repair, open_scene_repair
     from trex.api.public import check, find, open_run
     from trex.api.run import Run
     from trex.api.stopped import Stopped
@@ -33,6 +34,9 @@ _HOMES = {
     "find": "trex.api.public",
     "check": "trex.api.public",
     "open_run": "trex.api.public",
+    **dict.fromkeys(
+        ("begin_scene_repair", "open_scene_repair", "SceneRepair"), "trex.api.models.scene_repair"
+    ),
     **dict.fromkeys(("begin_repair", "open_repair", "Repair"), "trex.api.models.repair"),
     "Run": "trex.api.run",
     "Hit": "trex.api.hit",
@@ -53,14 +57,17 @@ __all__ = [
     "Repair",
     "Run",
     "RunError",
+    "SceneRepair",
     "Stopped",
     "TrexError",
     "audit",
     "begin_repair",
+    "begin_scene_repair",
     "check",
     "find",
     "open_repair",
     "open_run",
+    "open_scene_repair",
 ]
 
 

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from os import PathLike, fspath
+from os import fspath
 from pathlib import Path
 from typing import TypeVar
 
+from trex.api.models.given import RUNS, Given, ShowProgress, display_of, overrides_of, path_of
 from trex.foundation.errors import InputError
 from trex.labelling.shown import read_shown
 from trex.labelling.vote_log import VOTES, read_tally, votes_csv
-from trex.pages.display import display_if
-from trex.query.toml_text import toml_value
 from trex.repair import loaded as loading
 from trex.repair.correction.results import CorrectResult
 from trex.repair.distill import DistillResult, distill
@@ -31,10 +29,7 @@ from trex.repair.scenes.settings import is_of_scenes
 from trex.repair.settings import RepairQuery, chosen_table, chosen_text, repair_path
 from trex.repair.votes_file import COMMITTEE, PEOPLE, check_voters
 
-RUNS = Path("runs/repair")
-Given = str | PathLike[str]
 Step = Callable[[RepairFolder, Loaded, Progress], None]
-ShowProgress = Callable[[Path], AbstractContextManager[Progress]]
 R = TypeVar("R")
 
 
@@ -129,7 +124,7 @@ class Repair:
         return self.path / PAGE
 
     def _carry_out(self, run: Step, progress: bool) -> None:
-        carried_out(self.path, self.data, run, _display(progress)).close()
+        carried_out(self.path, self.data, run, display_of(progress)).close()
 
 
 def begin_repair(
@@ -142,17 +137,14 @@ def begin_repair(
     key by its dotted name. `out` is the folder to write to, runs/repair/NAME if not given. Raises InputError before
     anything is written if a key, a model or the data cannot be used.
     """
-    if set is not None and not (isinstance(set, Mapping) and all(isinstance(key, str) for key in set)):
-        raise InputError('set is not a mapping of keys; write e.g. set={"identify.noise": "printed"}')
-    overrides = [f"{key}={toml_value(key, value)}" for key, value in (set or {}).items()]
-    data_dir = _path(data)
-    with begun(fspath(query), overrides, _path(out), data_dir, _display(progress)) as folder:
+    data_dir = path_of(data)
+    with begun(fspath(query), overrides_of(set), path_of(out), data_dir, display_of(progress)) as folder:
         return Repair(folder.path, data_dir)
 
 
 def open_repair(path: Given, *, data: Given | None = None) -> Repair:
     """The repair in a folder; InputError if there is none."""
-    repair = Repair(Path(fspath(path)), _path(data))
+    repair = Repair(Path(fspath(path)), path_of(data))
     open_folder(repair.path).close()
     return repair
 
@@ -219,17 +211,3 @@ def _found(result: R | None) -> R:
     """The result of a step that has just been carried out."""
     assert result is not None
     return result
-
-
-def _path(given: Given | None) -> Path | None:
-    return None if given is None else Path(fspath(given))
-
-
-def _display(progress: bool) -> ShowProgress:
-    @contextmanager
-    def shown(place: Path) -> Iterator[Progress]:
-        with display_if(progress) as display:
-            display.say(f"writing to {place}")
-            yield display.show
-
-    return shown

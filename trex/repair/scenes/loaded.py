@@ -127,7 +127,7 @@ def open_scenes(
     return SceneLoaded(prior, weights, percept, PerceptReader(percept), bank, near, deciding)
 
 
-def open_scene_repair(path: Path) -> SceneFolder:
+def open_scene_folder(path: Path) -> SceneFolder:
     """The repair in a folder, with the settings that its repair.toml has now."""
     query = scene_query(table_of(path), str(path / QUERY))
     return SceneFolder(path, query, *open_folder(path))

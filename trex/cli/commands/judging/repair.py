@@ -50,7 +50,8 @@ def identify(
     as_json: AsJson = False,
 ) -> None:
     """Grow mistakes by perturbing the codes of labelled pictures, or rendered scenes."""
-    from trex.api.models.repair import RUNS, begun
+    from trex.api.models.given import RUNS
+    from trex.api.models.repair import begun
     from trex.cli.repairing.scene_steps import identify_scenes_step
     from trex.repair.identify import RESULT, IdentifyResult
     from trex.repair.records import read_record
