@@ -46,11 +46,12 @@ def query(**sections: dict[str, object]) -> SceneRepairQuery:
     table: dict[str, object] = {
         "seed": 3,
         "generator": {"name": "clevr", "look": "fake-small", "deciding": "fake-small"},
-        "identify": {"seeds": 150, "draws": 1, "held_out": 20, "validation": 9},
+        "identify": {"seeds": 150, "draws": 1, "step": 0.03, "held_out": 20, "validation": 9},
         "distill": {"components": 1},
         "label": {"pictures": 40},
         "correct": {
-            "lambdas": [0.0, 1.0], "seeds": 1, "epochs": 1, "pictures": 6, "choose": 4, "deciding": 4, "questions": 2
+            "lambdas": [0.0, 1.0], "seeds": 1, "epochs": 1, "pictures": 6, "choose": 4, "deciding": 4, "questions": 2,
+            "loss": 1.0,
         },
     }  # fmt: skip
     for name, section in sections.items():

@@ -55,7 +55,7 @@ def test_a_lone_object_has_no_neighbor() -> None:
 
 def test_a_category_weighs_as_much_as_a_number() -> None:
     rng = np.random.default_rng(0)
-    scenes = [ScenePrior().sample(rng) for _ in range(60)]
+    scenes = [ScenePrior(n_objects=(3, 4)).sample(rng) for _ in range(60)]
     rows = np.stack([vector(facts_of(one, CLEVR), 0, CLEVR) for one in scenes])
     whole = scale_of(rows, rows, CLEVR, 40)
     standard = (rows - whole.mean) / whole.deviation

@@ -131,8 +131,10 @@ def label(
 
     Scenes are judged by the truth, which the renderer knows: they take none of these options.
     """
+    from trex.cli.repairing.labelling import check_label_options, export_label_page, serve_label_page
     from trex.cli.repairing.scene_steps import is_scene_folder, label_scenes_step
 
+    check_label_options(ctx, voters, votes, is_served=serve, is_exported=export is not None)
     if is_scene_folder(folder):
         refuse(
             ctx,
@@ -142,9 +144,6 @@ def label(
         label_scenes_step(folder, processes, as_json)
         return
     refuse(ctx, ["processes"], RENDERED)
-    from trex.cli.repairing.labelling import check_label_options, export_label_page, serve_label_page
-
-    check_label_options(ctx, voters, votes, is_served=serve, is_exported=export is not None)
     if serve:
         serve_label_page(folder, data, port, token, as_json)
         return
