@@ -26,6 +26,14 @@ class PassingError(Exception):
     """A temporary failure, worth another try."""
 
 
+class StatusError(ModelError):
+    """A status that no other try can change."""
+
+    def __init__(self, message: str, status: int) -> None:
+        super().__init__(message)
+        self.status = status
+
+
 @dataclass(frozen=True)
 class Deadline:
     """The time by which an exchange must end, however slowly its bytes arrive."""
@@ -58,7 +66,9 @@ def post(
         error.close()
         if error.code in PASSING:
             raise PassingError(f"status {error.code}") from None
-        raise ModelError(f"{url} replied with status {error.code}{_advice(error.code)}") from None
+        raise StatusError(
+            f"{url} replied with status {error.code}{_advice(error.code)}", error.code
+        ) from None
     except (OSError, http.client.HTTPException) as error:
         raise _mapped(url, error, timeout_s) from None
 
