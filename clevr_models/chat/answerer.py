@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import threading
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
 from dataclasses import dataclass
@@ -14,6 +15,7 @@ from numpy.typing import NDArray
 
 from trex.clevr_models.adapters.http_model import png_base64
 from trex.clevr_models.chat import sampled, token_mass
+from trex.clevr_models.chat.errors import AbandonedError
 from trex.clevr_models.chat.prompt import filled
 from trex.clevr_models.chat.reply import Said, read_reply
 from trex.clevr_models.chat.request import request_body
@@ -22,6 +24,7 @@ from trex.clevr_models.chat.store import ReplyStore, reply_key
 from trex.clevr_models.interface.question import Question
 
 Floats = NDArray[np.float64]
+Ask = Callable[[threading.Event], Said]
 METHOD = 1  # changes whenever the way from replies to probabilities does
 
 
@@ -54,7 +57,7 @@ class ChatAnswerer:
         numbers: Sequence[int | None] = range(self.samples) if self.samples else [None]
         keys = [[reply_key(place, picture, number) for number in numbers] for picture in pictures]
         known: dict[str, Said] = {}
-        missing: dict[str, Callable[[], Said]] = {}
+        missing: dict[str, Ask] = {}
         for picture, row in zip(pictures, keys, strict=True):
             for key in row:
                 found = self.store.read(key)
@@ -70,26 +73,27 @@ class ChatAnswerer:
             return sampled.answer_shares([said.text for said in replies])
         return token_mass.answer_masses(replies[0].tokens or [])
 
-    def _ask_all(self, missing: Mapping[str, Callable[[], Said]]) -> dict[str, Said]:
+    def _ask_all(self, missing: Mapping[str, Ask]) -> dict[str, Said]:
         """The replies by key, each stored as it comes; after the first error sends nothing new and raises it."""
         if not missing:
             return {}
+        stop = threading.Event()
         with ThreadPoolExecutor(self.concurrency) as threads:
-            futures = {key: threads.submit(ask) for key, ask in missing.items()}
+            futures = {key: threads.submit(ask, stop) for key, ask in missing.items()}
             try:
                 wait(futures.values(), return_when=FIRST_EXCEPTION)
             finally:
+                stop.set()
                 threads.shutdown(wait=True, cancel_futures=True)
-            failed = [one for one in futures.values() if not one.cancelled() and one.exception()]
-            for one in failed:
-                one.result()
-            return {key: one.result() for key, one in futures.items()}
+        failed = [error for one in futures.values() if not one.cancelled() and (error := one.exception())]
+        for error in sorted(failed, key=lambda error: isinstance(error, AbandonedError)):
+            raise error
+        return {key: one.result() for key, one in futures.items()}
 
-    def _ask(self, prompt: str, picture: NDArray[np.float32], key: str) -> Said:
-        seed = (
-            int(key[:8], 16) >> 1 if self.samples else None
-        )  # below 2^31, another for each picture and sample
-        data = self.sender.send(request_body(self.model, prompt, png_base64(picture), seed))
+    def _ask(self, prompt: str, picture: NDArray[np.float32], key: str, stop: threading.Event) -> Said:
+        # Below 2^31, and another one for each picture and sample.
+        seed = int(key[:8], 16) >> 1 if self.samples else None
+        data = self.sender.send(request_body(self.model, prompt, png_base64(picture), seed), stop)
         said = read_reply(self.sender.url, data, wants_tokens=not self.samples)
         if said.tokens is not None:
             token_mass.answer_masses(said.tokens)  # refuses what must not be stored

@@ -8,7 +8,7 @@ from trex.clevr_models.adapters.callable_model import AdaptedModel, AskedAnswere
 from trex.clevr_models.chat.answerer import ChatAnswerer
 from trex.clevr_models.chat.endpoint import read_key, resolved_endpoint
 from trex.clevr_models.chat.options import PREFIX, ServerOptions
-from trex.clevr_models.chat.prompt import checked_prompt
+from trex.clevr_models.chat.prompt import checked_prompt, filled
 from trex.clevr_models.chat.sender import Sender
 from trex.clevr_models.chat.store import default_store
 from trex.clevr_models.interface.question import Question
@@ -17,21 +17,29 @@ from trex.foundation.errors import InputError
 LONGEST_NAME = 200
 
 
-@dataclass(frozen=True)
+@dataclass
 class ChatModel:
-    """A model behind a chat server; asked about two probe pictures when it is bound to a question."""
+    """A model behind a chat server; asked about two probe pictures when it is first bound to a question."""
 
     name: str
     answerer: ChatAnswerer
     input_size: tuple[int, int] | None = None
+    is_probed: bool = False
 
     def bind(self, question: Question) -> AskedAnswerer:
         """The model with its question; InputError if that has no English, ModelError if the server fails.
 
-        Answers to the probe pictures identify the model only if they are no estimates from samples.
+        Answers to the probe pictures identify the model only if they are no estimates from samples. Further questions
+        to the same model are not tried on them: an accuracy check has thousands.
         """
-        bound = AdaptedModel(self.name, self.answerer, self.answerer.identity).bind(question)
-        return replace(bound, tried=()) if self.answerer.samples else bound
+        answerer = self.answerer
+        if self.is_probed:
+            filled(answerer.prompt, question)
+            names = (self.name, answerer.identity, question.text, answerer.labels)
+            return AskedAnswerer(*names, answerer, question, ())
+        bound = AdaptedModel(self.name, answerer, answerer.identity).bind(question)
+        self.is_probed = True
+        return replace(bound, tried=()) if answerer.samples else bound
 
 
 def load_chat(spec: str, options: ServerOptions | None = None) -> ChatModel:

@@ -29,5 +29,9 @@ class EchoedKeyError(ModelError):
     """The reply repeats the key."""
 
 
+class AbandonedError(ModelError):
+    """The request was given up because another one has failed for good; never the error to report."""
+
+
 class RequestLimitError(ModelError):
     """`[model] max_requests` requests were sent."""

@@ -9,10 +9,11 @@ from dataclasses import dataclass, field
 
 from trex.clevr_models.adapters.http_exchange import PassingError, StatusError, post
 from trex.clevr_models.chat.endpoint import KEY, PATH
-from trex.clevr_models.chat.errors import EchoedKeyError, RequestLimitError
+from trex.clevr_models.chat.errors import AbandonedError, EchoedKeyError, RequestLimitError
 from trex.foundation.errors import ModelError
 
 TIMEOUT_S = 120.0  # per try, from the request's first byte to the reply's last
+LONGEST_WAIT_S = 120.0  # that a server may ask for with Retry-After
 WAITS_S = (1.0, 4.0, 16.0)  # between tries; the last try follows the last wait
 
 
@@ -34,17 +35,22 @@ class Sender:
         """The address that requests go to."""
         return self.endpoint + PATH
 
-    def send(self, body: bytes) -> bytes:
-        """The reply's body; ModelError if all tries fail, or a status that no repeated try can change."""
-        problem = ""
-        for wait in (0.0, *self.waits_s):
-            if wait:
-                self.sleep(wait)
+    def send(self, body: bytes, stop: threading.Event | None = None) -> bytes:
+        """The reply's body; ModelError if all tries fail, or a status that no repeated try can change.
+
+        Once `stop` is set, nothing more is sent: AbandonedError.
+        """
+        problem, after_s = "", 0.0
+        for wait_s in (0.0, *self.waits_s):
+            if wait_s:
+                self.sleep(max(wait_s, min(after_s, LONGEST_WAIT_S)))
+            if stop is not None and stop.is_set():
+                raise AbandonedError(f"{self.url}: given up after another request failed")
             self._count()
             try:
                 return self._checked(post(self.url, body, self._headers(), self.timeout_s))
             except PassingError as error:
-                problem = str(error)
+                problem, after_s = str(error), error.after_s
             except StatusError as error:
                 raise ModelError(
                     f"{self.url} replied with status {error.status}{_advice(error.status)}"

@@ -3,8 +3,8 @@
 A reply at temperature 0 shows one path through the tokens, and at each place the likeliest alternatives. Along the
 path, probabilities multiply (the chain rule). Where an alternative leaves the path, what would follow is unknown: its
 probability goes to the answer that it spells or that alone begins so (`begun`), otherwise to UNPARSED. What the
-server's list of alternatives cuts off goes to UNSEEN. So an answer's probability is too low by UNSEEN at most, apart
-from replies that would go on after an alternative in a way that changes the answer.
+server's list of alternatives cuts off goes to UNSEEN. So an answer's probability is too low by UNPARSED and UNSEEN
+together at most; it is too high only by replies that would go on after an alternative in a way that changes the answer.
 """
 
 from __future__ import annotations

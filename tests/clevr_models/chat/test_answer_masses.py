@@ -102,6 +102,12 @@ def test_what_the_list_of_alternatives_cuts_off_bounds_the_error() -> None:
     assert not agree(spread, planted, found[UNSEEN])
 
 
+def test_letters_that_several_answers_begin_with_bound_the_error_of_each() -> None:
+    planted = {"cylinder": 0.6, "sphere": 0.3, "cyan": 0.05, "small": 0.03}
+    found = {answer: share for answer, share in masses(SPLIT).items() if answer != "cube"}
+    assert agree(found, planted, found[UNPARSED]) and not agree(found, planted, 0.0)
+
+
 def test_an_alternative_counts_as_it_stands_although_it_may_go_on() -> None:
     """The stated limit: what follows an alternative cannot be seen, so "1." that would become "1.5" counts as 1."""
     assert masses({("1",): 0.6, ("1", ".", "5"): 0.4}) == pytest.approx({"1": 1.0})

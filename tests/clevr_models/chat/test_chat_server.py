@@ -15,12 +15,14 @@ from numpy.typing import NDArray
 from tests.serving.chat_server import Fault, Replies, chat_server, completion
 from tests.serving.http_scripts import Waits
 from trex.clevr_models.adapters import http_exchange
+from trex.clevr_models.adapters.http_model import png_base64
 from trex.clevr_models.catalog import load_model
 from trex.clevr_models.chat import sampled, token_mass
 from trex.clevr_models.chat.answerer import ChatAnswerer
 from trex.clevr_models.chat.chat_model import ChatModel, load_chat
 from trex.clevr_models.chat.endpoint import BASE_URL, KEY
 from trex.clevr_models.chat.errors import (
+    AbandonedError,
     EchoedKeyError,
     MalformedReplyError,
     NoLogProbsError,
@@ -31,6 +33,7 @@ from trex.clevr_models.chat.errors import (
 )
 from trex.clevr_models.chat.options import ServerOptions
 from trex.clevr_models.chat.prompt import DEFAULT
+from trex.clevr_models.chat.request import request_body
 from trex.clevr_models.chat.sender import Sender
 from trex.clevr_models.chat.store import ReplyStore
 from trex.clevr_models.interface.question import Question
@@ -148,6 +151,32 @@ def test_a_server_that_stays_broken_is_given_up(status: int, problem: str, tmp_p
         with pytest.raises(ModelError, match=f"did not answer in 3 attempts; the last error: {problem}"):
             answerer(tmp_path, server.url)(pictures(1), CUBES)
         assert len(server.requests) == 3
+
+
+def test_a_server_that_says_when_to_try_again_is_obeyed(tmp_path: Path) -> None:
+    said = [Fault(429, b"{}", (("Retry-After", after),)) for after in ("3", "Wed, 21 Oct 2026 07:28:00 GMT")]
+    with chat_server(one_or_two, faults=said) as server:
+        asked = answerer(tmp_path, server.url)
+        asked(pictures(1), CUBES)
+        assert waits(asked) == [3.0, 4.0]
+
+
+def test_nothing_is_tried_again_once_a_search_has_stopped() -> None:
+    stop = threading.Event()
+    with chat_server(one_or_two, faults=[Fault(503)] * 9) as server:
+        sender = Sender(server.url, sleep=lambda _: stop.set())  # another request fails during the wait
+        with pytest.raises(AbandonedError):
+            sender.send(request_body("m", "How many?", png_base64(pictures(1)[0]), None), stop)
+        assert len(server.requests) == 1
+
+
+def test_only_the_first_question_is_tried_on_probe_pictures(tmp_path: Path) -> None:
+    with chat_server(one_or_two) as server:
+        model = ChatModel("openai:planted", answerer(tmp_path, server.url))
+        assert len(model.bind(CUBES).tried) == 60 and len(server.requests) == 2
+        other = model.bind(Question("How many spheres are there?", ()))
+        assert other.tried == () and len(server.requests) == 2
+        assert other.log_probs(pictures(1)).shape == (1, 30) and len(server.requests) == 3
 
 
 def test_a_server_that_hangs_is_given_up(tmp_path: Path) -> None:

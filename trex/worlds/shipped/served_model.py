@@ -39,7 +39,7 @@ def served_remarks(section: ServedModelSection) -> tuple[str, ...]:
     if not section.samples:
         return (
             "Probabilities come from the log probabilities of the model's tokens. “<unparsed>” is what is no answer, "
-            "“<unseen>” what is beyond the 20 likeliest tokens: an answer's probability may be higher by that much.",
+            "“<unseen>” what is beyond the 20 likeliest tokens: an answer's probability may be higher by both together.",
         )
     from trex.inference.statistics.proportion import clopper_pearson
 
