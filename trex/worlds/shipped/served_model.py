@@ -38,8 +38,9 @@ def served_remarks(section: ServedModelSection) -> tuple[str, ...]:
         return ()
     if not section.samples:
         return (
-            "Probabilities come from the log probabilities of the model's tokens. “<unparsed>” is what is no answer, "
-            "“<unseen>” what is beyond the 20 likeliest tokens: an answer's probability may be higher by both together.",
+            "Probabilities come from the log probabilities of the model's tokens. “<unparsed>” is what is no "
+            "answer, “<unseen>” what is beyond the 20 likeliest tokens: an answer's probability may be higher by both "
+            "together.",
         )
     from trex.inference.statistics.proportion import clopper_pearson
 
