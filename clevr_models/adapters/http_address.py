@@ -17,12 +17,15 @@ LONGEST_URL, LONGEST_HOST = 2000, 253
 GIVE = "give http(s)://HOST[:PORT]/PATH"
 
 
-def split_address(url: str) -> SplitResult:
-    """The parts of a valid address; InputError if no request can go there, or if it might expose a secret."""
+def split_address(url: str, secret: str = "TREX_MODEL_TOKEN") -> SplitResult:
+    """The parts of a valid address; InputError if no request can go there, or if it might expose a secret.
+
+    `secret` is the environment variable that errors recommend for one.
+    """
     if set("@?#") & set(url):
         raise InputError(  # does not repeat the URL, which may contain a secret
             "the address of a model must be http(s)://HOST/PATH, without user, password or ?query: every run stores "
-            "it. Put a secret into the environment variable TREX_MODEL_TOKEN"
+            f"it. Put a secret into the environment variable {secret}"
         )
     if len(url) > LONGEST_URL:
         raise InputError(f"the address of the model has {len(url)} characters; the limit is {LONGEST_URL}")

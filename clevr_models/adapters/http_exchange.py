@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import http.client
 import io
+import re
 import socket
 import ssl
 import time
@@ -23,7 +24,19 @@ PASSING = (408, 425, 429, 500, 502, 503, 504)  # temporary statuses, worth anoth
 
 
 class PassingError(Exception):
-    """A temporary failure, worth another try."""
+    """A temporary failure, worth another try, after the seconds that the server asks for (Retry-After) if it does."""
+
+    def __init__(self, message: str, after_s: float = 0.0) -> None:
+        super().__init__(message)
+        self.after_s = after_s
+
+
+class StatusError(ModelError):
+    """A status that no other try can change."""
+
+    def __init__(self, message: str, status: int) -> None:
+        super().__init__(message)
+        self.status = status
 
 
 @dataclass(frozen=True)
@@ -57,8 +70,10 @@ def post(
     except urllib.error.HTTPError as error:  # does not show the body, which may repeat the request
         error.close()
         if error.code in PASSING:
-            raise PassingError(f"status {error.code}") from None
-        raise ModelError(f"{url} replied with status {error.code}{_advice(error.code)}") from None
+            raise PassingError(f"status {error.code}", _retry_after_s(error)) from None
+        raise StatusError(
+            f"{url} replied with status {error.code}{_advice(error.code)}", error.code
+        ) from None
     except (OSError, http.client.HTTPException) as error:
         raise _mapped(url, error, timeout_s) from None
 
@@ -87,6 +102,12 @@ def _mapped(url: str, error: Exception, timeout_s: float) -> Exception:
     if isinstance(reason, http.client.IncompleteRead):
         return PassingError("the reply was truncated")
     return PassingError(type(reason).__name__ if isinstance(reason, Exception) else "no connection")
+
+
+def _retry_after_s(error: urllib.error.HTTPError) -> float:
+    """Seconds in Retry-After, 0 for a date or none (RFC 9110, section 10.2.3)."""
+    text = str(error.headers.get("Retry-After", "")).strip()
+    return float(text) if re.fullmatch("[0-9]{1,6}", text) else 0.0
 
 
 def _advice(status: int) -> str:

@@ -18,6 +18,7 @@ KEYS: Mapping[str, str] = {
     **{name: f"generator.{name}" for name in ("without", "classes")},
     **{name: f"scene.{name}" for name in ("objects", "revoke", "introduce")},
     "model": "model.name",
+    **{name: f"model.{name}" for name in ("endpoint", "prompt", "samples", "max_requests", "concurrency")},
     **{name: f"render.{name}" for name in ("preset", "noise", "fresh", "device", "processes")},
     **{
         name: f"search.{name}"
@@ -49,6 +50,11 @@ class Keywords(TypedDict, total=False):
     revoke: str | Sequence[str]
     introduce: str | Sequence[str]
     model: object
+    endpoint: str
+    prompt: str
+    samples: int
+    max_requests: int
+    concurrency: int
     preset: str
     noise: int
     fresh: int

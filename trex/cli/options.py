@@ -95,14 +95,24 @@ Token = Annotated[
 ]
 
 
-MODEL_KEY = "model.name"
+MODEL_KEY, ENDPOINT_KEY = "model.name", "model.endpoint"
 
 
-def overrides(model: str | None, settings: list[str] | None) -> list[str]:
-    """--model and --set as one list, with the model's name quoted for TOML; InputError for a repeated key."""
+Endpoint = Annotated[
+    str | None,
+    typer.Option(
+        metavar="URL",
+        help="Server of a model openai:NAME, e.g. http://localhost:8000/v1; by default OPENAI_BASE_URL.",
+    ),
+]
+
+
+def overrides(model: str | None, settings: list[str] | None, endpoint: str | None = None) -> list[str]:
+    """--model, --endpoint and --set as one list, the first two quoted for TOML; InputError for a repeated key."""
     import json
 
-    given: dict[str, str] = {MODEL_KEY: f"--model {model}"} if model else {}
+    options = [(MODEL_KEY, "--model", model), (ENDPOINT_KEY, "--endpoint", endpoint)]
+    given = {key: f"{flag} {value}" for key, flag, value in options if value}
     for setting in settings or []:
         key = setting.partition("=")[0].replace(" ", "")
         if key in given:
@@ -110,4 +120,4 @@ def overrides(model: str | None, settings: list[str] | None) -> list[str]:
                 f"{given[key]} does not apply: --set {setting} sets {key} too; give only one of them"
             )
         given[key] = f"--set {setting}"
-    return [*(settings or []), *([f"{MODEL_KEY}={json.dumps(model)}"] if model else [])]
+    return [*(settings or []), *(f"{key}={json.dumps(value)}" for key, _, value in options if value)]

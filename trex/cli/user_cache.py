@@ -19,6 +19,7 @@ PARTS = (
     (Path("banks"), "scenes rendered by trex bank render; see trex bank list"),
     (Path("models"), "models fetched by trex models fetch"),
     (Path("digits"), "digits and garments: pictures and trained models"),
+    (Path("replies"), "replies of openai: models; deleted ones are asked for again"),
     (Path("gates"), "accuracies measured by trex models verify"),
 )
 AGE = re.compile(r"(\d{1,6})\s*([hdw])", re.ASCII | re.IGNORECASE)

@@ -14,6 +14,7 @@ from pydantic import (
     model_validator,
 )
 
+from trex.clevr_models.chat.options import CONCURRENCY, ServerOptions, is_served
 from trex.foundation.extensions import ExtensionPoint
 from trex.foundation.fields import first_problem
 from trex.inference.targets.kind import TargetKind
@@ -58,6 +59,12 @@ def _target_kind(name: str) -> str:
 def _plain(text: str) -> str:
     if not text.isprintable():
         raise ValueError("it contains unprintable characters; remove them")
+    return text
+
+
+def _lines(text: str) -> str:
+    if not text.replace("\n", "").isprintable():
+        raise ValueError("it contains unprintable characters other than line breaks; remove them")
     return text
 
 
@@ -141,6 +148,35 @@ class ModelSection(Section):
     name: Name = "shipped"
 
 
+class ServedModelSection(ModelSection):
+    """A model, and how to ask it if it is behind a chat server ("openai:MODEL").
+
+    `endpoint`: the server's base address, by default OPENAI_BASE_URL. `prompt`: the text with {question}, and with
+    {answers} if wanted. `samples`: 0 reads log probabilities, n counts n samples at temperature 1. `max_requests`
+    bounds the requests of a command, `concurrency` those at a time.
+    """
+
+    endpoint: Sentence = ""
+    prompt: Annotated[str, Field(max_length=4000), AfterValidator(_lines)] = ""
+    samples: Annotated[Count, Field(ge=0, le=1000)] = 0
+    max_requests: Annotated[Count, Field(ge=1, le=MAX_DRAWS)] | None = None
+    concurrency: Annotated[Count, Field(ge=1, le=64)] = CONCURRENCY
+
+    @property
+    def options(self) -> ServerOptions:
+        """How to ask the model."""
+        return ServerOptions(self.endpoint, self.prompt, self.samples, self.max_requests, self.concurrency)
+
+    @model_validator(mode="after")
+    def _check_served(self) -> Self:
+        if not is_served(self.name) and self.options != ServerOptions():
+            raise ValueError(
+                f"endpoint, prompt, samples, max_requests and concurrency belong to models 'openai:MODEL', not to "
+                f"{self.name!r}; leave them out"
+            )
+        return self
+
+
 class RenderSection(Section):
     """How scenes are rendered when it counts: the deciding look, a preset and its noise draws.
 
@@ -203,6 +239,6 @@ class Query(Section):
     target: TargetSection = TargetSection()
     generator: GeneratorSection = GeneratorSection()
     scene: SceneSection = SceneSection()
-    model: ModelSection = ModelSection()
+    model: ServedModelSection = ServedModelSection()
     render: RenderSection = RenderSection()
     search: SearchSection = SearchSection()

@@ -104,7 +104,11 @@ def goal(manifest: Manifest) -> Goal:
 
 def model_words(manifest: Manifest) -> str:
     """Display name of the model."""
-    return "the shipped model" if manifest.query.model.name == "shipped" else manifest.facts.model
+    model = manifest.query.model
+    if model.name == "shipped":
+        return "the shipped model"
+    sampled = f" (sampled, {model.samples} per picture)" if model.samples else ""
+    return f"{manifest.facts.model}{sampled}"
 
 
 def _plots(manifest: Manifest, results: Results) -> list[tuple[str, str, str]]:

@@ -35,6 +35,8 @@ def named_code(query: Query) -> tuple[str, ...]:
     model = query.model.name
     adapter = adapter_of(model)  # None: no adapter would load it, so it cannot run
     warning = adapter.trust(model) if adapter else None
+    if warning and query.model.endpoint:
+        warning = f"{warning} to {query.model.endpoint!r}"
     return (*found, *([warning] if warning else []))
 
 

@@ -56,6 +56,7 @@ class RecordedScenes(ClevrWorld):
         return (
             f"This was read without the code of {self.name}: true answers are those of the question's program, and "
             "scenes count as distinct by the general rule.",
+            *super().remarks(resolved),
         )
 
 

@@ -20,6 +20,7 @@ from trex.worlds.latents import Latent, scene_of
 from trex.worlds.registry import WorldKind
 from trex.worlds.shipped.clevr_plan import plan_scenes
 from trex.worlds.shipped.scene_summaries import scene_summaries
+from trex.worlds.shipped.served_model import served_remarks
 from trex.worlds.world import Plan
 
 SCENE = Noun("scene", "scenes")
@@ -70,8 +71,8 @@ class ClevrWorld:
         return Judgment(truth, answer != truth)
 
     def remarks(self, resolved: ResolvedQuery) -> tuple[str, ...]:
-        """Always empty: CLEVR's world needs no caveat."""
-        return ()
+        """How exact the probabilities of a served model are; empty for any other model."""
+        return served_remarks(resolved.query.model)
 
     def summaries(self, resolved: ResolvedQuery, like: Latent) -> Mapping[str, Summary]:
         """Summaries of a scene that do not depend on the order of its objects."""

@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 from trex.cli.command import SEARCH, Command
-from trex.cli.options import ModelName, QueryFile, Settings, overrides
+from trex.cli.options import Endpoint, ModelName, QueryFile, Settings, overrides
 from trex.cli.result import AsJson
 
 
 def check(
-    query: QueryFile, model: ModelName = None, settings: Settings = None, as_json: AsJson = False
+    query: QueryFile,
+    model: ModelName = None,
+    endpoint: Endpoint = None,
+    settings: Settings = None,
+    as_json: AsJson = False,
 ) -> None:
     """Check a query and report what it would do; renders and writes nothing."""
     from trex.cli.search import run_check
 
-    run_check(query, overrides(model, settings), as_json)
+    run_check(query, overrides(model, settings, endpoint), as_json)
 
 
 COMMAND = Command("check", check, SEARCH, 30)

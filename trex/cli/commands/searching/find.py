@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from trex.cli.command import SEARCH, Command
-from trex.cli.options import Large, ModelName, QueryFile, Settings, overrides
+from trex.cli.options import Endpoint, Large, ModelName, QueryFile, Settings, overrides
 from trex.cli.result import AsJson
 from trex.cli.verdicts import Conditions, Junit, make_gate
 
@@ -19,6 +19,7 @@ def find(
         Path | None, typer.Option(help="The run folder to create; by default a new one below runs/.")
     ] = None,
     model: ModelName = None,
+    endpoint: Endpoint = None,
     settings: Settings = None,
     large: Large = True,
     fail_if: Conditions = None,
@@ -29,7 +30,7 @@ def find(
     from trex.cli.search import Ending, run_find
 
     ending = Ending(as_json, large, make_gate(fail_if, junit))
-    run_find(query, overrides(model, settings), out, ending)
+    run_find(query, overrides(model, settings, endpoint), out, ending)
 
 
 COMMAND = Command("find", find, SEARCH, 10)

@@ -1,0 +1,93 @@
+"""Sends requests to a chat-completions server: bounded in number, retried after waits, with a hidden key."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from trex.clevr_models.adapters.http_exchange import PassingError, StatusError, post
+from trex.clevr_models.chat.endpoint import KEY, PATH
+from trex.clevr_models.chat.errors import AbandonedError, EchoedKeyError, RequestLimitError
+from trex.foundation.errors import ModelError
+
+TIMEOUT_S = 120.0  # per try, from the request's first byte to the reply's last
+LONGEST_WAIT_S = 120.0  # that a server may ask for with Retry-After
+WAITS_S = (1.0, 4.0, 16.0)  # between tries; the last try follows the last wait
+
+
+@dataclass
+class Sender:
+    """Sends to one server; `sent` counts requests, repeated tries included. Threads may share it."""
+
+    endpoint: str
+    key: str = field(default="", repr=False)
+    max_requests: int | None = None
+    timeout_s: float = TIMEOUT_S
+    waits_s: tuple[float, ...] = WAITS_S
+    sleep: Callable[[float], None] = field(default=time.sleep, repr=False)
+    sent: int = field(default=0, init=False)
+    _lock: threading.Lock = field(default_factory=threading.Lock, init=False, repr=False)
+
+    @property
+    def url(self) -> str:
+        """The address that requests go to."""
+        return self.endpoint + PATH
+
+    def send(self, body: bytes, stop: threading.Event | None = None) -> bytes:
+        """The reply's body; ModelError if all tries fail, or a status that no repeated try can change.
+
+        Once `stop` is set, nothing more is sent: AbandonedError.
+        """
+        problem, after_s = "", 0.0
+        for wait_s in (0.0, *self.waits_s):
+            if wait_s:
+                self.sleep(max(wait_s, min(after_s, LONGEST_WAIT_S)))
+            if stop is not None and stop.is_set():
+                raise AbandonedError(f"{self.url}: given up after another request failed")
+            self._count()
+            try:
+                return self._checked(post(self.url, body, self._headers(), self.timeout_s))
+            except PassingError as error:
+                problem, after_s = str(error), error.after_s
+            except StatusError as error:
+                raise ModelError(
+                    f"{self.url} replied with status {error.status}{_advice(error.status)}"
+                ) from None
+        raise ModelError(
+            f"{self.url} did not answer in {1 + len(self.waits_s)} attempts; the last error: {problem}"
+        )
+
+    def _headers(self) -> dict[str, str]:
+        headers = {"Content-Type": "application/json", "Accept": "application/json"}
+        return headers | ({"Authorization": f"Bearer {self.key}"} if self.key else {})
+
+    def _checked(self, data: bytes) -> bytes:
+        if self.key and self.key.encode() in data:
+            raise EchoedKeyError(
+                f"{self.url} repeats {KEY} in its reply, which would be stored; do not trust this server"
+            )
+        text = data.strip()
+        if not text or (text.startswith(b"{") and not text.endswith(b"}")):
+            raise PassingError(f"the reply was truncated after {len(text)} bytes")
+        return data
+
+    def _count(self) -> None:
+        with self._lock:
+            if self.max_requests is not None and self.sent >= self.max_requests:
+                raise RequestLimitError(
+                    f"[model] max_requests = {self.max_requests} requests were sent to {self.endpoint}; replies and "
+                    "draws so far are kept: resume to send as many again, or raise max_requests in a new run"
+                )
+            self.sent += 1
+
+
+def _advice(status: int) -> str:
+    if status in (401, 403):
+        return f"; set {KEY} to a key that the server accepts"
+    if status == 404:
+        return "; check the model's name, and that the endpoint is right (it often ends with /v1)"
+    if status in (400, 422):
+        return "; the model may not take pictures, or give no log probabilities: then set [model] samples, e.g. 20"
+    return "; redirects are not followed: give the final address" if 300 <= status < 400 else ""

@@ -1,0 +1,24 @@
+"""'openai:MODEL': a model behind a server that speaks OpenAI's chat-completions protocol."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from trex.clevr_models.chat.options import is_served
+from trex.clevr_models.specs.adapter import Adapter
+
+if TYPE_CHECKING:
+    from trex.clevr_models.interface.bound import ClevrModel
+
+
+def _load(spec: str, threads: int) -> ClevrModel:
+    from trex.clevr_models.chat.chat_model import load_chat
+
+    return load_chat(spec)
+
+
+def _sends(spec: str) -> str:
+    return f"sends pictures, and OPENAI_API_KEY if it is set, for model {spec!r}"
+
+
+ADAPTER = Adapter("openai", is_served, _load, "'openai:MODEL' on a chat server", 50, _sends)

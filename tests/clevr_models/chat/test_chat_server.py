@@ -1,0 +1,383 @@
+"""A model behind a chat-completions server: what is sent, what comes back, and every fault by its name."""
+
+from __future__ import annotations
+
+import json
+import socket
+import threading
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from tests.serving.chat_server import Fault, Replies, chat_server, completion
+from tests.serving.http_scripts import Waits
+from trex.clevr_models.adapters import http_exchange
+from trex.clevr_models.adapters.http_model import png_base64
+from trex.clevr_models.catalog import load_model
+from trex.clevr_models.chat import sampled, token_mass
+from trex.clevr_models.chat.answerer import ChatAnswerer
+from trex.clevr_models.chat.chat_model import ChatModel, load_chat
+from trex.clevr_models.chat.endpoint import BASE_URL, KEY
+from trex.clevr_models.chat.errors import (
+    AbandonedError,
+    EchoedKeyError,
+    MalformedReplyError,
+    NoLogProbsError,
+    NotJsonError,
+    NotProbabilitiesError,
+    RefusalError,
+    RequestLimitError,
+)
+from trex.clevr_models.chat.options import ServerOptions
+from trex.clevr_models.chat.prompt import DEFAULT
+from trex.clevr_models.chat.request import request_body
+from trex.clevr_models.chat.sender import Sender
+from trex.clevr_models.chat.store import ReplyStore
+from trex.clevr_models.interface.question import Question
+from trex.foundation.errors import InputError, ModelError
+from trex.worlds.fingerprint import model_fingerprint, weights_fingerprint
+
+CUBES = Question("How many cubes are there?", ())
+SECRET = "sk-planted-in-the-environment"
+PROXIES = ("http_proxy", "HTTP_PROXY", "https_proxy", "all_proxy")
+
+
+@pytest.fixture(autouse=True)
+def clean_environment(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    for name in (*PROXIES, KEY, BASE_URL):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("TREX_CACHE", str(tmp_path / "cache"))
+
+
+def one_or_two(_: NDArray[np.uint8]) -> Replies:
+    return {("1",): 0.75, (" Two",): 0.25}
+
+
+def by_redness(picture: NDArray[np.uint8]) -> Replies:
+    red = float(picture[..., 0].mean()) / 255
+    return {("yes",): 0.1 + 0.8 * red, ("no",): 0.9 - 0.8 * red}
+
+
+def pictures(n: int) -> NDArray[np.float32]:
+    levels = np.linspace(0, 255, n).astype(np.uint8)
+    return np.broadcast_to(levels[:, None, None, None] / np.float32(255), (n, 8, 12, 3)).astype(np.float32)
+
+
+def answerer(
+    folder: Path, url: str, samples: int = 0, key: str = "", most: int | None = None
+) -> ChatAnswerer:
+    sender = Sender(url, key, most, waits_s=(1.0, 4.0), sleep=Waits())
+    return ChatAnswerer("planted", DEFAULT, samples, 4, sender, ReplyStore(folder))
+
+
+def waits(of: ChatAnswerer) -> list[float]:
+    assert isinstance(of.sender.sleep, Waits)
+    return list(of.sender.sleep)
+
+
+def test_log_probabilities_are_read_for_each_picture(monkeypatch: pytest.MonkeyPatch) -> None:
+    with chat_server(by_redness) as server:
+        monkeypatch.setenv(BASE_URL, server.url + "/")
+        model = load_model("openai:planted")
+        bound = model.bind(CUBES)
+        rows = np.exp(bound.log_probs(pictures(5)))
+        assert bound.labels == token_mass.LABELS and model.name == "openai:planted"
+        np.testing.assert_allclose(
+            rows[:, bound.labels.index("yes")], 0.1 + 0.8 * pictures(5)[:, 0, 0, 0], rtol=1e-6
+        )
+        assert len(server.requests) == 2 + 5  # the first two are probe pictures
+        text = server.requests[0]["messages"][0]["content"][0]["text"]  # type: ignore[index]
+        assert text.startswith(CUBES.text) and "cylinder" in text and server.keys == {""}
+
+
+def test_samples_come_near_the_planted_probabilities_and_do_not_claim_to_be_exact(tmp_path: Path) -> None:
+    with chat_server(one_or_two, has_log_probs=False) as server:
+        row = answerer(tmp_path, server.url, samples=200)(pictures(1), CUBES)[0]
+        model = ChatModel("openai:planted", answerer(tmp_path, server.url, samples=200))
+        bound = model.bind(CUBES)
+    one = float(row[sampled.LABELS.index("1")])
+    assert abs(one - 0.75) < 4.5 * (0.75 * 0.25 / 200) ** 0.5 and row.min() > 0
+    assert one != pytest.approx(0.75, abs=1e-9)
+    assert bound.labels == sampled.LABELS and bound.tried == () and "sampled, 200" in repr(bound)
+    assert (
+        len({request["seed"] for request in server.requests}) == 600
+    )  # each sample of each picture has its own
+
+
+def test_nothing_is_asked_twice(tmp_path: Path) -> None:
+    with chat_server(by_redness) as server:
+        first = answerer(tmp_path, server.url)(pictures(6), CUBES)
+        assert len(server.requests) == 6
+        again = answerer(tmp_path, server.url)(pictures(6)[::-1], CUBES)[::-1]
+        assert len(server.requests) == 6 and np.array_equal(first, again)
+        other = Question("Are there any cubes?", ())
+        answerer(tmp_path, server.url)(pictures(1), other)
+        answerer(tmp_path, server.url, samples=2)(pictures(1), CUBES)
+        assert len(server.requests) == 9  # another question, another way of asking
+
+
+def test_a_damaged_reply_in_the_cache_is_asked_for_again(tmp_path: Path) -> None:
+    with chat_server(one_or_two) as server:
+        first = answerer(tmp_path, server.url)(pictures(1), CUBES)
+        (path,) = tmp_path.rglob("*.json")
+        for damage in (b"", b"{}", b'{"text": "1", "tokens": [{"token": "1", "logprob": NaN}]}', b"\xff" * 9):
+            path.write_bytes(damage)
+            assert np.array_equal(answerer(tmp_path, server.url)(pictures(1), CUBES), first)
+        assert len(server.requests) == 5
+
+
+def test_requests_run_side_by_side_up_to_the_bound(tmp_path: Path) -> None:
+    with chat_server(one_or_two, meets=threading.Barrier(4)) as server:  # passes in fours only
+        answerer(tmp_path, server.url)(pictures(12), CUBES)
+        assert server.most_running == 4 and len(server.requests) == 12
+
+
+@pytest.mark.parametrize("status", [429, 500, 503, 0])
+def test_what_passes_is_tried_again(status: int, tmp_path: Path) -> None:
+    with chat_server(one_or_two, faults=[Fault(status)] * 2) as server:
+        asked = answerer(tmp_path, server.url)
+        assert asked(pictures(1), CUBES)[0, 1] == pytest.approx(0.75)
+        assert waits(asked) == [1.0, 4.0] and len(server.requests) == 3 and asked.sender.sent == 3
+
+
+@pytest.mark.parametrize(
+    ("status", "problem"), [(500, "status 500"), (429, "status 429"), (0, "RemoteDisconnected")]
+)
+def test_a_server_that_stays_broken_is_given_up(status: int, problem: str, tmp_path: Path) -> None:
+    with chat_server(one_or_two, faults=[Fault(status)] * 9) as server:
+        with pytest.raises(ModelError, match=f"did not answer in 3 attempts; the last error: {problem}"):
+            answerer(tmp_path, server.url)(pictures(1), CUBES)
+        assert len(server.requests) == 3
+
+
+def test_a_server_that_says_when_to_try_again_is_obeyed(tmp_path: Path) -> None:
+    said = [Fault(429, b"{}", (("Retry-After", after),)) for after in ("3", "Wed, 21 Oct 2026 07:28:00 GMT")]
+    with chat_server(one_or_two, faults=said) as server:
+        asked = answerer(tmp_path, server.url)
+        asked(pictures(1), CUBES)
+        assert waits(asked) == [3.0, 4.0]
+
+
+def test_nothing_is_tried_again_once_a_search_has_stopped() -> None:
+    stop = threading.Event()
+    with chat_server(one_or_two, faults=[Fault(503)] * 9) as server:
+        sender = Sender(server.url, sleep=lambda _: stop.set())  # another request fails during the wait
+        with pytest.raises(AbandonedError):
+            sender.send(request_body("m", "How many?", png_base64(pictures(1)[0]), None), stop)
+        assert len(server.requests) == 1
+
+
+def test_only_the_first_question_is_tried_on_probe_pictures(tmp_path: Path) -> None:
+    with chat_server(one_or_two) as server:
+        model = ChatModel("openai:planted", answerer(tmp_path, server.url))
+        assert len(model.bind(CUBES).tried) == 60 and len(server.requests) == 2
+        other = model.bind(Question("How many spheres are there?", ()))
+        assert other.tried == () and len(server.requests) == 2
+        assert other.log_probs(pictures(1)).shape == (1, 30) and len(server.requests) == 3
+
+
+def test_a_server_that_hangs_is_given_up(tmp_path: Path) -> None:
+    with socket.socket() as silent:
+        silent.bind(("127.0.0.1", 0))
+        silent.listen()
+        url = f"http://127.0.0.1:{silent.getsockname()[1]}/v1"
+        sender = Sender(url, timeout_s=0.05, waits_s=(1.0,), sleep=Waits())
+        with pytest.raises(ModelError, match=r"in 2 attempts; the last error: TimeoutError"):
+            sender.send(b"{}")
+
+
+def test_a_truncated_reply_is_tried_again(tmp_path: Path) -> None:
+    whole = json.dumps(completion("1", None)).encode()
+    with chat_server(one_or_two, faults=[Fault(200, whole[:-9]), Fault(200, b"")]) as server:
+        assert answerer(tmp_path, server.url)(pictures(1), CUBES).shape == (1, 30)
+        assert len(server.requests) == 3
+
+
+def log_probs(*listed: tuple[str, float]) -> dict[str, object]:
+    place = {"token": listed[0][0], "logprob": listed[0][1]}
+    return {"content": [{**place, "top_logprobs": [{"token": t, "logprob": p} for t, p in listed]}]}
+
+
+def edited(path: str, value: object) -> bytes:
+    """A reply with one field changed; "" deletes it."""
+    reply: dict[str, object] = completion("1", log_probs(("1", -0.1)))
+    at: object = reply
+    *names, last = path.split(".")
+    for name in names:
+        at = at[int(name)] if isinstance(at, list) else at[name]  # type: ignore[index]
+    if value == "":
+        del at[last]  # type: ignore[attr-defined]
+    else:
+        at[last] = value  # type: ignore[index]
+    return json.dumps(reply).encode()
+
+
+PLACE = "choices.0.logprobs.content.0"
+BAD: dict[str, tuple[bytes, type[ModelError], str]] = {
+    "HTML": (b"<!doctype html><title>Welcome</title>", NotJsonError, "a web page; is this the address of the API"),
+    "text": (b"Unauthorized", NotJsonError, "no JSON object"),
+    "a list": (b"[1, 2]", NotJsonError, "no JSON object"),
+    "not UTF-8": (b'{"\xff": 1}', MalformedReplyError, "must reply with a chat completion"),
+    "deep": (b'{"a":' * 5000 + b"1" + b"}" * 5000, MalformedReplyError, "nested more than 100"),
+    "an error": (b'{"error": {"message": "no"}}', MalformedReplyError, "choices"),
+    "no choice": (b'{"choices": []}', MalformedReplyError, "choices"),
+    "two choices": (edited("choices", [{"message": {"content": "1"}}] * 2), MalformedReplyError, "choices"),
+    "no message": (edited("choices.0.message", ""), MalformedReplyError, "message"),
+    "a number as text": (edited("choices.0.message.content", 1), MalformedReplyError, "content"),
+    "a novel": (edited("choices.0.message.content", "x" * 10_001), MalformedReplyError, "content"),
+    "no log probabilities": (edited("choices.0.logprobs", None), NoLogProbsError, "--set model.samples=20"),
+    "log probabilities left out": (edited("choices.0.logprobs", ""), NoLogProbsError, "no log probabilities"),
+    "no tokens": (edited("choices.0.logprobs.content", None), NoLogProbsError, "no log probabilities"),
+    "NaN": (edited(f"{PLACE}.logprob", float("nan")), MalformedReplyError, "NaN is not a finite number"),
+    "infinite": (edited(f"{PLACE}.logprob", float("-inf")), MalformedReplyError, "not a finite number"),
+    "positive": (edited(f"{PLACE}.logprob", 0.5), MalformedReplyError, "logprob"),
+    "a text as number": (edited(f"{PLACE}.logprob", "-0.1"), MalformedReplyError, "logprob"),
+    "a long token": (edited(f"{PLACE}.token", "x" * 201), MalformedReplyError, "token"),
+    "many alternatives": (
+        edited(f"{PLACE}.top_logprobs", [{"token": "1", "logprob": -9.0}] * 101), MalformedReplyError, "top_logprobs",
+    ),
+    "above 1": (
+        edited("choices.0.logprobs", log_probs(("1", -0.1), ("2", -0.1))), NotProbabilitiesError, r"add up to 1\.81",
+    ),
+    "a refusal": (edited("choices.0.message.refusal", "I cannot help."), RefusalError, "refuses to answer"),
+    "a filter": (edited("choices.0.finish_reason", "content_filter"), RefusalError, "refuses to answer"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", BAD)
+def test_a_bad_reply_is_an_error_with_a_name_and_is_not_stored(name: str, tmp_path: Path) -> None:
+    body, kind, message = BAD[name]
+    with chat_server(one_or_two, faults=[Fault(200, body)]) as server:
+        with pytest.raises(kind, match=message) as caught:
+            answerer(tmp_path, server.url)(pictures(1), CUBES)
+        assert len(server.requests) == 1
+    assert str(caught.value).isprintable() and len(str(caught.value)) < 400
+    assert not list(tmp_path.rglob("*.json"))
+
+
+def test_a_huge_reply_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(http_exchange, "LARGEST_REPLY", 1000)
+    with (
+        chat_server(one_or_two, faults=[Fault(200, b"{" + b" " * 5000)]) as server,
+        pytest.raises(ModelError, match="more than 1000 bytes"),
+    ):
+        answerer(tmp_path, server.url)(pictures(1), CUBES)
+
+
+def test_a_redirect_is_not_followed(tmp_path: Path) -> None:
+    with chat_server(one_or_two) as elsewhere:
+        moved = Fault(307, b"{}", (("Location", f"{elsewhere.url}/chat/completions"),))
+        with (
+            chat_server(one_or_two, faults=[moved]) as server,
+            pytest.raises(ModelError, match="status 307; redirects are not followed"),
+        ):
+            answerer(tmp_path, server.url, key=SECRET)(pictures(1), CUBES)
+        assert not elsewhere.requests
+
+
+@pytest.mark.parametrize(
+    ("status", "message"), [(401, KEY), (403, KEY), (404, "model's name"), (400, "samples"), (422, "samples")]
+)
+def test_a_final_status_says_what_to_do(status: int, message: str, tmp_path: Path) -> None:
+    with chat_server(one_or_two, faults=[Fault(status)]) as server:
+        with pytest.raises(ModelError, match=f"status {status}; .*{message}"):
+            answerer(tmp_path, server.url)(pictures(1), CUBES)
+        assert len(server.requests) == 1
+
+
+def test_too_many_requests_end_with_what_was_answered_kept(tmp_path: Path) -> None:
+    with chat_server(by_redness) as server:
+        with pytest.raises(RequestLimitError, match="max_requests = 5 requests were sent"):
+            answerer(tmp_path, server.url, most=5)(pictures(9), CUBES)
+        assert len(server.requests) == 5
+        answerer(tmp_path, server.url, most=4)(pictures(9), CUBES)
+        assert len(server.requests) == 9
+
+
+def test_tries_count_as_requests(tmp_path: Path) -> None:
+    with chat_server(one_or_two, faults=[Fault(503)] * 9) as server:
+        with pytest.raises(RequestLimitError):
+            answerer(tmp_path, server.url, most=2)(pictures(1), CUBES)
+        assert len(server.requests) == 2
+
+
+def test_the_key_goes_to_the_server_and_is_shown_nowhere(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv(KEY, SECRET)
+    with chat_server(one_or_two) as server:
+        model = load_chat("openai:planted", ServerOptions(server.url))
+        bound = model.bind(CUBES)
+        assert server.keys == {f"Bearer {SECRET}"}
+        said = [repr(model), repr(model.answerer), repr(bound), model_fingerprint(model.name, bound)]
+        echo = json.dumps(completion(f"your key is {SECRET}", None)).encode()
+        for status in (200, 400, 401, 500, 307):
+            server.faults[:] = [Fault(status, echo)] * 3
+            kind = EchoedKeyError if status == 200 else ModelError
+            with pytest.raises(kind) as caught:
+                answerer(tmp_path / "other", server.url, key=SECRET)(pictures(1), CUBES)
+            said += [str(caught.value), repr(caught.value), repr(caught.value.__cause__)]
+    said += [path.read_text() for path in tmp_path.rglob("*") if path.is_file()]
+    assert len(said) > 20 - 1 and not any(SECRET in text for text in said)
+    assert SECRET not in "".join(capfd.readouterr())
+
+
+def test_the_key_is_not_sent_in_the_clear(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(KEY, SECRET)
+    with pytest.raises(InputError, match=r"OPENAI_API_KEY would be sent .* unencrypted; use https") as caught:
+        load_chat("openai:m", ServerOptions("http://models.example/v1"))
+    assert SECRET not in str(caught.value)
+    load_chat("openai:m", ServerOptions("https://models.example/v1"))
+    monkeypatch.setenv(KEY, "two\nlines")
+    with pytest.raises(InputError, match="not allowed in an HTTP header"):
+        load_chat("openai:m", ServerOptions("https://models.example/v1"))
+
+
+@pytest.mark.parametrize(
+    ("spec", "options", "message"),
+    [
+        ("openai:", ServerOptions("http://localhost/v1"), "names no model of a server"),
+        ("openai:m", ServerOptions(), "set OPENAI_BASE_URL, or .model. endpoint"),
+        ("openai:m", ServerOptions("ftp://localhost/v1"), "scheme"),
+        ("openai:m", ServerOptions("http://user:pw-x@localhost/v1"), "OPENAI_API_KEY"),
+        ("openai:m", ServerOptions("http://localhost/v1?key=pw-x"), "OPENAI_API_KEY"),
+        ("openai:m", ServerOptions("http://localhost/v1", prompt="Look!"), "holds {question} 0 times"),
+    ],
+)
+def test_a_wrong_name_address_or_prompt_is_refused_before_any_request(
+    spec: str, options: ServerOptions, message: str
+) -> None:
+    with pytest.raises(InputError, match=message) as caught:
+        load_chat(spec, options)
+    assert "pw-x" not in str(caught.value)
+
+
+def test_a_question_without_english_is_refused() -> None:
+    model = load_chat("openai:m", ServerOptions("http://localhost:9/v1"))
+    with pytest.raises(InputError, match="reads English"):
+        model.bind(Question("", ()))
+
+
+@pytest.fixture
+def asked() -> Iterator[Callable[[ServerOptions], tuple[str, str]]]:
+    """The fingerprints of a model with options, the endpoint being that of a running server."""
+    with chat_server(one_or_two) as server:
+
+        def fingerprints(options: ServerOptions) -> tuple[str, str]:
+            given = ServerOptions(server.url, options.prompt, options.samples, options.max_requests)
+            bound = load_chat("openai:planted", given).bind(CUBES)
+            return model_fingerprint("openai:planted", bound), weights_fingerprint("openai:planted", bound)
+
+        yield fingerprints
+
+
+def test_prompt_and_samples_are_part_of_the_fingerprint_and_bounds_are_not(
+    asked: Callable[[ServerOptions], tuple[str, str]],
+) -> None:
+    plain = asked(ServerOptions())
+    assert asked(ServerOptions(max_requests=50)) == plain
+    for options in (ServerOptions(prompt="{question} One word."), ServerOptions(samples=3)):
+        assert not set(asked(options)) & set(plain)
