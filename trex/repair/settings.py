@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Literal
 
-from pydantic import Field, field_validator
+from pydantic import AfterValidator, Field
 
 from trex.foundation.errors import InputError
 from trex.inference.repair.perturbation import Noise
@@ -18,6 +18,19 @@ from trex.query.toml_text import toml_text
 REPAIRS = QUERIES / "repair"
 Share = Annotated[Real, Field(ge=0, le=1)]
 MOST = 10_000_000
+
+
+def _with_control(lambdas: tuple[float, ...]) -> tuple[float, ...]:
+    if 0.0 not in lambdas or len(set(lambdas)) < len(lambdas):
+        raise ValueError("give 0, which is the control without scenarios, and every value once")
+    return lambdas
+
+
+Lambdas = Annotated[
+    tuple[Annotated[Real, Field(ge=0, le=1e6)], ...],
+    Field(min_length=2, max_length=100),
+    AfterValidator(_with_control),
+]
 
 
 class GeneratorSection(Section):
@@ -82,9 +95,7 @@ class CorrectSection(Section):
     on the validation pictures (on the training pictures if `select` is "printed").
     """
 
-    lambdas: Annotated[
-        tuple[Annotated[Real, Field(ge=0, le=1e6)], ...], Field(min_length=2, max_length=100)
-    ] = (0.0, 1e-3, 0.1, 1.0, 10.0)
+    lambdas: Lambdas = (0.0, 1e-3, 0.1, 1.0, 10.0)
     seeds: Annotated[Count, Field(ge=1, le=100)] = 3
     epochs: Annotated[Count, Field(ge=1, le=1000)] = 1
     batch: Annotated[Count, Field(ge=2, le=100_000)] = 256
@@ -95,13 +106,6 @@ class CorrectSection(Section):
     select: Literal["choose", "printed"] = "choose"
     epoch: Literal["last", "best"] = "last"
     loss: Share = 0.002
-
-    @field_validator("lambdas")
-    @classmethod
-    def _has_control(cls, lambdas: tuple[float, ...]) -> tuple[float, ...]:
-        if 0.0 not in lambdas or len(set(lambdas)) < len(lambdas):
-            raise ValueError("give 0, which is the control without scenarios, and every value once")
-        return lambdas
 
 
 class RepairQuery(Section):

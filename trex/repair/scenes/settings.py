@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Annotated, Literal
 
-from pydantic import Field, field_validator
+from pydantic import Field
 
 from trex.query.schema import Count, ModelSection, Name, Real, Section
 from trex.query.toml_file import Table, validated
-from trex.repair.settings import MOST, Share
+from trex.repair.settings import MOST, Lambdas, Share
 
 CLEVR = "clevr"  # the generator's name
 Positive = Annotated[Count, Field(ge=1, le=MOST)]
@@ -63,9 +63,7 @@ class SceneCorrectSection(Section):
     third of the validation scenes against lambda 0.
     """
 
-    lambdas: Annotated[
-        tuple[Annotated[Real, Field(ge=0, le=1e6)], ...], Field(min_length=2, max_length=100)
-    ] = (0.0, 0.1, 1.0)
+    lambdas: Lambdas = (0.0, 0.1, 1.0)
     seeds: Annotated[Count, Field(ge=1, le=100)] = 3
     epochs: Annotated[Count, Field(ge=1, le=1000)] = 3
     batch: Annotated[Count, Field(ge=1, le=10_000)] = 32
@@ -76,13 +74,6 @@ class SceneCorrectSection(Section):
     deciding: Annotated[Count, Field(ge=1, le=100_000)] = 100
     questions: Annotated[Count, Field(ge=1, le=1000)] = 10
     loss: Share = 0.003
-
-    @field_validator("lambdas")
-    @classmethod
-    def _has_control(cls, lambdas: tuple[float, ...]) -> tuple[float, ...]:
-        if 0.0 not in lambdas or len(set(lambdas)) < len(lambdas):
-            raise ValueError("give 0, which is the control without scenarios, and every value once")
-        return lambdas
 
 
 class SceneRepairQuery(Section):
