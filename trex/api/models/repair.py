@@ -155,9 +155,7 @@ def begun(
     """The repair of a query, open, with its mistakes grown; `shown` gives the display of a folder's progress."""
     path = repair_path(query)
     if is_of_scenes(chosen_table(path, overrides)[1]):
-        raise InputError(
-            f"{path} repairs a model on rendered scenes; use the command: trex repair identify {path}"
-        )
+        raise InputError(f"{query} is a repair on rendered scenes; from Python: trex.begin_scene_repair")
     text, wanted = chosen_text(path, overrides)
     place = out or RUNS / path.stem
     with shown(place) as progress:

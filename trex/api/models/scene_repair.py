@@ -126,7 +126,7 @@ def begin_scene_repair(
     path = repair_path(fspath(query))
     text, table = chosen_table(path, overrides_of(set))
     if not is_of_scenes(table):
-        raise InputError(f"{path} is no repair on rendered scenes; from Python: trex.begin_repair")
+        raise InputError(f"{query} is no repair on rendered scenes; from Python: trex.begin_repair")
     repair = begun_scenes(path_of(out) or RUNS / path.stem, text, table, display_of(progress), processes)
     repair.identify()
     return repair
