@@ -127,9 +127,9 @@ def corrected(found: SceneCorrectResult) -> Iterator[str]:
         return
     halved = found.halved()
     yield (
-        f"{len(halved)} of {counted(len(found.corrected), 'scenario')} are misread at most half as often at the "
-        f"deciding look as before, in every one of {counted(len(found.chosen), 'seed')}, intervals clear of no change"
-        + (f": {', '.join(map(str, halved))}." if halved else ".")
+        f"Of {counted(len(found.corrected), 'scenario')}, at most half as often misread at the deciding look as before "
+        f"in every one of {counted(len(found.chosen), 'seed')}, intervals clear of no change: "
+        + (f"{len(halved)} (component {', '.join(map(str, halved))})." if halved else "none.")
     )
     for test in names.CLAIMED:
         yield f"{capitalized(NAMES[test])}: misread {_wrong(found.before, test)} before, {_wrongs(found, test)} after."
