@@ -82,6 +82,11 @@ def facts_of(scene: Scene, vocabulary: Vocabulary) -> Facts:
     return Facts(scene, tuple(share for share, _ in rows), tuple(hider for _, hider in rows))
 
 
+def gap(one: SceneObject, other: SceneObject) -> float:
+    """The distance on the ground between two objects' footprints, Blender units."""
+    return math.hypot(one.x - other.x, one.y - other.y) - RADIUS[one.size] - RADIUS[other.size]
+
+
 def object_conditions(vocabulary: Vocabulary) -> tuple[OfObject, ...]:
     """All conditions on an object."""
     values = [(name, value) for name in ATTRIBUTES for value in vocabulary.available(name)]
@@ -172,14 +177,10 @@ def _is_hidden_by_larger(facts: Facts, index: int) -> bool:
 
 def _is_beside(name: str, value: str) -> Callable[[Facts, int], bool]:
     return lambda facts, i: any(
-        getattr(other, name) == value and _gap(facts.scene.objects[i], other) < BESIDE
+        getattr(other, name) == value and gap(facts.scene.objects[i], other) < BESIDE
         for j, other in enumerate(facts.scene.objects)
         if j != i
     )
-
-
-def _gap(one: SceneObject, other: SceneObject) -> float:
-    return math.hypot(one.x - other.x, one.y - other.y) - RADIUS[one.size] - RADIUS[other.size]
 
 
 def _depth(item: SceneObject) -> float:

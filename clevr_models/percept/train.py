@@ -152,9 +152,8 @@ def _schedule(done: float) -> float:
     return 0.5 * (1.0 + math.cos(math.pi * (done - WARMUP) / (1.0 - WARMUP)))
 
 
-def _step(
-    percept: Percept, optimizer: torch.optim.Optimizer, batch: Scenes, rng: np.random.Generator
-) -> Loss:
+def batch_loss(percept: Percept, batch: Scenes, rng: np.random.Generator) -> Loss:
+    """The loss of a batch on the model's device, each picture with its own brightness and noise."""
     device = next(percept.parameters()).device
     generator = torch.Generator().manual_seed(int(rng.integers(2**62)))
     pixels = disturb(to_pixels(batch.pictures), generator).to(device)
@@ -162,7 +161,13 @@ def _step(
     labels = Labels(*(torch.from_numpy(array).to(device) for array in arrays))
     with torch.autocast(device.type, dtype=torch.bfloat16):
         features = percept.network.features(pixels)
-    loss = grid_loss(percept.network.evidence(features), labels)
+    return grid_loss(percept.network.evidence(features), labels)
+
+
+def _step(
+    percept: Percept, optimizer: torch.optim.Optimizer, batch: Scenes, rng: np.random.Generator
+) -> Loss:
+    loss = batch_loss(percept, batch, rng)
     optimizer.zero_grad(set_to_none=True)
     loss.total.backward()
     torch.nn.utils.clip_grad_norm_(percept.network.parameters(), 5.0)

@@ -9,12 +9,11 @@ import numpy as np
 import torch
 
 from trex.artifacts.weights import compact, expand, load_into
-from trex.clevr_models.percept.augment import disturb, mirror
+from trex.clevr_models.percept.augment import mirror
 from trex.clevr_models.percept.calibrate import calibrate
-from trex.clevr_models.percept.loss import Labels, grid_loss
 from trex.clevr_models.percept.model import SHIPPED, Percept
-from trex.clevr_models.percept.train import WEIGHT_DECAY, Tell
-from trex.clevr_models.percept.training_data import Scenes, kept_out, to_pixels
+from trex.clevr_models.percept.train import WEIGHT_DECAY, Tell, batch_loss
+from trex.clevr_models.percept.training_data import Scenes, kept_out
 from trex.foundation.errors import InputError
 
 LEAST = 25  # ordinary scenes, of which every 25th is kept out for the calibration
@@ -66,13 +65,6 @@ def tune(
 
 
 def _loss(percept: Percept, scenes: Scenes, key: tuple[int, ...]) -> torch.Tensor:
-    """The loss of a batch, half of it mirrored, each picture with its own brightness and noise."""
+    """The loss of a batch, half of it mirrored."""
     rng = np.random.default_rng(key)
-    batch = mirror(scenes, rng)
-    pixels = disturb(to_pixels(batch.pictures), torch.Generator().manual_seed(int(rng.integers(2**62))))
-    labels = Labels(
-        *(torch.from_numpy(one) for one in (batch.numbers, batch.cells, batch.attributes, batch.positions))
-    )
-    with torch.autocast("cpu", dtype=torch.bfloat16):
-        features = percept.network.features(pixels)
-    return grid_loss(percept.network.evidence(features), labels).total
+    return batch_loss(percept, mirror(scenes, rng), rng).total

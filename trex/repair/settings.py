@@ -149,12 +149,6 @@ def chosen_table(path: Path, overrides: Sequence[str]) -> tuple[str, Table]:
     return (toml_text(_dotted(table)) if overrides else read_text(path)), table
 
 
-def chosen_text(path: Path, overrides: Sequence[str]) -> tuple[str, RepairQuery]:
-    """The same text, and the query of its table."""
-    text, table = chosen_table(path, overrides)
-    return text, repair_query(table, str(path))
-
-
 def _dotted(table: Table) -> Table:
     """The table with dotted keys, one level deep."""
     flat: Table = {}

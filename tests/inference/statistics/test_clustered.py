@@ -7,7 +7,8 @@ import pytest
 from scipy import stats
 
 from tests.references.statistics import ALPHA
-from trex.inference.statistics.clustered import clustered_interval
+from trex.foundation.errors import InputError
+from trex.inference.statistics.clustered import clustered_difference, clustered_interval
 
 REPEATS = 1_000
 
@@ -31,3 +32,33 @@ def test_without_degrees_of_freedom_three_clusters_are_not(monkeypatch: pytest.M
     """Planted: the variance between three clusters is taken as known."""
     monkeypatch.setattr(stats.t, "ppf", lambda q, df: stats.norm.ppf(q))
     assert stats.binom.cdf(coverage(3), REPEATS, 0.95) < ALPHA
+
+
+def difference_coverage(n_clusters: int, *, is_clustered: bool = True, size: int = 20) -> int:
+    """How many intervals hold the mean difference 0 of clusters whose own means are -.5 or .5, equally likely."""
+    rng, covered = np.random.default_rng(22), 0
+    for _ in range(REPEATS):
+        means = rng.choice((-0.5, 0.5), n_clusters).repeat(size)
+        moves = rng.random(n_clusters * size) < np.abs(means)
+        of = np.arange(n_clusters).repeat(size) if is_clustered else np.arange(n_clusters * size)
+        low, high = clustered_difference((np.sign(means) * moves).tolist(), of.tolist())
+        covered += low <= 0 <= high
+    return covered
+
+
+@pytest.mark.parametrize("n_clusters", [12, 40])
+def test_the_difference_of_clusters_is_covered(n_clusters: int) -> None:
+    assert stats.binom.cdf(difference_coverage(n_clusters), REPEATS, 0.95) > ALPHA
+
+
+def test_differences_taken_as_independent_are_not_covered() -> None:
+    """Planted: every example counts as a cluster."""
+    assert stats.binom.cdf(difference_coverage(40, is_clustered=False), REPEATS, 0.95) < ALPHA
+
+
+def test_a_difference_needs_two_clusters_and_one_for_each_example() -> None:
+    assert clustered_difference([1.0, 1.0], [3, 3]) == (-1.0, 1.0)
+    with pytest.raises(InputError, match="a cluster each"):
+        clustered_difference([1.0, 0.0], [3])
+    with pytest.raises(InputError, match=r"in \[-1, 1\]"):
+        clustered_difference([2.0, 0.0], [3, 4])

@@ -32,7 +32,7 @@ from trex.repair.mistakes import read_mistakes
 from trex.repair.page.report import PAGE, write_report
 from trex.repair.pictures import ITEMS, draw_pictures, read_items
 from trex.repair.records import read_record
-from trex.repair.settings import chosen_text, repair_path
+from trex.repair.settings import chosen_table, repair_path, repair_query
 
 QUERY = {"correct": {"seeds": 1}}
 
@@ -122,7 +122,7 @@ def test_the_committee_for_color_votes_on_color(tmp_path: Path) -> None:
 def test_the_shipped_repair_of_signs_names_models_that_the_commands_train_and_tracks_that_are_held_out() -> (
     None
 ):
-    _, query = chosen_text(repair_path("signs"), ())
+    query = repair_query(chosen_table(repair_path("signs"), ())[1], "signs")
     names = {model_name(kind, "signs", tuple(range(43)), 43) for kind in ("beta-vae", "resnet18-16")}
     assert {query.generator.name, query.model.name} == names
     assert query.identify.validation <= 2610  # frames of 261 held-out tracks

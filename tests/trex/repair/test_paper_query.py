@@ -6,12 +6,12 @@ import pytest
 
 from trex.mnist_models.training.plan import model_name
 from trex.repair.scenes.settings import is_of_scenes, scene_query
-from trex.repair.settings import REPAIRS, chosen_table, chosen_text, repair_path, repair_query
+from trex.repair.settings import REPAIRS, chosen_table, repair_path, repair_query
 
 
 def test_the_repair_with_the_papers_numbers_has_them() -> None:
     """Slack et al. 2021, section 4 and appendix A: MNIST."""
-    _, query = chosen_text(repair_path("mnist-paper"), ())
+    query = repair_query(chosen_table(repair_path("mnist-paper"), ())[1], "mnist-paper")
     identify, distill, label, correct = query.identify, query.distill, query.label, query.correct
     assert (identify.noise, identify.concentration, identify.draws, identify.cap) == (
         "printed",

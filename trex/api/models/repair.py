@@ -26,7 +26,7 @@ from trex.repair.page.results import Results, read_results
 from trex.repair.pictures import draw_pictures
 from trex.repair.records import Sources
 from trex.repair.scenes.settings import is_of_scenes
-from trex.repair.settings import RepairQuery, chosen_table, chosen_text, repair_path
+from trex.repair.settings import RepairQuery, chosen_table, repair_path, repair_query
 from trex.repair.votes_file import COMMITTEE, PEOPLE, check_voters
 
 Step = Callable[[RepairFolder, Loaded, Progress], None]
@@ -154,9 +154,10 @@ def begun(
 ) -> RepairFolder:
     """The repair of a query, open, with its mistakes grown; `shown` gives the display of a folder's progress."""
     path = repair_path(query)
-    if is_of_scenes(chosen_table(path, overrides)[1]):
+    text, table = chosen_table(path, overrides)
+    if is_of_scenes(table):
         raise InputError(f"{query} is a repair on rendered scenes; from Python: trex.begin_scene_repair")
-    text, wanted = chosen_text(path, overrides)
+    wanted = repair_query(table, str(path))
     place = out or RUNS / path.stem
     with shown(place) as progress:
         loaded = loading.load(wanted, data)

@@ -28,7 +28,7 @@ from trex.repair.folder import PARTS
 from trex.repair.loaded import Progress
 from trex.repair.records import read_record, write_record
 from trex.repair.scenes import results as names
-from trex.repair.scenes.draws import Fresh
+from trex.repair.scenes.draws import Fresh, Generator
 from trex.repair.scenes.identify import (
     ASK,
     CHOOSE,
@@ -68,7 +68,8 @@ def correct_scenes(folder: SceneFolder, loaded: SceneLoaded, progress: Progress)
     numbers = [one.number for one in ranked[: folder.query.correct.most]]
     result = SceneCorrectResult(corrected=numbers, before=None, tuned=[], chosen=[], compared=[])
     if numbers:
-        result = _Correction(folder, loaded, numbers, place, progress).all(result)
+        generator = generator_of(folder, loaded)
+        result = _Correction(folder, loaded, numbers, generator, place, progress).all(result)
     write_record(place / RESULT, result)
     folder.finish("correct")
 
@@ -91,19 +92,27 @@ class _Asked:
 
 @dataclass(frozen=True, eq=False)
 class _Judges:
-    """What every model is judged by."""
+    """What every model is judged by; `joined` tests are others one after another."""
 
     shown: Mapping[str, _Shown]
+    joined: Mapping[str, Sequence[str]]
     answers: Mapping[str, Sequence[_Asked]]
+
+    @property
+    def tests(self) -> tuple[str, ...]:
+        """All names."""
+        return (*self.shown, *self.joined, *self.answers)
 
     def clusters(self, test: str) -> list[int]:
         """The prior scene from which each of a test's objects or answers comes."""
+        if test in self.joined:
+            return [member for part in self.joined[test] for member in self.clusters(part)]
         if test in self.shown:
             return [one.member for one in self.shown[test].drawn]
         return [k for k, one in enumerate(self.answers[test]) for _ in one.programs]
 
     def right(self, percept: Percept) -> dict[str, Flags]:
-        """What a model has right of each test."""
+        """What a model has right of each test; each picture is read once."""
         reader = PerceptReader(percept)
         found = {
             name: np.array(
@@ -119,6 +128,9 @@ class _Judges:
             )
             for name, one in self.shown.items()
         }
+        found |= {
+            name: np.concatenate([found[part] for part in parts]) for name, parts in self.joined.items()
+        }
         return found | {
             name: np.array([right for one in asked for right in _answered(percept, one)], dtype=np.bool_)
             for name, asked in self.answers.items()
@@ -130,6 +142,7 @@ class _Correction:
     folder: SceneFolder
     loaded: SceneLoaded
     numbers: Sequence[int]
+    generator: Generator
     place: Path
     progress: Progress
 
@@ -181,19 +194,18 @@ class _Correction:
     def _judges(self) -> _Judges:
         """All pictures that judge, rendered where they are not stored yet."""
         wanted, folder, loaded = self.folder.query.correct, self.folder, self.loaded
-        generator = generator_of(folder, loaded)
         held = read_misreads(folder.require("identify") / HELD)
         shown = {names.GROWN: self._shown([Fresh(one.value, one.index, one.member) for one in held], False)}
+        joined = {}
         for name, n, key, is_deciding in (
             (names.FRESH, folder.query.label.pictures, TEST, False),
             (names.DECIDING, wanted.deciding, DECIDE, True),
-            (names.CHOOSE, wanted.choose, CHOOSE, False),
         ):
-            parts = [self._shown(generator.draw(number, n, key)[0], is_deciding) for number in self.numbers]
-            if name != names.CHOOSE:
-                tests = (scenario_test(name, number) for number in self.numbers)
-                shown |= dict(zip(tests, parts, strict=True))
-            shown[name] = _joined(parts)
+            joined[name] = [scenario_test(name, number) for number in self.numbers]
+            for part, number in zip(joined[name], self.numbers, strict=True):
+                shown[part] = self._shown(self.generator.draw(number, n, key)[0], is_deciding)
+        choosing = [self.generator.draw(number, wanted.choose, CHOOSE)[0] for number in self.numbers]
+        shown[names.CHOOSE] = self._shown([one for drawn in choosing for one in drawn], False)
         rows = validation(folder)
         pictures = loaded.of_bank(rows, self.progress, "validation scenes")
         asked = [
@@ -201,7 +213,7 @@ class _Correction:
             for number, scene, picture in zip(rows, loaded.members(rows), pictures, strict=True)
         ]
         n_checked = max(1, len(asked) // CHECKING)
-        return _Judges(shown, {names.CHECKED: asked[:n_checked], names.ANSWERS: asked[n_checked:]})
+        return _Judges(shown, joined, {names.CHECKED: asked[:n_checked], names.ANSWERS: asked[n_checked:]})
 
     def _questions(self, scene: Scene, number: int) -> list[tuple[str, Program, str]]:
         rng = stream(self.folder.query.seed, ASK, number)
@@ -222,8 +234,10 @@ class _Correction:
 
     def _drawn(self, seed: int) -> Scenes:
         """Fresh scenes of all scenarios, as many of each."""
-        generator, n = generator_of(self.folder, self.loaded), self.folder.query.correct.pictures
-        scenes = [one.scene for number in self.numbers for one in generator.draw(number, n, TUNE, seed)[0]]
+        n = self.folder.query.correct.pictures
+        scenes = [
+            one.scene for number in self.numbers for one in self.generator.draw(number, n, TUNE, seed)[0]
+        ]
         return self._labelled(scenes)
 
     def _labelled(self, scenes: Sequence[Scene]) -> Scenes:
@@ -268,7 +282,7 @@ class _Correction:
             state = {f"weights.{name}": tensor.numpy() for name, tensor in compact(percept).items()}
             write_arrays(path, {**right, **state})
         found = read_arrays(path)
-        return {name: flags(found[name]) for name in (*judges.shown, *judges.answers)}
+        return {name: flags(found[name]) for name in judges.tests}
 
     def _keep(self, seed: int, weight: float) -> None:
         """Write the chosen weights of a seed with their card: a model that every command takes."""
@@ -296,13 +310,6 @@ def _answered(percept: Percept, one: _Asked) -> list[bool]:
     questions = [question_of(words, program) for words, program, _ in one.programs]
     said = ask_all(model, images([one.picture])[0], questions)
     return [answer.answer == truth for answer, (_, _, truth) in zip(said, one.programs, strict=True)]
-
-
-def _joined(parts: Sequence[_Shown]) -> _Shown:
-    return _Shown(
-        [fresh for one in parts for fresh in one.drawn],
-        [picture for one in parts for picture in one.pictures],
-    )
 
 
 def _tuned(seed: int, kind: str, weight: float, right: Right) -> Tuned:

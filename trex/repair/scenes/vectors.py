@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from trex.repair.arrays import Floats
-from trex.scenes.conditions import Facts
+from trex.scenes.conditions import Facts, gap
 from trex.scenes.scene import ATTRIBUTES, SceneObject
 from trex.scenes.validity import BEHIND, HALF_WIDTH, RIGHT
 from trex.scenes.vocabulary import RADIUS, Vocabulary
@@ -35,7 +35,7 @@ def vector(facts: Facts, index: int, vocabulary: Vocabulary) -> Floats:
     items = facts.scene.objects
     item = items[index]
     others = [other for k, other in enumerate(items) if k != index]
-    neighbor = min(others, key=lambda other: _gap(item, other), default=None)
+    neighbor = min(others, key=lambda other: gap(item, other), default=None)
     right, behind = _along(item.x, item.y)
     share = math.log(max(LEAST_SHARE, facts.shares[index]))
     numbers = [right, behind, share, *_beside(item, neighbor), *facts.scene.nuisances.camera]
@@ -88,10 +88,6 @@ def _along(x: float, y: float) -> tuple[float, float]:
     return x * RIGHT[0] + y * RIGHT[1], x * BEHIND[0] + y * BEHIND[1]
 
 
-def _gap(one: SceneObject, other: SceneObject) -> float:
-    return math.hypot(one.x - other.x, one.y - other.y) - RADIUS[one.size] - RADIUS[other.size]
-
-
 def _beside(item: SceneObject, neighbor: SceneObject | None) -> tuple[float, float, float, float]:
     """Gap to the neighbor, sine and cosine of its bearing (0 is to the right), log of its size over the object's."""
     if neighbor is None:
@@ -99,4 +95,4 @@ def _beside(item: SceneObject, neighbor: SceneObject | None) -> tuple[float, flo
     right, behind = _along(neighbor.x - item.x, neighbor.y - item.y)
     distance = math.hypot(right, behind)
     ratio = math.log(RADIUS[neighbor.size] / RADIUS[item.size])
-    return _gap(item, neighbor), behind / distance, right / distance, ratio
+    return gap(item, neighbor), behind / distance, right / distance, ratio

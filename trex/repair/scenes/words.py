@@ -12,7 +12,7 @@ from trex.repair.correction.results import BEFORE, ZERO, Tuned
 from trex.repair.scenes import results as names
 from trex.repair.scenes.distill import SceneDistillResult
 from trex.repair.scenes.identify import SceneIdentifyResult
-from trex.repair.scenes.label import NEITHER, SceneLabelResult, seen_words
+from trex.repair.scenes.label import SCENARIO, SceneLabelResult, seen_words
 from trex.repair.scenes.results import SceneClaim, SceneCorrectResult, scenario_test
 
 NAMES = {
@@ -79,7 +79,7 @@ def labelled_words(found: SceneLabelResult, place: Path) -> str:
 
 def labelled(found: SceneLabelResult) -> str:
     """How many components are scenarios."""
-    strong = sum(one.kind not in (NEITHER,) and one.low > 0.5 for one in found.verdicts)
+    strong = sum(one.kind == SCENARIO for one in found.verdicts)
     weak = len(found.scenarios) - strong
     return (
         f"By the truth of fresh scenes, {strong} of {counted(len(found.verdicts), 'component')} are scenarios, in "

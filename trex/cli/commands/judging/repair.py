@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated
 
@@ -22,7 +23,8 @@ Data = Annotated[
         help="The folder of the data set; else $TREX_DIGITS; idx files else from the cache or fetched."
     ),
 ]
-SCENES = "of rendered scenes the truth is known; a repair on them takes no data"
+VOTING = ("voters", "votes", "without", "serve", "port", "token", "export")
+SCENES = "of rendered scenes the truth is known; a repair on them takes no data and no votes"
 RENDERED = "only a repair on rendered scenes renders anything"
 Folder = Annotated[
     Path, typer.Argument(metavar="FOLDER", help="The folder that `trex repair identify` names first.")
@@ -81,13 +83,11 @@ def distill(
     as_json: AsJson = False,
 ) -> None:
     """Cluster the codes of the mistakes: a Gaussian mixture with a Dirichlet-process prior."""
-    from trex.cli.repairing.scene_steps import distill_scenes_step, is_scene_folder
+    from trex.cli.repairing.scene_steps import distill_scenes_step
 
-    if is_scene_folder(folder):
-        refuse(ctx, ["data"], SCENES)
+    if _is_of_scenes(ctx, folder):
         distill_scenes_step(folder, processes, as_json)
         return
-    refuse(ctx, ["processes"], RENDERED)
     from trex.repair.distill import RESULT, DistillResult, distill
     from trex.repair.records import read_record
     from trex.repair.words import distill_words
@@ -132,18 +132,12 @@ def label(
     Scenes are judged by the truth, which the renderer knows: they take none of these options.
     """
     from trex.cli.repairing.labelling import check_label_options, export_label_page, serve_label_page
-    from trex.cli.repairing.scene_steps import is_scene_folder, label_scenes_step
+    from trex.cli.repairing.scene_steps import label_scenes_step
 
     check_label_options(ctx, voters, votes, is_served=serve, is_exported=export is not None)
-    if is_scene_folder(folder):
-        refuse(
-            ctx,
-            ["voters", "votes", "without", "serve", "port", "token", "export", "data"],
-            f"{SCENES} and no votes",
-        )
+    if _is_of_scenes(ctx, folder, VOTING):
         label_scenes_step(folder, processes, as_json)
         return
-    refuse(ctx, ["processes"], RENDERED)
     if serve:
         serve_label_page(folder, data, port, token, as_json)
         return
@@ -173,13 +167,11 @@ def correct(
     as_json: AsJson = False,
 ) -> None:
     """Fine-tune the model on the scenarios, with every control, judge all of it by four tests, and measure novelty."""
-    from trex.cli.repairing.scene_steps import correct_scenes_step, is_scene_folder
+    from trex.cli.repairing.scene_steps import correct_scenes_step
 
-    if is_scene_folder(folder):
-        refuse(ctx, ["data"], SCENES)
+    if _is_of_scenes(ctx, folder):
         correct_scenes_step(folder, processes, as_json)
         return
-    refuse(ctx, ["processes"], RENDERED)
     from trex.repair.novelty import correct_and_compare
     from trex.repair.page.results import read_results
     from trex.repair.words import correct_words, novelty_words
@@ -209,6 +201,17 @@ def report(folder: Folder, as_json: AsJson = False) -> None:
     words = "\n".join(map(str, sentences)) if isinstance(sentences, list) else ""
     files = f"page: {folder / PAGE}\nJSON: {folder / DOCUMENT}"
     tell_result({"page": str(folder / PAGE), **document}, f"{words}\n{files}", as_json)
+
+
+def _is_of_scenes(ctx: typer.Context, folder: Path, also: Sequence[str] = ()) -> bool:
+    """Whether a repair is one on rendered scenes; InputError for options that its kind does not take."""
+    from trex.cli.repairing.scene_steps import is_scene_folder
+
+    if is_scene_folder(folder):
+        refuse(ctx, ["data", *also], SCENES)
+        return True
+    refuse(ctx, ["processes"], RENDERED)
+    return False
 
 
 COMMAND = Command("repair", repair_app, WHY, 150)
