@@ -6,7 +6,6 @@ import logging
 import os
 import threading
 from collections.abc import Sequence
-from importlib.metadata import version
 from pathlib import Path
 from types import TracebackType
 from typing import Self
@@ -16,6 +15,7 @@ from trex.foundation.errors import InputError
 from trex.render.assets import assets_hash, base_scene, mesh_paths
 from trex.render.blender.pool import Limits, Pool
 from trex.render.blender.process import RenderStats
+from trex.render.blender.program import blender_program
 from trex.render.blender.settings import Settings
 from trex.render.blender_child.device import check_device
 from trex.render.checks import check_scenes
@@ -31,7 +31,7 @@ LARGEST_FARM, MAX_THREADS = 256, 1024  # limits on one renderer's processes, and
 
 
 class BlenderRenderer:
-    """Renders scenes by Blender 4.5 in `processes` processes of `threads` threads each, started on first use.
+    """Renders scenes by Blender in `processes` processes of `threads` threads each, started on first use.
 
     The same scene gives the same bytes whatever was rendered before, in any process, with any number of threads.
     Raises InputError, before any render, for settings or scenes that cannot be rendered; RenderError if a scene
@@ -62,7 +62,8 @@ class BlenderRenderer:
         each = threads or max(1, usable_cores() // processes)
         self._settings = Settings(self.preset, check_device(device), scene, meshes, each)
         self._limits = Limits(timeout_s or default_timeout_s(self.preset), memory_limit_mb << 20)
-        self._pool = Pool(self._settings, self._limits, processes)
+        self._program = blender_program()
+        self._pool = Pool(self._settings, self._program, self._limits, processes)
         self._lock = threading.Lock()
 
     @property
@@ -75,12 +76,20 @@ class BlenderRenderer:
             return self._pool.device()
 
     @property
+    def device_names(self) -> tuple[str, ...]:
+        """What the device is made of: the processor, or each graphics card; starts Blender."""
+        with self._lock:
+            return self._pool.device_names()
+
+    @property
     def key(self) -> str:
         """Identifies everything that determines the pixels besides the scene."""
         p = self.preset
         finish = f"denoise={p.denoise}" if p.denoise else "sampling=published"
         look = f"{p.width}x{p.height}x{p.samples} {finish} bounces={p.max_bounces}"
-        return f"blender {version('bpy')} v{PIXELS_VERSION} {look} assets={self._assets} device={self.device}"
+        return (
+            f"blender {self._program.key} v{PIXELS_VERSION} {look} assets={self._assets} device={self.device}"
+        )
 
     def render(self, zs: Sequence[Scene]) -> list[Picture]:
         """One picture per scene, in the same order."""
@@ -91,6 +100,12 @@ class BlenderRenderer:
         check_scenes(zs, self.vocabulary)
         with self._lock:
             return self._pool.render(zs)
+
+    def blend_file(self, scene: Scene) -> bytes:
+        """A scene as a .blend file with this renderer's settings, from which Blender renders the same picture."""
+        check_scenes([scene], self.vocabulary)
+        with self._lock:
+            return self._pool.blend_file(scene)
 
     def process_ids(self) -> list[int]:
         """The ids of the running Blender processes."""

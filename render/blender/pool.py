@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from trex.foundation.errors import RenderError
 from trex.foundation.words import counted
 from trex.render.blender.process import RenderStats, Worker, sweep_folders
+from trex.render.blender.program import Program
 from trex.render.blender.settings import Settings
 from trex.render.blender.wire import ChannelError, TimedOut
 from trex.render.picture import Picture
@@ -52,8 +53,8 @@ class Task:
 class Pool:
     """The processes. Not thread-safe; between two renders its only state is the set of running processes."""
 
-    def __init__(self, settings: Settings, limits: Limits, size: int) -> None:
-        self.settings, self.limits, self.size = settings, limits, size
+    def __init__(self, settings: Settings, program: Program, limits: Limits, size: int) -> None:
+        self.settings, self.program, self.limits, self.size = settings, program, limits, size
         self.workers: list[Worker] = []
         self.owner = os.getpid()
         self._end = weakref.finalize(self, _stop_all, self.workers, self.owner)
@@ -64,6 +65,11 @@ class Pool:
         if not self.workers:
             self._start(1)
         return self.workers[0].device
+
+    def device_names(self) -> tuple[str, ...]:
+        """The names of the processors that the device stands for; starts a process if none runs."""
+        self.device()
+        return self.workers[0].device_names
 
     def process_ids(self) -> list[int]:
         """Ids of the running processes."""
@@ -77,6 +83,22 @@ class Pool:
         """Pictures and costs in the order of the scenes."""
         self._forget_after_fork()
         return Run(self, scenes).finish()
+
+    def blend_file(self, scene: Scene) -> bytes:
+        """A scene as a .blend file, which is tried once; RenderError if it fails."""
+        self.device()
+        worker = self.workers[0]
+        try:
+            return worker.blend_file(scene, time.monotonic() + self.limits.timeout_s)
+        except ChannelError as error:
+            reason = worker.describe(error)
+            self.drop(worker)
+            raise RenderError(
+                f"scene {scene_id(scene)} could not be written as a .blend file: {reason}"
+            ) from error
+        except BaseException:
+            self.drop(worker)  # it may still answer
+            raise
 
     def start_missing(self, target_size: int) -> None:
         """Start processes until `target_size` run, at most the pool's size."""
@@ -97,7 +119,7 @@ class Pool:
         for _ in range(self.limits.attempts):
             if missing > 0:
                 log.info("starting Blender (%s)", counted(missing, "process", "processes"))
-            fresh = [Worker(self.settings) for _ in range(missing)]
+            fresh = [Worker(self.settings, self.program) for _ in range(missing)]
             self.workers += fresh
             missing -= sum([self._is_ready(worker, failures) for worker in fresh])
             if missing <= 0:

@@ -7,7 +7,6 @@ import logging
 import os
 import signal
 import subprocess
-import sys
 import tempfile
 import time
 from dataclasses import dataclass
@@ -16,17 +15,16 @@ from pathlib import Path
 import numpy as np
 
 from trex.foundation.errors import InputError, RenderError
-from trex.foundation.json_fields import finite, whole
+from trex.foundation.json_fields import finite, listed, whole
 from trex.foundation.owned_folder import make_owned, sweep
-from trex.render.blender.settings import TEMPORARY, Settings
+from trex.render.blender.program import Program
+from trex.render.blender.settings import BLEND, TEMPORARY, Settings
 from trex.render.blender.wire import Closed, Garbled, Header, TimedOut, read_frame, write_frame
 from trex.render.picture import Picture
 from trex.scenes.scene import Scene, scene_id, scene_to_dict
 
 log = logging.getLogger(__name__)
 START_S = 180.0
-CHILD = "trex.render.blender_child.main"
-SOURCE = str(Path(__file__).absolute().parents[3])  # contains the package; links are not resolved
 MAX_LOG_BYTES = 1 << 20
 SETTLED_AFTER = 50  # pictures, after which a process has nearly its final size (docs/PERFORMANCE.md)
 MAX_GROWTH = 0.5  # of the size at that time
@@ -45,9 +43,9 @@ class RenderStats:
 class Worker:
     """A running Blender process. All methods raise a ChannelError if the process misbehaves."""
 
-    def __init__(self, settings: Settings) -> None:
+    def __init__(self, settings: Settings, program: Program) -> None:
         """Start the process; it builds its stage while the caller continues (see `wait_ready`)."""
-        self.settings = settings
+        self.settings, self.program = settings, program
         # The child loads no user add-ons from this folder, and Blender's temporary files are deleted with it.
         self.folder = make_owned(TEMPORARY, Path(tempfile.gettempdir()))
         self.log = tempfile.TemporaryFile()  # noqa: SIM115  lives as long as the process
@@ -61,26 +59,19 @@ class Worker:
         self.requests = 0
         self.settled_bytes = 0  # its maximum during the first SETTLED_AFTER pictures
         self.device = ""
+        self.device_names: tuple[str, ...] = ()
         with contextlib.suppress(Closed):  # detected again when the answer is read
             write_frame(self.request_fd, settings.header())
 
     def _launch(self, request_read: int, answer_write: int) -> subprocess.Popen[bytes]:
-        # Absolute folders only: an empty entry means the current folder, which may hold a user's own modules.
-        users = os.environ.get("PYTHONPATH", "").split(os.pathsep)
-        paths = [SOURCE, *filter(os.path.isabs, users)]
-        own = {
-            "PYTHONPATH": os.pathsep.join(paths),
-            "BLENDER_USER_RESOURCES": str(self.folder.path),
-            "TMPDIR": str(self.folder.path),
-        }
-        command = [sys.executable, "-P", "-m", CHILD, str(request_read), str(answer_write)]
+        own = {"BLENDER_USER_RESOURCES": str(self.folder.path), "TMPDIR": str(self.folder.path)}
         return subprocess.Popen(
-            command,
+            self.program.command(request_read, answer_write, self.settings.threads),
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,
             stderr=self.log,
             pass_fds=(request_read, answer_write, self.folder.lock_fd),  # the child owns the folder too
-            env=os.environ | own,
+            env=self.program.environment() | own,
             start_new_session=True,  # Ctrl-C reaches only the parent, which then ends this process itself
         )
 
@@ -91,12 +82,29 @@ class Worker:
             raise InputError(str(header["refused"]))
         if "broken" in header:
             raise RenderError(f"Blender could not build the base scene: {header['broken']}")
+        if str(header["ready"]).split()[0] != self.program.version:
+            raise RenderError(
+                f"{self.program.path} said that it is Blender {self.program.version}, but rendered as {header['ready']}"
+            )
         self.device = str(header["device"])
+        self.device_names = tuple(map(str, listed(header["device_names"], "device_names")))
 
     def ask(self, scene: Scene) -> None:
         """Send a scene; `take` reads its picture."""
         self.requests += 1
         write_frame(self.request_fd, {"request": self.requests, "scene": scene_to_dict(scene)})
+
+    def blend_file(self, scene: Scene, deadline: float) -> bytes:
+        """A scene as a .blend file; a ChannelError with the process's own message if that failed."""
+        self.requests += 1
+        request = {"request": self.requests, "scene": scene_to_dict(scene), "form": BLEND}
+        write_frame(self.request_fd, request)
+        header, payload = read_frame(self.answer_fd, deadline)
+        if "failed" in header:
+            raise Garbled(str(header["failed"]))
+        if header.get("request") != self.requests or not payload:
+            raise Garbled(f"the answer is no .blend file: {header!r}, {len(payload)} bytes")
+        return bytes(payload)
 
     def take(self, scene: Scene, deadline: float, attempts: int) -> tuple[Picture, RenderStats]:
         """The picture of the last scene sent; a ChannelError with the process's own message if it failed."""

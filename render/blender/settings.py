@@ -11,6 +11,8 @@ from trex.render.presets import Preset
 
 TEMPORARY = "trex-blender-"  # prefix of a Blender process's temporary folder
 
+BLEND = "blend"  # the form of an answer that is a .blend file instead of a picture
+
 
 @dataclass(frozen=True, slots=True)
 class Settings:

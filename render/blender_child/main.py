@@ -1,7 +1,7 @@
 """The Blender process: reads scenes from one pipe, writes pictures to another, and ends with its parent.
 
-Run as `python -P -m trex.render.blender_child.main READ_FD WRITE_FD`. The pipes carry only frames; Blender's own
-output goes elsewhere.
+Run as `python -P -m trex.render.blender_child.main READ_FD WRITE_FD`, or inside a Blender executable
+(`trex.render.blender.program`). The pipes carry only frames; Blender's own output goes elsewhere.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from trex.render.blender_child.heap import EVERY, give_back_free_memory
 
 def main() -> None:
     """Serve until the parent closes the pipe or dies; always ends through os._exit, as Blender's exit may hang."""
-    read_fd, write_fd = int(sys.argv[1]), int(sys.argv[2])
+    read_fd, write_fd = map(int, sys.argv[-2:])
     threading.Thread(target=_end_with_parent, args=(os.getppid(),), daemon=True).start()
     try:
         serve(read_fd, write_fd)

@@ -7,7 +7,7 @@ import time
 import bpy
 import numpy as np
 
-from trex.render.blender.settings import Settings
+from trex.render.blender.settings import BLEND, Settings
 from trex.render.blender.wire import Header
 from trex.render.blender_child.colors import to_srgb
 from trex.render.blender_child.device import GPU_ORDER, choose_device
@@ -33,7 +33,11 @@ class Session:
         return {"ready": bpy.app.version_string, "device": self.device, "device_names": self.device_names}
 
     def answer(self, request: Header) -> tuple[Header, tuple[bytes, ...]]:
-        """One scene's pixels and mask, and the CPU seconds that all threads spent on them."""
+        """One scene's pixels and mask, and the CPU seconds that all threads spent on them; or its .blend file."""
+        if request.get("form") == BLEND:
+            return {"request": request["request"]}, (
+                self.stage.blend_file(scene_from_dict(request["scene"])),
+            )
         start = time.process_time()
         linear, index = self.stage.render(scene_from_dict(request["scene"]))
         pixels = to_srgb(linear[..., :3])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tempfile
 from pathlib import Path
 
 import bpy
@@ -9,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from trex.blender_assets.bpy_mesh import mesh_from_obj
+from trex.foundation.errors import InputError
 from trex.render.blender.settings import Settings
 from trex.render.presets import Preset
 from trex.scenes.scene import Nuisances, Scene, SceneObject, Vec3
@@ -17,6 +19,7 @@ from trex.scenes.vocabulary import CLEVR, RADIUS, RGB
 POOL = 10  # objects of each kind, CLEVR's maximum; grows for larger scenes
 Kind = tuple[str, str]  # shape, material
 JITTERED = {"camera": "Camera", "key": "Key", "fill": "Fill", "back": "Back"}
+INDEX_PASS = "IndexOB" if bpy.app.version < (5, 0, 0) else "Object Index"  # renamed in Blender 5.0
 FloatPass = NDArray[np.float32]
 
 
@@ -47,7 +50,27 @@ class Stage:
         self._edit(scene)
         self.passes.clear()
         bpy.ops.render.render(write_still=False)
-        return self.passes["Combined"], self.passes["IndexOB"][..., 0]
+        return self.passes["Combined"], self.passes[INDEX_PASS][..., 0]
+
+    def blend_file(self, scene: Scene) -> bytes:
+        """The scene as a .blend file, without the pool's hidden objects.
+
+        Rendered in Blender, it gives the same picture; its own conversion to bytes may differ by 1.
+        """
+        self._edit(scene)
+        hidden = [thing for things in self.pool.values() for thing in things if thing.hide_render]
+        for thing in hidden:
+            self.scene.collection.objects.unlink(thing)
+        try:
+            with tempfile.TemporaryDirectory() as folder:
+                path = Path(folder) / "scene.blend"
+                bpy.ops.wm.save_as_mainfile(
+                    filepath=str(path), copy=True, compress=True, relative_remap=False
+                )
+                return path.read_bytes()
+        finally:
+            for thing in hidden:
+                self.scene.collection.objects.link(thing)
 
     def _edit(self, scene: Scene) -> None:
         used = dict.fromkeys(self.pool, 0)
@@ -89,12 +112,11 @@ class Stage:
 
         def render(engine_self: bpy.types.RenderEngine, depsgraph: bpy.types.Depsgraph) -> None:
             original(engine_self, depsgraph)
-            for name, channels in (("Combined", 4), ("IndexOB", 1)):
+            for name, channels in (("Combined", 4), (INDEX_PASS, 1)):
                 flat = np.empty(self.size[0] * self.size[1] * channels, dtype=np.float32)
                 engine_self.get_result().layers[0].passes[name].rect.foreach_get(flat)
-                self.passes[name] = flat.reshape(*self.size, channels)[
-                    ::-1
-                ]  # Blender's row 0 is at the bottom
+                # Blender's row 0 is at the bottom.
+                self.passes[name] = flat.reshape(*self.size, channels)[::-1]
 
         engine.render = render
 
@@ -148,11 +170,21 @@ def set_up_sampling(cycles: bpy.types.CyclesRenderSettings, preset: Preset) -> N
     cycles.light_sampling_threshold = 0.0 if is_published else 0.01
     cycles.use_denoising = preset.denoise is not None
     if preset.denoise is not None:
-        cycles.denoiser = "OPENIMAGEDENOISE"
+        _take_denoiser(cycles, preset)
         cycles.denoising_input_passes = "RGB_ALBEDO_NORMAL"
         cycles.denoising_prefilter = "FAST"
         cycles.denoising_quality = preset.denoise.upper()
         cycles.denoising_use_gpu = False
+
+
+def _take_denoiser(cycles: bpy.types.CyclesRenderSettings, preset: Preset) -> None:
+    try:
+        cycles.denoiser = "OPENIMAGEDENOISE"
+    except TypeError as error:  # the value is not among the property's
+        raise InputError(
+            f"this build of Blender {bpy.app.version_string} has no OpenImageDenoise, which preset {preset.name!r} "
+            "needs; use Blender's own build, or a preset without denoising, such as 'clevr'"
+        ) from error
 
 
 def set_up_output(render: bpy.types.RenderSettings, preset: Preset, threads: int) -> None:

@@ -9,6 +9,7 @@ import fcntl
 import os
 import signal
 import sys
+from importlib import metadata
 
 from trex.render.blender.wire import Closed, read_frame, write_frame
 
@@ -27,7 +28,7 @@ def next_word() -> str:
 
 
 def main() -> None:
-    read_fd, write_fd = int(sys.argv[1]), int(sys.argv[2])
+    read_fd, write_fd = map(int, sys.argv[-2:])
     settings, _ = read_frame(read_fd)
     preset = settings["preset"]
     assert isinstance(preset, dict)
@@ -37,7 +38,7 @@ def main() -> None:
     if os.environ.get("TREX_TEST_START") == "die":
         print("no libegl here", file=sys.stderr, flush=True)
         os._exit(3)
-    write_frame(write_fd, {"ready": "scripted", "device": "cpu", "device_names": []})
+    write_frame(write_fd, {"ready": metadata.version("bpy"), "device": "cpu", "device_names": []})
     while True:
         request, _ = read_frame(read_fd)
         act(next_word(), request, size, write_fd)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -89,6 +90,17 @@ def _one(data: object, vocabulary: Vocabulary, path: Path) -> Scene:
     return from_clevr(data, vocabulary, path.name) if is_clevr else scene_from_dict(data)
 
 
+def blend_files(named: Sequence[tuple[str, Scene]], out: Path, preset: str, device: str) -> Iterator[Path]:
+    """Write NAME.blend and NAME.json for each scene, with the preset's settings; yield the path of each .blend file."""
+    with BlenderRenderer(preset, device, everything(), processes=1) as renderer:
+        for name, scene in named:
+            data = renderer.blend_file(scene)
+            with _writing(out):
+                (out / f"{name}.blend").write_bytes(data)
+                _write_scene(out, name, scene)
+            yield out / f"{name}.blend"
+
+
 def render_files(
     named: Sequence[tuple[str, Scene]], out: Path, preset: str, device: str, processes: int | None
 ) -> Iterator[Path]:
@@ -104,13 +116,24 @@ def render_files(
 
 
 def _write(out: Path, name: str, scene: Scene, picture: Picture) -> Path:
-    try:
-        out.mkdir(parents=True, exist_ok=True)
+    with _writing(out):
         Image.fromarray(picture.mask).save(out / f"{name}.mask.png")
         Image.fromarray(picture.pixels).save(out / f"{name}.png")
-        (out / f"{name}.json").write_text(json.dumps(scene_to_dict(scene)) + "\n", encoding="utf-8")
+        _write_scene(out, name, scene)
+    return out / f"{name}.png"
+
+
+def _write_scene(out: Path, name: str, scene: Scene) -> None:
+    (out / f"{name}.json").write_text(json.dumps(scene_to_dict(scene)) + "\n", encoding="utf-8")
+
+
+@contextmanager
+def _writing(out: Path) -> Iterator[None]:
+    """Makes the folder; InputError if what is inside cannot be written."""
+    try:
+        out.mkdir(parents=True, exist_ok=True)
+        yield
     except OSError as error:
         raise InputError(
             f"cannot write to {out}: {error.strerror or error}; give another place with --out"
         ) from error
-    return out / f"{name}.png"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
 
@@ -11,6 +12,14 @@ import typer
 from trex.cli.command import PARTS, Command
 from trex.cli.options import is_given, refuse
 from trex.cli.result import AsJson, tell_result
+
+
+class Form(StrEnum):
+    """What is written of a scene."""
+
+    PNG = "png"
+    BLEND = "blend"
+
 
 DRAWN = ("prior", "seed", "objects")
 
@@ -34,6 +43,9 @@ def render(
     processes: Annotated[
         int | None, typer.Option(help="Blender processes; by default one per core, up to 4.")
     ] = None,
+    form: Annotated[
+        Form, typer.Option("--format", help="png: a picture and a mask; blend: a file to open in Blender.")
+    ] = Form.PNG,
     parity: Annotated[
         Path | None,
         typer.Option(help="Re-render the official scenes in this folder; write the page of pairs."),
@@ -43,7 +55,7 @@ def render(
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Render scenes: a PNG and a mask (0 background, i + 1 object i) for each."""
+    """Render scenes: a PNG and a mask (0 background, i + 1 object i) for each; or write them as .blend files."""
     from trex.pages.display import Display
 
     _refuse_ignored(ctx, parity is not None, compare_assets is not None, scenes is not None)
@@ -66,16 +78,25 @@ def render(
         tell_result({"page": str(page)}, f"page: {page}", as_json)
     else:
         from trex.cli.commands.preparing.data import object_range
-        from trex.datasets.render_files import Source, render_files
+        from trex.datasets.render_files import Source, blend_files, render_files
 
+        if form is Form.BLEND:
+            refuse(ctx, ("processes",), "a .blend file is written by one process; drop it")
         named = Source(scenes, prior, seed, object_range(objects)).scenes()
         paths: list[str] = []
         with Display() as display:
-            display.show("scenes rendered", 0, len(named))
-            for path in render_files(named, out, preset, device, processes):
+            done, what, files = (
+                render_files(named, out, preset, device, processes),
+                "scenes rendered",
+                "pictures",
+            )
+            if form is Form.BLEND:
+                done, what, files = blend_files(named, out, preset, device), "scenes written", "blend_files"
+            display.show(what, 0, len(named))
+            for path in done:
                 paths.append(str(path))
-                display.show("scenes rendered", len(paths), len(named))
-        tell_result({"pictures": paths}, "\n".join(paths), as_json)
+                display.show(what, len(paths), len(named))
+        tell_result({files: paths}, "\n".join(paths), as_json)
 
 
 def check_presets(names: Sequence[str]) -> None:
@@ -90,10 +111,10 @@ def _refuse_ignored(ctx: typer.Context, is_parity: bool, is_assets: bool, is_fil
     """Raise InputError for an option that belongs to another of the four modes."""
     if is_parity:
         why = "--parity renders the official scenes of its folder; drop it, or drop --parity"
-        refuse(ctx, ("scenes", *DRAWN, "device", "processes", "compare_assets"), why)
+        refuse(ctx, ("scenes", *DRAWN, "device", "processes", "form", "compare_assets"), why)
     elif is_assets:
         why = "--compare-assets renders 12 scenes of its own at preset reference; drop it, or drop --compare-assets"
-        refuse(ctx, ("scenes", *DRAWN, "preset", "device", "processes"), why)
+        refuse(ctx, ("scenes", *DRAWN, "preset", "device", "processes", "form"), why)
     elif is_file:
         refuse(
             ctx,

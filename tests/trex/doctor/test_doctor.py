@@ -1,0 +1,107 @@
+"""`trex doctor`: what is there, what is not, and what to do about it."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections import namedtuple
+from importlib import metadata
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from trex.cli.app import app
+from trex.doctor.finding import Finding, State
+from trex.doctor.machine import machine_findings
+from trex.doctor.models import model_findings
+from trex.doctor.packages import package_findings
+from trex.doctor.preflight import advice, problems
+from trex.doctor.rendering import rendering_findings
+from trex.foundation.errors import OURS
+
+Usage = namedtuple("Usage", "total used free")
+
+
+def named(findings: list[Finding], part: str) -> Finding:
+    (found,) = [one for one in findings if one.part == part]
+    return found
+
+
+def test_this_installation_has_all_that_a_search_needs() -> None:
+    found = [*machine_findings(), *package_findings(), *model_findings()]
+    assert not [one for one in found if one.state is State.FAULT]
+    assert all(one.remedy for one in found if one.state is State.ABSENT and one.part != "memory")
+
+
+@pytest.mark.blender
+@pytest.mark.process
+def test_blender_is_started_and_renders() -> None:
+    found = rendering_findings()
+    assert [one.state for one in found] == [State.OK, State.OK]
+    assert metadata.version("bpy") in found[0].found and "a scene of 240×160 in" in found[1].found
+
+
+def test_a_wrong_blender_is_a_fault_with_a_remedy_and_its_own_exit_code(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("TREX_BLENDER", str(tmp_path / "no-blender"))
+    (fault,) = rendering_findings()
+    assert fault.state is State.FAULT and "no-blender" in fault.remedy
+    told = CliRunner().invoke(app, ["doctor"])
+    assert told.exit_code == OURS
+    assert "1 fault: Blender" in told.output and "name a Blender executable" in told.output
+    listed = json.loads(CliRunner().invoke(app, ["doctor", "--json"]).stdout)
+    assert [one["part"] for one in listed if one["state"] == "fault"] == ["Blender"]
+
+
+def test_a_missing_extra_says_how_to_add_it_and_is_no_fault(monkeypatch: pytest.MonkeyPatch) -> None:
+    there = metadata.version
+
+    def version(name: str) -> str:
+        if name == "pyarrow":
+            raise metadata.PackageNotFoundError(name)
+        return there(name)
+
+    monkeypatch.setattr(metadata, "version", version)
+    export = named(package_findings(), "extra export")
+    assert (export.state, export.found) == (State.ABSENT, "missing: pyarrow")
+    assert export.remedy == "pip install 'bayes-trex[export]'"
+    assert named(package_findings(), "extra farm").state is State.OK
+
+
+def test_a_package_of_a_version_that_does_not_fit_is_a_fault(monkeypatch: pytest.MonkeyPatch) -> None:
+    there = metadata.version
+    monkeypatch.setattr(metadata, "version", lambda name: "0.1" if name == "captum" else there(name))
+    base = named(package_findings(), "packages")
+    assert base.state is State.FAULT and "captum 0.1 (needs ==" in base.found
+
+
+def test_a_full_disk_and_a_cache_that_is_no_folder_are_faults(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("TREX_CACHE", str(tmp_path / "new" / "cache"))
+    assert "not made yet" in named(machine_findings(), "cache").found
+    with monkeypatch.context() as patch:
+        patch.setattr(shutil, "disk_usage", lambda path: Usage(10**9, 10**9, 1000))
+        full = named(machine_findings(), "cache")
+        assert full.state is State.FAULT and "trex cache prune" in full.remedy
+    (tmp_path / "file").write_text("")
+    monkeypatch.setenv("TREX_CACHE", str(tmp_path / "file"))
+    wrong = named(machine_findings(), "cache")
+    assert wrong.state is State.FAULT and "TREX_CACHE" in wrong.remedy
+
+
+@pytest.mark.parametrize("version", [(3, 10), (3, 14)])
+def test_other_pythons_are_refused_before_anything_is_installed(version: tuple[int, int]) -> None:
+    assert any("3.11 to 3.13" in line for line in problems(version))
+
+
+def test_where_bpy_is_no_dependency_the_installation_says_what_to_set(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.delenv("TREX_BLENDER", raising=False)
+    assert advice((3, 11)) == []
+    assert "set TREX_BLENDER" in advice((3, 13))[0]
+    monkeypatch.setenv("TREX_BLENDER", "/usr/bin/blender")
+    assert advice((3, 13)) == []

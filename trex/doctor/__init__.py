@@ -1,0 +1,1 @@
+"""What is installed here, what works, and what to do for what is missing."""

@@ -1,0 +1,75 @@
+"""Examines the machine: Python, system libraries, cores, memory, the cache's disk."""
+
+from __future__ import annotations
+
+import os
+import platform
+import shutil
+import sys
+from pathlib import Path
+
+from trex.artifacts.cache import cache_root
+from trex.doctor.finding import Finding, State
+from trex.doctor.preflight import problems
+from trex.render.blender.blender_renderer import usable_cores
+
+LEAST_MEMORY_GB = 2.0  # one render process (.4 GB) and torch with a model
+LEAST_DISK_GB = 2.0
+
+
+def machine_findings() -> list[Finding]:
+    """Python, cores and memory, and the disk of the cache."""
+    return [_python(), _cores(), _memory(), _cache()]
+
+
+def _python() -> Finding:
+    version, faults = platform.python_version(), problems(sys.version_info[:2])
+    if faults:
+        return Finding("Python", State.FAULT, version, "; ".join(faults))
+    return Finding("Python", State.OK, f"{version} on {platform.system()} {platform.machine()}")
+
+
+def _cores() -> Finding:
+    cores = usable_cores()
+    limited = " (TREX_CORES)" if os.environ.get("TREX_CORES", "").isdigit() else ""
+    return Finding("cores", State.OK, f"{cores}{limited}")
+
+
+def _memory() -> Finding:
+    free = _available_bytes()
+    if free is None:
+        return Finding("memory", State.ABSENT, "this system does not say how much is free")
+    said = f"{free / 1e9:.1f} GB free"
+    if free < LEAST_MEMORY_GB * 1e9:
+        return Finding(
+            "memory", State.FAULT, said, f"close programs: a search needs about {LEAST_MEMORY_GB:g} GB"
+        )
+    return Finding("memory", State.OK, said)
+
+
+def _available_bytes() -> int | None:
+    """Memory that can be taken without swapping (Linux, proc_meminfo(5)); None elsewhere."""
+    try:
+        lines = Path("/proc/meminfo").read_text(encoding="ascii").splitlines()
+    except OSError:
+        return None
+    found = next((line.split() for line in lines if line.startswith("MemAvailable:")), None)
+    return int(found[1]) * 1024 if found else None
+
+
+def _cache() -> Finding:
+    """The cache's folder, or the nearest one above that exists, must be writable and have room."""
+    root = cache_root()
+    place = next(path for path in (root, *root.absolute().parents) if path.exists())
+    named = f"{root}{'' if root.exists() else ' (not made yet)'}"
+    if not place.is_dir() or not os.access(place, os.W_OK):
+        return Finding(
+            "cache", State.FAULT, f"{named}: {place} is not writable", "set TREX_CACHE to another folder"
+        )
+    free = shutil.disk_usage(place).free
+    said = f"{named}: {free / 1e9:.0f} GB of disk free"
+    if free < LEAST_DISK_GB * 1e9:
+        return Finding(
+            "cache", State.FAULT, said, "free some disk, run `trex cache prune`, or set TREX_CACHE"
+        )
+    return Finding("cache", State.OK, said)

@@ -1,0 +1,79 @@
+"""Examines the packages: torch and its device, and the optional ones of each extra."""
+
+from __future__ import annotations
+
+from importlib import metadata
+
+from packaging.requirements import Requirement
+
+from trex.doctor.finding import Finding, State
+
+DISTRIBUTION = "bayes-trex"
+FOR_BUILDING = ("dev", "docs")  # extras of those who work on trex itself
+
+
+def package_findings() -> list[Finding]:
+    """torch, then each extra."""
+    return [_torch(), *_extras()]
+
+
+def _torch() -> Finding:
+    try:
+        import torch
+    except (ImportError, OSError) as error:
+        return Finding(
+            "torch", State.FAULT, f"cannot be imported: {error}", "install it again (docs/INSTALL.md)"
+        )
+    where = "on the CPU"
+    if torch.cuda.is_available():
+        where = f"on CUDA: {torch.cuda.get_device_name(0)}"
+    elif torch.version.cuda:
+        where = f"on the CPU; it is built for CUDA {torch.version.cuda}, but finds no such device"
+    return Finding("torch", State.OK, f"{torch.__version__}, {where}")
+
+
+def _extras() -> list[Finding]:
+    try:
+        own = metadata.distribution(DISTRIBUTION)
+    except metadata.PackageNotFoundError:
+        remedy = "run make, or pip install -e . in the checkout"
+        return [Finding("packages", State.FAULT, f"{DISTRIBUTION} is not installed as a package", remedy)]
+    wanted = [Requirement(line) for line in own.requires or []]
+    named = sorted(set(own.metadata.get_all("Provides-Extra") or []) - set(FOR_BUILDING))
+    base = _missing([one for one in wanted if _holds(one, "")])
+    found = [Finding("packages", State.OK, "all that every command needs")]
+    if base:
+        found = [
+            Finding(
+                "packages", State.FAULT, f"missing: {', '.join(base)}", "install trex again (docs/INSTALL.md)"
+            )
+        ]
+    return found + [
+        _extra(name, [one for one in wanted if _holds(one, name) and not _holds(one, "")]) for name in named
+    ]
+
+
+def _extra(name: str, wanted: list[Requirement]) -> Finding:
+    missing = _missing(wanted)
+    if missing:
+        said = f"missing: {', '.join(missing)}"
+        return Finding(f"extra {name}", State.ABSENT, said, f"pip install '{DISTRIBUTION}[{name}]'")
+    return Finding(f"extra {name}", State.OK, ", ".join(sorted(one.name for one in wanted)))
+
+
+def _holds(one: Requirement, extra: str) -> bool:
+    return one.marker is None or one.marker.evaluate({"extra": extra})
+
+
+def _missing(wanted: list[Requirement]) -> list[str]:
+    """Requirements that no installed distribution satisfies, with the version that is there."""
+    found = []
+    for one in wanted:
+        try:
+            version = metadata.version(one.name)
+        except metadata.PackageNotFoundError:
+            found.append(one.name)
+            continue
+        if not one.specifier.contains(version, prereleases=True):
+            found.append(f"{one.name} {version} (needs {one.specifier})")
+    return found

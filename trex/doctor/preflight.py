@@ -1,0 +1,87 @@
+"""Checks the machine before the installation: the version of Python, venv, and the libraries that bpy links.
+
+Runs on the system's own Python, so it imports only the standard library.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import importlib.util
+import os
+import platform
+import sys
+
+OLDEST, NEWEST = (3, 11), (3, 13)
+OF_BPY = (3, 11)  # the Python for which bpy 4.5 is built, a dependency there
+# Shared libraries that bpy 4.5 loads, and the Debian or Ubuntu packages that contain them.
+LIBRARIES = {
+    "libXrender.so.1": "libxrender1",
+    "libXfixes.so.3": "libxfixes3",
+    "libXi.so.6": "libxi6",
+    "libxkbcommon.so.0": "libxkbcommon0",
+    "libSM.so.6": "libsm6",
+    "libICE.so.6": "libice6",
+    "libGL.so.1": "libgl1",
+    "libXt.so.6": "libxt6",
+    "libEGL.so.1": "libegl1",
+}
+
+
+def missing_packages(version: tuple[int, int]) -> list[str]:
+    """The Debian packages that have to be installed before this version of Python can have trex."""
+    packages = [package for library, package in LIBRARIES.items() if not _loads(library)]
+    if version != OF_BPY:  # Blender is another program there and brings what it needs
+        packages = []
+    if importlib.util.find_spec("ensurepip") is None:
+        packages.append(f"python{version[0]}.{version[1]}-venv")
+    return packages
+
+
+def _loads(library: str) -> bool:
+    try:
+        ctypes.CDLL(library)
+    except OSError:
+        return False
+    return True
+
+
+def become_root() -> str:
+    """The prefix of an administrator's command, empty in a root shell."""
+    return "" if os.geteuid() == 0 else "sudo "
+
+
+def problems(version: tuple[int, int]) -> list[str]:
+    """What prevents an installation with this version of Python, each with a remedy."""
+    found = []
+    if not OLDEST <= version <= NEWEST:
+        found.append(
+            f"Python {version[0]}.{version[1]} is not supported; 3.11 to 3.13 are, and for 3.11 Blender comes along: "
+            "run make PYTHON=/path/to/python3.11"
+        )
+    if platform.system() == "Linux":
+        if version == OF_BPY and platform.machine() not in ("x86_64", "AMD64"):
+            found.append(f"bpy 4.5 has no Linux build for {platform.machine()}; use an x86-64 machine")
+        packages = missing_packages(version)
+        if packages:
+            found.append(
+                "system libraries are missing; install them with\n"
+                f"    {become_root()}apt-get install -y {' '.join(packages)}"
+            )
+    return found
+
+
+def advice(version: tuple[int, int]) -> list[str]:
+    """What to know about an installation with this version of Python."""
+    if version == OF_BPY or os.environ.get("TREX_BLENDER"):
+        return []
+    return [
+        f"Blender's module bpy is a dependency for Python 3.11 only, not for {version[0]}.{version[1]}: to render "
+        "scenes, set TREX_BLENDER to a Blender executable, or to a Python that has bpy (docs/INSTALL.md)"
+    ]
+
+
+if __name__ == "__main__":
+    trouble = problems(sys.version_info[:2])
+    for line in trouble or advice(sys.version_info[:2]):
+        print(line, file=sys.stderr)
+    sys.exit(2 if trouble else 0)
