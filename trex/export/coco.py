@@ -55,7 +55,7 @@ def _annotations(item: ExportItem, number: int, mask: NDArray[np.uint8], shapes:
             yield {
                 "image_id": number,
                 "category_id": shapes.index(thing.shape) + 1,
-                "bbox": _box(seen),
+                "bbox": box(seen),
                 "area": int(seen.sum()),
                 "iscrowd": 0,
                 "segmentation": {"size": list(seen.shape), "counts": rle_counts(seen)},
@@ -63,7 +63,7 @@ def _annotations(item: ExportItem, number: int, mask: NDArray[np.uint8], shapes:
             }
 
 
-def _box(seen: NDArray[np.bool_]) -> list[int]:
+def box(seen: NDArray[np.bool_]) -> list[int]:
     """The bounding box [x, y, width, height] in pixels."""
     rows, columns = np.flatnonzero(seen.any(axis=1)), np.flatnonzero(seen.any(axis=0))
     y, x = int(rows[0]), int(columns[0])

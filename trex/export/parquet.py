@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -40,23 +40,28 @@ def check_pyarrow() -> None:
         import pyarrow.parquet  # noqa: F401
     except ImportError as error:
         raise InputError(
-            f"--format parquet needs pyarrow ({error}); install it: pip install 'bayes-trex[export]'"
+            f"this format needs pyarrow ({error}); install it: pip install 'bayes-trex[export]'"
         ) from error
 
 
 def write_parquet(out: Path, exported: Exported) -> None:
     """Write OUT/scenes.parquet: a row for each scene."""
+    write_rows(out / FILE, exported, exported.items)
+
+
+def write_rows(path: Path, exported: Exported, items: Sequence[ExportItem]) -> None:
+    """Write a Parquet file with a row for each of some items, in their order."""
     import pyarrow
     import pyarrow.parquet
 
     schema = _schema()
-    with pyarrow.parquet.ParquetWriter(out / FILE, schema, compression="zstd") as writer:
-        for start in range(0, len(exported.items), ROWS):
-            rows = list(_rows(exported, exported.items[start : start + ROWS]))
+    with pyarrow.parquet.ParquetWriter(path, schema, compression="zstd") as writer:
+        for start in range(0, len(items), ROWS):
+            rows = list(_rows(exported, items[start : start + ROWS]))
             writer.write_table(pyarrow.Table.from_pylist(rows, schema=schema))
 
 
-def _rows(exported: Exported, items: tuple[ExportItem, ...]) -> Iterator[Json]:
+def _rows(exported: Exported, items: Sequence[ExportItem]) -> Iterator[Json]:
     program = json.dumps(program_to_json(exported.manifest.question.program))
     labels = exported.manifest.facts.labels
     for item in items:

@@ -294,6 +294,51 @@ def test_parquet(explained: Path, tmp_path: Path) -> None:
     assert features["image"] == features["mask"] == {"_type": "Image"}
 
 
+# --- Hugging Face and FiftyOne
+
+
+def test_hf_has_a_file_for_each_split_and_a_card_that_names_them(explained: Path, tmp_path: Path) -> None:
+    """`datasets.load_dataset(DIR)` reads the files that the card's YAML names."""
+    parquet = pytest.importorskip("pyarrow.parquet", reason="pyarrow is not installed")
+    yaml = pytest.importorskip("yaml", reason="PyYAML is not installed")
+    out, wanted = exported(explained, "hf", tmp_path / "out"), items(explained)
+    _, front, card = (out / "README.md").read_text(encoding="utf-8").split("---\n", 2)
+    (config,) = yaml.safe_load(front)["configs"]
+    files = {one["split"]: out / one["path"] for one in config["data_files"]}
+    assert list(files) == [FOUND, EDITED]
+    for split, path in files.items():
+        table = parquet.read_table(path)
+        assert [row["image_filename"] for row in table.to_pylist()] == [one.name for one in wanted.of(split)]
+        assert f"- `{split}`: {table.num_rows} scene" in card
+        named = {name for name in table.column_names if f"`{name}`" in card}
+        assert named == set(table.column_names)
+    assert wanted.folder.query_text.strip() in card and f"is sure of {wanted.items[0].answer}" in card
+    assert str(wanted.folder.path.parent) not in card  # whoever publishes it does not publish paths
+
+
+def test_fiftyone_has_boxes_masks_and_both_answers(explained: Path, tmp_path: Path) -> None:
+    """Fields as FiftyOne's importer reads them: file paths relative to the folder, labels by `_cls`."""
+    out, wanted = exported(explained, "fiftyone", tmp_path / "out"), items(explained)
+    samples = json.loads((out / "samples.json").read_text())["samples"]
+    assert json.loads((out / "metadata.json").read_text())["media_type"] == "image"
+    assert [one["tags"] for one in samples] == [[item.split] for item in wanted.items]
+    for one, item in zip(samples, wanted.items, strict=True):
+        assert (out / one["filepath"]).read_bytes() == wanted.picture(item)[0]
+        mask = np.asarray(Image.open(out / one["object_mask"]["mask_path"]))
+        truth = one["ground_truth"] and one["ground_truth"]["label"]
+        assert (truth, one["prediction"]["label"]) == (item.truth, item.answer)
+        assert one["prediction"]["confidence"] == pytest.approx(np.exp(max(item.log_probs)))
+        height, width = mask.shape
+        boxes = one["objects"]["detections"]
+        assert {box["index"] for box in boxes} == set(np.unique(mask)) - {0}
+        for box in boxes:
+            rows, columns = np.nonzero(mask == box["index"])
+            x, y, w, h = np.array(box["bounding_box"]) * [width, height, width, height]
+            assert (x, y) == pytest.approx((columns.min(), rows.min()))
+            assert (x + w, y + h) == pytest.approx((columns.max() + 1, rows.max() + 1))
+            assert box["label"] == item.scene.objects[box["index"] - 1].shape
+
+
 def test_without_pyarrow_it_says_how_to_get_it(
     searched: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -316,7 +361,7 @@ def test_without_pyarrow_it_says_how_to_get_it(
 
 
 def test_bad_input(searched: Path, tmp_path: Path) -> None:
-    refused(trex("export", searched, "--format", "csv"), "'csv'", "clevr, coco, parquet")
+    refused(trex("export", searched, "--format", "csv"), "'csv'", "clevr, coco, fiftyone, hf, parquet")
     refused(trex("export", tmp_path), "not a run folder")
     refused(trex("export", searched, "--edits"), "no edited scenes", "trex explain")
     (tmp_path / "full").mkdir()
@@ -333,7 +378,7 @@ def test_a_run_that_found_nothing(tmp_path: Path) -> None:
     refused(trex("export", folder), "no draws yet")
 
 
-@pytest.mark.parametrize("form", ["clevr", "coco", "parquet"])
+@pytest.mark.parametrize("form", ["clevr", "coco", "fiftyone", "hf", "parquet"])
 @pytest.mark.parametrize("damage", ["gone", "cut", "another", "mask"])
 def test_a_damaged_picture_leaves_nothing_behind(
     form: str, damage: str, searched: Path, tmp_path: Path

@@ -16,7 +16,7 @@ from trex.foundation.words import counted
 def export(
     run: RunPath,
     form: Annotated[
-        str, typer.Option("--format", help="clevr, parquet, coco, or an installed one.")
+        str, typer.Option("--format", help="clevr, parquet, hf, coco, fiftyone, or an installed one.")
     ] = "clevr",
     out: Annotated[
         Path | None, typer.Option(help="A new or empty folder; RUN/export-FORMAT if not given.")

@@ -1,0 +1,84 @@
+"""The ways to install trex say the same: pyproject.toml, the Dockerfile, the light requirements, the preflight."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+import pytest
+from packaging.requirements import Requirement
+from packaging.specifiers import SpecifierSet
+
+from trex.doctor.preflight import LIBRARIES, NEWEST, OLDEST
+
+ROOT = Path(__file__).resolve().parents[2]
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+LIGHT = {"bpy", "captum"}  # what digits do without
+
+
+def requirements(path: Path) -> list[Requirement]:
+    lines = path.read_text(encoding="utf-8").splitlines()
+    return [Requirement(line) for line in lines if line and not line.startswith("#")]
+
+
+def test_the_light_requirements_are_all_but_blender_and_captum() -> None:
+    everything = {str(one): one.name for one in map(Requirement, PROJECT["dependencies"])}
+    light = {str(one) for one in requirements(ROOT / "requirements-digits.txt")}
+    assert set(everything) - light == {line for line, name in everything.items() if name in LIGHT}
+    assert light <= set(everything)
+
+
+def test_the_container_has_the_libraries_that_the_preflight_asks_for_and_the_python_that_blender_needs() -> (
+    None
+):
+    text = (ROOT / "Dockerfile").read_text(encoding="utf-8")
+    assert set(re.findall(r"\blib[a-z0-9]+\b", text)) == set(LIBRARIES.values())
+    assert "FROM python:3.11-" in text and re.search(r"^USER trex$", text, re.MULTILINE)
+
+
+def test_supported_pythons_are_the_same_everywhere() -> None:
+    supported = SpecifierSet(PROJECT["requires-python"])
+    minors = [minor for minor in range(20) if supported.contains(f"3.{minor}.5")]
+    assert (minors[0], minors[-1]) == (OLDEST[1], NEWEST[1])
+
+
+def test_constraints_pin_one_version_of_every_dependency_for_each_python() -> None:
+    pinned = requirements(ROOT / "constraints.txt")
+    for python in ("3.11", "3.12", "3.13"):
+        place = {"python_version": python, "python_full_version": f"{python}.1"}
+        for one in map(Requirement, PROJECT["dependencies"]):
+            if one.marker is not None and not one.marker.evaluate(place):
+                continue
+            pins = [p for p in pinned if p.name.lower() == one.name.lower()]
+            fitting = [p for p in pins if p.marker is None or p.marker.evaluate(place)]
+            assert len(fitting) == 1, f"{one.name} on {python}: {len(fitting)} pins"
+            (version,) = fitting[0].specifier
+            assert one.specifier.contains(version.version)
+
+
+WITHOUT = """
+import sys
+
+class Absent:
+    def find_spec(self, name, path=None, target=None):
+        if name.partition(".")[0] in {"bpy", "captum"}:
+            raise ModuleNotFoundError(f"No module named {name!r}", name=name)
+
+sys.meta_path.insert(0, Absent())
+from trex.cli.app import app
+app(sys.argv[1:])
+"""
+
+
+@pytest.mark.process
+@pytest.mark.slow
+def test_digits_are_searched_without_blender_and_captum(tmp_path: Path) -> None:
+    short = ["--set", "search.prior_scenes=20", "--set", "search.steps=4", "--set", "search.warmup=2"]
+    query = str(ROOT / "queries" / "mnist_sure_of_7.toml")
+    command = [sys.executable, "-c", WITHOUT, "find", query, *short, "--out", str(tmp_path / "run")]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=240, cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert (tmp_path / "run" / "report.html").is_file()
