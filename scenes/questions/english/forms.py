@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import lru_cache, partial
+from itertools import accumulate
 
 from trex.scenes.questions.english.sentence import Sentence
 from trex.scenes.questions.english.things import (
@@ -40,6 +41,7 @@ def question(sentence: Sentence) -> Question:
     forms = _forms()
     beginning = sentence.take(*forms)
     if not beginning:
+        sentence.take(*(part for form in forms for part in accumulate(form.split(), "{} {}".format)))
         raise sentence.stop()
     asked = forms[beginning](sentence)
     sentence.take(*_IN_THE_PICTURE)

@@ -81,8 +81,11 @@ def test_a_program_of_no_family_is_said_to_have_none() -> None:
 def test_swapped_sides_of_a_comparison_are_caught(monkeypatch: pytest.MonkeyPatch) -> None:
     """Planted: the sides of every comparison the other way round."""
     compare = meaning._Steps.compare
-    swap = lambda self, q: compare(self, Compare(q.function, q.second, q.first))  # noqa: E731
-    monkeypatch.setattr(meaning._Steps, "compare", swap)
+
+    def swapped(steps: meaning._Steps, asked: Compare) -> int:
+        return compare(steps, Compare(asked.function, asked.second, asked.first))
+
+    monkeypatch.setattr(meaning._Steps, "compare", swapped)
     with pytest.raises(AssertionError):
         test_a_few_questions_of_all_families_are_read_back()
 
