@@ -49,6 +49,16 @@ QueryFile = Annotated[
 ]
 
 
+QueryOrQuestion = Annotated[
+    str,
+    typer.Argument(
+        metavar="QUERY",
+        help="A TOML file, the name of a shipped query, or a question in quotes.",
+        autocompletion=complete.queries,
+    ),
+]
+
+
 RunPath = Annotated[
     Path,
     typer.Argument(

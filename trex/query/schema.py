@@ -231,7 +231,7 @@ class SearchSection(Section):
 
 
 class Query(Section):
-    """A whole query; `program` gives the meaning of a `question` whose English the parser does not cover."""
+    """A whole query; `program` gives the meaning of a `question` that no CLEVR family can express in English."""
 
     question: Sentence = ""
     program: Annotated[tuple[ProgramStep, ...], Field(max_length=100)] = ()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 QUERIES = Path(__file__).parent.parent / "queries"
@@ -12,6 +13,12 @@ SUFFIX = ".toml"
 def names(folder: Path) -> list[str]:
     """The sorted names of the queries or experiments in one of the two folders."""
     return sorted(path.stem for path in folder.glob(f"*{SUFFIX}"))
+
+
+def is_question(given: str) -> bool:
+    """Whether this is a question rather than the path or name of a query."""
+    is_sentence = " " in given.strip() or given.rstrip().endswith("?")
+    return is_sentence and not given.endswith(SUFFIX) and not os.path.exists(given)  # false if it is too long
 
 
 def query_path(given: Path) -> Path:

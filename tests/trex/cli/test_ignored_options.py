@@ -36,6 +36,7 @@ CASES = [
     ),
     (["baseline", "q.toml", "--rendered", "3"], ("--split", "val"), "--split"),
     (["report", "RUN", "--format", "netcdf"], ("--baseline", "b"), "--baseline"),
+    *((["check", "Why?"], x, x[0]) for x in [("--model", "fake"), ("--endpoint", "a"), ("--set", "search.seed=2")]),
     *(([command, "demo"], ("--junit", "j.xml"), "--junit") for command in ("find", "resume")),
     *((command, x, x[0]) for command in (PARITY, ASSETS) for x in [*RENDER, *LOOK]),
     (PARITY, ("scenes.json",), "SCENES"),

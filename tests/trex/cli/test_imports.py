@@ -20,6 +20,7 @@ LOADED = "import json, sys, {module}; print(json.dumps(sorted({{name.partition('
     ("module", "needed"),
     [
         ("trex.cli.app", set()),
+        ("trex.cli.question", {"numpy"}),  # what `check` uses for a question
         ("trex.cli.search", {"numpy", "pydantic", "PIL", "jinja2"}),  # what `find`, `check`, `report` use
     ],
 )

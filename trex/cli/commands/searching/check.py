@@ -1,23 +1,37 @@
-"""`trex check`: checks a query and says what it would do."""
+"""`trex check`: checks a query and says what it would do, or says how a question is read."""
 
 from __future__ import annotations
 
+from pathlib import Path
+
+import typer
+
 from trex.cli.command import SEARCH, Command
-from trex.cli.options import Endpoint, ModelName, QueryFile, Settings, overrides
+from trex.cli.options import Endpoint, ModelName, QueryOrQuestion, Settings, overrides, refuse
 from trex.cli.result import AsJson
+from trex.query.shipped import is_question, query_path
 
 
 def check(
-    query: QueryFile,
+    ctx: typer.Context,
+    query: QueryOrQuestion,
     model: ModelName = None,
     endpoint: Endpoint = None,
     settings: Settings = None,
     as_json: AsJson = False,
 ) -> None:
-    """Check a query and report what it would do; renders and writes nothing."""
+    """Check a query and report what it would do, or show how a question is read; renders and writes nothing.
+
+    trex check "Are there more cubes than spheres?" prints the question's family, its answers and its program.
+    """
+    if is_question(query):
+        from trex.cli.question import run_check_question
+
+        refuse(ctx, ("model", "endpoint", "settings"), "a question alone is read, without a query or a model")
+        return run_check_question(query, as_json)
     from trex.cli.search import run_check
 
-    run_check(query, overrides(model, settings, endpoint), as_json)
+    run_check(query_path(Path(query)), overrides(model, settings, endpoint), as_json)
 
 
 COMMAND = Command("check", check, SEARCH, 30)

@@ -1,10 +1,10 @@
-"""Programs in English: every question of CLEVR's 90 families, in one of CLEVR's own phrasings."""
+"""Programs in English: every question of CLEVR's 90 families, and others, in one of CLEVR's own phrasings."""
 
 from __future__ import annotations
 
 from trex.foundation.errors import InputError
+from trex.scenes.questions.english.lexicon import RELATION_PHRASES
 from trex.scenes.questions.filters import FILTER_ORDER
-from trex.scenes.questions.lexicon import RELATION_PHRASES
 from trex.scenes.questions.programs import Program, check_program
 from trex.scenes.scene import ATTRIBUTES
 from trex.scenes.vocabulary import CLEVR, Vocabulary
@@ -18,9 +18,9 @@ _COMPARED |= {f"equal_{name}": f"Is the {name} of {{}} the same as {{}}?" for na
 
 
 def phrase(program: Program, vocabulary: Vocabulary = CLEVR) -> str:
-    """The program as an English question; InputError if it does not have the form of a CLEVR family.
+    """The program as an English question; InputError if CLEVR's phrasings cannot express it.
 
-    `parse` reads questions of the zero-hop and one-hop families back as the same program.
+    `parse` reads the question back as the same program, if its steps stand in CLEVR's order.
     """
     check_program(program)
     return _Phraser(program, vocabulary).question()
@@ -71,7 +71,7 @@ class _Phraser:
         base, words = self._described(at, is_plural)
         if self._program[base].function == "scene":
             return words
-        if self._program[base].function == "union":
+        if self._program[base].function == "union" and not is_plural:
             raise self._no_english()
         return f"{self._other(base, at)}{words} {link}{self._relation(base)}"
 
@@ -87,7 +87,7 @@ class _Phraser:
         one, other = step.inputs
         if kind == "union":
             return f"either {self._those(one)} or {self._those(other)}"
-        if any(self._program[side].function != "relate" for side in (one, other)):
+        if any(not self._program[side].function.startswith(("relate", "same_")) for side in (one, other)):
             raise self._no_english()
         return f"both {self._relation(other)} and {self._relation(one)}"
 
