@@ -94,6 +94,14 @@ Large = Annotated[
 ]
 
 
+Log = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="TRACKER", help="Log the run with mlflow or wandb, or an installed one. Repeatable."
+    ),
+]
+
+
 Port = Annotated[int | None, typer.Option(help="Port of --serve; 8322 if not given, 0 for any free one.")]
 
 

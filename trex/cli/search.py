@@ -26,6 +26,9 @@ from trex.search.judging.fail_if import Ruling
 from trex.search.judging.headline import family_sentences, headline, how_often_words
 from trex.search.progress import Progress, SearchProgress
 from trex.search.stopping import say, stoppable
+from trex.tracking.log_run import log_run
+from trex.tracking.run_log import run_log
+from trex.tracking.tracker import TRACKERS, Tracker
 
 FORMATS = ("html", "netcdf")
 NETCDF = "draws.nc"
@@ -34,11 +37,12 @@ COMPARISON = "comparison.html"
 
 @dataclass(frozen=True)
 class Ending:
-    """What follows a search: large pictures for the page, the printed form, verdicts."""
+    """What follows a search: large pictures for the page, the printed form, verdicts, trackers."""
 
     as_json: bool
     large: bool
     gate: Gate
+    trackers: Sequence[Tracker] = ()
 
 
 def run_find(query: Path, overrides: Sequence[str], out: Path | None, ending: Ending) -> None:
@@ -84,12 +88,13 @@ def run_check(query: Path, overrides: Sequence[str], as_json: bool) -> None:
 
 @dataclass(frozen=True)
 class ReportRequest:
-    """What `trex report` writes: the form, the file (None for the usual one), a baseline to show, verdicts."""
+    """What `trex report` does: the form, the file (None for the usual one), a baseline to show, verdicts, trackers."""
 
     form: str
     out: Path | None
     baseline: Path | None
     gate: Gate
+    trackers: Sequence[Tracker] = ()
 
 
 def run_report(runs: Sequence[Path], request: ReportRequest, as_json: bool) -> None:
@@ -101,6 +106,8 @@ def run_report(runs: Sequence[Path], request: ReportRequest, as_json: bool) -> N
         raise InputError(
             "--fail-if does not apply: it judges the page of one run; give one, without --format"
         )
+    if request.trackers and (form != "html" or len(runs) > 1):
+        raise InputError("--log does not apply: it logs one run with its page; give one, without --format")
     if len(runs) == 1:
         written, rulings = _report_one(runs[0], request)
         key = "report" if form == "html" else form
@@ -139,6 +146,7 @@ def _report_one(run: Path, request: ReportRequest) -> tuple[Path, tuple[Ruling, 
         done = conclude_run(folder, records)
         if out is not None:
             write_atomic(out, done.report.read_bytes())
+        _log(done, request.trackers)
         return out or done.report, request.gate.rule(run, done.results, is_finished=folder.is_finished)
 
 
@@ -171,7 +179,22 @@ def _end(done: Outcome, ending: Ending) -> None:
         typer.echo(json.dumps(document))
     else:
         _show(done, [ruling.words for ruling in rulings])
+    _log(done, ending.trackers)
     exit_by(rulings)
+
+
+def trackers(names: Sequence[str] | None) -> tuple[Tracker, ...]:
+    """The trackers of these names; InputError for an unknown one, or one whose package is missing."""
+    found = tuple(TRACKERS.named(name) for name in dict.fromkeys(names or []))
+    for one in found:
+        one.check()
+    return found
+
+
+def _log(done: Outcome, chosen: Sequence[Tracker]) -> None:
+    for tracker in chosen:
+        identifier = log_run(done.folder, run_log(done.folder, done.manifest, done.results), tracker)
+        say(f"logged with {tracker.name} as {identifier}")
 
 
 def _show(done: Outcome, verdicts: Sequence[str]) -> None:

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from trex.cli.command import SEARCH, Command
-from trex.cli.options import Endpoint, Large, ModelName, QueryFile, Settings, overrides
+from trex.cli.options import Endpoint, Large, Log, ModelName, QueryFile, Settings, overrides
 from trex.cli.result import AsJson
 from trex.cli.verdicts import Conditions, Junit, make_gate
 
@@ -24,12 +24,13 @@ def find(
     large: Large = True,
     fail_if: Conditions = None,
     junit: Junit = None,
+    log: Log = None,
     as_json: AsJson = False,
 ) -> None:
     """Search for the pictures that a query describes. Ctrl-C keeps all draws; `trex resume` continues."""
-    from trex.cli.search import Ending, run_find
+    from trex.cli.search import Ending, run_find, trackers
 
-    ending = Ending(as_json, large, make_gate(fail_if, junit))
+    ending = Ending(as_json, large, make_gate(fail_if, junit), trackers(log))
     run_find(query, overrides(model, settings, endpoint), out, ending)
 
 

@@ -9,7 +9,7 @@ import typer
 
 from trex.cli import complete
 from trex.cli.command import SEARCH, Command
-from trex.cli.options import refuse
+from trex.cli.options import Log, refuse
 from trex.cli.result import AsJson
 from trex.cli.verdicts import Conditions, Junit, make_gate
 
@@ -34,14 +34,15 @@ def report(
     ] = None,
     fail_if: Conditions = None,
     junit: Junit = None,
+    log: Log = None,
     as_json: AsJson = False,
 ) -> None:
     """Write the report of a run, finished or not; or compare several runs."""
-    from trex.cli.search import ReportRequest, run_report
+    from trex.cli.search import ReportRequest, run_report, trackers
 
     if form == "netcdf":
         refuse(ctx, ["baseline"], "only the page of a run shows it; drop it or --format netcdf")
-    run_report(runs, ReportRequest(form, out, baseline, make_gate(fail_if, junit)), as_json)
+    run_report(runs, ReportRequest(form, out, baseline, make_gate(fail_if, junit), trackers(log)), as_json)
 
 
 COMMAND = Command("report", report, SEARCH, 40)

@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from trex.cli.command import SEARCH, Command
-from trex.cli.options import Large, RunPath
+from trex.cli.options import Large, Log, RunPath
 from trex.cli.result import AsJson
 from trex.cli.trust import Trust, trust_runs
 from trex.cli.verdicts import Conditions, Junit, make_gate
@@ -23,12 +23,13 @@ def resume(
     large: Large = True,
     fail_if: Conditions = None,
     junit: Junit = None,
+    log: Log = None,
     as_json: AsJson = False,
 ) -> None:
     """Resume a run that was stopped or killed; its draws are the same as without the interruption."""
-    from trex.cli.search import Ending, run_resume
+    from trex.cli.search import Ending, run_resume, trackers
 
-    ending = Ending(as_json, large, make_gate(fail_if, junit))
+    ending = Ending(as_json, large, make_gate(fail_if, junit), trackers(log))
     if trust:
         trust_runs([run])
     run_resume(run, ending, is_repaired=repair)
