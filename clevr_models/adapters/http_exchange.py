@@ -1,26 +1,29 @@
-"""One POST and its reply within a total time and size; bypasses proxies for this machine, follows no redirect."""
+"""One POST and its reply within a total time and size, by httpx; and its repetition, by tenacity.
+
+Proxies are those of the environment, never for this machine; no redirect is followed, as it would carry a secret to
+another address.
+"""
 
 from __future__ import annotations
 
-import http.client
-import io
+import asyncio
 import re
-import socket
 import ssl
 import time
-import urllib.error
-import urllib.request
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
-from functools import partial
-from typing import Any, cast
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from functools import lru_cache
+
+import httpx
+from tenacity import RetryCallState, Retrying, retry_if_exception_type, stop_after_attempt
 
 from trex.clevr_models.adapters.http_address import is_loopback
 from trex.foundation.errors import ModelError
 
 LARGEST_REPLY = 16 * 2**20
-PIECE = 2**16
+LONGEST_WAIT_S = 120.0  # that a server may ask for with Retry-After
 PASSING = (408, 425, 429, 500, 502, 503, 504)  # temporary statuses, worth another try
+PLAIN = {"Content-Type": "application/json", "Accept": "application/json", "Accept-Encoding": "identity"}
 
 
 class PassingError(Exception):
@@ -39,74 +42,133 @@ class StatusError(ModelError):
         self.status = status
 
 
-@dataclass(frozen=True)
-class Deadline:
-    """The time by which an exchange must end, however slowly its bytes arrive."""
-
-    at: float
-    clock: Callable[[], float]
-
-    def left(self) -> float:
-        """Seconds left; TimeoutError if there are none."""
-        left = self.at - self.clock()
-        if left <= 0:
-            raise TimeoutError
-        return left
-
-
-def post(
+def tried(
+    once: Callable[[], bytes],
     url: str,
-    body: bytes,
-    headers: Mapping[str, str],
-    timeout_s: float,
-    clock: Callable[[], float] = time.monotonic,
+    waits_s: Sequence[float],
+    sleep: Callable[[float], None] = time.sleep,
 ) -> bytes:
-    """The body of the reply; PassingError if another try may help, ModelError otherwise."""
-    deadline = Deadline(clock() + timeout_s, clock)
-    request = urllib.request.Request(url, body, dict(headers))
+    """The first reply of `once`, called again after each of the waits as long as it raises PassingError.
+
+    Raises ModelError with the last failure if all tries fail, and whatever else `once` raises, at once.
+    """
+
+    def wait(state: RetryCallState) -> float:
+        error = state.outcome.exception() if state.outcome else None
+        asked = error.after_s if isinstance(error, PassingError) else 0.0
+        return max(
+            (*waits_s, 0.0)[state.attempt_number - 1], min(asked, LONGEST_WAIT_S)
+        )  # asked after the last, too
+
+    retrying = Retrying(
+        retry=retry_if_exception_type(PassingError),
+        stop=stop_after_attempt(1 + len(waits_s)),
+        wait=wait,
+        sleep=sleep,
+        reraise=True,
+    )
     try:
-        with _opener(url, deadline).open(request, timeout=timeout_s) as response:
-            return _read(url, response)
-    except urllib.error.HTTPError as error:  # does not show the body, which may repeat the request
-        error.close()
-        if error.code in PASSING:
-            raise PassingError(f"status {error.code}", _retry_after_s(error)) from None
-        raise StatusError(
-            f"{url} replied with status {error.code}{_advice(error.code)}", error.code
+        return retrying(once)
+    except PassingError as error:
+        raise ModelError(
+            f"{url} did not answer in {1 + len(waits_s)} attempts; the last error: {error}"
         ) from None
-    except (OSError, http.client.HTTPException) as error:
-        raise _mapped(url, error, timeout_s) from None
 
 
-def _read(url: str, response: http.client.HTTPResponse) -> bytes:
-    stated = response.length
+def post(url: str, body: bytes, token: str, timeout_s: float) -> bytes:
+    """The body of the reply to JSON; PassingError if another try may help, ModelError otherwise.
+
+    `token`, if there is one, goes into the header Authorization; `timeout_s` covers everything from connecting to the
+    last byte, however slowly bytes arrive.
+    """
+    headers = PLAIN | ({"Authorization": f"Bearer {token}"} if token else {})
+    try:
+        return _run(url, body, headers, timeout_s)
+    except TimeoutError:
+        raise PassingError(f"TimeoutError, no complete reply within {timeout_s:g} s") from None
+    except (httpx.TransportError, OSError) as error:
+        raise _mapped(url, error) from None
+    except (ImportError, ValueError) as error:  # what httpx says of a proxy's address, such as socks
+        raise ModelError(f"{url} cannot be reached through the proxy that is set: {error}") from None
+
+
+def _run(url: str, body: bytes, headers: Mapping[str, str], timeout_s: float) -> bytes:
+    """The exchange in an event loop of its own; in another thread if this one runs a loop, as a notebook does."""
+
+    async def limited() -> bytes:
+        return await asyncio.wait_for(_exchange(url, body, headers), timeout_s)
+
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return asyncio.run(limited())
+    with ThreadPoolExecutor(1) as thread:
+        return thread.submit(lambda: asyncio.run(limited())).result()
+
+
+async def _exchange(url: str, body: bytes, headers: Mapping[str, str]) -> bytes:
+    is_here = is_loopback(url)  # a proxy would receive the request, and its secret, unencrypted
+    verify = _trusted() if url.startswith("https:") else False
+    async with (
+        httpx.AsyncClient(verify=verify, trust_env=not is_here, timeout=None) as client,
+        client.stream("POST", url, content=body, headers=dict(headers)) as response,
+    ):
+        if response.status_code != 200:  # does not show the body, which may repeat the request
+            raise _refusal(url, response)
+        return await _read(url, response)
+
+
+async def _read(url: str, response: httpx.Response) -> bytes:
+    stated = response.headers.get("Content-Length", "")
     data = b""
-    while piece := response.read(PIECE):
-        data += piece
-        if len(data) > LARGEST_REPLY:
-            raise ModelError(f"{url} replied with more than {LARGEST_REPLY} bytes, too many for an answer")
-    if stated is not None and len(data) < stated:
-        raise PassingError(f"the reply was truncated after {len(data)} of {stated} bytes")
+    try:
+        async for piece in response.aiter_raw():
+            data += piece
+            if len(data) > LARGEST_REPLY:
+                raise ModelError(
+                    f"{url} replied with more than {LARGEST_REPLY} bytes, too many for an answer"
+                )
+    except httpx.RemoteProtocolError:
+        of = f" of {stated}" if stated else ""
+        raise PassingError(f"the reply was truncated after {len(data)}{of} bytes") from None
     return data
 
 
-def _mapped(url: str, error: Exception, timeout_s: float) -> Exception:
-    reason = getattr(error, "reason", error)
-    if isinstance(reason, ssl.SSLCertVerificationError):
+def _refusal(url: str, response: httpx.Response) -> Exception:
+    status = response.status_code
+    if status in PASSING:
+        return PassingError(f"status {status}", _retry_after_s(response))
+    return StatusError(f"{url} replied with status {status}{_advice(status)}", status)
+
+
+def _mapped(url: str, error: Exception) -> Exception:
+    invalid = next((one for one in _causes(error) if isinstance(one, ssl.SSLCertVerificationError)), None)
+    if invalid is not None:
         return ModelError(
-            f"{url} has a certificate that is not valid here ({reason.verify_message}); fix it, or name the "
+            f"{url} has a certificate that is not valid here ({invalid.verify_message}); fix it, or name the "
             "authority's file in SSL_CERT_FILE"
         )
-    if isinstance(reason, TimeoutError):
-        return PassingError(f"TimeoutError, no complete reply within {timeout_s:g} s")
-    if isinstance(reason, http.client.IncompleteRead):
-        return PassingError("the reply was truncated")
-    return PassingError(type(reason).__name__ if isinstance(reason, Exception) else "no connection")
+    if isinstance(error, httpx.ProxyError) and str(error).startswith("407"):
+        return StatusError(f"{url} replied with status 407{_advice(407)}", 407)
+    return PassingError(type(error).__name__)
 
 
-def _retry_after_s(error: urllib.error.HTTPError) -> float:
+def _causes(error: BaseException | None) -> Iterator[BaseException]:
+    """An error and what led to it."""
+    while error is not None:
+        yield error
+        error = error.__cause__ or error.__context__
+
+
+@lru_cache(maxsize=1)
+def _trusted() -> ssl.SSLContext:
+    """The authorities that this system trusts, or those of SSL_CERT_FILE."""
+    return ssl.create_default_context()
+
+
+def _retry_after_s(response: httpx.Response) -> float:
     """Seconds in Retry-After, 0 for a date or none (RFC 9110, section 10.2.3)."""
-    text = str(error.headers.get("Retry-After", "")).strip()
+    text = response.headers.get("Retry-After", "").strip()
     return float(text) if re.fullmatch("[0-9]{1,6}", text) else 0.0
 
 
@@ -116,105 +178,3 @@ def _advice(status: int) -> str:
     if status == 407:
         return "; the proxy needs a password: put it into https_proxy"
     return "; redirects are not followed: give the final address" if 300 <= status < 400 else ""
-
-
-def _opener(url: str, deadline: Deadline) -> urllib.request.OpenerDirector:
-    handlers: list[urllib.request.BaseHandler] = [_NoRedirects(), _Http(deadline), _Https(deadline)]
-    if is_loopback(url):  # a proxy would receive the request, and its secret, unencrypted
-        handlers.append(urllib.request.ProxyHandler({}))
-    return urllib.request.build_opener(*handlers)
-
-
-class _NoRedirects(urllib.request.HTTPRedirectHandler):
-    """Refuses redirects, which would carry the secret to another address."""
-
-    def redirect_request(self, *args: object) -> None:
-        return None
-
-
-class _Http(urllib.request.HTTPHandler):
-    """Opens http:// with connections that keep the deadline."""
-
-    def __init__(self, deadline: Deadline) -> None:
-        super().__init__()
-        self.deadline = deadline
-
-    def http_open(self, request: urllib.request.Request) -> http.client.HTTPResponse:
-        """The reply's head, with its body still unread."""
-        return self.do_open(partial(_kept_to, self.deadline, _Connection), request)
-
-
-class _Https(urllib.request.HTTPSHandler):
-    """Opens https:// with connections that keep the deadline; checks certificates."""
-
-    def __init__(self, deadline: Deadline) -> None:
-        super().__init__()
-        self.deadline = deadline
-
-    def https_open(self, request: urllib.request.Request) -> http.client.HTTPResponse:
-        """The reply's head, with its body still unread."""
-        return self.do_open(partial(_kept_to, self.deadline, _TlsConnection), request)
-
-
-class _Connection(http.client.HTTPConnection):
-    """Limits every wait, while connecting, sending or reading, to the time left in total."""
-
-    deadline: Deadline
-
-    def connect(self) -> None:
-        """Connect, through a proxy's tunnel if there is one."""
-        self.timeout = self.deadline.left()
-        super().connect()
-        self.sock.settimeout(self.deadline.left())  # a TLS handshake comes next
-
-    def send(self, data: Any) -> None:
-        """Send all of these bytes."""
-        if self.sock is None:
-            self.connect()
-        rest = memoryview(data)
-        while rest:
-            self.sock.settimeout(self.deadline.left())
-            rest = rest[self.sock.send(rest) :]
-
-
-class _TlsConnection(http.client.HTTPSConnection, _Connection):
-    """The same over TLS, which `HTTPSConnection.connect` adds to the connection of `_Connection.connect`."""
-
-
-def _kept_to(deadline: Deadline, kind: type[_Connection], host: str, **options: Any) -> _Connection:
-    """A connection of this kind, not opened yet, that keeps the deadline."""
-    connection = kind(host, **options)
-    connection.deadline = deadline
-    connection.response_class = cast(Any, partial(_Response, deadline))
-    return connection
-
-
-class _Response(http.client.HTTPResponse):
-    """A reply whose every byte, including its head, is read within the deadline."""
-
-    def __init__(self, deadline: Deadline, sock: socket.socket, *args: Any, **options: Any) -> None:
-        super().__init__(sock, *args, **options)
-        self.fp.close()
-        self.fp = io.BufferedReader(_Timed(sock, deadline))
-
-
-class _Timed(io.RawIOBase):
-    """The bytes of a socket; TimeoutError at the deadline, even if bytes keep trickling in."""
-
-    def __init__(self, sock: socket.socket, deadline: Deadline) -> None:
-        self._sock, self._deadline = sock, deadline
-        self._raw = sock.makefile("rb", buffering=0)  # keeps the socket open while it is read
-
-    def readable(self) -> bool:
-        """Always True."""
-        return True
-
-    def readinto(self, buffer: Any) -> int | None:
-        """The number of bytes read, 0 at the end."""
-        self._sock.settimeout(self._deadline.left())
-        return self._raw.readinto(buffer)
-
-    def close(self) -> None:
-        """Release the socket."""
-        self._raw.close()
-        super().close()

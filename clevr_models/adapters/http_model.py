@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from trex.clevr_models.adapters.callable_model import AdaptedModel, Floats
 from trex.clevr_models.adapters.http_address import is_loopback, split_address
-from trex.clevr_models.adapters.http_exchange import PassingError, post
+from trex.clevr_models.adapters.http_exchange import PassingError, post, tried
 from trex.clevr_models.interface.question import Question
 from trex.foundation.errors import InputError, ModelError
 from trex.foundation.parse import parse_json
@@ -39,7 +39,6 @@ class HttpAnswerer:
     timeout_s: float = TIMEOUT_S
     waits_s: tuple[float, ...] = WAITS_S
     sleep: Callable[[float], None] = field(default=time.sleep, repr=False)
-    clock: Callable[[], float] = field(default=time.monotonic, repr=False)
     labels: tuple[str, ...] = ()
 
     def __call__(self, pictures: NDArray[np.float32], question: Question) -> Floats:
@@ -51,30 +50,14 @@ class HttpAnswerer:
                 "pictures": [png_base64(picture) for picture in pictures],
             }
         ).encode()
-        reply = self._parsed(self._post_with_retries(body))
+        reply = self._parsed(tried(lambda: self._posted(body), self.url, self.waits_s, self.sleep))
         if self.labels and reply[0] != self.labels:
             raise ModelError(f"{self.url} returns other labels than before; it now runs another model")
         self.labels = reply[0]
         return reply[1]
 
-    def _post_with_retries(self, body: bytes) -> bytes:
-        problem = ""
-        for wait in (0.0, *self.waits_s):
-            if wait:
-                self.sleep(wait)
-            try:
-                return self._post_once(body)
-            except PassingError as error:
-                problem = str(error)
-        raise ModelError(
-            f"{self.url} did not answer in {1 + len(self.waits_s)} attempts; the last error: {problem}"
-        )
-
-    def _post_once(self, body: bytes) -> bytes:
-        headers = {"Content-Type": "application/json", "Accept": "application/json"}
-        if self.token:
-            headers["Authorization"] = f"Bearer {self.token}"
-        data = post(self.url, body, headers, self.timeout_s, self.clock).strip()
+    def _posted(self, body: bytes) -> bytes:
+        data = post(self.url, body, self.token, self.timeout_s).strip()
         if not data or (data.startswith(b"{") and not data.endswith(b"}")):  # truncated
             raise PassingError(f"the reply was truncated after {len(data)} bytes")
         return data

@@ -7,13 +7,12 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from trex.clevr_models.adapters.http_exchange import PassingError, StatusError, post
+from trex.clevr_models.adapters.http_exchange import PassingError, StatusError, post, tried
 from trex.clevr_models.chat.endpoint import KEY, PATH
 from trex.clevr_models.chat.errors import AbandonedError, EchoedKeyError, RequestLimitError
 from trex.foundation.errors import ModelError
 
 TIMEOUT_S = 120.0  # per try, from the request's first byte to the reply's last
-LONGEST_WAIT_S = 120.0  # that a server may ask for with Retry-After
 WAITS_S = (1.0, 4.0, 16.0)  # between tries; the last try follows the last wait
 
 
@@ -40,28 +39,19 @@ class Sender:
 
         Once `stop` is set, nothing more is sent: AbandonedError.
         """
-        problem, after_s = "", 0.0
-        for wait_s in (0.0, *self.waits_s):
-            if wait_s:
-                self.sleep(max(wait_s, min(after_s, LONGEST_WAIT_S)))
+
+        def once() -> bytes:
             if stop is not None and stop.is_set():
                 raise AbandonedError(f"{self.url}: given up after another request failed")
             self._count()
             try:
-                return self._checked(post(self.url, body, self._headers(), self.timeout_s))
-            except PassingError as error:
-                problem, after_s = str(error), error.after_s
+                return self._checked(post(self.url, body, self.key, self.timeout_s))
             except StatusError as error:
                 raise ModelError(
                     f"{self.url} replied with status {error.status}{_advice(error.status)}"
                 ) from None
-        raise ModelError(
-            f"{self.url} did not answer in {1 + len(self.waits_s)} attempts; the last error: {problem}"
-        )
 
-    def _headers(self) -> dict[str, str]:
-        headers = {"Content-Type": "application/json", "Accept": "application/json"}
-        return headers | ({"Authorization": f"Bearer {self.key}"} if self.key else {})
+        return tried(once, self.url, self.waits_s, self.sleep)
 
     def _checked(self, data: bytes) -> bytes:
         if self.key and self.key.encode() in data:

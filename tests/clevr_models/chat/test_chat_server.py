@@ -144,7 +144,7 @@ def test_what_passes_is_tried_again(status: int, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("status", "problem"), [(500, "status 500"), (429, "status 429"), (0, "RemoteDisconnected")]
+    ("status", "problem"), [(500, "status 500"), (429, "status 429"), (0, "RemoteProtocolError")]
 )
 def test_a_server_that_stays_broken_is_given_up(status: int, problem: str, tmp_path: Path) -> None:
     with chat_server(one_or_two, faults=[Fault(status)] * 9) as server:
