@@ -14,6 +14,7 @@ from torch import Tensor
 from trex.clevr_models.chat.prompt import filled
 from trex.clevr_models.chat.spellings import spelled
 from trex.clevr_models.chat.token_mass import UNPARSED
+from trex.clevr_models.huggingface.fixed_seed import fixed_seed
 from trex.clevr_models.huggingface.prompt import picture_image, to_device
 from trex.clevr_models.interface.answers import ANSWERS
 from trex.clevr_models.interface.question import Question
@@ -38,8 +39,7 @@ class LabelAnswerer:
 
     def __call__(self, pictures: NDArray[np.float32], question: Question) -> NDArray[np.float64]:
         """(B, H, W, 3) in [0, 1] -> (B, K) in the order of `labels`."""
-        with torch.inference_mode():
-            return np.stack([self._row(picture, question) for picture in pictures])
+        return np.stack([self._row(picture, question) for picture in pictures])
 
     def _row(self, picture: NDArray[np.float32], question: Question) -> NDArray[np.float64]:
         words = filled(self.template, question)
@@ -47,7 +47,8 @@ class LabelAnswerer:
             images=picture_image(picture), text=words, return_tensors="pt", truncation=True
         )
         inputs = to_device(dict(found), self.model.device, self.model.dtype)
-        logits = self.model(**inputs).logits
+        with fixed_seed(self.model.device):
+            logits = self.model(**inputs).logits
         if logits.shape != (1, len(self.answers)):
             raise ModelError(f"the model gives scores {tuple(logits.shape)} for {len(self.answers)} labels")
         shares = label_shares(logits[0], self.model.config.problem_type == ONE_LABEL)

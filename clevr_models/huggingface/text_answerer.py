@@ -8,10 +8,12 @@ from typing import Any
 import numpy as np
 import torch
 from numpy.typing import NDArray
+from torch import Tensor
 
 from trex.clevr_models.adapters.callable_model import RAISED
 from trex.clevr_models.huggingface.answer_masses import LABELS, answer_row
 from trex.clevr_models.huggingface.candidates import Candidates
+from trex.clevr_models.huggingface.fixed_seed import fixed_seed
 from trex.clevr_models.huggingface.forward import Replies
 from trex.clevr_models.huggingface.prompt import (
     Inputs,
@@ -49,8 +51,7 @@ class TextAnswerer:
 
     def __call__(self, pictures: NDArray[np.float32], question: Question) -> NDArray[np.float64]:
         """(B, H, W, 3) in [0, 1] -> (B, 29) in the order of `labels`."""
-        with torch.inference_mode():
-            return np.stack([self._row(self.inputs(picture, question)) for picture in pictures])
+        return np.stack([self._row(self.inputs(picture, question)) for picture in pictures])
 
     def inputs(self, picture: NDArray[np.float32], question: Question) -> Inputs:
         """The prompt with one picture, as the model takes it."""
@@ -64,15 +65,17 @@ class TextAnswerer:
     def _row(self, inputs: Inputs) -> NDArray[np.float64]:
         if self.uses_cache is None:
             self.uses_cache = self.replies.start is None and self._cache_is_right(inputs)
-        rows = self.candidates.rows.to(self.replies.model.device)
-        return answer_row(self.candidates, self.replies.logits(inputs, rows, uses_cache=self.uses_cache))
+        device = self.replies.model.device
+        with fixed_seed(device):
+            logits = self.replies.logits(inputs, self.candidates.rows.to(device), uses_cache=self.uses_cache)
+            return answer_row(self.candidates, logits)
 
     def _cache_is_right(self, inputs: Inputs) -> bool:
         """Whether the cache gives the plain computation's probabilities on the longest rows; False if it fails."""
         rows = self.candidates.rows[:CHECKED].to(self.replies.model.device)
-        plain = torch.cat(list(self.replies.logits(inputs, rows, uses_cache=False)))
+        plain = self._logits(inputs, rows, uses_cache=False)
         try:
-            cached = torch.cat(list(self.replies.logits(inputs, rows, uses_cache=True)))
+            cached = self._logits(inputs, rows, uses_cache=True)
         except RAISED:
             return False
         close = CLOSE.get(plain.dtype, COARSE)
@@ -81,3 +84,7 @@ class TextAnswerer:
                 cached.double().softmax(dim=-1), plain.double().softmax(dim=-1), rtol=0, atol=close
             )
         )
+
+    def _logits(self, inputs: Inputs, rows: Tensor, *, uses_cache: bool) -> Tensor:
+        with fixed_seed(self.replies.model.device):
+            return torch.cat(list(self.replies.logits(inputs, rows, uses_cache=uses_cache)))
