@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
 from typing import Any
 
 from trex.clevr_models.huggingface.folder import ModelFolder
 from trex.clevr_models.huggingface.library import import_library
+
+NO_VIDEOS = SimpleNamespace(num_frames=1, fps=1)  # SmolVLM reads these for every prompt; nothing uses them
+LOADS = "_get_arguments_from_pretrained"  # of the library: a processor's parts, read from its folder
 
 
 def load_processor(folder: ModelFolder, *, trusts_code: bool) -> Any:  # its class is the model's
@@ -28,7 +32,21 @@ def _known_class(folder: ModelFolder) -> Any:
 
 def without_videos(known: Any) -> Any:
     """A subclass that takes no part for videos: torchvision's wheels do not fit every build of torch."""
-    parts = [name for name in known.get_attributes() if "video" not in name]
-    found = type(known.__name__, (known,), {"get_attributes": staticmethod(lambda: parts)})
+    parts = list(known.get_attributes())
+    kept = [name for name in parts if "video" not in name]
+
+    def arguments(*given: Any, **options: Any) -> list[Any]:
+        read = dict(zip(kept, getattr(super(found, found), LOADS)(*given, **options), strict=True))
+        return [read.get(name) for name in parts]
+
+    found: Any = type(
+        known.__name__,
+        (known,),
+        {
+            "get_attributes": staticmethod(lambda: kept),
+            LOADS: staticmethod(arguments),
+            "video_processor": NO_VIDEOS,
+        },
+    )
     found.__module__ = known.__module__
     return found

@@ -43,7 +43,7 @@ def prompt_inputs(processor: Any, template: str, question: Question, picture: ND
         # Processors that place the picture themselves have no text for it, or accept it at the beginning.
         text = f"{mark}\n{words}" if isinstance(mark, str) else words
         found = processor(images=[image], text=[text], return_tensors="pt")
-    return {key: value for key, value in found.items() if isinstance(value, Tensor)}
+    return {key: value for key, value in found.items() if isinstance(value, Tensor) and key != "labels"}
 
 
 def has_chat_template(processor: Any) -> bool:

@@ -23,6 +23,7 @@ from trex.clevr_models.huggingface.prompt import (
     without_end,
 )
 from trex.clevr_models.interface.question import Question
+from trex.foundation.errors import ModelError
 
 CHECKED = 3  # rows on which the cache is compared with the plain computation
 CLOSE = {torch.float32: 1e-3, torch.float64: 1e-6}  # of probabilities; other types: COARSE
@@ -64,27 +65,48 @@ class TextAnswerer:
 
     def _row(self, inputs: Inputs) -> NDArray[np.float64]:
         if self.uses_cache is None:
-            self.uses_cache = self.replies.start is None and self._cache_is_right(inputs)
+            self.uses_cache = self._chooses_cache(inputs)
         device = self.replies.model.device
         with fixed_seed(device):
             logits = self.replies.logits(inputs, self.candidates.rows.to(device), uses_cache=self.uses_cache)
             return answer_row(self.candidates, logits)
 
-    def _cache_is_right(self, inputs: Inputs) -> bool:
-        """Whether the cache gives the plain computation's probabilities on the longest rows; False if it fails."""
-        rows = self.candidates.rows[:CHECKED].to(self.replies.model.device)
-        plain = self._logits(inputs, rows, uses_cache=False)
-        try:
-            cached = self._logits(inputs, rows, uses_cache=True)
-        except RAISED:
-            return False
-        close = CLOSE.get(plain.dtype, COARSE)
-        return cached.shape == plain.shape and bool(
-            torch.allclose(
-                cached.double().softmax(dim=-1), plain.double().softmax(dim=-1), rtol=0, atol=close
+    def _chooses_cache(self, inputs: Inputs) -> bool:
+        """Whether to keep the prompt's keys and values; ModelError if no way gives the likelihoods of replies.
+
+        The plain computation decides, unless it lets tokens see later ones: PaliGemma reads its whole first input in
+        both directions, so that only replies that continue the cache are read as they are written.
+        """
+        cached = None if self.replies.start is not None else self._tried(inputs, uses_cache=True)
+        plain = self._tried(inputs, uses_cache=False)
+        if plain is None and cached is None:
+            raise ModelError(
+                "the model lets the tokens of a reply see later ones; its replies cannot be scored"
             )
-        )
+        return cached is not None and (plain is None or _is_close(plain, cached))
+
+    def _tried(self, inputs: Inputs, *, uses_cache: bool) -> Tensor | None:
+        """Logits of the longest rows; None if they depend on later tokens, or if the cache fails."""
+        rows = self.candidates.rows[:CHECKED].to(self.replies.model.device)
+        others = rows.clone()
+        others[:, -1] = self.candidates.rows[0, 0]
+        others[:, -1] += (others[:, -1] == rows[:, -1]).long()
+        try:
+            found, changed = (self._logits(inputs, one, uses_cache=uses_cache) for one in (rows, others))
+        except RAISED:
+            if uses_cache:
+                return None
+            raise
+        return found if _is_close(found[:, :-1], changed[:, :-1]) else None
 
     def _logits(self, inputs: Inputs, rows: Tensor, *, uses_cache: bool) -> Tensor:
         with fixed_seed(self.replies.model.device):
             return torch.cat(list(self.replies.logits(inputs, rows, uses_cache=uses_cache)))
+
+
+def _is_close(one: Tensor, other: Tensor) -> bool:
+    """Whether two ways give the same probabilities of tokens, up to rounding."""
+    close = CLOSE.get(one.dtype, COARSE)
+    return one.shape == other.shape and bool(
+        torch.allclose(one.double().softmax(dim=-1), other.double().softmax(dim=-1), rtol=0, atol=close)
+    )

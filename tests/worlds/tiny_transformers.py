@@ -149,7 +149,9 @@ def qwen(hidden: int = 32) -> tuple[Any, Any]:
         min_pixels=16, max_pixels=1024, patch_size=4, merge_size=2, temporal_patch_size=2
     )
     template = TEMPLATE.replace("IMAGE", "<|vision_start|><|image_pad|><|vision_end|>")
-    processor = without_videos(transformers.Qwen2VLProcessor)(pictures, tokenizer, chat_template=template)
+    processor = without_videos(transformers.Qwen2VLProcessor)(
+        pictures, tokenizer, None, chat_template=template
+    )
     return spread(transformers.Qwen2VLForConditionalGeneration(config)), processor
 
 
@@ -191,6 +193,24 @@ def blip2_t5() -> tuple[Any, Any]:
         transformers.BlipImageProcessorPil(size=side), tokenizer, num_query_tokens=4
     )
     return spread(transformers.Blip2ForConditionalGeneration(config)), processor
+
+
+def paligemma() -> tuple[Any, Any]:
+    """PaliGemma: reads picture and prompt in both directions, and replies token by token."""
+    tokenizer = byte_tokenizer()
+    tokenizer.image_token = "<image>"
+    tokenizer.image_token_id = tokenizer.convert_tokens_to_ids("<image>")
+    small = {"hidden_size": 16, "intermediate_size": 16, "num_hidden_layers": 1, "num_attention_heads": 2}
+    config = transformers.PaliGemmaConfig(
+        text_config=_llama(tokenizer, 32) | {"model_type": "gemma", "head_dim": 16},
+        vision_config=small | {"model_type": "siglip_vision_model", "image_size": SIDE, "patch_size": 8},
+        image_token_index=tokenizer.image_token_id,
+        projection_dim=32,
+    )
+    pictures = transformers.SiglipImageProcessorPil(size={"height": SIDE, "width": SIDE})
+    pictures.image_seq_length = 4
+    model = spread(transformers.PaliGemmaForConditionalGeneration(config))
+    return model, transformers.PaliGemmaProcessor(pictures, tokenizer)
 
 
 def vilt(labels: tuple[str, ...], **options: object) -> tuple[Any, Any]:

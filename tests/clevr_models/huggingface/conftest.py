@@ -21,6 +21,7 @@ MAKERS: dict[str, Callable[[], tuple[Any, Any]]] = {
     "qwen": tiny.qwen,
     "git": tiny.git,
     "blip-2 with t5": tiny.blip2_t5,
+    "paligemma": tiny.paligemma,
     "vilt": lambda: tiny.vilt(LABELS),
 }
 
