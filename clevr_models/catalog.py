@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from trex.clevr_models.adapters.named_object import import_factory
 from trex.clevr_models.interface.bound import ClevrModel
+from trex.clevr_models.interface.options import ModelOptions
 from trex.clevr_models.specs.adapter import ADAPTERS, adapter_of, forms
 from trex.foundation.errors import InputError
 
@@ -11,14 +12,14 @@ __all__ = ["import_factory", "load_model"]
 PICKLED = (".pth", ".pt", ".ckpt", ".bin", ".pkl")
 
 
-def load_model(spec: str, threads: int = 1) -> ClevrModel:
+def load_model(spec: str, threads: int = 1, options: ModelOptions | None = None) -> ClevrModel:
     """The model that a spec names; InputError describes a fault in the spec, the file or the user's module.
 
     The forms of a spec, one file each, are in `trex.clevr_models.specs`; the first that fits is used.
     `package.module:factory` is user-defined: `factory(question)` returns a `torch.nn.Module` from pictures (B, 3,
     H, W), float32 in [0, 1], to logits (B, 28) in the order of ANSWERS, or (B, K) with an attribute `labels` (K
-    names, ANSWERS' words for the same meaning). Sets torch to `threads` threads: with more on a busy machine, small
-    networks become many times slower.
+    names, ANSWERS' words for the same meaning). `options` are those of a query's [model]. Sets torch to `threads`
+    threads: with more on a busy machine, small networks become many times slower.
     """
     import torch
 
@@ -26,7 +27,7 @@ def load_model(spec: str, threads: int = 1) -> ClevrModel:
     adapter = adapter_of(spec)
     if adapter is not None:
         try:
-            return adapter.load(spec, threads)
+            return adapter.open(spec, threads, options)
         except InputError as error:
             if not ADAPTERS.sound.problems:
                 raise

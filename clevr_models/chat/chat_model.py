@@ -7,10 +7,11 @@ from dataclasses import dataclass, replace
 from trex.clevr_models.adapters.callable_model import AdaptedModel, AskedAnswerer
 from trex.clevr_models.chat.answerer import ChatAnswerer
 from trex.clevr_models.chat.endpoint import read_key, resolved_endpoint
-from trex.clevr_models.chat.options import PREFIX, ServerOptions
+from trex.clevr_models.chat.options import PREFIX
 from trex.clevr_models.chat.prompt import checked_prompt, filled
 from trex.clevr_models.chat.sender import Sender
 from trex.clevr_models.chat.store import default_store
+from trex.clevr_models.interface.options import ModelOptions
 from trex.clevr_models.interface.question import Question
 from trex.foundation.errors import InputError
 
@@ -42,9 +43,9 @@ class ChatModel:
         return replace(bound, tried=()) if answerer.samples else bound
 
 
-def load_chat(spec: str, options: ServerOptions | None = None) -> ChatModel:
+def load_chat(spec: str, options: ModelOptions | None = None) -> ChatModel:
     """The model of `openai:MODEL`; InputError if the name, address, prompt or key is wrong. Sends nothing."""
-    given = options or ServerOptions()
+    given = options or ModelOptions()
     model = spec.removeprefix(PREFIX)
     if not model or not model.isprintable() or len(model) > LONGEST_NAME:
         raise InputError(

@@ -23,7 +23,5 @@ def checked_prompt(template: str) -> str:
 def filled(template: str, question: Question) -> str:
     """The text for a question; InputError if the question has no English."""
     if not question.text.strip():
-        raise InputError(
-            "a model behind a chat server reads English, and this query has only a program; add question"
-        )
+        raise InputError("this model reads English, and this query has only a program; add question")
     return template.replace(CHOICES, ", ".join(ANSWERS)).replace(QUESTION, question.text)

@@ -10,6 +10,7 @@ from trex.foundation.extensions import ExtensionPoint
 
 if TYPE_CHECKING:
     from trex.clevr_models.interface.bound import ClevrModel
+    from trex.clevr_models.interface.options import ModelOptions
 
 
 def runs_code(spec: str) -> str:
@@ -29,6 +30,7 @@ class Adapter:
     InputError if there is no such model. `words` shows the form in errors. Adapters are tried by their `order`;
     that of 'package.module:factory' is last. `trust` says what a spec in a foreign run folder would run or send,
     None if nothing: an adapter that does not declare it counts as running code, for which trex requires `--trust`.
+    An adapter with `options`, keys of [model] that apply to its models, is loaded by `configure` if a query is there.
     """
 
     name: str
@@ -37,6 +39,14 @@ class Adapter:
     words: str
     order: int = 100
     trust: Callable[[str], str | None] = runs_code
+    options: tuple[str, ...] = ()
+    configure: Callable[[str, int, ModelOptions], ClevrModel] | None = None
+
+    def open(self, spec: str, threads: int, options: ModelOptions | None) -> ClevrModel:
+        """The model, with a query's options if it takes any; InputError if there is no such model."""
+        if self.configure is None or options is None:
+            return self.load(spec, threads)
+        return self.configure(spec, threads, options)
 
 
 ADAPTERS = ExtensionPoint("model adapter", "trex.clevr_models.specs", "ADAPTER", "trex.adapters", Adapter)

@@ -9,6 +9,7 @@ from trex.clevr_models.specs.adapter import Adapter
 
 if TYPE_CHECKING:
     from trex.clevr_models.interface.bound import ClevrModel
+    from trex.clevr_models.interface.options import ModelOptions
 
 
 def _load(spec: str, threads: int) -> ClevrModel:
@@ -17,8 +18,23 @@ def _load(spec: str, threads: int) -> ClevrModel:
     return load_chat(spec)
 
 
+def _configure(spec: str, threads: int, options: ModelOptions) -> ClevrModel:
+    from trex.clevr_models.chat.chat_model import load_chat
+
+    return load_chat(spec, options)
+
+
 def _sends(spec: str) -> str:
     return f"sends pictures, and OPENAI_API_KEY if it is set, for model {spec!r}"
 
 
-ADAPTER = Adapter("openai", is_served, _load, "'openai:MODEL' on a chat server", 50, _sends)
+ADAPTER = Adapter(
+    name="openai",
+    fits=is_served,
+    load=_load,
+    words="'openai:MODEL' on a chat server",
+    order=50,
+    trust=_sends,
+    options=("endpoint", "prompt", "samples", "max_requests", "concurrency"),
+    configure=_configure,
+)

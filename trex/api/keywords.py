@@ -18,7 +18,10 @@ KEYS: Mapping[str, str] = {
     **{name: f"generator.{name}" for name in ("without", "classes")},
     **{name: f"scene.{name}" for name in ("objects", "revoke", "introduce")},
     "model": "model.name",
-    **{name: f"model.{name}" for name in ("endpoint", "prompt", "samples", "max_requests", "concurrency")},
+    **{
+        name: f"model.{name}"
+        for name in ("endpoint", "prompt", "samples", "max_requests", "concurrency", "trust_remote_code")
+    },
     **{name: f"render.{name}" for name in ("preset", "noise", "fresh", "device", "processes")},
     **{
         name: f"search.{name}"
@@ -55,6 +58,7 @@ class Keywords(TypedDict, total=False):
     samples: int
     max_requests: int
     concurrency: int
+    trust_remote_code: bool
     preset: str
     noise: int
     fresh: int

@@ -113,7 +113,7 @@ Token = Annotated[
 ]
 
 
-MODEL_KEY, ENDPOINT_KEY = "model.name", "model.endpoint"
+MODEL_KEY, ENDPOINT_KEY, CODE_KEY = "model.name", "model.endpoint", "model.trust_remote_code"
 
 
 Endpoint = Annotated[
@@ -125,12 +125,29 @@ Endpoint = Annotated[
 ]
 
 
-def overrides(model: str | None, settings: list[str] | None, endpoint: str | None = None) -> list[str]:
-    """--model, --endpoint and --set as one list, the first two quoted for TOML; InputError for a repeated key."""
+TrustRemoteCode = Annotated[
+    bool,
+    typer.Option(
+        "--trust-remote-code", help="Run the code in the folder of a model hf:NAME; read it before you do."
+    ),
+]
+
+
+def overrides(
+    model: str | None,
+    settings: list[str] | None,
+    endpoint: str | None = None,
+    trusts_remote_code: bool = False,
+) -> list[str]:
+    """The options about the model and --set as one list, the former quoted for TOML; InputError for a repeated key."""
     import json
 
-    options = [(MODEL_KEY, "--model", model), (ENDPOINT_KEY, "--endpoint", endpoint)]
-    given = {key: f"{flag} {value}" for key, flag, value in options if value}
+    options = [
+        (MODEL_KEY, f"--model {model}", model),
+        (ENDPOINT_KEY, f"--endpoint {endpoint}", endpoint),
+        (CODE_KEY, "--trust-remote-code", trusts_remote_code),
+    ]
+    given = {key: typed for key, typed, value in options if value}
     for setting in settings or []:
         key = setting.partition("=")[0].replace(" ", "")
         if key in given:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import fields
 from typing import Annotated, Self
 
 from pydantic import (
@@ -14,7 +15,8 @@ from pydantic import (
     model_validator,
 )
 
-from trex.clevr_models.chat.options import CONCURRENCY, ServerOptions, is_served
+from trex.clevr_models.interface.options import CONCURRENCY, ModelOptions
+from trex.clevr_models.specs.adapter import adapter_of, adapters
 from trex.foundation.extensions import ExtensionPoint
 from trex.foundation.fields import first_problem
 from trex.inference.targets.kind import TargetKind
@@ -148,12 +150,13 @@ class ModelSection(Section):
     name: Name = "shipped"
 
 
-class ServedModelSection(ModelSection):
-    """A model, and how to ask it if it is behind a chat server ("openai:MODEL").
+class OptionedModelSection(ModelSection):
+    """A model, and how to load or ask it; each key applies to the adapters that declare it.
 
-    `endpoint`: the server's base address, by default OPENAI_BASE_URL. `prompt`: the text with {question}, and with
-    {answers} if wanted. `samples`: 0 reads log probabilities, n counts n samples at temperature 1. `max_requests`
-    bounds the requests of a command, `concurrency` those at a time.
+    `endpoint`: the base address of a chat server ("openai:MODEL"), by default OPENAI_BASE_URL. `prompt`: the text
+    with {question}, and with {answers} if wanted. `samples`: 0 reads log probabilities, n counts n samples at
+    temperature 1. `max_requests` bounds the requests of a command, `concurrency` those at a time.
+    `trust_remote_code`: run the code in the folder of a model of transformers ("hf:NAME").
     """
 
     endpoint: Sentence = ""
@@ -161,19 +164,21 @@ class ServedModelSection(ModelSection):
     samples: Annotated[Count, Field(ge=0, le=1000)] = 0
     max_requests: Annotated[Count, Field(ge=1, le=MAX_DRAWS)] | None = None
     concurrency: Annotated[Count, Field(ge=1, le=64)] = CONCURRENCY
+    trust_remote_code: Annotated[bool, Field(strict=True)] = False
 
     @property
-    def options(self) -> ServerOptions:
-        """How to ask the model."""
-        return ServerOptions(self.endpoint, self.prompt, self.samples, self.max_requests, self.concurrency)
+    def options(self) -> ModelOptions:
+        """How to load and ask the model."""
+        return ModelOptions(**{one.name: getattr(self, one.name) for one in fields(ModelOptions)})
 
     @model_validator(mode="after")
-    def _check_served(self) -> Self:
-        if not is_served(self.name) and self.options != ServerOptions():
-            raise ValueError(
-                f"endpoint, prompt, samples, max_requests and concurrency belong to models 'openai:MODEL', not to "
-                f"{self.name!r}; leave them out"
-            )
+    def _check_options(self) -> Self:
+        given = self.options.given
+        adapter = adapter_of(self.name) if given else None
+        strange = next((key for key in given if adapter is None or key not in adapter.options), None)
+        if strange is not None:
+            words = " or ".join(one.words for one in adapters() if strange in one.options)
+            raise ValueError(f"{strange} belongs to models {words}, not to {self.name!r}; leave it out")
         return self
 
 
@@ -239,6 +244,6 @@ class Query(Section):
     target: TargetSection = TargetSection()
     generator: GeneratorSection = GeneratorSection()
     scene: SceneSection = SceneSection()
-    model: ServedModelSection = ServedModelSection()
+    model: OptionedModelSection = OptionedModelSection()
     render: RenderSection = RenderSection()
     search: SearchSection = SearchSection()

@@ -37,6 +37,8 @@ def named_code(query: Query) -> tuple[str, ...]:
     warning = adapter.trust(model) if adapter else None
     if warning and query.model.endpoint:
         warning = f"{warning} to {query.model.endpoint!r}"
+    if warning and query.model.trust_remote_code:
+        warning = f"{warning} and runs the code among them"
     return (*found, *([warning] if warning else []))
 
 

@@ -30,6 +30,7 @@ from trex.worlds.provenance import Provenance
 
 if TYPE_CHECKING:  # importing torch takes seconds
     from trex.clevr_models.interface.bound import ClevrModel
+    from trex.clevr_models.interface.options import ModelOptions
 
 FAKE = "fake"  # as preset: flat colors, no Blender; as model: measures the area of a color, no torch
 FAKE_SIZES = {FAKE: (120, 80), "fake-small": (60, 40)}
@@ -136,15 +137,15 @@ def metropolis_of(
     return lambda target: Metropolis(generator.prior, generator.proposal, scorer, target)
 
 
-def open_model(name: str) -> ClevrModel:
-    """The model of this name, with its weights read and checked; "fake" needs no torch."""
+def open_model(name: str, options: ModelOptions | None = None) -> ClevrModel:
+    """The model of this name and with a query's options, its weights read and checked; "fake" needs no torch."""
     if name == FAKE:
         from trex.clevr_models.fake import fake
 
         return fake()
     from trex.clevr_models.catalog import load_model
 
-    return load_model(name)
+    return load_model(name, options=options)
 
 
 def open_renderer(

@@ -132,7 +132,8 @@ def test_check_asks_about_probe_pictures_only_and_names_what_is_wrong(
     )
     refused(trex("check", query, "--endpoint", server.url, "--set", "model.samples=-1"), "samples")
     refused(
-        trex("check", query, "--model", "fake", "--endpoint", server.url), "belong to models 'openai:MODEL'"
+        trex("check", query, "--model", "fake", "--endpoint", server.url),
+        "endpoint belongs to models 'openai:MODEL'",
     )
     refused(trex("check", query, "--endpoint", "u", "--set", "model.endpoint='v'"), "--endpoint u")
     assert len(server.requests) == 2

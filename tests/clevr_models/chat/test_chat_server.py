@@ -31,11 +31,11 @@ from trex.clevr_models.chat.errors import (
     RefusalError,
     RequestLimitError,
 )
-from trex.clevr_models.chat.options import ServerOptions
 from trex.clevr_models.chat.prompt import DEFAULT
 from trex.clevr_models.chat.request import request_body
 from trex.clevr_models.chat.sender import Sender
 from trex.clevr_models.chat.store import ReplyStore
+from trex.clevr_models.interface.options import ModelOptions
 from trex.clevr_models.interface.question import Question
 from trex.foundation.errors import InputError, ModelError
 from trex.worlds.fingerprint import model_fingerprint, weights_fingerprint
@@ -309,7 +309,7 @@ def test_the_key_goes_to_the_server_and_is_shown_nowhere(
 ) -> None:
     monkeypatch.setenv(KEY, SECRET)
     with chat_server(one_or_two) as server:
-        model = load_chat("openai:planted", ServerOptions(server.url))
+        model = load_chat("openai:planted", ModelOptions(server.url))
         bound = model.bind(CUBES)
         assert server.keys == {f"Bearer {SECRET}"}
         said = [repr(model), repr(model.answerer), repr(bound), model_fingerprint(model.name, bound)]
@@ -328,27 +328,27 @@ def test_the_key_goes_to_the_server_and_is_shown_nowhere(
 def test_the_key_is_not_sent_in_the_clear(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(KEY, SECRET)
     with pytest.raises(InputError, match=r"OPENAI_API_KEY would be sent .* unencrypted; use https") as caught:
-        load_chat("openai:m", ServerOptions("http://models.example/v1"))
+        load_chat("openai:m", ModelOptions("http://models.example/v1"))
     assert SECRET not in str(caught.value)
-    load_chat("openai:m", ServerOptions("https://models.example/v1"))
+    load_chat("openai:m", ModelOptions("https://models.example/v1"))
     monkeypatch.setenv(KEY, "two\nlines")
     with pytest.raises(InputError, match="not allowed in an HTTP header"):
-        load_chat("openai:m", ServerOptions("https://models.example/v1"))
+        load_chat("openai:m", ModelOptions("https://models.example/v1"))
 
 
 @pytest.mark.parametrize(
     ("spec", "options", "message"),
     [
-        ("openai:", ServerOptions("http://localhost/v1"), "names no model of a server"),
-        ("openai:m", ServerOptions(), "set OPENAI_BASE_URL, or .model. endpoint"),
-        ("openai:m", ServerOptions("ftp://localhost/v1"), "scheme"),
-        ("openai:m", ServerOptions("http://user:pw-x@localhost/v1"), "OPENAI_API_KEY"),
-        ("openai:m", ServerOptions("http://localhost/v1?key=pw-x"), "OPENAI_API_KEY"),
-        ("openai:m", ServerOptions("http://localhost/v1", prompt="Look!"), "holds {question} 0 times"),
+        ("openai:", ModelOptions("http://localhost/v1"), "names no model of a server"),
+        ("openai:m", ModelOptions(), "set OPENAI_BASE_URL, or .model. endpoint"),
+        ("openai:m", ModelOptions("ftp://localhost/v1"), "scheme"),
+        ("openai:m", ModelOptions("http://user:pw-x@localhost/v1"), "OPENAI_API_KEY"),
+        ("openai:m", ModelOptions("http://localhost/v1?key=pw-x"), "OPENAI_API_KEY"),
+        ("openai:m", ModelOptions("http://localhost/v1", prompt="Look!"), "holds {question} 0 times"),
     ],
 )
 def test_a_wrong_name_address_or_prompt_is_refused_before_any_request(
-    spec: str, options: ServerOptions, message: str
+    spec: str, options: ModelOptions, message: str
 ) -> None:
     with pytest.raises(InputError, match=message) as caught:
         load_chat(spec, options)
@@ -356,18 +356,18 @@ def test_a_wrong_name_address_or_prompt_is_refused_before_any_request(
 
 
 def test_a_question_without_english_is_refused() -> None:
-    model = load_chat("openai:m", ServerOptions("http://localhost:9/v1"))
+    model = load_chat("openai:m", ModelOptions("http://localhost:9/v1"))
     with pytest.raises(InputError, match="reads English"):
         model.bind(Question("", ()))
 
 
 @pytest.fixture
-def asked() -> Iterator[Callable[[ServerOptions], tuple[str, str]]]:
+def asked() -> Iterator[Callable[[ModelOptions], tuple[str, str]]]:
     """The fingerprints of a model with options, the endpoint being that of a running server."""
     with chat_server(one_or_two) as server:
 
-        def fingerprints(options: ServerOptions) -> tuple[str, str]:
-            given = ServerOptions(server.url, options.prompt, options.samples, options.max_requests)
+        def fingerprints(options: ModelOptions) -> tuple[str, str]:
+            given = ModelOptions(server.url, options.prompt, options.samples, options.max_requests)
             bound = load_chat("openai:planted", given).bind(CUBES)
             return model_fingerprint("openai:planted", bound), weights_fingerprint("openai:planted", bound)
 
@@ -375,9 +375,9 @@ def asked() -> Iterator[Callable[[ServerOptions], tuple[str, str]]]:
 
 
 def test_prompt_and_samples_are_part_of_the_fingerprint_and_bounds_are_not(
-    asked: Callable[[ServerOptions], tuple[str, str]],
+    asked: Callable[[ModelOptions], tuple[str, str]],
 ) -> None:
-    plain = asked(ServerOptions())
-    assert asked(ServerOptions(max_requests=50)) == plain
-    for options in (ServerOptions(prompt="{question} One word."), ServerOptions(samples=3)):
+    plain = asked(ModelOptions())
+    assert asked(ModelOptions(max_requests=50)) == plain
+    for options in (ModelOptions(prompt="{question} One word."), ModelOptions(samples=3)):
         assert not set(asked(options)) & set(plain)

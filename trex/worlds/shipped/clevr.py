@@ -20,7 +20,7 @@ from trex.worlds.latents import Latent, scene_of
 from trex.worlds.registry import WorldKind
 from trex.worlds.shipped.clevr_plan import plan_scenes
 from trex.worlds.shipped.scene_summaries import scene_summaries
-from trex.worlds.shipped.served_model import served_remarks
+from trex.worlds.shipped.served_model import model_remarks
 from trex.worlds.world import Plan
 
 SCENE = Noun("scene", "scenes")
@@ -72,7 +72,7 @@ class ClevrWorld:
 
     def remarks(self, resolved: ResolvedQuery) -> tuple[str, ...]:
         """How exact the probabilities of a served model are; empty for any other model."""
-        return served_remarks(resolved.query.model)
+        return model_remarks(resolved.query.model)
 
     def summaries(self, resolved: ResolvedQuery, like: Latent) -> Mapping[str, Summary]:
         """Summaries of a scene that do not depend on the order of its objects."""

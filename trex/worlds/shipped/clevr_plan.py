@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
 
-from trex.clevr_models.chat.options import is_served
 from trex.clevr_models.interface.question import question_of
 from trex.foundation.errors import InputError
 from trex.foundation.words import counted
@@ -26,7 +25,7 @@ from trex.worlds.latents import Latent, OpenRenderer, any_prior, any_renderer, s
 from trex.worlds.looks import Looks, deciding_scorer, drawn
 from trex.worlds.provenance import Provenance
 from trex.worlds.shipped.placement_check import check_placement
-from trex.worlds.shipped.served_model import open_served, with_server
+from trex.worlds.shipped.served_model import with_server
 from trex.worlds.world import (
     FAKE,
     OpenWorld,
@@ -54,7 +53,7 @@ def plan_scenes(world: World, query: Query, query_dir: Path) -> Plan:
     resolved = check_search(query, "scene", has_noise=query.render.preset != FAKE)
     check_gradients(resolved, "scene", has_gradients=False)
     resolved = with_server(resolved)
-    model = open_served(resolved.model) if is_served(query.model.name) else open_model(query.model.name)
+    model = open_model(resolved.model.name, resolved.model.options)
     bound = model.bind(question_of(question.text, question.program))
     target = make_target(query.target, question, bound.labels)
     return Plan(

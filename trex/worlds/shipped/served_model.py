@@ -1,14 +1,10 @@
-"""A query's model behind a chat server: opening it, and how exact its probabilities are."""
+"""A query's model that replies in words, behind a chat server or here: its defaults, and how exact its answers are."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from trex.clevr_models.chat.options import is_served
-from trex.query.schema import Query, ServedModelSection
-
-if TYPE_CHECKING:
-    from trex.clevr_models.interface.bound import ClevrModel
+from trex.clevr_models.specs.hf import is_hf
+from trex.query.schema import OptionedModelSection, Query
 
 
 def with_server(query: Query) -> Query:
@@ -25,15 +21,13 @@ def with_server(query: Query) -> Query:
     return query.model_copy(update={"model": query.model.model_copy(update=found)})
 
 
-def open_served(section: ServedModelSection) -> ClevrModel:
-    """The model with its query's options; sends nothing yet."""
-    from trex.clevr_models.chat.chat_model import load_chat
-
-    return load_chat(section.name, section.options)
-
-
-def served_remarks(section: ServedModelSection) -> tuple[str, ...]:
-    """How exact the probabilities of a served model are, with the interval of a share of samples; else empty."""
+def model_remarks(section: OptionedModelSection) -> tuple[str, ...]:
+    """How exact the probabilities of a model that replies are, with the interval of a share of samples; else empty."""
+    if is_hf(section.name):
+        return (
+            "Probabilities are those of whole replies, or of labels, and exact up to rounding. “<unparsed>” is "
+            "everything that is none of the answers; it is not shared out among them.",
+        )
     if not is_served(section.name):
         return ()
     if not section.samples:

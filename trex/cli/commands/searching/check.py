@@ -7,7 +7,15 @@ from pathlib import Path
 import typer
 
 from trex.cli.command import SEARCH, Command
-from trex.cli.options import Endpoint, ModelName, QueryOrQuestion, Settings, overrides, refuse
+from trex.cli.options import (
+    Endpoint,
+    ModelName,
+    QueryOrQuestion,
+    Settings,
+    TrustRemoteCode,
+    overrides,
+    refuse,
+)
 from trex.cli.result import AsJson
 from trex.query.shipped import is_question, query_path
 
@@ -17,6 +25,7 @@ def check(
     query: QueryOrQuestion,
     model: ModelName = None,
     endpoint: Endpoint = None,
+    trust_remote_code: TrustRemoteCode = False,
     settings: Settings = None,
     as_json: AsJson = False,
 ) -> None:
@@ -27,11 +36,15 @@ def check(
     if is_question(query):
         from trex.cli.question import run_check_question
 
-        refuse(ctx, ("model", "endpoint", "settings"), "a question alone is read, without a query or a model")
+        refuse(
+            ctx,
+            ("model", "endpoint", "trust_remote_code", "settings"),
+            "a question alone is read, without a query or a model",
+        )
         return run_check_question(query, as_json)
     from trex.cli.search import run_check
 
-    run_check(query_path(Path(query)), overrides(model, settings, endpoint), as_json)
+    run_check(query_path(Path(query)), overrides(model, settings, endpoint, trust_remote_code), as_json)
 
 
 COMMAND = Command("check", check, SEARCH, 30)

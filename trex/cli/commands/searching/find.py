@@ -8,7 +8,16 @@ from typing import Annotated
 import typer
 
 from trex.cli.command import SEARCH, Command
-from trex.cli.options import Endpoint, Large, Log, ModelName, QueryFile, Settings, overrides
+from trex.cli.options import (
+    Endpoint,
+    Large,
+    Log,
+    ModelName,
+    QueryFile,
+    Settings,
+    TrustRemoteCode,
+    overrides,
+)
 from trex.cli.result import AsJson
 from trex.cli.verdicts import Conditions, Junit, make_gate
 
@@ -20,6 +29,7 @@ def find(
     ] = None,
     model: ModelName = None,
     endpoint: Endpoint = None,
+    trust_remote_code: TrustRemoteCode = False,
     settings: Settings = None,
     large: Large = True,
     fail_if: Conditions = None,
@@ -31,7 +41,7 @@ def find(
     from trex.cli.search import Ending, run_find, trackers
 
     ending = Ending(as_json, large, make_gate(fail_if, junit), trackers(log))
-    run_find(query, overrides(model, settings, endpoint), out, ending)
+    run_find(query, overrides(model, settings, endpoint, trust_remote_code), out, ending)
 
 
 COMMAND = Command("find", find, SEARCH, 10)

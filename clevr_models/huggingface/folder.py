@@ -1,0 +1,157 @@
+"""A model's folder, found and checked before anything in it is loaded: weights without pickles, code refused."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from trex.clevr_models.huggingface.library import import_library
+from trex.foundation.errors import InputError
+from trex.foundation.files import MIB, open_regular, read_text, shown
+from trex.foundation.parse import parse_json
+
+# https://huggingface.co/docs/hub/repositories: names of one or two parts
+NAME = re.compile(r"[A-Za-z0-9_][\w.-]{0,95}(/[A-Za-z0-9_][\w.-]{0,95})?", re.ASCII)
+LONGEST = 1000  # characters of a name or a path
+CONFIG, ADAPTER = "config.json", "adapter_config.json"
+WEIGHTS, INDEX = "model.safetensors", "model.safetensors.index.json"
+PICKLES = (".bin", ".pt", ".pth", ".ckpt", ".pkl")
+READ = (".json", ".jinja", ".model", ".txt", ".py", ".safetensors")  # what determines a model's answers
+JSON_LIMIT, WEIGHTS_LIMIT = 64 * MIB, 1 << 40
+CODE_KEY = "auto_map"  # names classes in files of the folder, or of other folders
+KERNELS = ("_attn_implementation", "attn_implementation")  # "owner/name" would load a compiled kernel
+
+
+@dataclass(frozen=True)
+class ModelFolder:
+    """A checked folder; `code` are the files that name code of the model's own, empty for most models."""
+
+    path: Path
+    config: Mapping[str, object]
+    code: tuple[str, ...]
+
+    @property
+    def model_type(self) -> str:
+        """The architecture's name in transformers, "" if config.json has none."""
+        found = self.config.get("model_type")
+        return found if isinstance(found, str) else ""
+
+    def sha256(self) -> str:
+        """16 hexadecimal digits that change with any file that the model is made of."""
+        digest = hashlib.sha256()
+        for path in sorted(self.path.rglob("*")):
+            if path.suffix in READ and path.is_file():
+                digest.update(f"{path.relative_to(self.path).as_posix()}\n".encode())
+                digest.update(_file_sha256(path))
+        return digest.hexdigest()[:16]
+
+
+def open_folder(name: str, *, trusts_code: bool = False) -> ModelFolder:
+    """The folder of a path, or of a name in the user's Hugging Face cache; an existing folder goes first.
+
+    InputError if there is none, if its weights are no safetensors or leave the folder, or if it brings code of its
+    own and that is not trusted. Downloads nothing.
+    """
+    path = _found(name)
+    if not (path / CONFIG).is_file():
+        raise InputError(f"{shown(path)} has no {CONFIG}; name the folder that holds a model of transformers")
+    config = _json(path / CONFIG)
+    if (path / ADAPTER).exists():
+        raise InputError(f"{shown(path)} is an adapter ({ADAPTER}); merge it into its model and save that")
+    _check_weights(name, path)
+    folder = ModelFolder(path, config, tuple(_code(path)))
+    if folder.code and not trusts_code:
+        raise InputError(
+            f"model 'hf:{name}' brings code of its own ({', '.join(folder.code)}), which is not run; read it, and if "
+            "you trust it, repeat with --trust-remote-code (trust_remote_code = true in [model])"
+        )
+    return folder
+
+
+def _found(name: str) -> Path:
+    if not name or not name.isprintable() or len(name) > LONGEST:
+        raise InputError(
+            f"model {'hf:' + name[:100]!r} names no model; write hf:NAME, such as hf:owner/model, or hf:FOLDER"
+        )
+    path = Path(name).expanduser()
+    if path.is_dir():
+        return path
+    if not NAME.fullmatch(name) or ".." in name or "--" in name:
+        raise InputError(
+            f"model {'hf:' + name!r}: there is no such folder, and it is no name of a model, such as owner/model"
+        )
+    return _cached(name)
+
+
+def _cached(name: str) -> Path:
+    hub = import_library("huggingface_hub")
+    try:
+        return Path(hub.snapshot_download(name, local_files_only=True))
+    except (OSError, ValueError) as error:  # LocalEntryNotFoundError and HFValidationError among them
+        raise InputError(
+            f"model {'hf:' + name!r} is not in the cache of Hugging Face ({hub.constants.HF_HUB_CACHE}), and trex "
+            f"downloads none; run hf download {name}, or name a folder"
+        ) from error
+
+
+def _check_weights(name: str, path: Path) -> None:
+    if (path / WEIGHTS).is_file():
+        return
+    if not (path / INDEX).is_file():
+        pickles = sorted(one.name for one in path.iterdir() if one.suffix in PICKLES)
+        if pickles:
+            raise InputError(
+                f"the weights of model 'hf:{name}' are pickles ({pickles[0]}), which may run code when read; convert "
+                "them to safetensors, or use a revision that has model.safetensors"
+            )
+        raise InputError(
+            f"{shown(path)} has no weights ({WEIGHTS}); if its download stopped, run hf download {name}"
+        )
+    parts = _json(path / INDEX).get("weight_map")
+    files = set(parts.values()) if isinstance(parts, dict) else set()
+    for file in sorted(map(str, files)):
+        if "/" in file or "\\" in file or not file.endswith(".safetensors"):
+            raise InputError(
+                f"{shown(path / INDEX)} names {file[:100]!r}; a part is a .safetensors file beside it"
+            )
+        if not (path / file).is_file():
+            raise InputError(f"{shown(path)} has no {file}; if its download stopped, run hf download {name}")
+    if not files:
+        raise InputError(f"{shown(path / INDEX)} names no weights")
+
+
+def _code(path: Path) -> Iterator[str]:
+    """The JSON files that name code to load."""
+    for file in sorted(path.glob("*.json")):
+        if file.name in (INDEX, "tokenizer.json", "vocab.json", "added_tokens.json"):
+            continue  # tables of tokens and weights, which may be long
+        if _names_code(parse_json(read_text(file, limit=JSON_LIMIT), shown(file))):
+            yield file.name
+
+
+def _names_code(value: object) -> bool:
+    if isinstance(value, list):
+        return any(map(_names_code, value))
+    if not isinstance(value, dict):
+        return False
+    kernels = (value.get(key) for key in KERNELS)
+    names_kernel = any(isinstance(one, str) and "/" in one for one in kernels)
+    return bool(value.get(CODE_KEY)) or names_kernel or any(map(_names_code, value.values()))
+
+
+def _json(path: Path) -> Mapping[str, object]:
+    found = parse_json(read_text(path, limit=JSON_LIMIT), shown(path))
+    if not isinstance(found, dict):
+        raise InputError(f"{shown(path)} must hold a JSON object")
+    return found
+
+
+def _file_sha256(path: Path) -> bytes:
+    digest = hashlib.sha256()
+    with open_regular(path, limit=WEIGHTS_LIMIT) as stream:
+        while block := stream.read(MIB):
+            digest.update(block)
+    return digest.digest()

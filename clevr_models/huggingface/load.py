@@ -1,0 +1,170 @@
+"""`hf:NAME` as a CLEVR model: the folder, the class that fits, and what identifies it all."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+
+from trex.clevr_models.adapters.callable_model import AdaptedModel, AskedAnswerer
+from trex.clevr_models.chat.prompt import QUESTION, checked_prompt, filled
+from trex.clevr_models.huggingface.candidates import make_candidates
+from trex.clevr_models.huggingface.folder import ModelFolder, open_folder
+from trex.clevr_models.huggingface.forward import Replies
+from trex.clevr_models.huggingface.label_answerer import LabelAnswerer, label_answers
+from trex.clevr_models.huggingface.library import import_library, loading
+from trex.clevr_models.huggingface.processor import load_processor
+from trex.clevr_models.huggingface.prompt import has_chat_template
+from trex.clevr_models.huggingface.text_answerer import TextAnswerer
+from trex.clevr_models.interface.options import ModelOptions
+from trex.clevr_models.interface.question import Question
+from trex.clevr_models.specs.hf import PREFIX
+from trex.foundation.errors import InputError
+
+METHOD = 1  # changes whenever the way from a model to probabilities does
+TEXT, LABELS = "AutoModelForImageTextToText", "AutoModelForVisualQuestionAnswering"
+LABELED = ("vilt",)  # the other VQA classes write their answers, and are no classifiers
+REMOTE = (TEXT, LABELS, "AutoModelForCausalLM")  # the classes that code of a model's own may stand for
+
+
+@dataclass
+class HuggingFaceModel:
+    """A model of transformers; tried on two probe pictures with its first question."""
+
+    name: str
+    answerer: TextAnswerer | LabelAnswerer
+    identity: str
+    input_size: tuple[int, int] | None = None
+    is_probed: bool = False
+
+    def bind(self, question: Question) -> AskedAnswerer:
+        """The model with its question; InputError if that has no English, or if the model fails on a probe picture.
+
+        Further questions to the same model are not tried: an audit has thousands.
+        """
+        if self.is_probed:
+            filled(self.answerer.template, question)
+            names = (self.name, self.identity, question.text, self.answerer.labels)
+            return AskedAnswerer(*names, self.answerer, question, ())
+        bound = AdaptedModel(self.name, self.answerer, self.identity).bind(question)
+        self.is_probed = True
+        return bound
+
+
+def load_hf(spec: str, options: ModelOptions | None = None) -> HuggingFaceModel:
+    """The model of `hf:NAME`; InputError if it is missing, unsafe, or of no kind that answers about pictures.
+
+    It runs on CUDA if that is available, with the numbers that its weights are stored in; otherwise on the processor
+    with 32 bits.
+    """
+    given = options or ModelOptions()
+    import_library()
+    folder = open_folder(spec.removeprefix(PREFIX), trusts_code=given.trust_remote_code)
+    auto = _auto_class(folder)
+    with loading(f"model {spec!r}"):
+        model = _load_model(folder, auto, given.trust_remote_code)
+        processor = load_processor(folder, trusts_code=given.trust_remote_code)
+        answerer = _answerer(model, processor, auto, given.prompt)
+    return HuggingFaceModel(spec, answerer, _identity(folder, model, processor, answerer))
+
+
+def _auto_class(folder: ModelFolder) -> str:
+    """The class of transformers that loads the model, or InputError if none of ours does."""
+    code = folder.config.get("auto_map")
+    if isinstance(code, dict):  # open_folder has refused it unless it is trusted
+        found = next((name for name in REMOTE if name in code), None)
+        if found is None:
+            raise InputError(f"the code of {folder.path} gives none of {', '.join(REMOTE)}")
+        return found
+    lists = import_library("transformers.models.auto.modeling_auto")
+    if (
+        folder.model_type in LABELED
+        and folder.model_type in lists.MODEL_FOR_VISUAL_QUESTION_ANSWERING_MAPPING_NAMES
+    ):
+        return LABELS
+    if folder.model_type in lists.MODEL_FOR_IMAGE_TEXT_TO_TEXT_MAPPING_NAMES:
+        named = folder.config.get("architectures")
+        if isinstance(named, list) and any("QuestionAnswering" in str(name) for name in named):
+            raise InputError(f"{', '.join(map(str, named))} is not supported; {_supported()}")
+        return TEXT
+    raise InputError(
+        f"config.json of {folder.path} has model_type {folder.model_type!r}, which is not supported; {_supported()}"
+    )
+
+
+def _supported() -> str:
+    return "a model must be one of transformers' image-text-to-text models, or ViltForQuestionAnswering"
+
+
+def _load_model(folder: ModelFolder, auto: str, trusts_code: bool) -> Any:
+    has_cuda = torch.cuda.is_available()
+    model, read = getattr(import_library(), auto).from_pretrained(
+        str(folder.path),
+        local_files_only=True,
+        use_safetensors=True,
+        trust_remote_code=trusts_code,
+        dtype="auto" if has_cuda else torch.float32,
+        output_loading_info=True,
+    )
+    missing = sorted(read["missing_keys"])
+    if missing:  # they would be random
+        raise InputError(
+            f"the weights in {folder.path} lack {len(missing)} of the model's tensors, such as {missing[0]}; is this "
+            "another kind of model, or one that was never trained on questions?"
+        )
+    return model.eval().requires_grad_(False).to("cuda" if has_cuda else "cpu")
+
+
+def _answerer(model: Any, processor: Any, auto: str, prompt: str) -> LabelAnswerer | TextAnswerer:
+    if auto == LABELS:
+        names = {int(number): str(name) for number, name in model.config.id2label.items()}
+        return LabelAnswerer(model, processor, checked_prompt(prompt or QUESTION), label_answers(names))
+    ends = _ends(model, processor.tokenizer)
+    candidates = make_candidates(processor.tokenizer, ends)
+    return TextAnswerer(Replies(model, _start(model)), processor, candidates, checked_prompt(prompt), ends)
+
+
+def _ends(model: Any, tokenizer: Any) -> frozenset[int]:
+    """The tokens that end a text or a turn; InputError if there are none."""
+    named = (
+        getattr(model.generation_config, "eos_token_id", None),
+        getattr(model.config.get_text_config(), "eos_token_id", None),
+        tokenizer.eos_token_id,
+    )
+    found = frozenset(
+        i for one in named if one is not None for i in (one if isinstance(one, list) else [one])
+    )
+    if not found:
+        raise InputError("the model names no token that ends a reply (eos_token_id); it cannot be scored")
+    return found
+
+
+def _start(model: Any) -> int | None:
+    """The decoder's first token for an encoder and decoder, None for a model that continues its prompt."""
+    if not model.config.is_encoder_decoder:
+        return None
+    named = (
+        getattr(model.generation_config, "decoder_start_token_id", None),
+        getattr(model.config.get_text_config(), "decoder_start_token_id", None),
+        getattr(model.config, "decoder_start_token_id", None),
+    )
+    found = next((one for one in named if isinstance(one, int)), None)
+    if found is None:
+        raise InputError("the model names no decoder_start_token_id; it cannot be scored")
+    return found
+
+
+def _identity(folder: ModelFolder, model: Any, processor: Any, answerer: LabelAnswerer | TextAnswerer) -> str:
+    """Kind, sha256 of the folder, hash of the prompt, number type, and version of transformers.
+
+    The kind of processor (cuda, cpu) is left out: probabilities differ by rounding, which the probes bound.
+    """
+    kind = "labels" if isinstance(answerer, LabelAnswerer) else "replies"
+    style = "chat template" if kind == "replies" and has_chat_template(processor) else "plain prompt"
+    asked = hashlib.sha256(json.dumps([METHOD, kind, style, answerer.template]).encode()).hexdigest()[:16]
+    number = str(model.dtype).removeprefix("torch.")
+    version = import_library().__version__
+    return f"{folder.sha256()} {kind}, {style} {asked} {number} transformers {version}"

@@ -1,0 +1,84 @@
+"""A picture and a question as a model's input: by its chat template, or as plain text where it has none."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from PIL import Image
+from torch import Tensor
+
+from trex.clevr_models.chat.prompt import filled
+from trex.clevr_models.interface.question import Question
+from trex.foundation.errors import InputError
+
+Inputs = dict[str, Tensor]
+
+
+def picture_image(picture: NDArray[np.float32]) -> Image.Image:
+    """The picture (H, W, 3) in [0, 1] with 8 bits a channel."""
+    return Image.fromarray(np.rint(picture * 255).astype(np.uint8))
+
+
+def prompt_inputs(processor: Any, template: str, question: Question, picture: NDArray[np.float32]) -> Inputs:
+    """The model's input for one picture: the prompt up to where the reply begins, with its tensors (1, ...).
+
+    InputError if the question has no English, or if the model's prompt leaves the picture out.
+    """
+    words, image = filled(template, question), picture_image(picture)
+    if has_chat_template(processor):
+        content = [{"type": "image", "image": image}, {"type": "text", "text": words}]
+        found = processor.apply_chat_template(
+            [{"role": "user", "content": content}],
+            add_generation_prompt=True,
+            tokenize=True,
+            return_dict=True,
+            return_tensors="pt",
+        )
+    else:
+        mark = getattr(processor, "image_token", None)
+        # Processors that place the picture themselves have no text for it, or accept it at the beginning.
+        text = f"{mark}\n{words}" if isinstance(mark, str) else words
+        found = processor(images=[image], text=[text], return_tensors="pt")
+    return {key: value for key, value in found.items() if isinstance(value, Tensor) and key != "labels"}
+
+
+def has_chat_template(processor: Any) -> bool:
+    """Whether the model was trained on conversations, and says how they are written."""
+    tokenizer = getattr(processor, "tokenizer", None)
+    return bool(getattr(processor, "chat_template", None) or getattr(tokenizer, "chat_template", None))
+
+
+def check_picture_is_in(inputs: Mapping[str, Tensor], config: Any) -> None:
+    """InputError if the model marks the places of pictures in its text and the prompt has none."""
+    marks = (getattr(config, name, None) for name in ("image_token_id", "image_token_index"))
+    mark = next((one for one in marks if isinstance(one, int)), None)
+    if mark is not None and "input_ids" in inputs and not bool((inputs["input_ids"] == mark).any()):
+        raise InputError(
+            "the model's chat template leaves the picture out of the prompt; use a version of the model whose template "
+            "takes pictures"
+        )
+
+
+def without_end(inputs: Inputs, ends: frozenset[int]) -> Inputs:
+    """The inputs without the token that ends a text, which some processors append to the prompt."""
+    ids = inputs["input_ids"]
+    if int(ids[0, -1]) not in ends:
+        return inputs
+    length = ids.shape[1]
+    return {
+        key: value[:, :-1]
+        if value.dim() >= 2 and value.shape[:2] == (1, length) and key != "pixel_values"
+        else value
+        for key, value in inputs.items()
+    }
+
+
+def to_device(inputs: Inputs, device: torch.device, dtype: torch.dtype) -> Inputs:
+    """The inputs on a device, with real numbers in the model's type."""
+    return {
+        key: value.to(device, dtype if value.is_floating_point() else None) for key, value in inputs.items()
+    }

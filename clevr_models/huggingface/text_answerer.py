@@ -1,0 +1,112 @@
+"""A generative model as an answerer: every candidate for a reply is scored by its likelihood."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from trex.clevr_models.adapters.callable_model import RAISED
+from trex.clevr_models.huggingface.answer_masses import LABELS, answer_row
+from trex.clevr_models.huggingface.candidates import Candidates
+from trex.clevr_models.huggingface.fixed_seed import fixed_seed
+from trex.clevr_models.huggingface.forward import Replies
+from trex.clevr_models.huggingface.prompt import (
+    Inputs,
+    check_picture_is_in,
+    prompt_inputs,
+    to_device,
+    without_end,
+)
+from trex.clevr_models.interface.question import Question
+from trex.foundation.errors import ModelError
+
+CHECKED = 3  # rows on which the cache is compared with the plain computation
+CLOSE = {torch.float32: 1e-3, torch.float64: 1e-6}  # of probabilities; other types: COARSE
+COARSE = 0.03
+
+
+@dataclass
+class TextAnswerer:
+    """An `Answerer` of a generative model; pictures go through it one by one, so that no row depends on another.
+
+    `uses_cache` is decided on the first picture: whether keys and values of the prompt give what the plain
+    computation gives.
+    """
+
+    replies: Replies
+    processor: Any
+    candidates: Candidates
+    template: str
+    ends: frozenset[int]
+    uses_cache: bool | None = field(default=None, init=False)
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """The 28 answers and "<unparsed>"."""
+        return LABELS
+
+    def __call__(self, pictures: NDArray[np.float32], question: Question) -> NDArray[np.float64]:
+        """(B, H, W, 3) in [0, 1] -> (B, 29) in the order of `labels`."""
+        return np.stack([self._row(self.inputs(picture, question)) for picture in pictures])
+
+    def inputs(self, picture: NDArray[np.float32], question: Question) -> Inputs:
+        """The prompt with one picture, as the model takes it."""
+        model = self.replies.model
+        found = prompt_inputs(self.processor, self.template, question, picture)
+        check_picture_is_in(found, model.config)
+        if self.replies.start is None:
+            found = without_end(found, self.ends)
+        return to_device(found, model.device, model.dtype)
+
+    def _row(self, inputs: Inputs) -> NDArray[np.float64]:
+        if self.uses_cache is None:
+            self.uses_cache = self._chooses_cache(inputs)
+        device = self.replies.model.device
+        with fixed_seed(device):
+            logits = self.replies.logits(inputs, self.candidates.rows.to(device), uses_cache=self.uses_cache)
+            return answer_row(self.candidates, logits)
+
+    def _chooses_cache(self, inputs: Inputs) -> bool:
+        """Whether to keep the prompt's keys and values; ModelError if no way gives the likelihoods of replies.
+
+        The plain computation decides, unless it lets tokens see later ones: PaliGemma reads its whole first input in
+        both directions, so that only replies that continue the cache are read as they are written.
+        """
+        cached = None if self.replies.start is not None else self._tried(inputs, uses_cache=True)
+        plain = self._tried(inputs, uses_cache=False)
+        if plain is None and cached is None:
+            raise ModelError(
+                "the model lets the tokens of a reply see later ones; its replies cannot be scored"
+            )
+        return cached is not None and (plain is None or _is_close(plain, cached))
+
+    def _tried(self, inputs: Inputs, *, uses_cache: bool) -> Tensor | None:
+        """Logits of the longest rows; None if they depend on later tokens, or if the cache fails."""
+        rows = self.candidates.rows[:CHECKED].to(self.replies.model.device)
+        others = rows.clone()
+        others[:, -1] = self.candidates.rows[0, 0]
+        others[:, -1] += (others[:, -1] == rows[:, -1]).long()
+        try:
+            found, changed = (self._logits(inputs, one, uses_cache=uses_cache) for one in (rows, others))
+        except RAISED:
+            if uses_cache:
+                return None
+            raise
+        return found if _is_close(found[:, :-1], changed[:, :-1]) else None
+
+    def _logits(self, inputs: Inputs, rows: Tensor, *, uses_cache: bool) -> Tensor:
+        with fixed_seed(self.replies.model.device):
+            return torch.cat(list(self.replies.logits(inputs, rows, uses_cache=uses_cache)))
+
+
+def _is_close(one: Tensor, other: Tensor) -> bool:
+    """Whether two ways give the same probabilities of tokens, up to rounding."""
+    close = CLOSE.get(one.dtype, COARSE)
+    return one.shape == other.shape and bool(
+        torch.allclose(one.double().softmax(dim=-1), other.double().softmax(dim=-1), rtol=0, atol=close)
+    )

@@ -1,0 +1,28 @@
+"""What `[model]` of a query may choose besides the model's name."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+
+CONCURRENCY = 4  # requests at a time
+
+
+@dataclass(frozen=True)
+class ModelOptions:
+    """`[model]` of a query without the name; "" takes the default. An adapter declares which of these it reads.
+
+    `samples`: 0 reads log probabilities, n counts n samples at temperature 1. `max_requests` bounds what one opened
+    model sends, repeated tries included; None for no bound. `trust_remote_code` lets code in the model's folder run.
+    """
+
+    endpoint: str = ""
+    prompt: str = ""
+    samples: int = 0
+    max_requests: int | None = None
+    concurrency: int = CONCURRENCY
+    trust_remote_code: bool = False
+
+    @property
+    def given(self) -> tuple[str, ...]:
+        """The names of the options that are not at their defaults."""
+        return tuple(one.name for one in fields(self) if getattr(self, one.name) != one.default)
