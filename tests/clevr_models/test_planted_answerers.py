@@ -148,6 +148,8 @@ def error(spec: str) -> float:
 def test_a_planted_answerer_is_recovered_and_a_planted_bug_is_caught(
     adapter: str, specs: dict[tuple[str, str], str]
 ) -> None:
+    if adapter == "onnx":
+        pytest.importorskip("onnxruntime", reason="onnxruntime is not installed (extra `onnx`)")
     assert error(specs[adapter, "right"]) < EXACT[adapter]
     assert error(specs[adapter, "wrong"]) > 0.05
 

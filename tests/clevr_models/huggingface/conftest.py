@@ -10,31 +10,35 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-pytest.importorskip("transformers", reason="transformers is not installed (pip install 'bayes-trex[hf]')")
-
-from tests.worlds import tiny_transformers as tiny
-
 LABELS = ("0", "1", "two", "2", "yes", "no", "grey", "net", "red and blue")
-MAKERS: dict[str, Callable[[], tuple[Any, Any]]] = {
-    "llava": tiny.llava,
-    "without template": lambda: tiny.llava(template=None),
-    "qwen": tiny.qwen,
-    "git": tiny.git,
-    "blip-2 with t5": tiny.blip2_t5,
-    "paligemma": tiny.paligemma,
-    "vilt": lambda: tiny.vilt(LABELS),
-}
+
+
+def makers() -> dict[str, Callable[[], tuple[Any, Any]]]:
+    """How the tiny models are made; imported here, so that without transformers the tests are skipped."""
+    from tests.references import tiny_transformers as tiny
+
+    return {
+        "llava": tiny.llava,
+        "without template": lambda: tiny.llava(template=None),
+        "qwen": tiny.qwen,
+        "git": tiny.git,
+        "blip-2 with t5": tiny.blip2_t5,
+        "paligemma": tiny.paligemma,
+        "vilt": lambda: tiny.vilt(LABELS),
+    }
 
 
 @pytest.fixture(scope="session")
 def saved(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]:
-    """The folder of a tiny model by its name in MAKERS."""
+    """The folder of a tiny model by its name in `makers`."""
     root = tmp_path_factory.mktemp("models of transformers")
     folders: dict[str, Path] = {}
 
     def folder(name: str) -> Path:
         if name not in folders:
-            folders[name] = tiny.save(root / name, *MAKERS[name]())
+            from tests.references.tiny_transformers import save
+
+            folders[name] = save(root / name, *makers()[name]())
         return folders[name]
 
     return folder

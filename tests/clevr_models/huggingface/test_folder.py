@@ -10,13 +10,12 @@ import sys
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
-import huggingface_hub
 import numpy as np
 import pytest
-import transformers
 from numpy.typing import NDArray
 
-from tests.worlds import tiny_transformers as tiny
+from tests.references import tiny_transformers as tiny
+from tests.references.tiny_transformers import huggingface_hub, transformers
 from trex.clevr_models.catalog import load_model
 from trex.clevr_models.huggingface.folder import open_folder
 from trex.clevr_models.interface.options import ModelOptions

@@ -15,6 +15,8 @@ from tests.running.runs import QUERY, draws, go_on, run, write_query
 from trex.runs.folder import open_run
 from trex.runs.trust import named_code
 
+pytest.importorskip("transformers", reason="transformers is not installed (extra `hf`)")
+
 Folders = Callable[[str], Path]
 SMALL = ["search.steps=3", "search.prior_scenes=6", "search.chains=2"]
 

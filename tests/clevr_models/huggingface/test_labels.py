@@ -12,7 +12,7 @@ import torch
 from numpy.typing import NDArray
 
 from tests.clevr_models.huggingface.conftest import LABELS
-from tests.worlds import tiny_transformers as tiny
+from tests.references import tiny_transformers as tiny
 from trex.clevr_models.catalog import load_model
 from trex.clevr_models.chat.token_mass import UNPARSED
 from trex.clevr_models.huggingface.label_answerer import label_answers

@@ -16,7 +16,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from tests.worlds import tiny_transformers as tiny
+from tests.references import tiny_transformers as tiny
 from trex.clevr_models.catalog import load_model
 from trex.clevr_models.chat.spellings import spelled
 from trex.clevr_models.chat.token_mass import UNPARSED

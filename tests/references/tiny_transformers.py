@@ -8,9 +8,10 @@ from typing import Any
 import pytest
 import torch
 
-pytest.importorskip("transformers", reason="transformers is not installed (pip install 'bayes-trex[hf]')")
+pytest.importorskip("transformers", reason="transformers is not installed (extra `hf`)")
 
-import transformers
+import huggingface_hub as huggingface_hub
+import transformers as transformers
 from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
 from transformers import PreTrainedTokenizerFast
 
