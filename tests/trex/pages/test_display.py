@@ -117,7 +117,7 @@ def test_a_pool_tells_that_it_starts_blender_before_the_first_process_answers(
 
     told: list[str] = []
 
-    def first(_settings: object) -> object:
+    def first(_settings: object, _program: object) -> object:
         told.extend(caplog.messages)
         raise KeyboardInterrupt
 
