@@ -150,7 +150,8 @@ def _mapped(url: str, error: Exception) -> Exception:
         )
     if isinstance(error, httpx.ProxyError) and str(error).startswith("407"):
         return StatusError(f"{url} replied with status 407{_advice(407)}", 407)
-    return PassingError(type(error).__name__)
+    systems = [one for one in _causes(error) if isinstance(one, OSError)]  # such as ConnectionRefusedError
+    return PassingError(type((systems or [error])[-1]).__name__)
 
 
 def _causes(error: BaseException | None) -> Iterator[BaseException]:

@@ -15,7 +15,7 @@ from trex.artifacts.cache import cache_root
 from trex.clevr_models.chat.reply import Said
 from trex.clevr_models.chat.request import MAX_TOKENS, TOP
 from trex.foundation.errors import InputError
-from trex.foundation.files import MIB, make_folder, read_bytes, write_atomic
+from trex.foundation.files import MIB, disk_error, read_bytes, write_atomic
 
 FOLDER = "replies"
 VERSION = 1  # of the request and of the stored form
@@ -37,8 +37,12 @@ class ReplyStore:
     def write(self, key: str, said: Said) -> None:
         """Store a reply; RunError if the disk does not take it."""
         path = self._path(key)
-        if not path.parent.is_dir():
-            make_folder(path.parent)
+        try:
+            path.parent.mkdir(
+                parents=True, exist_ok=True
+            )  # make_folder would delete what threads write there
+        except OSError as error:
+            raise disk_error(error, path) from error
         write_atomic(path, said.model_dump_json().encode(), is_precious=False)
 
     def _path(self, key: str) -> Path:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+import os
 import socket
 import threading
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import numpy as np
@@ -32,6 +34,7 @@ from trex.clevr_models.chat.errors import (
     RequestLimitError,
 )
 from trex.clevr_models.chat.prompt import DEFAULT
+from trex.clevr_models.chat.reply import Said
 from trex.clevr_models.chat.request import request_body
 from trex.clevr_models.chat.sender import Sender
 from trex.clevr_models.chat.store import ReplyStore
@@ -117,6 +120,29 @@ def test_nothing_is_asked_twice(tmp_path: Path) -> None:
         answerer(tmp_path, server.url)(pictures(1), other)
         answerer(tmp_path, server.url, samples=2)(pictures(1), CUBES)
         assert len(server.requests) == 9  # another question, another way of asking
+
+
+def test_two_threads_store_in_one_new_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The second begins before the folder is seen, and ends while the first is writing."""
+    store, said = ReplyStore(tmp_path), Said(text="1", tokens=None)
+    first, second = "ab" + "0" * 62, "ab" + "1" * 62
+    begun, done, sync = threading.Event(), threading.Event(), os.fsync
+
+    def waiting(number: int) -> None:
+        if not begun.is_set():
+            begun.set()
+            assert done.wait(30.0)
+        sync(number)
+
+    monkeypatch.setattr(os, "fsync", waiting)
+    monkeypatch.setattr(Path, "is_dir", lambda path: False)
+    with ThreadPoolExecutor(1) as other:
+        writing = other.submit(store.write, first, said)
+        assert begun.wait(30.0)
+        store.write(second, said)
+        done.set()
+        writing.result()
+    assert store.read(first) == store.read(second) == said
 
 
 def test_a_damaged_reply_in_the_cache_is_asked_for_again(tmp_path: Path) -> None:

@@ -38,4 +38,4 @@ def doctor(as_json: AsJson = False) -> None:
         raise typer.Exit(OURS)
 
 
-COMMAND = Command("doctor", doctor, PARTS, 5)
+COMMAND = Command("doctor", doctor, PARTS, 380)
