@@ -123,26 +123,36 @@ def test_nothing_is_asked_twice(tmp_path: Path) -> None:
 
 
 def test_two_threads_store_in_one_new_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The second begins before the folder is seen, and ends while the first is writing."""
+    """One finds no folder, and goes on while the other, which has made it meanwhile, is writing."""
     store, said = ReplyStore(tmp_path), Said(text="1", tokens=None)
-    first, second = "ab" + "0" * 62, "ab" + "1" * 62
-    begun, done, sync = threading.Event(), threading.Event(), os.fsync
+    early, late = "ab" + "0" * 62, "ab" + "1" * 62
+    looked, writes, done = threading.Event(), threading.Event(), threading.Event()
+    mkdir, sync, main = os.mkdir, os.fsync, threading.current_thread()
 
-    def waiting(number: int) -> None:
-        if not begun.is_set():
-            begun.set()
+    def slow_mkdir(path: str, mode: int = 0o777) -> None:
+        if threading.current_thread() is not main:
+            looked.set()
+            assert writes.wait(30.0)
+        mkdir(path, mode)
+
+    def slow_sync(number: int) -> None:
+        if threading.current_thread() is main:
+            writes.set()
             assert done.wait(30.0)
         sync(number)
 
-    monkeypatch.setattr(os, "fsync", waiting)
-    monkeypatch.setattr(Path, "is_dir", lambda path: False)
-    with ThreadPoolExecutor(1) as other:
-        writing = other.submit(store.write, first, said)
-        assert begun.wait(30.0)
-        store.write(second, said)
+    def write_early() -> None:
+        store.write(early, said)
         done.set()
+
+    monkeypatch.setattr(os, "mkdir", slow_mkdir)
+    monkeypatch.setattr(os, "fsync", slow_sync)
+    with ThreadPoolExecutor(1) as other:
+        writing = other.submit(write_early)
+        assert looked.wait(30.0)
+        store.write(late, said)
         writing.result()
-    assert store.read(first) == store.read(second) == said
+    assert store.read(early) == store.read(late) == said
 
 
 def test_a_damaged_reply_in_the_cache_is_asked_for_again(tmp_path: Path) -> None:
