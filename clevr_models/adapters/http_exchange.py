@@ -150,8 +150,11 @@ def _mapped(url: str, error: Exception) -> Exception:
         )
     if isinstance(error, httpx.ProxyError) and str(error).startswith("407"):
         return StatusError(f"{url} replied with status 407{_advice(407)}", 407)
-    systems = [one for one in _causes(error) if isinstance(one, OSError)]  # such as ConnectionRefusedError
-    return PassingError(type((systems or [error])[-1]).__name__)
+    found = [
+        error,
+        *(one for one in _causes(error) if isinstance(one, OSError)),
+    ]  # such as ConnectionRefusedError
+    return PassingError(type(found[-1]).__name__)
 
 
 def _causes(error: BaseException | None) -> Iterator[BaseException]:
