@@ -173,3 +173,17 @@ def _modules(package: str, attribute: str) -> Iterator[ModuleType]:
         yield module
         if info.ispkg and not hasattr(module, attribute):
             yield from _modules(module.__name__, attribute)
+
+
+def import_extra(module: str, extra: str, what: str) -> ModuleType:
+    """A module that comes with an extra of ours; InputError with the command that installs it if it is missing.
+
+    `what` begins the message: "--log mlflow needs MLflow".
+    """
+    try:
+        return importlib.import_module(module)
+    except ImportError as error:
+        reason = str(error).partition("\n")[0][:300]
+        raise InputError(
+            f"{what}, which cannot be imported ({reason}); run pip install 'bayes-trex[{extra}]'"
+        ) from error

@@ -21,6 +21,7 @@ from trex.clevr_models.interface.answers import ANSWERS
 from trex.clevr_models.interface.question import Question
 from trex.clevr_models.specs.onnx import PREFIX
 from trex.foundation.errors import InputError, unknown
+from trex.foundation.extensions import import_extra
 from trex.foundation.files import DATA_LIMIT, TEXT_LIMIT, read_bytes
 from trex.foundation.parse import parse_json
 
@@ -90,10 +91,7 @@ class OnnxAnswerer:
 
 def load_onnx(path: Path, threads: int = 1) -> AdaptedModel:
     """The model in an ONNX file; InputError if the file, its card or onnxruntime is missing or does not fit."""
-    try:
-        import onnxruntime
-    except ImportError as error:
-        raise InputError("onnxruntime is not installed; run pip install 'bayes-trex[onnx]'") from error
+    onnxruntime = import_extra("onnxruntime", "onnx", "a model in an ONNX file needs onnxruntime")
     data, card = _read(path, DATA_LIMIT), read_onnx_card(path.with_suffix(".json"))
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = threads

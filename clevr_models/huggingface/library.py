@@ -3,25 +3,18 @@
 from __future__ import annotations
 
 import contextlib
-import importlib
 import logging
 from collections.abc import Iterator
 from types import ModuleType
 
 from trex.clevr_models.adapters.callable_model import RAISED, error_text
 from trex.foundation.errors import InputError, TrexError
-
-INSTALL = "pip install 'bayes-trex[hf]'"
+from trex.foundation.extensions import import_extra
 
 
 def import_library(name: str = "transformers") -> ModuleType:
     """The module; InputError with the command that installs it if it is missing."""
-    try:
-        return importlib.import_module(name)
-    except ImportError as error:
-        raise InputError(
-            f"a model hf:NAME needs transformers, which cannot be imported ({error_text(error)}); run {INSTALL}"
-        ) from error
+    return import_extra(name, "hf", "a model hf:NAME needs transformers")
 
 
 @contextlib.contextmanager

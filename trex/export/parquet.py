@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from trex.export.export_format import ExportFormat
 from trex.export.items import Exported, ExportItem, answer_json
-from trex.foundation.errors import InputError
+from trex.foundation.extensions import import_extra
 from trex.foundation.json_fields import Json
 from trex.scenes.clevr_format.scene_json import to_clevr
 from trex.scenes.questions.program_json import program_to_json
@@ -36,12 +36,7 @@ PICTURES = ("image", "mask")
 
 def check_pyarrow() -> None:
     """Raise InputError if pyarrow is not installed, or not usable."""
-    try:
-        import pyarrow.parquet  # noqa: F401
-    except ImportError as error:
-        raise InputError(
-            f"this format needs pyarrow ({error}); install it: pip install 'bayes-trex[export]'"
-        ) from error
+    import_extra("pyarrow.parquet", "export", "this format needs pyarrow")
 
 
 def write_parquet(out: Path, exported: Exported) -> None:

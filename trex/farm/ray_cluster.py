@@ -17,6 +17,7 @@ from typing import Any
 
 from trex.farm.ray_worker import RayWorker
 from trex.foundation.errors import InputError, RunError
+from trex.foundation.extensions import import_extra
 
 MAX_TEMP_LENGTH = 40  # characters: Unix limits the paths of sockets in the folder to 107
 STORE_BYTES = 80 << 20  # Ray's minimum; messages to and from workers are small
@@ -24,7 +25,6 @@ CONNECT_S = 2.0
 PROBE_S = 5.0
 STARTS = 3  # attempts to start Ray on this machine
 CLIENT, CLIENT_PORT = "ray://", 10001  # Ray's own default
-INSTALL = "install it: pip install 'bayes-trex[farm]'"
 # Disable usage reports to Ray's makers; a cluster on this machine listens on the loopback address only.
 QUIET = {"RAY_USAGE_STATS_ENABLED": "0"}
 LOOPBACK = {"RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER": "0"}
@@ -133,12 +133,7 @@ def import_ray(*, is_local: bool) -> ModuleType:
     """The `ray` module, with its settings made before the import; InputError if it is not installed."""
     for name, value in (QUIET | (LOOPBACK if is_local else {})).items():
         os.environ.setdefault(name, value)
-    try:
-        import ray
-    except ImportError as error:
-        raise InputError(f"--workers needs Ray, which is not installed; {INSTALL}") from error
-    found: ModuleType = ray
-    return found
+    return import_extra("ray", "farm", "--workers needs Ray")
 
 
 def check_reachable(address: str) -> None:

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from trex.foundation.errors import InputError, RunError
+from trex.foundation.extensions import import_extra
 
 if TYPE_CHECKING:
     import uvicorn
@@ -18,7 +19,6 @@ if TYPE_CHECKING:
 
 LOOPBACK = ("localhost", "127.0.0.1", "[::1]")
 MIN_TOKEN_LENGTH = 16  # characters of a token
-INSTALL = "pip install 'bayes-trex[farm]'"
 
 
 def check_address(host: str, port: int, token: str | None) -> str:
@@ -61,13 +61,8 @@ def listen(address: str, port: int) -> socket.socket:
 
 def check_installed(command: str = "trex serve") -> None:
     """Raise InputError if the packages of the web server, which this command needs, are missing."""
-    try:
-        import fastapi  # noqa: F401
-        import uvicorn  # noqa: F401
-    except ImportError as error:
-        raise InputError(
-            f"{command} needs FastAPI and uvicorn, which are not installed; run: {INSTALL}"
-        ) from error
+    for module in ("fastapi", "uvicorn"):
+        import_extra(module, "farm", f"{command} needs {module}")
 
 
 def serve(runs: Path, listening: socket.socket, token: str | None) -> None:

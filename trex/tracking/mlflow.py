@@ -6,7 +6,7 @@ import os
 import time
 from itertools import islice
 
-from trex.foundation.errors import InputError
+from trex.foundation.extensions import import_extra
 from trex.tracking.tracker import RunLog, Tracker
 
 EXPERIMENT = "bayes-trex"  # without MLFLOW_EXPERIMENT_NAME
@@ -15,12 +15,7 @@ PARAMETERS, METRICS = 100, 1000  # of one request (MLflow's REST API, runs/log-b
 
 
 def _check() -> None:
-    try:
-        import mlflow  # noqa: F401
-    except ImportError as error:
-        raise InputError(
-            f"--log mlflow needs MLflow ({error}); install it: pip install 'bayes-trex[mlflow]'"
-        ) from error
+    import_extra("mlflow", "mlflow", "--log mlflow needs MLflow")
 
 
 def _send(log: RunLog, identifier: str) -> str:

@@ -5,19 +5,14 @@ from __future__ import annotations
 import os
 import tempfile
 
-from trex.foundation.errors import InputError
+from trex.foundation.extensions import import_extra
 from trex.tracking.tracker import RunLog, Tracker
 
 PROJECT = "bayes-trex"  # without WANDB_PROJECT
 
 
 def _check() -> None:
-    try:
-        import wandb  # noqa: F401
-    except ImportError as error:
-        raise InputError(
-            f"--log wandb needs wandb ({error}); install it: pip install 'bayes-trex[wandb]'"
-        ) from error
+    import_extra("wandb", "wandb", "--log wandb needs wandb")
 
 
 def _send(log: RunLog, identifier: str) -> str:
