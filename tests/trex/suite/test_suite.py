@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from PIL import Image
 
 from tests.running.command_line import refused, trex
-from tests.running.runs import run, without_reports
+from tests.running.runs import without_reports
 from trex.clevr_models.interface.answers import ANSWERS
 from trex.clevr_models.interface.question import Question
 from trex.crosscheck.confirmation import CODEC, Confirmation, Confirmed, Look
@@ -36,24 +36,6 @@ from trex.suite.batch import Batch, batch_name, read_batches
 def quick() -> Iterator[None]:
     with without_reports():
         yield
-
-
-@pytest.fixture(scope="module")
-def searched(quick: None, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return run(tmp_path_factory.mktemp("searched"), ["search.steps=30", "search.seed=2"]).folder
-
-
-@pytest.fixture(scope="module")
-def made(searched: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    suite = tmp_path_factory.mktemp("made") / "suite"
-    result = trex("suite", "add", searched, "--to", suite)
-    assert result.exit_code == 0, result.output
-    return suite
-
-
-@pytest.fixture
-def suite(made: Path, tmp_path: Path) -> Path:
-    return Path(shutil.copytree(made, tmp_path / "suite"))
 
 
 def wrong_hits(searched: Path) -> list[ExportItem]:
@@ -272,7 +254,8 @@ def test_a_scene_that_was_added_since_is_not_in_the_test(suite: Path, ask: Ask) 
     n = len(only(suite).content.scenes)
     ask([True] * n)
     last = json.loads((suite / "last_run.json").read_text())
-    del last["failed"][next(iter(last["failed"]))]
+    failed = last["looks"]["stored"]["failed"]
+    del failed[next(iter(failed))]
     (suite / "last_run.json").write_text(json.dumps(last))
     code, told = ask([False] * n)
     assert code == 3 and counts(told) == [n - 1, 1, 0, 0]
