@@ -13,7 +13,8 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from tests.running.command_line import refused, trex
+from tests.running.command_line import refused, trex, trex_done
+from tests.running.runs import run, without_reports
 from trex.clevr_models.fake import fake
 from trex.clevr_models.interface.answers import ANSWERS
 from trex.clevr_models.interface.question import Question, question_of
@@ -67,10 +68,10 @@ def run_json(suite: Path, *options: object) -> tuple[int, Any]:
     return result.exit_code, json.loads(result.stdout)
 
 
-def differs(suite: Path) -> int:
+def differs(suite: Path, preset: str = "fake") -> int:
     """How many pictures, rendered again as the run rendered them, are not the stored ones, byte for byte."""
-    batch, look = only(suite), Look("fake")
-    with open_rendered([batch], look, Rendering()) as opened:
+    batch = only(suite)
+    with open_rendered([batch], Look(preset), Rendering(processes=1)) as opened:
         made = list(opened.pictures(list(opened.scenes)))
     stored = [decode_png(batch.read(picture_path(one)), "it") for one in batch.content.scenes]
     return sum(
@@ -134,6 +135,25 @@ def test_the_stored_pictures_need_no_renderer(
 ) -> None:
     assert run_json(suite)[1]["look"] == "stored"
     assert n_rendered() == 0 and not cache.exists()
+
+
+@pytest.mark.blender
+def test_blender_gives_the_stored_pictures_again(tmp_path: Path) -> None:
+    """The fake model sees no color in Blender's pictures, so that it says 0 of every scene."""
+    search = [
+        "search.bank=0",
+        "search.prior_scenes=6",
+        "search.chains=1",
+        "search.steps=1",
+        "search.further=0",
+    ]
+    render = ["render.preset=sketch", "render.processes=1", "render.fresh=0"]
+    settings = ["answer=0", "scene.revoke=[]", "search.kernel=block", *search, *render]
+    with without_reports():
+        searched = run(tmp_path, settings).folder
+        trex_done("suite", "add", searched, "--to", tmp_path / "suite")
+    assert len(only(tmp_path / "suite").content.scenes) >= 2
+    assert differs(tmp_path / "suite", "sketch") == 0
 
 
 # --- fresh noise

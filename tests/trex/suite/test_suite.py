@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from PIL import Image
 
 from tests.running.command_line import refused, trex
+from tests.running.junit_files import check_valid
 from tests.running.runs import without_reports
 from trex.clevr_models.interface.answers import ANSWERS
 from trex.clevr_models.interface.question import Question
@@ -248,6 +249,18 @@ def test_junit_has_a_case_for_each_scene(suite: Path, ask: Ask, tmp_path: Path) 
     ask([False] * n, "--junit", path, "--strict")
     (cases,) = ElementTree.parse(path).getroot()
     assert cases.attrib["failures"] == str(n)
+
+
+@pytest.mark.parametrize("options", [(), ("--render", "fake")], ids=["stored", "rendered"])
+def test_the_junit_file_is_valid(
+    options: tuple[str, ...], suite: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Failures, known failures and passes, as a validator of W3C XML Schema reads them."""
+    monkeypatch.setenv("TREX_CACHE", str(tmp_path / "cache"))
+    for strict in ([], ["--strict"]):
+        words = ("suite", "run", suite, "--model", "fake", "--junit", tmp_path / "j.xml", *options, *strict)
+        assert trex(*words).exit_code == (3 if strict else 0)
+        check_valid(tmp_path / "j.xml")
 
 
 def test_a_scene_that_was_added_since_is_not_in_the_test(suite: Path, ask: Ask) -> None:
