@@ -25,6 +25,11 @@ def fresh_draws(scene: Scene, n: int) -> tuple[Scene, ...]:
     return tuple(_with_seed(scene, FRESH, k) for k in range(n))
 
 
+def seeded_draws(scene: Scene, n: int, seed: int) -> tuple[Scene, ...]:
+    """n copies whose seeds follow from the scene's and from `seed`; no search ever chooses a hit by them."""
+    return tuple(_with_seed(scene, f"seed {seed}", k) for k in range(n))
+
+
 def _with_seed(scene: Scene, purpose: str, k: int) -> Scene:
     digest = hashlib.sha256(f"{purpose} {scene.noise} {k}".encode()).digest()
     return replace(scene, noise=int.from_bytes(digest[:8], "big") % NOISE_SEEDS)

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.running.junit_files import check_valid
 from trex.foundation import junit
 from trex.foundation.errors import InputError
 from trex.foundation.junit import Case, CaseStatus, check_junit, junit_xml, write_junit
@@ -45,6 +46,37 @@ def test_each_status_has_its_element() -> None:
     suite = check_schema(junit_xml("s", [Case(one.name, "g", one, "why") for one in CaseStatus]))
     assert [[reason.tag for reason in case] for case in suite] == [[], ["failure"], ["error"], ["skipped"]]
     assert suite[1][0].attrib == {"message": "why", "type": "failed"} and suite[1][0].text == "why"
+
+
+def test_a_validator_accepts_every_status_and_hostile_text() -> None:
+    cases = [Case(text, text, one, text) for one in CaseStatus for text in ("why", HOSTILE)]
+    check_valid(junit_xml(HOSTILE, cases))
+    check_valid(junit_xml("no case", []))
+
+
+PLANTED = {
+    "an outcome of another name": ("<failure", "<broken"),
+    "an attribute of another name": ('classname="', 'class="'),
+    "a case without a name": ('<testcase name="c"', "<testcase"),
+    "a suite without its count of failures": (' failures="1"', ""),
+    "a count that is none": ('tests="4"', 'tests="four"'),
+    "another root": ("testsuites>", "results>"),
+    "a case outside a suite": ("testsuites>", "testcase>"),
+    "two outcomes": ("<failure", '<error message="m" /><failure'),
+}
+
+
+@pytest.mark.parametrize("planted", PLANTED)
+def test_the_validator_refuses_a_planted_fault(planted: str) -> None:
+    pytest.importorskip("xmlschema", reason="xmlschema is not installed (extra `dev`)")
+    right, wrong = PLANTED[planted]
+    text = junit_xml("s", [Case("c", "g", one, "why") for one in CaseStatus]).decode()
+    assert right in text
+    broken = text.replace(right, wrong).replace(
+        "</failure>", "</broken>" if wrong == "<broken" else "</failure>"
+    )
+    with pytest.raises(AssertionError):
+        check_valid(broken.encode())
 
 
 def test_text_that_xml_cannot_hold_is_escaped() -> None:

@@ -8,13 +8,12 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from trex.artifacts.cache import cache_root
+from trex.artifacts.cache import PICTURES, cache_root, pictures_folder
 from trex.foundation.errors import InputError, RunError
 from trex.render.cache_folder import Pruned, prune
 
-PICTURES = Path("baselines") / "pictures"
 PARTS = (
-    (PICTURES, "pictures rendered by trex baseline --rendered"),
+    (PICTURES, "pictures rendered by trex baseline --rendered and trex suite run --render"),
     (Path("baselines") / "drawn", "the scenes of these pictures"),
     (Path("banks"), "scenes rendered by trex bank render; see trex bank list"),
     (Path("models"), "models fetched by trex models fetch"),
@@ -39,11 +38,6 @@ class Part:
 def parts() -> list[Part]:
     """Every part of the cache, including empty ones."""
     return [Part(cache_root() / path, what, *_content(cache_root() / path)) for path, what in PARTS]
-
-
-def pictures_folder() -> Path:
-    """The folder of pictures that `trex cache prune` takes by default."""
-    return cache_root() / PICTURES
 
 
 def prune_pictures(folder: Path, max_bytes: int | None, used_after: float | None) -> Pruned:

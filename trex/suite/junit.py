@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from pathlib import Path
 
 from trex.foundation.junit import Case, CaseStatus
-from trex.suite.run import Change, SceneResult
+from trex.suite.run import Change, SceneResult, SuiteRun
 
 
 def is_failure(result: SceneResult, *, strict: bool) -> bool:
@@ -14,11 +13,11 @@ def is_failure(result: SceneResult, *, strict: bool) -> bool:
     return result.fails and (strict or result.change is Change.NEWLY_FAILING)
 
 
-def cases(suite: Path, results: Sequence[SceneResult], *, strict: bool) -> list[Case]:
-    """One case a scene; failures that are known are skipped, with the reason."""
+def cases(suite: Path, done: SuiteRun, *, strict: bool) -> list[Case]:
+    """One case a scene, in a group for each look; failures that are known are skipped, with the reason."""
+    group = suite.resolve().name + (f" ({done.look.name})" if done.look.words else "")
     return [
-        Case(one.key, suite.resolve().name, _status(one, strict), f"{one.change.value}: {one.words}")
-        for one in results
+        Case(one.key, group, _status(one, strict), f"{one.change.value}: {one.words}") for one in done.results
     ]
 
 

@@ -1,17 +1,19 @@
-"""`last_run.json`: what the model of the last `trex suite run` answered, to compare the next one with."""
+"""`last_run.json`: where the model of the last `trex suite run` at each look failed, to compare the next one with."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
 
 from trex.foundation.codec import Codec
 from trex.foundation.errors import InputError
-from trex.foundation.files import write_atomic
+from trex.foundation.files import is_missing, read_text, write_atomic
+from trex.suite.look import STORED, Look
 
 LAST_RUN = "last_run.json"
+REMEDY = "restore it from its repository, or delete it to start over"
 
 
 @dataclass(frozen=True)
@@ -20,18 +22,47 @@ class LastRun:
 
     model: str
     failed: Mapping[str, bool]
-    format: Literal[1] = 1
 
 
-CODEC = Codec(LastRun, InputError)
+@dataclass(frozen=True)
+class LastRuns:
+    """What the file holds: the last run of each look, by the look's name."""
+
+    looks: Mapping[str, LastRun] = field(default_factory=dict)
+    format: Literal[2] = 2
 
 
-def read_last_run(suite: Path) -> LastRun | None:
-    """The last run of a suite, None before the first; InputError if its file is damaged. Follows no link."""
-    remedy = "restore it from its repository, or delete it to start over"
-    return CODEC.read(suite / LAST_RUN, remedy, inside=suite)
+@dataclass(frozen=True)
+class _Format:
+    """The file's format; 1 is a single LastRun, on the stored pictures."""
+
+    format: Literal[1, 2] = 1
 
 
-def write_last_run(suite: Path, run: LastRun) -> None:
-    """Replace the last run, atomically."""
-    write_atomic(suite / LAST_RUN, CODEC.text(run).encode())
+CODEC = Codec(LastRuns, InputError)
+FIRST = Codec(LastRun, InputError)
+FORMAT = Codec(_Format, InputError)
+
+
+def read_last_run(suite: Path, look: Look = STORED) -> LastRun | None:
+    """The last run at this look, None before the first; InputError if the file is damaged. Follows no link."""
+    return _read(suite).looks.get(look.name)
+
+
+def write_last_run(suite: Path, run: LastRun, look: Look = STORED) -> None:
+    """Replace the last run of this look, atomically; those of other looks stay."""
+    runs = LastRuns({**_read(suite).looks, look.name: run})
+    write_atomic(suite / LAST_RUN, CODEC.text(runs).encode())
+
+
+def _read(suite: Path) -> LastRuns:
+    path = suite / LAST_RUN
+    try:
+        text = read_text(path, error=InputError, inside=suite)
+    except InputError as problem:
+        if is_missing(problem):
+            return LastRuns()
+        raise InputError(f"{problem}; {REMEDY}") from problem
+    if FORMAT.parse(text, str(path), REMEDY).format == 1:
+        return LastRuns({STORED.name: FIRST.parse(text, str(path), REMEDY)})
+    return CODEC.parse(text, str(path), REMEDY)

@@ -1,21 +1,31 @@
-"""`trex suite run`: asks a model about the stored pictures and compares its failures with the last run's."""
+"""`trex suite run`: asks a model about a suite at a look and compares its failures with the last run's at that look."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass
 from enum import Enum
 from pathlib import Path
+
+import numpy as np
 
 from trex.clevr_models.interface.bound import ClevrModel
 from trex.clevr_models.interface.question import question_of
 from trex.foundation.errors import InputError
 from trex.foundation.words import counted
 from trex.inference.statistics.paired import Paired, paired
+from trex.query.schema import RenderSection
 from trex.suite.batch import Batch, BatchScene, check_files, read_batches
 from trex.suite.last_run import LastRun, read_last_run
-from trex.worlds.asking import ask_all
-from trex.worlds.world import open_model
+from trex.suite.look import STORED, Look
+from trex.suite.rendered import Pictures, Rendering, open_rendered
+from trex.worlds.asking import ask_all, ask_mean
+from trex.worlds.world import open_model, picture_size
+
+Asked = tuple[Batch, BatchScene]
+Tell = Callable[[str, int, int], None]  # receives what is counted, how many are done, and of how many
+HERE = Rendering()
 
 
 class Change(Enum):
@@ -58,11 +68,12 @@ class SceneResult:
 
 @dataclass(frozen=True)
 class SuiteRun:
-    """The results of a run in the order of the suite; `last` is the model of the last run, "" before the first."""
+    """The results in the order of the suite; `last` is the model of the last run at this look, "" before the first."""
 
     model: str
     last: str
     results: tuple[SceneResult, ...]
+    look: Look = STORED
 
     @property
     def paired(self) -> Paired | None:
@@ -85,12 +96,13 @@ class SuiteRun:
     def sentences(self) -> tuple[str, ...]:
         """The counts, and the comparison with the last run, for the terminal."""
         counts = ", ".join(f"{len(self.of(change))} {change.value}" for change in Change)
-        first = f"{self.model} on {counted(len(self.results), 'scene')}: {counts}."
+        look, here = (f", {self.look.words}", " at this look") if self.look.words else ("", "")
+        first = f"{self.model} on {counted(len(self.results), 'scene')}{look}: {counts}."
         if (test := self.paired) is None:
-            return first, "No earlier run has asked these scenes, so there is nothing to test."
+            return first, f"No earlier run has asked these scenes{here}, so there is nothing to test."
         before, now = test.both + test.only_first, test.both + test.only_second
         return first, (
-            f"Against the last run ({self.last}) on {counted(test.n, 'scene')} of both: {before} failed before, "
+            f"Against the last run{here} ({self.last}) on {counted(test.n, 'scene')} of both: {before} failed before, "
             f"{now} fail now; exact McNemar test p = {test.p_value:.3g}."
         )
 
@@ -105,30 +117,63 @@ def read_suite(suite: Path) -> tuple[Batch, ...]:
     return batches
 
 
-def run_suite(suite: Path, spec: str) -> SuiteRun:
-    """Ask the model that a spec names about every picture of a suite; writes nothing.
+def run_suite(
+    suite: Path,
+    spec: str,
+    look: Look = STORED,
+    rendering: Rendering = HERE,
+    tell: Tell = lambda what, done, total: None,
+) -> SuiteRun:
+    """Ask the model that a spec names about every scene of a suite; writes nothing but rendered pictures to the cache.
 
-    All files are checked before the model is loaded. InputError if one is damaged or the model cannot read a question,
-    ModelError if the model does not answer.
+    Everything is checked before the first render: files, model, questions, device. InputError if a file is damaged or
+    the model cannot read a question, ModelError if it does not answer, RenderError if a scene cannot be rendered.
     """
-    batches, last = read_suite(suite), read_last_run(suite)
-    model = open_model(spec)
+    batches, last = read_suite(suite), read_last_run(suite, look)
     failed = last.failed if last else {}
-    results = [
-        ask_scene(model, batch, scene, failed.get(batch.key(scene))) for batch, scene in scenes_of(batches)
-    ]
-    return SuiteRun(model.name, last.model if last else "", tuple(results))
+    model = open_model(spec)
+    scenes = list(scenes_of(batches))
+    results = []
+    with ExitStack() as stack:
+        pictures: Iterator[Pictures] = map(_stored, scenes)
+        if look.preset is not None:
+            rendered = stack.enter_context(open_rendered(batches, look, rendering))
+            _check_asked(model, scenes, look.preset)
+            pictures = rendered.pictures([batch.key(scene) for batch, scene in scenes])
+        for number, (batch, scene) in enumerate(scenes):
+            tell("scenes", number, len(scenes))
+            results.append(ask_scene(model, batch, scene, next(pictures), failed.get(batch.key(scene))))
+        tell("scenes", len(scenes), len(scenes))
+    return SuiteRun(model.name, last.model if last else "", tuple(results), look)
 
 
-def scenes_of(batches: Sequence[Batch]) -> Iterator[tuple[Batch, BatchScene]]:
+def scenes_of(batches: Sequence[Batch]) -> Iterator[Asked]:
     """The scenes of all batches, each with its batch."""
     return ((batch, scene) for batch in batches for scene in batch.content.scenes)
 
 
-def ask_scene(model: ClevrModel, batch: Batch, scene: BatchScene, failed_before: bool | None) -> SceneResult:
-    """Ask a model about one stored picture."""
+def ask_scene(
+    model: ClevrModel, batch: Batch, scene: BatchScene, pictures: Pictures, failed_before: bool | None
+) -> SceneResult:
+    """Ask a model about the pictures of a scene, and judge its mean probabilities."""
     question = question_of(batch.question(scene), batch.program(scene))
-    (said,) = ask_all(model, batch.picture(scene), [question])
+    said = ask_mean(model, pictures, question)
     return SceneResult(
         batch.key(scene), question.text, scene.truth, said.answer, said.probability, failed_before
     )
+
+
+def _stored(asked: Asked) -> Pictures:
+    batch, scene = asked
+    return (batch.picture(scene),)
+
+
+def _check_asked(model: ClevrModel, scenes: Sequence[Asked], preset: str) -> None:
+    """Raise the model's error if it cannot read a question, or takes no pictures of the preset's size."""
+    questions = list(
+        dict.fromkeys(question_of(batch.question(one), batch.program(one)) for batch, one in scenes)
+    )
+    for question in questions:
+        model.bind(question)
+    width, height = picture_size(RenderSection(preset=preset))
+    ask_all(model, np.zeros((height, width, 3), np.float32), questions[:1])

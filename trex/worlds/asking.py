@@ -9,9 +9,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from trex.clevr_models.interface.answers import ANSWERS
-from trex.clevr_models.interface.bound import AsksMany, ClevrModel
+from trex.clevr_models.interface.bound import AsksMany, BoundModel, ClevrModel
 from trex.clevr_models.interface.question import Question
 from trex.inference.scoring import check_log_probs
+
+_Row = tuple[NDArray[np.float64], tuple[str, ...]]
 
 
 class Said(NamedTuple):
@@ -26,19 +28,34 @@ def ask_all(model: ClevrModel, image: NDArray[np.float32], questions: Sequence[Q
 
     ModelError if it gives no log probabilities; InputError if it cannot read a question.
     """
+    return [_said(*answered) for answered in _rows(model, image, questions)]
+
+
+def ask_mean(model: ClevrModel, pictures: Sequence[NDArray[np.float32]], question: Question) -> Said:
+    """What a model says by its mean probabilities on one or more pictures of a scene; errors as from `ask_all`.
+
+    Of one picture the same as `ask_all`, bit for bit.
+    """
+    answered = [_rows(model, picture, [question])[0] for picture in pictures]
+    rows = np.stack([row for row, _ in answered])  # (pictures, K)
+    return _said(np.logaddexp.reduce(rows, axis=0) - np.log(len(rows)), answered[0][1])
+
+
+def _rows(model: ClevrModel, image: NDArray[np.float32], questions: Sequence[Question]) -> list[_Row]:
+    """The log probabilities (K,) of each question's answers, with the answers' names."""
     if not questions:
         return []
     if isinstance(model, AsksMany):
         rows = model.ask(image, questions)
         check_log_probs(rows, (len(questions), len(ANSWERS)))
-        return [_said(row, ANSWERS) for row in rows]
-    said = []
-    for question in questions:
-        bound = model.bind(question)
-        rows = np.asarray(bound.log_probs(image[None]), dtype=np.float64)
-        check_log_probs(rows, (1, len(bound.labels)))
-        said.append(_said(rows[0], bound.labels))
-    return said
+        return [(row, ANSWERS) for row in rows]
+    return [_bound_row(model.bind(question), image) for question in questions]
+
+
+def _bound_row(bound: BoundModel, image: NDArray[np.float32]) -> _Row:
+    rows = np.asarray(bound.log_probs(image[None]), dtype=np.float64)
+    check_log_probs(rows, (1, len(bound.labels)))
+    return rows[0], bound.labels
 
 
 def _said(row: NDArray[np.float64], labels: tuple[str, ...]) -> Said:

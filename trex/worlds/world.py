@@ -158,7 +158,7 @@ def open_renderer(
         return FakeRenderer(*FAKE_SIZES[section.preset], vocabulary=vocabulary)
     from trex.render.blender.blender_renderer import BlenderRenderer, default_processes
 
-    count = processes or section.processes or default_processes()
+    count = processes if processes is not None else section.processes or default_processes()
     return BlenderRenderer(section.preset, section.device, vocabulary, count)
 
 

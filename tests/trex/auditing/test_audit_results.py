@@ -12,6 +12,7 @@ import pytest
 
 import trex as package
 from tests.running.command_line import refused, trex
+from tests.running.junit_files import check_valid
 from tests.worlds.repair_toy import tree
 from trex.auditing.telling.failures import FAILURES, KnownFailure, known_failure, read_failures
 from trex.foundation.errors import InputError
@@ -116,6 +117,10 @@ def test_each_confirmed_family_is_a_failed_case(made: package.AuditResult) -> No
     assert skipped == {one.words for one in made.rejected}
 
 
+def test_its_junit_file_is_valid(made: package.AuditResult) -> None:
+    check_valid(made.path.parent / "audit.xml")
+
+
 def test_an_audit_without_a_family_is_one_case_that_passed(tmp_path: Path) -> None:
     few = [*COMMAND, "--bank", tmp_path / "bank", "--out", tmp_path / "audit", "--junit", tmp_path / "j.xml"]
     few[few.index("--scenes") + 1] = "2"
@@ -138,6 +143,10 @@ def test_a_suite_keeps_every_confirmed_failure_with_its_own_question(
     for record, one in zip(records, batch.content.scenes, strict=True):
         assert record.image_filename == one.name and one.confirmed == ("fake",)
         assert execute(batch.program(one), record.scene) == one.truth != one.answer
+    stored = {
+        (str(record.scene), one.question) for record, one in zip(records, batch.content.scenes, strict=True)
+    }
+    assert stored == {(str(one.scene), one.question) for one in known(made)}, "stored without a loss"
 
 
 def test_the_audited_model_fails_its_suite_with_the_same_answers(suite: Path) -> None:

@@ -14,7 +14,8 @@ from typer.testing import Result
 
 from tests.running.command_line import trex
 from tests.worlds.render_worlds import prior_scenes
-from trex.cli.user_cache import PICTURES, parse_age_s
+from trex.artifacts.cache import PICTURES
+from trex.cli.user_cache import parse_age_s
 from trex.foundation.errors import InputError
 from trex.render.cache import CachedRenderer, entry_name
 from trex.render.cache_bound import parse_size

@@ -12,6 +12,7 @@ from xml.etree import ElementTree
 import pytest
 
 from tests.running.command_line import refused, trex
+from tests.running.junit_files import check_valid
 from tests.running.runs import run, without_reports, write_query
 from tests.serving.documents import ROOT
 from trex.search.judging import fail_if
@@ -86,6 +87,19 @@ def test_verdicts_for_machines(searched: Path, tmp_path: Path) -> None:
     assert [[reason.tag for reason in case] for case in suite] == [["failure"], ["error"], []]
     assert {case.attrib["classname"] for case in suite} == {"run"}
     assert [case[0].text for case in suite if len(case)] == [one["reason"] for one in told[:2]]
+
+
+@pytest.mark.parametrize("command", ["resume", "report"])
+def test_the_junit_file_of_every_verdict_is_valid(command: str, searched: Path, tmp_path: Path) -> None:
+    conditions = ["--fail-if", "found", "--fail-if", "rate > 0.01", "--fail-if", "rate > .9"]
+    assert trex(command, searched, *conditions, "--junit", tmp_path / "j.xml").exit_code == 3
+    check_valid(tmp_path / "j.xml")
+
+
+def test_the_junit_file_of_a_search_is_valid(tmp_path: Path) -> None:
+    options = ("--out", tmp_path / "run", "--fail-if", "found", "--junit", tmp_path / "j.xml")
+    assert trex("find", write_query(tmp_path), *options).exit_code in (0, 3)
+    check_valid(tmp_path / "j.xml")
 
 
 @pytest.mark.parametrize("command", ["find", "resume", "report"])

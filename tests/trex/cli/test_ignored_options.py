@@ -36,6 +36,8 @@ CASES = [
     ),
     (["baseline", "q.toml", "--rendered", "3"], ("--split", "val"), "--split"),
     (["report", "RUN", "--format", "netcdf"], ("--baseline", "b"), "--baseline"),
+    *((["suite", "run", "S", "--model", "M"], x, x[0]) for x in [*LOOK, ("--fresh", "2"), ("--seed", "0")]),
+    (["suite", "run", "S", "--model", "M", "--render", "fast"], ("--seed", "0"), "--seed"),
     *((["check", "Why?"], x, x[0]) for x in [("--model", "fake"), ("--endpoint", "a"), ("--set", "search.seed=2")]),
     *(([command, "demo"], ("--junit", "j.xml"), "--junit") for command in ("find", "resume")),
     *((command, x, x[0]) for command in (PARITY, ASSETS) for x in [*RENDER, *LOOK]),

@@ -11,23 +11,13 @@ from pathlib import Path
 
 import pytest
 
-from tests.running.command_line import trex
-from tests.running.runs import run, without_reports
 from trex.suite.batch import read_batches
 from trex.suite.last_run import LastRun, write_last_run
+from trex.suite.look import Look
 
 pytestmark = pytest.mark.process
 
 NO_BLENDER = "raise ImportError('a suite needs no Blender')\n"
-
-
-@pytest.fixture(scope="module")
-def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("made")
-    with without_reports():
-        searched = run(folder, ["search.steps=30", "search.seed=2"]).folder
-    assert trex("suite", "add", searched, "--to", folder / "suite").exit_code == 0
-    return folder / "suite"
 
 
 @pytest.fixture
@@ -81,6 +71,26 @@ def test_a_scene_that_the_last_run_had_right_fails(project: Path) -> None:
     assert code == 1 and f"1 failed, {len(others)} xfailed" in out, out
     assert f"FAILED suite::{first}" in out and "true answer" in out and "Traceback" not in out
     assert (project / "j.xml").is_file()
+
+
+def test_rendered_scenes_are_compared_with_the_last_run_of_their_look(
+    project: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TREX_CACHE", str(project / "cache"))
+    first, *others = keys(project)
+    write_last_run(project / "suite", LastRun("m", dict.fromkeys([first, *others], False)))
+    write_last_run(
+        project / "suite", LastRun("m", {first: False} | dict.fromkeys(others, True)), Look("fake-small")
+    )
+    code, out = call_pytest(project, *ASK, "--trex-render", "fake-small")
+    assert code == 1 and f"1 failed, {len(others)} xfailed" in out, out
+    assert len(list((project / "cache").rglob("*.picture"))) == len(others) + 1
+    for options, words in (
+        ((*ASK, "--trex-render", "no_such_preset"), "preset 'no_such_preset'"),
+        (("--trex-render", "fake"), "--trex-render needs both"),
+    ):
+        code, out = call_pytest(project, *options)
+        assert code == 4 and words in out, out
 
 
 def test_a_damaged_suite_and_a_missing_model_are_usage_errors(project: Path) -> None:

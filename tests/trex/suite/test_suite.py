@@ -17,7 +17,8 @@ from numpy.typing import NDArray
 from PIL import Image
 
 from tests.running.command_line import refused, trex
-from tests.running.runs import run, without_reports
+from tests.running.junit_files import check_valid
+from tests.running.runs import without_reports
 from trex.clevr_models.interface.answers import ANSWERS
 from trex.clevr_models.interface.question import Question
 from trex.crosscheck.confirmation import CODEC, Confirmation, Confirmed, Look
@@ -36,24 +37,6 @@ from trex.suite.batch import Batch, batch_name, read_batches
 def quick() -> Iterator[None]:
     with without_reports():
         yield
-
-
-@pytest.fixture(scope="module")
-def searched(quick: None, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return run(tmp_path_factory.mktemp("searched"), ["search.steps=30", "search.seed=2"]).folder
-
-
-@pytest.fixture(scope="module")
-def made(searched: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    suite = tmp_path_factory.mktemp("made") / "suite"
-    result = trex("suite", "add", searched, "--to", suite)
-    assert result.exit_code == 0, result.output
-    return suite
-
-
-@pytest.fixture
-def suite(made: Path, tmp_path: Path) -> Path:
-    return Path(shutil.copytree(made, tmp_path / "suite"))
 
 
 def wrong_hits(searched: Path) -> list[ExportItem]:
@@ -268,11 +251,24 @@ def test_junit_has_a_case_for_each_scene(suite: Path, ask: Ask, tmp_path: Path) 
     assert cases.attrib["failures"] == str(n)
 
 
+@pytest.mark.parametrize("options", [(), ("--render", "fake")], ids=["stored", "rendered"])
+def test_the_junit_file_is_valid(
+    options: tuple[str, ...], suite: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Failures, known failures and passes, as a validator of W3C XML Schema reads them."""
+    monkeypatch.setenv("TREX_CACHE", str(tmp_path / "cache"))
+    for strict in ([], ["--strict"]):
+        words = ("suite", "run", suite, "--model", "fake", "--junit", tmp_path / "j.xml", *options, *strict)
+        assert trex(*words).exit_code == (3 if strict else 0)
+        check_valid(tmp_path / "j.xml")
+
+
 def test_a_scene_that_was_added_since_is_not_in_the_test(suite: Path, ask: Ask) -> None:
     n = len(only(suite).content.scenes)
     ask([True] * n)
     last = json.loads((suite / "last_run.json").read_text())
-    del last["failed"][next(iter(last["failed"]))]
+    failed = last["looks"]["stored"]["failed"]
+    del failed[next(iter(failed))]
     (suite / "last_run.json").write_text(json.dumps(last))
     code, told = ask([False] * n)
     assert code == 3 and counts(told) == [n - 1, 1, 0, 0]

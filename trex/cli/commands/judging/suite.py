@@ -9,11 +9,15 @@ import typer
 
 from trex.cli import complete
 from trex.cli.command import WHY, Command
+from trex.cli.options import Processes, refuse
+from trex.cli.progress import display_until_stopped
 from trex.cli.result import AsJson, tell_result
 from trex.foundation.errors import FAILED
 from trex.foundation.words import counted
 
 if TYPE_CHECKING:
+    from trex.suite.look import Look
+    from trex.suite.rendered import Rendering
     from trex.suite.run import SuiteRun
     from trex.suite.sealing import Added
 
@@ -52,8 +56,22 @@ def add(
 
 @suite_app.command()
 def run(
+    ctx: typer.Context,
     suite: Annotated[Path, typer.Argument(metavar="DIR", help="A suite, as `trex suite add` makes it.")],
     model: Annotated[str, typer.Option("--model", help="The model to ask; docs/MODELS.md.")],
+    render: Annotated[
+        str | None,
+        typer.Option(metavar="PRESET", help="Render every scene again at this preset; pictures are cached."),
+    ] = None,
+    fresh: Annotated[
+        int,
+        typer.Option(help="Render each under this many fresh noise seeds, and judge mean probabilities."),
+    ] = 0,
+    seed: Annotated[int, typer.Option(help="The seed that --fresh derives its noise seeds from.")] = 0,
+    device: Annotated[
+        str, typer.Option(help="Of --render: auto, cpu, cuda, optix, hip, oneapi or metal.")
+    ] = "auto",
+    processes: Processes = None,
     strict: Annotated[
         bool, typer.Option("--strict", help="Exit 3 if any scene fails, not only if one fails newly.")
     ] = False,
@@ -67,22 +85,47 @@ def run(
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Ask a model about the stored pictures; exit 3 if it fails on a scene on which the last run did not."""
+    """Ask a model about the stored pictures, or about the scenes rendered again.
+
+    Exit 3 if it fails on a scene on which the last run did not. Runs on the stored pictures are compared with each
+    other, and so are runs at each preset.
+    """
     from trex.foundation.junit import check_junit, write_junit
     from trex.suite.junit import cases, is_failure
     from trex.suite.last_run import write_last_run
-    from trex.suite.run import run_suite
+    from trex.suite.look import Look
+    from trex.suite.rendered import Rendering
 
+    _refuse_ignored(ctx, render is not None, fresh > 0)
     if junit is not None:
         check_junit(junit)
-    done = run_suite(suite, model)
+    done = _run_at(suite, model, Look(render, fresh, seed), Rendering(device, processes))
     if junit is not None:
-        write_junit(junit, "trex suite", cases(suite, done.results, strict=strict))
+        write_junit(junit, "trex suite", cases(suite, done, strict=strict))
     if record:
-        write_last_run(suite, done.record())
+        write_last_run(suite, done.record(), done.look)
     tell_result(_run_json(done), _run_words(done), as_json)
     if any(is_failure(one, strict=strict) for one in done.results):
         raise typer.Exit(FAILED)
+
+
+def _refuse_ignored(ctx: typer.Context, is_rendered: bool, is_fresh: bool) -> None:
+    """Raise InputError for an option that says how to render, if nothing is rendered or nothing is fresh."""
+    if not is_rendered:
+        why = "the stored pictures are asked about; add --render PRESET, or drop it"
+        refuse(ctx, ("fresh", "seed", "device", "processes"), why)
+    if not is_fresh:
+        refuse(ctx, ("seed",), "each scene has its own noise seed; add --fresh N, or drop it")
+
+
+def _run_at(suite: Path, model: str, look: Look, rendering: Rendering) -> SuiteRun:
+    """Run the suite, with a progress display if it renders."""
+    from trex.suite.run import run_suite
+
+    if look.preset is None:
+        return run_suite(suite, model)
+    with display_until_stopped("every batch of pictures that was rendered is kept") as display:
+        return run_suite(suite, model, look, rendering, display.show)
 
 
 def _added_words(added: Added) -> str:
@@ -114,6 +157,7 @@ def _run_json(done: SuiteRun) -> dict[str, object]:
     test = done.paired
     return {
         "model": done.model,
+        "look": done.look.name,
         "last_model": done.last or None,
         "counts": {change.value: len(done.of(change)) for change in Change},
         "scenes": [{**asdict(one), "change": one.change.value} for one in done.results],

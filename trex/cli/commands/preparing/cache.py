@@ -50,7 +50,8 @@ def cache_prune(
 
     Deleted pictures are rendered again, to the same bytes, when they are needed; running commands continue.
     """
-    from trex.cli.user_cache import parse_age_s, pictures_folder, prune_pictures
+    from trex.artifacts.cache import pictures_folder
+    from trex.cli.user_cache import parse_age_s, prune_pictures
     from trex.render.cache_bound import max_bytes, parse_size
 
     used_after = None if older_than is None else time.time() - parse_age_s(older_than)

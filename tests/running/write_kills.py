@@ -1,0 +1,64 @@
+"""Processes that kill themselves by SIGKILL at a chosen one of their writing calls."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+from collections.abc import Callable
+from types import BuiltinFunctionType, FrameType
+from typing import Any
+
+from tests.running.kills import ended, in_child
+
+# Calls into C that change a file or a folder; a kill before each one covers a kill after the one before it.
+WRITES = {"write", "flush", "close", "fsync", "mkdir", "chmod", "rename", "replace", "unlink", "rmdir"}
+
+
+def writing_calls(work: Callable[[], object]) -> int:
+    """How many writing calls a forked process makes until the work is done."""
+    read, write = os.pipe()
+
+    def counted() -> None:
+        n = 0
+
+        def count() -> None:
+            nonlocal n
+            n += 1
+
+        _watched(work, count)
+        os.write(write, str(n).encode())
+
+    assert not ended(in_child(counted))
+    os.close(write)
+    with os.fdopen(read) as stream:
+        return int(stream.read())
+
+
+def kill_before(call: int, work: Callable[[], object]) -> bool:
+    """Do the work in a forked process that sends itself SIGKILL before this writing call; whether it was killed."""
+
+    def killed() -> None:
+        left = call
+
+        def count() -> None:
+            nonlocal left
+            if left == 0:
+                os.kill(os.getpid(), signal.SIGKILL)
+            left -= 1
+
+        _watched(work, count)
+
+    return ended(in_child(killed))
+
+
+def _watched(work: Callable[[], object], on_write: Callable[[], None]) -> None:
+    def profile(frame: FrameType, event: str, arg: Any) -> None:
+        if event == "c_call" and isinstance(arg, BuiltinFunctionType) and arg.__name__ in WRITES:
+            on_write()
+
+    sys.setprofile(profile)
+    try:
+        work()
+    finally:
+        sys.setprofile(None)
