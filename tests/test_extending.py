@@ -2,6 +2,7 @@
 
 import csv
 import html
+import json
 from collections.abc import Callable
 from pathlib import Path
 
@@ -20,6 +21,7 @@ HEADINGS = [
     "A command",
     "A report section",
     "An export format",
+    "A tracker",
     "An experiment",
 ]
 FEW = ("--set", "search.prior_scenes=8", "--set", "search.steps=3", "--no-large")
@@ -89,6 +91,16 @@ def section_is_shown(place: Path) -> None:
     assert page.index("How many draws") < page.index("What may be said")
 
 
+def run_is_logged(place: Path) -> None:
+    outcome = run(place)
+    for _ in range(2):
+        code, _, errors = trex(place, "report", outcome.folder, "--log", "diary")
+        assert code == "0", errors
+    lines = [json.loads(line) for line in (place / "diary.jsonl").read_text().splitlines()]
+    assert [line["again"] for line in lines] == [False, True]
+    assert {line["found"] for line in lines} == {float(len(outcome.results.found))}
+
+
 def format_is_written(place: Path) -> None:
     outcome = run(place)
     code, words, errors = trex(place, "export", outcome.folder, "--format", "answers")
@@ -120,6 +132,7 @@ USED: dict[str, Callable[[Path], None]] = {
     "A command": command_prints,
     "A report section": section_is_shown,
     "An export format": format_is_written,
+    "A tracker": run_is_logged,
     "An experiment": experiment_runs,
 }
 
