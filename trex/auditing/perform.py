@@ -15,6 +15,7 @@ from trex.auditing.telling.junit import cases
 from trex.auditing.telling.page import write_report
 from trex.auditing.telling.words import beside_words, headline, not_found_words, rate_words
 from trex.bank.named import bank_world
+from trex.clevr_models.interface.options import ModelOptions
 from trex.foundation.junit import check_junit, write_junit
 from trex.worlds.world import open_model
 
@@ -27,7 +28,8 @@ class AuditOptions:
     """The options of `trex audit`, with its defaults; docs/AUDIT.md says what each does.
 
     `world` is a query's file or name, or clevr; `budget`, in CPU hours, sets `sizes` but for the questions; `look` and
-    `deciding` are presets; `weigh` holds SYMPTOM=WEIGHT; `out` is runs/audit-MODEL if None.
+    `deciding` are presets; `weigh` holds SYMPTOM=WEIGHT; `out` is runs/audit-MODEL if None; `model` has what a query's
+    [model] has besides the name.
     """
 
     world: Path = Path("clevr")
@@ -44,6 +46,7 @@ class AuditOptions:
     junit: Path | None = None
     probed: int = PROBED
     beside: Path | None = None
+    model: ModelOptions | None = None
 
 
 @dataclass(frozen=True)
@@ -88,7 +91,7 @@ def perform(
     sizes = options.sizes
     if options.budget is not None:
         sizes = planned(options.budget, sizes, options.look, options.deciding, options.probed)
-    opened = open_model(model)
+    opened = open_model(model, options.model)
     looks = (options.look, options.deciding)
     settings = audit_settings(opened, prior, sizes, looks, options.sure, options.seed, options.weigh)
     other = None if options.beside is None else read_other(options.beside, settings)

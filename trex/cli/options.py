@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from trex.cli import complete
 from trex.foundation.errors import InputError
 from trex.query.shipped import query_path
+
+if TYPE_CHECKING:
+    from trex.clevr_models.interface.options import ModelOptions
 
 TYPED = "COMMANDLINE"  # not a default, and not a variable of the environment
 
@@ -131,6 +134,13 @@ TrustRemoteCode = Annotated[
         "--trust-remote-code", help="Run the code in the folder of a model hf:NAME; read it before you do."
     ),
 ]
+
+
+def model_options(endpoint: str | None, trusts_remote_code: bool) -> ModelOptions:
+    """What --endpoint and --trust-remote-code say of a model that no query describes."""
+    from trex.clevr_models.interface.options import ModelOptions
+
+    return ModelOptions(endpoint=endpoint or "", trust_remote_code=trusts_remote_code)
 
 
 def overrides(

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from trex.clevr_models.interface.options import ModelOptions
 from trex.clevr_models.interface.question import ProgramStep, Question
 from trex.datasets.official_scenes import OfficialPicture, read_official
 from trex.explain.view import Shot, outlined
@@ -45,13 +46,14 @@ FILE, PAGE, CACHE = "explanation.json", "explanation.html", "pictures"
 
 @dataclass(frozen=True)
 class PictureQuestion:
-    """The picture (name or file name) and its data set, the question, the model and the preset."""
+    """The picture (name or file name) and its data set, the question, the model, the preset, the model's options."""
 
     dataset: Path
     image: str
     question: str
     model: str = "shipped"
     preset: str = "reference"
+    options: ModelOptions | None = None
 
 
 @dataclass(frozen=True)
@@ -146,7 +148,7 @@ def explain_picture(wanted: PictureQuestion, out: Path) -> PictureExplained:
     """
     picture = _picture(wanted)
     program = parse(wanted.question)
-    model = open_model(wanted.model)
+    model = open_model(wanted.model, wanted.options)
     steps = tuple(ProgramStep(*step) for step in program)
     bound = model.bind(Question(wanted.question, steps))
     check_out(out, (FILE, PAGE, CACHE))

@@ -11,6 +11,7 @@ from pathlib import Path
 import numpy as np
 
 from trex.clevr_models.interface.bound import ClevrModel
+from trex.clevr_models.interface.options import ModelOptions
 from trex.clevr_models.interface.question import question_of
 from trex.foundation.errors import InputError
 from trex.foundation.words import counted
@@ -123,6 +124,7 @@ def run_suite(
     look: Look = STORED,
     rendering: Rendering = HERE,
     tell: Tell = lambda what, done, total: None,
+    options: ModelOptions | None = None,
 ) -> SuiteRun:
     """Ask the model that a spec names about every scene of a suite; writes nothing but rendered pictures to the cache.
 
@@ -131,7 +133,7 @@ def run_suite(
     """
     batches, last = read_suite(suite), read_last_run(suite, look)
     failed = last.failed if last else {}
-    model = open_model(spec)
+    model = open_model(spec, options)
     scenes = list(scenes_of(batches))
     results = []
     with ExitStack() as stack:

@@ -43,7 +43,7 @@ export {tmp}/run --format parquet
 report {tmp}/run --format netcdf --out {tmp}/draws.nc
 report {tmp}/run --fail-if found --junit {tmp}/junit.xml
 suite add {tmp}/run --to {tmp}/suite
-suite run {tmp}/suite --model openai:planted
+suite run {tmp}/suite --model openai:planted --endpoint {url}
 baseline {tmp}/query.toml --rendered 3 --out {tmp}/baseline
 mark {tmp}/baseline --export {tmp}/mark.html
 queue add {tmp}/query.toml --set search.seed=5
@@ -51,7 +51,7 @@ queue list
 work --until-empty
 experiment {tmp}/experiment.toml --out {tmp}/experiment
 paper --outputs {tmp} --out {tmp}/paper.md
-audit openai:planted --out {tmp}/audit --world 9
+audit openai:planted --endpoint {url} --out {tmp}/audit --world 9
 repair identify {tmp}/query.toml --out {tmp}/repair
 repair report {tmp}/repair
 overconfidence mnist-classifier:openai

@@ -190,7 +190,7 @@ def ask(suite: Path, monkeypatch: pytest.MonkeyPatch) -> Ask:
 
     def asked(script: list[bool], *options: object) -> tuple[int, Any]:
         model = Scripted([one.truth for one in only(suite).content.scenes], list(script))
-        monkeypatch.setattr("trex.suite.run.open_model", lambda _: model)
+        monkeypatch.setattr("trex.suite.run.open_model", lambda *_: model)
         result = trex("suite", "run", suite, "--model", "any", "--json", *options)
         return result.exit_code, json.loads(result.stdout)
 

@@ -9,13 +9,14 @@ import typer
 
 from trex.cli import complete
 from trex.cli.command import WHY, Command
-from trex.cli.options import Processes, refuse
+from trex.cli.options import Endpoint, Processes, TrustRemoteCode, model_options, refuse
 from trex.cli.progress import display_until_stopped
 from trex.cli.result import AsJson, tell_result
 from trex.foundation.errors import FAILED
 from trex.foundation.words import counted
 
 if TYPE_CHECKING:
+    from trex.clevr_models.interface.options import ModelOptions
     from trex.suite.look import Look
     from trex.suite.rendered import Rendering
     from trex.suite.run import SuiteRun
@@ -59,6 +60,8 @@ def run(
     ctx: typer.Context,
     suite: Annotated[Path, typer.Argument(metavar="DIR", help="A suite, as `trex suite add` makes it.")],
     model: Annotated[str, typer.Option("--model", help="The model to ask; docs/MODELS.md.")],
+    endpoint: Endpoint = None,
+    trust_remote_code: TrustRemoteCode = False,
     render: Annotated[
         str | None,
         typer.Option(metavar="PRESET", help="Render every scene again at this preset; pictures are cached."),
@@ -99,7 +102,8 @@ def run(
     _refuse_ignored(ctx, render is not None, fresh > 0)
     if junit is not None:
         check_junit(junit)
-    done = _run_at(suite, model, Look(render, fresh, seed), Rendering(device, processes))
+    options = model_options(endpoint, trust_remote_code)
+    done = _run_at(suite, model, options, Look(render, fresh, seed), Rendering(device, processes))
     if junit is not None:
         write_junit(junit, "trex suite", cases(suite, done, strict=strict))
     if record:
@@ -118,14 +122,14 @@ def _refuse_ignored(ctx: typer.Context, is_rendered: bool, is_fresh: bool) -> No
         refuse(ctx, ("seed",), "each scene has its own noise seed; add --fresh N, or drop it")
 
 
-def _run_at(suite: Path, model: str, look: Look, rendering: Rendering) -> SuiteRun:
+def _run_at(suite: Path, model: str, options: ModelOptions, look: Look, rendering: Rendering) -> SuiteRun:
     """Run the suite, with a progress display if it renders."""
     from trex.suite.run import run_suite
 
     if look.preset is None:
-        return run_suite(suite, model)
+        return run_suite(suite, model, options=options)
     with display_until_stopped("every batch of pictures that was rendered is kept") as display:
-        return run_suite(suite, model, look, rendering, display.show)
+        return run_suite(suite, model, look, rendering, display.show, options)
 
 
 def _added_words(added: Added) -> str:
