@@ -19,6 +19,7 @@ from trex.doctor.packages import package_findings
 from trex.doctor.preflight import advice, problems
 from trex.doctor.rendering import rendering_findings
 from trex.foundation.errors import OURS
+from trex.render.blender.program import blender_program
 
 Usage = namedtuple("Usage", "total used free")
 
@@ -39,7 +40,7 @@ def test_this_installation_has_all_that_a_search_needs() -> None:
 def test_blender_is_started_and_renders() -> None:
     found = rendering_findings()
     assert [one.state for one in found] == [State.OK, State.OK]
-    assert metadata.version("bpy") in found[0].found and "a scene of 240×160 in" in found[1].found
+    assert blender_program().version in found[0].found and "a scene of 240×160 in" in found[1].found
 
 
 def test_a_wrong_blender_is_a_fault_with_a_remedy_and_its_own_exit_code(
