@@ -134,4 +134,4 @@ def test_options_that_do_not_fit_are_refused_and_nothing_is_written(
 def test_without_the_extra_it_says_what_to_install(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "uvicorn", None)
     result = trex("repair", "label", folder, "--serve")
-    refused(result, "trex repair label --serve needs FastAPI", "pip install 'bayes-trex[farm]'")
+    refused(result, "trex repair label --serve needs uvicorn", "pip install 'bayes-trex[farm]'")

@@ -73,7 +73,7 @@ def test_options_that_do_not_fit_are_refused(folder: Path, words: str, told: str
 def test_without_the_extra_it_says_what_to_install(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "uvicorn", None)
     refused(
-        trex("mark", folder, "--serve"), "trex mark --serve needs FastAPI", "pip install 'bayes-trex[farm]'"
+        trex("mark", folder, "--serve"), "trex mark --serve needs uvicorn", "pip install 'bayes-trex[farm]'"
     )
 
 
