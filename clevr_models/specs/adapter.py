@@ -63,6 +63,17 @@ def adapter_of(spec: str) -> Adapter | None:
     return next((adapter for adapter in adapters() if adapter.fits(spec)), None)
 
 
+def misplaced_option(spec: str, options: ModelOptions) -> str:
+    """What is wrong with options that models of this spec do not take, "" if they take all that are given."""
+    given = options.given
+    adapter = adapter_of(spec) if given else None
+    strange = next((key for key in given if adapter is None or key not in adapter.options), None)
+    if strange is None:
+        return ""
+    words = " or ".join(one.words for one in adapters() if strange in one.options)
+    return f"{strange} belongs to models {words}, not to {spec!r}; leave it out"
+
+
 def forms() -> str:
     """Every form of spec in words, for errors; and the faults of broken installed adapters."""
     *first, last = (adapter.words for adapter in adapters())

@@ -16,7 +16,7 @@ from pydantic import (
 )
 
 from trex.clevr_models.interface.options import CONCURRENCY, ModelOptions
-from trex.clevr_models.specs.adapter import adapter_of, adapters
+from trex.clevr_models.specs.adapter import misplaced_option
 from trex.foundation.extensions import ExtensionPoint
 from trex.foundation.fields import first_problem
 from trex.inference.targets.kind import TargetKind
@@ -173,12 +173,8 @@ class OptionedModelSection(ModelSection):
 
     @model_validator(mode="after")
     def _check_options(self) -> Self:
-        given = self.options.given
-        adapter = adapter_of(self.name) if given else None
-        strange = next((key for key in given if adapter is None or key not in adapter.options), None)
-        if strange is not None:
-            words = " or ".join(one.words for one in adapters() if strange in one.options)
-            raise ValueError(f"{strange} belongs to models {words}, not to {self.name!r}; leave it out")
+        if problem := misplaced_option(self.name, self.options):
+            raise ValueError(problem)
         return self
 
 

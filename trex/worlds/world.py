@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
+from trex.clevr_models.specs.adapter import misplaced_option
 from trex.datasets.examples import Example, Examples
 from trex.foundation.errors import InputError
 from trex.inference.chains import Checkpoint, Round, rounds
@@ -138,7 +139,12 @@ def metropolis_of(
 
 
 def open_model(name: str, options: ModelOptions | None = None) -> ClevrModel:
-    """The model of this name and with a query's options, its weights read and checked; "fake" needs no torch."""
+    """The model of this name and with a query's options, its weights read and checked; "fake" needs no torch.
+
+    InputError if there is no such model, or if it does not take an option.
+    """
+    if options is not None and (problem := misplaced_option(name, options)):
+        raise InputError(problem)
     if name == FAKE:
         from trex.clevr_models.fake import fake
 

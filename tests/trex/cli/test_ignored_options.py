@@ -93,3 +93,20 @@ def test_options_that_apply_are_taken_even_at_their_defaults(tmp_path: Path) -> 
     nowhere = trex("explain", tmp_path, "--top", "5", "--edits", "--nuisances", "5")
     assert "not apply" not in nowhere.stderr
     assert "is not a run folder" in nowhere.stderr
+
+
+@pytest.mark.parametrize(
+    "words", [["audit", "shipped"], ["models", "verify", "shipped", "--dataset", "DATA"]]
+)
+@pytest.mark.parametrize(
+    ("option", "key"),
+    [(["--endpoint", "http://localhost/v1"], "endpoint"), (["--trust-remote-code"], "trust")],
+)
+def test_an_option_of_other_models_is_refused(
+    words: list[str], option: list[str], key: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    result = trex(*words, *option)
+    assert result.exit_code == 2, result.output
+    assert key in result.stderr and "not to 'shipped'; leave it out" in result.stderr
+    assert not list(tmp_path.iterdir())

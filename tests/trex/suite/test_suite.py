@@ -396,6 +396,12 @@ def test_a_reader_that_checks_no_hash_is_noticed(suite: Path, monkeypatch: pytes
         refused(trex("suite", "run", suite, "--model", "fake"), "was changed")
 
 
+def test_an_option_of_other_models_is_refused_and_nothing_is_recorded(suite: Path) -> None:
+    for option in (["--endpoint", "http://localhost/v1"], ["--trust-remote-code"]):
+        refused(trex("suite", "run", suite, "--model", "fake", *option), "not to 'fake'; leave it out")
+    assert not (suite / "last_run.json").exists()
+
+
 def test_a_model_that_does_not_exist_is_named_and_nothing_is_recorded(suite: Path) -> None:
     refused(trex("suite", "run", suite, "--model", "no_such_model"), "no_such_model")
     assert not (suite / "last_run.json").exists()
