@@ -92,6 +92,14 @@ def post(url: str, body: bytes, token: str, timeout_s: float) -> bytes:
         raise ModelError(f"{url} cannot be reached through the proxy that is set: {error}") from None
 
 
+def whole(reply: bytes) -> bytes:
+    """A reply without the white space around it; PassingError if it is empty, or a JSON object that is cut off."""
+    data = reply.strip()
+    if not data or (data.startswith(b"{") and not data.endswith(b"}")):
+        raise PassingError(f"the reply was truncated after {len(data)} bytes")
+    return data
+
+
 def _run(url: str, body: bytes, headers: Mapping[str, str], timeout_s: float) -> bytes:
     """The exchange in an event loop of its own; in another thread if this one runs a loop, as a notebook does."""
 

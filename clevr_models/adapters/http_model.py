@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from trex.clevr_models.adapters.callable_model import AdaptedModel, Floats
 from trex.clevr_models.adapters.http_address import is_loopback, split_address
-from trex.clevr_models.adapters.http_exchange import PassingError, post, tried
+from trex.clevr_models.adapters.http_exchange import post, tried, whole
 from trex.clevr_models.interface.question import Question
 from trex.foundation.errors import InputError, ModelError
 from trex.foundation.parse import parse_json
@@ -57,10 +57,7 @@ class HttpAnswerer:
         return reply[1]
 
     def _posted(self, body: bytes) -> bytes:
-        data = post(self.url, body, self.token, self.timeout_s).strip()
-        if not data or (data.startswith(b"{") and not data.endswith(b"}")):  # truncated
-            raise PassingError(f"the reply was truncated after {len(data)} bytes")
-        return data
+        return whole(post(self.url, body, self.token, self.timeout_s))
 
     def _parsed(self, data: bytes) -> tuple[tuple[str, ...], Floats]:
         reply_form = '{"labels": [names], "probabilities": [[numbers] for each picture]}'

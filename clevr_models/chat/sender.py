@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from trex.clevr_models.adapters.http_exchange import PassingError, StatusError, post, tried
+from trex.clevr_models.adapters.http_exchange import StatusError, post, tried, whole
 from trex.clevr_models.chat.endpoint import KEY, PATH
 from trex.clevr_models.chat.errors import AbandonedError, EchoedKeyError, RequestLimitError
 from trex.foundation.errors import ModelError
@@ -58,10 +58,7 @@ class Sender:
             raise EchoedKeyError(
                 f"{self.url} repeats {KEY} in its reply, which would be stored; do not trust this server"
             )
-        text = data.strip()
-        if not text or (text.startswith(b"{") and not text.endswith(b"}")):
-            raise PassingError(f"the reply was truncated after {len(text)} bytes")
-        return data
+        return whole(data)
 
     def _count(self) -> None:
         with self._lock:

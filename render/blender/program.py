@@ -59,9 +59,8 @@ class Program:
 
     def environment(self) -> dict[str, str]:
         """This process's environment; PYTHONPATH holds the package for this Python, and nothing for another one."""
-        inherited = {name: value for name, value in os.environ.items() if not name.startswith("PYTHON")}
         if not self.is_own:
-            return inherited
+            return _without_python()
         # Absolute folders only: an empty entry means the current folder, which may hold a user's own modules.
         users = filter(os.path.isabs, os.environ.get("PYTHONPATH", "").split(os.pathsep))
         return {**os.environ, "PYTHONPATH": os.pathsep.join([SOURCE, *users])}
@@ -102,13 +101,17 @@ def _named_program(named: str) -> Program:
     return _supported(Program(path, _version(path, said), is_executable=True))
 
 
+def _without_python() -> dict[str, str]:
+    """The environment without what is meant for this Python."""
+    return {name: value for name, value in os.environ.items() if not name.startswith("PYTHON")}
+
+
 def _answer(command: list[str]) -> str:
     """What a program prints; InputError if it fails or does not end."""
-    environment = {name: value for name, value in os.environ.items() if not name.startswith("PYTHON")}
     try:
         done = subprocess.run(
             command,
-            env=environment,
+            env=_without_python(),
             stdin=subprocess.DEVNULL,
             capture_output=True,
             timeout=ASK_S,

@@ -11,19 +11,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from trex.artifacts.cache import pictures_folder
+from trex.datasets.render_files import everything, with_shapes
 from trex.foundation.errors import InputError
 from trex.foundation.files import shown
 from trex.foundation.json_fields import field, listed, mapping, short, text
 from trex.foundation.parse import parse_json
 from trex.inference.scoring import images
 from trex.query.schema import RenderSection
-from trex.query.shape_cards import read_card, shipped_names
 from trex.render.cache import CachedRenderer
 from trex.render.renderer import SceneRenderer
 from trex.runs.folder import check_free
 from trex.scenes.clevr_format.scene_json import from_clevr
 from trex.scenes.scene import Scene
-from trex.scenes.vocabulary import CLEVR, Vocabulary
+from trex.scenes.vocabulary import Vocabulary
 from trex.suite.batch import REMEDY, Batch
 from trex.suite.look import Look
 from trex.worlds.world import open_renderer
@@ -91,7 +91,7 @@ def read_scenes(batch: Batch) -> dict[str, Scene]:
     for scene in batch.content.scenes:
         if scene.name not in records:
             raise InputError(f"{where} lacks the scene of {scene.name}; {REMEDY}")
-    every = _with_shapes(shipped_names())
+    every = everything()
     return {
         batch.key(one): from_clevr(records[one.name], every, f"{where}: the scene of {one.name}")
         for one in batch.content.scenes
@@ -112,12 +112,4 @@ def _by_picture(items: Sequence[object], where: str) -> dict[str, object]:
 
 def _vocabulary(scenes: Iterable[Scene]) -> Vocabulary:
     """CLEVR's, with the shipped shapes that occur: the key of a renderer names every shape that it loads."""
-    return _with_shapes(sorted({item.shape for scene in scenes for item in scene.objects}))
-
-
-def _with_shapes(names: Sequence[str]) -> Vocabulary:
-    vocabulary = CLEVR
-    for name in names:
-        if name not in CLEVR.shapes:
-            vocabulary = vocabulary.introduce(read_card(name, Path()))
-    return vocabulary
+    return with_shapes(sorted({item.shape for scene in scenes for item in scene.objects}))
