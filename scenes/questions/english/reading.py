@@ -1,4 +1,4 @@
-"""English questions read as programs: all phrasings of CLEVR's 90 families, and what their parts combine to."""
+"""English questions read as programs: CLEVR's phrasings of its 90 families, and what their parts combine to."""
 
 from __future__ import annotations
 

@@ -82,6 +82,26 @@ def test_cells_that_were_not_run_are_counted() -> None:
     assert "2 cells not run" in row.why
 
 
+@pytest.mark.parametrize(("mean", "verdict"), [(0.95, "incomplete"), (0.5, "differs")])
+def test_means_of_some_cells_do_not_make_a_row_agree(mean: float, verdict: str) -> None:
+    cell = replace(CELL, means=(mean,))
+    assert compared(ITEM, replace(RECORDED, cells=(cell,), planned=3), "").verdict == verdict
+
+
+@pytest.mark.parametrize(
+    ("found", "published", "verdict"),
+    [(1, 1, "agrees"), (0, 1, "incomplete"), (0, 0, "incomplete"), (1, 0, "differs")],
+)
+def test_counts_of_some_cells_decide_only_what_the_others_cannot_change(
+    found: int, published: int, verdict: str
+) -> None:
+    record = replace(
+        RECORDED, planned=3, found_published=published, cells=(replace(CELL, is_found=bool(found)),)
+    )
+    row = compared(ITEM.model_copy(update={"compare": "found"}), record, "")
+    assert row.verdict == verdict and "2 cells not run" in row.why
+
+
 @pytest.fixture(scope="module")
 def outputs(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """An experiment of one cell, carried out."""

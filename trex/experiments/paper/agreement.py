@@ -13,7 +13,8 @@ ABOUT = 0.05  # "about 50 %" is printed to the nearest ten
 RULE = (
     "A mean **agrees** if it differs from the published one by no more than the larger of the two deviations; a count "
     "of level sets found agrees if it is at least the published one, or 0 where the publication found none; an "
-    f"accuracy published as about so much agrees within {100 * ABOUT:.0f} points."
+    f"accuracy published as about so much agrees within {100 * ABOUT:.0f} points. A row whose cells were not all run "
+    "is **incomplete** while nothing in it differs."
 )
 
 
@@ -73,13 +74,18 @@ def _chosen(item: Item, record: OutcomeRecord) -> Sequence[CellRecord]:
     return cells
 
 
+def _not_run(item: Item, record: OutcomeRecord, cells: Sequence[CellRecord]) -> int:
+    """The number of cells that the row needs and the record lacks."""
+    return max(0, len(item.cells or range(record.planned)) - len(cells))
+
+
 def _means(item: Item, record: OutcomeRecord, cells: Sequence[CellRecord]) -> Compared:
     valued = [cell for cell in cells if cell.published]
     here = "; ".join(map(_here, cells))
     if not valued:
         return Compared(item, item.published, here, "not comparable", item.why, record.command)
     off = [cell.name for cell in valued if not agrees(cell)]
-    missing = len(item.cells or range(record.planned)) - len(cells)
+    missing = _not_run(item, record, cells)
     why = f"{len(valued) - len(off)} of {len(valued)} means agree"
     if off:
         why += f"; not {', '.join(off)}"
@@ -87,7 +93,7 @@ def _means(item: Item, record: OutcomeRecord, cells: Sequence[CellRecord]) -> Co
         why += f"; {missing} cells not run"
     if item.why:
         why += f"; {item.why}"
-    verdict: Verdict = "differs" if off else "agrees"
+    verdict: Verdict = "differs" if off else "incomplete" if missing else "agrees"
     published = item.published or "; ".join(_published(cell) for cell in valued)
     return Compared(item, published, here, verdict, why, record.command)
 
@@ -99,8 +105,15 @@ def _found(item: Item, record: OutcomeRecord, cells: Sequence[CellRecord]) -> Co
             f"{item.item}: {record.experiment} gives no number of level sets found (found_published)"
         )
     good = found >= published if published else found == 0
+    missing, why = _not_run(item, record, cells), item.why
+    # What was not run could still be found, or be found where nothing may be.
+    verdict: Verdict = "agrees" if good else "differs"
+    if missing and good != bool(published):
+        verdict = "incomplete"
+    if missing:
+        why = "; ".join(filter(None, [f"{missing} cells not run", why]))
     words = item.published or f"{published} of {record.planned} found"
-    return Compared(item, words, _counts(cells), "agrees" if good else "differs", item.why, record.command)
+    return Compared(item, words, _counts(cells), verdict, why, record.command)
 
 
 def _accuracy(item: Item, record: OutcomeRecord) -> Compared:

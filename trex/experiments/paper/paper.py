@@ -20,6 +20,7 @@ Run = Callable[[Item, Path], None]  # carries out an item's experiment in this f
 WORDS: dict[Verdict, str] = {
     "agrees": "agree",
     "differs": "differ",
+    "incomplete": "incomplete",
     "not comparable": "cannot be compared",
     "absent": "absent",
 }
@@ -67,7 +68,7 @@ def command_of(item: Item) -> str:
 
 
 def summary(rows: Sequence[Compared]) -> str:
-    """How many items agree, differ, cannot be compared, and are absent."""
+    """How many items have each verdict."""
     counts = Counter[str](row.verdict for row in rows)
     parts = ", ".join(f"{counts[verdict]} {words}" for verdict, words in WORDS.items())
     return f"Of {len(rows)} tables and figures: {parts}"

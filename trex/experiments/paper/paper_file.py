@@ -15,7 +15,7 @@ from trex.query.shipped import QUERIES
 from trex.query.toml_file import read_text
 
 PAPER = QUERIES / "paper" / "bayes-trex.toml"
-Verdict = Literal["agrees", "differs", "not comparable", "absent"]
+Verdict = Literal["agrees", "differs", "incomplete", "not comparable", "absent"]
 
 
 class Item(Section):
