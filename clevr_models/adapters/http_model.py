@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 from trex.clevr_models.adapters.callable_model import AdaptedModel, Floats
 from trex.clevr_models.adapters.http_address import is_loopback, split_address
 from trex.clevr_models.adapters.http_exchange import post, tried, whole
+from trex.clevr_models.interface.inputs import eight_bits
 from trex.clevr_models.interface.question import Question
 from trex.foundation.errors import InputError, ModelError
 from trex.foundation.parse import parse_json
@@ -81,7 +82,7 @@ def png_base64(picture: NDArray[np.float32]) -> str:
     from PIL import Image
 
     buffer = io.BytesIO()
-    Image.fromarray(np.rint(picture * 255).astype(np.uint8)).save(buffer, "PNG")
+    Image.fromarray(eight_bits(picture)).save(buffer, "PNG")
     return base64.b64encode(buffer.getvalue()).decode("ascii")
 
 

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from trex.clevr_models.adapters.http_model import png_base64
 from trex.clevr_models.chat import sampled, token_mass
+from trex.clevr_models.chat.cost import Cost
 from trex.clevr_models.chat.errors import AbandonedError
 from trex.clevr_models.chat.prompt import filled
 from trex.clevr_models.chat.reply import Said, read_reply
@@ -33,7 +34,7 @@ class ChatAnswerer:
     """An `Answerer` behind a server; with `samples` = 0 it reads log probabilities."""
 
     model: str
-    prompt: str
+    template: str
     samples: int
     concurrency: int
     sender: Sender
@@ -48,12 +49,12 @@ class ChatAnswerer:
     def identity(self) -> str:
         """Where the model is, how it is asked, and a hash of the model's name and the prompt."""
         how = f"sampled, {self.samples}" if self.samples else "log probabilities"
-        asked = json.dumps([METHOD, self.model, self.prompt]).encode()
+        asked = json.dumps([METHOD, self.model, self.template]).encode()
         return f"{self.sender.endpoint} {how} {hashlib.sha256(asked).hexdigest()[:16]}"
 
     def __call__(self, pictures: NDArray[np.float32], question: Question) -> Floats:
         """(B, H, W, 3) in [0, 1] -> (B, K) in the order of `labels`; ModelError if the server fails."""
-        place = (self.sender.endpoint, self.model, filled(self.prompt, question))
+        place = (self.sender.endpoint, self.model, filled(self.template, question))
         numbers: Sequence[int | None] = range(self.samples) if self.samples else [None]
         keys = [[reply_key(place, picture, number) for number in numbers] for picture in pictures]
         known: dict[str, Said] = {}
@@ -65,6 +66,7 @@ class ChatAnswerer:
                     known[key] = found
                 else:
                     missing[key] = partial(self._ask, place[2], picture, key)
+        self.sender.meter.add(Cost(stored=len(known)))
         known |= self._ask_all(missing)
         return np.stack([self._row([known[key] for key in row]) for row in keys])
 

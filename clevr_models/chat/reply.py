@@ -9,6 +9,7 @@ from typing import Annotated
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
+from trex.clevr_models.chat.cost import Cost
 from trex.clevr_models.chat.errors import MalformedReplyError, NoLogProbsError, NotJsonError, RefusalError
 from trex.foundation.errors import ModelError
 from trex.foundation.fields import first_problem
@@ -62,6 +63,19 @@ class Choice(Lenient):
     logprobs: LogProbs | None = None
 
 
+class Usage(Lenient):
+    """What a reply cost, in tokens; pictures and prompt count as input."""
+
+    prompt_tokens: Annotated[int, Field(ge=0)]
+    completion_tokens: Annotated[int, Field(ge=0)]
+
+
+class Costly(Lenient):
+    """A reply that states what it cost."""
+
+    usage: Usage
+
+
 class Completion(Lenient):
     """A whole reply."""
 
@@ -89,6 +103,15 @@ def read_reply(url: str, data: bytes, *, wants_tokens: bool) -> Said:
             "probabilities from samples"
         )
     return Said(text=choice.message.content or "", tokens=tokens if wants_tokens else None)
+
+
+def reply_cost(data: bytes) -> Cost:
+    """The cost of a reply by its field `usage`; without tokens if the server does not state them."""
+    try:
+        usage = Costly.model_validate(parse_json(data, "the reply", error=ModelError)).usage
+    except (ModelError, ValidationError):
+        return Cost(replies=1, uncounted=1)
+    return Cost(replies=1, input_tokens=usage.prompt_tokens, output_tokens=usage.completion_tokens)
 
 
 def _completion(url: str, data: bytes) -> Completion:

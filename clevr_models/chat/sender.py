@@ -1,4 +1,4 @@
-"""Sends requests to a chat-completions server: bounded in number, retried after waits, with a hidden key."""
+"""Sends requests to a chat-completions server: counted, bounded, retried after waits, with a hidden key."""
 
 from __future__ import annotations
 
@@ -8,8 +8,10 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from trex.clevr_models.adapters.http_exchange import StatusError, post, tried, whole
+from trex.clevr_models.chat.cost import METER, Cost, Meter
 from trex.clevr_models.chat.endpoint import KEY, PATH
 from trex.clevr_models.chat.errors import AbandonedError, EchoedKeyError, RequestLimitError
+from trex.clevr_models.chat.reply import reply_cost
 from trex.foundation.errors import ModelError
 
 TIMEOUT_S = 120.0  # per try, from the request's first byte to the reply's last
@@ -26,6 +28,7 @@ class Sender:
     timeout_s: float = TIMEOUT_S
     waits_s: tuple[float, ...] = WAITS_S
     sleep: Callable[[float], None] = field(default=time.sleep, repr=False)
+    meter: Meter = field(default=METER, repr=False)
     sent: int = field(default=0, init=False)
     _lock: threading.Lock = field(default_factory=threading.Lock, init=False, repr=False)
 
@@ -45,7 +48,7 @@ class Sender:
                 raise AbandonedError(f"{self.url}: given up after another request failed")
             self._count()
             try:
-                return self._checked(post(self.url, body, self.key, self.timeout_s))
+                return self._counted(self._checked(post(self.url, body, self.key, self.timeout_s)))
             except StatusError as error:
                 raise ModelError(
                     f"{self.url} replied with status {error.status}{_advice(error.status)}"
@@ -60,6 +63,10 @@ class Sender:
             )
         return whole(data)
 
+    def _counted(self, data: bytes) -> bytes:
+        self.meter.add(reply_cost(data))
+        return data
+
     def _count(self) -> None:
         with self._lock:
             if self.max_requests is not None and self.sent >= self.max_requests:
@@ -68,6 +75,7 @@ class Sender:
                     "draws so far are kept: resume to send as many again, or raise max_requests in a new run"
                 )
             self.sent += 1
+        self.meter.add(Cost(requests=1))
 
 
 def _advice(status: int) -> str:

@@ -14,6 +14,7 @@ from pydantic import ValidationError
 from trex.artifacts.cache import cache_root
 from trex.clevr_models.chat.reply import Said
 from trex.clevr_models.chat.request import MAX_TOKENS, TOP
+from trex.clevr_models.interface.inputs import eight_bits
 from trex.foundation.errors import InputError
 from trex.foundation.files import MIB, disk_error, read_bytes, write_atomic
 
@@ -56,6 +57,6 @@ def default_store() -> ReplyStore:
 
 def reply_key(place: tuple[str, str, str], picture: NDArray[np.float32], sample: int | None) -> str:
     """sha256 of endpoint, model and prompt (`place`), of a picture's 8-bit pixels, and of the sample's number."""
-    pixels = np.rint(picture * 255).astype(np.uint8)
+    pixels = eight_bits(picture)
     asked = [VERSION, MAX_TOKENS, TOP, *place, sample, list(pixels.shape)]
     return hashlib.sha256(json.dumps(asked).encode() + b"\n" + pixels.tobytes()).hexdigest()

@@ -9,14 +9,16 @@ from typing import Any
 import numpy as np
 import torch
 from numpy.typing import NDArray
+from PIL import Image
 from torch import Tensor
 
 from trex.clevr_models.chat.prompt import filled
 from trex.clevr_models.chat.spellings import spelled
 from trex.clevr_models.chat.token_mass import UNPARSED
 from trex.clevr_models.huggingface.fixed_seed import fixed_seed
-from trex.clevr_models.huggingface.prompt import picture_image, to_device
+from trex.clevr_models.huggingface.prompt import to_device
 from trex.clevr_models.interface.answers import ANSWERS
+from trex.clevr_models.interface.inputs import eight_bits
 from trex.clevr_models.interface.question import Question
 from trex.foundation.errors import InputError, ModelError
 
@@ -43,9 +45,8 @@ class LabelAnswerer:
 
     def _row(self, picture: NDArray[np.float32], question: Question) -> NDArray[np.float64]:
         words = filled(self.template, question)
-        found = self.processor(
-            images=picture_image(picture), text=words, return_tensors="pt", truncation=True
-        )
+        image = Image.fromarray(eight_bits(picture))
+        found = self.processor(images=image, text=words, return_tensors="pt", truncation=True)
         inputs = to_device(dict(found), self.model.device, self.model.dtype)
         with fixed_seed(self.model.device):
             logits = self.model(**inputs).logits

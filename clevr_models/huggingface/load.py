@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import hashlib
 import json
-from dataclasses import dataclass
 from typing import Any
 
 import torch
 
-from trex.clevr_models.adapters.callable_model import AdaptedModel, AskedAnswerer
-from trex.clevr_models.chat.prompt import QUESTION, checked_prompt, filled
+from trex.clevr_models.chat.prompt import QUESTION, checked_prompt
+from trex.clevr_models.chat.prompted_model import PromptedModel
 from trex.clevr_models.huggingface.candidates import make_candidates
 from trex.clevr_models.huggingface.folder import ModelFolder, open_folder
 from trex.clevr_models.huggingface.forward import Replies
@@ -20,7 +19,6 @@ from trex.clevr_models.huggingface.processor import load_processor
 from trex.clevr_models.huggingface.prompt import has_chat_template
 from trex.clevr_models.huggingface.text_answerer import TextAnswerer
 from trex.clevr_models.interface.options import ModelOptions
-from trex.clevr_models.interface.question import Question
 from trex.clevr_models.specs.hf import PREFIX
 from trex.foundation.errors import InputError
 
@@ -30,31 +28,7 @@ LABELED = ("vilt",)  # the other VQA classes write their answers, and are no cla
 REMOTE = (TEXT, LABELS, "AutoModelForCausalLM")  # the classes that code of a model's own may stand for
 
 
-@dataclass
-class HuggingFaceModel:
-    """A model of transformers; tried on two probe pictures with its first question."""
-
-    name: str
-    answerer: TextAnswerer | LabelAnswerer
-    identity: str
-    input_size: tuple[int, int] | None = None
-    is_probed: bool = False
-
-    def bind(self, question: Question) -> AskedAnswerer:
-        """The model with its question; InputError if that has no English, or if the model fails on a probe picture.
-
-        Further questions to the same model are not tried: an audit has thousands.
-        """
-        if self.is_probed:
-            filled(self.answerer.template, question)
-            names = (self.name, self.identity, question.text, self.answerer.labels)
-            return AskedAnswerer(*names, self.answerer, question, ())
-        bound = AdaptedModel(self.name, self.answerer, self.identity).bind(question)
-        self.is_probed = True
-        return bound
-
-
-def load_hf(spec: str, options: ModelOptions | None = None) -> HuggingFaceModel:
+def load_hf(spec: str, options: ModelOptions | None = None) -> PromptedModel:
     """The model of `hf:NAME`; InputError if it is missing, unsafe, or of no kind that answers about pictures.
 
     It runs on CUDA if that is available, with the numbers that its weights are stored in; otherwise on the processor
@@ -68,7 +42,7 @@ def load_hf(spec: str, options: ModelOptions | None = None) -> HuggingFaceModel:
         model = _load_model(folder, auto, given.trust_remote_code)
         processor = load_processor(folder, trusts_code=given.trust_remote_code)
         answerer = _answerer(model, processor, auto, given.prompt)
-    return HuggingFaceModel(spec, answerer, _identity(folder, model, processor, answerer))
+    return PromptedModel(spec, answerer, _identity(folder, model, processor, answerer))
 
 
 def _auto_class(folder: ModelFolder) -> str:

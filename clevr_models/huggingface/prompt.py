@@ -12,15 +12,11 @@ from PIL import Image
 from torch import Tensor
 
 from trex.clevr_models.chat.prompt import filled
+from trex.clevr_models.interface.inputs import eight_bits
 from trex.clevr_models.interface.question import Question
 from trex.foundation.errors import InputError
 
 Inputs = dict[str, Tensor]
-
-
-def picture_image(picture: NDArray[np.float32]) -> Image.Image:
-    """The picture (H, W, 3) in [0, 1] with 8 bits a channel."""
-    return Image.fromarray(np.rint(picture * 255).astype(np.uint8))
 
 
 def prompt_inputs(processor: Any, template: str, question: Question, picture: NDArray[np.float32]) -> Inputs:
@@ -28,7 +24,7 @@ def prompt_inputs(processor: Any, template: str, question: Question, picture: ND
 
     InputError if the question has no English, or if the model's prompt leaves the picture out.
     """
-    words, image = filled(template, question), picture_image(picture)
+    words, image = filled(template, question), Image.fromarray(eight_bits(picture))
     if has_chat_template(processor):
         content = [{"type": "image", "image": image}, {"type": "text", "text": words}]
         found = processor.apply_chat_template(

@@ -10,6 +10,12 @@ from trex.foundation.errors import ModelError
 ASPECT = (3, 2)  # CLEVR's pictures are 480x320
 
 
+def eight_bits(picture: NDArray[np.float32]) -> NDArray[np.uint8]:
+    """Channels in [0, 1] as the nearest of 0 to 255: what the renderer wrote, and what other programs take."""
+    levels: NDArray[np.uint8] = np.rint(picture * 255).astype(np.uint8)
+    return levels
+
+
 def check_pictures(images: NDArray[np.float32], size: tuple[int, int] | None = None) -> None:
     """Raise ModelError unless images are float32 (B, H, W, 3) in [0, 1], in the ratio 3:2, of `size` (H, W) if given.
 

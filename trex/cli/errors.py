@@ -9,6 +9,7 @@ from typing import Any
 import typer
 from typer.core import TyperGroup
 
+from trex.clevr_models.chat.cost import METER
 from trex.cli.streams import drop_result, flush_result, hold_streams, is_unwritable, unwritten
 from trex.foundation.errors import (
     OURS,
@@ -38,6 +39,7 @@ class Guarded(TyperGroup):
         try:
             return super().main(*args, **options)
         finally:
+            _tell_cost()
             error = flush_result()
             if error is not None:
                 sys.stderr.write(f"error: {unwritten(error)}\n")
@@ -61,6 +63,13 @@ class Guarded(TyperGroup):
         except MemoryError as error:
             sys.stderr.write("error: out of memory; use smaller numbers, e.g. fewer pictures at a time\n")
             raise typer.Exit(OURS) from error
+
+
+def _tell_cost() -> None:
+    """What chat servers were asked, if any: also when a command fails or is stopped, for it is paid for then, too."""
+    said = METER.take().said
+    if said:
+        sys.stderr.write(f"{said}\n")
 
 
 def one_line(text: str) -> str:

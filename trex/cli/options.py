@@ -117,6 +117,7 @@ Token = Annotated[
 
 
 MODEL_KEY, ENDPOINT_KEY, CODE_KEY = "model.name", "model.endpoint", "model.trust_remote_code"
+REQUESTS_KEY = "model.max_requests"
 
 
 Endpoint = Annotated[
@@ -136,17 +137,30 @@ TrustRemoteCode = Annotated[
 ]
 
 
-def model_options(endpoint: str | None, trusts_remote_code: bool) -> ModelOptions:
-    """What --endpoint and --trust-remote-code say of a model that no query describes."""
+MaxRequests = Annotated[
+    int | None,
+    typer.Option(
+        min=1,
+        metavar="N",
+        help="Send at most N requests to the server of openai:NAME, repeated tries included.",
+    ),
+]
+
+
+def model_options(endpoint: str | None, max_requests: int | None, trusts_remote_code: bool) -> ModelOptions:
+    """What --endpoint, --max-requests and --trust-remote-code say of a model that no query describes."""
     from trex.clevr_models.interface.options import ModelOptions
 
-    return ModelOptions(endpoint=endpoint or "", trust_remote_code=trusts_remote_code)
+    return ModelOptions(
+        endpoint=endpoint or "", max_requests=max_requests, trust_remote_code=trusts_remote_code
+    )
 
 
 def overrides(
     model: str | None,
     settings: list[str] | None,
     endpoint: str | None = None,
+    max_requests: int | None = None,
     trusts_remote_code: bool = False,
 ) -> list[str]:
     """The options about the model and --set as one list, the former quoted for TOML; InputError for a repeated key."""
@@ -155,6 +169,7 @@ def overrides(
     options = [
         (MODEL_KEY, f"--model {model}", model),
         (ENDPOINT_KEY, f"--endpoint {endpoint}", endpoint),
+        (REQUESTS_KEY, f"--max-requests {max_requests}", max_requests),
         (CODE_KEY, "--trust-remote-code", trusts_remote_code),
     ]
     given = {key: typed for key, typed, value in options if value}

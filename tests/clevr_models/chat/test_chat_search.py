@@ -57,6 +57,8 @@ def test_a_search_finds_what_the_planted_model_says_and_a_second_one_asks_nothin
     fake = trex_done("find", write_query(tmp_path), "--out", tmp_path / "fake")
     asked = len(server.requests)
     assert asked > 20 and server.keys == {f"Bearer {SECRET}"}
+    cost = f"chat server: {asked} requests sent, {9 * asked:,} input and {asked} output tokens"
+    assert cost in done.stderr and "chat server" not in fake.stderr
 
     pairs = zip(draws(out).splitlines(), draws(tmp_path / "fake").splitlines(), strict=True)
     for served, local in pairs:  # the same chains: the served model's probabilities are the fake one's
@@ -67,6 +69,7 @@ def test_a_search_finds_what_the_planted_model_says_and_a_second_one_asks_nothin
     write_query(tmp_path, SERVED)
     again = trex_done("find", query, "--endpoint", server.url, "--out", tmp_path / "again")
     assert len(server.requests) == asked and draws(tmp_path / "again") == draws(out)
+    assert "chat server: 0 requests sent, " in again.stderr and "replies from the cache" in again.stderr
     assert not secrets_in(tmp_path) and SECRET not in done.output + again.output + fake.output
 
     manifest = open_run(out, for_writing=False).manifest
@@ -87,9 +90,10 @@ def test_a_search_that_runs_out_of_requests_resumes_to_the_same_draws(
     whole = len(server.requests)
     monkeypatch.setenv("TREX_CACHE", str(tmp_path / "another cache"))
     out, most = tmp_path / "parts", whole // 2
-    stopped = trex(*words, "--out", out, "--set", f"model.max_requests={most}")
+    stopped = trex(*words, "--out", out, "--max-requests", str(most))
     assert stopped.exit_code == 2, stopped.output
     assert f"max_requests = {most} requests were sent" in stopped.stderr, stopped.output
+    assert f"chat server: {most} requests sent" in stopped.stderr, stopped.output
     assert len(server.requests) == whole + most
     assert draws(out) and draws(tmp_path / "whole").startswith(draws(out))
     monkeypatch.setenv(BASE_URL, "http://127.0.0.1:9/v1")  # the run names its server

@@ -21,7 +21,8 @@ from trex.clevr_models.adapters.http_model import png_base64
 from trex.clevr_models.catalog import load_model
 from trex.clevr_models.chat import sampled, token_mass
 from trex.clevr_models.chat.answerer import ChatAnswerer
-from trex.clevr_models.chat.chat_model import ChatModel, load_chat
+from trex.clevr_models.chat.chat_model import load_chat
+from trex.clevr_models.chat.cost import Cost, Meter
 from trex.clevr_models.chat.endpoint import BASE_URL, KEY
 from trex.clevr_models.chat.errors import (
     AbandonedError,
@@ -34,7 +35,7 @@ from trex.clevr_models.chat.errors import (
     RequestLimitError,
 )
 from trex.clevr_models.chat.prompt import DEFAULT
-from trex.clevr_models.chat.reply import Said
+from trex.clevr_models.chat.reply import Said, reply_cost
 from trex.clevr_models.chat.request import request_body
 from trex.clevr_models.chat.sender import Sender
 from trex.clevr_models.chat.store import ReplyStore
@@ -72,7 +73,7 @@ def pictures(n: int) -> NDArray[np.float32]:
 def answerer(
     folder: Path, url: str, samples: int = 0, key: str = "", most: int | None = None
 ) -> ChatAnswerer:
-    sender = Sender(url, key, most, waits_s=(1.0, 4.0), sleep=Waits())
+    sender = Sender(url, key, most, waits_s=(1.0, 4.0), sleep=Waits(), meter=Meter())
     return ChatAnswerer("planted", DEFAULT, samples, 4, sender, ReplyStore(folder))
 
 
@@ -96,10 +97,13 @@ def test_log_probabilities_are_read_for_each_picture(monkeypatch: pytest.MonkeyP
         assert text.startswith(CUBES.text) and "cylinder" in text and server.keys == {""}
 
 
-def test_samples_come_near_the_planted_probabilities_and_do_not_claim_to_be_exact(tmp_path: Path) -> None:
+def test_samples_come_near_the_planted_probabilities_and_do_not_claim_to_be_exact(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     with chat_server(one_or_two, has_log_probs=False) as server:
         row = answerer(tmp_path, server.url, samples=200)(pictures(1), CUBES)[0]
-        model = ChatModel("openai:planted", answerer(tmp_path, server.url, samples=200))
+        monkeypatch.setenv("TREX_CACHE", str(tmp_path))
+        model = load_chat("openai:planted", ModelOptions(endpoint=server.url, samples=200))
         bound = model.bind(CUBES)
     one = float(row[sampled.LABELS.index("1")])
     assert abs(one - 0.75) < 4.5 * (0.75 * 0.25 / 200) ** 0.5 and row.min() > 0
@@ -120,6 +124,37 @@ def test_nothing_is_asked_twice(tmp_path: Path) -> None:
         answerer(tmp_path, server.url)(pictures(1), other)
         answerer(tmp_path, server.url, samples=2)(pictures(1), CUBES)
         assert len(server.requests) == 9  # another question, another way of asking
+
+
+def test_requests_and_the_tokens_that_the_server_counts_add_up(tmp_path: Path) -> None:
+    with chat_server(by_redness, faults=[Fault(503)]) as server:
+        asked = answerer(tmp_path, server.url)
+        asked(pictures(4), CUBES)
+        asked(pictures(6), CUBES)
+        cost = asked.sender.meter.take()
+        assert cost.requests == len(server.requests) and cost.stored == sum(
+            bool(np.array_equal(one, two)) for one in pictures(4) for two in pictures(6)
+        )
+    answered = cost.requests - 1  # one was refused, and sent again
+    assert (cost.replies, cost.input_tokens, cost.output_tokens) == (answered, 9 * answered, answered)
+    assert cost.said == (
+        f"chat server: {answered + 1} requests sent, {9 * answered} input and {answered} output tokens, "
+        f"{cost.stored} replies from the cache"
+    )
+    assert asked.sender.meter.take() == Cost() and Cost().said == ""
+
+
+@pytest.mark.parametrize(
+    "usage", [None, {}, {"prompt_tokens": "9", "completion_tokens": 1}, {"prompt_tokens": -1}, 7]
+)
+def test_a_reply_whose_tokens_are_not_counted_is_said_to_be_so(usage: object) -> None:
+    reply = completion("1", None) | {"usage": usage}
+    assert reply_cost(json.dumps(reply).encode()) == Cost(replies=1, uncounted=1)
+    counted = reply_cost(json.dumps(completion("1", None)).encode())
+    total = Cost(requests=2) + Cost(replies=1, uncounted=1) + counted
+    assert total.said == (
+        "chat server: 2 requests sent, 9 input and 1 output tokens, tokens of 1 of 2 replies not stated by the server"
+    )
 
 
 def test_two_threads_store_in_one_new_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -206,9 +241,9 @@ def test_nothing_is_tried_again_once_a_search_has_stopped() -> None:
         assert len(server.requests) == 1
 
 
-def test_only_the_first_question_is_tried_on_probe_pictures(tmp_path: Path) -> None:
+def test_only_the_first_question_is_tried_on_probe_pictures() -> None:
     with chat_server(one_or_two) as server:
-        model = ChatModel("openai:planted", answerer(tmp_path, server.url))
+        model = load_chat("openai:planted", ModelOptions(endpoint=server.url))
         assert len(model.bind(CUBES).tried) == 60 and len(server.requests) == 2
         other = model.bind(Question("How many spheres are there?", ()))
         assert other.tried == () and len(server.requests) == 2

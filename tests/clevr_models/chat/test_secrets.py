@@ -44,7 +44,7 @@ export {tmp}/run --format parquet
 report {tmp}/run --format netcdf --out {tmp}/draws.nc
 report {tmp}/run --fail-if found --junit {tmp}/junit.xml
 suite add {tmp}/run --to {tmp}/suite
-suite run {tmp}/suite --model openai:planted --endpoint {url}
+suite run {tmp}/suite --model openai:planted --endpoint {url} --max-requests 9999
 baseline {tmp}/query.toml --rendered 3 --out {tmp}/baseline
 mark {tmp}/baseline --export {tmp}/mark.html
 queue add {tmp}/query.toml --set search.seed=5
@@ -52,7 +52,7 @@ queue list
 work --until-empty
 experiment {tmp}/experiment.toml --out {tmp}/experiment
 paper --outputs {tmp} --out {tmp}/paper.md
-audit openai:planted --endpoint {url} --out {tmp}/audit --world 9
+audit openai:planted --endpoint {url} --max-requests 9999 --out {tmp}/audit --world 9
 repair identify {tmp}/query.toml --out {tmp}/repair
 repair report {tmp}/repair
 overconfidence mnist-classifier:openai

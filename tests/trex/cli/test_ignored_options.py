@@ -39,6 +39,7 @@ CASES = [
     *((["suite", "run", "S", "--model", "M"], x, x[0]) for x in [*LOOK, ("--fresh", "2"), ("--seed", "0")]),
     (["suite", "run", "S", "--model", "M", "--render", "fast"], ("--seed", "0"), "--seed"),
     *((["check", "Why?"], x, x[0]) for x in [("--model", "fake"), ("--endpoint", "a"), ("--set", "search.seed=2")]),
+    (["check", "Why?"], ("--max-requests", "3"), "--max-requests"),
     *(([command, "demo"], ("--junit", "j.xml"), "--junit") for command in ("find", "resume")),
     *((command, x, x[0]) for command in (PARITY, ASSETS) for x in [*RENDER, *LOOK]),
     (PARITY, ("scenes.json",), "SCENES"),
@@ -100,7 +101,11 @@ def test_options_that_apply_are_taken_even_at_their_defaults(tmp_path: Path) -> 
 )
 @pytest.mark.parametrize(
     ("option", "key"),
-    [(["--endpoint", "http://localhost/v1"], "endpoint"), (["--trust-remote-code"], "trust")],
+    [
+        (["--endpoint", "http://localhost/v1"], "endpoint"),
+        (["--max-requests", "3"], "max_requests"),
+        (["--trust-remote-code"], "trust"),
+    ],
 )
 def test_an_option_of_other_models_is_refused(
     words: list[str], option: list[str], key: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

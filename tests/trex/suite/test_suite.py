@@ -397,7 +397,7 @@ def test_a_reader_that_checks_no_hash_is_noticed(suite: Path, monkeypatch: pytes
 
 
 def test_an_option_of_other_models_is_refused_and_nothing_is_recorded(suite: Path) -> None:
-    for option in (["--endpoint", "http://localhost/v1"], ["--trust-remote-code"]):
+    for option in (["--endpoint", "http://localhost/v1"], ["--max-requests", "3"], ["--trust-remote-code"]):
         refused(trex("suite", "run", suite, "--model", "fake", *option), "not to 'fake'; leave it out")
     assert not (suite / "last_run.json").exists()
 

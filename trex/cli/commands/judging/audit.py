@@ -9,7 +9,7 @@ import typer
 
 from trex.cli import complete
 from trex.cli.command import WHY, Command
-from trex.cli.options import Endpoint, Processes, TrustRemoteCode, model_options
+from trex.cli.options import Endpoint, MaxRequests, Processes, TrustRemoteCode, model_options
 from trex.cli.progress import display_until_stopped
 from trex.cli.result import AsJson, tell_result
 
@@ -48,6 +48,7 @@ def audit(
         typer.Option(metavar="SYMPTOM=WEIGHT", help="How harmful a symptom is, e.g. missed=3. Repeatable."),
     ] = None,
     endpoint: Endpoint = None,
+    max_requests: MaxRequests = None,
     trust_remote_code: TrustRemoteCode = False,
     processes: Processes = None,
     bank_folder: Annotated[Path | None, typer.Option("--bank", help="The folder of the banks.")] = None,
@@ -74,7 +75,7 @@ def audit(
     options = AuditOptions(
         world=world, budget=budget, sizes=sizes, look=look, deciding=deciding, sure=sure, seed=seed,
         weigh=tuple(weigh or ()), processes=processes, bank=bank_folder, out=out, junit=junit, probed=probed,
-        beside=beside, model=model_options(endpoint, trust_remote_code),
+        beside=beside, model=model_options(endpoint, max_requests, trust_remote_code),
     )  # fmt: skip
     with display_until_stopped("every answer is kept") as display:
         made = perform(model, options, display.show)

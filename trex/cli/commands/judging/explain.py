@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from trex.cli.command import WHY, Command
-from trex.cli.options import Endpoint, TrustRemoteCode, model_options, refuse
+from trex.cli.options import Endpoint, MaxRequests, TrustRemoteCode, model_options, refuse
 from trex.cli.progress import display_until_stopped
 from trex.cli.result import AsJson, tell_result
 from trex.cli.trust import Trust, trust_runs
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from trex.explain.explain_run import Explained
     from trex.explain.explanation import Explanation
 
-OF_PICTURES = ("image", "question", "model", "endpoint", "trust_remote_code", "preset", "out")
+OF_PICTURES = ("image", "question", "model", "endpoint", "max_requests", "trust_remote_code", "preset", "out")
 OF_RUNS = (
     "run", "top", "edits", "flip_depth", "flip_renders", "nuisances", "every_object", "saliency", "processes",
     "trust",
@@ -81,6 +81,7 @@ def explain(
     question: Annotated[str, typer.Option(help="With --dataset: the question about it.")] = "",
     model: Annotated[str, typer.Option(help="With --dataset: the model.")] = "shipped",
     endpoint: Endpoint = None,
+    max_requests: MaxRequests = None,
     trust_remote_code: TrustRemoteCode = False,
     preset: Annotated[
         str, typer.Option(help="With --dataset: the preset to render its scene at.")
@@ -109,7 +110,7 @@ def explain(
             raise InputError("--dataset needs --image and --question too; give both")
         from trex.explain.explain_picture import PictureQuestion
 
-        asked = model_options(endpoint, trust_remote_code)
+        asked = model_options(endpoint, max_requests, trust_remote_code)
         wanted = PictureQuestion(dataset, image, question, model, preset, asked)
         _explain_picture(wanted, out, as_json)
         return

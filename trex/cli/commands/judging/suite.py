@@ -9,7 +9,7 @@ import typer
 
 from trex.cli import complete
 from trex.cli.command import WHY, Command
-from trex.cli.options import Endpoint, Processes, TrustRemoteCode, model_options, refuse
+from trex.cli.options import Endpoint, MaxRequests, Processes, TrustRemoteCode, model_options, refuse
 from trex.cli.progress import display_until_stopped
 from trex.cli.result import AsJson, tell_result
 from trex.foundation.errors import FAILED
@@ -61,6 +61,7 @@ def run(
     suite: Annotated[Path, typer.Argument(metavar="DIR", help="A suite, as `trex suite add` makes it.")],
     model: Annotated[str, typer.Option("--model", help="The model to ask; docs/MODELS.md.")],
     endpoint: Endpoint = None,
+    max_requests: MaxRequests = None,
     trust_remote_code: TrustRemoteCode = False,
     render: Annotated[
         str | None,
@@ -102,7 +103,7 @@ def run(
     _refuse_ignored(ctx, render is not None, fresh > 0)
     if junit is not None:
         check_junit(junit)
-    options = model_options(endpoint, trust_remote_code)
+    options = model_options(endpoint, max_requests, trust_remote_code)
     done = _run_at(suite, model, options, Look(render, fresh, seed), Rendering(device, processes))
     if junit is not None:
         write_junit(junit, "trex suite", cases(suite, done, strict=strict))

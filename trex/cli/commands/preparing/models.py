@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from trex.cli.command import PARTS, Command
-from trex.cli.options import Endpoint, TrustRemoteCode, model_options, refuse
+from trex.cli.options import Endpoint, MaxRequests, TrustRemoteCode, model_options, refuse
 from trex.cli.progress import display_until_stopped
 from trex.cli.result import AsJson, tell_result
 from trex.foundation.errors import OURS, InputError
@@ -105,6 +105,7 @@ def models_verify(
         typer.Option(help="Measure its accuracy on this folder in CLEVR's layout."),
     ] = None,
     endpoint: Endpoint = None,
+    max_requests: MaxRequests = None,
     trust_remote_code: TrustRemoteCode = False,
     split: Annotated[
         list[str] | None, typer.Option(help="With --dataset: only this split, e.g. val. Repeatable.")
@@ -130,7 +131,11 @@ def models_verify(
     name = "relation-network:ir" if name == "relation-network" else name
     if dataset is None:
         why = "only a measurement on pictures uses it; add --dataset DIR"
-        refuse(ctx, ("endpoint", "trust_remote_code", "split", "limit", "phrased", "published"), why)
+        refuse(
+            ctx,
+            ("endpoint", "max_requests", "trust_remote_code", "split", "limit", "phrased", "published"),
+            why,
+        )
         good = _check_weights(name)
         tell_result({"model": name, "good": good}, f"{name}: {good}", as_json)
         return
@@ -142,9 +147,8 @@ def models_verify(
     with display_until_stopped("every answer is kept") as display:
         tell = partial(display.show, "pictures scored")
         options = QuestionOptions(tuple(split or ()), limit, phrased)
-        check = verify(
-            open_model(name, model_options(endpoint, trust_remote_code)), dataset, options, tell, published
-        )
+        model = open_model(name, model_options(endpoint, max_requests, trust_remote_code))
+        check = verify(model, dataset, options, tell, published)
     tell_result({**asdict(check), "outcome": check.outcome}, _text(check), as_json)
     if check.outcome == FAILED:
         raise typer.Exit(OURS)

@@ -9,6 +9,7 @@ import typer
 from trex.cli.command import SEARCH, Command
 from trex.cli.options import (
     Endpoint,
+    MaxRequests,
     ModelName,
     QueryOrQuestion,
     Settings,
@@ -25,6 +26,7 @@ def check(
     query: QueryOrQuestion,
     model: ModelName = None,
     endpoint: Endpoint = None,
+    max_requests: MaxRequests = None,
     trust_remote_code: TrustRemoteCode = False,
     settings: Settings = None,
     as_json: AsJson = False,
@@ -38,13 +40,17 @@ def check(
 
         refuse(
             ctx,
-            ("model", "endpoint", "trust_remote_code", "settings"),
+            ("model", "endpoint", "max_requests", "trust_remote_code", "settings"),
             "a question alone is read, without a query or a model",
         )
         return run_check_question(query, as_json)
     from trex.cli.search import run_check
 
-    run_check(query_path(Path(query)), overrides(model, settings, endpoint, trust_remote_code), as_json)
+    run_check(
+        query_path(Path(query)),
+        overrides(model, settings, endpoint, max_requests, trust_remote_code),
+        as_json,
+    )
 
 
 COMMAND = Command("check", check, SEARCH, 30)

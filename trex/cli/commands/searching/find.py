@@ -12,6 +12,7 @@ from trex.cli.options import (
     Endpoint,
     Large,
     Log,
+    MaxRequests,
     ModelName,
     QueryFile,
     Settings,
@@ -29,6 +30,7 @@ def find(
     ] = None,
     model: ModelName = None,
     endpoint: Endpoint = None,
+    max_requests: MaxRequests = None,
     trust_remote_code: TrustRemoteCode = False,
     settings: Settings = None,
     large: Large = True,
@@ -41,7 +43,7 @@ def find(
     from trex.cli.search import Ending, run_find, trackers
 
     ending = Ending(as_json, large, make_gate(fail_if, junit), trackers(log))
-    run_find(query, overrides(model, settings, endpoint, trust_remote_code), out, ending)
+    run_find(query, overrides(model, settings, endpoint, max_requests, trust_remote_code), out, ending)
 
 
 COMMAND = Command("find", find, SEARCH, 10)

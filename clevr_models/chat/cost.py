@@ -1,0 +1,60 @@
+"""What asking chat servers costs: requests, tokens as the servers count them, and replies that were at hand.
+
+Imports nothing heavy: every command does.
+"""
+
+from __future__ import annotations
+
+import threading
+from dataclasses import dataclass, fields
+
+
+@dataclass(frozen=True)
+class Cost:
+    """Counts; all add up."""
+
+    requests: int = 0  # sent, repeated tries included
+    replies: int = 0  # received
+    uncounted: int = 0  # of these, without the server's count of tokens
+    input_tokens: int = 0
+    output_tokens: int = 0
+    stored: int = 0  # replies read from the cache instead
+
+    def __add__(self, other: Cost) -> Cost:
+        return Cost(*(getattr(self, one.name) + getattr(other, one.name) for one in fields(self)))
+
+    @property
+    def said(self) -> str:
+        """One line for a person; "" if no server was asked and no reply was at hand."""
+        if not self.requests and not self.stored:
+            return ""
+        told = [f"{self.requests:,} request{'s' * (self.requests != 1)} sent"]
+        if self.replies > self.uncounted:
+            told.append(f"{self.input_tokens:,} input and {self.output_tokens:,} output tokens")
+        if self.uncounted:
+            told.append(f"tokens of {self.uncounted:,} of {self.replies:,} replies not stated by the server")
+        if self.stored:
+            told.append(f"{self.stored:,} replies from the cache")
+        return f"chat server: {', '.join(told)}"
+
+
+class Meter:
+    """Adds up costs; threads may share it."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._total = Cost()
+
+    def add(self, cost: Cost) -> None:
+        """Count this too."""
+        with self._lock:
+            self._total += cost
+
+    def take(self) -> Cost:
+        """All since the last call."""
+        with self._lock:
+            taken, self._total = self._total, Cost()
+        return taken
+
+
+METER = Meter()  # of this process; a command prints it as it ends

@@ -1,0 +1,57 @@
+"""A model that is asked in words, with its question."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from trex.clevr_models.adapters.callable_model import AdaptedModel, AskedAnswerer
+from trex.clevr_models.chat.prompt import filled
+from trex.clevr_models.interface.question import Question
+
+
+class PromptedAnswerer(Protocol):
+    """An `Answerer` that writes the question into a template."""
+
+    @property
+    def template(self) -> str:
+        """The prompt, with {question} and perhaps {answers}."""
+        ...
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """Its K answers."""
+        ...
+
+    def __call__(self, pictures: NDArray[np.float32], question: Question) -> NDArray[np.float64]:
+        """(B, H, W, 3) in [0, 1] -> (B, K)."""
+        ...
+
+
+@dataclass
+class PromptedModel:
+    """A prompted answerer as a CLEVR model; asked about two probe pictures when it is first bound to a question."""
+
+    name: str
+    answerer: PromptedAnswerer
+    identity: str
+    is_estimate: bool = False  # answers are estimates from samples
+    input_size: tuple[int, int] | None = None
+    is_probed: bool = False
+
+    def bind(self, question: Question) -> AskedAnswerer:
+        """The model with its question; InputError if that has no English, or if the model's output does not fit.
+
+        Answers to the probe pictures identify the model only if they are no estimates from samples. Further questions
+        to the same model are not tried on them: an accuracy check has thousands.
+        """
+        if self.is_probed:
+            filled(self.answerer.template, question)
+            names = (self.name, self.identity, question.text, self.answerer.labels)
+            return AskedAnswerer(*names, self.answerer, question, ())
+        bound = AdaptedModel(self.name, self.answerer, self.identity).bind(question)
+        self.is_probed = True
+        return replace(bound, tried=()) if self.is_estimate else bound
