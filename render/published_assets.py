@@ -1,8 +1,8 @@
 """Converts CLEVR's published assets (clevr-dataset-gen, the folder `data`) to the layout of our own.
 
 Writes only to a scratch folder. The conversion keeps lights, ground, materials and meshes as Blender reads them:
-objects get our names, materials take the color from the object, meshes become OBJ with their shading normals. Run
-as `python -P -m trex.render.published_assets PUBLISHED OUT`, in a process of its own.
+objects get our names, materials take the color from the object, meshes become OBJ with their shading normals.
+`main` runs inside Blender, in a process of its own.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ import tempfile
 from pathlib import Path
 
 from trex.foundation.errors import InputError, RenderError
+from trex.render.blender.program import blender_program
 
 OBJECTS = {
     "Camera": "Camera",
@@ -27,22 +28,22 @@ OBJECTS = {
 SHAPES = {"cube": "SmoothCube_v2", "sphere": "Sphere", "cylinder": "SmoothCylinder"}
 MATERIALS = {"rubber": "Rubber", "metal": "MyMetal"}
 TIMEOUT_S = 180.0
-SOURCE = str(Path(__file__).absolute().parents[2])  # contains the package; links are not resolved
+MODULE = "trex.render.published_assets"
 
 
 def convert_published(published: Path, out: Path) -> None:
     """Write base_scene.blend and shapes/*.obj to `out`, which can then serve as a renderer's `assets`.
 
-    Raises InputError if a published file is missing, RenderError if Blender cannot read it.
+    Raises InputError if a published file is missing or if there is no Blender, RenderError if that cannot read it.
     """
     for name in _files():
         if not (published / name).is_file():
             raise InputError(f"{published} has no {name}; give the assets folder of clevr-dataset-gen")
     (out / "shapes").mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory() as empty:
-        paths = os.pathsep.join([SOURCE, *filter(None, [os.environ.get("PYTHONPATH")])])
-        command = [sys.executable, "-P", "-m", "trex.render.published_assets", str(published), str(out)]
-        environment = os.environ | {"PYTHONPATH": paths, "BLENDER_USER_RESOURCES": empty}
+        program = blender_program()
+        command = program.command(MODULE, str(published.absolute()), str(out.absolute()))
+        environment = program.environment() | {"BLENDER_USER_RESOURCES": empty}
         try:
             done = subprocess.run(command, env=environment, capture_output=True, timeout=TIMEOUT_S, text=True)
         except subprocess.TimeoutExpired as error:
@@ -102,7 +103,13 @@ def _write_shape(path: Path, name: str, obj: Path) -> None:
     obj.write_text("\n".join(lines) + "\n", encoding="ascii")
 
 
-if __name__ == "__main__":
-    _convert(Path(sys.argv[1]), Path(sys.argv[2]))
+def main() -> None:
+    """Convert the folder that the last argument but one names to the last one; ends the process."""
+    published, out = sys.argv[-2:]
+    _convert(Path(published), Path(out))
     sys.stderr.flush()
     os._exit(0)
+
+
+if __name__ == "__main__":
+    main()

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from trex.foundation.errors import InputError
 from trex.scenes.camera import Floats
+from trex.scenes.questions.wrong_answer import WrongAnswer
 from trex.scenes.scene import NOISE_SEEDS, TAU, Nuisances, Scene, SceneObject, Vec3
 from trex.scenes.validity import BEHIND, HALF_WIDTH, MIN_GAP, MIN_MARGIN, REACH, RIGHT, is_valid
 from trex.scenes.vocabulary import CLEVR, RADIUS, Category, Vocabulary
@@ -18,6 +19,7 @@ from trex.scenes.vocabulary import CLEVR, RADIUS, Category, Vocabulary
 SPAN = HALF_WIDTH * (abs(RIGHT[0]) + abs(RIGHT[1]))
 MAX_OBJECTS = 10  # as in CLEVR
 MAX_BATCHES = 20_000
+MAX_SCENES = 100_000
 
 
 @dataclass(frozen=True)
@@ -25,11 +27,13 @@ class ScenePrior:
     """CLEVR's scenes: the number of objects uniform, then everything else uniform over the valid scenes of that number.
 
     Every allowed category is equally likely, x and y are uniform within 3, the rotation within a turn, the nuisances
-    in CLEVR's ranges (clevr-dataset-gen, render_images.py), the noise seed over all seeds.
+    in CLEVR's ranges (clevr-dataset-gen, render_images.py), the noise seed over all seeds. With `wrong`, this
+    distribution given that those answers are wrong.
     """
 
     vocabulary: Vocabulary = CLEVR
     n_objects: tuple[int, int] = (3, 10)
+    wrong: WrongAnswer | None = None
 
     def __post_init__(self) -> None:
         low, high = self.n_objects
@@ -41,10 +45,24 @@ class ScenePrior:
     @property
     def world(self) -> tuple[object, ...]:
         """What may occur and how often: equal for equal distributions."""
-        return (self.vocabulary.combinations(), self.vocabulary.cards, self.n_objects)
+        condition = () if self.wrong is None else (self.wrong.key,)
+        return (self.vocabulary.combinations(), self.vocabulary.cards, self.n_objects, *condition)
 
     def sample(self, rng: np.random.Generator) -> Scene:
-        """One independent draw, exact: candidates are drawn until one is valid."""
+        """One independent draw, exact: candidates are drawn until one is valid.
+
+        With `wrong`, whole scenes are drawn, their number of objects too, until the condition holds; InputError if
+        it holds for none of MAX_SCENES.
+        """
+        if self.wrong is None:
+            return self._sample(rng)
+        for _ in range(MAX_SCENES):
+            scene = self._sample(rng)
+            if self.wrong.is_wrong(scene):
+                return scene
+        raise InputError(f"none of {MAX_SCENES:,} scenes meets the condition {self.wrong.words!r}")
+
+    def _sample(self, rng: np.random.Generator) -> Scene:
         low, high = self.n_objects
         n = int(rng.integers(low, high + 1))
         batch = min(1 << (n + 3), 1 << 13)
@@ -60,11 +78,13 @@ class ScenePrior:
         """Natural log of the density, -inf outside the support.
 
         Normalized before invalid scenes are rejected: it omits the log of the share of valid scenes of that number,
-        which has no closed form. That cancels in every proposal here, since each either keeps the number of objects
-        or draws the whole scene from this prior.
+        which has no closed form, and with `wrong` the log of the condition's probability. Both cancel in every
+        proposal here, since each either keeps the number of objects or draws the whole scene from this prior.
         """
         low, high = self.n_objects
         if not low <= len(scene.objects) <= high or not is_valid(scene, self.vocabulary):
+            return -math.inf
+        if self.wrong is not None and not self.wrong.is_wrong(scene):
             return -math.inf
         each = len(scene.objects) * log_object_density(self.vocabulary)
         return each + LOG_NUISANCES_DENSITY + LOG_NOISE - math.log(high - low + 1)

@@ -24,6 +24,7 @@ from trex.render.picture import Picture
 from trex.scenes.scene import Scene, scene_id, scene_to_dict
 
 log = logging.getLogger(__name__)
+CHILD = "trex.render.blender_child.main"
 START_S = 180.0
 MAX_LOG_BYTES = 1 << 20
 SETTLED_AFTER = 50  # pictures, after which a process has nearly its final size (docs/PERFORMANCE.md)
@@ -66,7 +67,7 @@ class Worker:
     def _launch(self, request_read: int, answer_write: int) -> subprocess.Popen[bytes]:
         own = {"BLENDER_USER_RESOURCES": str(self.folder.path), "TMPDIR": str(self.folder.path)}
         return subprocess.Popen(
-            self.program.command(request_read, answer_write, self.settings.threads),
+            self.program.command(CHILD, str(request_read), str(answer_write), threads=self.settings.threads),
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,
             stderr=self.log,

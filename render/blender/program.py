@@ -20,7 +20,6 @@ from trex.foundation.errors import InputError
 
 VARIABLE = "TREX_BLENDER"
 OLDEST, NEWEST = (4, 2), (5, 99)  # 4.2 is the first whose Python (3.11) runs the render process
-CHILD = "trex.render.blender_child.main"
 SOURCE = str(Path(__file__).absolute().parents[3])  # contains the package; links are not resolved
 ASK_S = 120.0  # the first start of Blender on a cold disk takes tens of seconds
 _VERSION = "from importlib.metadata import version; print('Blender', version('bpy'))"
@@ -44,18 +43,17 @@ class Program:
         """The version in a renderer's key; builds of one version that differ in their libraries stay apart."""
         return f"{self.version} executable" if self.is_executable else self.version
 
-    def command(self, read_fd: int, write_fd: int, threads: int) -> list[str]:
-        """The command of a render process that reads requests from one descriptor and writes to the other."""
-        fds = [str(read_fd), str(write_fd)]
+    def command(self, module: str, *arguments: str, threads: int | None = None) -> list[str]:
+        """The command that calls `main` of a module of this package inside Blender; the arguments end `sys.argv`."""
         if self.is_own:
-            return [self.path, "-P", "-m", CHILD, *fds]
+            return [self.path, "-P", "-m", module, *arguments]
         # The package goes to the end: beside it may lie packages that were built for another Python.
-        start = f"import sys; sys.path.append({SOURCE!r}); from {CHILD} import main; main()"
+        start = f"import sys; sys.path.append({SOURCE!r}); from {module} import main; main()"
         if not self.is_executable:
-            return [self.path, "-P", "-c", start, *fds]
+            return [self.path, "-P", "-c", start, *arguments]
         options = ["--background", "--factory-startup", "--disable-autoexec", "--python-exit-code", "1"]
-        cores = ["--threads", str(threads)]
-        return [self.path, *options, *cores, "--python-expr", start, "--", *fds]
+        cores = [] if threads is None else ["--threads", str(threads)]
+        return [self.path, *options, *cores, "--python-expr", start, "--", *arguments]
 
     def environment(self) -> dict[str, str]:
         """This process's environment; PYTHONPATH holds the package for this Python, and nothing for another one."""

@@ -16,7 +16,7 @@ import pytest
 
 from tests.worlds.render_worlds import crowd
 from trex.foundation.errors import InputError, RenderError
-from trex.render.blender import program
+from trex.render.blender import process
 from trex.render.blender.blender_renderer import BlenderRenderer
 from trex.render.blender.pool import Task, is_only_slow
 from trex.render.blender.process import SETTLED_AFTER, Worker
@@ -32,7 +32,7 @@ SCENES = [crowd(count) for count in range(1, 7)]  # the stand-in draws the numbe
 def plan(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Plan:
     path = tmp_path / "plan"
     path.write_text("")
-    monkeypatch.setattr(program, "CHILD", "tests.worlds.scripted_child")
+    monkeypatch.setattr(process, "CHILD", "tests.worlds.scripted_child")
     monkeypatch.setenv("PYTHONPATH", str(Path(__file__).resolve().parents[2]))
     monkeypatch.setenv("TREX_TEST_PLAN", str(path))
 
@@ -161,10 +161,10 @@ def test_a_process_may_grow_while_it_settles(plan: Plan) -> None:
 
 PROGRAM = """
 import sys
-from trex.render.blender import program
+from trex.render.blender import process
 from trex.render.blender.blender_renderer import BlenderRenderer
 from tests.worlds.render_worlds import crowd
-program.CHILD = "tests.worlds.scripted_child"
+process.CHILD = "tests.worlds.scripted_child"
 blender = BlenderRenderer("draft", "cpu")
 blender.render([crowd(1)])
 print(*blender.process_ids(), flush=True)

@@ -10,7 +10,7 @@ Answer = str | int | bool  # 1 is the answer "1", True the answer "yes"
 Function = TypeVar("Function", bound=Callable[..., object])
 
 KEYS: Mapping[str, str] = {
-    **{name: name for name in ("question", "program", "answer")},
+    **{name: name for name in ("question", "program", "answer", "wrong")},
     "target": "target.kind",
     **{name: f"target.{name}" for name in ("width", "threshold", "share", "probabilities")},
     "target_options": "target.options",
@@ -40,6 +40,7 @@ class Keywords(TypedDict, total=False):
     question: str
     program: Sequence[Mapping[str, object]]
     answer: Answer | Sequence[Answer]
+    wrong: bool
     target: str
     width: float
     threshold: float

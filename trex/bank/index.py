@@ -29,13 +29,15 @@ Sha256 = Annotated[str, Field(pattern="^[0-9a-f]{64}$")]
 class BankWorld(Section):
     """What determines the members, besides the seed: number of objects, allowed categories in order, shapes by hash.
 
-    `first` is the id of member 0, which changes with the code that draws.
+    `wrong` is the condition that answers are wrong, as text; "" for none. `first` is the id of member 0, which changes
+    with the code that draws.
     """
 
     words: Sentence
     objects: tuple[Count, Count]
     categories: Annotated[tuple[Name, ...], Field(max_length=100_000)]
     shapes: Annotated[dict[Name, Sha256], Field(max_length=1000)]
+    wrong: Annotated[str, Field(max_length=20_000)] = ""
     first: Sha256
 
 
@@ -53,7 +55,7 @@ class BankIndex(Section):
     @property
     def world_key(self) -> str:
         """32 hex digits, equal for banks with the same members whatever their look."""
-        world = self.world.model_dump(exclude={"words"})
+        world = self.world.model_dump(exclude={"words"} if self.world.wrong else {"words", "wrong"})
         return _hash(json.dumps([world, self.seed], sort_keys=True))
 
     @property
@@ -70,6 +72,7 @@ def index_of(prior: ScenePrior, seed: int, first: Scene, look: str, renderer: st
         objects=prior.n_objects,
         categories=tuple(" ".join(category) for category in vocabulary.combinations()),
         shapes=_shape_hashes(vocabulary),
+        wrong=prior.wrong.key if prior.wrong else "",
         first=scene_id(first),
     )
     return BankIndex(world=world, seed=seed, look=look, renderer=renderer, trex=version("bayes-trex"))
@@ -81,6 +84,7 @@ def world_words(prior: ScenePrior) -> str:
     parts = [f"{low} {'object' if high == 1 else 'objects'}" if low == high else f"{low} to {high} objects"]
     parts += [f"no {' '.join(value for _, value in each)}" for each in prior.vocabulary.revoked]
     parts += [f"{name} introduced" for name in prior.vocabulary.shapes if name not in CLEVR.shapes]
+    parts += [prior.wrong.words] if prior.wrong else []
     words = ", ".join(parts)
     return words if len(words) <= 2000 else f"{words[:1990]} ..."
 

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from trex.foundation.errors import InputError
+from trex.query.question import resolve_question
 from trex.query.shipped import query_path
 from trex.query.toml_file import parse_query, read_text
 from trex.scenes.prior import ScenePrior
@@ -19,7 +20,8 @@ SECTION = "scene."
 def bank_world(named: Path, overrides: Sequence[str] = ()) -> ScenePrior:
     """The prior of a query's scenes (its file, or a shipped query's name), or of CLEVR's own if `named` is "clevr".
 
-    Reads [scene] and [generator] alone, so no model is loaded. `overrides` may set keys of [scene].
+    Reads [scene] and [generator], and the question where `wrong` limits the scenes by it, so no model is loaded.
+    `overrides` may set keys of [scene].
     """
     for setting in overrides:
         key = setting.partition("=")[0].replace(" ", "")
@@ -35,4 +37,5 @@ def bank_world(named: Path, overrides: Sequence[str] = ()) -> ScenePrior:
             f"{named}: banks hold scenes of generator 'clevr', and this query's is {query.generator.name!r}, whose "
             "pictures cost next to nothing"
         )
-    return make_prior(query, make_vocabulary(query, path.parent))
+    vocabulary = make_vocabulary(query, path.parent)
+    return make_prior(query, vocabulary, resolve_question(query, vocabulary) if query.wrong else None)

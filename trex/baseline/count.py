@@ -13,7 +13,7 @@ from trex.foundation.errors import InputError
 from trex.inference.scoring import check_log_probs, images
 from trex.inference.types import Floats
 from trex.pages.thumbnails import Thumbnail, light_url
-from trex.query.schema import Query
+from trex.query.question import named_answers
 from trex.scenes.describe import scene_words
 from trex.scenes.questions.truth import true_answer
 from trex.worlds.world import Plan
@@ -105,11 +105,6 @@ def judge(plan: Plan, example: Example, row: Floats) -> ScoredExample:
         is_mistake=is_hit and is_mistake(truth, answer, named_answers(plan.query)),
         in_world=plan.world.holds(plan, example),
     )
-
-
-def named_answers(query: Query) -> tuple[str, ...]:
-    """The answers that a query's target names; none for a uniform target."""
-    return query.answer or tuple(answer for answer, p in query.target.probabilities.items() if p > 0)
 
 
 def _thumbnail(example: Example) -> Thumbnail:

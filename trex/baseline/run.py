@@ -10,12 +10,13 @@ from typing import TypeVar
 from trex.artifacts.cache import cache_root
 from trex.baseline.attach import attach_runs
 from trex.baseline.baseline import Baseline
-from trex.baseline.count import PlannedQuery, SourceResult, Tell, named_answers, score_examples
+from trex.baseline.count import PlannedQuery, SourceResult, Tell, score_examples
 from trex.baseline.rendered import RenderedScenes
 from trex.baseline.stored import FILES, StoredBaseline
 from trex.datasets.examples import Examples, Problem
 from trex.foundation.errors import InputError, unknown
 from trex.pages.wording import world_words
+from trex.query.question import named_answers
 from trex.runs.folder import RUNS, check_out
 from trex.scenes.prior import ScenePrior
 from trex.worlds.query_plan import check

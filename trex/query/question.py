@@ -32,12 +32,21 @@ def resolve_question(query: Query, vocabulary: Vocabulary) -> ResolvedQuestion:
     return ResolvedQuestion(text, program, query.answer, possible)
 
 
+def named_answers(query: Query) -> tuple[str, ...]:
+    """The answers that a query's target names; none for a uniform target."""
+    return query.answer or tuple(answer for answer, p in query.target.probabilities.items() if p > 0)
+
+
 def check_answers(query: Query, text: str, possible: tuple[str, ...]) -> None:
     """Raise InputError if a target names too few or too many answers, or one that the question cannot have."""
     _check_count(query)
     for answer in query.answer:
         _check_answer("answer", answer, text, possible)
     _check_probabilities(query.target, text, possible)
+    if query.wrong and not named_answers(query):
+        raise InputError(
+            f"wrong = true needs answers that can be wrong, and target {query.target.kind!r} names none"
+        )
 
 
 def _program(query: Query, vocabulary: Vocabulary) -> Program:

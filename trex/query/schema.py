@@ -232,11 +232,15 @@ class SearchSection(Section):
 
 
 class Query(Section):
-    """A whole query; `program` gives the meaning of a `question` that no CLEVR family can express in English."""
+    """A whole query; `program` gives the meaning of a `question` that no CLEVR family can express in English.
+
+    `wrong`: only scenes in which the question has a true answer, and `answer` is not it.
+    """
 
     question: Sentence = ""
     program: Annotated[tuple[ProgramStep, ...], Field(max_length=100)] = ()
     answer: Words = ()
+    wrong: Annotated[bool, Field(strict=True)] = False
     target: TargetSection = TargetSection()
     generator: GeneratorSection = GeneratorSection()
     scene: SceneSection = SceneSection()

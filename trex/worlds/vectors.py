@@ -180,6 +180,10 @@ def _check_sections(name: str, query: Query) -> None:
             f"question = {query.question!r}: a classifier of {name!r} answers one question only, which class a "
             "picture shows; remove question and program, and name the classes in answer"
         )
+    if query.wrong:
+        raise InputError(
+            f"wrong = true needs scenes whose true answer is known; pictures of {name!r} have none"
+        )
     if query.scene != SceneSection():
         raise InputError(
             f"[scene] belongs to the generator 'clevr'; {name!r} has no objects; remove the section"

@@ -6,6 +6,7 @@ import json
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from tests.running.command_line import refused, trex
@@ -48,10 +49,8 @@ class Received:
 def test_a_log_holds_settings_figures_every_step_and_the_page(searched: Path, log: RunLog) -> None:
     found = json.loads((searched / "findings.json").read_text())
     assert log.parameters["search.steps"] == "6"
-    assert (log.parameters["question"], log.parameters["version.numpy"][:2]) == (
-        "How many red things are there?",
-        "1.",
-    )
+    assert log.parameters["question"] == "How many red things are there?"
+    assert log.parameters["version.numpy"] == np.__version__
     assert log.figures["found"] == len(found["found"])
     assert [log.figures["rate_low"], log.figures["rate_high"]] == found["how_often"]["interval_95"]
     with open_run(searched, for_writing=False) as folder:

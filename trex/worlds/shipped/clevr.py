@@ -9,11 +9,13 @@ from pathlib import Path
 from trex.datasets.clevr_folder import ClevrFolder
 from trex.datasets.examples import Example, Examples
 from trex.datasets.render_files import everything
+from trex.query.question import named_answers
 from trex.query.resolved import ResolvedQuery
 from trex.query.schema import Query
 from trex.scenes.describe import scene_words
 from trex.scenes.distinct import RULE, are_distinct
 from trex.scenes.questions.truth import true_answer
+from trex.scenes.questions.wrong_answer import wrong_words
 from trex.scenes.vocabulary import Vocabulary
 from trex.worlds.description import Judgment, Noun, Summary
 from trex.worlds.latents import Latent, scene_of
@@ -44,10 +46,12 @@ class ClevrWorld:
         return ClevrFolder(folder, splits, _words(plans))
 
     def holds(self, plan: Plan, example: Example) -> bool | None:
-        """Whether each object may occur; ignores the number of objects."""
+        """Whether each object may occur and the query's condition holds; ignores the number of objects."""
         if example.scene is None:
             return None
-        return all(plan.vocabulary.allows(item) for item in example.scene.objects)
+        wrong = plan.scenes.wrong
+        is_allowed = all(plan.vocabulary.allows(item) for item in example.scene.objects)
+        return is_allowed and (wrong is None or wrong.is_wrong(example.scene))
 
     def scope(self, query: Query) -> str:
         """The world in a few words: "5 objects, no cube, cone introduced"."""
@@ -55,7 +59,8 @@ class ClevrWorld:
         parts = [f"{low}" if low == high else f"{low} to {high}"]
         parts[0] += " object" if high == 1 else " objects"
         parts += [f"no {what}" for what in query.scene.revoke]
-        return ", ".join(parts + [f"{Path(which).stem} introduced" for which in query.scene.introduce])
+        parts += [f"{Path(which).stem} introduced" for which in query.scene.introduce]
+        return ", ".join(parts + ([wrong_words(named_answers(query))] if query.wrong else []))
 
     def are_distinct(self, one: Latent, other: Latent) -> bool:
         """Apply the rule of `trex.scenes.distinct`."""

@@ -10,13 +10,14 @@ from trex.clevr_models.interface.question import question_of
 from trex.foundation.errors import InputError
 from trex.foundation.words import counted
 from trex.inference.types import Generator
-from trex.query.question import resolve_question
+from trex.query.question import ResolvedQuestion, named_answers, resolve_question
 from trex.query.schema import Query, RenderSection, SceneSection
 from trex.query.shape_cards import read_card
 from trex.query.target import make_target
 from trex.scenes.edits import removals
 from trex.scenes.noise import fresh_draws
 from trex.scenes.prior import ScenePrior
+from trex.scenes.questions.wrong_answer import WrongAnswer
 from trex.scenes.vocabulary import CLEVR, Vocabulary
 from trex.worlds.description import Outline
 from trex.worlds.fingerprint import file_fingerprint, model_fingerprint
@@ -24,7 +25,7 @@ from trex.worlds.kernels import SamplerParts, check_gradients, check_search, mak
 from trex.worlds.latents import Latent, OpenRenderer, any_prior, any_renderer, scene_of
 from trex.worlds.looks import Looks, deciding_scorer, drawn
 from trex.worlds.provenance import Provenance
-from trex.worlds.shipped.placement_check import check_placement
+from trex.worlds.shipped.placement_check import check_placement, check_wrong
 from trex.worlds.shipped.served_model import with_server
 from trex.worlds.world import (
     FAKE,
@@ -48,7 +49,7 @@ def plan_scenes(world: World, query: Query, query_dir: Path) -> Plan:
         )
     vocabulary = make_vocabulary(query, query_dir)
     question = resolve_question(query, vocabulary)
-    prior = make_prior(query, vocabulary)
+    prior = make_prior(query, vocabulary, question)
     _check_render(query.render)
     resolved = check_search(query, "scene", has_noise=query.render.preset != FAKE)
     check_gradients(resolved, "scene", has_gradients=False)
@@ -64,20 +65,21 @@ def plan_scenes(world: World, query: Query, query_dir: Path) -> Plan:
         model_name=model.name,
         bound=bound,
         target=target,
-        outline=_outline(resolved, vocabulary),
+        outline=_outline(resolved, prior),
         model_key=partial(model_fingerprint, model.name, bound),
         opener=open_scenes,
         cards=vocabulary.cards,
     )
 
 
-def _outline(query: Query, vocabulary: Vocabulary) -> Outline:
-    """The number and kinds of objects; preset, device and processes."""
+def _outline(query: Query, prior: ScenePrior) -> Outline:
+    """The number and kinds of objects, and the condition on them; preset, device and processes."""
     low, high = query.scene.objects
     objects = f"{low}" if low == high else f"{low} to {high}"
-    kinds, render = len(vocabulary.combinations()), query.render
+    kinds, render = len(prior.vocabulary.combinations()), query.render
+    condition = f"; {prior.wrong.words}" if prior.wrong else ""
     return Outline(
-        f"{objects} object{'' if high == 1 else 's'} of {counted(kinds, 'kind')}, {_changes(query.scene)}",
+        f"{objects} object{'' if high == 1 else 's'} of {counted(kinds, 'kind')}, {_changes(query.scene)}{condition}",
         f"preset {render.preset}, device {render.device}, {_processes(render)}",
     )
 
@@ -105,10 +107,16 @@ def make_vocabulary(query: Query, query_dir: Path) -> Vocabulary:
     return vocabulary
 
 
-def make_prior(query: Query, vocabulary: Vocabulary) -> ScenePrior:
-    """The prior of a query's scenes; InputError if so many objects do not fit."""
-    prior = ScenePrior(vocabulary, query.scene.objects)
+def make_prior(query: Query, vocabulary: Vocabulary, question: ResolvedQuestion | None) -> ScenePrior:
+    """The prior of a query's scenes; InputError if so many objects do not fit, or if `wrong` leaves (almost) none.
+
+    Only a query with `wrong` needs its question.
+    """
+    wrong = WrongAnswer(question.program, named_answers(query)) if question and query.wrong else None
+    prior = ScenePrior(vocabulary, query.scene.objects, wrong)
     check_placement(vocabulary, prior.n_objects[1])
+    if question and wrong:
+        check_wrong(prior, question.text)
     return prior
 
 
