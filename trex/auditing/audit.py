@@ -11,6 +11,7 @@ from trex.auditing.grouping.group import group
 from trex.auditing.judging.by_question import Row, by_question
 from trex.auditing.judging.confirm import Confirmer
 from trex.auditing.judging.findings import Finding, HeldOut, Share, belonging, covered, findings, held_out
+from trex.auditing.judging.leanings import Leaning, leanings
 from trex.auditing.judging.not_found import LookedFor, looked_for
 from trex.auditing.judging.probe import Prober, probe_shares
 from trex.auditing.sweeping.examine import Asker
@@ -59,6 +60,7 @@ class Audit:
     probes: Mapping[
         int, Mapping[str, Share]
     ]  # by family and way, of scenes like its failures those that fail too
+    leanings: tuple[Leaning, ...]  # to kinds of confident mistakes that no scene shows
 
     @property
     def scenes(self) -> dict[int, Facts]:
@@ -154,6 +156,7 @@ def _carried_out(
         asker,
         looked_for(rest),
         {one.number: probe_shares([row for row in probes if row.family == one.number]) for one in chosen},
+        leanings(rows, asker),
     )
 
 

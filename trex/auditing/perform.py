@@ -13,14 +13,19 @@ from trex.auditing.plan import Sizes, audit_settings, planned
 from trex.auditing.telling.document import document
 from trex.auditing.telling.junit import cases
 from trex.auditing.telling.page import write_report
-from trex.auditing.telling.words import beside_words, headline, not_found_words, rate_words
-from trex.bank.named import bank_world
+from trex.auditing.telling.searches import Aim, Lead, SearchFor, write_leads
+from trex.auditing.telling.words import beside_words, headline, leads_words, not_found_words, rate_words
+from trex.bank.named import bank_world, world_query
 from trex.clevr_models.interface.options import ModelOptions
+from trex.foundation.errors import InputError
 from trex.foundation.junit import check_junit, write_junit
+from trex.query.schema import SceneSection
+from trex.query.shape_cards import named_card
 from trex.worlds.world import open_model
 
 PROBED = 8  # scenes of each family in each way
 DEFAULT_SIZES = Sizes()
+MOST_SEARCHED = 100
 
 
 @dataclass(frozen=True)
@@ -29,7 +34,7 @@ class AuditOptions:
 
     `world` is a query's file or name, or clevr; `budget`, in CPU hours, sets `sizes` but for the questions; `look` and
     `deciding` are presets; `weigh` holds SYMPTOM=WEIGHT; `out` is runs/audit-MODEL if None; `model` has what a query's
-    [model] has besides the name.
+    [model] has besides the name; `searched` is the number of searches for kinds of mistakes that no scene shows.
     """
 
     world: Path = Path("clevr")
@@ -47,14 +52,16 @@ class AuditOptions:
     probed: int = PROBED
     beside: Path | None = None
     model: ModelOptions | None = None
+    searched: int = 0
 
 
 @dataclass(frozen=True)
 class Performed:
-    """A finished audit and its page, with another model's answers beside it if asked for."""
+    """A finished audit and its page, the leads to further mistakes, and another model's answers if asked for."""
 
     done: Audit
     page: Path
+    leads: tuple[Lead, ...] = ()
     beside: Beside | None = None
 
     def lines(self) -> list[str]:
@@ -65,29 +72,33 @@ class Performed:
             headline(self.done),
             *families,
             not_found_words(self.done.looked_for),
+            *([leads_words(self.leads)] if self.leads else []),
             *compared,
             f"page: {self.page}",
         ]
 
     def document(self) -> dict[str, object]:
         """All figures, as in `report.json`."""
-        return document(self.done, self.beside)
+        return document(self.done, self.leads, self.beside)
 
 
 def perform(
     model: str,
     options: AuditOptions,
     tell: Tell,
+    search: SearchFor,
     on_begin: Callable[[Path], None] = lambda folder: None,
 ) -> Performed:
     """Audit a model, or resume, and write the page and the JUnit file; `on_begin` receives the folder.
 
+    `search` runs the query of a lead, or resumes its run.
     InputError before anything is rendered or written if an option is wrong; errors as from `audit`.
     """
     if options.junit is not None:
         check_junit(options.junit)
     check_probed(options.probed)
     prior = bank_world(options.world)
+    scene = _scene(options)
     sizes = options.sizes
     if options.budget is not None:
         sizes = planned(options.budget, sizes, options.look, options.deciding, options.probed)
@@ -99,7 +110,23 @@ def perform(
     on_begin(folder)
     done = audit(opened, settings, prior, folder, options.bank, options.processes, tell, options.probed)
     compared = None if other is None else beside(done.rest, other, done.confirmed, done.asker)
-    page = write_report(done, prior.vocabulary, compared)
+    aim = Aim(settings, scene, model, options.model or ModelOptions())
+    leads = write_leads(folder, done.leanings, aim, options.searched, search)
+    page = write_report(done, prior.vocabulary, leads, compared)
     if options.junit is not None:
         write_junit(options.junit, "trex audit", cases(done))
-    return Performed(done, page, compared)
+    return Performed(done, page, leads, compared)
+
+
+def _scene(options: AuditOptions) -> SceneSection:
+    """[scene] of the audit's world, with absolute paths of shape cards; InputError if it cannot be searched."""
+    query, folder = world_query(options.world)
+    if not 0 <= options.searched <= MOST_SEARCHED:
+        raise InputError(f"--searched {options.searched}: give 0 to {MOST_SEARCHED}")
+    if options.searched and query.wrong:
+        raise InputError(
+            f"--searched: {options.world} has wrong = true, and a query has one such condition only"
+        )
+    return query.scene.model_copy(
+        update={"introduce": tuple(named_card(which, folder) for which in query.scene.introduce)}
+    )

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from trex.foundation.errors import InputError
 from trex.query.question import resolve_question
+from trex.query.schema import Query
 from trex.query.shipped import query_path
 from trex.query.toml_file import parse_query, read_text
 from trex.scenes.prior import ScenePrior
@@ -15,6 +16,13 @@ from trex.worlds.shipped.clevr_plan import make_prior, make_vocabulary
 
 CLEVR_TEXT = "[scene]\nobjects = [3, 10]\n"
 SECTION = "scene."
+
+
+def world_query(named: Path, overrides: Sequence[str] = ()) -> tuple[Query, Path]:
+    """The query that names a world, and its folder; for "clevr" one that holds CLEVR's own [scene] alone."""
+    path = query_path(named)
+    text = CLEVR_TEXT if str(named) == CLEVR and not path.exists() else read_text(path)
+    return parse_query(text, str(path), overrides), path.parent
 
 
 def bank_world(named: Path, overrides: Sequence[str] = ()) -> ScenePrior:
@@ -29,13 +37,11 @@ def bank_world(named: Path, overrides: Sequence[str] = ()) -> ScenePrior:
             raise InputError(
                 f"--set {setting} does not apply: a bank depends on [scene] alone; its look is --look, its seed --seed"
             )
-    path = query_path(named)
-    text = CLEVR_TEXT if str(named) == CLEVR and not path.exists() else read_text(path)
-    query = parse_query(text, str(path), overrides)
+    query, folder = world_query(named, overrides)
     if query.generator.name != CLEVR:
         raise InputError(
             f"{named}: banks hold scenes of generator 'clevr', and this query's is {query.generator.name!r}, whose "
             "pictures cost next to nothing"
         )
-    vocabulary = make_vocabulary(query, path.parent)
+    vocabulary = make_vocabulary(query, folder)
     return make_prior(query, vocabulary, resolve_question(query, vocabulary) if query.wrong else None)

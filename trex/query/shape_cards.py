@@ -43,6 +43,11 @@ def shipped_names() -> tuple[str, ...]:
     return tuple(sorted(path.stem for path in SHIPPED.glob("*.toml")))
 
 
+def named_card(name: str, query_dir: Path) -> str:
+    """The same card for a query in any folder: a shipped shape's name, or an absolute path."""
+    return name if name in shipped_names() else str(_resolved(query_dir, name))
+
+
 def read_card(name: str, query_dir: Path) -> ShapeCard:
     """The card of a shipped shape ("cone"), or of a TOML file at a path relative to `query_dir`."""
     if name in shipped_names():

@@ -8,6 +8,7 @@ from os import PathLike, fspath
 from pathlib import Path
 
 from trex.api.arguments import model_argument
+from trex.api.audit_search import audit_search
 from trex.api.stopped import Stopped
 from trex.auditing.judging.findings import Finding
 from trex.auditing.judging.not_found import LookedFor
@@ -84,6 +85,7 @@ def audit(
     bank: AnyPath | None = None,
     out: AnyPath | None = None,
     junit: AnyPath | None = None,
+    searched: int = 0,
     beside: AnyPath | None = None,
     progress: bool = True,
 ) -> AuditResult:
@@ -111,12 +113,13 @@ def audit(
         out=_path(out),
         junit=_path(junit),
         probed=probed,
+        searched=searched,
         beside=_path(beside),
     )
     folders: list[Path] = []
     with session_model_available(live_model), display_if(progress) as display:
         try:
-            return AuditResult(perform(name, options, display.show, folders.append))
+            return AuditResult(perform(name, options, display.show, audit_search(display), folders.append))
         except KeyboardInterrupt:
             advice = "every answer is kept, and the same call resumes"
             raise Stopped(folders[0] if folders else None, advice) from None

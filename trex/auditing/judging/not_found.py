@@ -57,7 +57,7 @@ def looked_for(rows: Sequence[tuple[Facts, Examined]]) -> LookedFor:
     for facts, one in rows:
         for what in set(_possible(facts, one)):
             could[what] = could.get(what, 0) + 1
-        shown.update(_shown(one))
+        shown.update(shown_kinds(one))
     absent = [
         NotFound(what, n, no_event_bound(n), no_event_bound(n, kinds=len(could)))
         for what, n in sorted(could.items(), key=lambda row: (-row[1], row[0]))
@@ -99,13 +99,18 @@ def _wrong_kinds(truth: str) -> tuple[str, ...]:
     return (*(("too few",) if few else ()), *(("too many",) if many else ()), NO_NUMBER)
 
 
-def _shown(one: Examined) -> Iterator[str]:
+def shown_kinds(one: Examined) -> Iterator[str]:
+    """The kinds of confident mistakes that a scene shows."""
     for mistake in one.mistakes:
-        answer = one.answers[mistake.at]
-        yield _of_question(answer, _wrong(answer))
+        yield question_kind(one.answers[mistake.at])
     for symptom, *_ in symptoms(one):
         if symptom.level != "question":
             yield MISREADINGS[symptom.what]
+
+
+def question_kind(answer: Answer) -> str:
+    """The kind of a wrong answer to a question: "zero_hop: too few"."""
+    return _of_question(answer, _wrong(answer))
 
 
 def _wrong(answer: Answer) -> str:

@@ -8,12 +8,13 @@ from dataclasses import asdict
 from trex.auditing.audit import Audit
 from trex.auditing.beside import Beside
 from trex.auditing.judging.findings import Finding, Share
+from trex.auditing.telling.searches import Lead
 from trex.auditing.telling.words import headline
 from trex.inference.statistics.paired import Paired
 
 
-def document(done: Audit, beside: Beside | None = None) -> dict[str, object]:
-    """The audit as JSON, with another model beside it if asked for."""
+def document(done: Audit, leads: Sequence[Lead] = (), beside: Beside | None = None) -> dict[str, object]:
+    """The audit as JSON, with the leads to further mistakes, and another model beside it if asked for."""
     compared = {} if beside is None else {"beside": _beside(beside, done.confirmed)}
     return {
         "headline": headline(done),
@@ -35,8 +36,14 @@ def document(done: Audit, beside: Beside | None = None) -> dict[str, object]:
             {"what": one.what, "scenes": one.scenes, "high": one.bound, "high_together": one.together}
             for one in done.looked_for.absent
         ],
+        "leads": [_lead(one) for one in leads],
         **compared,
     }
+
+
+def _lead(one: Lead) -> dict[str, object]:
+    searched = None if one.searched is None else {**asdict(one.searched), "run": one.run}
+    return {**asdict(one.leaning), "query": one.query, "searched": searched}
 
 
 def _share(share: Share) -> dict[str, object]:

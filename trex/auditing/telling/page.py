@@ -15,12 +15,15 @@ from trex.auditing.judging.not_found import NotFound
 from trex.auditing.sweeping.records import Tested
 from trex.auditing.telling.document import document
 from trex.auditing.telling.failures import write_failures
+from trex.auditing.telling.searches import Lead
 from trex.auditing.telling.words import (
     beside_words,
     flip_words,
     headline,
+    leads_words,
     not_found_words,
     probe_words,
+    searched_words,
     share_words,
     survival_words,
 )
@@ -53,7 +56,9 @@ class Card(NamedTuple):
     flip: str
 
 
-def write_report(done: Audit, vocabulary: Vocabulary, beside: Beside | None = None) -> Path:
+def write_report(
+    done: Audit, vocabulary: Vocabulary, leads: Sequence[Lead] = (), beside: Beside | None = None
+) -> Path:
     """Write the page, the JSON document and the failures; the page's path."""
     renderer = CachedRenderer(
         open_renderer(RenderSection(preset=done.settings.deciding), vocabulary), done.folder / PICTURES
@@ -63,7 +68,9 @@ def write_report(done: Audit, vocabulary: Vocabulary, beside: Beside | None = No
         write_failures(done, renderer.key)
     finally:
         renderer.close()
-    write_atomic(done.folder / DOCUMENT, (json.dumps(document(done, beside), indent=1) + "\n").encode())
+    write_atomic(
+        done.folder / DOCUMENT, (json.dumps(document(done, leads, beside), indent=1) + "\n").encode()
+    )
     values: dict[str, object] = {
         "done": done,
         "settings": done.settings,
@@ -78,6 +85,8 @@ def write_report(done: Audit, vocabulary: Vocabulary, beside: Beside | None = No
         "beside_table": _beside(beside, done.confirmed) if beside else "",
         "not_found_words": not_found_words(done.looked_for),
         "not_found": _absent(done.looked_for.absent),
+        "leads_words": leads_words(leads) if leads else "",
+        "leads": _leads(leads) if leads else "",
     }
     write_atomic(done.folder / PAGE, page("audit.html", values).encode())
     return done.folder / PAGE
@@ -110,6 +119,18 @@ def _absent(rows: Sequence[NotFound]) -> Table[NotFound]:
         Column[NotFound]("all rows together (95 %)", lambda row: percent(row.together), True),
     )
     return Table("Confident mistakes that were looked for and not found", columns, rows)
+
+
+def _leads(rows: Sequence[Lead]) -> Table[Lead]:
+    columns = (
+        Column[Lead]("confident mistake", lambda row: row.leaning.what),
+        Column[Lead]("question", lambda row: row.leaning.question),
+        Column[Lead]("true", lambda row: row.leaning.truth),
+        Column[Lead]("the model says", lambda row: row.leaning.said),
+        Column[Lead]("sure", lambda row: percent(row.leaning.probability), True),
+        Column[Lead]("search", searched_words),
+    )
+    return Table("Kinds of mistakes that no scene shows, and to which the model leans", columns, rows)
 
 
 def _beside(beside: Beside, confirmed: Sequence[Finding]) -> Table[Finding]:

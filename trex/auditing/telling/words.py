@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from trex.auditing.audit import Audit
 from trex.auditing.beside import Beside
 from trex.auditing.judging.findings import Finding, Share
 from trex.auditing.judging.not_found import LookedFor
 from trex.auditing.sweeping.records import Flip
+from trex.auditing.telling.searches import Lead
 from trex.foundation.percent import percent
 from trex.foundation.words import counted
 from trex.pages.wording import percent_interval
@@ -76,6 +77,30 @@ def flip_words(flip: Flip | None) -> str:
     if not flip.change:
         return f"Still wrong after each of {tried}."
     return f"Right if {flip.change} ({tried})."
+
+
+def leads_words(leads: Sequence[Lead]) -> str:
+    """What can be searched for, and what was, in one or two sentences."""
+    n, done = len(leads), [one.searched for one in leads if one.searched]
+    lean = (
+        f"To {counted(n, 'kind')} of confident mistakes that no scene shows the model leans in some scene, at most "
+        f"{percent(leads[0].leaning.probability)} sure"
+    )
+    if not done:
+        return (
+            f"{lean}; the audit's folder has a query for each (searches), and --searched N runs the first N."
+        )
+    found = sum(one.found > 0 for one in done)
+    return f"{lean}; {len(done)} searched for, {found} found."
+
+
+def searched_words(lead: Lead) -> str:
+    """What became of a search: "3 found, 1.2 % (.3 % to 4 %) of the scenes in which that answer is wrong"."""
+    one = lead.searched
+    if one is None:
+        return f"not run: {lead.query}"
+    found = f"{counted(one.found, 'scene')} found" if one.found else one.ending
+    return f"{found}; {one.rate} of the scenes in which that answer is wrong ({lead.run}/report.html)"
 
 
 def beside_words(beside: Beside) -> str:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from trex.experiments.paper.paper_file import Item, Verdict
 from trex.experiments.record import CellRecord, OutcomeRecord
 from trex.foundation.errors import InputError
+from trex.foundation.words import counted
 
 ABOUT = 0.05  # "about 50 %" is printed to the nearest ten
 RULE = (
@@ -90,7 +91,7 @@ def _means(item: Item, record: OutcomeRecord, cells: Sequence[CellRecord]) -> Co
     if off:
         why += f"; not {', '.join(off)}"
     if missing:
-        why += f"; {missing} cells not run"
+        why += f"; {counted(missing, 'cell')} not run"
     if item.why:
         why += f"; {item.why}"
     verdict: Verdict = "differs" if off else "incomplete" if missing else "agrees"
@@ -111,7 +112,7 @@ def _found(item: Item, record: OutcomeRecord, cells: Sequence[CellRecord]) -> Co
     if missing and good != bool(published):
         verdict = "incomplete"
     if missing:
-        why = "; ".join(filter(None, [f"{missing} cells not run", why]))
+        why = "; ".join(filter(None, [f"{counted(missing, 'cell')} not run", why]))
     words = item.published or f"{published} of {record.planned} found"
     return Compared(item, words, _counts(cells), verdict, why, record.command)
 

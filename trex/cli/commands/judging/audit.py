@@ -59,6 +59,13 @@ def audit(
         Path | None,
         typer.Option("--junit", metavar="FILE", help="Write JUnit XML: each confirmed family is a failure."),
     ] = None,
+    searched: Annotated[
+        int,
+        typer.Option(
+            metavar="N",
+            help="Search for the first N kinds of mistakes that no scene shows: some 40 CPU minutes each.",
+        ),
+    ] = 0,
     beside: Annotated[
         Path | None,
         typer.Option(
@@ -68,6 +75,7 @@ def audit(
     as_json: AsJson = False,
 ) -> None:
     """Find the failure families of a CLEVR model: what it misreads, when, how often. If stopped, it resumes."""
+    from trex.api.audit_search import audit_search
     from trex.auditing.perform import AuditOptions, perform
     from trex.auditing.plan import Sizes
 
@@ -75,10 +83,10 @@ def audit(
     options = AuditOptions(
         world=world, budget=budget, sizes=sizes, look=look, deciding=deciding, sure=sure, seed=seed,
         weigh=tuple(weigh or ()), processes=processes, bank=bank_folder, out=out, junit=junit, probed=probed,
-        beside=beside, model=model_options(endpoint, max_requests, trust_remote_code),
+        searched=searched, beside=beside, model=model_options(endpoint, max_requests, trust_remote_code),
     )  # fmt: skip
     with display_until_stopped("every answer is kept") as display:
-        made = perform(model, options, display.show)
+        made = perform(model, options, display.show, audit_search(display))
     tell_result({**made.document(), "page": str(made.page)}, "\n".join(made.lines()), as_json)
 
 
