@@ -16,6 +16,7 @@ from captum.attr import Saliency as Gradient
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
+from trex.clevr_models.interface.subnormals import subnormals_as_zero
 from trex.foundation.errors import ModelError
 
 Floats = NDArray[np.float32]
@@ -123,7 +124,8 @@ def _to_tensor(module: nn.Module, image: Floats) -> Tensor:
 
 def _guarded(attribute: Callable[[], Tensor]) -> Tensor:
     try:
-        found = attribute()
+        with subnormals_as_zero():
+            found = attribute()
     except (RuntimeError, AssertionError) as error:
         raise NoGradientsError(f"the model gives no gradients: {error}") from error
     if not bool(torch.isfinite(found).all()):

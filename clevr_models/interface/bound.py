@@ -12,6 +12,7 @@ from torch import nn
 
 from trex.clevr_models.interface.inputs import check_pictures
 from trex.clevr_models.interface.question import Question
+from trex.clevr_models.interface.subnormals import subnormals_as_zero
 
 
 class BoundModel(Protocol):
@@ -70,7 +71,7 @@ class BoundModule:
 
     def _row(self, image: NDArray[np.float32]) -> NDArray[np.float64]:
         pixels = torch.from_numpy(np.ascontiguousarray(image.transpose(2, 0, 1))[None])
-        with torch.inference_mode():
+        with torch.inference_mode(), subnormals_as_zero():
             logits = self.module(pixels.to(self._device))[0]
         row: NDArray[np.float64] = logits.double().log_softmax(dim=-1).cpu().numpy()
         return row

@@ -15,6 +15,7 @@ from trex.clevr_models.interface.answers import ANSWERS
 from trex.clevr_models.interface.bound import BoundModule
 from trex.clevr_models.interface.inputs import check_pictures
 from trex.clevr_models.interface.question import Question
+from trex.clevr_models.interface.subnormals import subnormals_as_zero
 from trex.clevr_models.relation_network.network import SIDE_PX, RelationNetwork
 from trex.clevr_models.relation_network.vocabulary import RelationVocabulary, relation_vocabulary
 
@@ -44,7 +45,7 @@ class RelationModel:
         """
         check_pictures(image[None])
         pixels = torch.from_numpy(np.ascontiguousarray(image.transpose(2, 0, 1))[None])
-        with torch.inference_mode():
+        with torch.inference_mode(), subnormals_as_zero():
             codes = self.network.questions([self.vocabulary.encode(question.text) for question in questions])
             picture = self.network.pictures(pixels)
             logits = torch.cat([self.network.combine(picture, code) for code in codes])
