@@ -17,12 +17,13 @@ from torch import Tensor
 from benchmarks.figure import note, show, show_spread
 from trex.foundation.errors import InputError
 from trex.inference.nuts.density import Point
-from trex.inference.nuts.sampler import Density, NutsCheckpoint, NutsOptions, nuts_rounds, start_nuts
+from trex.inference.nuts.sampler import Density, NutsCheckpoint, NutsOptions, lane_of, nuts_rounds, start_nuts
 from trex.inference.targets import high_confidence
 from trex.inference.types import Evaluation, State
+from trex.mnist_models.card import LATENT
 from trex.mnist_models.load import load_classifier, load_decoder
 from trex.mnist_models.networks.classifiers import Classifier
-from trex.mnist_models.networks.vae import LATENT, VaeDecoder
+from trex.mnist_models.networks.vae import VaeDecoder
 
 PAPER_S = {"mnist": 1.18, "fashion": 1.96}  # a sample on one GTX 1080 (Booth et al. 2021)
 LABELS = tuple("0123456789")
@@ -76,7 +77,7 @@ def show_costs(name: str, costs: Sequence[Cost], paper_s: float) -> None:
 def costs_of_seed(density: Density, seed: int) -> dict[str, list[Cost]]:
     """What a draw costs with each number of chains, for all groups of so many of one warmup."""
     warm = warmed_up(density, seed)
-    found = {str(size): costs_of_groups(density, warm, size) for size in DRAWS}
+    found = {str(size): costs_of_groups(replace(density, lane=lane_of(size)), warm, size) for size in DRAWS}
     return found | {"4.one_by_one": costs_of_groups(replace(density, lane=1), warm, 4)}
 
 

@@ -17,7 +17,7 @@ from pathlib import Path
 
 from trex.foundation.errors import InputError
 from trex.inference.statistics.importance import prior_draw
-from trex.inference.types import PRIOR_CHAIN, Prior
+from trex.inference.types import Prior
 from trex.runs.folder import create
 from trex.runs.journal import Journal
 from trex.runs.manifest import Manifest
@@ -29,7 +29,7 @@ from trex.workers.pool import Answered, Inbox, Joined
 from trex.workers.scheduler import Scheduler
 from trex.workers.task_board import Task, TaskBoard
 from trex.workers.task_result import TaskResult
-from trex.workers.tasks import ChainSegment, PriorSegment, Segment, lines_of
+from trex.workers.tasks import ChainSegment, DrawSegment, Segment, lines_of
 from trex.worlds.latents import Latent, to_stored
 
 
@@ -84,7 +84,7 @@ class SimulatedPool:
     def submit(self, worker: str, task: Task) -> None:
         """The answer is made at once, and told when its time has come."""
         began = time.thread_time()
-        assert isinstance(task.work, PriorSegment | ChainSegment)
+        assert isinstance(task.work, DrawSegment | ChainSegment)
         lines = tuple(lines_of(self._records(task.work)))
         seconds = len(lines) * self._render_s
         due = (
@@ -121,8 +121,7 @@ class SimulatedPool:
         made = Record(
             phase, chain, index, to_stored(z), is_accepted, log_prior, -10.0, 0.0, self._log_probs, (9,) * 5
         )
-        if isinstance(segment, PriorSegment):
-            assert chain == PRIOR_CHAIN
+        if isinstance(segment, DrawSegment):
             return made
         return replace(made, rng=segment.begin.rng_states[segment.chains.index(chain)])
 

@@ -20,6 +20,11 @@ PAPER = 1.0  # the temperature of the paper's target
 LANE = 4  # rows evaluated at a time
 
 
+def lane_of(n_chains: int) -> int:
+    """The lane for a search of so many chains: a single one pays for no empty rows."""
+    return 1 if n_chains == 1 else LANE
+
+
 def standard_normal(z: Tensor) -> Tensor:
     """(B, d) -> (B,): log N(z; 0, I), normalized."""
     d: int = z.shape[-1]
@@ -48,8 +53,8 @@ class Density:
     At a temperature above 1 the target is applied to softmax(logits / temperature), which does not saturate; see
     `trex.inference.nuts.chain`. Rows are evaluated `lane` at a time, chain c always as row c % lane of a full lane:
     the last bits of a matrix product depend on the batch's size and on the row, but not on the content of the other
-    rows. Chain c's draws therefore do not depend on the number of chains; on another machine or with another lane
-    they may differ.
+    rows. Chain c's draws therefore do not depend on the other chains; on another machine or with another lane they may
+    differ.
     """
 
     log_probs: Callable[[Tensor], Tensor]

@@ -30,7 +30,7 @@ import torch
 from trex.inference.coroutines import Coroutines
 from trex.inference.nuts.chain import ChainDraw, run_chain
 from trex.inference.nuts.checkpoint import NutsCheckpoint, plain_checkpoint, read_checkpoint, start_nuts
-from trex.inference.nuts.density import Density, Evaluated, Point, standard_normal
+from trex.inference.nuts.density import Density, Evaluated, Point, lane_of, standard_normal
 from trex.inference.nuts.kernel import Tree
 from trex.inference.nuts.options import NutsOptions
 from trex.inference.types import Draw, Floats
@@ -41,6 +41,7 @@ __all__ = [
     "NutsOptions",
     "NutsRound",
     "Tree",
+    "lane_of",
     "nuts_rounds",
     "plain_checkpoint",
     "read_checkpoint",

@@ -31,20 +31,22 @@ PATH_SHARE, MOST_PATH = 4, 60  # the path into the level set takes a quarter of 
 class NutsSampler:
     """`log_probs` maps latents (B, d) to answers (B, K), differentiable; the prior is standard normal.
 
-    `renderer` draws the pictures that the run keeps; NUTS weighs the pixels inside `log_probs`.
+    `renderer` draws the pictures that the run keeps; NUTS weighs the pixels inside `log_probs`. `chains` is the
+    query's number of chains, all of which a worker may not have.
     """
 
     log_probs: Callable[[Tensor], Tensor]
     renderer: Renderer[Latent]
     options: NutsOptions
+    chains: int
 
     def __call__(
         self, target: GaussianTarget, begin: Checkpoint[Latent], n_rounds: int
     ) -> Iterator[Round[Latent]]:
         """Yields rounds from the checkpoint up to index n_rounds - 1."""
-        from trex.inference.nuts.sampler import Density, nuts_rounds
+        from trex.inference.nuts.sampler import Density, lane_of, nuts_rounds
 
-        density = Density(self.log_probs, target)
+        density = Density(self.log_probs, target, lane=lane_of(self.chains))
         for done in nuts_rounds(density, self.options, _as_nuts(begin), n_rounds):
             yield self._round(done)
 
@@ -93,7 +95,7 @@ def _point(state: State[Latent], rng: RngState) -> dict[str, object]:
 
 def _make(parts: SamplerParts, search: SearchSection) -> NutsSampler:
     assert parts.differentiable is not None, "the plan was checked"
-    return NutsSampler(parts.differentiable, parts.renderer, nuts_options(search))
+    return NutsSampler(parts.differentiable, parts.renderer, nuts_options(search), search.chains)
 
 
 def _check(search: SearchSection) -> None:
