@@ -150,7 +150,7 @@ def _warm_farm(place: Path, workers: int) -> Iterator[Path]:
 
 def _carried_out(runs: Path, *overrides: str) -> list[Piece]:
     """Queue the query once with each override, wait for their end; the pieces of work that were done for them."""
-    found = queue_requests([runs.parent / "query.toml"], (), [[override] for override in overrides])
+    found = queue_requests([runs.parent / "query.toml"], (), [(override,) for override in overrides])
     added = [one.entry for one in queue_add.add(runs, found, 0, time.time())]
     for one in added:
         _wait(lambda one=one: queue.entry(runs, one.id).state in ("done", "failed"))  # type: ignore[misc]

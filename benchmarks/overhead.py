@@ -14,10 +14,10 @@ from trex.inference.scoring import Scored, Scorer
 from trex.query.toml_file import parse_query
 from trex.runs.folder import create
 from trex.runs.journal import Journal
-from trex.scenes.scene import Scene
 from trex.search.engine import InProcess
 from trex.search.progress import Silent
 from trex.search.search import Search
+from trex.worlds.latents import Latent
 from trex.worlds.registry import make_plan
 
 CHAINS, STEPS, PRIOR = 4, 100, 20
@@ -39,10 +39,10 @@ control = false
 """
 
 
-class Timed(Scorer[Scene]):
+class Timed(Scorer[Latent]):
     """A scorer that counts the seconds spent in it."""
 
-    def score(self, zs: Sequence[Scene]) -> list[Scored]:
+    def score(self, zs: Sequence[Latent]) -> list[Scored]:
         began = time.perf_counter()
         scored = super().score(zs)
         SPENT[0] += time.perf_counter() - began

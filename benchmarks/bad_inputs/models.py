@@ -9,7 +9,7 @@ import json
 import pickle
 import struct
 import zipfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import torch
@@ -125,16 +125,17 @@ def idx() -> Iterator[tuple[str, bytes]]:
 def cases() -> Iterator[Case]:
     """Each met by the command that reads it first."""
     check = ("check", "query.toml", "--model")
+    files: dict[str, str | bytes]
     for name, data in TENSORS.items():
         card = json.dumps({"sha256": hashlib.sha256(data).hexdigest()})
         files = {"query.toml": QUERY, "m.safetensors": data, "m.json": card}
         yield Case(f"weights: {name}", (*check, "m.safetensors"), writing(files))
     for name, card_ in CARDS.items():
-        files_ = {"query.toml": QUERY, "m.safetensors": SMALL, "m.json": card_}
-        yield Case(f"card of weights: {name}", (*check, "m.safetensors"), writing(files_))
+        files = {"query.toml": QUERY, "m.safetensors": SMALL, "m.json": card_}
+        yield Case(f"card of weights: {name}", (*check, "m.safetensors"), writing(files))
     for name, card_ in ONNX_CARDS.items():
-        files_ = {"query.toml": QUERY, "m.onnx": b"x", "m.json": card_}
-        yield Case(f"card of ONNX: {name}", (*check, "onnx:m.onnx"), writing(files_))
+        files = {"query.toml": QUERY, "m.onnx": b"x", "m.json": card_}
+        yield Case(f"card of ONNX: {name}", (*check, "onnx:m.onnx"), writing(files))
     for name, data in (("noise", bytes(99)), ("empty", b""), ("text", b"onnx")):
         files = {"query.toml": QUERY, "m.onnx": data, "m.json": "{}"}
         yield Case(f"ONNX: {name}", (*check, "onnx:m.onnx"), writing(files))
@@ -165,11 +166,15 @@ def _not_files(check: tuple[str, ...], train: tuple[str, ...]) -> Iterator[Case]
     }
     for place, command in words.items():
         for name, make in not_files(place):
-            yield Case(f"{place}: {name}", command, lambda folder, make=make: (_query(folder), make(folder)))  # type: ignore[misc]
+            yield Case(f"{place}: {name}", command, _beside_query(make))
 
 
-def _query(folder: Path) -> None:
-    writing({"query.toml": QUERY, "train-labels-idx1-ubyte": bytes((0, 0, 8, 1, 0, 0, 0, 0))})(folder)
+def _beside_query(make: Callable[[Path], object]) -> Callable[[Path], object]:
+    def both(folder: Path) -> None:
+        writing({"query.toml": QUERY, "train-labels-idx1-ubyte": bytes((0, 0, 8, 1, 0, 0, 0, 0))})(folder)
+        make(folder)
+
+    return both
 
 
 def _saved(value: object) -> bytes:

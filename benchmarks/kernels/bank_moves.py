@@ -27,7 +27,7 @@ class Arm:
     idea: str = ""
 
     def lead(self, z: Floats) -> Floats:
-        return np.logaddexp(self.power * self.world.cheap(z), self.log_floor)  # type: ignore[no-any-return]
+        return np.logaddexp(self.power * self.world.cheap(z), self.log_floor)
 
 
 class Bank:
@@ -80,8 +80,9 @@ class Bank:
             (self.objects[..., 1] < 0.5) == (item[:, None, 1] < 0.5)
         )
         off = (item[:, None, 2:4] - self.objects[..., 2:4] + 0.5) % 1 - 0.5
-        near = np.exp(-0.5 * (off**2).sum(-1) / BLUR**2) / (2 * np.pi * BLUR**2)
-        return 1.0 - FROM_BANK + FROM_BANK * (self.chance * alike * 14.0 * near).sum(1)  # type: ignore[no-any-return]
+        near: Floats = np.exp(-0.5 * (off**2).sum(-1) / BLUR**2) / (2 * np.pi * BLUR**2)
+        density: Floats = 1.0 - FROM_BANK + FROM_BANK * (self.chance * alike * 14.0 * near).sum(1)
+        return density
 
     def exchange(self, z: Floats, leads: Floats) -> np.ndarray:  # type: ignore[type-arg]
         """Idea 2: scene and a bank member, drawn by its cheap weight, change places (in place); which chains tried.

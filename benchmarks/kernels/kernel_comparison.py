@@ -216,8 +216,8 @@ def main() -> None:
         name = f"kernel.hit_share.{row.kernel}.{row.world}".replace(" ", "_")
         print(json.dumps({"name": name, "value": row.hits / row.runs, "unit": "share"}))
     for world in WORLDS:
-        row = {"name": f"kernel.p.{world}".replace(" ", "_"), "value": p_value(world, found), "unit": "p"}
-        print(json.dumps(row))
+        name = f"kernel.p.{world}".replace(" ", "_")
+        print(json.dumps({"name": name, "value": p_value(world, found), "unit": "p"}))
     if given.write:
         path = Path(__file__).with_name("KERNELS.md")
         _, mark, rest = path.read_text().partition("\n## ")  # of benchmarks.kernels.surrogate_simulation
