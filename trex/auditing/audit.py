@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from trex.auditing.grouping.group import group
+from trex.auditing.grouping.group import Family, group
 from trex.auditing.judging.by_question import Row, by_question
 from trex.auditing.judging.confirm import Confirmer
 from trex.auditing.judging.findings import Finding, HeldOut, Share, belonging, covered, findings, held_out
@@ -16,6 +16,7 @@ from trex.auditing.judging.not_found import LookedFor, looked_for
 from trex.auditing.judging.probe import Prober, probe_shares
 from trex.auditing.sweeping.examine import Asker
 from trex.auditing.sweeping.lines import Lines
+from trex.auditing.sweeping.parts import Parts
 from trex.auditing.sweeping.records import (
     EXAMINED,
     PROBED,
@@ -27,8 +28,8 @@ from trex.auditing.sweeping.records import (
     Settings,
     Tested,
 )
-from trex.auditing.sweeping.sweep import facts_again, sweep
-from trex.bank.bank import bank_of
+from trex.auditing.sweeping.sweep import Sweep, facts_again
+from trex.bank.bank import Bank, bank_of
 from trex.clevr_models.interface.bound import ClevrModel
 from trex.foundation.errors import InputError, RunError
 from trex.foundation.files import make_folder, refuse_links, write_atomic
@@ -38,6 +39,7 @@ from trex.render.cache import CachedRenderer
 from trex.render.renderer import SceneRenderer
 from trex.scenes.conditions import Facts
 from trex.scenes.prior import ScenePrior
+from trex.scenes.scene import Scene
 from trex.worlds.world import open_renderer
 
 MANIFEST, SWEPT, TESTS, PICTURES = "audit.json", "swept.jsonl", "tested.jsonl", "pictures"
@@ -73,38 +75,88 @@ class Audit:
         return tuple(one for one in self.findings if one.is_confirmed)
 
 
-def audit(
-    model: ClevrModel,
-    settings: Settings,
-    prior: ScenePrior,
-    folder: Path,
-    bank_folder: Path | None = None,
-    processes: int | None = None,
-    tell: Tell = lambda step, done, of: None,
-    probed: int = 0,
-) -> Audit:
-    """Audit a model, or go on with an audit that was stopped; a finished one is only read.
+@dataclass(frozen=True)
+class Work:
+    """What an audit works with: the model, the settings, the world, and where everything is kept.
 
     `probed` scenes like the failures of each confirmed family are made in each way; more can be asked for later.
+    """
+
+    model: ClevrModel
+    settings: Settings
+    prior: ScenePrior
+    folder: Path
+    bank: Path | None = None
+    processes: int | None = None
+    probed: int = 0
+
+    @property
+    def asker(self) -> Asker:
+        """The model with its questions."""
+        settings = self.settings
+        return Asker(self.model, self.prior.vocabulary, settings.questions, settings.seed, settings.sure)
+
+    @property
+    def total(self) -> int:
+        """The number of scenes, those held out among them."""
+        return self.settings.scenes + self.settings.held_out
+
+    def open_bank(self) -> Bank:
+        """The bank of the world at the sweep's look."""
+        return bank_of(
+            self.prior, RenderSection(preset=self.settings.look, processes=self.processes), self.bank
+        )
+
+    def open_renderer(self) -> CachedRenderer:
+        """The renderer at the deciding look, which keeps its pictures in the folder."""
+        section = RenderSection(preset=self.settings.deciding, processes=self.processes)
+        inner = open_renderer(section, self.prior.vocabulary, self.processes)
+        return CachedRenderer(inner, self.folder / PICTURES)
+
+
+@dataclass(frozen=True)
+class Grouped:
+    """The scenes of a finished sweep, the families of its first part, and what the held-out rest says of these."""
+
+    rows: Sequence[tuple[Facts, Examined]]
+    rest: Sequence[tuple[Facts, Examined]]
+    families: Sequence[Family]
+    seen: Sequence[HeldOut]
+
+
+def audit(work: Work, tell: Tell = lambda step, done, of: None) -> Audit:
+    """Audit a model, or go on with an audit that was stopped; a finished one is only read.
+
     InputError if the folder holds anything else, or an audit with other settings.
     """
-    lock = _open(folder, settings)
+    lock = _open(work.folder, work.settings)
     try:
-        return _carried_out(model, settings, prior, folder, bank_folder, processes, tell, probed)
+        return _carried_out(work, tell)
     finally:
         os.close(lock)
 
 
+def check_same(known: Settings, settings: Settings, folder: Path) -> None:
+    """InputError unless an audit's settings are these."""
+    differing = [name for name, value in vars(settings).items() if getattr(known, name) != value]
+    if differing:
+        raise InputError(
+            f"{folder} holds an audit with other settings ({', '.join(differing)}); choose another --out"
+        )
+
+
 def _open(folder: Path, settings: Settings) -> int:
     known = SETTINGS.read(folder / MANIFEST, REMEDY) if folder.is_dir() else None
-    if known is not None and known != settings:
-        differing = ", ".join(name for name, value in vars(settings).items() if getattr(known, name) != value)
-        raise InputError(f"{folder} holds an audit with other settings ({differing}); choose another --out")
+    if known is not None:
+        check_same(known, settings, folder)
     if known is None and folder.exists() and not (folder.is_dir() and _begun_only(folder)):
         raise InputError(f"{folder} exists and holds no audit; choose another folder with --out")
     make_folder(folder)
     refuse_links(folder)
-    lock = lock_folder(folder, RunError(f"another process audits into {folder}; wait for it or stop it"))
+    lock = lock_folder(
+        folder,
+        RunError(f"another process audits into {folder}; wait for it, stop it, or help it with --join"),
+    )
     if known is None:
         write_atomic(folder / MANIFEST, SETTINGS.text(settings).encode())
     return lock
@@ -114,50 +166,45 @@ def _begun_only(folder: Path) -> bool:
     return {entry.name for entry in folder.iterdir()} <= {LOCK}
 
 
-def _carried_out(
-    model: ClevrModel,
-    settings: Settings,
-    prior: ScenePrior,
-    folder: Path,
-    bank_folder: Path | None,
-    processes: int | None,
-    tell: Tell,
-    probed: int,
-) -> Audit:
-    asker = Asker(model, prior.vocabulary, settings.questions, settings.seed, settings.sure)
-    total = settings.scenes + settings.held_out
-    section = RenderSection(preset=settings.look, processes=processes)
-    with Lines(folder / SWEPT, EXAMINED) as log, bank_of(prior, section, bank_folder) as bank:
-        sweep(bank, asker, log, total, lambda done, of: tell("scenes", done, of))
-        examined = log.values[:total]
-        facts = facts_again(bank.scenes(range(total)), examined)
-    rows = list(zip(facts, examined, strict=True))
-    swept, rest = rows[: settings.scenes], rows[settings.scenes :]
-    tell("rules", 0, 1)
-    families = group([one for _, one in swept], [one for one, _ in swept], asker)
-    seen = [held_out(family, rest, asker) for family in families]
-    owners = belonging(families, rest, asker)
-    scenes = {one.scene: known for known, one in rest}
-    renderer = _renderer(settings, prior, folder, processes)
+def _carried_out(work: Work, tell: Tell) -> Audit:
+    folder, asker, settings = work.folder, work.asker, work.settings
+    with Lines(folder / SWEPT, EXAMINED) as log, work.open_bank() as bank:
+        if len(log.values) < work.total:
+            with Parts(folder) as parts:
+                Sweep(bank, asker, parts, work.total).lead(log, lambda done, of: tell("scenes", done, of))
+        grouped = grouped_scenes(work, bank, log.values, tell)
+    owners = belonging(grouped.families, grouped.rest, asker)
+    scenes = {one.scene: known for known, one in grouped.rest}
+    renderer = work.open_renderer()
     try:
-        tested = _tested(folder, renderer, asker, seen, settings.tested, tell)
-        found = findings(seen, tested, owners, settings.severity)
+        tested = _tested(folder, renderer, asker, grouped.seen, settings.tested, tell)
+        found = findings(grouped.seen, tested, owners, settings.severity)
         chosen = [one for one in found if one.is_confirmed]
-        probes = _probes(folder, Prober(renderer, asker, probed), chosen, scenes, tell)
+        probes = _probes(folder, Prober(renderer, asker, work.probed), chosen, scenes, tell)
     finally:
         renderer.close()
     return Audit(
         folder,
         settings,
         tuple(found),
-        tuple(by_question([one for _, one in rows])),
+        tuple(by_question([one for _, one in grouped.rows])),
         covered(owners, {one.number for one in chosen}),
-        rest,
+        grouped.rest,
         asker,
-        looked_for(rest),
+        looked_for(grouped.rest),
         {one.number: probe_shares([row for row in probes if row.family == one.number]) for one in chosen},
-        leanings(rows, asker),
+        leanings(grouped.rows, asker),
     )
+
+
+def grouped_scenes(work: Work, bank: Bank, swept: Sequence[Examined], tell: Tell) -> Grouped:
+    """The families of a finished sweep; a function of its lines alone."""
+    examined = swept[: work.total]
+    rows = list(zip(facts_again(bank.scenes(range(work.total)), examined), examined, strict=True))
+    first, rest = rows[: work.settings.scenes], rows[work.settings.scenes :]
+    tell("rules", 0, 1)
+    families = group([one for _, one in first], [one for one, _ in first], work.asker)
+    return Grouped(rows, rest, families, [held_out(family, rest, work.asker) for family in families])
 
 
 def _tested(
@@ -171,6 +218,11 @@ def _tested(
         return list(log.values)
 
 
+def known_failures(one: Finding, scenes: Mapping[int, Facts]) -> list[tuple[int, Scene]]:
+    """A family's failures that stayed, by their numbers in the bank."""
+    return [(row.scene, scenes[row.scene].scene) for row in one.stayed]
+
+
 def _probes(
     folder: Path, prober: Prober, chosen: Sequence[Finding], scenes: Mapping[int, Facts], tell: Tell
 ) -> list[Probed]:
@@ -178,11 +230,5 @@ def _probes(
     with Lines(folder / PROBES, PROBED) as log:
         for number, one in enumerate(chosen):
             tell("probes", number, len(chosen))
-            members = [(row.scene, scenes[row.scene].scene) for row in one.stayed]
-            prober.probe(one.number, one.family, members, log)
+            prober.probe(one.number, one.family, known_failures(one, scenes), log)
         return list(log.values)
-
-
-def _renderer(settings: Settings, prior: ScenePrior, folder: Path, processes: int | None) -> SceneRenderer:
-    section = RenderSection(preset=settings.deciding, processes=processes)
-    return CachedRenderer(open_renderer(section, prior.vocabulary, processes), folder / PICTURES)

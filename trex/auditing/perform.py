@@ -6,8 +6,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from trex.auditing.audit import Audit, Tell, audit
+from trex.auditing.audit import Audit, Tell, Work, audit
 from trex.auditing.beside import Beside, beside, read_other
+from trex.auditing.joining import Helped, join
 from trex.auditing.judging.probe import check_probed
 from trex.auditing.plan import Sizes, audit_settings, planned
 from trex.auditing.telling.document import document
@@ -96,26 +97,37 @@ def perform(
     """
     if options.junit is not None:
         check_junit(options.junit)
+    scene = _scene(options)
+    work = _work(model, options)
+    other = None if options.beside is None else read_other(options.beside, work.settings)
+    on_begin(work.folder)
+    done = audit(work, tell)
+    compared = None if other is None else beside(done.rest, other, done.confirmed, done.asker)
+    aim = Aim(work.settings, scene, model, options.model or ModelOptions())
+    leads = write_leads(work.folder, done.leanings, aim, options.searched, search)
+    page = write_report(done, work.prior.vocabulary, leads, compared)
+    if options.junit is not None:
+        write_junit(options.junit, "trex audit", cases(done))
+    return Performed(done, page, leads, compared)
+
+
+def join_audit(model: str, options: AuditOptions, tell: Tell) -> Helped:
+    """Help the audit that another program leads with the same options, in the same folder; errors as from `join`."""
+    return join(_work(model, options), tell)
+
+
+def _work(model: str, options: AuditOptions) -> Work:
+    """What these options ask for, checked; nothing is rendered or written."""
     check_probed(options.probed)
     prior = bank_world(options.world)
-    scene = _scene(options)
     sizes = options.sizes
     if options.budget is not None:
         sizes = planned(options.budget, sizes, options.look, options.deciding, options.probed)
     opened = open_model(model, options.model)
     looks = (options.look, options.deciding)
     settings = audit_settings(opened, prior, sizes, looks, options.sure, options.seed, options.weigh)
-    other = None if options.beside is None else read_other(options.beside, settings)
     folder = options.out or Path("runs") / f"audit-{model.replace(':', '-').replace('/', '-')}"
-    on_begin(folder)
-    done = audit(opened, settings, prior, folder, options.bank, options.processes, tell, options.probed)
-    compared = None if other is None else beside(done.rest, other, done.confirmed, done.asker)
-    aim = Aim(settings, scene, model, options.model or ModelOptions())
-    leads = write_leads(folder, done.leanings, aim, options.searched, search)
-    page = write_report(done, prior.vocabulary, leads, compared)
-    if options.junit is not None:
-        write_junit(options.junit, "trex audit", cases(done))
-    return Performed(done, page, leads, compared)
+    return Work(opened, settings, prior, folder, options.bank, options.processes, options.probed)
 
 
 def _scene(options: AuditOptions) -> SceneSection:

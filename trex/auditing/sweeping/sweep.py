@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 
 from trex.auditing.sweeping.examine import Asker
 from trex.auditing.sweeping.lines import Lines
+from trex.auditing.sweeping.parts import Parts, batch_range, n_batches
 from trex.auditing.sweeping.records import Examined
 from trex.bank.bank import BATCH, Bank
 from trex.inference.scoring import images
@@ -15,20 +17,74 @@ from trex.scenes.scene import Scene
 OnProgress = Callable[[int, int], None]  # scenes done, scenes in all
 
 
-def sweep(bank: Bank, asker: Asker, log: Lines[Examined], n: int, tell: OnProgress) -> None:
-    """Examine members 0 to n - 1 of a bank at its look, from where the log ends; a kill costs at most one batch."""
-    for begin in range(len(log.values), n, BATCH):
-        numbers = range(begin, min(begin + BATCH, n))
-        tell(begin, n)
-        scenes = bank.scenes(numbers)
-        pictures = images(bank.renderer.render(scenes))
-        log.append(
-            [
-                asker.examine(facts_of(scene, asker.vocabulary), image, number)
-                for scene, image, number in zip(scenes, pictures, numbers, strict=True)
-            ]
-        )
-    tell(n, n)
+@dataclass(frozen=True)
+class Sweep:
+    """Examines members 0 to n - 1 of a bank at its look; one program leads, any number of others may help.
+
+    What is told of a member is a function of its number, so the log does not depend on who examined what. A kill
+    costs each program one batch at most.
+    """
+
+    bank: Bank
+    asker: Asker
+    parts: Parts
+    n: int
+
+    def lead(self, log: Lines[Examined], tell: OnProgress) -> None:
+        """Fill the log, from where it ends: in order, and out of order while another program has the next batch."""
+        while len(log.values) < self.n:
+            tell(len(log.values), self.n)
+            batch = len(log.values) // BATCH
+            if not self._joined(batch, log, wait=False):
+                later = range(batch + 1, n_batches(self.n))
+                if not any(self._completed(one) for one in later):
+                    self._joined(batch, log, wait=True)
+        self.parts.clear()
+        tell(self.n, self.n)
+
+    def help(self, n_joined: Callable[[], int], tell: OnProgress) -> None:
+        """Examine what no other program does, from the end to the scenes that the log has; `n_joined` counts these.
+
+        A batch that another program has is left to it, and to the leader if it dies.
+        """
+        for batch in reversed(range(n_batches(self.n))):
+            joined = n_joined()
+            if joined > batch_range(batch, self.n).start:
+                break
+            tell(joined, self.n)
+            self._completed(batch, n_joined)
+        tell(n_joined(), self.n)
+
+    def _joined(self, batch: int, log: Lines[Examined], *, wait: bool) -> bool:
+        """Whether the log has taken the batch, which it has not if another program has it and `wait` is off."""
+        with self.parts.taken(batch, wait=wait) as is_taken:
+            if is_taken:
+                whole, begin = batch_range(batch, self.n), len(log.values)
+                kept = self.parts.values(batch)[begin - whole.start :]
+                log.append([*kept, *self._examined(range(begin + len(kept), whole.stop))])
+                self.parts.drop(batch)
+        return is_taken
+
+    def _completed(self, batch: int, n_joined: Callable[[], int] = lambda: 0) -> bool:
+        """Whether this program has examined the batch: not if another has it, or has done so before."""
+        numbers = batch_range(batch, self.n)
+        with self.parts.taken(batch, wait=False) as is_taken:
+            # The log may have taken it while this program waited for nothing but the lock.
+            return (
+                is_taken
+                and n_joined() <= numbers.start
+                and self.parts.complete(batch, numbers, self._examined)
+            )
+
+    def _examined(self, numbers: range) -> list[Examined]:
+        if not numbers:
+            return []
+        scenes = self.bank.scenes(numbers)
+        pictures = images(self.bank.renderer.render(scenes))
+        return [
+            self.asker.examine(facts_of(scene, self.asker.vocabulary), image, number)
+            for scene, image, number in zip(scenes, pictures, numbers, strict=True)
+        ]
 
 
 def facts_again(scenes: Sequence[Scene], examined: Sequence[Examined]) -> list[Facts]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated
 
@@ -72,11 +73,18 @@ def audit(
             metavar="AUDIT", help="A finished audit of another model, to tell side by side with this one."
         ),
     ] = None,
+    join: Annotated[
+        bool,
+        typer.Option(
+            "--join",
+            help="Help the same audit, which another program leads in this folder, here or on another machine.",
+        ),
+    ] = False,
     as_json: AsJson = False,
 ) -> None:
     """Find the failure families of a CLEVR model: what it misreads, when, how often. If stopped, it resumes."""
     from trex.api.audit_search import audit_search
-    from trex.auditing.perform import AuditOptions, perform
+    from trex.auditing.perform import AuditOptions, join_audit, perform
     from trex.auditing.plan import Sizes
 
     sizes = Sizes(scenes, held_out, questions, tested)
@@ -85,6 +93,11 @@ def audit(
         weigh=tuple(weigh or ()), processes=processes, bank=bank_folder, out=out, junit=junit, probed=probed,
         searched=searched, beside=beside, model=model_options(endpoint, max_requests, trust_remote_code),
     )  # fmt: skip
+    if join:
+        with display_until_stopped("what this program did is kept") as display:
+            helped = join_audit(model, options, display.show)
+        tell_result(asdict(helped), helped.line(), as_json)
+        return
     with display_until_stopped("every answer is kept") as display:
         made = perform(model, options, display.show, audit_search(display))
     tell_result({**made.document(), "page": str(made.page)}, "\n".join(made.lines()), as_json)

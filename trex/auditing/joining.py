@@ -1,0 +1,153 @@
+"""Helps an audit that another program leads, in the same folder: on this machine, or on another that shares it.
+
+A helper examines scenes of the sweep from the end, and then renders failures at the deciding look, the last family
+first, into the audit's own pictures, where the leader finds them. It writes nothing else, so the audit's files are the
+same bytes as without it.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from contextlib import closing
+from dataclasses import dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TypeVar
+
+from trex.auditing.audit import (
+    MANIFEST,
+    PROBES,
+    SWEPT,
+    TESTS,
+    Grouped,
+    Tell,
+    Work,
+    check_same,
+    grouped_scenes,
+    known_failures,
+)
+from trex.auditing.judging.confirm import Confirmer
+from trex.auditing.judging.findings import belonging, findings
+from trex.auditing.judging.probe import Prober
+from trex.auditing.sweeping.lines import Lines
+from trex.auditing.sweeping.parts import Parts
+from trex.auditing.sweeping.records import (
+    EXAMINED,
+    PROBED,
+    REMEDY,
+    SETTINGS,
+    TESTED,
+    Probed,
+    Tested,
+)
+from trex.auditing.sweeping.sweep import Sweep
+from trex.foundation.codec import Codec
+from trex.foundation.errors import InputError, RunError
+from trex.foundation.locked_folder import lock_folder
+from trex.render.cache import CachedRenderer
+from trex.runs.checked_lines import DIGITS, check_path, read_checked
+
+T = TypeVar("T")
+POLL_S = 1.0
+
+
+@dataclass(frozen=True)
+class Helped:
+    """What a helper did: pictures that the bank did not have, and pictures at the deciding look."""
+
+    swept: int
+    rendered: int
+
+    def line(self) -> str:
+        """In words, for the terminal."""
+        return f"helped: {self.swept:,} scenes rendered for the sweep, {self.rendered:,} at the deciding look"
+
+
+def join(work: Work, tell: Tell = lambda step, done, of: None) -> Helped:
+    """Help until nothing is left to do.
+
+    InputError if the folder holds no audit, or one with other settings; RunError if its leader stops before its end.
+    """
+    known = SETTINGS.read(work.folder / MANIFEST, REMEDY) if work.folder.is_dir() else None
+    if known is None:
+        raise InputError(f"{work.folder} holds no audit to join; start one there without --join first")
+    check_same(known, work.settings, work.folder)
+    with work.open_bank() as bank:
+        with Parts(work.folder) as parts:
+            Sweep(bank, work.asker, parts, work.total).help(
+                lambda: n_lines(work.folder / SWEPT), lambda done, of: tell("scenes", done, of)
+            )
+        swept = waited_for(work.folder / SWEPT, EXAMINED, work.total)
+        grouped = grouped_scenes(work, bank, swept, tell)
+        n_swept = bank.rendered_now
+    with closing(work.open_renderer()) as renderer, TemporaryDirectory() as scratch:
+        _render_failures(work, grouped, renderer, Path(scratch), tell)
+    return Helped(n_swept, renderer.misses)
+
+
+def n_lines(log: Path) -> int:
+    """The number of lines of a checked log that another program writes: at most the last batch too many."""
+    try:
+        return check_path(log).stat().st_size // (DIGITS + 1)
+    except FileNotFoundError:
+        return 0
+
+
+def waited_for(log: Path, codec: Codec[T], n: int) -> list[T]:
+    """The first n lines of a log that the leader writes, once they are there; RunError if it stops before."""
+    while True:
+        found = read_checked(log)
+        if found.sound >= n:
+            return [codec.parse(line.decode(errors="replace"), str(log), REMEDY) for line in found.lines[:n]]
+        check_led(log.parent)
+        time.sleep(POLL_S)
+
+
+def check_led(folder: Path) -> None:
+    """RunError if no program leads the audit in this folder."""
+    busy = RunError("led")
+    try:
+        lock = lock_folder(folder, busy)
+    except RunError as error:
+        if error is busy:
+            return
+        raise
+    os.close(lock)
+    raise RunError(
+        f"no program leads the audit in {folder}; what this one did is kept. Resume it, then join again"
+    )
+
+
+def _render_failures(
+    work: Work, grouped: Grouped, renderer: CachedRenderer, scratch: Path, tell: Tell
+) -> None:
+    """Render what the leader will need for the families that it has not begun: the last first."""
+    asker, tested = work.asker, work.settings.tested
+    with Lines(scratch / TESTS, TESTED) as log:
+        for number in reversed(range(len(grouped.seen))):
+            if _is_begun(work.folder / TESTS, TESTED, number):
+                break
+            tell("families", number, len(grouped.seen))
+            one = grouped.seen[number]
+            Confirmer(renderer, asker).confirm(number, one.family, one.failures[:tested], log)
+    n_tested = sum(min(len(one.failures), tested) for one in grouped.seen)
+    rows = waited_for(work.folder / TESTS, TESTED, n_tested)
+    owners = belonging(grouped.families, grouped.rest, asker)
+    found = findings(grouped.seen, rows, owners, work.settings.severity)
+    chosen = [one for one in found if one.is_confirmed]
+    scenes = {one.scene: known for known, one in grouped.rest}
+    prober = Prober(renderer, asker, work.probed)
+    with Lines(scratch / PROBES, PROBED) as log_of_probes:
+        for place, finding in reversed(list(enumerate(chosen))):
+            if _is_begun(work.folder / PROBES, PROBED, finding.number):
+                break
+            tell("probes", place, len(chosen))
+            prober.probe(finding.number, finding.family, known_failures(finding, scenes), log_of_probes)
+
+
+def _is_begun(log: Path, codec: Codec[Tested] | Codec[Probed], family: int) -> bool:
+    """Whether a log that the leader writes has a line of this family."""
+    found = read_checked(log)
+    lines = (line.decode(errors="replace") for line in found.lines[: found.sound])
+    return any(codec.parse(line, str(log), REMEDY).family == family for line in lines)
