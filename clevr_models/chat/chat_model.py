@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from trex.clevr_models.chat.answerer import ChatAnswerer
-from trex.clevr_models.chat.endpoint import read_key, resolved_endpoint
-from trex.clevr_models.chat.options import PREFIX
+from trex.clevr_models.chat.endpoint import PREFIX, read_key, resolved_endpoint
 from trex.clevr_models.chat.prompt import checked_prompt
 from trex.clevr_models.chat.prompted_model import PromptedModel
 from trex.clevr_models.chat.sender import Sender

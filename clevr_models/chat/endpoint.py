@@ -7,8 +7,14 @@ import os
 from trex.clevr_models.adapters.http_address import is_loopback, split_address
 from trex.foundation.errors import InputError
 
+PREFIX = "openai:"
 BASE_URL, KEY = "OPENAI_BASE_URL", "OPENAI_API_KEY"
 PATH = "/chat/completions"
+
+
+def is_served(spec: str) -> bool:
+    """Whether a model's spec has the form `openai:MODEL`."""
+    return spec.startswith(PREFIX)
 
 
 def resolved_endpoint(endpoint: str) -> str:

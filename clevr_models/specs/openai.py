@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from trex.clevr_models.chat.options import is_served
+from trex.clevr_models.chat.endpoint import is_served
 from trex.clevr_models.specs.adapter import Adapter
 
 if TYPE_CHECKING:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from trex.clevr_models.chat.options import is_served
+from trex.clevr_models.chat.endpoint import is_served
 from trex.clevr_models.specs.hf import is_hf
 from trex.query.schema import OptionedModelSection, Query
 
