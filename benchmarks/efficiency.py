@@ -4,10 +4,10 @@
 
 Each search ends once its pictures have cost `--cpu` seconds, by the costs of one core in docs/PERFORMANCE.md, which do
 not depend on what else runs. Prints one JSON line a search: distinct scenes that survive fresh noise, families, chains
-that hit, effective sizes, and `cpu_s_for_25`, the CPU seconds for 25 effective scenes. The bank counts for `own bank`
-and not for `shared bank`. `published` is the paper's random walk; its steps are taken at the query's look, and for
-`cpu_s_for_25` each costs what the paper's pictures do. Where it has no effective scene, that is a lower bound: what
-its steps would have cost.
+that hit, effective sizes, and `cpu_s_for_25`, the CPU seconds for 25 effective scenes. The whole bank counts for `own
+bank`, a fifth of it for `shared bank`: five queries share it. `published` is the paper's random walk; its steps are
+taken at the query's look, and for `cpu_s_for_25` each costs what the paper's pictures do. Where it has no effective
+scene, that is a lower bound: what its steps would have cost. `--search` takes only some of the searches.
 """
 
 from __future__ import annotations
@@ -35,6 +35,7 @@ SEARCHES = {
     "shared bank": [],
     "published": ["search.bank=0", "search.kernel=random_walk"],
 }
+SHARES = {"shared bank": 0.2}  # of the bank's cost that a search pays, if not all of it
 EFFECTIVE = 25  # scenes that stand for a level set (trex.inference.statistics.budget)
 PUBLISHED_CPU_S = 123.0  # docs/PERFORMANCE.md, render.cpu_s.published
 
@@ -46,8 +47,8 @@ class Spent(Exception):
 class Budget:
     """Ends a search once its pictures have cost so many CPU seconds."""
 
-    def __init__(self, place: Path, query: Query, cpu_s: float, counts_bank: bool) -> None:
-        self._place, self._query, self._left, self._bank = place, query, cpu_s, counts_bank
+    def __init__(self, place: Path, query: Query, cpu_s: float, of_bank: float) -> None:
+        self._place, self._query, self._left, self._bank = place, query, cpu_s, of_bank
         self._read = 0
 
     def update(self, status: Status) -> None:
@@ -57,19 +58,19 @@ class Budget:
                 raise Spent
 
 
-def cost(records: Sequence[Record], query: Query, counts_bank: bool) -> float:
-    """CPU seconds that the pictures of these records cost, by the table of documented costs.
+def cost(records: Sequence[Record], query: Query, of_bank: float) -> float:
+    """CPU seconds that the pictures of these records cost, by the documented costs, with this share of a bank's.
 
     The look that leads the chains is the last one that the calibration tried.
     """
     looks, render = ladder(query.render.preset), query.render
     rank = max((record.chain for record in records if record.phase == CALIBRATION), default=0)
-    return sum(_cost(record, looks, rank, render, counts_bank) for record in records)
+    return sum(_cost(record, looks, rank, render, of_bank) for record in records)
 
 
-def _cost(record: Record, looks: Sequence[str], lead: int, render: RenderSection, counts_bank: bool) -> float:
+def _cost(record: Record, looks: Sequence[str], lead: int, render: RenderSection, of_bank: float) -> float:
     if record.phase == BANK:
-        return CPU_S[looks[max(record.chain, 0)]] if counts_bank else 0.0
+        return of_bank * CPU_S[looks[max(record.chain, 0)]]
     if record.phase == CALIBRATION:
         return CPU_S[looks[record.chain]]
     draws = (render.fresh or 0) if record.phase == FRESH else render.noise
@@ -87,14 +88,20 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--out", type=Path, required=True)
     parser.add_argument("--cpu", type=float, default=600.0)
     parser.add_argument("--seeds", type=int, default=1)
+    parser.add_argument("--search", action="append", choices=list(SEARCHES))
     parser.add_argument("--set", action="append", default=[], dest="overrides")
     chosen = parser.parse_args(arguments)
     for path in chosen.queries:
         for seed in range(chosen.seeds):
-            for name, settings in SEARCHES.items():
-                overrides = [*chosen.overrides, *settings, f"search.seed={seed}", "search.stop_when_found=0"]
+            for name in chosen.search or SEARCHES:
+                overrides = [
+                    *chosen.overrides,
+                    *SEARCHES[name],
+                    f"search.seed={seed}",
+                    "search.stop_when_found=0",
+                ]
                 place = chosen.out / f"{path.stem}-{name.replace(' ', '-')}-{seed}"
-                found = run(path, overrides, place, chosen.cpu, counts_bank=name != "shared bank")
+                found = run(path, overrides, place, chosen.cpu, SHARES.get(name, 1.0))
                 print(
                     json.dumps(
                         {"query": path.stem, "seed": seed, "search": name, "cpu_s": chosen.cpu, **found}
@@ -103,18 +110,16 @@ def main(arguments: Sequence[str] | None = None) -> None:
                 )
 
 
-def run(
-    path: Path, overrides: Sequence[str], place: Path, cpu_s: float, *, counts_bank: bool
-) -> dict[str, object]:
+def run(path: Path, overrides: Sequence[str], place: Path, cpu_s: float, of_bank: float) -> dict[str, object]:
     """The figures of one search."""
     source = query_file(path, overrides)
     query = source.plan().query
     with suppress(Spent):
-        find_query(source, place, Budget(place, query, cpu_s, counts_bank), lambda folder: None)
+        find_query(source, place, Budget(place, query, cpu_s, of_bank), lambda folder: None)
     with open_run(place, for_writing=True) as folder:
         records = run_draws(folder)
         results = conclude_run(folder, records).results
-    spent = cost(records, query, counts_bank)
+    spent = cost(records, query, of_bank)
     if query.search.kernel == "random_walk":
         spent = results.renders * PUBLISHED_CPU_S
     return figures(results) | cost_of_effective(results, spent)
