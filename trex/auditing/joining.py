@@ -44,6 +44,7 @@ from trex.auditing.sweeping.records import (
 from trex.auditing.sweeping.sweep import Sweep
 from trex.foundation.codec import Codec
 from trex.foundation.errors import InputError, RunError
+from trex.foundation.files import refuse_links
 from trex.foundation.locked_folder import lock_folder
 from trex.render.cache import CachedRenderer
 from trex.runs.checked_lines import DIGITS, check_path, read_checked
@@ -73,6 +74,7 @@ def join(work: Work, tell: Tell = lambda step, done, of: None) -> Helped:
     if known is None:
         raise InputError(f"{work.folder} holds no audit to join; start one there without --join first")
     check_same(known, work.settings, work.folder)
+    refuse_links(work.folder)
     with work.open_bank() as bank:
         with Parts(work.folder) as parts:
             Sweep(bank, work.asker, parts, work.total).help(
