@@ -47,29 +47,30 @@ def slices(one: Swept, seed: int = 0) -> list[Slice]:
     from sklearn.tree import DecisionTreeClassifier
 
     table = np.concatenate([features(facts, row.scene, one.asker) for facts, row in one.made])
-    wrong = np.concatenate([_mistaken(row) for row in one.made])
+    wrong = np.concatenate([mistaken(row) for row in one.made])
     if not wrong.any():
         return []
     tree = DecisionTreeClassifier(
         max_leaf_nodes=MOST_LEAVES, min_samples_leaf=LEAST_QUESTIONS, random_state=seed
     ).fit(table, wrong)
     leaves = [Slice(tree, int(leaf)) for leaf in np.unique(tree.apply(table))]
-    p_values = np.array([_p_value(leaf, one.rest, one.asker) for leaf in leaves])
+    p_values = np.array([p_value(leaf, one.rest, one.asker) for leaf in leaves])
     return [leaf for leaf, named in zip(leaves, discoveries(p_values), strict=True) if named]
 
 
-def _mistaken(row: Row) -> Bools:
+def mistaken(row: Row) -> Bools:
+    """(questions,): those that got a confident mistake for an answer."""
     _, one = row
     wrong = np.zeros(len(one.answers), dtype=np.bool_)
     wrong[[mistake.at for mistake in one.mistakes]] = True
     return wrong
 
 
-def _p_value(leaf: Slice, rows: Sequence[Row], asker: Asker) -> float:
+def p_value(leaf: Slice, rows: Sequence[Row], asker: Asker) -> float:
     """As the audit judges its families: shares of the scenes, inside against outside."""
     inside, outside = [], []
     for facts, one in rows:
-        holds, wrong = leaf.holds(facts, one.scene, asker), _mistaken((facts, one))
+        holds, wrong = leaf.holds(facts, one.scene, asker), mistaken((facts, one))
         if holds.any():
             inside.append(float(wrong[holds].mean()))
         if not holds.all():

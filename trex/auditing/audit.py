@@ -11,12 +11,13 @@ from trex.auditing.grouping.group import Family, group
 from trex.auditing.judging.by_question import Row, by_question
 from trex.auditing.judging.confirm import Confirmer
 from trex.auditing.judging.findings import Finding, HeldOut, Share, belonging, covered, findings, held_out
+from trex.auditing.judging.fresh import Fresh, in_fresh_scenes
 from trex.auditing.judging.leanings import Leaning, leanings
 from trex.auditing.judging.not_found import LookedFor, looked_for
 from trex.auditing.judging.probe import Prober, probe_shares
 from trex.auditing.sweeping.examine import Asker
 from trex.auditing.sweeping.lines import Lines
-from trex.auditing.sweeping.parts import Parts
+from trex.auditing.sweeping.parts import PARTS, Parts
 from trex.auditing.sweeping.records import (
     EXAMINED,
     PROBED,
@@ -44,6 +45,7 @@ from trex.worlds.world import open_renderer
 
 MANIFEST, SWEPT, TESTS, PICTURES = "audit.json", "swept.jsonl", "tested.jsonl", "pictures"
 PROBES = "probed.jsonl"
+FRESH, FRESH_PARTS = "fresh.jsonl", "fresh_parts"
 Tell = Callable[[str, int, int], None]  # step, done, of
 
 
@@ -63,6 +65,7 @@ class Audit:
         int, Mapping[str, Share]
     ]  # by family and way, of scenes like its failures those that fail too
     leanings: tuple[Leaning, ...]  # to kinds of confident mistakes that no scene shows
+    fresh: Fresh | None = None  # what the confirmed families hold in scenes that no earlier step has used
 
     @property
     def scenes(self) -> dict[int, Facts]:
@@ -76,10 +79,21 @@ class Audit:
 
 
 @dataclass(frozen=True)
+class Swept:
+    """A log of examined scenes: its file, the folder of its parts, the members of the bank, and its name."""
+
+    log: str
+    parts: str
+    members: range
+    step: str
+
+
+@dataclass(frozen=True)
 class Work:
     """What an audit works with: the model, the settings, the world, and where everything is kept.
 
-    `probed` scenes like the failures of each confirmed family are made in each way; more can be asked for later.
+    `probed` scenes like the failures of each confirmed family are made in each way, and the model is asked about
+    `fresh` scenes that no rule was made from or judged by; more of both can be asked for later.
     """
 
     model: ClevrModel
@@ -89,6 +103,7 @@ class Work:
     bank: Path | None = None
     processes: int | None = None
     probed: int = 0
+    fresh: int = 0
 
     @property
     def asker(self) -> Asker:
@@ -100,6 +115,13 @@ class Work:
     def total(self) -> int:
         """The number of scenes, those held out among them."""
         return self.settings.scenes + self.settings.held_out
+
+    @property
+    def sweeps(self) -> tuple[Swept, ...]:
+        """The logs of examined scenes: of those that make and judge rules, and of fresh ones if there are any."""
+        fresh = Swept(FRESH, FRESH_PARTS, range(self.total, self.total + self.fresh), "fresh scenes")
+        known = (self.folder / FRESH).exists()
+        return (Swept(SWEPT, PARTS, range(self.total), "scenes"), *((fresh,) if self.fresh or known else ()))
 
     def open_bank(self) -> Bank:
         """The bank of the world at the sweep's look."""
@@ -116,9 +138,10 @@ class Work:
 
 @dataclass(frozen=True)
 class Grouped:
-    """The scenes of a finished sweep, the families of its first part, and what the held-out rest says of these."""
+    """The scenes of a finished sweep, those that made the families, and what the held-out rest says of these."""
 
     rows: Sequence[tuple[Facts, Examined]]
+    made: Sequence[tuple[Facts, Examined]]
     rest: Sequence[tuple[Facts, Examined]]
     families: Sequence[Family]
     seen: Sequence[HeldOut]
@@ -168,11 +191,10 @@ def _begun_only(folder: Path) -> bool:
 
 def _carried_out(work: Work, tell: Tell) -> Audit:
     folder, asker, settings = work.folder, work.asker, work.settings
-    with Lines(folder / SWEPT, EXAMINED) as log, work.open_bank() as bank:
-        if len(log.values) < work.total:
-            with Parts(folder) as parts:
-                Sweep(bank, asker, parts, work.total).lead(log, lambda done, of: tell("scenes", done, of))
-        grouped = grouped_scenes(work, bank, log.values, tell)
+    with work.open_bank() as bank:
+        swept, *further = [_examined(work, one, bank, tell) for one in work.sweeps]
+        grouped = grouped_scenes(work, bank, swept, tell)
+        fresh = examined_scenes(bank, work.total, further[0]) if further else []
     owners = belonging(grouped.families, grouped.rest, asker)
     scenes = {one.scene: known for known, one in grouped.rest}
     renderer = work.open_renderer()
@@ -194,17 +216,38 @@ def _carried_out(work: Work, tell: Tell) -> Audit:
         looked_for(grouped.rest),
         {one.number: probe_shares([row for row in probes if row.family == one.number]) for one in chosen},
         leanings(grouped.rows, asker),
+        in_fresh_scenes(
+            (grouped.made, grouped.rest), grouped.families, {one.number for one in chosen}, fresh, asker
+        )
+        if fresh
+        else None,
     )
+
+
+def _examined(work: Work, sweep: Swept, bank: Bank, tell: Tell) -> list[Examined]:
+    """The log of a sweep, completed."""
+    with Lines(work.folder / sweep.log, EXAMINED) as log:
+        if len(log.values) < len(sweep.members):
+            with Parts(work.folder, sweep.parts) as parts:
+                Sweep(bank, work.asker, parts, sweep.members).lead(
+                    log, lambda done, of: tell(sweep.step, done, of)
+                )
+        return list(log.values)
+
+
+def examined_scenes(bank: Bank, first: int, examined: Sequence[Examined]) -> list[tuple[Facts, Examined]]:
+    """The facts of examined scenes, whose first has this number in the bank, each with what the model said of it."""
+    scenes = bank.scenes(range(first, first + len(examined)))
+    return list(zip(facts_again(scenes, examined), examined, strict=True))
 
 
 def grouped_scenes(work: Work, bank: Bank, swept: Sequence[Examined], tell: Tell) -> Grouped:
     """The families of a finished sweep; a function of its lines alone."""
-    examined = swept[: work.total]
-    rows = list(zip(facts_again(bank.scenes(range(work.total)), examined), examined, strict=True))
-    first, rest = rows[: work.settings.scenes], rows[work.settings.scenes :]
+    rows = examined_scenes(bank, 0, swept[: work.total])
+    made, rest = rows[: work.settings.scenes], rows[work.settings.scenes :]
     tell("rules", 0, 1)
-    families = group([one for _, one in first], [one for one, _ in first], work.asker)
-    return Grouped(rows, rest, families, [held_out(family, rest, work.asker) for family in families])
+    families = group([one for _, one in made], [facts for facts, _ in made], work.asker)
+    return Grouped(rows, made, rest, families, [held_out(family, rest, work.asker) for family in families])
 
 
 def _tested(

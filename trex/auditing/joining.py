@@ -21,6 +21,7 @@ from trex.auditing.audit import (
     SWEPT,
     TESTS,
     Grouped,
+    Swept,
     Tell,
     Work,
     check_same,
@@ -42,6 +43,7 @@ from trex.auditing.sweeping.records import (
     Tested,
 )
 from trex.auditing.sweeping.sweep import Sweep
+from trex.bank.bank import Bank
 from trex.foundation.codec import Codec
 from trex.foundation.errors import InputError, RunError
 from trex.foundation.files import refuse_links
@@ -76,16 +78,21 @@ def join(work: Work, tell: Tell = lambda step, done, of: None) -> Helped:
     check_same(known, work.settings, work.folder)
     refuse_links(work.folder)
     with work.open_bank() as bank:
-        with Parts(work.folder) as parts:
-            Sweep(bank, work.asker, parts, work.total).help(
-                lambda: n_lines(work.folder / SWEPT), lambda done, of: tell("scenes", done, of)
-            )
+        for one in work.sweeps:
+            _help_sweep(work, one, bank, tell)
         swept = waited_for(work.folder / SWEPT, EXAMINED, work.total)
         grouped = grouped_scenes(work, bank, swept, tell)
         n_swept = bank.rendered_now
     with closing(work.open_renderer()) as renderer, TemporaryDirectory() as scratch:
         _render_failures(work, grouped, renderer, Path(scratch), tell)
     return Helped(n_swept, renderer.misses)
+
+
+def _help_sweep(work: Work, sweep: Swept, bank: Bank, tell: Tell) -> None:
+    with Parts(work.folder, sweep.parts) as parts:
+        Sweep(bank, work.asker, parts, sweep.members).help(
+            lambda: n_lines(work.folder / sweep.log), lambda done, of: tell(sweep.step, done, of)
+        )
 
 
 def n_lines(log: Path) -> int:

@@ -9,6 +9,7 @@ from pathlib import Path
 from trex.auditing.audit import Audit, Tell, Work, audit
 from trex.auditing.beside import Beside, beside, read_other
 from trex.auditing.joining import Helped, join
+from trex.auditing.judging.fresh import check_fresh
 from trex.auditing.judging.probe import check_probed
 from trex.auditing.plan import Sizes, audit_settings, planned
 from trex.auditing.telling.document import document
@@ -35,7 +36,8 @@ class AuditOptions:
 
     `world` is a query's file or name, or clevr; `budget`, in CPU hours, sets `sizes` but for the questions; `look` and
     `deciding` are presets; `weigh` holds SYMPTOM=WEIGHT; `out` is runs/audit-MODEL if None; `model` has what a query's
-    [model] has besides the name; `searched` is the number of searches for kinds of mistakes that no scene shows.
+    [model] has besides the name; `searched` is the number of searches for kinds of mistakes that no scene shows;
+    `fresh` the number of further scenes by which the share of mistakes in confirmed families is measured.
     """
 
     world: Path = Path("clevr")
@@ -51,6 +53,7 @@ class AuditOptions:
     out: Path | None = None
     junit: Path | None = None
     probed: int = PROBED
+    fresh: int = 0
     beside: Path | None = None
     model: ModelOptions | None = None
     searched: int = 0
@@ -119,6 +122,7 @@ def join_audit(model: str, options: AuditOptions, tell: Tell) -> Helped:
 def _work(model: str, options: AuditOptions) -> Work:
     """What these options ask for, checked; nothing is rendered or written."""
     check_probed(options.probed)
+    check_fresh(options.fresh)
     prior = bank_world(options.world)
     sizes = options.sizes
     if options.budget is not None:
@@ -127,7 +131,9 @@ def _work(model: str, options: AuditOptions) -> Work:
     looks = (options.look, options.deciding)
     settings = audit_settings(opened, prior, sizes, looks, options.sure, options.seed, options.weigh)
     folder = options.out or Path("runs") / f"audit-{model.replace(':', '-').replace('/', '-')}"
-    return Work(opened, settings, prior, folder, options.bank, options.processes, options.probed)
+    return Work(
+        opened, settings, prior, folder, options.bank, options.processes, options.probed, options.fresh
+    )
 
 
 def _scene(options: AuditOptions) -> SceneSection:

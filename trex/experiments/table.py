@@ -61,15 +61,15 @@ def markdown(outcome: Outcome) -> str:
     return f"{outcome.experiment.title}: {summary(outcome)}.\n\n{table.markdown()}"
 
 
-def command(outcome: Outcome, overrides: Sequence[str]) -> str:
-    """The command that reproduces the experiment."""
+def command(outcome: Outcome, overrides: Sequence[str], dataset: str = "") -> str:
+    """The command that reproduces the experiment; `dataset` stands for the folder of a data set if it is not empty."""
     words = ["trex", "experiment", outcome.name]
     if len(outcome.results) < len(cells(outcome.experiment)):
         words += [word for result in outcome.results for word in ("--cell", result.cell.name)]
     for override in overrides:
         words += ["--set", override]
     if outcome.dataset is not None:
-        words += ["--dataset", str(outcome.dataset)]
+        words += ["--dataset", dataset or str(outcome.dataset)]
     return shlex.join(words)
 
 

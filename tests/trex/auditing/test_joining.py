@@ -28,6 +28,7 @@ from trex.scenes.vocabulary import CLEVR
 ARGUMENTS = (
     "audit", "fake", "--look", "fake", "--deciding", "fake", "--world", "one_cube_without_cubes",
     "--scenes", "40", "--held-out", "35", "--questions", "12", "--tested", "3", "--probed", "2",
+    "--fresh", "21",
 )  # fmt: skip
 N, QUESTIONS = 75, 12
 Count = Callable[[], int]
@@ -66,7 +67,7 @@ def lead(folder: Path, bank_folder: Path, one: Asker) -> None:
         bank_of(bank_world(Path("one_cube_without_cubes")), "fake", bank_folder) as bank,
         Parts(folder) as parts,
     ):
-        Sweep(bank, one, parts, N).lead(log, lambda done, of: None)
+        Sweep(bank, one, parts, range(N)).lead(log, lambda done, of: None)
 
 
 def help_out(folder: Path, bank_folder: Path, one: Asker, stop_after: int = N) -> None:
@@ -82,7 +83,7 @@ def help_out(folder: Path, bank_folder: Path, one: Asker, stop_after: int = N) -
         bank_of(bank_world(Path("one_cube_without_cubes")), "fake", bank_folder) as bank,
         Parts(folder) as parts,
     ):
-        Sweep(bank, one, parts, N).help(n_of(folder / "swept.jsonl"), tell)
+        Sweep(bank, one, parts, range(N)).help(n_of(folder / "swept.jsonl"), tell)
 
 
 def test_the_leader_takes_what_a_helper_examined(alone: tuple[Path, Path], tmp_path: Path) -> None:

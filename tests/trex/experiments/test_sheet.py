@@ -150,6 +150,14 @@ def test_marks_of_the_test_set_reach_record_and_table(outcome: Outcome) -> None:
     assert f"trex mark {place} --serve" in (outcome.folder / "experiment.html").read_text()
 
 
+def test_a_record_names_no_folder_of_this_machine(outcome: Outcome) -> None:
+    """Records are published. The page, which stays here, gives the command that runs here."""
+    record = write_page(outcome, ())
+    assert record.command.endswith("--dataset DIR")
+    assert str(outcome.dataset) not in (outcome.folder / "experiment.json").read_text()
+    assert f"--dataset {outcome.dataset}" in (outcome.folder / "experiment.html").read_text()
+
+
 def test_the_accuracy_is_that_of_the_card_of_the_weights_of_the_run(outcome: Outcome) -> None:
     card = json.loads((SHIPPED / "mnist-classifier.json").read_text())
     manifest = outcome.results[0].manifest

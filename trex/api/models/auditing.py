@@ -79,6 +79,7 @@ def audit(
     sure: float = 0.9,
     tested: int = 20,
     probed: int = PROBED,
+    fresh: int = 0,
     seed: int = 0,
     weigh: Mapping[str, float] | None = None,
     processes: int | None = None,
@@ -113,6 +114,7 @@ def audit(
         out=_path(out),
         junit=_path(junit),
         probed=probed,
+        fresh=fresh,
         searched=searched,
         beside=_path(beside),
     )

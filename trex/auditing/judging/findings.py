@@ -115,11 +115,15 @@ def findings(
         _finding(k, one, [row for row in tested if row.family == k], owners, severity)
         for k, one in enumerate(seen)
     ]
-    named = discoveries(np.array([one.p_value for one in raw]), FALSE_SHARE)
-    told = [
-        replace(one, is_confirmed=bool(ok) and one.stays.hits > 0) for one, ok in zip(raw, named, strict=True)
-    ]
+    named = borne_out(seen)
+    told = [replace(one, is_confirmed=k in named and one.stays.hits > 0) for k, one in enumerate(raw)]
     return sorted(told, key=lambda one: (not one.is_confirmed, -one.harm, one.number))
+
+
+def borne_out(seen: Sequence[HeldOut]) -> set[int]:
+    """The families, by their places, under whose conditions units fail more often than others in these scenes."""
+    named = discoveries(np.array([_p_value(one) for one in seen]), FALSE_SHARE)
+    return {int(k) for k in np.flatnonzero(named)}
 
 
 def belonging(
@@ -158,20 +162,18 @@ def _finding(
     # Each factor at 97.5 %, so that both hold together at 95 % (Bonferroni).
     fails, stays = clopper_pearson(n, scenes, 0.975), clopper_pearson(len(stayed), len(rows), 0.975)
     share = len(stayed) / len(rows) if rows else 0.0
-    elsewhere = float(sum(seen.outside))
-    counts = (elsewhere + 1.0, max(len(seen.outside) - elsewhere, 1e-9))
     return Finding(
         number=number,
         family=seen.family,
         words=family_words(seen.family),
-        holds=_share(len(seen.inside), scenes),
-        fails=_share(n, len(seen.inside)),
-        stays=_share(len(stayed), len(rows)),
+        holds=share_of(len(seen.inside), scenes),
+        fails=share_of(n, len(seen.inside)),
+        stays=share_of(len(stayed), len(rows)),
         rate=n / scenes * share if scenes else 0.0,
         rate_interval=Interval(fails.low * stays.low, fails.high * stays.high),
         confidence=float(np.mean([row.confidence for row in stayed])) if stayed else 0.0,
         severity=severity.get(seen.family.symptom.what, 1.0),
-        p_value=excess_p_value(float(sum(seen.inside)), len(seen.inside), counts),
+        p_value=_p_value(seen),
         is_confirmed=False,
         survives=_survives(stayed),
         covers=covered(owners, {number}),
@@ -179,7 +181,14 @@ def _finding(
     )
 
 
-def _share(hits: int, of: int) -> Share:
+def _p_value(seen: HeldOut) -> float:
+    elsewhere = float(sum(seen.outside))
+    counts = (elsewhere + 1.0, max(len(seen.outside) - elsewhere, 1e-9))
+    return excess_p_value(float(sum(seen.inside)), len(seen.inside), counts)
+
+
+def share_of(hits: int, of: int) -> Share:
+    """A share of independent scenes."""
     return Share(hits, of, clopper_pearson(hits, of))
 
 

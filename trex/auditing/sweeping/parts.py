@@ -19,9 +19,9 @@ PARTS = "parts"
 Examine = Callable[[range], list[Examined]]
 
 
-def batch_range(batch: int, n: int) -> range:
-    """The numbers of the scenes of a batch in a sweep of n."""
-    return range(batch * BATCH, min((batch + 1) * BATCH, n))
+def batch_range(batch: int, members: range) -> range:
+    """The numbers of the scenes of a batch in a sweep of these members."""
+    return members[batch * BATCH : (batch + 1) * BATCH]
 
 
 def n_batches(n: int) -> int:
@@ -30,10 +30,10 @@ def n_batches(n: int) -> int:
 
 
 class Parts:
-    """Batches in `FOLDER/parts`, each locked by the program that works on it; a killed program's locks are freed."""
+    """Batches in `FOLDER/NAME`, each locked by the program that works on it; a killed program's locks are freed."""
 
-    def __init__(self, folder: Path) -> None:
-        self._folder = folder / PARTS
+    def __init__(self, folder: Path, name: str = PARTS) -> None:
+        self._folder = folder / name
 
     def __enter__(self) -> Self:
         make_folder(self._folder)

@@ -19,7 +19,7 @@ OnProgress = Callable[[int, int], None]  # scenes done, scenes in all
 
 @dataclass(frozen=True)
 class Sweep:
-    """Examines members 0 to n - 1 of a bank at its look; one program leads, any number of others may help.
+    """Examines members of a bank at its look; one program leads, any number of others may help.
 
     What is told of a member is a function of its number, so the log does not depend on who examined what. A kill
     costs each program one batch at most.
@@ -28,7 +28,12 @@ class Sweep:
     bank: Bank
     asker: Asker
     parts: Parts
-    n: int
+    members: range
+
+    @property
+    def n(self) -> int:
+        """The number of scenes."""
+        return len(self.members)
 
     def lead(self, log: Lines[Examined], tell: OnProgress) -> None:
         """Fill the log, from where it ends: in order, and out of order while another program has the next batch."""
@@ -49,7 +54,7 @@ class Sweep:
         """
         for batch in reversed(range(n_batches(self.n))):
             joined = n_joined()
-            if joined > batch_range(batch, self.n).start:
+            if joined > batch * BATCH:
                 break
             tell(joined, self.n)
             self._completed(batch, n_joined)
@@ -59,7 +64,7 @@ class Sweep:
         """Whether the log has taken the batch, which it has not if another program has it and `wait` is off."""
         with self.parts.taken(batch, wait=wait) as is_taken:
             if is_taken:
-                whole, begin = batch_range(batch, self.n), len(log.values)
+                whole, begin = batch_range(batch, self.members), self.members.start + len(log.values)
                 kept = self.parts.values(batch)[begin - whole.start :]
                 log.append([*kept, *self._examined(range(begin + len(kept), whole.stop))])
                 self.parts.drop(batch)
@@ -67,12 +72,12 @@ class Sweep:
 
     def _completed(self, batch: int, n_joined: Callable[[], int] = lambda: 0) -> bool:
         """Whether this program has examined the batch: not if another has it, or has done so before."""
-        numbers = batch_range(batch, self.n)
+        numbers = batch_range(batch, self.members)
         with self.parts.taken(batch, wait=False) as is_taken:
             # The log may have taken it while this program waited for nothing but the lock.
             return (
                 is_taken
-                and n_joined() <= numbers.start
+                and n_joined() <= batch * BATCH
                 and self.parts.complete(batch, numbers, self._examined)
             )
 

@@ -8,6 +8,7 @@ from dataclasses import asdict
 from trex.auditing.audit import Audit
 from trex.auditing.beside import Beside
 from trex.auditing.judging.findings import Finding, Share
+from trex.auditing.judging.fresh import Agreement, Fresh
 from trex.auditing.telling.searches import Lead
 from trex.auditing.telling.words import headline
 from trex.inference.statistics.paired import Paired
@@ -16,10 +17,12 @@ from trex.inference.statistics.paired import Paired
 def document(done: Audit, leads: Sequence[Lead] = (), beside: Beside | None = None) -> dict[str, object]:
     """The audit as JSON, with the leads to further mistakes, and another model beside it if asked for."""
     compared = {} if beside is None else {"beside": _beside(beside, done.confirmed)}
+    fresh = {} if done.fresh is None else {"fresh": _fresh(done.fresh, done.confirmed)}
     return {
         "headline": headline(done),
         "settings": asdict(done.settings),
         "coverage_held_out": _share(done.coverage),
+        **fresh,
         "families": [_family(one, done.probes.get(one.number, {})) for one in done.findings],
         "questions": [
             {
@@ -39,6 +42,27 @@ def document(done: Audit, leads: Sequence[Lead] = (), beside: Beside | None = No
         "leads": [_lead(one) for one in leads],
         **compared,
     }
+
+
+def _fresh(fresh: Fresh, confirmed: Sequence[Finding]) -> dict[str, object]:
+    families = [
+        {
+            "words": one.words,
+            "fails": _share(fresh.fails[one.number]),
+            "covers": _share(fresh.covers[one.number]),
+        }
+        for one in confirmed
+    ]
+    return {
+        "scenes": fresh.scenes,
+        "coverage": _share(fresh.coverage),
+        "families": families,
+        "agreement": _agreement(fresh.agreement),
+    }
+
+
+def _agreement(one: Agreement) -> dict[str, object]:
+    return {"same": _share(one.same), "kappa": one.kappa, "sentences": list(one.words)}
 
 
 def _lead(one: Lead) -> dict[str, object]:

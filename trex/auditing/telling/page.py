@@ -17,6 +17,7 @@ from trex.auditing.telling.document import document
 from trex.auditing.telling.failures import write_failures
 from trex.auditing.telling.searches import Lead
 from trex.auditing.telling.words import (
+    agreement_words,
     beside_words,
     flip_words,
     headline,
@@ -80,6 +81,7 @@ def write_report(
         "share_words": share_words,
         "probe_words": probe_words,
         "table": _table(done.by_question),
+        "agreement_words": agreement_words(done.fresh.agreement) if done.fresh else "",
         "beside": beside,
         "beside_words": beside_words(beside) if beside else "",
         "beside_table": _beside(beside, done.confirmed) if beside else "",

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from trex.auditing.audit import Audit
 from trex.auditing.beside import Beside
 from trex.auditing.judging.findings import Finding, Share
+from trex.auditing.judging.fresh import Agreement
 from trex.auditing.judging.not_found import LookedFor
 from trex.auditing.sweeping.records import Flip
 from trex.auditing.telling.searches import Lead
@@ -40,12 +41,28 @@ def headline(done: Audit) -> str:
     said = f"{counted(n, 'failure family', 'failure families')} confirmed"
     if rejected:
         said += f", {counted(rejected, 'other rule')} not"
-    if n:
+    if n and done.fresh:
+        said += (
+            f"; they hold {share_words(done.fresh.coverage)} of the confident mistakes in {done.fresh.scenes:,} fresh "
+            "scenes"
+        )
+    elif n:
         said += (
             f"; they hold {share_words(done.coverage)} of the confident mistakes in {done.settings.held_out:,} scenes "
             "that no rule was made from"
         )
     return f"{said}."
+
+
+def agreement_words(one: Agreement) -> str:
+    """How stable the families are, in one sentence."""
+    first, second, both = one.words
+    kappa = "" if one.kappa is None else f" (Cohen's kappa {one.kappa:.2f})"
+    return (
+        f"If the two halves of the scenes exchange their parts, {counted(second, 'rule')} instead of {first} are borne "
+        f"out, {both} of them in the same words. Both sets agree about {share_words(one.same)} of the confident "
+        f"mistakes in fresh scenes: both hold the mistake, or neither does{kappa}."
+    )
 
 
 def rate_words(finding: Finding) -> str:

@@ -43,6 +43,13 @@ def audit(
     probed: Annotated[
         int, typer.Option(help="Scenes like its failures that are made of each family, in each of four ways.")
     ] = 8,
+    fresh: Annotated[
+        int,
+        typer.Option(
+            metavar="N",
+            help="Further scenes, to measure how many of the model's confident mistakes the families hold.",
+        ),
+    ] = 0,
     seed: Annotated[int, typer.Option(help="Seed of the questions.")] = 0,
     weigh: Annotated[
         list[str] | None,
@@ -91,7 +98,7 @@ def audit(
     options = AuditOptions(
         world=world, budget=budget, sizes=sizes, look=look, deciding=deciding, sure=sure, seed=seed,
         weigh=tuple(weigh or ()), processes=processes, bank=bank_folder, out=out, junit=junit, probed=probed,
-        searched=searched, beside=beside, model=model_options(endpoint, max_requests, trust_remote_code),
+        fresh=fresh, searched=searched, beside=beside, model=model_options(endpoint, max_requests, trust_remote_code),
     )  # fmt: skip
     if join:
         with display_until_stopped("what this program did is kept") as display:

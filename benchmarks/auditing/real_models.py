@@ -1,0 +1,167 @@
+"""What an audit of a real model tells, beside a decision tree and random testing on the same pictures and answers.
+
+    python -m benchmarks.auditing.real_models runs/audit-shipped --model shipped
+
+Takes a finished audit with fresh scenes (`trex audit MODEL --fresh 2000`) and renders nothing. The tree is
+scikit-learn's, made and borne out from the same halves of the scenes as the audit's rules, over conditions on the
+question, the scene and its objects. Prints one JSON line a method: its sentences, and those borne out again in the
+fresh scenes; for each, the share of the fresh scenes with its conditions that show such a mistake (precision) and how
+many times the share elsewhere that is (lift); and of all confident mistakes there, the share that the sentences hold
+together (recall). Random testing, the same scenes without a sentence, gives failing scenes alone.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import NamedTuple, TypeVar
+
+import numpy as np
+
+from benchmarks.auditing.trees import Bools, Slice, mistaken, p_value, slices
+from tests.trex.auditing.planted_models import Book
+from trex.auditing.audit import FRESH, SWEPT, TESTS, Grouped, Work, examined_scenes, grouped_scenes
+from trex.auditing.judging.findings import Share, belonging, borne_out, covered, findings, held_out
+from trex.auditing.sweeping.records import EXAMINED, REMEDY, SETTINGS, TESTED, Examined
+from trex.bank.named import bank_world
+from trex.foundation.codec import Codec
+from trex.foundation.errors import InputError
+from trex.inference.statistics.discoveries import discoveries
+from trex.runs.checked_lines import read_checked
+from trex.scenes.conditions import Facts
+from trex.worlds.world import open_model
+
+Row = tuple[Facts, Examined]
+T = TypeVar("T")
+
+
+class Halves(NamedTuple):
+    """The scenes that made the sentences and those that judged them, as `slices` takes them."""
+
+    made: list[Row]
+    rest: list[Row]
+    asker: object
+    book: Book
+
+
+class Told(NamedTuple):
+    """A sentence in the fresh scenes: in how many its conditions hold, and fail so; and the share elsewhere."""
+
+    words: str
+    holds: int
+    fails: int
+    elsewhere: float
+    is_borne_out: bool
+
+    @property
+    def precision(self) -> float:
+        """The share of the scenes with its conditions in which the model fails so."""
+        return self.fails / max(1, self.holds)
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Print a line for each audit and method."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("audit", type=Path)
+    parser.add_argument("--model", required=True)
+    parser.add_argument("--world", type=Path, default=Path("clevr"))
+    parser.add_argument("--bank", type=Path)
+    chosen = parser.parse_args(arguments)
+    for row in compared(chosen.audit, chosen.model, chosen.world, chosen.bank):
+        print(json.dumps(row), flush=True)
+
+
+def compared(folder: Path, model: str, world: Path, bank_folder: Path | None) -> list[dict[str, object]]:
+    """The figures of each method."""
+    settings = SETTINGS.read(folder / "audit.json", REMEDY)
+    if settings is None or not (folder / FRESH).exists():
+        raise InputError(f"{folder} holds no audit with fresh scenes; give trex audit --fresh first")
+    work = Work(open_model(model, None), settings, bank_world(world), folder, bank_folder)
+    with work.open_bank() as bank:
+        grouped = grouped_scenes(work, bank, logged(folder / SWEPT, EXAMINED), lambda step, done, of: None)
+        fresh = examined_scenes(bank, work.total, logged(folder / FRESH, EXAMINED))
+    failing = sum(bool(one.mistakes) for _, one in (*grouped.made, *grouped.rest))
+    common = {"model": settings.model, "scenes": work.total, "failing_scenes": failing, "fresh": len(fresh)}
+    return [
+        common | {"method": "audit"} | audit_figures(work, grouped, fresh),
+        common | {"method": "tree"} | tree_figures(work, grouped, fresh),
+        common | {"method": "random testing", "sentences": 0},
+    ]
+
+
+def logged(path: Path, codec: Codec[T]) -> list[T]:
+    """The values of a log."""
+    return [codec.parse(line.decode(), str(path), REMEDY) for line in read_checked(path).lines]
+
+
+def audit_figures(work: Work, grouped: Grouped, fresh: Sequence[Row]) -> dict[str, object]:
+    """Those of the confirmed families."""
+    owners = belonging(grouped.families, grouped.rest, work.asker)
+    tested = logged(work.folder / TESTS, TESTED)
+    confirmed = [
+        one for one in findings(grouped.seen, tested, owners, work.settings.severity) if one.is_confirmed
+    ]
+    seen = [held_out(one.family, fresh, work.asker) for one in confirmed]
+    again = borne_out(seen)
+    said = [
+        Told(
+            one.words,
+            len(each.inside),
+            len(each.failures),
+            float(np.mean([share > 0 for share in each.outside])) if each.outside else 0.0,
+            k in again,
+        )
+        for k, (one, each) in enumerate(zip(confirmed, seen, strict=True))
+    ]
+    share = covered(belonging(grouped.families, fresh, work.asker), {one.number for one in confirmed})
+    return figures(said) | {"recall": rounded(share)}
+
+
+def tree_figures(work: Work, grouped: Grouped, fresh: Sequence[Row]) -> dict[str, object]:
+    """Those of the leaves that the judging scenes bear out."""
+    leaves = slices(Halves(list(grouped.made), list(grouped.rest), work.asker, Book()))  # type: ignore[arg-type]
+    wrong = [mistaken(row) for row in fresh]
+    inside = [[leaf.holds(facts, one.scene, work.asker) for facts, one in fresh] for leaf in leaves]
+    again = discoveries(np.array([p_value(leaf, fresh, work.asker) for leaf in leaves]))
+    said = [
+        _told(leaf, holds, wrong, bool(ok)) for leaf, holds, ok in zip(leaves, inside, again, strict=True)
+    ]
+    held = [
+        int((np.any([holds[k] for holds in inside], axis=0) & wrong[k]).sum()) if leaves else 0
+        for k in range(len(fresh))
+    ]
+    owners = [[{0}] * n + [set[int]()] * (int(bad.sum()) - n) for n, bad in zip(held, wrong, strict=True)]
+    return figures(said) | {"recall": rounded(covered(owners, {0}))}
+
+
+def rounded(share: Share) -> list[float]:
+    """A share and its interval."""
+    return [round(value, 3) for value in (share.value, *share.interval)]
+
+
+def _told(leaf: Slice, holds: Sequence[Bools], wrong: Sequence[Bools], again: bool) -> Told:
+    fails = [bool((inside & bad).any()) for inside, bad in zip(holds, wrong, strict=True) if inside.any()]
+    others = [bool((~inside & bad).any()) for inside, bad in zip(holds, wrong, strict=True)]
+    return Told(f"leaf {leaf.leaf}", len(fails), sum(fails), float(np.mean(others)), again)
+
+
+def figures(said: Sequence[Told]) -> dict[str, object]:
+    """All sentences, and the most precise one that is borne out again."""
+    again = [one for one in said if one.is_borne_out]
+    best = max(again, key=lambda one: one.precision, default=None)
+    return {
+        "sentences": len(said),
+        "borne_out_again": len(again),
+        "precision": [round(one.precision, 3) for one in said],
+        "lift": [round(one.precision / one.elsewhere, 1) if one.elsewhere else None for one in said],
+        "holds": [one.holds for one in said],
+        "best": best.words if best else "",
+    }
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,113 @@
+"""What confirmed families hold in fresh scenes, which neither made nor judged a rule, and how stable they are."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from trex.auditing.grouping.group import Family, group
+from trex.auditing.grouping.sentences import family_words
+from trex.auditing.judging.findings import Share, belonging, borne_out, covered, held_out, share_of
+from trex.auditing.sweeping.examine import Asker
+from trex.auditing.sweeping.records import Examined
+from trex.foundation.errors import InputError
+from trex.scenes.conditions import Facts
+
+MOST_FRESH = 1_000_000
+Row = tuple[Facts, Examined]
+Owners = Sequence[
+    Sequence[set[int]]
+]  # of each picture and confident mistake, the families that it belongs to
+
+
+@dataclass(frozen=True)
+class Agreement:
+    """How two sets of families divide the same confident mistakes into those they hold and the others.
+
+    The first set was made from one half of an audit's scenes and borne out by the other; for the second the halves
+    exchange their parts. `same`: the mistakes that both sets hold, or neither; `kappa`: Cohen's (1960, Educational and
+    Psychological Measurement 20, 37-46), None if chance alone would agree everywhere. `words`: how many sentences each
+    set has, and how many both have word for word.
+    """
+
+    same: Share
+    kappa: float | None
+    words: tuple[int, int, int]
+
+
+@dataclass(frozen=True)
+class Fresh:
+    """Confirmed families in fresh scenes.
+
+    `coverage`: of all confident mistakes, those that belong to one of them; `fails`, by the number of a family: of the
+    scenes in which its conditions hold, those in which the model fails so; `covers`: its share of the mistakes.
+    """
+
+    scenes: int
+    coverage: Share
+    fails: Mapping[int, Share]
+    covers: Mapping[int, Share]
+    agreement: Agreement
+
+
+def check_fresh(n: int) -> None:
+    """InputError unless so many fresh scenes can be asked for."""
+    if not isinstance(n, int) or not 0 <= n <= MOST_FRESH:
+        raise InputError(f"--fresh {n}: give 0 to {MOST_FRESH:,}")
+
+
+def in_fresh_scenes(
+    halves: tuple[Sequence[Row], Sequence[Row]],
+    families: Sequence[Family],
+    confirmed: set[int],
+    rows: Sequence[Row],
+    asker: Asker,
+) -> Fresh:
+    """What families, by their places, hold of the fresh rows; `halves`: what made the rules, and what judged them."""
+    owners = belonging(families, rows, asker)
+    fails = {}
+    for number in sorted(confirmed):
+        seen = held_out(families[number], rows, asker)
+        fails[number] = share_of(len(seen.failures), len(seen.inside))
+    return Fresh(
+        len(rows),
+        covered(owners, confirmed),
+        fails,
+        {number: covered(owners, {number}) for number in fails},
+        _agreement(halves, families, owners, rows, asker),
+    )
+
+
+def agreement(first: Owners, second: Owners) -> tuple[Share, float | None]:
+    """Of the mistakes that a family of both sets or of neither owns: their share, and Cohen's kappa."""
+    pairs = [
+        [(bool(one), bool(other)) for one, other in zip(mine, theirs, strict=True)]
+        for mine, theirs in zip(first, second, strict=True)
+    ]
+    told = [[{0} if one == other else set() for one, other in picture] for picture in pairs]
+    same, flat = covered(told, {0}), [pair for picture in pairs for pair in picture]
+    if not flat:
+        return same, None
+    held = [sum(pair[k] for pair in flat) / len(flat) for k in (0, 1)]
+    chance = held[0] * held[1] + (1 - held[0]) * (1 - held[1])
+    return same, None if chance == 1.0 else (same.value - chance) / (1.0 - chance)
+
+
+def _agreement(
+    halves: tuple[Sequence[Row], Sequence[Row]],
+    families: Sequence[Family],
+    owners: Owners,
+    rows: Sequence[Row],
+    asker: Asker,
+) -> Agreement:
+    made, judged = halves
+    others = group([one for _, one in judged], [facts for facts, _ in judged], asker)
+    mine = borne_out([held_out(family, judged, asker) for family in families])
+    theirs = borne_out([held_out(family, made, asker) for family in others])
+    same, kappa = agreement(_of(owners, mine), _of(belonging(others, rows, asker), theirs))
+    words = {family_words(families[k]) for k in mine}, {family_words(others[k]) for k in theirs}
+    return Agreement(same, kappa, (len(words[0]), len(words[1]), len(words[0] & words[1])))
+
+
+def _of(owners: Owners, chosen: set[int]) -> list[list[set[int]]]:
+    return [[one & chosen for one in picture] for picture in owners]
