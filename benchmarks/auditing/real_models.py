@@ -105,7 +105,7 @@ def audit_figures(work: Work, grouped: Grouped, fresh: Sequence[Row]) -> dict[st
     confirmed = [
         one for one in findings(grouped.seen, tested, owners, work.settings.severity) if one.is_confirmed
     ]
-    seen = [held_out(one.family, fresh, work.asker) for one in confirmed]
+    seen = held_out([one.family for one in confirmed], fresh, work.asker)
     again = borne_out(seen)
     said = [
         Told(

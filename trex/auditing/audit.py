@@ -247,7 +247,7 @@ def grouped_scenes(work: Work, bank: Bank, swept: Sequence[Examined], tell: Tell
     made, rest = rows[: work.settings.scenes], rows[work.settings.scenes :]
     tell("rules", 0, 1)
     families = group([one for _, one in made], [facts for facts, _ in made], work.asker)
-    return Grouped(rows, made, rest, families, [held_out(family, rest, work.asker) for family in families])
+    return Grouped(rows, made, rest, families, held_out(families, rest, work.asker))
 
 
 def _tested(

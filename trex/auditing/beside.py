@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from trex.auditing.audit import MANIFEST, SWEPT
-from trex.auditing.grouping.group import Family, Rules
-from trex.auditing.judging.confirm import failing_units
+from trex.auditing.grouping.group import Family
+from trex.auditing.grouping.situation import Situation
 from trex.auditing.judging.findings import Finding
 from trex.auditing.sweeping.examine import Asker
 from trex.auditing.sweeping.records import EXAMINED, REMEDY, SETTINGS, Examined, Settings
@@ -85,14 +85,15 @@ def beside(rest: Sequence[Row], other: Other, confirmed: Sequence[Finding], aske
     mistakes = paired(
         [bool(mine.mistakes) for _, mine, _ in rows], [bool(theirs.mistakes) for *_, theirs in rows]
     )
-    return Beside(other.model, mistakes, {one.number: _family(one.family, rows, asker) for one in confirmed})
+    both = [(Situation(facts, mine, asker), Situation(facts, theirs, asker)) for facts, mine, theirs in rows]
+    return Beside(other.model, mistakes, {one.number: _family(one.family, both) for one in confirmed})
 
 
-def _family(family: Family, rows: Sequence[tuple[Facts, Examined, Examined]], asker: Asker) -> Paired:
-    rules, first, second = Rules(asker.vocabulary), list[bool](), list[bool]()
-    for facts, mine, theirs in rows:
-        failed, n, _ = failing_units(rules, family, facts, mine, asker)
+def _family(family: Family, rows: Sequence[tuple[Situation, Situation]]) -> Paired:
+    first, second = list[bool](), list[bool]()
+    for mine, theirs in rows:
+        failed, n, _ = mine.failing(family)
         if n:
             first.append(bool(failed))
-            second.append(bool(failing_units(rules, family, facts, theirs, asker)[0]))
+            second.append(bool(theirs.failing(family)[0]))
     return paired(first, second)

@@ -64,7 +64,7 @@ def judged(
     folder: Path, one: Swept, families: Sequence[Family], rows: Sequence[Row], severity: Mapping[str, float]
 ) -> tuple[list[Finding], float]:
     """The findings of families in these scenes, and the share of mistakes that confirmed families hold."""
-    seen: list[HeldOut] = [held_out(family, rows, one.asker) for family in families]
+    seen: list[HeldOut] = held_out(families, rows, one.asker)
     with Lines(folder / "tested.jsonl", TESTED) as log:
         for number, each in enumerate(seen):
             Confirmer(one.book, one.asker).confirm(number, each.family, each.failures[:5], log)

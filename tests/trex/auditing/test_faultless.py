@@ -84,7 +84,7 @@ def misread(rng: np.random.Generator, facts: Facts, number: int) -> Examined:
 
 def judged(families: list[Family], rows: list[Row]) -> list[Finding]:
     """The findings of these scenes if every failure stays at the deciding look."""
-    seen = [held_out(family, rows, ASKER) for family in families]
+    seen = held_out(families, rows, ASKER)
     stay = [
         records.Tested(number, one.scene, True, 0.99, "", "", "", "", Variants())
         for number, each in enumerate(seen)

@@ -17,7 +17,7 @@ from tests.trex.auditing.planted_models import (
     small_things_at_the_back_are_missed,
 )
 from trex.auditing.grouping.group import Family, Rules, Symptom
-from trex.auditing.judging.confirm import failing_units
+from trex.auditing.grouping.situation import Situation
 from trex.auditing.judging.findings import Share
 from trex.auditing.judging.probe import CHANGES, Prober, probe_shares
 from trex.auditing.sweeping.examine import Asker
@@ -53,7 +53,7 @@ def members(view: View, one: Family) -> tuple[tuple[int, Scene], ...]:
     for number, facts in enumerate(scenes(FEW)[0]):
         (image,) = images(book.render([facts.scene]))
         seen = asker(view, book).examine(facts, image, number)
-        if failing_units(Rules(CLEVR), one, facts, seen, asker(view, book))[0]:
+        if Situation(facts, seen, asker(view, book)).failing(one)[0]:
             found.append((number, facts.scene))
         if len(found) == MEMBERS:
             break

@@ -80,10 +80,13 @@ class Rules:
 
     def holds(self, family: Family, facts: Facts, asked: Sequence[Asked]) -> Bools:
         """(units,): for which units of a scene the family's conditions all hold."""
-        level = family.symptom.level
-        keys = [one.key for one in self.conditions(level)]
+        return self.of_family(family, self.rows(family.symptom.level, facts, asked))
+
+    def of_family(self, family: Family, table: Bools) -> Bools:
+        """(units,): the rows of a table of the family's level in which its conditions all hold."""
+        keys = [one.key for one in self.conditions(family.symptom.level)]
         columns = [keys.index(one.key) for one in family.conditions]
-        found: Bools = self.rows(level, facts, asked)[:, columns].all(axis=1)
+        found: Bools = table[:, columns].all(axis=1)
         return found
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from trex.auditing.grouping.group import Family, Rules, symptoms
+from trex.auditing.grouping.group import Family
 from trex.auditing.judging.flips import smallest_flip
 from trex.auditing.sweeping.examine import NUISANCES, Asker
 from trex.auditing.sweeping.lines import Lines
@@ -26,16 +26,6 @@ from trex.scenes.validity import is_valid
 
 SHOWN = 3  # failures of a family that are looked at more closely
 TRIES = 20  # other lights and cameras, until one leaves the scene valid
-
-
-def failing_units(
-    rules: Rules, family: Family, facts: Facts, one: Examined, asker: Asker
-) -> tuple[list[int], int, int]:
-    """In a scene: the units that fail under the family's conditions, how many meet these, and how many units it has."""
-    asked = asker.asked(facts.scene, one.scene) if family.symptom.level == "question" else []
-    holds = rules.holds(family, facts, asked)
-    failed = {unit for symptom, unit, *_ in symptoms(one) if symptom == family.symptom}
-    return sorted(unit for unit in failed if holds[unit]), int(holds.sum()), len(holds)
 
 
 def mistakes_of(family: Family, one: Examined, failed: Sequence[int]) -> list[int]:

@@ -8,9 +8,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from trex.auditing.grouping.group import Family, Rules, symptoms
+from trex.auditing.grouping.group import Family
 from trex.auditing.grouping.sentences import family_words
-from trex.auditing.judging.confirm import SHOWN, failing_units, mistakes_of
+from trex.auditing.grouping.situation import situations
+from trex.auditing.judging.confirm import SHOWN, mistakes_of
 from trex.auditing.sweeping.examine import Asker
 from trex.auditing.sweeping.records import Examined, Tested
 from trex.inference.statistics.clustered import clustered_interval
@@ -82,20 +83,26 @@ class HeldOut:
     failures: tuple[tuple[Facts, Examined, list[int]], ...]
 
 
-def held_out(family: Family, scenes: Sequence[tuple[Facts, Examined]], asker: Asker) -> HeldOut:
-    """What becomes of a family in scenes that its rule was not made from."""
-    rules = Rules(asker.vocabulary)
-    inside, outside, failures = [], [], []
-    for facts, one in scenes:
-        failed, n, units = failing_units(rules, family, facts, one, asker)
-        everywhere = {unit for symptom, unit, *_ in symptoms(one) if symptom == family.symptom}
-        if n:
-            inside.append(len(failed) / n)
-        if units > n:
-            outside.append((len(everywhere) - len(failed)) / (units - n))
-        if failed:
-            failures.append((facts, one, failed))
-    return HeldOut(family, tuple(inside), tuple(outside), tuple(failures))
+def held_out(
+    families: Sequence[Family], scenes: Sequence[tuple[Facts, Examined]], asker: Asker
+) -> list[HeldOut]:
+    """What becomes of families in scenes that their rules were not made from."""
+    inside: list[list[float]] = [[] for _ in families]
+    outside: list[list[float]] = [[] for _ in families]
+    failures: list[list[tuple[Facts, Examined, list[int]]]] = [[] for _ in families]
+    for situation in situations(scenes, asker):
+        for k, family in enumerate(families):
+            failed, n, units = situation.failing(family)
+            if n:
+                inside[k].append(len(failed) / n)
+            if units > n:
+                outside[k].append((len(situation.everywhere(family)) - len(failed)) / (units - n))
+            if failed:
+                failures[k].append((situation.facts, situation.one, failed))
+    return [
+        HeldOut(family, tuple(inside[k]), tuple(outside[k]), tuple(failures[k]))
+        for k, family in enumerate(families)
+    ]
 
 
 def findings(
@@ -130,14 +137,13 @@ def belonging(
     families: Sequence[Family], scenes: Sequence[tuple[Facts, Examined]], asker: Asker
 ) -> list[list[set[int]]]:
     """For each picture and confident mistake, the numbers of the families that it belongs to."""
-    rules = Rules(asker.vocabulary)
     owners = []
-    for facts, one in scenes:
+    for situation in situations(scenes, asker):
+        one = situation.one
         mine: dict[int, set[int]] = {mistake.at: set() for mistake in one.mistakes}
-        known = {symptom for symptom, *_ in symptoms(one)}
-        for number, family in enumerate(families):
-            if family.symptom in known:
-                failed, *_ = failing_units(rules, family, facts, one, asker)
+        for number, family in enumerate(families if one.mistakes else ()):
+            if situation.everywhere(family):
+                failed, *_ = situation.failing(family)
                 for at in mistakes_of(family, one, failed):
                     mine[at].add(number)
         owners.append(list(mine.values()))

@@ -66,8 +66,8 @@ def in_fresh_scenes(
     """What families, by their places, hold of the fresh rows; `halves`: what made the rules, and what judged them."""
     owners = belonging(families, rows, asker)
     fails = {}
-    for number in sorted(confirmed):
-        seen = held_out(families[number], rows, asker)
+    chosen = sorted(confirmed)
+    for number, seen in zip(chosen, held_out([families[k] for k in chosen], rows, asker), strict=True):
         fails[number] = share_of(len(seen.failures), len(seen.inside))
     return Fresh(
         len(rows),
@@ -102,8 +102,8 @@ def _agreement(
 ) -> Agreement:
     made, judged = halves
     others = group([one for _, one in judged], [facts for facts, _ in judged], asker)
-    mine = borne_out([held_out(family, judged, asker) for family in families])
-    theirs = borne_out([held_out(family, made, asker) for family in others])
+    mine = borne_out(held_out(families, judged, asker))
+    theirs = borne_out(held_out(others, made, asker))
     same, kappa = agreement(_of(owners, mine), _of(belonging(others, rows, asker), theirs))
     words = {family_words(families[k]) for k in mine}, {family_words(others[k]) for k in theirs}
     return Agreement(same, kappa, (len(words[0]), len(words[1]), len(words[0] & words[1])))

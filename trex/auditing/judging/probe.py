@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from trex.auditing.grouping.group import Family, Rules
-from trex.auditing.judging.confirm import failing_units
+from trex.auditing.grouping.situation import Situation
 from trex.auditing.judging.findings import Share
 from trex.auditing.sweeping.examine import PROBING, Asker
 from trex.auditing.sweeping.lines import Lines
@@ -70,7 +70,7 @@ class Prober:
             return Probed(number, way, known, None)
         (image,) = images(self.renderer.render([facts.scene]))
         seen = self.asker.examine(facts, image, asked_as)
-        failed, *_ = failing_units(Rules(self.asker.vocabulary), family, facts, seen, self.asker)
+        failed, *_ = Situation(facts, seen, self.asker).failing(family)
         return Probed(number, way, known, bool(failed))
 
     def _like(

@@ -1,0 +1,47 @@
+"""A scene, what a model said of it, and for which of its units the conditions of families hold."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from trex.auditing.grouping.group import Family, Rules, symptoms
+from trex.auditing.sweeping.examine import Asker
+from trex.auditing.sweeping.records import Examined
+from trex.inference.subgroups.rules import Bools
+from trex.scenes.conditions import Facts, Level
+
+
+class Situation:
+    """One scene for any number of families: its tables of conditions, and the questions asked, are made once."""
+
+    def __init__(self, facts: Facts, one: Examined, asker: Asker) -> None:
+        self.facts, self.one = facts, one
+        self._asker, self._rules = asker, Rules(asker.vocabulary)
+        self._symptoms = symptoms(one)
+        self._tables: dict[Level, Bools] = {}
+
+    def holds(self, family: Family) -> Bools:
+        """(units,): for which units the family's conditions all hold."""
+        level = family.symptom.level
+        if level not in self._tables:
+            asked = self._asker.asked(self.facts.scene, self.one.scene) if level == "question" else []
+            self._tables[level] = self._rules.rows(level, self.facts, asked)
+        return self._rules.of_family(family, self._tables[level])
+
+    def everywhere(self, family: Family) -> set[int]:
+        """The units that fail as the family says, whether its conditions hold or not."""
+        return {unit for symptom, unit, *_ in self._symptoms if symptom == family.symptom}
+
+    def failing(self, family: Family) -> tuple[list[int], int, int]:
+        """The units that fail under the family's conditions, how many meet these, and how many units there are."""
+        holds = self.holds(family)
+        return (
+            sorted(unit for unit in self.everywhere(family) if holds[unit]),
+            int(holds.sum()),
+            len(holds),
+        )
+
+
+def situations(rows: Sequence[tuple[Facts, Examined]], asker: Asker) -> Iterator[Situation]:
+    """The situations of scenes, one at a time: their tables are not kept."""
+    return (Situation(facts, one, asker) for facts, one in rows)
