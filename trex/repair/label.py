@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -130,18 +130,20 @@ def label_by_committee(folder: RepairFolder, loaded: Loaded, progress: Progress)
     _finish(folder, place, Ballot(items, votes, loaded.model.labels, NAME))
 
 
-def label_by_file(folder: RepairFolder, loaded: Loaded, path: Path, without: tuple[str, ...]) -> None:
-    """Carry out the step with the votes in a file; InputError before anything is written if they are not usable."""
-    label_by_text(folder, loaded, read_text(path, limit=LIMIT), path, without)
-
-
-def label_by_text(
-    folder: RepairFolder, loaded: Loaded, text: str, path: Path, without: tuple[str, ...]
+def label_by_files(
+    folder: RepairFolder, loaded: Loaded, paths: Sequence[Path], without: tuple[str, ...]
 ) -> None:
-    """The same with the text of a CSV file, whose votes come from this path."""
+    """Carry out the step with the votes in files; InputError before anything is written if they are not usable."""
+    label_by_texts(folder, loaded, {path: read_text(path, limit=LIMIT) for path in paths}, without)
+
+
+def label_by_texts(
+    folder: RepairFolder, loaded: Loaded, texts: Mapping[Path, str], without: tuple[str, ...]
+) -> None:
+    """The same with the texts of CSV files, by the paths that their votes come from."""
     items = read_items(draw_pictures(folder, loaded) / ITEMS)
-    votes = _without(parse_votes(text, path, items.names, loaded.model.labels), without)
-    _check_related(votes, items, path)
+    votes = _without(parse_votes(texts, items.names, loaded.model.labels), without)
+    _check_related(votes, items, ", ".join(map(str, texts)))
     who = "one annotator" if len(votes.annotators) == 1 else f"{len(votes.annotators)} annotators"
     given: Fields = {"voters": "people", "votes": votes.sha256, "without": list(without)}
     place = folder.begin("label", given)
@@ -166,14 +168,14 @@ def _without(votes: Votes, without: tuple[str, ...]) -> Votes:
     return Votes(votes.table[:, kept], tuple(votes.annotators[k] for k in kept), votes.sha256)
 
 
-def _check_related(votes: Votes, items: Items, path: Path) -> None:
+def _check_related(votes: Votes, items: Items, source: str) -> None:
     """InputError if most hidden checks are wrong, as they are if labels and pictures have been exchanged."""
     is_check = items.truth != NOT
     shares = right_share(votes.table[is_check], items.truth[is_check])
     right, cast = sum(one.count for one in shares), sum(one.of for one in shares)
     if cast and right < UNRELATED * cast:
         raise InputError(
-            f"{path}: only {right} of {cast} votes on real pictures of known class are right; its labels do not "
+            f"{source}: only {right} of {cast} votes on real pictures of known class are right; its labels do not "
             "belong to these pictures (rows exchanged, or the pictures of another repair)"
         )
 

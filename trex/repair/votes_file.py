@@ -1,4 +1,4 @@
-"""Votes of people from a CSV file with the columns picture, annotator, label; anything strange in it is an error."""
+"""Votes of people from CSV files with the columns picture, annotator, label; anything strange in one is an error."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ MOST_ANNOTATORS = 1000
 
 
 class Votes(NamedTuple):
-    """A table (n pictures, m annotators) of class numbers, NONE or MISSING; the annotators; the file's sha256."""
+    """A table (n pictures, m annotators) of class numbers, NONE or MISSING; the annotators; the files' sha256."""
 
     table: Ints
     annotators: tuple[str, ...]
@@ -37,19 +37,26 @@ def check_voters(voters: str) -> None:
         raise unknown("kind of voters", voters, [COMMITTEE, PEOPLE], "Votes in a file count by --votes FILE.")
 
 
-def parse_votes(text: str, path: Path, pictures: Sequence[str], classes: Sequence[str]) -> Votes:
-    """The votes in CSV text from this path; `label` is a class or "none", which says that the picture shows no class.
+def parse_votes(texts: Mapping[Path, str], pictures: Sequence[str], classes: Sequence[str]) -> Votes:
+    """The votes in CSV texts, by their paths; `label` is a class, or "none" if the picture shows no class.
 
-    InputError as `read_cast`.
+    InputError as `read_cast`, and for an annotator who votes on a picture in two of them.
     """
     labels = (*classes, NONE_WORD)
-    cast = read_cast(text, path, pictures, labels, "this repair")
+    cast: dict[tuple[str, str], str] = {}
+    for path, text in texts.items():
+        found = read_cast(text, path, pictures, labels, "this repair")
+        if twice := next((key for key in found if key in cast), None):
+            raise InputError(
+                f"{path}: annotator {twice[1]!r} votes on picture {twice[0]} in another file, too; keep one vote"
+            )
+        cast |= found
     names = tuple(dict.fromkeys(annotator for _, annotator in cast))
     table = np.full((len(pictures), len(names)), MISSING, np.int64)
     row, column = ({name: k for k, name in enumerate(one)} for one in (pictures, names))
     for (picture, annotator), label in cast.items():
         table[row[picture], column[annotator]] = NONE if label == NONE_WORD else labels.index(label)
-    return Votes(table, names, hashlib.sha256(text.encode()).hexdigest())
+    return Votes(table, names, hashlib.sha256("".join(texts.values()).encode()).hexdigest())
 
 
 def read_cast(

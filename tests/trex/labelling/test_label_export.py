@@ -18,7 +18,7 @@ from trex.labelling.annotator import order_of
 from trex.labelling.export import export_page
 from trex.labelling.shown import Shown
 from trex.labelling.survey import class_choices
-from trex.repair.label import RESULT, LabelResult, label_by_file
+from trex.repair.label import RESULT, LabelResult, label_by_files
 from trex.repair.records import read_record
 from trex.repair.votes_file import parse_votes
 
@@ -98,11 +98,11 @@ def test_an_exported_page_has_the_order_of_the_served_one_and_csv_that_is_accept
     assert isinstance(found, dict)
     names = tuple(shown.pictures)
     assert found["orders"] == [list(order_of(who, names, shown.key)) for who in ("Ada", "b-_9")]
-    quoted = parse_votes(found["quoted"], tmp_path, names, ('a, "b"',))
+    quoted = parse_votes({tmp_path: found["quoted"]}, names, ('a, "b"',))
     assert quoted.table[0, 0] == 0
     path = tmp_path / "votes-Ada.csv"
     path.write_text(found["csv"])
     with toy_folder(folder, loaded, toy_query(**QUERY)) as opened:
-        label_by_file(opened, loaded, path, ())
+        label_by_files(opened, loaded, [path], ())
         result = read_record(LabelResult, opened.require("label") / RESULT)
     assert result.who == "one annotator" and len(result.scenarios) == 1

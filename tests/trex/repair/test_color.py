@@ -26,7 +26,7 @@ from trex.repair.distill import distill
 from trex.repair.identify import GROWN as GROWN_FILE
 from trex.repair.identify import identify
 from trex.repair.label import RESULT as LABELS
-from trex.repair.label import LabelResult, label_by_committee, label_by_file, training_of
+from trex.repair.label import LabelResult, label_by_committee, label_by_files, training_of
 from trex.repair.loaded import validation_rows
 from trex.repair.mistakes import read_mistakes
 from trex.repair.page.report import PAGE, write_report
@@ -58,7 +58,7 @@ def test_a_planted_failure_in_color_is_found_labelled_and_mended(tmp_path: Path)
         assert np.abs(shown / 255 - items.pictures[0]).max() < 0.002
         votes = tmp_path / "votes.csv"
         votes.write_text(HEAD + vote_lines(items, truths(items, loaded), "Ada"))
-        label_by_file(folder, loaded, votes, ())
+        label_by_files(folder, loaded, [votes], ())
         (component,) = read_record(LabelResult, folder.require("label") / LABELS).components
         assert component.is_scenario and component.label == "right" and component.purity.value == 1.0
         sound = color_data("train", 600, share=0.0)  # D itself does not show where the model is wrong

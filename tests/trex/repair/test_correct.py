@@ -29,7 +29,7 @@ from trex.repair.correction.results import (
     Compared,
     CorrectResult,
 )
-from trex.repair.label import label_by_file
+from trex.repair.label import label_by_files
 from trex.repair.loaded import Loaded
 from trex.repair.pictures import ITEMS, draw_pictures, read_items
 from trex.repair.records import read_record
@@ -44,7 +44,7 @@ def labelled_folder(path: Path, loaded: Loaded, wrong: float = 0.0, **changes: o
         said[drawn[: round(wrong * len(drawn))]] ^= 1
         votes = path.with_suffix(".csv")
         votes.write_text(HEAD + vote_lines(items, said, "Ada"))
-        label_by_file(folder, loaded, votes, ())
+        label_by_files(folder, loaded, [votes], ())
     return path
 
 

@@ -14,7 +14,7 @@ from trex.repair.arrays import Ints
 from trex.repair.distill import distill
 from trex.repair.folder import RepairFolder
 from trex.repair.identify import identify
-from trex.repair.label import RESULT, LabelResult, label_by_committee, label_by_file
+from trex.repair.label import RESULT, LabelResult, label_by_committee, label_by_files
 from trex.repair.loaded import Loaded
 from trex.repair.pictures import ITEMS, NOT, Items, draw_pictures, read_items
 from trex.repair.records import read_record
@@ -52,7 +52,7 @@ def test_a_planted_failure_is_a_pure_scenario_with_its_true_label(tmp_path: Path
         items = read_items(draw_pictures(folder, loaded) / ITEMS)
         votes = tmp_path / "votes.csv"
         votes.write_text(HEAD + vote_lines(items, truths(items, loaded), "Ada"))
-        label_by_file(folder, loaded, votes, ())
+        label_by_files(folder, loaded, [votes], ())
         found = labelled(folder)
     (component,) = found.components
     assert component.is_scenario and component.label == "right" and component.purity.value == 1.0
@@ -72,11 +72,11 @@ def test_a_picture_that_has_changed_its_class_makes_no_scenario(tmp_path: Path) 
         items = read_items(draw_pictures(folder, loaded) / ITEMS)
         votes = tmp_path / "votes.csv"
         votes.write_text(HEAD + vote_lines(items, truths(items, loaded), "Ada"))
-        label_by_file(folder, loaded, votes, ())
+        label_by_files(folder, loaded, [votes], ())
         assert labelled(folder).scenarios == ()
         carried_over = np.where(items.truth != NOT, items.truth, 1 - items.answer)  # not what the model says
         votes.write_text(HEAD + vote_lines(items, carried_over, "Ada"))
-        label_by_file(folder, loaded, votes, ())
+        label_by_files(folder, loaded, [votes], ())
         assert labelled(folder).scenarios
 
 
@@ -88,16 +88,39 @@ def test_a_vote_file_whose_rows_were_permuted_is_detected(tmp_path: Path) -> Non
         votes = tmp_path / "votes.csv"
         votes.write_text(HEAD + vote_lines(items, np.random.default_rng(1).permutation(said), "Ada"))
         with pytest.raises(InputError, match="do not belong to these pictures"):
-            label_by_file(folder, loaded, votes, ())
+            label_by_files(folder, loaded, [votes], ())
         careless = said.copy()  # right of most pictures, of 14 in 20 checks
         careless[np.flatnonzero(items.truth != NOT)[:6]] ^= 1
         votes.write_text(HEAD + vote_lines(items, careless, "Ada"))
-        label_by_file(folder, loaded, votes, ())
+        label_by_files(folder, loaded, [votes], ())
         assert labelled(folder).voters[0].is_doubtful
         both = HEAD + vote_lines(items, said, "Ada") + vote_lines(items, 1 - said, "Bob")
         votes.write_text(both)
-        label_by_file(folder, loaded, votes, ("Bob",))
+        label_by_files(folder, loaded, [votes], ("Bob",))
         assert labelled(folder).without == ["Bob"] and not labelled(folder).voters[0].is_doubtful
+
+
+def test_votes_in_a_file_for_each_annotator_count_as_in_one(tmp_path: Path) -> None:
+    """And who votes on a picture in two files is named, with the picture and the second file."""
+    loaded = toy()
+    with begun(tmp_path / "r", loaded) as folder:
+        items = read_items(draw_pictures(folder, loaded) / ITEMS)
+        said = truths(items, loaded)
+        careless = np.where(np.arange(len(said)) % 5 == 0, 1 - said, said)
+        lines = vote_lines(items, said, "Ada"), vote_lines(items, careless, "Bob")
+        paths = [tmp_path / name for name in ("one.csv", "ada.csv", "bob.csv")]
+        for path, text in zip(paths, ("".join(lines), *lines), strict=True):
+            path.write_text(HEAD + text)
+        label_by_files(folder, loaded, paths[:1], ())
+        joined = labelled(folder)
+        label_by_files(folder, loaded, paths[1:], ())
+        assert labelled(folder) == joined
+        assert [one.name for one in joined.voters] == ["Ada", "Bob"]
+        before = tree(tmp_path / "r")
+        paths[2].write_text(HEAD + lines[0])
+        with pytest.raises(InputError, match=r"bob\.csv: annotator 'Ada' votes on picture p00000 in another"):
+            label_by_files(folder, loaded, paths[1:], ())
+        assert tree(tmp_path / "r") == before
 
 
 @pytest.mark.parametrize(
@@ -122,7 +145,7 @@ def test_bad_votes_are_refused_and_nothing_is_written(tmp_path: Path, text: str,
         votes = tmp_path / "votes.csv"
         votes.write_text(text)
         with pytest.raises(InputError, match=told):
-            label_by_file(folder, loaded, votes, ())
+            label_by_files(folder, loaded, [votes], ())
         assert tree(tmp_path / "r") == before
 
 

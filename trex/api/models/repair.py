@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from os import fspath
+from os import PathLike, fspath
 from pathlib import Path
 from typing import TypeVar
 
@@ -18,7 +18,7 @@ from trex.repair.distill import DistillResult, distill
 from trex.repair.folder import RepairFolder, create
 from trex.repair.folder import open_repair as open_folder
 from trex.repair.identify import IdentifyResult, identify
-from trex.repair.label import LabelResult, label_by_committee, label_by_file, label_by_text
+from trex.repair.label import LabelResult, label_by_committee, label_by_files, label_by_texts
 from trex.repair.loaded import Loaded, Progress, check_sources
 from trex.repair.novelty import NoveltyResult, correct_and_compare
 from trex.repair.page.report import PAGE, write_report
@@ -85,26 +85,27 @@ class Repair:
 
     def pictures(self, *, progress: bool = True) -> Path:
         """The folder of the pictures to vote on, drawn if they are not there."""
-        self._carry_out(label_step(None, None, ()), progress)
+        self._carry_out(label_step(None, (), ()), progress)
         with open_folder(self.path) as folder:
             return folder.require("pictures")
 
     def label(
-        self, voters: str | None = None, *, votes: Given | None = None, without: Sequence[str] = (),
+        self, voters: str | None = None, *, votes: Given | Sequence[Given] | None = None, without: Sequence[str] = (),
         progress: bool = True,
     ) -> LabelResult:  # fmt: skip
-        """Label the components: `voters` "committee" or "people" (the served page), or the CSV file `votes`.
+        """Label the components: `voters` "committee" or "people" (the served page), or CSV files, one or several.
 
-        `without` leaves out annotators by name.
+        `votes` names the files, `without` leaves out annotators by name.
         """
         if (voters is None) == (votes is None):
-            raise InputError('give either voters, "committee" or "people", or votes, a CSV file')
+            raise InputError('give either voters, "committee" or "people", or votes, CSV files')
         if isinstance(without, str):
             raise InputError(f"without = {without!r} is one text; give a list of names")
         if voters == COMMITTEE and without:
             raise InputError("without leaves out annotators, and a committee has none; drop it")
-        path = None if votes is None else Path(fspath(votes))
-        self._carry_out(label_step(voters, path, tuple(without)), progress)
+        given = () if votes is None else (votes,) if isinstance(votes, str | PathLike) else tuple(votes)
+        paths = tuple(Path(fspath(one)) for one in given)
+        self._carry_out(label_step(voters, paths, tuple(without)), progress)
         return _found(self.results.label)
 
     def correct(self, *, progress: bool = True) -> CorrectResult:
@@ -178,17 +179,17 @@ def carried_out(place: Path, data: Path | None, run: Step, shown: ShowProgress) 
         raise
 
 
-def label_step(voters: str | None, votes: Path | None, without: tuple[str, ...]) -> Step:
+def label_step(voters: str | None, votes: Sequence[Path], without: tuple[str, ...]) -> Step:
     """The step with these votes; without any, only the pictures are drawn. InputError for unknown voters."""
     if voters is not None:
         check_voters(voters)
 
     def run(opened: RepairFolder, loaded: Loaded, progress: Progress) -> None:
-        if votes is not None:
-            label_by_file(opened, loaded, votes, without)
+        if votes:
+            label_by_files(opened, loaded, votes, without)
         elif voters == PEOPLE:
             served = votes_csv(read_tally(opened.path, read_shown(opened)))
-            label_by_text(opened, loaded, served, opened.path / VOTES, without)
+            label_by_texts(opened, loaded, {opened.path / VOTES: served}, without)
         elif voters == COMMITTEE:
             label_by_committee(opened, loaded, progress)
         else:

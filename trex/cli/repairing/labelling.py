@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -18,7 +19,12 @@ if TYPE_CHECKING:
 
 
 def check_label_options(
-    ctx: typer.Context, voters: str | None, votes: Path | None, *, is_served: bool, is_exported: bool
+    ctx: typer.Context,
+    voters: str | None,
+    votes: Sequence[Path] | None,
+    *,
+    is_served: bool,
+    is_exported: bool,
 ) -> None:
     """InputError for options of `trex repair label` that exclude each other."""
     from trex.repair.votes_file import PEOPLE, check_voters
@@ -38,7 +44,7 @@ def check_label_options(
     if voters is not None:
         refuse(ctx, ["votes"], "--voters says whose votes are taken; drop one of the two")
         check_voters(voters)
-    if votes is None and voters != PEOPLE:
+    if not votes and voters != PEOPLE:
         refuse(
             ctx,
             ["without"],
@@ -97,4 +103,4 @@ def _drawn(folder: Path, data: Path | None) -> RepairFolder:
     if opened.is_done("pictures"):
         return opened
     opened.close()
-    return step(folder, data, label_step(None, None, ()))
+    return step(folder, data, label_step(None, (), ()))

@@ -108,8 +108,10 @@ def label(
         ),
     ] = None,
     votes: Annotated[
-        Path | None,
-        typer.Option(help="Votes of people: a CSV file with the columns picture, annotator, label."),
+        list[Path] | None,
+        typer.Option(
+            help="Votes of people: a CSV file with the columns picture, annotator, label. Repeatable."
+        ),
     ] = None,
     without: Annotated[
         list[str] | None, typer.Option(metavar="NAME", help="Leave out this annotator. Repeatable.")
@@ -149,8 +151,8 @@ def label(
     from trex.repair.records import read_record
     from trex.repair.words import label_words, vote_words
 
-    with step(folder, data, label_step(voters, votes, tuple(without or ()))) as opened:
-        if voters is None and votes is None:
+    with step(folder, data, label_step(voters, tuple(votes or ()), tuple(without or ()))) as opened:
+        if voters is None and not votes:
             place = opened.require("pictures")
             tell_result({"pictures": str(place)}, vote_words(place, folder), as_json)
             return
