@@ -33,7 +33,7 @@ from tests.trex.auditing.planted_models import (
     left_is_right_under_a_low_camera,
     small_things_at_the_back_are_missed,
 )
-from trex.auditing.grouping.group import Family, Rules
+from trex.auditing.grouping.family import Family, Rules
 from trex.auditing.sweeping.examine import Asker
 from trex.scenes.conditions import Facts, facts_of
 from trex.scenes.prior import ScenePrior

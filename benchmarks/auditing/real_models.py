@@ -21,8 +21,10 @@ from typing import NamedTuple, TypeVar
 import numpy as np
 
 from benchmarks.auditing.trees import Bools, Slice, mistaken, p_value, slices
+from tests.trex.auditing.in_memory import Swept
 from tests.trex.auditing.planted_models import Book
 from trex.auditing.audit import FRESH, SWEPT, TESTS, Grouped, Work, examined_scenes, grouped_scenes
+from trex.auditing.grouping.situation import situations
 from trex.auditing.judging.findings import Share, belonging, borne_out, covered, findings, held_out
 from trex.auditing.sweeping.records import EXAMINED, REMEDY, SETTINGS, TESTED, Examined
 from trex.bank.named import bank_world
@@ -35,15 +37,6 @@ from trex.worlds.world import open_model
 
 Row = tuple[Facts, Examined]
 T = TypeVar("T")
-
-
-class Halves(NamedTuple):
-    """The scenes that made the sentences and those that judged them, as `slices` takes them."""
-
-    made: list[Row]
-    rest: list[Row]
-    asker: object
-    book: Book
 
 
 class Told(NamedTuple):
@@ -84,7 +77,7 @@ def compared(folder: Path, model: str, world: Path, bank_folder: Path | None) ->
     with work.open_bank() as bank:
         grouped = grouped_scenes(work, bank, logged(folder / SWEPT, EXAMINED), lambda step, done, of: None)
         fresh = examined_scenes(bank, work.total, logged(folder / FRESH, EXAMINED))
-    failing = sum(bool(one.mistakes) for _, one in (*grouped.made, *grouped.rest))
+    failing = sum(bool(one.mistakes) for _, one in grouped.rows)
     common = {"model": settings.model, "scenes": work.total, "failing_scenes": failing, "fresh": len(fresh)}
     return [
         common | {"method": "audit"} | audit_figures(work, grouped, fresh),
@@ -100,12 +93,13 @@ def logged(path: Path, codec: Codec[T]) -> list[T]:
 
 def audit_figures(work: Work, grouped: Grouped, fresh: Sequence[Row]) -> dict[str, object]:
     """Those of the confirmed families."""
-    owners = belonging(grouped.families, grouped.rest, work.asker)
+    owners = belonging(grouped.families, grouped.rest)
     tested = logged(work.folder / TESTS, TESTED)
     confirmed = [
         one for one in findings(grouped.seen, tested, owners, work.settings.severity) if one.is_confirmed
     ]
-    seen = held_out([one.family for one in confirmed], fresh, work.asker)
+    scenes = situations(fresh, work.asker)
+    seen = held_out([one.family for one in confirmed], scenes)
     again = borne_out(seen)
     said = [
         Told(
@@ -117,13 +111,14 @@ def audit_figures(work: Work, grouped: Grouped, fresh: Sequence[Row]) -> dict[st
         )
         for k, (one, each) in enumerate(zip(confirmed, seen, strict=True))
     ]
-    share = covered(belonging(grouped.families, fresh, work.asker), {one.number for one in confirmed})
+    share = covered(belonging(grouped.families, scenes), {one.number for one in confirmed})
     return figures(said) | {"recall": rounded(share)}
 
 
 def tree_figures(work: Work, grouped: Grouped, fresh: Sequence[Row]) -> dict[str, object]:
     """Those of the leaves that the judging scenes bear out."""
-    leaves = slices(Halves(list(grouped.made), list(grouped.rest), work.asker, Book()))  # type: ignore[arg-type]
+    n = work.settings.scenes
+    leaves = slices(Swept(list(grouped.rows[:n]), list(grouped.rows[n:]), work.asker, Book()))
     wrong = [mistaken(row) for row in fresh]
     inside = [[leaf.holds(facts, one.scene, work.asker) for facts, one in fresh] for leaf in leaves]
     again = discoveries(np.array([p_value(leaf, fresh, work.asker) for leaf in leaves]))

@@ -7,7 +7,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from trex.auditing.grouping.group import Family, group
+from trex.auditing.grouping.family import Family
+from trex.auditing.grouping.group import group
+from trex.auditing.grouping.situation import Situation, situations
 from trex.auditing.judging.by_question import Row, by_question
 from trex.auditing.judging.confirm import Confirmer
 from trex.auditing.judging.findings import Finding, HeldOut, Share, belonging, covered, findings, held_out
@@ -141,8 +143,8 @@ class Grouped:
     """The scenes of a finished sweep, those that made the families, and what the held-out rest says of these."""
 
     rows: Sequence[tuple[Facts, Examined]]
-    made: Sequence[tuple[Facts, Examined]]
-    rest: Sequence[tuple[Facts, Examined]]
+    made: Sequence[Situation]
+    rest: Sequence[Situation]
     families: Sequence[Family]
     seen: Sequence[HeldOut]
 
@@ -195,8 +197,9 @@ def _carried_out(work: Work, tell: Tell) -> Audit:
         swept, *further = [_examined(work, one, bank, tell) for one in work.sweeps]
         grouped = grouped_scenes(work, bank, swept, tell)
         fresh = examined_scenes(bank, work.total, further[0]) if further else []
-    owners = belonging(grouped.families, grouped.rest, asker)
-    scenes = {one.scene: known for known, one in grouped.rest}
+    owners = belonging(grouped.families, grouped.rest)
+    rest = grouped.rows[settings.scenes :]
+    scenes = {one.scene: known for known, one in rest}
     renderer = work.open_renderer()
     try:
         tested = _tested(folder, renderer, asker, grouped.seen, settings.tested, tell)
@@ -211,17 +214,21 @@ def _carried_out(work: Work, tell: Tell) -> Audit:
         tuple(found),
         tuple(by_question([one for _, one in grouped.rows])),
         covered(owners, {one.number for one in chosen}),
-        grouped.rest,
+        rest,
         asker,
-        looked_for(grouped.rest),
+        looked_for(rest),
         {one.number: probe_shares([row for row in probes if row.family == one.number]) for one in chosen},
         leanings(grouped.rows, asker),
-        in_fresh_scenes(
-            (grouped.made, grouped.rest), grouped.families, {one.number for one in chosen}, fresh, asker
-        )
-        if fresh
-        else None,
+        _in_fresh(work, grouped, {one.number for one in chosen}, fresh) if fresh else None,
     )
+
+
+def _in_fresh(
+    work: Work, grouped: Grouped, confirmed: set[int], fresh: Sequence[tuple[Facts, Examined]]
+) -> Fresh:
+    scenes = situations(fresh, work.asker)
+    halves = grouped.made, grouped.rest
+    return in_fresh_scenes(halves, grouped.families, confirmed, scenes, work.prior.vocabulary)
 
 
 def _examined(work: Work, sweep: Swept, bank: Bank, tell: Tell) -> list[Examined]:
@@ -244,10 +251,11 @@ def examined_scenes(bank: Bank, first: int, examined: Sequence[Examined]) -> lis
 def grouped_scenes(work: Work, bank: Bank, swept: Sequence[Examined], tell: Tell) -> Grouped:
     """The families of a finished sweep; a function of its lines alone."""
     rows = examined_scenes(bank, 0, swept[: work.total])
-    made, rest = rows[: work.settings.scenes], rows[work.settings.scenes :]
+    scenes = situations(rows, work.asker)
+    made, rest = scenes[: work.settings.scenes], scenes[work.settings.scenes :]
     tell("rules", 0, 1)
-    families = group([one for _, one in made], [facts for facts, _ in made], work.asker)
-    return Grouped(rows, made, rest, families, held_out(families, rest, work.asker))
+    families = group(made, work.prior.vocabulary)
+    return Grouped(rows, made, rest, families, held_out(families, rest))
 
 
 def _tested(

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from trex.auditing.audit import MANIFEST, SWEPT
-from trex.auditing.grouping.group import Family
+from trex.auditing.grouping.family import Family
 from trex.auditing.grouping.situation import Situation
 from trex.auditing.judging.findings import Finding
 from trex.auditing.sweeping.examine import Asker

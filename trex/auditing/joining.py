@@ -142,10 +142,10 @@ def _render_failures(
             Confirmer(renderer, asker).confirm(number, one.family, one.failures[:tested], log)
     n_tested = sum(min(len(one.failures), tested) for one in grouped.seen)
     rows = waited_for(work.folder / TESTS, TESTED, n_tested)
-    owners = belonging(grouped.families, grouped.rest, asker)
+    owners = belonging(grouped.families, grouped.rest)
     found = findings(grouped.seen, rows, owners, work.settings.severity)
     chosen = [one for one in found if one.is_confirmed]
-    scenes = {one.scene: known for known, one in grouped.rest}
+    scenes = {one.scene: known for known, one in grouped.rows[work.settings.scenes :]}
     prober = Prober(renderer, asker, work.probed)
     with Lines(scratch / PROBES, PROBED) as log_of_probes:
         for place, finding in reversed(list(enumerate(chosen))):

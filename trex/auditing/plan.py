@@ -7,7 +7,7 @@ import math
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from trex.auditing.grouping.group import SYMPTOMS
+from trex.auditing.grouping.family import SYMPTOMS
 from trex.auditing.judging.confirm import SHOWN
 from trex.auditing.judging.flips import TRIED
 from trex.auditing.judging.probe import CHANGES

@@ -10,7 +10,9 @@ from typing import NamedTuple
 import numpy as np
 
 from tests.trex.auditing.planted_models import Book, Planted, View
-from trex.auditing.grouping.group import Family, group
+from trex.auditing.grouping.family import Family
+from trex.auditing.grouping.group import group
+from trex.auditing.grouping.situation import situations
 from trex.auditing.judging.confirm import Confirmer
 from trex.auditing.judging.findings import Finding, HeldOut, belonging, covered, findings, held_out
 from trex.auditing.sweeping.examine import Asker
@@ -57,18 +59,19 @@ def swept(view: View, cap: int = 10, n: int = MANY, revoked: str = "", seed: int
 
 def families_of(one: Swept) -> list[Family]:
     """The families that the first half of the scenes shows."""
-    return group([row for _, row in one.made], [facts for facts, _ in one.made], one.asker)
+    return group(situations(one.made, one.asker), CLEVR)
 
 
 def judged(
     folder: Path, one: Swept, families: Sequence[Family], rows: Sequence[Row], severity: Mapping[str, float]
 ) -> tuple[list[Finding], float]:
     """The findings of families in these scenes, and the share of mistakes that confirmed families hold."""
-    seen: list[HeldOut] = held_out(families, rows, one.asker)
+    scenes = situations(rows, one.asker)
+    seen: list[HeldOut] = held_out(families, scenes)
     with Lines(folder / "tested.jsonl", TESTED) as log:
         for number, each in enumerate(seen):
             Confirmer(one.book, one.asker).confirm(number, each.family, each.failures[:5], log)
-        owners = belonging(families, rows, one.asker)
+        owners = belonging(families, scenes)
         found = findings(seen, log.values, owners, severity)
     confirmed = {each.number for each in found if each.is_confirmed}
     return found, covered(owners, confirmed).value

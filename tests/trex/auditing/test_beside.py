@@ -16,7 +16,7 @@ from tests.trex.auditing.planted_models import (
 )
 from trex.auditing.audit import MANIFEST, SWEPT
 from trex.auditing.beside import SAME, Other, beside, read_other
-from trex.auditing.grouping.group import Family, Rules, Symptom
+from trex.auditing.grouping.family import Family, Rules, Symptom
 from trex.auditing.sweeping.lines import Lines
 from trex.auditing.sweeping.records import EXAMINED, SETTINGS, Settings
 from trex.foundation.errors import InputError, RunError

@@ -9,7 +9,9 @@ import numpy as np
 
 from tests.trex.auditing.in_memory import FEW, Row, families_of, scenes, swept
 from tests.trex.auditing.planted_models import Book, Planted, as_it_is
-from trex.auditing.grouping.group import Family, Rules, Symptom, group
+from trex.auditing.grouping.family import Family, Rules, Symptom
+from trex.auditing.grouping.group import group
+from trex.auditing.grouping.situation import situations
 from trex.auditing.judging.findings import Finding, belonging, findings, held_out
 from trex.auditing.sweeping import records
 from trex.auditing.sweeping.examine import Asker
@@ -61,7 +63,7 @@ def by_chance(seed: int) -> Counts:
     order = rng.permutation(len(known))
     rows = [(known[k], misread(rng, known[k], int(k))) for k in order]
     made, rest = rows[: FEW // 2], rows[FEW // 2 :]
-    families = group([one for _, one in made], [facts for facts, _ in made], ASKER)
+    families = group(situations(made, ASKER), CLEVR)
     best = [best_fit(made, what) for what in WAYS]
     found, fits = judged(families, rest), judged(best, rest)
     return Counts(
@@ -84,13 +86,14 @@ def misread(rng: np.random.Generator, facts: Facts, number: int) -> Examined:
 
 def judged(families: list[Family], rows: list[Row]) -> list[Finding]:
     """The findings of these scenes if every failure stays at the deciding look."""
-    seen = held_out(families, rows, ASKER)
+    scenes = situations(rows, ASKER)
+    seen = held_out(families, scenes)
     stay = [
         records.Tested(number, one.scene, True, 0.99, "", "", "", "", Variants())
         for number, each in enumerate(seen)
         for _, one, _ in each.failures
     ]
-    return findings(seen, stay, belonging(families, rows, ASKER), {})
+    return findings(seen, stay, belonging(families, scenes), {})
 
 
 def best_fit(rows: list[Row], what: Kind) -> Family:

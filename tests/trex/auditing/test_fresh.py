@@ -13,13 +13,15 @@ from tests.running.command_line import refused, trex
 from tests.trex.auditing.in_memory import Row, Swept, families_of, swept
 from tests.trex.auditing.planted_models import View, as_it_is, small_things_at_the_back_are_missed
 from tests.worlds.repair_toy import tree
-from trex.auditing.grouping.group import Family
+from trex.auditing.grouping.family import Family
+from trex.auditing.grouping.situation import situations
 from trex.auditing.judging.findings import belonging
 from trex.auditing.judging.fresh import Fresh, agreement, in_fresh_scenes
 from trex.scenes.conditions import FAR, Facts
 from trex.scenes.questions.bitsets import SceneSets, scene_sets
 from trex.scenes.scene import Scene, SceneObject, with_attribute
 from trex.scenes.validity import BEHIND
+from trex.scenes.vocabulary import CLEVR
 
 ARGUMENTS = (
     "audit", "fake", "--look", "fake", "--deciding", "fake", "--world", "one_cube_without_cubes",
@@ -60,7 +62,8 @@ def judged(view: View, kinds: set[str]) -> tuple[Fresh, list[Row], list[Family],
     found = families(one, made)
     chosen = {k for k, family in enumerate(found) if family.symptom.what in kinds}
     assert chosen
-    return in_fresh_scenes((made, rest), found, chosen, fresh, one.asker), fresh, found, one
+    halves = situations(made, one.asker), situations(rest, one.asker)
+    return in_fresh_scenes(halves, found, chosen, situations(fresh, one.asker), CLEVR), fresh, found, one
 
 
 def test_one_planted_fault_holds_all_mistakes_and_both_halves_tell_of_it() -> None:
@@ -78,7 +81,7 @@ def test_coverage_counts_the_mistakes_of_confirmed_families_alone() -> None:
     """Of two faults one is taken as confirmed: the other's mistakes are not held; a count of all families is caught."""
     told, fresh, found, one = judged(two_faults, {"missed"})
     assert {family.symptom.what for family in found} >= {"missed", "shape"}
-    owners = belonging(found, fresh, one.asker)
+    owners = belonging(found, situations(fresh, one.asker))
     missed = {k for k, family in enumerate(found) if family.symptom.what == "missed"}
     held = [mistake & missed for picture in owners for mistake in picture]
     assert told.coverage.hits == sum(bool(mistake) for mistake in held)
@@ -90,7 +93,8 @@ def test_coverage_counts_the_mistakes_of_confirmed_families_alone() -> None:
 
 def test_a_faultless_model_has_nothing_to_cover() -> None:
     one, made, rest, fresh = thirds(as_it_is)
-    told = in_fresh_scenes((made, rest), families(one, made), set(), fresh, one.asker)
+    halves = situations(made, one.asker), situations(rest, one.asker)
+    told = in_fresh_scenes(halves, families(one, made), set(), situations(fresh, one.asker), CLEVR)
     assert (told.coverage.hits, told.coverage.of, told.coverage.interval) == (0, 0, (0.0, 1.0))
     assert told.agreement.kappa is None and told.agreement.words == (0, 0, 0)
 

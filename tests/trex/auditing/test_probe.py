@@ -16,7 +16,7 @@ from tests.trex.auditing.planted_models import (
     left_is_right_under_a_low_camera,
     small_things_at_the_back_are_missed,
 )
-from trex.auditing.grouping.group import Family, Rules, Symptom
+from trex.auditing.grouping.family import Family, Rules, Symptom
 from trex.auditing.grouping.situation import Situation
 from trex.auditing.judging.findings import Share
 from trex.auditing.judging.probe import CHANGES, Prober, probe_shares

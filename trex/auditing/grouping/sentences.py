@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable
 
-from trex.auditing.grouping.group import OTHER, Family
+from trex.auditing.grouping.family import OTHER, Family
 from trex.scenes.conditions import noun_words, part_words
 
 CLEAR = 0.8  # share of a family's members from which on the most frequent value stands for all

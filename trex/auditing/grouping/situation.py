@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
-from trex.auditing.grouping.group import Family, Rules, symptoms
+from trex.auditing.grouping.family import Family, Rules, symptoms
 from trex.auditing.sweeping.examine import Asker
 from trex.auditing.sweeping.records import Examined
 from trex.inference.subgroups.rules import Bools
@@ -12,25 +12,27 @@ from trex.scenes.conditions import Facts, Level
 
 
 class Situation:
-    """One scene for any number of families: its tables of conditions, and the questions asked, are made once."""
+    """One scene for any number of families: its tables of conditions are made once, when they are first needed."""
 
-    def __init__(self, facts: Facts, one: Examined, asker: Asker) -> None:
-        self.facts, self.one = facts, one
-        self._asker, self._rules = asker, Rules(asker.vocabulary)
-        self._symptoms = symptoms(one)
+    def __init__(self, facts: Facts, one: Examined, asker: Asker, rules: Rules | None = None) -> None:
+        self.facts, self.one, self.symptoms = facts, one, symptoms(one)
+        self._asker, self._rules = asker, rules or Rules(asker.vocabulary)
         self._tables: dict[Level, Bools] = {}
 
-    def holds(self, family: Family) -> Bools:
-        """(units,): for which units the family's conditions all hold."""
-        level = family.symptom.level
+    def table(self, level: Level) -> Bools:
+        """(units, conditions): which conditions of a level hold for the scene's units, 7 kB for 50 questions."""
         if level not in self._tables:
             asked = self._asker.asked(self.facts.scene, self.one.scene) if level == "question" else []
             self._tables[level] = self._rules.rows(level, self.facts, asked)
-        return self._rules.of_family(family, self._tables[level])
+        return self._tables[level]
+
+    def holds(self, family: Family) -> Bools:
+        """(units,): for which units the family's conditions all hold."""
+        return self._rules.of_family(family, self.table(family.symptom.level))
 
     def everywhere(self, family: Family) -> set[int]:
         """The units that fail as the family says, whether its conditions hold or not."""
-        return {unit for symptom, unit, *_ in self._symptoms if symptom == family.symptom}
+        return {unit for symptom, unit, *_ in self.symptoms if symptom == family.symptom}
 
     def failing(self, family: Family) -> tuple[list[int], int, int]:
         """The units that fail under the family's conditions, how many meet these, and how many units there are."""
@@ -42,6 +44,7 @@ class Situation:
         )
 
 
-def situations(rows: Sequence[tuple[Facts, Examined]], asker: Asker) -> Iterator[Situation]:
-    """The situations of scenes, one at a time: their tables are not kept."""
-    return (Situation(facts, one, asker) for facts, one in rows)
+def situations(rows: Sequence[tuple[Facts, Examined]], asker: Asker) -> list[Situation]:
+    """The situations of scenes."""
+    rules = Rules(asker.vocabulary)
+    return [Situation(facts, one, asker, rules) for facts, one in rows]

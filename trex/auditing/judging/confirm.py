@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from trex.auditing.grouping.group import Family
+from trex.auditing.grouping.family import Family
 from trex.auditing.judging.flips import smallest_flip
 from trex.auditing.sweeping.examine import NUISANCES, Asker
 from trex.auditing.sweeping.lines import Lines

@@ -8,11 +8,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from trex.auditing.grouping.group import Family
+from trex.auditing.grouping.family import Family
 from trex.auditing.grouping.sentences import family_words
-from trex.auditing.grouping.situation import situations
+from trex.auditing.grouping.situation import Situation
 from trex.auditing.judging.confirm import SHOWN, mistakes_of
-from trex.auditing.sweeping.examine import Asker
 from trex.auditing.sweeping.records import Examined, Tested
 from trex.inference.statistics.clustered import clustered_interval
 from trex.inference.statistics.discoveries import discoveries, excess_p_value
@@ -83,14 +82,12 @@ class HeldOut:
     failures: tuple[tuple[Facts, Examined, list[int]], ...]
 
 
-def held_out(
-    families: Sequence[Family], scenes: Sequence[tuple[Facts, Examined]], asker: Asker
-) -> list[HeldOut]:
+def held_out(families: Sequence[Family], scenes: Sequence[Situation]) -> list[HeldOut]:
     """What becomes of families in scenes that their rules were not made from."""
     inside: list[list[float]] = [[] for _ in families]
     outside: list[list[float]] = [[] for _ in families]
     failures: list[list[tuple[Facts, Examined, list[int]]]] = [[] for _ in families]
-    for situation in situations(scenes, asker):
+    for situation in scenes:
         for k, family in enumerate(families):
             failed, n, units = situation.failing(family)
             if n:
@@ -133,12 +130,10 @@ def borne_out(seen: Sequence[HeldOut]) -> set[int]:
     return {int(k) for k in np.flatnonzero(named)}
 
 
-def belonging(
-    families: Sequence[Family], scenes: Sequence[tuple[Facts, Examined]], asker: Asker
-) -> list[list[set[int]]]:
+def belonging(families: Sequence[Family], scenes: Sequence[Situation]) -> list[list[set[int]]]:
     """For each picture and confident mistake, the numbers of the families that it belongs to."""
     owners = []
-    for situation in situations(scenes, asker):
+    for situation in scenes:
         one = situation.one
         mine: dict[int, set[int]] = {mistake.at: set() for mistake in one.mistakes}
         for number, family in enumerate(families if one.mistakes else ()):

@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from trex.auditing.grouping.group import Family, group
+from trex.auditing.grouping.family import Family
+from trex.auditing.grouping.group import group
 from trex.auditing.grouping.sentences import family_words
+from trex.auditing.grouping.situation import Situation
 from trex.auditing.judging.findings import Share, belonging, borne_out, covered, held_out, share_of
-from trex.auditing.sweeping.examine import Asker
-from trex.auditing.sweeping.records import Examined
 from trex.foundation.errors import InputError
-from trex.scenes.conditions import Facts
+from trex.scenes.vocabulary import Vocabulary
 
 MOST_FRESH = 1_000_000
-Row = tuple[Facts, Examined]
+Halves = tuple[Sequence[Situation], Sequence[Situation]]
 Owners = Sequence[
     Sequence[set[int]]
 ]  # of each picture and confident mistake, the families that it belongs to
@@ -57,24 +57,24 @@ def check_fresh(n: int) -> None:
 
 
 def in_fresh_scenes(
-    halves: tuple[Sequence[Row], Sequence[Row]],
+    halves: Halves,
     families: Sequence[Family],
     confirmed: set[int],
-    rows: Sequence[Row],
-    asker: Asker,
+    scenes: Sequence[Situation],
+    vocabulary: Vocabulary,
 ) -> Fresh:
-    """What families, by their places, hold of the fresh rows; `halves`: what made the rules, and what judged them."""
-    owners = belonging(families, rows, asker)
+    """What confirmed families, given by their places, hold in fresh scenes; `halves` made and judged the rules."""
+    owners = belonging(families, scenes)
     fails = {}
     chosen = sorted(confirmed)
-    for number, seen in zip(chosen, held_out([families[k] for k in chosen], rows, asker), strict=True):
+    for number, seen in zip(chosen, held_out([families[k] for k in chosen], scenes), strict=True):
         fails[number] = share_of(len(seen.failures), len(seen.inside))
     return Fresh(
-        len(rows),
+        len(scenes),
         covered(owners, confirmed),
         fails,
         {number: covered(owners, {number}) for number in fails},
-        _agreement(halves, families, owners, rows, asker),
+        _agreement(halves, families, (owners, scenes), vocabulary),
     )
 
 
@@ -94,17 +94,15 @@ def agreement(first: Owners, second: Owners) -> tuple[Share, float | None]:
 
 
 def _agreement(
-    halves: tuple[Sequence[Row], Sequence[Row]],
+    halves: Halves,
     families: Sequence[Family],
-    owners: Owners,
-    rows: Sequence[Row],
-    asker: Asker,
+    fresh: tuple[Owners, Sequence[Situation]],
+    vocabulary: Vocabulary,
 ) -> Agreement:
-    made, judged = halves
-    others = group([one for _, one in judged], [facts for facts, _ in judged], asker)
-    mine = borne_out(held_out(families, judged, asker))
-    theirs = borne_out(held_out(others, made, asker))
-    same, kappa = agreement(_of(owners, mine), _of(belonging(others, rows, asker), theirs))
+    (made, judged), (owners, scenes) = halves, fresh
+    others = group(judged, vocabulary)
+    mine, theirs = borne_out(held_out(families, judged)), borne_out(held_out(others, made))
+    same, kappa = agreement(_of(owners, mine), _of(belonging(others, scenes), theirs))
     words = {family_words(families[k]) for k in mine}, {family_words(others[k]) for k in theirs}
     return Agreement(same, kappa, (len(words[0]), len(words[1]), len(words[0] & words[1])))
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from trex.auditing.grouping.group import OTHER, symptoms, wrong_words
+from trex.auditing.grouping.family import OTHER, symptoms, wrong_words
 from trex.auditing.sweeping.records import Answer, Examined
 from trex.foundation.errors import InputError
 from trex.scenes.conditions import Facts

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from trex.auditing.grouping.group import Family, Rules
+from trex.auditing.grouping.family import Family, Rules
 from trex.auditing.grouping.situation import Situation
 from trex.auditing.judging.findings import Share
 from trex.auditing.sweeping.examine import PROBING, Asker

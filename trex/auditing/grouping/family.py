@@ -1,0 +1,115 @@
+"""Families of confident mistakes: what a model misreads, under which conditions, and in which units of a scene."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+from trex.auditing.grouping.question_conditions import question_conditions, question_rows
+from trex.auditing.sweeping.records import Answer, Examined
+from trex.inference.subgroups.rules import Bools
+from trex.scenes.conditions import (
+    Asked,
+    Condition,
+    Facts,
+    Level,
+    object_conditions,
+    object_rows,
+    scene_conditions,
+    scene_row,
+)
+from trex.scenes.misreading import ATTRIBUTE_KINDS, MIRRORS, Misreading
+from trex.scenes.vocabulary import Vocabulary
+
+OTHER = "another value"
+WRONG = ("too few", "too many", "no for yes", "yes for no", OTHER)
+SYMPTOMS = ("missed", "doubled", *ATTRIBUTE_KINDS, *MIRRORS, *WRONG)
+
+
+@dataclass(frozen=True)
+class Symptom:
+    """How a model fails: an object misread in one way, directions mirrored, or a kind of wrong answer."""
+
+    level: Level
+    what: str
+
+
+@dataclass(frozen=True)
+class Family:
+    """A symptom and the conditions under which it occurs; `cases` and `events` of the sweep, `became` what was said.
+
+    `became` counts, for a misread attribute, (what it was, what it was taken for), and for a kind of wrong answer
+    (the truth, the answer).
+    """
+
+    symptom: Symptom
+    conditions: tuple[Condition, ...]
+    cases: int
+    events: int
+    became: tuple[tuple[str, str, int], ...]
+
+
+@dataclass(frozen=True)
+class Rules:
+    """All conditions of each level, for one vocabulary."""
+
+    vocabulary: Vocabulary
+
+    @cached_property
+    def _by_level(self) -> Mapping[Level, tuple[Condition, ...]]:
+        scene = scene_conditions()
+        return {
+            "object": (*object_conditions(self.vocabulary), *scene),
+            "scene": scene,
+            "question": (*question_conditions(self.vocabulary), *scene),
+        }
+
+    def conditions(self, level: Level) -> tuple[Condition, ...]:
+        """The columns of `rows`."""
+        return self._by_level[level]
+
+    def rows(self, level: Level, facts: Facts, asked: Sequence[Asked]) -> Bools:
+        """(units, conditions) of one scene; its units are its objects, itself, or the questions asked."""
+        if level == "object":
+            return object_rows(facts, (*object_conditions(self.vocabulary), *scene_conditions()))
+        if level == "scene":
+            return scene_row(facts, scene_conditions())
+        return question_rows(facts, asked, (*question_conditions(self.vocabulary), *scene_conditions()))
+
+    def holds(self, family: Family, facts: Facts, asked: Sequence[Asked]) -> Bools:
+        """(units,): for which units of a scene the family's conditions all hold."""
+        return self.of_family(family, self.rows(family.symptom.level, facts, asked))
+
+    def of_family(self, family: Family, table: Bools) -> Bools:
+        """(units,): the rows of a table of the family's level in which its conditions all hold."""
+        keys = [one.key for one in self.conditions(family.symptom.level)]
+        columns = [keys.index(one.key) for one in family.conditions]
+        found: Bools = table[:, columns].all(axis=1)
+        return found
+
+
+def symptoms(one: Examined) -> list[tuple[Symptom, int, str, str]]:
+    """What failed in a picture: the symptom, its unit, what was true, and what was seen or said.
+
+    Kinds of wrong answers count only where nothing is known to be misread: otherwise they may follow from that.
+    """
+    if one.misread:
+        return [_of_misreading(misreading) for misreading in one.misread]
+    answers = ((mistake.at, one.answers[mistake.at]) for mistake in one.mistakes)
+    return [(Symptom("question", wrong_words(said)), at, said.truth, said.said) for at, said in answers]
+
+
+def wrong_words(answer: Answer) -> str:
+    """The kind of a wrong answer."""
+    if answer.truth.isdecimal() and answer.said.isdecimal():
+        return "too few" if int(answer.said) < int(answer.truth) else "too many"
+    if {answer.truth, answer.said} == {"yes", "no"}:
+        return f"{answer.said} for {answer.truth}"
+    return OTHER
+
+
+def _of_misreading(one: Misreading) -> tuple[Symptom, int, str, str]:
+    if one.index is None:
+        return Symptom("scene", one.value), 0, "", one.value
+    return Symptom("object", one.kind), one.index, "", one.value
