@@ -36,8 +36,9 @@ BATCH = 8  # prior scenes between two decisions; constant, so that any machine c
 class Independent:
     """Draws of one phase at one look that are no steps of chains.
 
-    `zs` maps an index to its latent; without it, the draws are the prior's, by `seed` and index, or those of the bank
-    if `is_banked`. `chain` is the rank of the look in a calibration.
+    `zs` maps an index to its latent; without it, the draws are the prior's, by `seed` and index, or the bank's members
+    if `is_banked`. With both, `zs` are members of the bank with this seed. A bank's pictures are taken from it, and
+    missing ones are kept there for other queries of its world. `chain` is the rank of the look in a calibration.
     """
 
     phase: str

@@ -111,7 +111,7 @@ class Search:
 
     def _scenes(self, zs: Mapping[int, Latent] | None, end: int) -> None:
         """The prior draws below `end`, and the fresh draws of the hits among them."""
-        options, is_banked = self._options, bool(self._options.bank) and zs is None
+        options, is_banked = self._options, bool(self._options.bank)
         seed = options.bank_seed if is_banked else options.seed
         self._draw(Independent(PRIOR, seed=seed, zs=zs, is_banked=is_banked), end)
         known = (one for one in self._journal.records if one.phase == FRESH or _is_prior_below(one, end))
@@ -129,7 +129,9 @@ class Search:
                 return found.lead
             rank = len(found.rungs)
             zs = calibration_latents(places, sample)
-            self._draw(Independent(CALIBRATION, looks[rank], rank, zs=zs), len(places))
+            options = self._options
+            what = Independent(CALIBRATION, looks[rank], rank, options.bank_seed, zs, bool(options.bank))
+            self._draw(what, len(places))
 
     def _draw(self, what: Independent, end: int) -> None:
         """Make the independent draws below `end` that are missing."""
