@@ -7,7 +7,8 @@ scikit-learn's, made and borne out from the same halves of the scenes as the aud
 question, the scene and its objects. Prints one JSON line a method: its sentences, and those borne out again in the
 fresh scenes; for each, the share of the fresh scenes with its conditions that show such a mistake (precision) and how
 many times the share elsewhere that is (lift); and of all confident mistakes there, the share that the sentences hold
-together (recall). Random testing, the same scenes without a sentence, gives failing scenes alone.
+together (recall). Random testing, the same scenes without a sentence, gives failing scenes only. The
+lifts of the two methods do not compare: a family counts its own kind of failure, a leaf any confident mistake.
 """
 
 from __future__ import annotations
@@ -72,7 +73,7 @@ def compared(folder: Path, model: str, world: Path, bank_folder: Path | None) ->
     """The figures of each method."""
     settings = SETTINGS.read(folder / "audit.json", REMEDY)
     if settings is None or not (folder / FRESH).exists():
-        raise InputError(f"{folder} holds no audit with fresh scenes; give trex audit --fresh first")
+        raise InputError(f"{folder} holds no audit with fresh scenes; run trex audit --fresh N first")
     work = Work(open_model(model, None), settings, bank_world(world), folder, bank_folder)
     with work.open_bank() as bank:
         grouped = grouped_scenes(work, bank, logged(folder / SWEPT, EXAMINED), lambda step, done, of: None)
@@ -140,8 +141,11 @@ def rounded(share: Share) -> list[float]:
 
 def _told(leaf: Slice, holds: Sequence[Bools], wrong: Sequence[Bools], again: bool) -> Told:
     fails = [bool((inside & bad).any()) for inside, bad in zip(holds, wrong, strict=True) if inside.any()]
-    others = [bool((~inside & bad).any()) for inside, bad in zip(holds, wrong, strict=True)]
-    return Told(f"leaf {leaf.leaf}", len(fails), sum(fails), float(np.mean(others)), again)
+    others = [
+        bool((~inside & bad).any()) for inside, bad in zip(holds, wrong, strict=True) if not inside.all()
+    ]
+    elsewhere = float(np.mean(others)) if others else 0.0
+    return Told(f"leaf {leaf.leaf}", len(fails), sum(fails), elsewhere, again)
 
 
 def figures(said: Sequence[Told]) -> dict[str, object]:

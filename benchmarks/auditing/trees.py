@@ -59,7 +59,7 @@ def slices(one: Swept, seed: int = 0) -> list[Slice]:
 
 
 def mistaken(row: Row) -> Bools:
-    """(questions,): those that got a confident mistake for an answer."""
+    """(questions,): those answered with a confident mistake."""
     _, one = row
     wrong = np.zeros(len(one.answers), dtype=np.bool_)
     wrong[[mistake.at for mistake in one.mistakes]] = True

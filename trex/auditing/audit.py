@@ -22,11 +22,13 @@ from trex.auditing.sweeping.lines import Lines
 from trex.auditing.sweeping.parts import PARTS, Parts
 from trex.auditing.sweeping.records import (
     EXAMINED,
+    FRESH_SCENES,
     PROBED,
     REMEDY,
     SETTINGS,
     TESTED,
     Examined,
+    FreshScenes,
     Probed,
     Settings,
     Tested,
@@ -47,7 +49,7 @@ from trex.worlds.world import open_renderer
 
 MANIFEST, SWEPT, TESTS, PICTURES = "audit.json", "swept.jsonl", "tested.jsonl", "pictures"
 PROBES = "probed.jsonl"
-FRESH, FRESH_PARTS = "fresh.jsonl", "fresh_parts"
+FRESH, FRESH_PARTS, FRESH_SIZE = "fresh.jsonl", "fresh_parts", "fresh.json"
 Tell = Callable[[str, int, int], None]  # step, done, of
 
 
@@ -121,9 +123,9 @@ class Work:
     @property
     def sweeps(self) -> tuple[Swept, ...]:
         """The logs of examined scenes: of those that make and judge rules, and of fresh ones if there are any."""
-        fresh = Swept(FRESH, FRESH_PARTS, range(self.total, self.total + self.fresh), "fresh scenes")
-        known = (self.folder / FRESH).exists()
-        return (Swept(SWEPT, PARTS, range(self.total), "scenes"), *((fresh,) if self.fresh or known else ()))
+        n = known_fresh(self.folder)
+        fresh = Swept(FRESH, FRESH_PARTS, range(self.total, self.total + n), "fresh scenes")
+        return (Swept(SWEPT, PARTS, range(self.total), "scenes"), *((fresh,) if n else ()))
 
     def open_bank(self) -> Bank:
         """The bank of the world at the sweep's look."""
@@ -154,7 +156,7 @@ def audit(work: Work, tell: Tell = lambda step, done, of: None) -> Audit:
 
     InputError if the folder holds anything else, or an audit with other settings.
     """
-    lock = _open(work.folder, work.settings)
+    lock = _open(work)
     try:
         return _carried_out(work, tell)
     finally:
@@ -170,7 +172,14 @@ def check_same(known: Settings, settings: Settings, folder: Path) -> None:
         )
 
 
-def _open(folder: Path, settings: Settings) -> int:
+def known_fresh(folder: Path) -> int:
+    """The number of fresh scenes that the audit in this folder was asked for so far."""
+    known = FRESH_SCENES.read(folder / FRESH_SIZE, REMEDY) if folder.is_dir() else None
+    return known.scenes if known else 0
+
+
+def _open(work: Work) -> int:
+    folder, settings = work.folder, work.settings
     known = SETTINGS.read(folder / MANIFEST, REMEDY) if folder.is_dir() else None
     if known is not None:
         check_same(known, settings, folder)
@@ -182,13 +191,19 @@ def _open(folder: Path, settings: Settings) -> int:
         folder,
         RunError(f"another process audits into {folder}; wait for it, stop it, or help it with --join"),
     )
-    if known is None:
-        write_atomic(folder / MANIFEST, SETTINGS.text(settings).encode())
+    try:
+        if work.fresh > known_fresh(folder):
+            write_atomic(folder / FRESH_SIZE, FRESH_SCENES.text(FreshScenes(work.fresh)).encode())
+        if known is None:
+            write_atomic(folder / MANIFEST, SETTINGS.text(settings).encode())
+    except BaseException:
+        os.close(lock)
+        raise
     return lock
 
 
 def _begun_only(folder: Path) -> bool:
-    return {entry.name for entry in folder.iterdir()} <= {LOCK}
+    return {entry.name for entry in folder.iterdir()} <= {LOCK, FRESH_SIZE}
 
 
 def _carried_out(work: Work, tell: Tell) -> Audit:

@@ -27,6 +27,7 @@ from trex.auditing.audit import (
     check_same,
     grouped_scenes,
     known_failures,
+    known_fresh,
 )
 from trex.auditing.judging.confirm import Confirmer
 from trex.auditing.judging.findings import belonging, findings
@@ -77,6 +78,10 @@ def join(work: Work, tell: Tell = lambda step, done, of: None) -> Helped:
         raise InputError(f"{work.folder} holds no audit to join; start one there without --join first")
     check_same(known, work.settings, work.folder)
     refuse_links(work.folder)
+    if work.fresh not in (0, n := known_fresh(work.folder)):
+        raise InputError(
+            f"--fresh {work.fresh}: the audit in {work.folder} has {n}; give the same number, or none"
+        )
     with work.open_bank() as bank:
         for one in work.sweeps:
             _help_sweep(work, one, bank, tell)

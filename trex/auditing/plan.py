@@ -11,7 +11,7 @@ from trex.auditing.grouping.family import SYMPTOMS
 from trex.auditing.judging.confirm import SHOWN
 from trex.auditing.judging.flips import TRIED
 from trex.auditing.judging.probe import CHANGES
-from trex.auditing.sweeping.records import Settings
+from trex.auditing.sweeping.records import MOST_SCENES, Settings
 from trex.clevr_models.interface.bound import ClevrModel
 from trex.clevr_models.interface.question import question_of
 from trex.foundation.errors import InputError, unknown
@@ -29,7 +29,7 @@ EXPECTED_FAMILIES = 8
 SWEEP_SHARE = 0.7  # of the budget
 CLOSER = SHOWN * (3 + TRIED)  # renders of a family for the scenes that are looked at more closely
 LEAST_SCENES = 100
-MOST_SCENES, MOST_QUESTIONS = 1_000_000, 500
+MOST_QUESTIONS = 500
 
 
 class Sizes(NamedTuple):

@@ -14,12 +14,12 @@ from typing import Self
 from trex.bank.disk import SCENES, bank_root
 from trex.bank.drawn import DrawnScenes
 from trex.bank.index import FILE, MOST, BankIndex, index_of, read_index, write_index
-from trex.bank.store import BankBound, Batches, Use, not_kept
+from trex.bank.store import BankBound, Batches, Uncounted, Use, has_room, not_kept
 from trex.foundation.errors import InputError, TrexError
 from trex.inference.rng import BANK_STREAM
 from trex.inference.statistics.importance import prior_draw
 from trex.query.schema import RenderSection
-from trex.render.cache import CachedRenderer, entry_name
+from trex.render.cache import CachedRenderer, entry_name, go_on
 from trex.render.cache_folder import entries
 from trex.render.renderer import SceneRenderer
 from trex.scenes.prior import ScenePrior
@@ -37,10 +37,26 @@ class Bank:
     Open it with `bank_of`; as a context manager it is closed at the end. Several programs may use and fill one bank.
     """
 
-    def __init__(self, prior: ScenePrior, path: Path, index: BankIndex, inner: SceneRenderer) -> None:
-        """Make the bank's folder where there is none; InputError or RunError if that fails or if it is foreign."""
+    def __init__(
+        self,
+        prior: ScenePrior,
+        path: Path,
+        index: BankIndex,
+        inner: SceneRenderer,
+        *,
+        is_optional: bool = False,
+    ) -> None:
+        """Make the bank's folder if there is none; InputError or RunError if that fails or if it is foreign.
+
+        If `is_optional`, `renderer` stores pictures only while all banks are below their limit, deletes no bank for
+        them, and goes on if one cannot be stored.
+        """
         self.prior, self.path, self._index = prior, path, index
-        self._cache = CachedRenderer(inner, path, BankBound(path), not_kept)
+        self._stores = not is_optional or has_room(path.parent)
+        if is_optional:
+            self._cache = CachedRenderer(inner, path, Uncounted(), go_on)
+        else:
+            self._cache = CachedRenderer(inner, path, BankBound(path), not_kept)
         self._drawn = DrawnScenes(
             path.parent / SCENES / f"{index.world_key}.jsonl", partial(member, prior, index.seed)
         )
@@ -59,7 +75,7 @@ class Bank:
 
         DiskFullError, RunError or InputError (the limit) if a picture cannot be stored; those before are kept.
         """
-        return self._cache
+        return self._cache if self._stores else self._cache.inner
 
     @property
     def index(self) -> BankIndex:
@@ -150,12 +166,14 @@ def bank_of(
     *,
     seed: int = 0,
     renderer: SceneRenderer | None = None,
+    is_optional: bool = False,
 ) -> Bank:
     """The bank of a query's world, or of a prior, at a look (a query's [render], or a preset).
 
     It is kept below `folder` (`bank_root()` if None). The seed is the bank's own, the same for all queries, not that of
     a search; members are independent of the draws of every search. `renderer` must render the look if given; otherwise
-    one is made, which for device "auto" starts Blender to learn the device. InputError in a world without objects.
+    one is made, which for device "auto" starts Blender to learn the device. `is_optional`: see `Bank`. InputError in a
+    world without objects.
     """
     prior = world if isinstance(world, ScenePrior) else world.scenes
     if not 0 <= seed < 1 << 63:
@@ -164,7 +182,7 @@ def bank_of(
     inner = renderer or open_renderer(section, prior.vocabulary)
     try:
         index = index_of(prior, seed, member(prior, seed, 0), section.preset, inner.key)
-        return Bank(prior, (folder or bank_root()) / index.key, index, inner)
+        return Bank(prior, (folder or bank_root()) / index.key, index, inner, is_optional=is_optional)
     except BaseException:
         if renderer is None:
             inner.close()

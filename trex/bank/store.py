@@ -10,7 +10,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import NoReturn, Self
 
-from trex.bank.disk import BATCHES, IN_USE, LIMIT, Due, max_bytes, prune_banks
+from trex.bank.disk import BATCHES, IN_USE, LIMIT, Due, max_bytes, prune_banks, stored_banks
 from trex.foundation.errors import InputError, RunError
 from trex.foundation.files import DiskFullError
 from trex.render.cache_bound import LOOKS
@@ -40,6 +40,18 @@ class BankBound:
                 f"others are deleted or in use; {KEPT}. Raise {LIMIT}, or ask for fewer scenes"
             )
         return room
+
+
+class Uncounted:
+    """The bound of pictures that are kept only while there is room, which was checked before."""
+
+    def added(self, size: int) -> None:
+        """Delete nothing."""
+
+
+def has_room(folder: Path) -> bool:
+    """Whether the banks in a folder are below their limit."""
+    return sum(bank.size for bank in stored_banks(folder)) < max_bytes()
 
 
 def not_kept(error: OSError, path: Path) -> NoReturn:

@@ -83,7 +83,7 @@ def record_of(outcome: Outcome, overrides: Sequence[str]) -> OutcomeRecord:
     """The record of an outcome."""
     manifests = [result.manifest for result in outcome.results]
     return OutcomeRecord(
-        experiment=outcome.name,
+        experiment=Path(outcome.name).name,
         title=outcome.experiment.title,
         source=outcome.experiment.source,
         models=tuple(dict.fromkeys(one.query.model.name for one in manifests)),

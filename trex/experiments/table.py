@@ -6,6 +6,7 @@ import math
 import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 from trex.experiments.experiment import CellResult, Outcome
 from trex.experiments.experiment_file import cells
@@ -62,8 +63,12 @@ def markdown(outcome: Outcome) -> str:
 
 
 def command(outcome: Outcome, overrides: Sequence[str], dataset: str = "") -> str:
-    """The command that reproduces the experiment; `dataset` stands for the folder of a data set if it is not empty."""
-    words = ["trex", "experiment", outcome.name]
+    """The command that reproduces the experiment.
+
+    If `dataset` is not empty, it stands for a data set's folder, and the experiment's file for its path: no folder of
+    this machine is named.
+    """
+    words = ["trex", "experiment", Path(outcome.name).name if dataset else outcome.name]
     if len(outcome.results) < len(cells(outcome.experiment)):
         words += [word for result in outcome.results for word in ("--cell", result.cell.name)]
     for override in overrides:

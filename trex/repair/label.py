@@ -143,7 +143,10 @@ def label_by_texts(
     """The same with the texts of CSV files, by the paths that their votes come from."""
     items = read_items(draw_pictures(folder, loaded) / ITEMS)
     votes = _without(parse_votes(texts, items.names, loaded.model.labels), without)
-    _check_related(votes, items, ", ".join(map(str, texts)))
+    for path, text in texts.items():
+        mine = parse_votes({path: text}, items.names, loaded.model.labels)
+        kept = [k for k, name in enumerate(mine.annotators) if name not in without]
+        _check_related(mine.table[:, kept], items, path)
     who = "one annotator" if len(votes.annotators) == 1 else f"{len(votes.annotators)} annotators"
     given: Fields = {"voters": "people", "votes": votes.sha256, "without": list(without)}
     place = folder.begin("label", given)
@@ -168,14 +171,14 @@ def _without(votes: Votes, without: tuple[str, ...]) -> Votes:
     return Votes(votes.table[:, kept], tuple(votes.annotators[k] for k in kept), votes.sha256)
 
 
-def _check_related(votes: Votes, items: Items, source: str) -> None:
+def _check_related(table: Ints, items: Items, path: Path) -> None:
     """InputError if most hidden checks are wrong, as they are if labels and pictures have been exchanged."""
     is_check = items.truth != NOT
-    shares = right_share(votes.table[is_check], items.truth[is_check])
+    shares = right_share(table[is_check], items.truth[is_check])
     right, cast = sum(one.count for one in shares), sum(one.of for one in shares)
     if cast and right < UNRELATED * cast:
         raise InputError(
-            f"{source}: only {right} of {cast} votes on real pictures of known class are right; its labels do not "
+            f"{path}: only {right} of {cast} votes on real pictures of known class are right; its labels do not "
             "belong to these pictures (rows exchanged, or the pictures of another repair)"
         )
 

@@ -52,6 +52,10 @@ def parse_votes(texts: Mapping[Path, str], pictures: Sequence[str], classes: Seq
             )
         cast |= found
     names = tuple(dict.fromkeys(annotator for _, annotator in cast))
+    if len(names) > MOST_ANNOTATORS:
+        raise InputError(
+            f"the files hold votes of {len(names)} annotators; there must be 1 to {MOST_ANNOTATORS}"
+        )
     table = np.full((len(pictures), len(names)), MISSING, np.int64)
     row, column = ({name: k for k, name in enumerate(one)} for one in (pictures, names))
     for (picture, annotator), label in cast.items():

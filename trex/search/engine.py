@@ -37,8 +37,8 @@ class Independent:
     """Draws of one phase at one look that are no steps of chains.
 
     `zs` maps an index to its latent; without it, the draws are the prior's, by `seed` and index, or the bank's members
-    if `is_banked`. With both, `zs` are members of the bank with this seed. A bank's pictures are taken from it, and
-    missing ones are kept there for other queries of its world. `chain` is the rank of the look in a calibration.
+    if `is_banked`. With both, `zs` are members of the bank with this seed, whose pictures are kept for other queries
+    of its world while there is room. `chain` is the rank of the look in a calibration.
     """
 
     phase: str
@@ -118,7 +118,10 @@ class InProcess:
         if what.look != DECIDING:
             section = section.model_copy(update={"preset": what.look})
         lent = Lent(scene_renderer(self.world.renderer_at(what.look)))
-        with bank_of(self.world.plan, section, seed=what.seed, renderer=lent) as bank:
+        is_optional = what.zs is not None  # the search does not need to keep them
+        with bank_of(
+            self.world.plan, section, seed=what.seed, renderer=lent, is_optional=is_optional
+        ) as bank:
             yield from self._draws(what, indices, replace(scorer, renderer=any_renderer(bank.renderer)))
 
     def _draws(self, what: Independent, indices: range, scorer: Scorer[Latent]) -> Iterator[Sequence[Record]]:

@@ -14,6 +14,7 @@ from tests.trex.auditing.in_memory import Row, Swept, families_of, swept
 from tests.trex.auditing.planted_models import View, as_it_is, small_things_at_the_back_are_missed
 from tests.worlds.repair_toy import tree
 from trex.auditing.grouping.family import Family
+from trex.auditing.grouping.group import group
 from trex.auditing.grouping.situation import situations
 from trex.auditing.judging.findings import belonging
 from trex.auditing.judging.fresh import Fresh, agreement, in_fresh_scenes
@@ -37,11 +38,16 @@ def two_faults(facts: Facts) -> SceneSets:
 
 
 def _seen(item: SceneObject) -> SceneObject | None:
-    if item.size == "small" and item.x * BEHIND[0] + item.y * BEHIND[1] > FAR:
+    if item.size == "small" and depth(item) > FAR:
         return None
     if (item.size, item.material, item.shape) == ("large", "rubber", "sphere"):
         return with_attribute(item, "shape", "cube")
     return item
+
+
+def depth(item: SceneObject) -> float:
+    """How far back it lies."""
+    return item.x * BEHIND[0] + item.y * BEHIND[1]
 
 
 def thirds(view: View) -> tuple[Swept, list[Row], list[Row], list[Row]]:
@@ -72,7 +78,11 @@ def test_one_planted_fault_holds_all_mistakes_and_both_halves_tell_of_it() -> No
     assert told.scenes == N // 3 and told.coverage.of == n > 20
     assert told.coverage.value > 0.9
     (fails,) = told.fails.values()
-    assert fails.value > 0.9, "wherever the conditions hold the model fails"
+    hold = [
+        any(item.size == "small" and depth(item) > FAR for item in facts.scene.objects) for facts, _ in fresh
+    ]
+    assert fails.of == sum(hold), "the fresh scenes with the conditions, and no others"
+    assert fails.value > 0.9 and fails.hits <= sum(bool(one.misread) for _, one in fresh)
     assert told.agreement.words == (1, 1, 1)
     assert told.agreement.same.value > 0.9
 
@@ -97,6 +107,23 @@ def test_a_faultless_model_has_nothing_to_cover() -> None:
     told = in_fresh_scenes(halves, families(one, made), set(), situations(fresh, one.asker), CLEVR)
     assert (told.coverage.hits, told.coverage.of, told.coverage.interval) == (0, 0, (0.0, 1.0))
     assert told.agreement.kappa is None and told.agreement.words == (0, 0, 0)
+
+
+@pytest.mark.parametrize(
+    ("made_by", "judged_by", "borne_out"),
+    [(as_it_is, two_faults, 0), (two_faults, small_things_at_the_back_are_missed, 1)],
+)
+def test_the_second_set_of_rules_is_made_and_judged_the_other_way_round(
+    made_by: View, judged_by: View, borne_out: int
+) -> None:
+    """The parts come from models with other faults. Planted bugs: the second set judged by the scenes that made it (two
+    rules instead of none), or made from the same scenes as the first (two instead of one)."""
+    one, made, _, _ = thirds(made_by)
+    other, _, rest, fresh = thirds(judged_by)
+    halves = situations(made, one.asker), situations(rest, other.asker)
+    scenes = situations(fresh, other.asker)
+    told = in_fresh_scenes(halves, group(halves[0], CLEVR), set(), scenes, CLEVR).agreement
+    assert told.words[:2] == (borne_out, borne_out)
 
 
 def owners(table: dict[tuple[bool, bool], int]) -> tuple[list[list[set[int]]], list[list[set[int]]]]:
@@ -148,8 +175,12 @@ def test_the_page_tells_of_fresh_scenes(whole: tuple[Path, Path]) -> None:
     page, told = (whole[0] / "report.html").read_text(), json.loads((whole[0] / "report.json").read_text())
     assert told["fresh"]["scenes"] == 40 and "40 fresh scenes" in told["headline"]
     assert "40 more scenes neither made nor judged a rule" in page
-    assert page.count("In fresh scenes the model fails so") == len(told["fresh"]["families"]) > 0
-    assert "Both sets agree about" in page
+    assert (
+        page.count("In fresh scenes with these conditions the model fails so")
+        == len(told["fresh"]["families"])
+        > 0
+    )
+    assert "both sets of rules hold the same or leave out the same" in page
 
 
 @pytest.mark.parametrize("before", [(), ("--fresh", "21")])

@@ -14,6 +14,7 @@ import pytest
 
 from tests.running.command_line import refused, trex
 from tests.worlds.repair_toy import tree
+from trex.auditing.audit import FRESH_PARTS
 from trex.auditing.sweeping.examine import Asker
 from trex.auditing.sweeping.lines import Lines
 from trex.auditing.sweeping.parts import PARTS, Parts
@@ -61,18 +62,29 @@ def n_of(path: Path) -> Count:
     return lambda: len(path.read_bytes().splitlines()) if path.exists() else 0
 
 
-def lead(folder: Path, bank_folder: Path, one: Asker) -> None:
+WHOLE = range(N)
+
+
+def names_of(members: range) -> tuple[str, str]:
+    return ("swept.jsonl", PARTS) if members.start == 0 else ("fresh.jsonl", FRESH_PARTS)
+
+
+def lead(folder: Path, bank_folder: Path, one: Asker, members: range = WHOLE) -> None:
+    name, parts_name = names_of(members)
     with (
-        Lines(folder / "swept.jsonl", EXAMINED) as log,
+        Lines(folder / name, EXAMINED) as log,
         bank_of(bank_world(Path("one_cube_without_cubes")), "fake", bank_folder) as bank,
-        Parts(folder) as parts,
+        Parts(folder, parts_name) as parts,
     ):
-        Sweep(bank, one, parts, range(N)).lead(log, lambda done, of: None)
+        Sweep(bank, one, parts, members).lead(log, lambda done, of: None)
 
 
-def help_out(folder: Path, bank_folder: Path, one: Asker, stop_after: int = N) -> None:
+def help_out(
+    folder: Path, bank_folder: Path, one: Asker, stop_after: int = N, members: range = WHOLE
+) -> None:
     """Helps, and dies after so many batches."""
     told: list[int] = []
+    name, parts_name = names_of(members)
 
     def tell(done: int, of: int) -> None:
         told.append(done)
@@ -81,9 +93,9 @@ def help_out(folder: Path, bank_folder: Path, one: Asker, stop_after: int = N) -
 
     with (
         bank_of(bank_world(Path("one_cube_without_cubes")), "fake", bank_folder) as bank,
-        Parts(folder) as parts,
+        Parts(folder, parts_name) as parts,
     ):
-        Sweep(bank, one, parts, range(N)).help(n_of(folder / "swept.jsonl"), tell)
+        Sweep(bank, one, parts, members).help(n_of(folder / name), tell)
 
 
 def test_the_leader_takes_what_a_helper_examined(alone: tuple[Path, Path], tmp_path: Path) -> None:
@@ -109,6 +121,20 @@ def test_a_part_that_is_half_there_is_completed(alone: tuple[Path, Path], tmp_pa
     lead(tmp_path, alone[1], leader)
     assert leader.numbers == [*range(37, 48)]
     assert (tmp_path / "swept.jsonl").read_bytes() == (alone[0] / "swept.jsonl").read_bytes()
+
+
+def test_a_sweep_of_fresh_scenes_is_shared_like_the_first(alone: tuple[Path, Path], tmp_path: Path) -> None:
+    """Their numbers begin at 75 and their log at 0. A part that holds more than its batch now needs is cut."""
+    members, log = range(N, N + 21), (alone[0] / "fresh.jsonl").read_bytes().splitlines(keepends=True)
+    (tmp_path / "fresh.jsonl").write_bytes(b"".join(log[:3]))
+    helper, leader = asker(), asker()
+    help_out(tmp_path, alone[1], helper, members=range(N, N + 32))
+    assert sorted(helper.numbers) == [*range(N + 16, N + 32)], "the leader is within the first batch"
+    lead(tmp_path, alone[1], leader, members)
+    assert sorted(leader.numbers) == [*range(N + 3, N + 16)]
+    for name in ("fresh.jsonl", "fresh.check"):
+        assert (tmp_path / name).read_bytes() == (alone[0] / name).read_bytes()
+    assert not list((tmp_path / FRESH_PARTS).glob("*.jsonl"))
 
 
 def test_a_helper_examines_nothing_that_the_log_has(alone: tuple[Path, Path], tmp_path: Path) -> None:
@@ -158,7 +184,12 @@ def test_a_helper_renders_what_the_leader_will_need(alone: tuple[Path, Path], tm
 
 
 @pytest.mark.parametrize(
-    ("options", "words"), [(("--seed", "1"), "other settings (seed)"), ((), "holds no audit to join")]
+    ("options", "words"),
+    [
+        (("--seed", "1"), "other settings (seed)"),
+        (("--fresh", "22"), "--fresh 22: the audit in"),
+        ((), "holds no audit to join"),
+    ],
 )
 def test_what_cannot_be_joined_is_refused(
     alone: tuple[Path, Path], tmp_path: Path, options: tuple[str, ...], words: str

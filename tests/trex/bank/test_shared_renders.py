@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
@@ -11,6 +12,7 @@ import pytest
 from tests.running.looks import SMALL, TINY, use_ladder
 from tests.running.runs import BANK, draws, run
 from trex.api.find import Outcome
+from trex.bank.disk import stored_banks
 from trex.render.fake import FakeRenderer
 from trex.render.picture import Picture
 from trex.runs.draw_log import read_draws
@@ -54,7 +56,7 @@ def test_another_question_renders_only_scenes_that_the_first_did_not_choose(
     before = rendered[dear]
     second = run(tmp_path, [*SURROGATE, "answer=1"], "second")
     new = prior(second) - prior(first)
-    assert len(new) < len(prior(second)), "both samples hold the scenes that are chosen evenly"
+    assert len(new) < len(prior(second))
     fresh = sum(one.phase == "fresh" for one in read_draws(second.folder / "draws.jsonl", second.manifest))
     assert rendered[dear] - before == len(new) + fresh
 
@@ -73,7 +75,27 @@ def test_the_same_query_again_renders_nothing_of_the_bank(
     chains = [one for one in rows if one.phase == "chain"]
     dear = FakeRenderer().width
     assert rendered[dear] - before[dear] <= len(chains), "steps of the chains alone"
+    inner = sum(int(one.figures["inner_renders"]) for one in chains)
+    small = [one for one in rows if one.phase == "calibration"]
+    assert len(small) > inner + len(chains), "or else the next line could not tell"
+    assert rendered[dear // 2] - before[dear // 2] <= inner + len(chains), "no scene of the calibration"
     assert rendered[3] == before[3], "nothing at the useless look"
+
+
+def test_a_full_folder_of_banks_ends_no_search(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, rendered: Counter[int]
+) -> None:
+    """The cheap bank just fits; what a search keeps for others deletes nothing and stops nothing."""
+    use_ladder(monkeypatch, SMALL)
+    first = run(tmp_path, SURROGATE, "first")
+    made = stored_banks(tmp_path / "banks")
+    (cheap,) = (bank for bank in made if bank.index and bank.index.look == SMALL)
+    assert len(made) == 2, "without a limit the dear pictures are kept"
+    shutil.rmtree(tmp_path / "banks")
+    monkeypatch.setenv("TREX_BANK_MAX", str(cheap.size))
+    again = run(tmp_path, SURROGATE, "again")
+    assert draws(again.folder) == draws(first.folder)
+    assert {bank.name for bank in stored_banks(tmp_path / "banks") if bank.pictures} == {cheap.name}
 
 
 def test_without_a_bank_nothing_is_kept_for_others(

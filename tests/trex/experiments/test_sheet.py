@@ -154,7 +154,8 @@ def test_a_record_names_no_folder_of_this_machine(outcome: Outcome) -> None:
     """Records are published. The page, which stays here, gives the command that runs here."""
     record = write_page(outcome, ())
     assert record.command.endswith("--dataset DIR")
-    assert str(outcome.dataset) not in (outcome.folder / "experiment.json").read_text()
+    assert str(outcome.folder.parent) not in (outcome.folder / "experiment.json").read_text()
+    assert str(outcome.dataset).startswith(str(outcome.folder.parent)) and "/" in outcome.name
     assert f"--dataset {outcome.dataset}" in (outcome.folder / "experiment.html").read_text()
 
 

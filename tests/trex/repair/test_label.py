@@ -101,9 +101,9 @@ def test_a_vote_file_whose_rows_were_permuted_is_detected(tmp_path: Path) -> Non
 
 
 def test_votes_in_a_file_for_each_annotator_count_as_in_one(tmp_path: Path) -> None:
-    """And who votes on a picture in two files is named, with the picture and the second file."""
+    """A file of exchanged rows is named, and who votes on a picture in two files."""
     loaded = toy()
-    with begun(tmp_path / "r", loaded) as folder:
+    with begun(tmp_path / "r", loaded, label={"pictures": 200}) as folder:
         items = read_items(draw_pictures(folder, loaded) / ITEMS)
         said = truths(items, loaded)
         careless = np.where(np.arange(len(said)) % 5 == 0, 1 - said, said)
@@ -116,6 +116,10 @@ def test_votes_in_a_file_for_each_annotator_count_as_in_one(tmp_path: Path) -> N
         label_by_files(folder, loaded, paths[1:], ())
         assert labelled(folder) == joined
         assert [one.name for one in joined.voters] == ["Ada", "Bob"]
+        paths[2].write_text(HEAD + vote_lines(items, np.random.default_rng(1).permutation(said), "Bob"))
+        with pytest.raises(InputError, match=r"bob\.csv: only .* do not belong to these pictures"):
+            label_by_files(folder, loaded, paths[1:], ())  # though all files together are mostly right
+        label_by_files(folder, loaded, paths[1:], ("Bob",))
         before = tree(tmp_path / "r")
         paths[2].write_text(HEAD + lines[0])
         with pytest.raises(InputError, match=r"bob\.csv: annotator 'Ada' votes on picture p00000 in another"):

@@ -104,6 +104,8 @@ class Repair:
         if voters == COMMITTEE and without:
             raise InputError("without leaves out annotators, and a committee has none; drop it")
         given = () if votes is None else (votes,) if isinstance(votes, str | PathLike) else tuple(votes)
+        if votes is not None and not given:
+            raise InputError("votes names no file; give one for each annotator")
         paths = tuple(Path(fspath(one)) for one in given)
         self._carry_out(label_step(voters, paths, tuple(without)), progress)
         return _found(self.results.label)

@@ -10,10 +10,10 @@ from trex.auditing.grouping.group import group
 from trex.auditing.grouping.sentences import family_words
 from trex.auditing.grouping.situation import Situation
 from trex.auditing.judging.findings import Share, belonging, borne_out, covered, held_out, share_of
+from trex.auditing.sweeping.records import MOST_SCENES
 from trex.foundation.errors import InputError
 from trex.scenes.vocabulary import Vocabulary
 
-MOST_FRESH = 1_000_000
 Halves = tuple[Sequence[Situation], Sequence[Situation]]
 Owners = Sequence[
     Sequence[set[int]]
@@ -24,10 +24,10 @@ Owners = Sequence[
 class Agreement:
     """How two sets of families divide the same confident mistakes into those they hold and the others.
 
-    The first set was made from one half of an audit's scenes and borne out by the other; for the second the halves
-    exchange their parts. `same`: the mistakes that both sets hold, or neither; `kappa`: Cohen's (1960, Educational and
-    Psychological Measurement 20, 37-46), None if chance alone would agree everywhere. `words`: how many sentences each
-    set has, and how many both have word for word.
+    The first set was made from one part of an audit's scenes and borne out by the other; for the second the two parts
+    swap roles. Neither takes the deciding look into account. `same`: the mistakes that both sets hold, or neither;
+    `kappa`: Cohen's (1960, Educational and Psychological Measurement 20, 37-46), None if chance alone would agree
+    everywhere. `words`: how many sentences each set has, and how many both have word for word.
     """
 
     same: Share
@@ -52,8 +52,8 @@ class Fresh:
 
 def check_fresh(n: int) -> None:
     """InputError unless so many fresh scenes can be asked for."""
-    if not isinstance(n, int) or not 0 <= n <= MOST_FRESH:
-        raise InputError(f"--fresh {n}: give 0 to {MOST_FRESH:,}")
+    if not isinstance(n, int) or not 0 <= n <= MOST_SCENES:
+        raise InputError(f"--fresh {n}: give 0 to {MOST_SCENES:,}")
 
 
 def in_fresh_scenes(

@@ -6,12 +6,13 @@ import sys
 from dataclasses import dataclass
 from typing import Annotated
 
-from pydantic import AfterValidator
+from pydantic import AfterValidator, Field
 
 from trex.foundation.codec import Codec
 from trex.scenes.misreading import Misreading
 
 Shared = Annotated[str, AfterValidator(sys.intern)]  # one of few words, kept once however often it is read
+MOST_SCENES = 1_000_000
 REMEDY = "delete the folder and audit again"
 
 
@@ -36,6 +37,13 @@ class Settings:
     tested: int
     seed: int
     severity: dict[str, float]
+
+
+@dataclass(frozen=True)
+class FreshScenes:
+    """The number of fresh scenes that an audit's leader was asked for at most; its helpers read it."""
+
+    scenes: Annotated[int, Field(ge=0, le=MOST_SCENES)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,4 +129,4 @@ class Probed:
 
 
 SETTINGS, EXAMINED, TESTED = Codec(Settings), Codec(Examined), Codec(Tested)
-PROBED = Codec(Probed)
+PROBED, FRESH_SCENES = Codec(Probed), Codec(FreshScenes)

@@ -65,7 +65,7 @@ class Sweep:
         with self.parts.taken(batch, wait=wait) as is_taken:
             if is_taken:
                 whole, begin = batch_range(batch, self.members), self.members.start + len(log.values)
-                kept = self.parts.values(batch)[begin - whole.start :]
+                kept = self.parts.values(batch)[begin - whole.start : len(whole)]
                 log.append([*kept, *self._examined(range(begin + len(kept), whole.stop))])
                 self.parts.drop(batch)
         return is_taken

@@ -41,7 +41,7 @@ def headline(done: Audit) -> str:
     said = f"{counted(n, 'failure family', 'failure families')} confirmed"
     if rejected:
         said += f", {counted(rejected, 'other rule')} not"
-    if n and done.fresh:
+    if n and done.fresh and done.fresh.coverage.of:
         said += (
             f"; they hold {share_words(done.fresh.coverage)} of the confident mistakes in {done.fresh.scenes:,} fresh "
             "scenes"
@@ -59,9 +59,9 @@ def agreement_words(one: Agreement) -> str:
     first, second, both = one.words
     kappa = "" if one.kappa is None else f" (Cohen's kappa {one.kappa:.2f})"
     return (
-        f"If the two halves of the scenes exchange their parts, {counted(second, 'rule')} instead of {first} are borne "
-        f"out, {both} of them in the same words. Both sets agree about {share_words(one.same)} of the confident "
-        f"mistakes in fresh scenes: both hold the mistake, or neither does{kappa}."
+        "If the scenes that made the rules and those that judged them swap roles, "
+        f"{second} rules are borne out instead of {first}; {both} have the same words. Of the confident mistakes in "
+        f"fresh scenes, both sets of rules hold the same or leave out the same: {share_words(one.same)}{kappa}."
     )
 
 
