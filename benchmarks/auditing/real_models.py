@@ -21,7 +21,7 @@ from typing import NamedTuple, TypeVar
 
 import numpy as np
 
-from benchmarks.auditing.trees import Bools, Slice, mistaken, p_value, slices
+from benchmarks.auditing.trees import Bools, Slice, members, mistaken, p_value, slices
 from tests.trex.auditing.in_memory import Swept
 from tests.trex.auditing.planted_models import Book
 from trex.auditing.audit import FRESH, SWEPT, TESTS, Grouped, Work, examined_scenes, grouped_scenes
@@ -121,8 +121,8 @@ def tree_figures(work: Work, grouped: Grouped, fresh: Sequence[Row]) -> dict[str
     n = work.settings.scenes
     leaves = slices(Swept(list(grouped.rows[:n]), list(grouped.rows[n:]), work.asker, Book()))
     wrong = [mistaken(row) for row in fresh]
-    inside = [[leaf.holds(facts, one.scene, work.asker) for facts, one in fresh] for leaf in leaves]
-    again = discoveries(np.array([p_value(leaf, fresh, work.asker) for leaf in leaves]))
+    inside = members(leaves, fresh, work.asker)
+    again = discoveries(np.array([p_value(holds, fresh) for holds in inside]))
     said = [
         _told(leaf, holds, wrong, bool(ok)) for leaf, holds, ok in zip(leaves, inside, again, strict=True)
     ]

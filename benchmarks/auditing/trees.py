@@ -54,7 +54,7 @@ def slices(one: Swept, seed: int = 0) -> list[Slice]:
         max_leaf_nodes=MOST_LEAVES, min_samples_leaf=LEAST_QUESTIONS, random_state=seed
     ).fit(table, wrong)
     leaves = [Slice(tree, int(leaf)) for leaf in np.unique(tree.apply(table))]
-    p_values = np.array([p_value(leaf, one.rest, one.asker) for leaf in leaves])
+    p_values = np.array([p_value(inside, one.rest) for inside in members(leaves, one.rest, one.asker)])
     return [leaf for leaf, named in zip(leaves, discoveries(p_values), strict=True) if named]
 
 
@@ -66,14 +66,20 @@ def mistaken(row: Row) -> Bools:
     return wrong
 
 
-def p_value(leaf: Slice, rows: Sequence[Row], asker: Asker) -> float:
+def members(leaves: Sequence[Slice], rows: Sequence[Row], asker: Asker) -> list[list[Bools]]:
+    """For each leaf of one tree and each scene, (questions,): those that fall into it; questions are drawn once."""
+    tables = [features(facts, row.scene, asker) for facts, row in rows]
+    return [[leaf.tree.apply(table) == leaf.leaf for table in tables] for leaf in leaves]
+
+
+def p_value(inside: Sequence[Bools], rows: Sequence[Row]) -> float:
     """As the audit judges its families: shares of the scenes, inside against outside."""
-    inside, outside = [], []
-    for facts, one in rows:
-        holds, wrong = leaf.holds(facts, one.scene, asker), mistaken((facts, one))
+    shares, others = [], []
+    for holds, row in zip(inside, rows, strict=True):
+        wrong = mistaken(row)
         if holds.any():
-            inside.append(float(wrong[holds].mean()))
+            shares.append(float(wrong[holds].mean()))
         if not holds.all():
-            outside.append(float(wrong[~holds].mean()))
-    known = sum(outside)
-    return excess_p_value(sum(inside), len(inside), (known + 1.0, max(len(outside) - known, 1e-9)))
+            others.append(float(wrong[~holds].mean()))
+    known = sum(others)
+    return excess_p_value(sum(shares), len(shares), (known + 1.0, max(len(others) - known, 1e-9)))

@@ -30,19 +30,21 @@ def smallest_flip(
 
     `facts.scene` is the failing scene, `unit` the object to blame. Each changed scene is rendered under noise seeds
     that were not seen before; None if the model's mistake does not outlast one of these in the scene as it is. Changes
-    that leave the question without an answer, or the scene invalid, are not tried.
+    that make another answer true, or the scene invalid, are not tried: after them a model that says the same as before
+    may be right without seeing any better.
     """
     scene = facts.scene
     if _is_right(renderer, asker, fresh_draws(scene, 1)[0], question, question.answer):
         return None
     changes = [
-        (edit, changed, truth)
+        (edit, changed)
         for edit in single_changes(facts, unit, asker.vocabulary)
-        if (truth := _truth(question, changed := edit.apply(scene))) is not None
+        if _truth(question, changed := edit.apply(scene)) == question.answer
         and is_valid(changed, asker.vocabulary)
     ]
-    for tried, (edit, changed, truth) in enumerate(changes[:TRIED], start=1):
-        if all(_is_right(renderer, asker, one, question, truth) for one in fresh_draws(changed, NOISES)):
+    for tried, (edit, changed) in enumerate(changes[:TRIED], start=1):
+        draws = fresh_draws(changed, NOISES)
+        if all(_is_right(renderer, asker, one, question, question.answer) for one in draws):
             return Flip(tried, len(changes), change_words(edit, scene))
     return Flip(min(TRIED, len(changes)), len(changes))
 
