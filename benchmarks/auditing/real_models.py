@@ -5,10 +5,9 @@
 Takes a finished audit with fresh scenes (`trex audit MODEL --fresh 2000`) and renders nothing. The tree is
 scikit-learn's, made and borne out from the same halves of the scenes as the audit's rules, over conditions on the
 question, the scene and its objects. Prints one JSON line a method: its sentences, and those borne out again in the
-fresh scenes; for each, the share of the fresh scenes with its conditions that show such a mistake (precision) and how
-many times the share elsewhere that is (lift); and of all confident mistakes there, the share that the sentences hold
-together (recall). Random testing, the same scenes without a sentence, gives failing scenes only. The
-lifts of the two methods do not compare: a family counts its own kind of failure, a leaf any confident mistake.
+fresh scenes; for each, the share of the fresh scenes with its conditions that show such a mistake (precision); and of
+all confident mistakes there, the share that the sentences hold together (recall). A family counts its own kind of
+failure, a leaf any confident mistake. Random testing, the same scenes without a sentence, gives failing scenes only.
 """
 
 from __future__ import annotations
@@ -41,12 +40,11 @@ T = TypeVar("T")
 
 
 class Told(NamedTuple):
-    """A sentence in the fresh scenes: in how many its conditions hold, and fail so; and the share elsewhere."""
+    """A sentence in the fresh scenes: in how many its conditions hold, and in how many of these the model fails so."""
 
     words: str
     holds: int
     fails: int
-    elsewhere: float
     is_borne_out: bool
 
     @property
@@ -107,7 +105,6 @@ def audit_figures(work: Work, grouped: Grouped, fresh: Sequence[Row]) -> dict[st
             one.words,
             len(each.inside),
             len(each.failures),
-            float(np.mean([share > 0 for share in each.outside])) if each.outside else 0.0,
             k in again,
         )
         for k, (one, each) in enumerate(zip(confirmed, seen, strict=True))
@@ -141,11 +138,7 @@ def rounded(share: Share) -> list[float]:
 
 def _told(leaf: Slice, holds: Sequence[Bools], wrong: Sequence[Bools], again: bool) -> Told:
     fails = [bool((inside & bad).any()) for inside, bad in zip(holds, wrong, strict=True) if inside.any()]
-    others = [
-        bool((~inside & bad).any()) for inside, bad in zip(holds, wrong, strict=True) if not inside.all()
-    ]
-    elsewhere = float(np.mean(others)) if others else 0.0
-    return Told(f"leaf {leaf.leaf}", len(fails), sum(fails), elsewhere, again)
+    return Told(f"leaf {leaf.leaf}", len(fails), sum(fails), again)
 
 
 def figures(said: Sequence[Told]) -> dict[str, object]:
@@ -156,7 +149,6 @@ def figures(said: Sequence[Told]) -> dict[str, object]:
         "sentences": len(said),
         "borne_out_again": len(again),
         "precision": [round(one.precision, 3) for one in said],
-        "lift": [round(one.precision / one.elsewhere, 1) if one.elsewhere else None for one in said],
         "holds": [one.holds for one in said],
         "best": best.words if best else "",
     }
