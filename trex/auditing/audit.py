@@ -113,7 +113,14 @@ class Work:
     def asker(self) -> Asker:
         """The model with its questions."""
         settings = self.settings
-        return Asker(self.model, self.prior.vocabulary, settings.questions, settings.seed, settings.sure)
+        return Asker(
+            self.model,
+            self.prior.vocabulary,
+            settings.questions,
+            settings.seed,
+            settings.sure,
+            settings.families,
+        )
 
     @property
     def total(self) -> int:

@@ -25,6 +25,7 @@ SAME = (
     "look",
     "sure",
     "seed",
+    "families",
 )  # settings that make scenes comparable
 Row = tuple[Facts, Examined]
 

@@ -35,9 +35,10 @@ class AuditOptions:
     """The options of `trex audit`, with its defaults; docs/AUDIT.md says what each does.
 
     `world` is a query's file or name, or clevr; `budget`, in CPU hours, sets `sizes` but for the questions; `look` and
-    `deciding` are presets; `weigh` holds SYMPTOM=WEIGHT; `out` is runs/audit-MODEL if None; `model` has what a query's
-    [model] has besides the name; `searched` is the number of searches for kinds of mistakes that no scene shows;
-    `fresh` the number of further scenes by which the share of mistakes in confirmed families is measured.
+    `deciding` are presets; `weigh` holds SYMPTOM=WEIGHT; `families` are kinds or families of questions, all if empty;
+    `out` is runs/audit-MODEL if None; `model` has what a query's [model] has besides the name; `searched` is the number
+    of searches for kinds of mistakes that no scene shows; `fresh` the number of further scenes by which the share of
+    mistakes in confirmed families is measured.
     """
 
     world: Path = Path("clevr")
@@ -48,6 +49,7 @@ class AuditOptions:
     sure: float = 0.9
     seed: int = 0
     weigh: tuple[str, ...] = ()
+    families: tuple[str, ...] = ()
     processes: int | None = None
     bank: Path | None = None
     out: Path | None = None
@@ -129,7 +131,9 @@ def _work(model: str, options: AuditOptions) -> Work:
         sizes = planned(options.budget, sizes, options.look, options.deciding, options.probed)
     opened = open_model(model, options.model)
     looks = (options.look, options.deciding)
-    settings = audit_settings(opened, prior, sizes, looks, options.sure, options.seed, options.weigh)
+    settings = audit_settings(
+        opened, prior, sizes, looks, options.sure, options.seed, options.weigh, options.families
+    )
     folder = options.out or Path("runs") / f"audit-{model.replace(':', '-').replace('/', '-')}"
     return Work(
         opened, settings, prior, folder, options.bank, options.processes, options.probed, options.fresh

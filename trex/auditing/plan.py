@@ -11,6 +11,7 @@ from trex.auditing.grouping.family import SYMPTOMS
 from trex.auditing.judging.confirm import SHOWN
 from trex.auditing.judging.flips import TRIED
 from trex.auditing.judging.probe import CHANGES
+from trex.auditing.sweeping.examine import is_of
 from trex.auditing.sweeping.records import MOST_SCENES, Settings
 from trex.clevr_models.interface.bound import ClevrModel
 from trex.clevr_models.interface.question import question_of
@@ -18,6 +19,7 @@ from trex.foundation.errors import InputError, unknown
 from trex.query.schema import RenderSection
 from trex.scenes.prior import ScenePrior
 from trex.scenes.questions.english import parse
+from trex.scenes.questions.families import FAMILIES
 from trex.worlds.fingerprint import weights_fingerprint
 from trex.worlds.world import picture_size
 
@@ -65,6 +67,7 @@ def audit_settings(
     sure: float,
     seed: int,
     weigh: Sequence[str],
+    families: Sequence[str] = (),
 ) -> Settings:
     """The settings with every value checked; InputError names the first that is wrong. Nothing is rendered."""
     bounds = {
@@ -93,7 +96,17 @@ def audit_settings(
         sure=sure,
         seed=seed,
         severity=dict(map(_weight, weigh)),
+        families=_families(families),
     )
+
+
+def _families(names: Sequence[str]) -> tuple[str, ...]:
+    """The names in order, each once; InputError for one that is no kind and no family of CLEVR's questions."""
+    kinds = list(dict.fromkeys(family.kind for family in FAMILIES))
+    for name in names:
+        if not any(is_of(family, (name,)) for family in FAMILIES):
+            raise unknown("kind or family of questions in --families", name, kinds)
+    return tuple(sorted(set(names)))
 
 
 def _weight(words: str) -> tuple[str, float]:

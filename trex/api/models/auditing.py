@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from os import PathLike, fspath
 from pathlib import Path
@@ -82,6 +82,7 @@ def audit(
     fresh: int = 0,
     seed: int = 0,
     weigh: Mapping[str, float] | None = None,
+    families: Sequence[str] = (),
     processes: int | None = None,
     bank: AnyPath | None = None,
     out: AnyPath | None = None,
@@ -109,6 +110,7 @@ def audit(
         sure=sure,
         seed=seed,
         weigh=tuple(f"{key}={value}" for key, value in (weigh or {}).items()),
+        families=(families,) if isinstance(families, str) else tuple(families),
         processes=processes,
         bank=_path(bank),
         out=_path(out),

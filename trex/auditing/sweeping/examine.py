@@ -16,6 +16,7 @@ from trex.scenes.conditions import Asked, Facts
 from trex.scenes.misreading import Answered, Misreading, census, explain
 from trex.scenes.questions.english import phrase
 from trex.scenes.questions.families import FAMILIES, SceneQuestion, random_questions
+from trex.scenes.questions.families import Family as QuestionFamily
 from trex.scenes.questions.truth import true_answer
 from trex.scenes.scene import Scene
 from trex.scenes.vocabulary import Vocabulary
@@ -25,20 +26,27 @@ QUESTIONS, NUISANCES, TRACING, PROBING = range(4)  # streams of random numbers
 TRACED = 60  # more questions about a picture with a confident mistake
 
 
+def is_of(family: QuestionFamily, wanted: Sequence[str]) -> bool:
+    """Whether a question family, or its kind, is among those wanted."""
+    return family.kind in wanted or family.name in wanted
+
+
 @dataclass(frozen=True)
 class Asker:
-    """A model with the questions that it is asked: `n` a scene, drawn by `seed`."""
+    """A model with the questions that it is asked: `n` a scene, drawn by `seed`, of these `families` (all if empty)."""
 
     model: ClevrModel
     vocabulary: Vocabulary
     n: int
     seed: int
     sure: float
+    families: tuple[str, ...] = ()
 
     def questions(self, scene: Scene, number: int) -> tuple[SceneQuestion, ...]:
         """The questions about member `number` of the bank, a function of the seed, the scene and the number alone."""
         rng = stream(self.seed, AUDIT_STREAM, QUESTIONS, number)
-        return random_questions(rng, scene, self.n, vocabulary=self.vocabulary)
+        weights = [float(is_of(family, self.families)) for family in FAMILIES] if self.families else None
+        return random_questions(rng, scene, self.n, weights, self.vocabulary)
 
     def asked(self, scene: Scene, number: int) -> list[Asked]:
         """The questions about a member of the bank, as rules see them."""

@@ -23,6 +23,7 @@ class Settings:
     `weights` is the model's fingerprint, `world` that of the prior; rules are made from `scenes`, and judged by
     `held_out` more; `questions` a scene; `look` of these scenes, and the `deciding` look, at which at most `tested`
     failures of each family are rendered again; `sure` is the probability from which a mistake is confident.
+    `families` holds kinds or names of question families, of which alone questions are asked; all if it is empty.
     """
 
     model: str
@@ -37,6 +38,7 @@ class Settings:
     tested: int
     seed: int
     severity: dict[str, float]
+    families: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)

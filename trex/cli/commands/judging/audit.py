@@ -51,6 +51,13 @@ def audit(
         ),
     ] = 0,
     seed: Annotated[int, typer.Option(help="Seed of the questions.")] = 0,
+    families: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="KIND",
+            help="Ask only questions of this kind or family, e.g. compare_integer or zero_hop/count. Repeatable.",
+        ),
+    ] = None,
     weigh: Annotated[
         list[str] | None,
         typer.Option(metavar="SYMPTOM=WEIGHT", help="How harmful a symptom is, e.g. missed=3. Repeatable."),
@@ -97,7 +104,8 @@ def audit(
     sizes = Sizes(scenes, held_out, questions, tested)
     options = AuditOptions(
         world=world, budget=budget, sizes=sizes, look=look, deciding=deciding, sure=sure, seed=seed,
-        weigh=tuple(weigh or ()), processes=processes, bank=bank_folder, out=out, junit=junit, probed=probed,
+        weigh=tuple(weigh or ()), families=tuple(families or ()), processes=processes, bank=bank_folder,
+        out=out, junit=junit, probed=probed,
         fresh=fresh, searched=searched, beside=beside, model=model_options(endpoint, max_requests, trust_remote_code),
     )  # fmt: skip
     if join:
