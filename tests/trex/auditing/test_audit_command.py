@@ -11,11 +11,13 @@ import pytest
 
 from tests.running.command_line import refused, trex
 from tests.worlds.repair_toy import tree
+from trex.scenes.questions.families import FAMILIES
 
 ARGUMENTS = (
     "audit", "fake", "--look", "fake", "--deciding", "fake", "--world", "one_cube_without_cubes",
     "--scenes", "16", "--held-out", "16", "--questions", "12", "--tested", "3",
 )  # fmt: skip
+KINDS = ("--families", "zero_hop/count", "--families", "compare_integer")
 
 
 def carried_out(out: Path, bank: Path, *more: str) -> dict[str, object]:
@@ -107,6 +109,7 @@ def test_a_folder_that_was_tampered_with_is_named(
         (("--weigh", "missed=-1"), "--weigh missed=-1"),
         (("--weigh", "mised=2"), "missed"),
         (("--look", "shiny"), "shiny"),
+        (("--families", "zero_hops"), "did you mean 'zero_hop'"),
         (("--budget", "nan"), "--budget nan"),
         (("--budget", "0.001"), "--budget 0.001 is too small"),
         (("--world", "mnist_sure_of_7"), "generator 'clevr'"),
@@ -125,3 +128,28 @@ def test_a_folder_of_something_else_is_left_alone(tmp_path: Path) -> None:
     (tmp_path / "notes.txt").write_text("mine")
     refused(trex(*ARGUMENTS, "--out", tmp_path), "holds no audit")
     assert [path.name for path in tmp_path.iterdir()] == ["notes.txt"]
+
+
+@pytest.fixture(scope="module")
+def of_kinds(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """An audit that asks some kinds of questions only; its bank is beside it."""
+    place = tmp_path_factory.mktemp("families")
+    carried_out(place / "audit", place / "bank", *KINDS)
+    return place / "audit"
+
+
+def test_questions_of_the_chosen_kinds_and_families_alone_are_asked(of_kinds: Path) -> None:
+    lines = map(json.loads, (of_kinds / "swept.jsonl").read_text().splitlines())
+    asked = {FAMILIES[answer["family"]] for line in lines for answer in line["answers"]}
+    names, kinds = {family.name for family in asked}, {family.kind for family in asked}
+    assert kinds == {"zero_hop", "compare_integer"}
+    assert {name for name in names if name.startswith("zero_hop")} == {"zero_hop/count"}
+    assert len(names) > 2, "a kind stands for all of its families"
+    page = (of_kinds / "report.html").read_text()
+    assert "of these kinds or families alone: compare_integer, zero_hop/count" in page
+
+
+def test_the_choice_of_kinds_is_part_of_the_audit(of_kinds: Path) -> None:
+    """In another order it is the same one."""
+    carried_out(of_kinds, of_kinds.parent / "bank", *KINDS[2:], *KINDS[:2])
+    refused(trex(*ARGUMENTS, "--out", of_kinds), "other settings (families)")

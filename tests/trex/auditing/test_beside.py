@@ -92,7 +92,11 @@ def test_an_audit_of_other_scenes_or_questions_is_refused(
     write(tmp_path, models[0])
     value = getattr(SETTINGS_MADE, name)
     values: dict[str, Any] = vars(SETTINGS_MADE) | {
-        name: value + "x" if isinstance(value, str) else value + 1
+        name: value + "x"
+        if isinstance(value, str)
+        else ("zero_hop",)
+        if isinstance(value, tuple)
+        else value + 1
     }
     with pytest.raises(InputError, match=name):
         read_other(tmp_path, Settings(**values))

@@ -19,7 +19,6 @@ from tests.trex.auditing.planted_models import (
     small_things_at_the_back_are_missed,
 )
 from trex.scenes.conditions import Facts
-from trex.scenes.vocabulary import CLEVR
 
 SEVERITY = {"shape": 7.0}
 
@@ -69,9 +68,10 @@ def test_a_hidden_metal_cylinder_taken_for_a_cube(tmp_path: Path) -> None:
     assert all(row.blamed.endswith("metal cylinder, taken for cube") for row in found[0].shown)
     assert found[0].survives["without"][0] == 0.0  # without it nothing is wrong
     assert found[0].survives["noise"][0] == 1.0
-    flips = [row.flip for row in found[0].shown]
-    assert all(flip is not None and " metal cylinder becomes " in flip.change for flip in flips)
-    assert not any(flip.change.endswith(CLEVR.available("color")) for flip in flips if flip is not None)
+    changes = [row.flip.change for row in found[0].shown if row.flip is not None]
+    undone = ("metal cylinder becomes rubber", "metal cylinder becomes large", " is left out")
+    assert len(changes) == len(found[0].shown), "a mistake that outlasts noise has a change looked for"
+    assert all(change.endswith(undone) for change in changes), "each undoes a condition of the fault"
     assert found[0].harm == pytest.approx(7.0 * found[0].rate * found[0].confidence)
 
 
