@@ -16,7 +16,7 @@ import argparse
 import json
 from collections.abc import Sequence
 from pathlib import Path
-from typing import NamedTuple, TypeVar
+from typing import NamedTuple
 
 import numpy as np
 
@@ -25,18 +25,24 @@ from tests.trex.auditing.in_memory import Swept
 from tests.trex.auditing.planted_models import Book
 from trex.auditing.audit import FRESH, SWEPT, TESTS, Grouped, Work, examined_scenes, grouped_scenes
 from trex.auditing.grouping.situation import situations
-from trex.auditing.judging.findings import Share, belonging, borne_out, covered, findings, held_out
+from trex.auditing.judging.findings import (
+    Share,
+    belonging,
+    borne_out,
+    clustered_share,
+    covered,
+    findings,
+    held_out,
+)
+from trex.auditing.sweeping.lines import read_lines
 from trex.auditing.sweeping.records import EXAMINED, REMEDY, SETTINGS, TESTED, Examined
 from trex.bank.named import bank_world
-from trex.foundation.codec import Codec
 from trex.foundation.errors import InputError
 from trex.inference.statistics.discoveries import discoveries
-from trex.runs.checked_lines import read_checked
 from trex.scenes.conditions import Facts
 from trex.worlds.world import open_model
 
 Row = tuple[Facts, Examined]
-T = TypeVar("T")
 
 
 class Told(NamedTuple):
@@ -74,8 +80,10 @@ def compared(folder: Path, model: str, world: Path, bank_folder: Path | None) ->
         raise InputError(f"{folder} holds no audit with fresh scenes; run trex audit --fresh N first")
     work = Work(open_model(model, None), settings, bank_world(world), folder, bank_folder)
     with work.open_bank() as bank:
-        grouped = grouped_scenes(work, bank, logged(folder / SWEPT, EXAMINED), lambda step, done, of: None)
-        fresh = examined_scenes(bank, work.total, logged(folder / FRESH, EXAMINED))
+        grouped = grouped_scenes(
+            work, bank, read_lines(folder / SWEPT, EXAMINED), lambda step, done, of: None
+        )
+        fresh = examined_scenes(bank, work.total, read_lines(folder / FRESH, EXAMINED))
     failing = sum(bool(one.mistakes) for _, one in grouped.rows)
     common = {"model": settings.model, "scenes": work.total, "failing_scenes": failing, "fresh": len(fresh)}
     return [
@@ -85,15 +93,10 @@ def compared(folder: Path, model: str, world: Path, bank_folder: Path | None) ->
     ]
 
 
-def logged(path: Path, codec: Codec[T]) -> list[T]:
-    """The values of a log."""
-    return [codec.parse(line.decode(), str(path), REMEDY) for line in read_checked(path).lines]
-
-
 def audit_figures(work: Work, grouped: Grouped, fresh: Sequence[Row]) -> dict[str, object]:
     """Those of the confirmed families."""
     owners = belonging(grouped.families, grouped.rest)
-    tested = logged(work.folder / TESTS, TESTED)
+    tested = read_lines(work.folder / TESTS, TESTED)
     confirmed = [
         one for one in findings(grouped.seen, tested, owners, work.settings.severity) if one.is_confirmed
     ]
@@ -101,12 +104,7 @@ def audit_figures(work: Work, grouped: Grouped, fresh: Sequence[Row]) -> dict[st
     seen = held_out([one.family for one in confirmed], scenes)
     again = borne_out(seen)
     said = [
-        Told(
-            one.words,
-            len(each.inside),
-            len(each.failures),
-            k in again,
-        )
+        Told(one.words, len(each.inside), len(each.failures), k in again)
         for k, (one, each) in enumerate(zip(confirmed, seen, strict=True))
     ]
     share = covered(belonging(grouped.families, scenes), {one.number for one in confirmed})
@@ -127,8 +125,7 @@ def tree_figures(work: Work, grouped: Grouped, fresh: Sequence[Row]) -> dict[str
         int((np.any([holds[k] for holds in inside], axis=0) & wrong[k]).sum()) if leaves else 0
         for k in range(len(fresh))
     ]
-    owners = [[{0}] * n + [set[int]()] * (int(bad.sum()) - n) for n, bad in zip(held, wrong, strict=True)]
-    return figures(said) | {"recall": rounded(covered(owners, {0}))}
+    return figures(said) | {"recall": rounded(clustered_share(held, [int(bad.sum()) for bad in wrong]))}
 
 
 def rounded(share: Share) -> list[float]:

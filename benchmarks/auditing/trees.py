@@ -11,8 +11,9 @@ from numpy.typing import NDArray
 
 from tests.trex.auditing.in_memory import Row, Swept
 from trex.auditing.grouping.question_conditions import question_conditions, question_rows
+from trex.auditing.judging.findings import more_than_elsewhere
 from trex.auditing.sweeping.examine import Asker
-from trex.inference.statistics.discoveries import discoveries, excess_p_value
+from trex.inference.statistics.discoveries import discoveries
 from trex.scenes.conditions import Facts, object_conditions, object_rows, scene_conditions
 from trex.scenes.vocabulary import CLEVR
 
@@ -81,5 +82,4 @@ def p_value(inside: Sequence[Bools], rows: Sequence[Row]) -> float:
             shares.append(float(wrong[holds].mean()))
         if not holds.all():
             others.append(float(wrong[~holds].mean()))
-    known = sum(others)
-    return excess_p_value(sum(shares), len(shares), (known + 1.0, max(len(others) - known, 1e-9)))
+    return more_than_elsewhere(shares, others)

@@ -83,7 +83,7 @@ class Audit:
 
 
 @dataclass(frozen=True)
-class Swept:
+class SweepLog:
     """A log of examined scenes: its file, the folder of its parts, the members of the bank, and its name."""
 
     log: str
@@ -128,11 +128,11 @@ class Work:
         return self.settings.scenes + self.settings.held_out
 
     @property
-    def sweeps(self) -> tuple[Swept, ...]:
+    def sweeps(self) -> tuple[SweepLog, ...]:
         """The logs of examined scenes: of those that make and judge rules, and of fresh ones if there are any."""
         n = known_fresh(self.folder)
-        fresh = Swept(FRESH, FRESH_PARTS, range(self.total, self.total + n), "fresh scenes")
-        return (Swept(SWEPT, PARTS, range(self.total), "scenes"), *((fresh,) if n else ()))
+        fresh = SweepLog(FRESH, FRESH_PARTS, range(self.total, self.total + n), "fresh scenes")
+        return (SweepLog(SWEPT, PARTS, range(self.total), "scenes"), *((fresh,) if n else ()))
 
     def open_bank(self) -> Bank:
         """The bank of the world at the sweep's look."""
@@ -249,11 +249,11 @@ def _in_fresh(
     work: Work, grouped: Grouped, confirmed: set[int], fresh: Sequence[tuple[Facts, Examined]]
 ) -> Fresh:
     scenes = situations(fresh, work.asker)
-    halves = grouped.made, grouped.rest
-    return in_fresh_scenes(halves, grouped.families, confirmed, scenes, work.prior.vocabulary)
+    parts = grouped.made, grouped.rest
+    return in_fresh_scenes(parts, grouped.families, confirmed, scenes, work.prior.vocabulary)
 
 
-def _examined(work: Work, sweep: Swept, bank: Bank, tell: Tell) -> list[Examined]:
+def _examined(work: Work, sweep: SweepLog, bank: Bank, tell: Tell) -> list[Examined]:
     """The log of a sweep, completed."""
     with Lines(work.folder / sweep.log, EXAMINED) as log:
         if len(log.values) < len(sweep.members):

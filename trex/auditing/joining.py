@@ -21,7 +21,7 @@ from trex.auditing.audit import (
     SWEPT,
     TESTS,
     Grouped,
-    Swept,
+    SweepLog,
     Tell,
     Work,
     check_same,
@@ -93,7 +93,7 @@ def join(work: Work, tell: Tell = lambda step, done, of: None) -> Helped:
     return Helped(n_swept, renderer.misses)
 
 
-def _help_sweep(work: Work, sweep: Swept, bank: Bank, tell: Tell) -> None:
+def _help_sweep(work: Work, sweep: SweepLog, bank: Bank, tell: Tell) -> None:
     with Parts(work.folder, sweep.parts) as parts:
         Sweep(bank, work.asker, parts, sweep.members).help(
             lambda: n_lines(work.folder / sweep.log), lambda done, of: tell(sweep.step, done, of)

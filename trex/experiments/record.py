@@ -90,7 +90,7 @@ def record_of(outcome: Outcome, overrides: Sequence[str]) -> OutcomeRecord:
         looks=tuple(dict.fromkeys(one.query.render.preset for one in manifests)),
         planned=len(cells(outcome.experiment)),
         found_published=outcome.experiment.found_published,
-        command=command(outcome, overrides, dataset="DIR"),  # a record is published; a path is of one machine
+        command=command(outcome, overrides, is_published=True),
         cells=tuple(map(_cell, outcome.results)),
         accuracies=accuracies(outcome),
     )

@@ -62,19 +62,15 @@ def markdown(outcome: Outcome) -> str:
     return f"{outcome.experiment.title}: {summary(outcome)}.\n\n{table.markdown()}"
 
 
-def command(outcome: Outcome, overrides: Sequence[str], dataset: str = "") -> str:
-    """The command that reproduces the experiment.
-
-    If `dataset` is not empty, it stands for a data set's folder, and the experiment's file for its path: no folder of
-    this machine is named.
-    """
-    words = ["trex", "experiment", Path(outcome.name).name if dataset else outcome.name]
+def command(outcome: Outcome, overrides: Sequence[str], *, is_published: bool = False) -> str:
+    """The command that reproduces the experiment; if it is to be published, it names no folder of this machine."""
+    words = ["trex", "experiment", Path(outcome.name).name if is_published else outcome.name]
     if len(outcome.results) < len(cells(outcome.experiment)):
         words += [word for result in outcome.results for word in ("--cell", result.cell.name)]
     for override in overrides:
         words += ["--set", override]
     if outcome.dataset is not None:
-        words += ["--dataset", dataset or str(outcome.dataset)]
+        words += ["--dataset", "DIR" if is_published else str(outcome.dataset)]
     return shlex.join(words)
 
 

@@ -34,7 +34,7 @@ from trex.repair.loaded import Loaded, Progress, validation_rows
 from trex.repair.mistakes import read_mistakes
 from trex.repair.pictures import ITEMS, NOT, Items, draw_pictures, read_items
 from trex.repair.records import Fields, Record, read_record, write_record
-from trex.repair.votes_file import LIMIT, Votes, parse_votes
+from trex.repair.votes_file import LIMIT, Votes, joined, parse_votes
 
 RESULT, TABLE, SINGLES = "label.json", "votes.safetensors", "singles.safetensors"
 MOST_SINGLES = 10_000  # mistakes that a committee labels one by one, for a control of the correction
@@ -142,9 +142,9 @@ def label_by_texts(
 ) -> None:
     """The same with the texts of CSV files, by the paths that their votes come from."""
     items = read_items(draw_pictures(folder, loaded) / ITEMS)
-    votes = _without(parse_votes(texts, items.names, loaded.model.labels), without)
-    for path, text in texts.items():
-        mine = parse_votes({path: text}, items.names, loaded.model.labels)
+    each = {path: parse_votes(text, path, items.names, loaded.model.labels) for path, text in texts.items()}
+    votes = _without(joined(each, items.names), without)
+    for path, mine in each.items():
         kept = [k for k, name in enumerate(mine.annotators) if name not in without]
         _check_related(mine.table[:, kept], items, path)
     who = "one annotator" if len(votes.annotators) == 1 else f"{len(votes.annotators)} annotators"

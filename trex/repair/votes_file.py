@@ -37,30 +37,49 @@ def check_voters(voters: str) -> None:
         raise unknown("kind of voters", voters, [COMMITTEE, PEOPLE], "Votes in a file count by --votes FILE.")
 
 
-def parse_votes(texts: Mapping[Path, str], pictures: Sequence[str], classes: Sequence[str]) -> Votes:
-    """The votes in CSV texts, by their paths; `label` is a class, or "none" if the picture shows no class.
+def parse_votes(text: str, path: Path, pictures: Sequence[str], classes: Sequence[str]) -> Votes:
+    """The votes in CSV text from this path; `label` is a class, or "none" if the picture shows no class.
 
-    InputError as `read_cast`, and for an annotator who votes on a picture in two of them.
+    InputError as `read_cast`.
     """
     labels = (*classes, NONE_WORD)
-    cast: dict[tuple[str, str], str] = {}
-    for path, text in texts.items():
-        found = read_cast(text, path, pictures, labels, "this repair")
-        if twice := next((key for key in found if key in cast), None):
-            raise InputError(
-                f"{path}: annotator {twice[1]!r} votes on picture {twice[0]} in another file, too; keep one vote"
-            )
-        cast |= found
+    cast = read_cast(text, path, pictures, labels, "this repair")
     names = tuple(dict.fromkeys(annotator for _, annotator in cast))
-    if len(names) > MOST_ANNOTATORS:
-        raise InputError(
-            f"the files hold votes of {len(names)} annotators; there must be 1 to {MOST_ANNOTATORS}"
-        )
     table = np.full((len(pictures), len(names)), MISSING, np.int64)
     row, column = ({name: k for k, name in enumerate(one)} for one in (pictures, names))
     for (picture, annotator), label in cast.items():
         table[row[picture], column[annotator]] = NONE if label == NONE_WORD else labels.index(label)
-    return Votes(table, names, hashlib.sha256("".join(texts.values()).encode()).hexdigest())
+    return Votes(table, names, hashlib.sha256(text.encode()).hexdigest())
+
+
+def joined(votes: Mapping[Path, Votes], pictures: Sequence[str]) -> Votes:
+    """The votes of several files together, one at least.
+
+    InputError for an annotator who votes on a picture in two of them, and for too many annotators.
+    """
+    first, *others = votes.items()
+    whole = first[1]
+    for path, more in others:
+        whole = _with(whole, more, path, pictures)
+    if len(whole.annotators) > MOST_ANNOTATORS:
+        raise InputError(
+            f"the files hold votes of {len(whole.annotators)} annotators; there must be 1 to {MOST_ANNOTATORS}"
+        )
+    return whole
+
+
+def _with(whole: Votes, more: Votes, path: Path, pictures: Sequence[str]) -> Votes:
+    names = tuple(dict.fromkeys((*whole.annotators, *more.annotators)))
+    table = np.full((len(pictures), len(names)), MISSING, np.int64)
+    table[:, : len(whole.annotators)] = whole.table
+    for name, column in zip(more.annotators, more.table.T, strict=True):
+        mine, is_cast = table[:, names.index(name)], column != MISSING
+        if twice := np.flatnonzero(is_cast & (mine != MISSING)).tolist():
+            raise InputError(
+                f"{path}: annotator {name!r} votes on picture {pictures[twice[0]]} in another file, too; keep one vote"
+            )
+        mine[is_cast] = column[is_cast]
+    return Votes(table, names, hashlib.sha256(f"{whole.sha256}{more.sha256}".encode()).hexdigest())
 
 
 def read_cast(

@@ -103,7 +103,7 @@ def test_an_exported_page_is_answered_by_keyboard_and_downloaded(folder: Path, t
         wait_for((tmp_path / "votes-Ada.csv").exists, 60.0)
         assert console(browser) == []
     text = (tmp_path / "votes-Ada.csv").read_text()
-    votes = parse_votes({tmp_path: text}, tuple(shown.pictures), toy().model.labels)
+    votes = parse_votes(text, tmp_path, tuple(shown.pictures), toy().model.labels)
     order = order_of("Ada", tuple(shown.pictures), shown.key)
     assert [line.split(",")[0] for line in text.splitlines()[1:]] == list(order)
     assert sorted(votes.table[:, 0].tolist()) == [NONE] * 22 + [0]

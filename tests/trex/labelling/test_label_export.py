@@ -98,7 +98,7 @@ def test_an_exported_page_has_the_order_of_the_served_one_and_csv_that_is_accept
     assert isinstance(found, dict)
     names = tuple(shown.pictures)
     assert found["orders"] == [list(order_of(who, names, shown.key)) for who in ("Ada", "b-_9")]
-    quoted = parse_votes({tmp_path: found["quoted"]}, names, ('a, "b"',))
+    quoted = parse_votes(found["quoted"], tmp_path, names, ('a, "b"',))
     assert quoted.table[0, 0] == 0
     path = tmp_path / "votes-Ada.csv"
     path.write_text(found["csv"])

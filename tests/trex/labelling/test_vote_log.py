@@ -41,8 +41,9 @@ def test_votes_survive_and_undo_is_a_line_of_its_own(folder: Path) -> None:
     cast(folder, shown, ada("p00001", None), ada("p00002", "right"))
     assert standing(folder, shown) == {"p00000": "left", "p00002": "right"}
     assert len((folder / VOTES).read_text().splitlines()) == 1 + 4
-    text = votes_csv(read_tally(folder, shown))
-    votes = parse_votes({folder / VOTES: text}, items_of(folder).names, toy().model.labels)
+    votes = parse_votes(
+        votes_csv(read_tally(folder, shown)), folder / VOTES, items_of(folder).names, toy().model.labels
+    )
     assert votes.annotators == ("Ada",) and votes.table[:4, 0].tolist() == [0, MISSING, 1, MISSING]
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -14,6 +14,9 @@ from trex.scenes.conditions import (
     Condition,
     Facts,
     Level,
+    OfObject,
+    OfQuestion,
+    OfScene,
     object_conditions,
     object_rows,
     scene_conditions,
@@ -57,25 +60,30 @@ class Rules:
     vocabulary: Vocabulary
 
     @cached_property
-    def _by_level(self) -> Mapping[Level, tuple[Condition, ...]]:
-        scene = scene_conditions()
-        return {
-            "object": (*object_conditions(self.vocabulary), *scene),
-            "scene": scene,
-            "question": (*question_conditions(self.vocabulary), *scene),
-        }
+    def _of_scene(self) -> tuple[OfScene, ...]:
+        return scene_conditions()
+
+    @cached_property
+    def _of_object(self) -> tuple[OfObject | OfScene, ...]:
+        return (*object_conditions(self.vocabulary), *self._of_scene)
+
+    @cached_property
+    def _of_question(self) -> tuple[OfQuestion | OfScene, ...]:
+        return (*question_conditions(self.vocabulary), *self._of_scene)
 
     def conditions(self, level: Level) -> tuple[Condition, ...]:
         """The columns of `rows`."""
-        return self._by_level[level]
+        if level == "object":
+            return self._of_object
+        return self._of_scene if level == "scene" else self._of_question
 
     def rows(self, level: Level, facts: Facts, asked: Sequence[Asked]) -> Bools:
         """(units, conditions) of one scene; its units are its objects, itself, or the questions asked."""
         if level == "object":
-            return object_rows(facts, (*object_conditions(self.vocabulary), *scene_conditions()))
+            return object_rows(facts, self._of_object)
         if level == "scene":
-            return scene_row(facts, scene_conditions())
-        return question_rows(facts, asked, (*question_conditions(self.vocabulary), *scene_conditions()))
+            return scene_row(facts, self._of_scene)
+        return question_rows(facts, asked, self._of_question)
 
     def holds(self, family: Family, facts: Facts, asked: Sequence[Asked]) -> Bools:
         """(units,): for which units of a scene the family's conditions all hold."""

@@ -8,9 +8,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from trex.auditing.judging.findings import FALSE_SHARE, Share
+from trex.auditing.judging.findings import FALSE_SHARE, Share, clustered_share
 from trex.auditing.sweeping.records import Answer, Examined
-from trex.inference.statistics.clustered import clustered_interval
 from trex.inference.statistics.discoveries import discoveries, excess_p_value
 from trex.scenes.questions.families import FAMILIES
 
@@ -56,8 +55,8 @@ def _row(name: str, pictures: dict[int, list[tuple[Answer, bool]]], stands_out: 
     sure = [answer.probability for one in pictures.values() for answer, _ in one]
     return Row(
         name,
-        Share(sum(right), sum(sizes), clustered_interval(right, sizes)),
-        Share(sum(wrong), sum(sizes), clustered_interval(wrong, sizes)),
+        clustered_share(right, sizes),
+        clustered_share(wrong, sizes),
         float(np.mean(sure)),
         stands_out,
     )

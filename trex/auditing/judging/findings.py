@@ -126,7 +126,7 @@ def findings(
 
 def borne_out(seen: Sequence[HeldOut]) -> set[int]:
     """The families, by their places, under whose conditions units fail more often than others in these scenes."""
-    named = discoveries(np.array([_p_value(one) for one in seen]), FALSE_SHARE)
+    named = discoveries(np.array([more_than_elsewhere(one.inside, one.outside) for one in seen]), FALSE_SHARE)
     return {int(k) for k in np.flatnonzero(named)}
 
 
@@ -147,9 +147,10 @@ def belonging(families: Sequence[Family], scenes: Sequence[Situation]) -> list[l
 
 def covered(owners: Sequence[Sequence[set[int]]], chosen: set[int]) -> Share:
     """The share of confident mistakes that belong to one of the chosen families; pictures are clusters."""
-    rows = [(sum(bool(one & chosen) for one in picture), len(picture)) for picture in owners if picture]
-    hits, sizes = [hit for hit, _ in rows], [size for _, size in rows]
-    return Share(sum(hits), sum(sizes), clustered_interval(hits, sizes))
+    return clustered_share(
+        [sum(bool(one & chosen) for one in picture) for picture in owners],
+        [len(picture) for picture in owners],
+    )
 
 
 def _finding(
@@ -174,7 +175,7 @@ def _finding(
         rate_interval=Interval(fails.low * stays.low, fails.high * stays.high),
         confidence=float(np.mean([row.confidence for row in stayed])) if stayed else 0.0,
         severity=severity.get(seen.family.symptom.what, 1.0),
-        p_value=_p_value(seen),
+        p_value=more_than_elsewhere(seen.inside, seen.outside),
         is_confirmed=False,
         survives=_survives(stayed),
         covers=covered(owners, {number}),
@@ -182,10 +183,18 @@ def _finding(
     )
 
 
-def _p_value(seen: HeldOut) -> float:
-    elsewhere = float(sum(seen.outside))
-    counts = (elsewhere + 1.0, max(len(seen.outside) - elsewhere, 1e-9))
-    return excess_p_value(float(sum(seen.inside)), len(seen.inside), counts)
+def more_than_elsewhere(inside: Sequence[float], outside: Sequence[float]) -> float:
+    """The p-value of shares of failing units, one for each scene, under conditions against those of other units."""
+    elsewhere = float(sum(outside))
+    counts = (elsewhere + 1.0, max(len(outside) - elsewhere, 1e-9))
+    return excess_p_value(float(sum(inside)), len(inside), counts)
+
+
+def clustered_share(hits: Sequence[int], sizes: Sequence[int]) -> Share:
+    """A share of examples that come in clusters, such as those of a picture; empty clusters do not count."""
+    kept = [(hit, size) for hit, size in zip(hits, sizes, strict=True) if size]
+    interval = clustered_interval([hit for hit, _ in kept], [size for _, size in kept])
+    return Share(sum(hits), sum(sizes), interval)
 
 
 def share_of(hits: int, of: int) -> Share:

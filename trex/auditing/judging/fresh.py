@@ -9,15 +9,22 @@ from trex.auditing.grouping.family import Family
 from trex.auditing.grouping.group import group
 from trex.auditing.grouping.sentences import family_words
 from trex.auditing.grouping.situation import Situation
-from trex.auditing.judging.findings import Share, belonging, borne_out, covered, held_out, share_of
+from trex.auditing.judging.findings import (
+    Share,
+    belonging,
+    borne_out,
+    clustered_share,
+    covered,
+    held_out,
+    share_of,
+)
 from trex.auditing.sweeping.records import MOST_SCENES
 from trex.foundation.errors import InputError
 from trex.scenes.vocabulary import Vocabulary
 
-Halves = tuple[Sequence[Situation], Sequence[Situation]]
-Owners = Sequence[
-    Sequence[set[int]]
-]  # of each picture and confident mistake, the families that it belongs to
+Parts = tuple[Sequence[Situation], Sequence[Situation]]  # what made the rules, and what judged them
+# Of each picture and confident mistake, the families that it belongs to.
+Owners = Sequence[Sequence[set[int]]]
 
 
 @dataclass(frozen=True)
@@ -57,13 +64,13 @@ def check_fresh(n: int) -> None:
 
 
 def in_fresh_scenes(
-    halves: Halves,
+    parts: Parts,
     families: Sequence[Family],
     confirmed: set[int],
     scenes: Sequence[Situation],
     vocabulary: Vocabulary,
 ) -> Fresh:
-    """What confirmed families, given by their places, hold in fresh scenes; `halves` made and judged the rules."""
+    """What confirmed families, given by their places, hold in fresh scenes; `parts` made and judged the rules."""
     owners = belonging(families, scenes)
     fails = {}
     chosen = sorted(confirmed)
@@ -74,7 +81,7 @@ def in_fresh_scenes(
         covered(owners, confirmed),
         fails,
         {number: covered(owners, {number}) for number in fails},
-        _agreement(halves, families, (owners, scenes), vocabulary),
+        _agreement(parts, families, (owners, scenes), vocabulary),
     )
 
 
@@ -84,8 +91,10 @@ def agreement(first: Owners, second: Owners) -> tuple[Share, float | None]:
         [(bool(one), bool(other)) for one, other in zip(mine, theirs, strict=True)]
         for mine, theirs in zip(first, second, strict=True)
     ]
-    told = [[{0} if one == other else set() for one, other in picture] for picture in pairs]
-    same, flat = covered(told, {0}), [pair for picture in pairs for pair in picture]
+    same = clustered_share(
+        [sum(one == other for one, other in picture) for picture in pairs], list(map(len, pairs))
+    )
+    flat = [pair for picture in pairs for pair in picture]
     if not flat:
         return same, None
     held = [sum(pair[k] for pair in flat) / len(flat) for k in (0, 1)]
@@ -94,12 +103,12 @@ def agreement(first: Owners, second: Owners) -> tuple[Share, float | None]:
 
 
 def _agreement(
-    halves: Halves,
+    parts: Parts,
     families: Sequence[Family],
     fresh: tuple[Owners, Sequence[Situation]],
     vocabulary: Vocabulary,
 ) -> Agreement:
-    (made, judged), (owners, scenes) = halves, fresh
+    (made, judged), (owners, scenes) = parts, fresh
     others = group(judged, vocabulary)
     mine, theirs = borne_out(held_out(families, judged)), borne_out(held_out(others, made))
     same, kappa = agreement(_of(owners, mine), _of(belonging(others, scenes), theirs))

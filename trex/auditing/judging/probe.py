@@ -14,14 +14,13 @@ import numpy as np
 
 from trex.auditing.grouping.family import Family, Rules
 from trex.auditing.grouping.situation import Situation
-from trex.auditing.judging.findings import Share
+from trex.auditing.judging.findings import Share, clustered_share
 from trex.auditing.sweeping.examine import PROBING, Asker
 from trex.auditing.sweeping.lines import Lines
 from trex.auditing.sweeping.records import Probed
 from trex.foundation.errors import InputError
 from trex.inference.rng import AUDIT_STREAM, stream
 from trex.inference.scoring import images
-from trex.inference.statistics.clustered import clustered_interval
 from trex.render.renderer import SceneRenderer
 from trex.scenes.conditions import Facts, facts_of
 from trex.scenes.moves.block_moves import JitterObject, Mixture, RedrawObjects, SwapObjects
@@ -103,7 +102,7 @@ def probe_shares(rows: Sequence[Probed]) -> dict[str, Share]:
             starts = sorted({row.scene for row in mine})
             hits = [sum(bool(row.fails) for row in mine if row.scene == start) for start in starts]
             sizes = [sum(row.scene == start for row in mine) for start in starts]
-            found[way] = Share(sum(hits), sum(sizes), clustered_interval(hits, sizes))
+            found[way] = clustered_share(hits, sizes)
     return found
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import Generic, Self, TypeVar
@@ -19,15 +20,9 @@ class Lines(Generic[T]):
     """The values of a log, and its end; RunError if a line differs from what was written."""
 
     def __init__(self, path: Path, codec: Codec[T]) -> None:
-        found = read_checked(path)
-        if found.sound < len(found.lines):
-            raise RunError(f"{path}, line {found.sound + 1}, was changed; {REMEDY}")
-        self._path, self._codec = path, codec
-        self.values = [
-            codec.parse(line.decode(errors="replace"), f"{path}, line {number}", REMEDY)
-            for number, line in enumerate(found.lines, start=1)
-        ]
-        self._log = CheckedLog(path, found.lines)
+        lines, self._path, self._codec = _sound(path), path, codec
+        self.values = _parsed(path, codec, lines)
+        self._log = CheckedLog(path, lines)
 
     def append(self, values: list[T]) -> None:
         """Append all values, synced to the disk, or none and raise an error."""
@@ -44,3 +39,22 @@ class Lines(Generic[T]):
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self._log.close()
+
+
+def read_lines(path: Path, codec: Codec[T]) -> list[T]:
+    """The values of a log that is only read; RunError if a line differs from what was written."""
+    return _parsed(path, codec, _sound(path))
+
+
+def _sound(path: Path) -> Sequence[bytes]:
+    found = read_checked(path)
+    if found.sound < len(found.lines):
+        raise RunError(f"{path}, line {found.sound + 1}, was changed; {REMEDY}")
+    return found.lines
+
+
+def _parsed(path: Path, codec: Codec[T], lines: Sequence[bytes]) -> list[T]:
+    return [
+        codec.parse(line.decode(errors="replace"), f"{path}, line {number}", REMEDY)
+        for number, line in enumerate(lines, start=1)
+    ]
