@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cache, reduce
 from pathlib import Path
 from typing import NamedTuple
@@ -48,8 +48,13 @@ def scenes(n: int, revoked: str = "") -> tuple[list[Facts], Book]:
 
 def swept(view: View, cap: int = 10, n: int = MANY, revoked: str = "", seed: int = 0) -> Swept:
     """The sweep of a planted model."""
+    return swept_of(lambda book: Planted(book, view, cap), n, revoked, seed)
+
+
+def swept_of(model: Callable[[Book], Planted], n: int, revoked: str = "", seed: int = 0) -> Swept:
+    """The sweep of a model that reads pictures of the book of these scenes."""
     known, book = scenes(n, revoked)
-    asker = Asker(Planted(book, view, cap), CLEVR, QUESTIONS, seed, 0.9)
+    asker = Asker(model(book), CLEVR, QUESTIONS, seed, 0.9)
     rows = [
         (facts, asker.examine(facts, images(book.render([facts.scene]))[0], number))
         for number, facts in enumerate(known)

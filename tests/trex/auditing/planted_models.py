@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import zlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 
@@ -81,6 +82,18 @@ class Planted:
         except InvalidProgram:
             return "no"
         return str(min(int(found), self.cap)) if found.isdecimal() else found
+
+
+@dataclass(frozen=True)
+class Miscounting(Planted):
+    """Sees the scene as it is, and counts one too few by chance, in this share of all counts above 0."""
+
+    share: float = 0.3
+
+    def _answer(self, question: Question, sets: SceneSets) -> str:
+        answer = super()._answer(question, sets)
+        draw = zlib.crc32(f"{question.text} {sets}".encode()) / 2**32
+        return str(int(answer) - 1) if answer.isdecimal() and answer != "0" and draw < self.share else answer
 
 
 def as_it_is(facts: Facts) -> SceneSets:

@@ -10,18 +10,19 @@ from pathlib import Path
 import pytest
 
 from tests.running.command_line import refused, trex
+from tests.worlds.color_models import NAMED
 from tests.worlds.repair_toy import tree
 from trex.scenes.questions.families import FAMILIES
 
 ARGUMENTS = (
-    "audit", "fake", "--look", "fake", "--deciding", "fake", "--world", "one_cube_without_cubes",
+    "audit", NAMED, "--look", "fake", "--deciding", "fake", "--world", "one_cube_without_cubes",
     "--scenes", "16", "--held-out", "16", "--questions", "12", "--tested", "3",
 )  # fmt: skip
 KINDS = ("--families", "zero_hop/count", "--families", "compare_integer")
 
 
 def carried_out(out: Path, bank: Path, *more: str) -> dict[str, object]:
-    """The JSON document of an audit of the fake model."""
+    """The JSON document of an audit of a model that counts brown."""
     found: dict[str, object] = json.loads(
         trex(*ARGUMENTS, "--bank", bank, "--out", out, "--json", *more).stdout
     )

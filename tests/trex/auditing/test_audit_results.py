@@ -13,6 +13,7 @@ import pytest
 import trex as package
 from tests.running.command_line import refused, trex
 from tests.running.junit_files import check_valid
+from tests.worlds.color_models import NAMED
 from tests.worlds.repair_toy import tree
 from trex.auditing.telling.failures import FAILURES, KnownFailure, known_failure, read_failures
 from trex.foundation.errors import InputError
@@ -23,17 +24,17 @@ from trex.suite.run import run_suite
 
 WORLD = "one_cube_without_cubes"
 COMMAND = (
-    "audit", "fake", "--look", "fake", "--deciding", "fake", "--world", WORLD,
+    "audit", NAMED, "--look", "fake", "--deciding", "fake", "--world", WORLD,
     "--scenes", "40", "--held-out", "40", "--questions", "12", "--tested", "3", "--probed", "1",
 )  # fmt: skip
 
 
 @pytest.fixture(scope="module")
 def made(tmp_path_factory: pytest.TempPathFactory) -> package.AuditResult:
-    """An audit of the fake model from Python, with confirmed families."""
+    """An audit of a model that counts brown from Python, with confirmed families."""
     folder = tmp_path_factory.mktemp("audit")
     found = package.audit(
-        "fake", look="fake", deciding="fake", world=WORLD, scenes=40, held_out=40, questions=12, tested=3, probed=1,
+        NAMED, look="fake", deciding="fake", world=WORLD, scenes=40, held_out=40, questions=12, tested=3, probed=1,
         bank=folder / "bank", out=folder / "audit", junit=folder / "audit.xml", progress=False,
     )  # fmt: skip
     assert found.families
@@ -151,7 +152,7 @@ def test_a_suite_keeps_every_confirmed_failure_with_its_own_question(
 
 def test_the_audited_model_fails_its_suite_with_the_same_answers(suite: Path) -> None:
     """Each question goes with its own picture: swapped questions would give other answers."""
-    results = run_suite(suite, "fake").results
+    results = run_suite(suite, NAMED).results
     assert results and all(one.fails for one in results)
     assert [one.answer for one in results] == [one.answer for one in only(suite).content.scenes]
 
@@ -189,9 +190,9 @@ def test_beside_itself_a_model_is_no_better(made: package.AuditResult) -> None:
             *COMMAND, "--bank", made.path.parent / "bank", "--out", made.path, "--json", "--beside", made.path
         ).stdout
     )["beside"]
-    assert told["model"] == "fake" and len(told["families"]) == len(made.families)
+    assert told["model"] == NAMED and len(told["families"]) == len(made.families)
     assert all(row["only_first"] == row["only_second"] == 0 for row in (told["mistakes"], *told["families"]))
-    assert "Beside fake" in made.page.read_text()
+    assert f"Beside {NAMED}" in made.page.read_text()
     other = trex(*COMMAND, "--seed", "5", "--out", made.path.parent / "new", "--beside", made.path)
     refused(other, "is of other scenes or questions (seed differ)")
     assert not (made.path.parent / "new").exists()

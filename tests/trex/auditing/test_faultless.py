@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from functools import cache
+from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
+import pytest
 
-from tests.trex.auditing.in_memory import FEW, Row, families_of, scenes, swept
-from tests.trex.auditing.planted_models import Book, Planted, as_it_is
+from tests.trex.auditing import in_memory
+from tests.trex.auditing.in_memory import FEW, Row, Swept, families_of, scenes, swept, swept_of
+from tests.trex.auditing.planted_models import Book, Miscounting, Planted, as_it_is
+from trex.auditing.grouping import situation
 from trex.auditing.grouping.family import Family, Rules, Symptom
 from trex.auditing.grouping.group import group
 from trex.auditing.grouping.situation import situations
@@ -124,3 +128,27 @@ def rows_of(number: int) -> np.ndarray[tuple[int, ...], np.dtype[np.bool_]]:
 
 def conditions_of(facts: Facts) -> np.ndarray[tuple[int, ...], np.dtype[np.bool_]]:
     return rows_of(scenes(FEW)[0].index(facts))
+
+
+@pytest.fixture(scope="module")
+def miscounted() -> Swept:
+    """A model that counts one too few by chance, in three of ten counts above 0."""
+    return swept_of(lambda book: Miscounting(book, as_it_is), FEW)
+
+
+def test_counting_too_few_by_chance_makes_no_family(miscounted: Swept, tmp_path: Path) -> None:
+    wrong = sum(len(one.mistakes) for _, one in (*miscounted.made, *miscounted.rest))
+    assert wrong > 60
+    found, held = in_memory.judged(tmp_path, miscounted, families_of(miscounted), miscounted.rest, {})
+    assert not any(one.is_confirmed for one in found)
+    assert held == 0.0
+
+
+def test_against_all_questions_it_would_be_one(
+    miscounted: Swept, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The planted bug: no answer to a question that asks for a color counts too few, so those that ask for a number
+    stand out."""
+    monkeypatch.setattr(situation, "can_fail", lambda symptom, units, truths: np.ones(units, dtype=np.bool_))
+    found, held = in_memory.judged(tmp_path, miscounted, families_of(miscounted), miscounted.rest, {})
+    assert [one.words for one in found if one.is_confirmed] and held > 0.5

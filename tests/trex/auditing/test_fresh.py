@@ -12,6 +12,7 @@ import pytest
 from tests.running.command_line import refused, trex
 from tests.trex.auditing.in_memory import Row, Swept, families_of, swept
 from tests.trex.auditing.planted_models import View, as_it_is, small_things_at_the_back_are_missed
+from tests.worlds.color_models import NAMED
 from tests.worlds.repair_toy import tree
 from trex.auditing.grouping.family import Family
 from trex.auditing.grouping.group import group
@@ -25,7 +26,7 @@ from trex.scenes.validity import BEHIND
 from trex.scenes.vocabulary import CLEVR
 
 ARGUMENTS = (
-    "audit", "fake", "--look", "fake", "--deciding", "fake", "--world", "one_cube_without_cubes",
+    "audit", NAMED, "--look", "fake", "--deciding", "fake", "--world", "one_cube_without_cubes",
     "--scenes", "40", "--held-out", "40", "--questions", "12", "--tested", "3", "--probed", "0",
 )  # fmt: skip
 N = 180  # a third makes the rules, a third judges them, a third is fresh

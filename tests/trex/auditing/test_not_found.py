@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
+from itertools import product
 
 import numpy as np
 import pytest
 
+from trex.auditing.grouping.family import Symptom, can_fail, wrong_kinds, wrong_words
 from trex.auditing.judging.not_found import looked_for, no_event_bound
 from trex.auditing.sweeping.records import Answer, Examined, Mistake
 from trex.foundation.errors import InputError
@@ -82,3 +84,30 @@ def test_without_a_scene_there_is_no_bound() -> None:
     with pytest.raises(InputError, match="0 scenes"):
         no_event_bound(0)
     assert looked_for([]).absent == ()
+
+
+def test_who_can_fail_depends_on_the_true_answer_of_questions_alone() -> None:
+    truths = ["0", "1", "10", "yes", "no", "red"]
+    assert can_fail(Symptom("question", "too few"), 6, truths).tolist() == [
+        False,
+        True,
+        True,
+        False,
+        False,
+        False,
+    ]
+    assert can_fail(Symptom("question", "too many"), 6, truths).tolist() == [True, True, *[False] * 4]
+    assert can_fail(Symptom("question", "no for yes"), 6, truths).tolist() == [
+        *[False] * 3,
+        True,
+        False,
+        False,
+    ]
+    assert can_fail(Symptom("object", "missed"), 3, truths).tolist() == [True] * 3
+
+
+def test_every_wrong_answer_is_of_a_kind_that_its_question_allows() -> None:
+    answers = ["yes", "no", "red", "cube", *map(str, range(11))]
+    for truth, said in product(answers, answers):
+        if truth != said:
+            assert wrong_words(Answer(0, truth, said, 1.0)) in wrong_kinds(truth)

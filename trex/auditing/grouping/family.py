@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
+import numpy as np
+
 from trex.auditing.grouping.question_conditions import question_conditions, question_rows
 from trex.auditing.sweeping.records import Answer, Examined
 from trex.inference.subgroups.rules import Bools
@@ -23,10 +25,12 @@ from trex.scenes.conditions import (
     scene_row,
 )
 from trex.scenes.misreading import ATTRIBUTE_KINDS, MIRRORS, Misreading
+from trex.scenes.questions.programs import YES_NO
 from trex.scenes.vocabulary import Vocabulary
 
-OTHER = "another value"
-WRONG = ("too few", "too many", "no for yes", "yes for no", OTHER)
+OTHER, NO_WORD, NO_NUMBER = "another value", "neither yes nor no", "no number"
+WRONG = ("too few", "too many", "no for yes", "yes for no", OTHER, NO_WORD, NO_NUMBER)
+MOST_COUNTED = 10  # objects of a CLEVR scene
 SYMPTOMS = ("missed", "doubled", *ATTRIBUTE_KINDS, *MIRRORS, *WRONG)
 
 
@@ -86,8 +90,11 @@ class Rules:
         return question_rows(facts, asked, self._of_question)
 
     def holds(self, family: Family, facts: Facts, asked: Sequence[Asked]) -> Bools:
-        """(units,): for which units of a scene the family's conditions all hold."""
-        return self.of_family(family, self.rows(family.symptom.level, facts, asked))
+        """(units,): for which units of a scene that can fail so the family's conditions all hold."""
+        table = self.rows(family.symptom.level, facts, asked)
+        return self.of_family(family, table) & can_fail(
+            family.symptom, len(table), [one.truth for one in asked]
+        )
 
     def of_family(self, family: Family, table: Bools) -> Bools:
         """(units,): the rows of a table of the family's level in which its conditions all hold."""
@@ -95,6 +102,17 @@ class Rules:
         columns = [keys.index(one.key) for one in family.conditions]
         found: Bools = table[:, columns].all(axis=1)
         return found
+
+
+def can_fail(symptom: Symptom, units: int, truths: Sequence[str]) -> Bools:
+    """(units,): which units of a scene can show a symptom; `truths` are the true answers if the units are questions.
+
+    No answer to "Is there a cube?" counts too few. Rates under a rule's conditions and elsewhere are therefore of
+    questions whose true answer allows the mistake; otherwise a rule that only says which those are would stand out.
+    """
+    if symptom.level != "question":
+        return np.ones(units, dtype=np.bool_)
+    return np.array([symptom.what in wrong_kinds(truth) for truth in truths], dtype=np.bool_)
 
 
 def symptoms(one: Examined) -> list[tuple[Symptom, int, str, str]]:
@@ -112,9 +130,22 @@ def wrong_words(answer: Answer) -> str:
     """The kind of a wrong answer."""
     if answer.truth.isdecimal() and answer.said.isdecimal():
         return "too few" if int(answer.said) < int(answer.truth) else "too many"
-    if {answer.truth, answer.said} == {"yes", "no"}:
+    if {answer.truth, answer.said} == set(YES_NO):
         return f"{answer.said} for {answer.truth}"
-    return OTHER
+    if answer.truth in YES_NO:
+        return NO_WORD
+    return NO_NUMBER if answer.truth.isdecimal() else OTHER
+
+
+def wrong_kinds(truth: str) -> tuple[str, ...]:
+    """The kinds of wrong answers to a question with this true answer."""
+    if truth in YES_NO:
+        said = next(word for word in YES_NO if word != truth)
+        return (f"{said} for {truth}", NO_WORD)
+    if not truth.isdecimal():
+        return (OTHER,)
+    few, many = int(truth) > 0, int(truth) < MOST_COUNTED
+    return (*(("too few",) if few else ()), *(("too many",) if many else ()), NO_NUMBER)
 
 
 def _of_misreading(one: Misreading) -> tuple[Symptom, int, str, str]:

@@ -25,24 +25,35 @@ def group(scenes: Sequence[Situation], vocabulary: Vocabulary) -> list[Family]:
         kinds = sorted({row[0].what for one in scenes for row in one.symptoms if row[0].level == level})
         if not kinds:
             continue
-        rows = [one.table(level) for one in scenes]
-        starts = np.cumsum([0, *(len(one) for one in rows)])
-        table = np.concatenate(rows)
         for what in kinds:
-            units = [
-                (int(starts[k]) + unit, one.facts.scene.objects, unit, truth, said)
-                for k, one in enumerate(scenes)
-                for symptom, unit, truth, said in one.symptoms
-                if symptom == Symptom(level, what)
-            ]
-            events = np.zeros(len(table), dtype=np.bool_)
-            events[[row for row, *_ in units]] = True
-            became = {
-                row: (getattr(objects[unit], what, truth) if level == "object" else truth, said)
-                for row, objects, unit, truth, said in units
-            }
-            families += _families(Symptom(level, what), rules.conditions(level), table, events, became)
+            families += _of_symptom(Symptom(level, what), rules.conditions(level), scenes)
     return sorted(families, key=lambda family: (-family.events, family.symptom.what))
+
+
+def _of_symptom(
+    symptom: Symptom, conditions: Sequence[Condition], scenes: Sequence[Situation]
+) -> list[Family]:
+    """The rules for a symptom, among the units that can show it."""
+    can = [one.can_fail(symptom) for one in scenes]
+    table = np.concatenate([one.table(symptom.level)[mine] for one, mine in zip(scenes, can, strict=True)])
+    starts = np.cumsum([0, *(int(mine.sum()) for mine in can)])
+    became = {
+        int(starts[k] + can[k][:unit].sum()): (_was(symptom, one, unit, truth), said)
+        for k, one in enumerate(scenes)
+        for shown, unit, truth, said in one.symptoms
+        if shown == symptom
+    }
+    events = np.zeros(len(table), dtype=np.bool_)
+    events[list(became)] = True
+    return _families(symptom, conditions, table, events, became)
+
+
+def _was(symptom: Symptom, one: Situation, unit: int, truth: str) -> str:
+    """What a unit is in truth: the value of an object's misread attribute, or the true answer."""
+    if symptom.level != "object":
+        return truth
+    value: str = getattr(one.facts.scene.objects[unit], symptom.what, truth)
+    return value
 
 
 def _families(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable
 
-from trex.auditing.grouping.family import OTHER, Family
+from trex.auditing.grouping.family import NO_NUMBER, NO_WORD, OTHER, Family
 from trex.scenes.conditions import noun_words, part_words
 
 CLEAR = 0.8  # share of a family's members from which on the most frequent value stands for all
@@ -51,6 +51,8 @@ def _question_words(family: Family) -> list[str]:
         kind = f"counts {what}"
     elif what == OTHER:
         kind = "gives a wrong answer"
+    elif what in (NO_WORD, NO_NUMBER):
+        kind = "says neither “yes” nor “no”" if what == NO_WORD else "gives no number"
     else:
         said, _, truth = what.partition(" for ")
         kind = f"says “{said}” for “{truth}”"

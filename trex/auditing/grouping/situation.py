@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from trex.auditing.grouping.family import Family, Rules, symptoms
+from trex.auditing.grouping.family import Family, Rules, Symptom, can_fail, symptoms
 from trex.auditing.sweeping.examine import Asker
 from trex.auditing.sweeping.records import Examined
 from trex.inference.subgroups.rules import Bools
@@ -26,22 +26,21 @@ class Situation:
             self._tables[level] = self._rules.rows(level, self.facts, asked)
         return self._tables[level]
 
-    def holds(self, family: Family) -> Bools:
-        """(units,): for which units the family's conditions all hold."""
-        return self._rules.of_family(family, self.table(family.symptom.level))
+    def can_fail(self, symptom: Symptom) -> Bools:
+        """(units,): which units can show a symptom."""
+        truths = [answer.truth for answer in self.one.answers]
+        return can_fail(symptom, len(self.table(symptom.level)), truths)
 
     def everywhere(self, family: Family) -> set[int]:
         """The units that fail as the family says, whether its conditions hold or not."""
         return {unit for symptom, unit, *_ in self.symptoms if symptom == family.symptom}
 
     def failing(self, family: Family) -> tuple[list[int], int, int]:
-        """The units that fail under the family's conditions, how many meet these, and how many units there are."""
-        holds = self.holds(family)
-        return (
-            sorted(unit for unit in self.everywhere(family) if holds[unit]),
-            int(holds.sum()),
-            len(holds),
-        )
+        """The units that fail under the family's conditions; of the units that can, how many meet these, and all."""
+        can = self.can_fail(family.symptom)
+        holds = self._rules.of_family(family, self.table(family.symptom.level)) & can
+        failed = sorted(unit for unit in self.everywhere(family) if holds[unit])
+        return failed, int(holds.sum()), int(can.sum())
 
 
 def situations(rows: Sequence[tuple[Facts, Examined]], asker: Asker) -> list[Situation]:

@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from trex.auditing.grouping.family import OTHER, symptoms, wrong_words
+from trex.auditing.grouping.family import symptoms, wrong_kinds, wrong_words
 from trex.auditing.sweeping.records import Answer, Examined
 from trex.foundation.errors import InputError
 from trex.scenes.conditions import Facts
 from trex.scenes.misreading import ATTRIBUTE_KINDS, MIRRORS
 from trex.scenes.questions.families import FAMILIES
-from trex.scenes.questions.programs import YES_NO
 
 CHANCE = 0.05  # that a bound is too low
 MISREADINGS = {
@@ -20,8 +19,6 @@ MISREADINGS = {
     **{kind: f"An object's {kind} is misread" for kind in ATTRIBUTE_KINDS},
     **{what: f"{what[:1].upper()}{what[1:]} are confused" for what in MIRRORS},
 }
-NO_WORD, NO_NUMBER = "neither yes nor no", "no number"
-MOST_COUNTED = 10  # objects of a CLEVR scene
 
 
 @dataclass(frozen=True)
@@ -80,23 +77,12 @@ def no_event_bound(scenes: int, kinds: int = 1) -> float:
 def _possible(facts: Facts, one: Examined) -> Iterator[str]:
     """The kinds of mistakes that this scene and its questions could have shown."""
     for answer in one.answers:
-        for wrong in _wrong_kinds(answer.truth):
+        for wrong in wrong_kinds(answer.truth):
             yield _of_question(answer, wrong)
     if facts.scene.objects:
         yield from (MISREADINGS[what] for what in ("missed", "doubled", *ATTRIBUTE_KINDS))
     if len(facts.scene.objects) > 1:
         yield from (MISREADINGS[what] for what in MIRRORS)
-
-
-def _wrong_kinds(truth: str) -> tuple[str, ...]:
-    """The kinds of wrong answers to a question with this true answer."""
-    if truth in YES_NO:
-        said = next(word for word in YES_NO if word != truth)
-        return (f"{said} for {truth}", NO_WORD)
-    if not truth.isdecimal():
-        return (OTHER,)
-    few, many = int(truth) > 0, int(truth) < MOST_COUNTED
-    return (*(("too few",) if few else ()), *(("too many",) if many else ()), NO_NUMBER)
 
 
 def shown_kinds(one: Examined) -> Iterator[str]:
@@ -110,14 +96,7 @@ def shown_kinds(one: Examined) -> Iterator[str]:
 
 def question_kind(answer: Answer) -> str:
     """The kind of a wrong answer to a question: "zero_hop: too few"."""
-    return _of_question(answer, _wrong(answer))
-
-
-def _wrong(answer: Answer) -> str:
-    wrong = wrong_words(answer)
-    if wrong != OTHER:
-        return wrong
-    return NO_WORD if answer.truth in YES_NO else NO_NUMBER if answer.truth.isdecimal() else OTHER
+    return _of_question(answer, wrong_words(answer))
 
 
 def _of_question(answer: Answer, wrong: str) -> str:
