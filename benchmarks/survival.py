@@ -6,6 +6,11 @@ Runs each query until it has found so many scenes, or resumes it; takes a run fo
 scene, and as many of its best prior misses, under two further noise draws at each look, and prints one JSON line a
 query and look: the share that stays, the mean confidence of found scenes and of misses, and the hits of the prior
 sample that the cheapest look would have missed.
+
+    python -m benchmarks.survival queries/demo.toml --kept benchmarks/measured/found --look clevr --found-only
+
+`--keep DIR` writes the found scenes and the misses of each query and model to DIR, in CLEVR's format; `--kept DIR`
+takes them from there instead of searching. `--found-only` leaves the misses out.
 """
 
 from __future__ import annotations
@@ -15,26 +20,30 @@ import json
 import os
 from collections.abc import Sequence
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 
 from trex.api.find import find_query, query_file
 from trex.inference.scoring import Scorer
+from trex.inference.targets.gaussian import GaussianTarget
 from trex.inference.types import PRIOR_CHAIN, Floats
 from trex.pages.display import Display
 from trex.query.schema import RenderSection
 from trex.runs.draw_log import run_draws
-from trex.runs.folder import RunFolder, open_run
+from trex.runs.folder import open_run
 from trex.runs.open_world import open_world
 from trex.runs.record import BANK, Record
+from trex.scenes.clevr_format.scene_json import SceneRecord, read_scenes, write_scenes
 from trex.scenes.noise import fresh_draws
 from trex.scenes.scene import Scene
 from trex.search.progress import SearchProgress
 from trex.search.results import Results, read_results
 from trex.worlds.latents import scene_of
-from trex.worlds.world import OpenWorld, open_renderer
+from trex.worlds.world import Plan, open_renderer
 
 DRAWS = 2  # further noise draws of each scene
+SPLITS = ("found", "missed")
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -46,8 +55,19 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--out", type=Path, default=Path("runs"))
     parser.add_argument("--scenes", type=int, default=20)
     parser.add_argument("--look", action="append")
+    parser.add_argument("--keep", type=Path, help="a folder for the found scenes and misses")
+    parser.add_argument("--kept", type=Path, help="such a folder: take them from there instead of searching")
+    parser.add_argument("--found-only", action="store_true")
     parser.add_argument("--set", action="append", default=[], dest="overrides")
     chosen = parser.parse_args(arguments)
+    looks: list[str] = chosen.look or ["reference"]
+    if chosen.kept:
+        for path in chosen.queries:
+            plan = query_file(path, chosen.overrides).plan()
+            scenes = read_kept(chosen.kept, path.stem, plan)
+            for look in looks:
+                tell(path.stem, plan.model_name, rendered_again(plan, scenes, look, not chosen.found_only))
+        return
     for path in chosen.queries:
         place = path
         if not path.is_dir():
@@ -56,27 +76,73 @@ def main(arguments: Sequence[str] | None = None) -> None:
             with Display() as display:
                 find_query(query_file(path, overrides), place, SearchProgress(display), lambda folder: None)
         with open_run(place, for_writing=False) as folder, open_world(folder) as world:
-            for look in chosen.look or ["reference"]:
-                figures = survival(folder, world, look, chosen.scenes)
-                print(
-                    json.dumps({"query": path.stem, "model": folder.manifest.facts.model, **figures}),
-                    flush=True,
-                )
+            records = run_draws(folder)
+            results, plan = read_results(folder.manifest, records), world.plan
+            found = [scene_of(hit.record.z) for hit in results.found[: chosen.scenes]]
+            shown = Shown(found, best_misses(results, plan.target, len(found)))
+            if chosen.keep:
+                write_kept(chosen.keep, path.stem, plan, shown)
+            for look in looks:
+                figures = rendered_again(plan, shown, look, not chosen.found_only)
+                tell(path.stem, plan.model_name, figures | of_search(results, plan.target, records))
 
 
-def survival(folder: RunFolder, world: OpenWorld, look: str, scenes: int) -> dict[str, object]:
-    """The figures of one run at one look."""
-    records = run_draws(folder)
-    results, target = read_results(folder.manifest, records), folder.manifest.target
-    found = [scene_of(hit.record.z) for hit in results.found[:scenes]]
-    misses = best_misses(results, world, len(found))
+class Shown(NamedTuple):
+    """Found scenes, and the most confident prior misses."""
+
+    found: Sequence[Scene]
+    misses: Sequence[Scene]
+
+
+def tell(query: str, model: str, figures: dict[str, object]) -> None:
+    """Print a line of figures."""
+    print(json.dumps({"query": query, "model": model, **figures}), flush=True)
+
+
+def kept_path(place: Path, query: str, plan: Plan) -> Path:
+    """The file of a query's scenes, found for this model."""
+    return place / f"{query}-{plan.query.model.name.replace(':', '-')}.json"
+
+
+def write_kept(place: Path, query: str, plan: Plan, shown: Shown) -> None:
+    """Write the scenes of a search."""
+    place.mkdir(parents=True, exist_ok=True)
+    rows = [
+        SceneRecord(scene, f"{split}-{number}.png", number, split)
+        for split, scenes in zip(SPLITS, shown, strict=True)
+        for number, scene in enumerate(scenes)
+    ]
+    write_scenes(
+        kept_path(place, query, plan), rows, {"split": "both", "query": query, "model": plan.model_name}
+    )
+
+
+def read_kept(place: Path, query: str, plan: Plan) -> Shown:
+    """The scenes of a search that was kept."""
+    rows = list(read_scenes(kept_path(place, query, plan), plan.vocabulary))
+    found, misses = ([row.scene for row in rows if row.split == split] for split in SPLITS)
+    return Shown(found, misses)
+
+
+def rendered_again(plan: Plan, shown: Shown, look: str, has_misses: bool) -> dict[str, object]:
+    """The figures of these scenes at one look."""
     began = cpu_s()
-    renderer = open_renderer(RenderSection(preset=look), world.plan.vocabulary, world.plan.processes)
+    renderer = open_renderer(RenderSection(preset=look), plan.vocabulary, plan.processes)
     try:
-        stay, sure = again(found, Scorer(renderer, world.plan.bound), world, folder)
-        _, near = again(misses, Scorer(renderer, world.plan.bound), world, folder)
+        scorer: Scorer[Scene] = Scorer(renderer, plan.bound)
+        stay, sure = again(shown.found, scorer, plan)
+        _, near = again(shown.misses if has_misses else (), scorer, plan)
     finally:
         renderer.close()
+    return {
+        "look": look, "found": len(shown.found), "stay": round(float(np.mean(stay)), 3) if stay else None,
+        "draws": DRAWS, "confidence_found": mean(sure), "confidence_misses": mean(near),
+        "cpu_s_of_this": round(cpu_s() - began, 1),
+    }  # fmt: skip
+
+
+def of_search(results: Results, target: GaussianTarget, records: Sequence[Record]) -> dict[str, object]:
+    """The figures of the search that found them."""
     cheap = {record.index: np.array(record.log_probs) for record in records if is_cheapest(record)}
     hits = [
         target.is_hit(cheap[int(member)])
@@ -84,13 +150,11 @@ def survival(folder: RunFolder, world: OpenWorld, look: str, scenes: int) -> dic
         if cheap and target.is_hit(draw.evaluation.log_probs)
     ]
     return {
-        "look": look, "found": len(found), "fragile": len(results.fragile), "families": results.families.count,
-        "stay": round(float(np.mean(stay)), 3) if stay else None, "draws": DRAWS,
-        "confidence_found": mean(sure), "confidence_misses": mean(near),
+        "fragile": len(results.fragile), "families": results.families.count,
         "hits_of_sample": len(hits), "missed_by_cheapest_look": len(hits) - sum(hits),
         "lead": results.calibration.lead if results.calibration else "",
         "rate": results.how_often.said.figure, "detail": results.how_often.said.detail,
-        "renders": results.renders, "cheap": results.cheap, "cpu_s_of_this": round(cpu_s() - began, 1),
+        "renders": results.renders, "cheap": results.cheap,
     }  # fmt: skip
 
 
@@ -99,19 +163,16 @@ def is_cheapest(record: Record) -> bool:
     return record.phase == BANK and record.chain == PRIOR_CHAIN
 
 
-def best_misses(results: Results, world: OpenWorld, n: int) -> list[Scene]:
+def best_misses(results: Results, target: GaussianTarget, n: int) -> list[Scene]:
     """The prior scenes that are no hits, most confident first."""
-    target = world.plan.target
     misses = [draw for draw in results.sample.draws if not target.is_hit(draw.evaluation.log_probs)]
     order = sorted(misses, key=lambda draw: -target.confidence(draw.evaluation.log_probs))
     return [scene_of(draw.z) for draw in order[:n]]
 
 
-def again(
-    scenes: Sequence[Scene], scorer: Scorer[Scene], world: OpenWorld, folder: RunFolder
-) -> tuple[list[bool], list[float]]:
+def again(scenes: Sequence[Scene], scorer: Scorer[Scene], plan: Plan) -> tuple[list[bool], list[float]]:
     """For each scene and further noise draw: whether it is a hit, and its confidence."""
-    fresh, target = folder.manifest.query.render.fresh or 0, folder.manifest.target
+    fresh, target = plan.query.render.fresh or 0, plan.target
     draws = [draw for scene in scenes for draw in fresh_draws(scene, fresh + DRAWS)[fresh:]]
     rows: list[Floats] = [scored.log_probs for scored in scorer.score(draws)]
     return [target.is_hit(row) for row in rows], [target.confidence(row) for row in rows]

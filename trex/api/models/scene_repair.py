@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from os import fspath
 from pathlib import Path
 from typing import TypeVar
 
 from trex.api.models.given import RUNS, Given, ShowProgress, display_of, overrides_of, path_of
+from trex.api.models.scene_proof import prove_searches
 from trex.foundation.errors import InputError
 from trex.query.toml_file import Table
 from trex.repair.folder import begin_folder, table_of
@@ -28,6 +29,8 @@ from trex.repair.scenes.loaded import (
     scene_sources,
 )
 from trex.repair.scenes.page import SceneResults, read_scene_results, write_scene_report
+from trex.repair.scenes.proof.official import prove_official
+from trex.repair.scenes.proof.records import Proof, read_proof
 from trex.repair.scenes.results import SceneCorrectResult
 from trex.repair.scenes.settings import SceneRepairQuery, is_of_scenes, scene_query
 from trex.repair.settings import chosen_table, repair_path
@@ -74,8 +77,7 @@ class SceneRepair:
     @property
     def is_mended(self) -> bool:
         """Whether the page claims that the model is mended; docs/REPAIR.md says what that takes."""
-        correct = self.results.correct
-        return correct is not None and correct.is_mended
+        return self.results.is_mended
 
     def identify(self) -> SceneIdentifyResult:
         """Find and grow mistakes, or resume that."""
@@ -96,6 +98,34 @@ class SceneRepair:
         """Tune the model with every control, and judge all of it."""
         self._carry_out(correct_scenes)
         return _found(self.results.correct)
+
+    def prove(
+        self,
+        *,
+        dataset: Given | None = None,
+        queries: Sequence[Given] = (),
+        set: Mapping[str, object] | None = None,
+        seeds: Sequence[int] = (),
+    ) -> Proof:
+        """What holds of the correction beyond its own tests, measured now or before.
+
+        `dataset` is a folder of official pictures in CLEVR's layout: every model answers its questions. Each of
+        `queries` (TOML files) is searched with the model before and with the chosen model of each of `seeds` (of all,
+        if none is given); `set` overrides keys of these queries. InputError for a folder, query or seed that cannot be
+        used, RunError if the correction is not finished.
+        """
+        return self.proved(path_of(dataset), [Path(fspath(one)) for one in queries], overrides_of(set), seeds)
+
+    def proved(
+        self, dataset: Path | None, queries: Sequence[Path], overrides: Sequence[str], seeds: Sequence[int]
+    ) -> Proof:
+        """The same from the command line's arguments; overrides are KEY=VALUE."""
+        with open_scene_folder(self.path) as folder, self.shown(self.path) as progress:
+            if dataset is not None:
+                prove_official(folder, dataset, progress)
+            for query in queries:
+                prove_searches(folder, query, overrides, seeds, progress)
+            return read_proof(folder)
 
     def report(self) -> Path:
         """The path of `report.html`, written anew with `report.json` beside it."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -53,6 +54,27 @@ def correct_scenes_step(place: Path, processes: int | None, as_json: bool) -> No
 
     result = _repair(place, processes).correct()
     tell_result({"folder": str(place), **result.model_dump()}, corrected_words(result, place), as_json)
+
+
+def prove_scenes_step(
+    place: Path,
+    dataset: Path | None,
+    queries: Sequence[Path],
+    overrides: Sequence[str],
+    seeds: Sequence[int],
+    as_json: bool,
+) -> None:
+    """Ask about official pictures, and search again."""
+    from trex.repair.scenes.proof.words import proof_sentences
+
+    found = _repair(place, None).proved(dataset, queries, overrides, seeds)
+    document = {
+        "folder": str(place),
+        "official": None if found.official is None else found.official.model_dump(),
+        "searches": [{**one.model_dump(), "verdict": one.verdict} for one in found.searches],
+    }
+    words = [*proof_sentences(found), f"next: trex repair report {place}"]
+    tell_result(document, "\n".join(words), as_json)
 
 
 def report_scenes_step(place: Path, as_json: bool) -> None:

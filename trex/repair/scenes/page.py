@@ -20,6 +20,8 @@ from trex.repair.scenes.identify import SceneIdentifyResult
 from trex.repair.scenes.label import RESULT as LABELLED
 from trex.repair.scenes.label import SceneLabelResult, seen_words
 from trex.repair.scenes.loaded import SceneFolder
+from trex.repair.scenes.proof.records import Proof, read_proof
+from trex.repair.scenes.proof.words import proof_sentences
 from trex.repair.scenes.results import SceneCorrectResult
 
 SHOWN: tuple[Step, ...] = (
@@ -37,6 +39,12 @@ class SceneResults(NamedTuple):
     distill: SceneDistillResult | None
     label: SceneLabelResult | None
     correct: SceneCorrectResult | None
+    proof: Proof
+
+    @property
+    def is_mended(self) -> bool:
+        """Whether the correction's own tests and everything of the proof support that the model is mended."""
+        return self.correct is not None and self.correct.is_mended and self.proof.holds
 
     @property
     def sentences(self) -> list[str]:
@@ -44,7 +52,10 @@ class SceneResults(NamedTuple):
         found = [words.identified(self.identify)]
         found += [words.distilled(self.distill)] if self.distill is not None else []
         found += [words.labelled(self.label)] if self.label is not None else []
-        return found + (list(words.corrected(self.correct)) if self.correct is not None else [])
+        if self.correct is None:
+            return found
+        proved = proof_sentences(self.proof) if self.correct.best else ()
+        return [*found, *words.corrected(self.correct, self.proof.holds), *proved]
 
 
 def read_scene_results(folder: SceneFolder) -> SceneResults:
@@ -55,22 +66,28 @@ def read_scene_results(folder: SceneFolder) -> SceneResults:
         read_record(SceneDistillResult, done["distill"] / DISTILLED) if "distill" in done else None,
         read_record(SceneLabelResult, done["label"] / LABELLED) if "label" in done else None,
         read_record(SceneCorrectResult, done["correct"] / CORRECTED) if "correct" in done else None,
+        read_proof(folder),
     )
 
 
 def write_scene_report(folder: SceneFolder) -> dict[str, object]:
     """Write the page and the JSON file; returns what the file holds."""
     results = read_scene_results(folder)
-    correct = results.correct
+    correct, proof = results.correct, results.proof
     document: dict[str, object] = {
         "sentences": results.sentences,
-        "is_mended": correct is not None and correct.is_mended,
+        "is_mended": results.is_mended,
         "halved": correct.halved() if correct is not None else [],
         "sources": folder.sources.model_dump(mode="json"),
         "query": folder.query.model_dump(mode="json"),
         **{
             step: None if one is None else one.model_dump(mode="json")
             for step, one in results._asdict().items()
+            if step in SHOWN
+        },
+        "proof": {
+            "official": None if proof.official is None else proof.official.model_dump(mode="json"),
+            "searches": [{**one.model_dump(mode="json"), "verdict": one.verdict} for one in proof.searches],
         },
     }
     write_json(folder.path / DOCUMENT, document)

@@ -117,8 +117,8 @@ def share_words(models: list[Tuned], test: str) -> str:
     return f"{mean:.1f} %{spread}"
 
 
-def corrected(found: SceneCorrectResult) -> Iterator[str]:
-    """What tuning has changed, claimed only where every seed's interval supports it."""
+def corrected(found: SceneCorrectResult, is_proof_held: bool = True) -> Iterator[str]:
+    """What tuning has changed, claimed only if every seed's interval, and what was proved beyond it, supports it."""
     if found.before is None:
         yield "Nothing was corrected: no component is a scenario."
         return
@@ -138,11 +138,11 @@ def corrected(found: SceneCorrectResult) -> Iterator[str]:
         f"Answers about ordinary scenes: {_right(found.before)} right before, "
         f"{share_words(found.best, names.ANSWERS)} after ({_points(-max(lost))} to {_points(-min(lost))} points)."
     )
-    yield _mended(found)
+    yield _mended(found, is_proof_held)
 
 
-def _mended(found: SceneCorrectResult) -> str:
-    if found.is_mended:
+def _mended(found: SceneCorrectResult, is_proof_held: bool) -> str:
+    if found.is_mended and is_proof_held:
         return (
             "Mended: in every seed fewer objects are misread than before and than by every control, on fresh scenes, "
             "on held-out mistakes and at the deciding look, each 95 % interval clear of no change."
@@ -161,6 +161,8 @@ def _mended(found: SceneCorrectResult) -> str:
         reasons.append("no clear gain in every seed on " + "; ".join(map(claim_words, missed)))
     if max(found.lost) > names.MOST_LOST:
         reasons.append(f"{_points(max(found.lost))} points of the answers about ordinary scenes are lost")
+    if not is_proof_held:
+        reasons.append("official pictures or a new search speak against it (below)")
     return f"Not claimed to be mended: {'; '.join(reasons)}."
 
 

@@ -12,6 +12,7 @@ from trex.cli.command import WHY, Command
 from trex.cli.options import Port, Processes, Token, refuse
 from trex.cli.repairing.step import progress_of, step
 from trex.cli.result import AsJson, tell_result
+from trex.foundation.errors import InputError
 
 repair_app = typer.Typer(
     no_args_is_help=True,
@@ -184,6 +185,38 @@ def correct(
     assert result is not None and novelty is not None
     document = {"folder": str(folder), **result.model_dump(), "novelty": novelty.model_dump()}
     tell_result(document, f"{novelty_words(novelty)}\n{correct_words(result, folder)}", as_json)
+
+
+@repair_app.command()
+def prove(
+    ctx: typer.Context,
+    folder: Folder,
+    dataset: Annotated[
+        Path | None,
+        typer.Option(help="Official pictures with scenes or questions: a folder in CLEVR's layout."),
+    ] = None,
+    query: Annotated[
+        list[Path] | None,
+        typer.Option(help="Search with this query again, before and after the correction. Repeatable."),
+    ] = None,
+    settings: Annotated[
+        list[str] | None,
+        typer.Option("--set", metavar="KEY=VALUE", help="Override a key of the queries. Repeatable."),
+    ] = None,
+    seed: Annotated[
+        list[int] | None,
+        typer.Option(help="Search with the corrected model of this seed, instead of all. Repeatable."),
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Measure what a correction on rendered scenes does to official pictures, and to a new search for the failures."""
+    from trex.cli.repairing.scene_steps import is_scene_folder, prove_scenes_step
+
+    if not is_scene_folder(folder):
+        raise InputError(f"{folder} is no repair on rendered scenes; only those are proved by a new search")
+    if not query:
+        refuse(ctx, ["settings", "seed"], "only a search (--query) has it")
+    prove_scenes_step(folder, dataset, query or [], settings or [], seed or [], as_json)
 
 
 @repair_app.command()

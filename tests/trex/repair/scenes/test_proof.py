@@ -1,0 +1,194 @@
+"""What is proved beyond a correction's own tests: official pictures, and a new search with the same query."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from tests.running.command_line import refused, trex
+from tests.trex.repair.scenes.planted import loaded, opened, query, silent
+from tests.trex.repair.scenes.test_correct import SMALL, result
+from tests.worlds.repair_toy import tree
+from trex.repair.scenes.correct import correct_scenes
+from trex.repair.scenes.distill import distill_scenes
+from trex.repair.scenes.identify import identify_scenes
+from trex.repair.scenes.label import label_scenes
+from trex.repair.scenes.proof.official import official_row
+from trex.repair.scenes.proof.records import OfficialProof, Proof, Searched, SearchProof, read_proof
+from trex.repair.scenes.proof.words import official_words, proof_sentences, search_words
+from trex.repair.scenes.words import corrected
+
+pytestmark = pytest.mark.usefixtures("one_thread")
+TEXT = """\
+seed = 3
+[generator]
+name = "clevr"
+look = "fake-small"
+deciding = "fake-small"
+[identify]
+seeds = 40
+draws = 1
+step = 0.03
+held_out = 4
+validation = 9
+[distill]
+components = 1
+[label]
+pictures = 16
+[correct]
+lambdas = [0.0, 1.0]
+seeds = 1
+epochs = 1
+pictures = 6
+choose = 4
+deciding = 4
+questions = 2
+loss = 1.0
+"""
+QUERY = """\
+question = "How many cubes are there?"
+answer = "1"
+[scene]
+objects = 3
+revoke = ["cube"]
+[render]
+preset = "fake"
+[search]
+prior_scenes = 30
+bank = 0
+steps = 3
+chains = 1
+kernel = "block"
+"""
+
+
+def row(**changes: object) -> SearchProof:
+    """A pair of searches: ten found before in 100 renders, none after."""
+    before = Searched(run="b", ending="FOUND", found=10, families=2, renders=100, rate="1 %")
+    values: dict[str, object] = {
+        "corrected": "x", "query": "q", "seed": 0, "look": "fast", "before": before,
+        "after": before.model_copy(update={"found": 0}), "prior": 500, "prior_before": 7, "prior_after": 2,
+        "kept": 3, "new": 0,
+    }  # fmt: skip
+    return SearchProof.model_validate(values | changes)
+
+
+def after(found: int) -> Searched:
+    return row().before.model_copy(update={"found": found})
+
+
+def test_the_verdict_tells_mended_from_displaced() -> None:
+    assert row().verdict == "mended" and row().holds
+    assert row(after=after(4), new=1).verdict == "fewer" and row(after=after(4), new=1).holds
+    assert row(after=after(10), new=2).verdict == "not mended" and not row(after=after(10), new=2).holds
+    displaced = row(after=after(4), new=3)  # fewer, and most of them are failures that were none before
+    assert displaced.verdict == "displaced" and not displaced.holds
+    assert row(before=after(0), after=after(0)).verdict == "nothing to mend"
+    assert not row(before=after(0), after=after(0)).holds
+    assert not row(prior_after=7).holds  # as many prior scenes in the level set as before
+    assert "displaced" in search_words(displaced) and "3 were none before" in search_words(displaced)
+
+
+def official(lost: int) -> OfficialProof:
+    """Twenty pictures of ten questions each, all right before; `lost` of them are wrong after."""
+    right = [np.ones(10, np.bool_) for _ in range(20)]
+    wrong = np.concatenate(right)
+    wrong[:lost] = False
+    return OfficialProof(
+        corrected="x",
+        dataset="CLEVR",
+        pictures=20,
+        rows=[official_row(0, list(wrong.reshape(20, 10)), right)],
+    )
+
+
+def test_official_pictures_may_lose_one_point_and_their_questions_are_clusters() -> None:
+    assert official(2).holds and not official(3).holds  # 1 and 1.5 points of 200 answers
+    first = official(10).rows[0]  # all of one picture
+    assert (first.n, first.clusters, first.right) == (200, 20, 190)
+    assert (first.low < -0.14 and first.high == 0.0) or first.high > 0.0  # one picture of twenty says little
+    assert "−5.0 points" in official_words(official(10))
+
+
+def test_a_correction_is_claimed_only_if_its_proof_does_not_speak_against_it() -> None:
+    found = result(40, 0.0)
+    assert list(corrected(found, Proof(None, ()).holds))[-1].startswith("Mended")
+    for one in (Proof(official(3), ()), Proof(official(2), (row(after=after(10)),))):
+        words = list(corrected(found, one.holds))[-1]
+        assert words.startswith("Not claimed to be mended: official pictures or a new search")
+    assert Proof(official(2), (row(),)).holds
+    assert "Not measured: a new search" in list(proof_sentences(Proof(official(2), ())))[-1]
+
+
+@pytest.fixture(scope="module")
+def repaired(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A finished repair of the shipped model on flat drawings."""
+    path = tmp_path_factory.mktemp("proof") / "r"
+    with opened(path, query(**SMALL)) as folder, loaded(path, is_planted=False) as given:
+        for step in (identify_scenes, distill_scenes, label_scenes, correct_scenes):
+            step(folder, given, silent)
+    (path / "repair.toml").write_text(TEXT)
+    return path
+
+
+@pytest.fixture
+def place(repaired: Path, tmp_path: Path) -> Path:
+    """A copy of it, with a query beside it."""
+    (tmp_path / "again.toml").write_text(QUERY)
+    return Path(shutil.copytree(repaired, tmp_path / "r"))
+
+
+def searched(place: Path) -> dict[str, bytes]:
+    """The pair's record and the draws of both runs; their pages also tell how often a run was resumed."""
+    return {
+        name: data
+        for name, data in tree(place).items()
+        if name.startswith("proof/search-") or name.endswith("draws.jsonl")
+    }
+
+
+def test_the_same_query_is_searched_before_and_after(place: Path) -> None:
+    command = ("repair", "prove", place, "--query", place.parent / "again.toml", "--json")
+    (told,) = json.loads(trex(*command).stdout)["searches"]
+    assert told["prior"] == 30 and told["query"] == "again" and told["before"]["renders"] >= 30
+    assert 0 <= told["new"] <= told["after"]["found"] and told["kept"] <= told["before"]["found"]
+    before = searched(place)
+    assert json.loads(trex(*command).stdout)["searches"] == [told]
+    assert searched(place) == before and len(before) == 3
+    document = json.loads(trex("repair", "report", place, "--json").stdout)
+    assert document["proof"]["searches"] == [told]
+    assert "Search again, seed 0" in (place / "report.html").read_text()
+
+
+def test_a_proof_belongs_to_its_correction(place: Path) -> None:
+    trex("repair", "prove", place, "--query", place.parent / "again.toml")
+    with opened(place, query(**SMALL)) as folder:
+        assert len(read_proof(folder).searches) == 1
+    (stored,) = (place / "proof").glob("search-*.json")
+    found = json.loads(stored.read_text())
+    stored.write_text(json.dumps({**found, "corrected": "0" * 64}))
+    with opened(place, query(**SMALL)) as folder:
+        assert read_proof(folder).searches == ()
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("--seed", "0"), "only a search"),
+        (("--query", "again.toml", "--seed", "4"), "seed 4 chose no model"),
+        (("--query", "again.toml", "--set", "model.name=shipped"), "the models of the repair"),
+        (("--query", "missing.toml"), "missing.toml"),
+        (("--dataset", "nowhere"), "nowhere"),
+    ],
+)
+def test_wrong_arguments_are_named_and_nothing_is_written(
+    place: Path, monkeypatch: pytest.MonkeyPatch, words: tuple[str, ...], said: str
+) -> None:
+    monkeypatch.chdir(place.parent)
+    before = tree(place)
+    refused(trex("repair", "prove", place, *words), said)
+    assert tree(place) == before

@@ -1,0 +1,74 @@
+"""The chosen models on pictures that this project has not rendered: right answers before and after."""
+
+from __future__ import annotations
+
+from itertools import chain
+from pathlib import Path
+
+import numpy as np
+
+from trex.clevr_models.interface.question import question_of
+from trex.clevr_models.percept.model import Percept, PerceptModel, load_percept
+from trex.datasets.clevr_folder import read_pixels
+from trex.datasets.clevr_questions import AskedFolder, QuestionOptions, read_folder
+from trex.foundation.files import make_folder
+from trex.repair.arrays import Flags
+from trex.repair.correction.results import BEFORE
+from trex.repair.loaded import Progress
+from trex.repair.records import read_record, write_record
+from trex.repair.scenes.correct import RESULT
+from trex.repair.scenes.loaded import SceneFolder, model_path
+from trex.repair.scenes.proof.records import OFFICIAL, PROOF, TEST, OfficialProof, correction_key
+from trex.repair.scenes.results import SceneCompared, SceneCorrectResult, compared
+from trex.worlds.asking import ask_all
+
+OPTIONS = QuestionOptions(phrased=True)  # the folder's own questions, and those phrased from its scenes
+
+
+def prove_official(folder: SceneFolder, dataset: Path, progress: Progress) -> OfficialProof:
+    """Ask every model about every picture of a folder in CLEVR's layout, and store the comparison.
+
+    InputError for a folder without answered questions; RunError if the correction is not finished.
+    """
+    key, models = correction_key(folder), chosen_models(folder)
+    asked = read_folder(dataset, OPTIONS)
+    before = _right(load_percept(model_path(folder.query.model.name)).percept, asked)
+    rows: list[SceneCompared] = []
+    for done, (seed, path) in enumerate(models.items()):
+        progress("models asked about official pictures", done, len(models))
+        rows.append(official_row(seed, _right(load_percept(path).percept, asked), before))
+    progress("models asked about official pictures", len(models), len(models))
+    found = OfficialProof(corrected=key, dataset=asked.name, pictures=len(asked.pictures), rows=rows)
+    make_folder(folder.path / PROOF)
+    write_record(folder.path / PROOF / OFFICIAL, found)
+    return found
+
+
+def chosen_models(folder: SceneFolder) -> dict[int, Path]:
+    """The weights of each seed that chose a model."""
+    place = folder.require("correct")
+    found = read_record(SceneCorrectResult, place / RESULT)
+    return {
+        seed: place / f"model-{seed}.safetensors"
+        for seed, weight in enumerate(found.chosen)
+        if weight is not None
+    }
+
+
+def official_row(seed: int, after: list[Flags], before: list[Flags]) -> SceneCompared:
+    """The comparison of right answers, given picture by picture; the questions about a picture are a cluster."""
+    clusters = list(chain.from_iterable([number] * len(one) for number, one in enumerate(before)))
+    flags = (np.concatenate(after), np.concatenate(before))
+    return compared(seed, BEFORE, TEST, flags, clusters)
+
+
+def _right(percept: Percept, asked: AskedFolder) -> list[Flags]:
+    """Of each picture's questions, which the model answers rightly."""
+    model, found = PerceptModel(percept), []
+    for picture in asked.pictures:
+        image = read_pixels(picture.path).astype(np.float32) / np.float32(255.0)
+        said = ask_all(model, image, [question_of(q.text, q.program) for q in picture.asked])
+        found.append(
+            np.array([one.answer == q.answer for one, q in zip(said, picture.asked, strict=True)], np.bool_)
+        )
+    return found
