@@ -77,7 +77,9 @@ class CellResult:
 
     @property
     def shown(self) -> tuple[int, ...]:
-        """Indices of draws for figures, resampled so that they need no weights."""
+        """Indices of draws for figures, resampled so that they need no weights; none if nothing was found."""
+        if not self.is_found:
+            return ()
         if not self.is_weighted or not self.draws:
             return tuple(range(len(self.draws)))
         rng = stream(self.manifest.query.search.seed, SHOW_STREAM)

@@ -43,8 +43,8 @@ def violins(result: CellResult) -> str:
 
 
 def has_violins(result: CellResult) -> bool:
-    """Whether a cell has enough draws for violins."""
-    return bool(result.draws) and effective_size(result.log_weights) >= LEAST
+    """Whether a cell was found and has enough draws for violins."""
+    return bool(result.shown) and effective_size(result.log_weights) >= LEAST
 
 
 def draw_violins(axes: Axes, result: CellResult, colors: Sequence[str]) -> None:

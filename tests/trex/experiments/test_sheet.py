@@ -17,6 +17,7 @@ from trex.baseline.marks import MarkCounts
 from trex.baseline.stored import read_stored
 from trex.experiments.accuracy import ModelAccuracy, accuracy_of
 from trex.experiments.experiment import CellResult, Outcome, run_experiment
+from trex.experiments.figures import has_violins, latent_groups
 from trex.experiments.page import write_page
 from trex.experiments.paper.agreement import compared
 from trex.experiments.paper.paper import compare_all, markdown
@@ -31,6 +32,7 @@ from trex.labelling.tally import Vote
 from trex.labelling.vote_log import VoteLog
 from trex.mnist_models.card import recorded_accuracy
 from trex.mnist_models.load import SHIPPED, weights_path
+from trex.pages.figures import COLORS, INK
 from trex.pages.thumbnails import light_url
 from trex.search.progress import Silent
 
@@ -120,6 +122,15 @@ def test_no_picture_of_the_test_set_is_on_the_sheet(outcome: Outcome, form: str)
     assert drawn(changed(shaped, with_white_test_pictures)) == before
     if form != "matrix":  # in which no pair is found here
         assert drawn(changed(shaped, with_white_pictures))[0] != before[0]
+
+
+def test_a_level_set_that_was_not_found_has_no_violins_and_no_latents(outcome: Outcome) -> None:
+    """Its draws are prior draws far outside of it, however many of them there are. Planted bug: those were drawn."""
+    sure = outcome.results[0]
+    lost = replace(sure, results=replace(sure.results, found=()))
+    assert has_violins(sure) and not has_violins(lost)
+    assert "level set" in {group.name for group in latent_groups(sure, COLORS, INK)}
+    assert "level set" not in {group.name for group in latent_groups(lost, COLORS, INK)}
 
 
 def test_the_matrix_of_the_test_set_is_a_file_of_its_own(outcome: Outcome) -> None:
