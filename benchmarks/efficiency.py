@@ -20,14 +20,12 @@ from pathlib import Path
 
 from trex.api.find import conclude_run, find_query, query_file
 from trex.inference.statistics.diagnostics import by_chain
-from trex.query.schema import Query, RenderSection
+from trex.query.schema import Query
 from trex.runs.draw_log import read_draws, run_draws
 from trex.runs.folder import open_run
-from trex.runs.record import BANK, CALIBRATION, FRESH, Record
+from trex.search.cost import cpu_s_of
 from trex.search.progress import Status
-from trex.search.render_speed import CPU_S
 from trex.search.results import Results
-from trex.worlds.looks import ladder
 
 SEARCHES = {
     "block": ["search.bank=0", "search.kernel=block"],
@@ -54,29 +52,8 @@ class Budget:
     def update(self, status: Status) -> None:
         """Called after each write to the disk."""
         with open_run(self._place, for_writing=False) as folder:
-            if cost(read_draws(folder.draws, folder.manifest), self._query, self._bank) >= self._left:
+            if cpu_s_of(read_draws(folder.draws, folder.manifest), self._query, self._bank) >= self._left:
                 raise Spent
-
-
-def cost(records: Sequence[Record], query: Query, of_bank: float) -> float:
-    """CPU seconds that the pictures of these records cost, by the documented costs, with this share of a bank's.
-
-    The look that leads the chains is the last one that the calibration tried.
-    """
-    looks, render = ladder(query.render.preset), query.render
-    rank = max((record.chain for record in records if record.phase == CALIBRATION), default=0)
-    return sum(_cost(record, looks, rank, render, of_bank) for record in records)
-
-
-def _cost(record: Record, looks: Sequence[str], lead: int, render: RenderSection, of_bank: float) -> float:
-    if record.phase == BANK:
-        return of_bank * CPU_S[looks[max(record.chain, 0)]]
-    if record.phase == CALIBRATION:
-        return CPU_S[looks[record.chain]]
-    draws = (render.fresh or 0) if record.phase == FRESH else render.noise
-    total = draws * CPU_S[render.preset] if record.is_rendered else 0.0
-    inner = record.figures.get("inner_renders", 0)
-    return total + (inner * CPU_S[looks[lead]] if inner else 0.0)
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -119,7 +96,7 @@ def run(path: Path, overrides: Sequence[str], place: Path, cpu_s: float, of_bank
     with open_run(place, for_writing=True) as folder:
         records = run_draws(folder)
         results = conclude_run(folder, records).results
-    spent = cost(records, query, of_bank)
+    spent = cpu_s_of(records, query, of_bank)
     if query.search.kernel == "random_walk":
         spent = results.renders * PUBLISHED_CPU_S
     return figures(results) | cost_of_effective(results, spent)

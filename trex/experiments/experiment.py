@@ -21,6 +21,7 @@ from trex.report.gallery import picture_url
 from trex.runs.draw_log import read_draws
 from trex.runs.folder import RUNS, is_run, open_run
 from trex.runs.manifest import Manifest
+from trex.search.cost import cpu_s_of, has_known_cost
 from trex.search.progress import Progress
 from trex.search.results import Results, read_results
 from trex.worlds.latents import Latent
@@ -53,6 +54,7 @@ class CellResult:
     place: Path  # the run's folder
     test_set: Baseline | None = None  # the same query on labelled pictures
     test_picture: str = ""  # data URL of the one in the level set of which the model is surest
+    cpu_s: float | None = None  # what the run's pictures cost, None if that is not documented
 
     @property
     def answers(self) -> tuple[str, ...]:
@@ -167,11 +169,15 @@ def read_cell(cell: Cell, place: Path) -> CellResult:
     """The result of a cell from its finished run."""
     with open_run(place, for_writing=False) as folder:
         manifest = folder.manifest
-        results = read_results(manifest, read_draws(folder.draws, folder.manifest))
+        records = read_draws(folder.draws, manifest)
+        results = read_results(manifest, records)
+        cost = cpu_s_of(records, manifest.query) if has_known_cost(manifest.query) else None
         draws, log_weights, is_weighted = level_set(results, manifest.target.is_hit)
         urls = (picture_url(folder, found) for found in results.found[:PICTURES])
         pictures, probs = tuple(filter(None, urls)), _probs(manifest, draws)
-        return CellResult(cell, manifest, results, draws, log_weights, probs, is_weighted, pictures, place)
+        return CellResult(
+            cell, manifest, results, draws, log_weights, probs, is_weighted, pictures, place, cpu_s=cost
+        )
 
 
 def _chosen(experiment: Experiment, only: Sequence[str]) -> tuple[Cell, ...]:

@@ -53,6 +53,8 @@ class CellRecord:
     families: int
     renders: int
     test_set: TestSetCounts | None = None  # if the query was counted on labelled pictures too
+    cheap: int | None = None  # pictures at cheaper looks; None in records that did not keep it, as the next
+    cpu_s: float | None = None  # documented CPU seconds of all pictures, as if none had come from a bank
 
 
 @dataclass(frozen=True)
@@ -127,6 +129,8 @@ def _cell(result: CellResult) -> CellRecord:
         families=results.families.count,
         renders=results.renders,
         test_set=None if result.test_set is None else _test_set(result.test_set),
+        cheap=result.results.cheap,
+        cpu_s=None if result.cpu_s is None else round(result.cpu_s, 1),
     )
 
 

@@ -14,11 +14,13 @@ from trex.experiments.experiment import run_experiment
 from trex.experiments.experiment_file import cells, experiment_path, read_experiment
 from trex.experiments.page import write_page
 from trex.experiments.paper.agreement import agrees, compared
+from trex.experiments.paper.details import details
 from trex.experiments.paper.paper import command_of, compare_all, markdown, summary
 from trex.experiments.paper.paper_file import PAPER, Item, Paper, read_paper
 from trex.experiments.record import RECORD, CellRecord, OutcomeRecord, read_outcome
 from trex.foundation.errors import InputError, RunError
 from trex.search.progress import Silent
+from trex.search.render_speed import CPU_S
 
 DOCS = Path(__file__).parents[3] / "docs"
 CELL = CellRecord(
@@ -27,6 +29,7 @@ CELL = CellRecord(
 RECORDED = OutcomeRecord(
     "counts", "Counts", "nobody", ("fake",), ("fake",), 1, 1, "trex experiment counts", (CELL,)
 )
+BY_HAND = 'item = "T"\nwhat = "x"\nverdict = "agrees"\ncommand = "c"\npage = "p"'
 ITEM = Item(item="Table 1", what="counts", experiment="counts")
 
 
@@ -75,6 +78,36 @@ def test_values_without_published_ones_are_not_compared() -> None:
     cell = replace(CELL, published=(), published_sd=())
     row = compared(ITEM.model_copy(update={"why": "another source"}), replace(RECORDED, cells=(cell,)), "")
     assert (row.verdict, row.why, row.here) == ("not comparable", "another source", "one 0.940 ± 0.030")
+
+
+def detailed(cell: CellRecord) -> str:
+    """The page below the table, of one item that asks for the details of a record with this cell."""
+    item = ITEM.model_copy(update={"details": True})
+    record = replace(RECORDED, looks=("reference",), cells=(cell,))
+    return details([replace(compared(item, record, ""), record=record)])
+
+
+def test_details_say_rate_ending_families_and_cost_of_each_cell() -> None:
+    page = detailed(replace(CELL, cheap=1200, cpu_s=900.0))
+    assert (
+        "| one | 0.950 ± 0.020 | 0.940 ± 0.030 | FOUND | 3 of 60 | 1.00% to 14.00% | 2 | 1 | 80 | 1,200 | 0.25 |"
+        in page
+    )
+    assert "80 renders in all" in page
+
+
+def test_a_record_without_its_cheap_renders_says_only_what_the_others_cost() -> None:
+    hours = 80 * CPU_S["reference"] / 3600
+    assert f"| 80 | – | over {hours:.2f} |" in detailed(CELL)
+
+
+def test_details_of_what_was_not_hit_are_a_bound() -> None:
+    lost = replace(CELL, is_found=False, means=(), deviations=(), hits=0, low=0.0, high=0.012, distinct=0)
+    assert "| – | FOUND | 0 of 60 | below 1.20% | 0 |" in detailed(lost)
+
+
+def test_no_details_without_an_item_that_asks() -> None:
+    assert details([replace(compared(ITEM, RECORDED, ""), record=RECORDED)]) == ""
 
 
 def test_cells_that_were_not_run_are_counted() -> None:
@@ -126,6 +159,7 @@ def test_an_outcome_is_read_back_whole_and_a_damaged_one_is_named(outputs: Path,
     (cell,) = found.cells
     assert cell.is_found and cell.draws == 60 and cell.low < cell.hits / 60 < cell.high
     assert cell.means and "search.prior_scenes=60" in found.command
+    assert cell.cheap == 0 and cell.cpu_s is None  # a fake picture's cost is documented nowhere
     broken = json.loads((outputs / "counts" / RECORD).read_text())
     del broken["cells"][0]["means"]
     (tmp_path / RECORD).write_text(json.dumps(broken))
@@ -168,6 +202,7 @@ def test_the_list_names_experiments_cells_and_pages_that_exist() -> None:
         ('item = "T"\nwhat = "x"\nverdict = "differs"\ncommand = "c"\npage = "p"', "say why"),
         ('item = "T"\nwhat = "x"\nverdict = "agrees"', "give the command and the page"),
         ('item = "T"\nwhat = "x"\nexperiment = "e"\nstrange = 1', "strange"),
+        (f"{BY_HAND}\ndetails = true", "details are those of an experiment"),
         ('item = "T"\nwhat = "x"\nexperiment = "e"\npublished_value = 0.5', "with compare = accuracy"),
         ('item = "T"\nwhat = "x"\nexperiment = "e"\ncompare = "accuracy"', "give published_value"),
     ],

@@ -31,6 +31,7 @@ class Compared:
     command: str
     sheet: str = ""  # the path of the experiment's contact sheet, if it has one
     has_test_set: bool = False  # pictures of which may be on no sheet
+    record: OutcomeRecord | None = None  # that the row was made of
 
 
 def compared(item: Item, record: OutcomeRecord | None, command: str) -> Compared:
@@ -82,7 +83,7 @@ def _not_run(item: Item, record: OutcomeRecord, cells: Sequence[CellRecord]) -> 
 
 def _means(item: Item, record: OutcomeRecord, cells: Sequence[CellRecord]) -> Compared:
     valued = [cell for cell in cells if cell.published]
-    here = "; ".join(map(_here, cells))
+    here = "; ".join(map(here_words, cells))
     if not valued:
         return Compared(item, item.published, here, "not comparable", item.why, record.command)
     off = [cell.name for cell in valued if not agrees(cell)]
@@ -95,7 +96,7 @@ def _means(item: Item, record: OutcomeRecord, cells: Sequence[CellRecord]) -> Co
     if item.why:
         why += f"; {item.why}"
     verdict: Verdict = "differs" if off else "incomplete" if missing else "agrees"
-    published = item.published or "; ".join(_published(cell) for cell in valued)
+    published = item.published or "; ".join(published_words(cell) for cell in valued)
     return Compared(item, published, here, verdict, why, record.command)
 
 
@@ -152,17 +153,20 @@ def _counts(cells: Sequence[CellRecord]) -> str:
     return f"{words}; not {listed} (each below {bound:.2%} of the prior, 95 %)"
 
 
-def _published(cell: CellRecord) -> str:
-    return f"{cell.name} {_values(cell.published, cell.published_sd)}"
+def published_words(cell: CellRecord) -> str:
+    """The published values of a cell, after its name."""
+    return f"{cell.name} {values_words(cell.published, cell.published_sd)}"
 
 
-def _here(cell: CellRecord) -> str:
+def here_words(cell: CellRecord) -> str:
+    """What was found of a cell, after its name."""
     if not cell.is_found:
         return f"{cell.name} not found (below {cell.high:.2%} of the prior, 95 %)"
-    return f"{cell.name} {_values(cell.means, cell.deviations)}"
+    return f"{cell.name} {values_words(cell.means, cell.deviations)}"
 
 
-def _values(means: Sequence[float], deviations: Sequence[float]) -> str:
+def values_words(means: Sequence[float], deviations: Sequence[float]) -> str:
+    """Means and their deviations: "0.944 ± 0.021, …"."""
     words = [f"{mean:.3f}" for mean in means]
     if deviations:
         words = [f"{word} ± {sd:.3f}" for word, sd in zip(words, deviations, strict=True)]

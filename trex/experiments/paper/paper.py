@@ -9,6 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from trex.experiments.paper.agreement import RULE, Compared, compared
+from trex.experiments.paper.details import details
 from trex.experiments.paper.paper_file import Item, Paper, Verdict
 from trex.experiments.paper.pictures import links, pictures
 from trex.experiments.record import OutcomeRecord, read_outcome
@@ -40,7 +41,7 @@ def compare_all(paper: Paper, outputs: Path, run: Run | None = None) -> tuple[Co
 
 def _row(item: Item, folder: Path, run: Run | None) -> Compared:
     record = _record(item, folder, run)
-    row = compared(item, record, item.command or command_of(item))
+    row = replace(compared(item, record, item.command or command_of(item)), record=record)
     if record is None or not (folder / SHEET).is_file():
         return row
     has_test_set = any(cell.test_set is not None for cell in record.cells)
@@ -83,5 +84,5 @@ def markdown(paper: Paper, rows: Sequence[Compared], command: str, place: Path) 
         f"column, its verdict too.\n\n{RULE} That is a weak test: a level set of width .05 has a mean of .960 ± .030 "
         "whatever the model, so such numbers say that the sampler reached the set, and little about the model. Means "
         "are over the level set, ± their deviation. Bounds and intervals are 95 %.\n\n"
-        f"{Table('', columns, rows).markdown()}{pictures(rows, place)}"
+        f"{Table('', columns, rows).markdown()}{details(rows)}{pictures(rows, place)}"
     )

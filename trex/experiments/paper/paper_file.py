@@ -24,7 +24,8 @@ class Item(Section):
     With an `experiment`, the row is made of its record in the folder `output` (the experiment's name if not given),
     which the options `set` produced: "means" compares the cells' means, "found" the number of cells found, "accuracy"
     the model's with `published_value`; "shown" and "mistakes" (of a test set) compare nothing. Without one, `here`,
-    `verdict` and `why` say by hand what was measured elsewhere, which `page` documents.
+    `verdict` and `why` say by hand what was measured elsewhere, which `page` documents. `details` also lists each cell
+    of the record below the table: its rate, ending, families and cost.
     """
 
     item: str  # "Table 8"
@@ -36,6 +37,7 @@ class Item(Section):
     compare: Literal["means", "found", "shown", "accuracy", "mistakes"] = "means"
     published_value: float | None = None  # of an accuracy
     cells: Texts = ()  # only these
+    details: bool = False
     here: str = ""
     verdict: Verdict | None = None
     why: str = ""
@@ -48,6 +50,8 @@ class Item(Section):
             raise ValueError("give an experiment, or a verdict with what was measured elsewhere")
         if (self.compare == "accuracy") != (self.published_value is not None):
             raise ValueError("give published_value with compare = accuracy, and only with it")
+        if self.details and not self.experiment:
+            raise ValueError("details are those of an experiment's cells")
         if self.verdict and not self.why and self.verdict != "agrees":
             raise ValueError(f"say why: {self.verdict}")
         if not self.experiment and not (self.command and self.page):

@@ -1,0 +1,37 @@
+"""What the pictures of a search cost, by the documented CPU seconds of one core: the same whatever else runs."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from trex.query.schema import Query, RenderSection
+from trex.runs.record import BANK, CALIBRATION, FRESH, Record
+from trex.search.render_speed import CPU_S
+from trex.worlds.looks import ladder
+
+
+def has_known_cost(query: Query) -> bool:
+    """Whether docs/PERFORMANCE.md says what a picture of this query costs."""
+    return query.generator.name == "clevr" and query.render.preset in CPU_S
+
+
+def cpu_s_of(records: Sequence[Record], query: Query, of_bank: float = 1.0) -> float:
+    """CPU seconds that the pictures of these records cost, with this share of a bank's; see `has_known_cost`.
+
+    The look that leads the chains is the last one that the calibration tried. A picture that came from a bank or a
+    cache counts as if it had been rendered.
+    """
+    looks, render = ladder(query.render.preset), query.render
+    rank = max((record.chain for record in records if record.phase == CALIBRATION), default=0)
+    return sum(_cost(record, looks, rank, render, of_bank) for record in records)
+
+
+def _cost(record: Record, looks: Sequence[str], lead: int, render: RenderSection, of_bank: float) -> float:
+    if record.phase == BANK:
+        return of_bank * CPU_S[looks[max(record.chain, 0)]]
+    if record.phase == CALIBRATION:
+        return CPU_S[looks[record.chain]]
+    draws = (render.fresh or 0) if record.phase == FRESH else render.noise
+    total = draws * CPU_S[render.preset] if record.is_rendered else 0.0
+    inner = record.figures.get("inner_renders", 0)
+    return total + (inner * CPU_S[looks[lead]] if inner else 0.0)
