@@ -38,9 +38,9 @@ def _read(path: Path) -> dict[str, str]:
     except InputError as error:
         if is_missing(error):
             return {}
-        raise InputError(f"{error}; put it right, or remove it to record anew") from error
+        raise InputError(f"{error}; correct it, or delete it and the values are recorded again") from error
     if not isinstance(known, dict) or not all(isinstance(value, str) for value in known.values()):
         raise InputError(
-            f"{path} holds other things than sha256 by name; put it right, or remove it to record anew"
+            f"{path} must map file names to sha256 values; correct it, or delete it and the values are recorded again"
         )
     return known

@@ -46,7 +46,9 @@ def download_to(url: str, path: Path, by_hand: str, progress: Progress = no_prog
     except urllib.error.HTTPError as error:
         if error.code == http.HTTPStatus.REQUESTED_RANGE_NOT_SATISFIABLE:
             part.unlink(missing_ok=True)  # the next attempt starts again
-        raise ModelError(f"{url} is not given ({error.code} {error.reason}); {by_hand}") from error
+        raise ModelError(
+            f"{url} was refused by the server ({error.code} {error.reason}); {by_hand}"
+        ) from error
     except (OSError, http.client.HTTPException) as error:
         raise ModelError(f"{url} could not be fetched ({error}); {again}, or {by_hand}") from error
     found = part.stat().st_size
@@ -84,7 +86,7 @@ def _fetch(
                 done += len(chunk)
                 if done > LARGEST_BYTES:
                     raise ModelError(
-                        f"{request.full_url} gives more than {LARGEST_BYTES} bytes; it is no model"
+                        f"{request.full_url} sends more than {LARGEST_BYTES} bytes, which is too large for a model"
                     )
                 progress(done, total)
             stream.flush()

@@ -81,7 +81,7 @@ def _found(name: str) -> Path:
         return path
     if not NAME.fullmatch(name) or ".." in name or "--" in name:
         raise InputError(
-            f"model {'hf:' + name!r}: there is no such folder, and it is no name of a model, such as owner/model"
+            f"model {'hf:' + name!r}: there is no such folder, and it is not a model name, such as owner/model"
         )
     return _cached(name)
 

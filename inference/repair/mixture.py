@@ -33,10 +33,13 @@ class Mixture:
     iterations: int
     bound: float
 
-    def kept(self, cutoff: float) -> Ints:
-        """Components heavier than the cut-off, heaviest first."""
+    def kept(self, cutoff: float, assigned: Ints) -> Ints:
+        """Components heavier than the cut-off, heaviest first.
+
+        One to which no code is assigned (n,) is left out: with few codes the prior alone can give it such a weight.
+        """
         order: Ints = np.argsort(-self.weights, kind="stable")
-        return order[self.weights[order] > cutoff]
+        return order[(self.weights[order] > cutoff) & np.isin(order, assigned)]
 
     def near(self, cutoff: float) -> int:
         """The number of components whose weight lies within a fifth of the cut-off."""

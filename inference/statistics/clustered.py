@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
+from numpy.typing import NDArray
 
 from trex.foundation.errors import InputError
+from trex.inference.statistics.paired import paired
 from trex.inference.statistics.proportion import Interval
 from trex.inference.types import Floats
 
@@ -70,6 +72,19 @@ def clustered_difference(
     sums = np.bincount(of, weights=d - mean)
     half = float(t.ppf(0.5 + level / 2.0, n - 1)) * float(np.sqrt(n / (n - 1) * np.sum(sums**2))) / len(d)
     return Interval(max(-1.0, mean - half), min(1.0, mean + half))
+
+
+def paired_difference(
+    first: NDArray[np.bool_], second: NDArray[np.bool_], clusters: Sequence[int]
+) -> Interval:
+    """95 % interval of the first's share of True (n,) minus the second's, examples of one cluster being alike.
+
+    From the lower to the upper end of two intervals: Bonett and Price's (`paired`), which takes all examples as
+    independent, and `clustered_difference`, which is too short if nothing or everything differs.
+    """
+    plain = paired(first.tolist(), second.tolist()).interval
+    robust = clustered_difference(first.astype(float) - second.astype(float), clusters)
+    return Interval(min(plain.low, robust.low), max(plain.high, robust.high))
 
 
 def _effective(x: Floats, n: Floats, share: float, tail: float) -> float:

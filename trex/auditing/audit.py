@@ -1,4 +1,4 @@
-"""An audit: a folder that holds what was asked and answered, from which the same command goes on after any stop."""
+"""An audit: a folder that holds what was asked and answered, from which the same command resumes after any stop."""
 
 from __future__ import annotations
 

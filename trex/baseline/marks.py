@@ -37,7 +37,7 @@ class MarkCounts:
 
 
 def count_marks(marks: Sequence[Mark | None]) -> MarkCounts:
-    """The counts of the marks of mistakes, None for those that nobody has marked."""
+    """The counts of the marks of mistakes, None for unmarked ones."""
     found = Counter(marks)
     return MarkCounts(found["mislabelled"], found["mistake"], found["unclear"], found[None])
 

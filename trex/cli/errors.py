@@ -32,7 +32,7 @@ class Guarded(TyperGroup):
     notes: tuple[str, ...] = ()  # printed on standard error before anything else
 
     def main(self, *args: Any, **options: Any) -> object:
-        """The command line from its words to the exit."""
+        """Runs a command and maps errors to exit codes."""
         hold_streams()
         for note in self.notes:
             sys.stderr.write(f"note: {one_line(note)}\n")

@@ -11,10 +11,12 @@ import typer
 from trex.cli import complete
 from trex.foundation.errors import InputError
 from trex.query.shipped import query_path
+from trex.render.presets import PRESETS
 
 if TYPE_CHECKING:
     from trex.clevr_models.interface.options import ModelOptions
 
+LOOKS = f"{', '.join(list(PRESETS)[:-1])} or {list(PRESETS)[-1]}"  # for help texts
 TYPED = "COMMANDLINE"  # not a default, and not a variable of the environment
 
 

@@ -16,6 +16,7 @@ from trex.scenes.questions.truth import NO_ANSWER
 
 FOLDER = "confirmations"
 STAYS, WRONG, RIGHT = "stays in the level set", "leaves it, still wrong", "leaves it, right now"
+LEAVES = "leaves it"  # if the question has no answer there
 
 
 @dataclass(frozen=True)
@@ -49,8 +50,12 @@ class Confirmed:
 
     @property
     def verdict(self) -> str:
-        """One of STAYS, WRONG and RIGHT."""
-        return STAYS if self.after.is_hit else WRONG if self.is_wrong else RIGHT
+        """One of STAYS, WRONG, RIGHT and LEAVES."""
+        if self.after.is_hit:
+            return STAYS
+        if self.truth == NO_ANSWER:
+            return LEAVES
+        return WRONG if self.is_wrong else RIGHT
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,7 @@ from trex.worlds.shipped.digits import SHIPPED
 
 @dataclass(frozen=True)
 class ModelAccuracy:
-    """How many pictures of a split a model gets right, of so many."""
+    """Number of pictures of a split that a model gets right, and their total."""
 
     model: str
     split: str

@@ -10,7 +10,7 @@ from trex.baseline.count import PlannedQuery, SourceResult, score_examples
 from trex.baseline.run import empty_baseline
 from trex.baseline.stored import StoredBaseline
 from trex.experiments.experiment_file import Cell
-from trex.labelling.marking import with_earlier_marks
+from trex.labelling.marking import write_with_earlier_marks
 from trex.worlds.query_plan import check
 
 TEST_SET = "test-set"  # a folder beside those of the cells
@@ -30,8 +30,8 @@ def count_test_set(query: Path, chosen: Sequence[Cell], dataset: Path, place: Pa
     wrong = tuple(one for one in found.baselines if one.mistakes.count)
     if not wrong:
         return found
-    StoredBaseline(place, (replace(found, baselines=wrong),), found.problems, False).write()
-    marked = {one.query: one for one in with_earlier_marks(place).baselines}
+    counted = StoredBaseline(place, (replace(found, baselines=wrong),), found.problems, False)
+    marked = {one.query: one for one in write_with_earlier_marks(counted).baselines}
     return replace(found, baselines=tuple(marked.get(one.query, one) for one in found.baselines))
 
 

@@ -152,7 +152,7 @@ def _html(text: str, status: int = 200) -> Response:
 
 
 def _unsaved(request: Request, error: Exception) -> Response:
-    """The annotator is told, and so is whoever runs the server."""
+    """Reports the unsaved vote to the annotator and on the server's terminal."""
     log.error("%s", error)
     return _problem(request, error, 503)
 

@@ -66,8 +66,12 @@ def marking(folder: Path) -> Iterator[Marking]:
 
 def read_marking(folder: Path) -> Marking:
     """The mistakes in a baseline's folder; InputError if it holds no baseline, or one without mistakes."""
-    stored = read_stored(folder)
-    keys = mistakes_of(stored.baselines)
+    return marking_of(read_stored(folder))
+
+
+def marking_of(stored: StoredBaseline) -> Marking:
+    """The mistakes of a baseline that need not be written yet; InputError if it has none."""
+    folder, keys = stored.folder, mistakes_of(stored.baselines)
     if not keys:
         raise InputError(f"{folder} counts no true mistake, so there is nothing to mark")
     urls = {(one.source, each.name): each.url for one in stored.results for each in one.thumbnails}
@@ -93,15 +97,15 @@ def mistakes_of(baselines: Sequence[Baseline]) -> Mapping[Key, str]:
     return {key: f"m{number:05}" for number, key in enumerate(keys)}
 
 
-def with_earlier_marks(folder: Path) -> StoredBaseline:
-    """A baseline that was counted anew, with the marks that people gave to the same mistakes before.
+def write_with_earlier_marks(counted: StoredBaseline) -> StoredBaseline:
+    """Write a baseline that was counted anew, with the marks that people gave to the same mistakes before.
 
-    RunError if they marked other ones.
+    RunError, before anything is written, if they marked other ones.
     """
-    stored = read_stored(folder)
-    if not (folder / MARKS_FOLDER / VOTES).exists() or not mistakes_of(stored.baselines):
-        return stored
-    return write_marks(read_marking(folder))
+    if (counted.folder / MARKS_FOLDER / VOTES).exists() and mistakes_of(counted.baselines):
+        return write_marks(marking_of(counted))
+    counted.write()
+    return counted
 
 
 def write_marks(found: Marking) -> StoredBaseline:

@@ -55,7 +55,9 @@ def verify(
     `published` replaces the known published accuracy of the model.
     """
     if published is not None and not 0 < published <= 1:
-        raise InputError(f"--published {published} is no share of right answers; give one such as 0.936")
+        raise InputError(
+            f"--published {published} is not an accuracy; give a number from 0 to 1, such as 0.936"
+        )
     asked = read_folder(folder, options)
     weights = weights_fingerprint(model.name, model.bind(_readable(model, asked)))
     what = "\n".join([weights, *(str(picture.path.resolve()) for picture in asked.pictures)])

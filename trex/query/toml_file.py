@@ -13,9 +13,11 @@ from pydantic_core import ErrorDetails
 from trex.foundation import files
 from trex.foundation.errors import InputError
 from trex.foundation.fields import problem_in
+from trex.foundation.files import is_missing
 from trex.foundation.json_fields import short
 from trex.foundation.parse import parse_toml
 from trex.query.schema import Query
+from trex.query.shipped import QUERIES, names
 
 M = TypeVar("M", bound=BaseModel)
 Table = dict[str, object]
@@ -33,6 +35,12 @@ def read_text(path: Path) -> str:
     try:
         return files.read_text(path, limit=LIMIT)
     except InputError as error:
+        if is_missing(error) and path.name == str(path) and not path.suffix:
+            shipped = ", ".join(names(QUERIES))
+            raise InputError(
+                f"query {str(path)!r} is neither a file nor a shipped query ({shipped}); give the path of a TOML file "
+                "or one of these names"
+            ) from error
         raise InputError(f"query {error}; give the path of a TOML file") from error
 
 

@@ -38,20 +38,20 @@ def read_arrays(path: Path) -> dict[str, Array]:
 
 
 def floats(array: Array) -> Floats:
-    """As float64."""
+    """The array as float64."""
     return array.astype(np.float64)
 
 
 def ints(array: Array) -> Ints:
-    """As int64."""
+    """The array as int64."""
     return array.astype(np.int64)
 
 
 def flags(array: Array) -> Flags:
-    """As bool."""
+    """The array as booleans."""
     return array.astype(np.bool_)
 
 
 def pixels(array: Array) -> Pictures:
-    """As float32."""
+    """The array as float32."""
     return array.astype(np.float32)

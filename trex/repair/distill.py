@@ -100,12 +100,12 @@ def distill(folder: RepairFolder, loaded: Loaded, progress: Progress) -> None:
         fits.append(read_mixture(path))
     progress("mixtures fitted", len(SEEDS), len(SEEDS))
     mixture, second = fits
-    kept = mixture.kept(wanted.cutoff)
+    assigned, other = (fit.responsibilities(found.codes).argmax(axis=1) for fit in fits)
+    kept = mixture.kept(wanted.cutoff, assigned)
     if not len(kept):
         raise InputError(
             f"no component is heavier than distill.cutoff = {wanted.cutoff}; lower it, or distill.components"
         )
-    assigned, other = (fit.responsibilities(found.codes).argmax(axis=1) for fit in fits)
     result = DistillResult(
         classes=list(loaded.model.labels),
         mistakes=len(found.rows),
@@ -115,7 +115,7 @@ def distill(folder: RepairFolder, loaded: Loaded, progress: Progress) -> None:
         converged=mixture.converged,
         iterations=mixture.iterations,
         bound=mixture.bound,
-        second_kept=len(second.kept(wanted.cutoff)),
+        second_kept=len(second.kept(wanted.cutoff, other)),
         rand_index=adjusted_rand(assigned, other),
     )
     write_arrays(place / MIXTURE, mixture_arrays(mixture))

@@ -22,6 +22,7 @@ from trex.inference.repair.votes import (
     right_share,
     verdict,
 )
+from trex.inference.rng import stream
 from trex.inference.statistics.proportion import Proportion
 from trex.mnist_models.data.labelled import DataSet
 from trex.repair.arrays import Ints, write_arrays
@@ -30,7 +31,7 @@ from trex.repair.distill import RESULT as DISTILLED
 from trex.repair.distill import DistillResult
 from trex.repair.folder import PARTS, RepairFolder
 from trex.repair.identify import GROWN
-from trex.repair.loaded import Loaded, Progress, validation_rows
+from trex.repair.loaded import SINGLY, Loaded, Progress, validation_rows
 from trex.repair.mistakes import read_mistakes
 from trex.repair.pictures import ITEMS, NOT, Items, draw_pictures, read_items
 from trex.repair.records import Fields, Record, read_record, write_record
@@ -120,12 +121,14 @@ def label_by_committee(folder: RepairFolder, loaded: Loaded, progress: Progress)
     place = folder.begin("label", {"voters": "committee"})
     if place is None:
         return
-    codes = read_mistakes(folder.require("identify") / GROWN).codes[:MOST_SINGLES]
-    stacks = [items.pictures, loaded.generator.decode(codes)]
+    codes = read_mistakes(folder.require("identify") / GROWN).codes
+    order = stream(folder.query.seed, SINGLY).permutation(len(codes))
+    singled = np.sort(order[:MOST_SINGLES])  # mistakes are stored by seed picture, some data sets by class
+    stacks = [items.pictures, loaded.generator.decode(codes[singled])]
     table, singly = committee_votes(training_of(folder, loaded.train, place / PARTS), stacks, progress)
     labels = picture_labels(singly)
     rows = np.flatnonzero(labels >= 0)
-    write_arrays(place / SINGLES, {"rows": rows, "labels": labels[rows]})
+    write_arrays(place / SINGLES, {"rows": singled[rows], "labels": labels[rows]})
     votes = Votes(table, tuple(name for name, _ in members_for(loaded.train.picture)), "")
     _finish(folder, place, Ballot(items, votes, loaded.model.labels, NAME))
 

@@ -26,7 +26,9 @@ from trex.repair.records import Sources
 from trex.repair.settings import RepairQuery
 
 BATCH = 250  # fixed: the rounding of a row may depend on the size of its batch
-IDENTIFY, HELD_OUT, COMPARE, CHOSEN, PICTURES, SHUFFLE, SPLIT, TUNE, CHOOSE, TEST, CONTROL, NOVEL = range(12)
+IDENTIFY, HELD_OUT, COMPARE, CHOSEN, PICTURES, SHUFFLE, SPLIT, TUNE, CHOOSE, TEST, CONTROL, NOVEL, SINGLY = (
+    range(13)
+)
 Progress = Callable[[str, int, int], None]  # what, done, total
 
 

@@ -23,7 +23,7 @@ class Mistakes:
     plain_wrong: Flags
 
     def at(self, kept: Ints | Flags) -> Mistakes:
-        """Some of them."""
+        """The mistakes at these positions, or under this mask."""
         return Mistakes(
             self.codes[kept], self.rows[kept], self.labels[kept], self.answers[kept], self.plain_wrong[kept]
         )

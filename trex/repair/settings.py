@@ -23,7 +23,7 @@ MOST = 10_000_000
 def _with_control(lambdas: tuple[float, ...]) -> tuple[float, ...]:
     if 0.0 not in lambdas or len(set(lambdas)) < len(lambdas):
         raise ValueError("give 0, which is the control without scenarios, and every value once")
-    return lambdas
+    return tuple(one + 0.0 for one in lambdas)  # -0.0 is 0.0
 
 
 Lambdas = Annotated[

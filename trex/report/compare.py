@@ -26,6 +26,11 @@ from trex.search.hit import Hit
 from trex.search.results import Results
 from trex.worlds.latents import Latent, from_stored, to_stored
 
+CHOSEN = (
+    "the scenes that {} judged at the deciding look were chosen from a bank by its own model, so that scenes on which "
+    "the models differ would be missing; search both with --set search.bank=0, or judge the whole bank with "
+    "--set search.prior_scenes={}"
+)
 SHOWN = 6  # pictures per run
 FALSE_ALARMS = 0.05  # of all tests of a page together
 
@@ -98,7 +103,8 @@ class Comparison:
 def compare(paths: Sequence[Path]) -> Comparison:
     """Compare two or more runs; tests each pair with the same question on the prior scenes that both have scored.
 
-    Hits are selected by one model's answers, so no test uses them.
+    Hits are selected by one model's answers, and so are the scenes that a bank judges at the deciding look: no test
+    uses them.
     """
     if len({os.path.realpath(path) for path in paths}) < len(paths):
         raise InputError("one run was given twice; give each run once")
@@ -168,6 +174,9 @@ def _why_not(one: Compared, other: Compared, shared: int) -> str:
         return "their models give different answers"
     if looks := _other_looks(one, other):
         return looks
+    chosen = [run for run in (one, other) if not run.results.sample.is_whole]
+    if chosen:
+        return CHOSEN.format(" and ".join(run.name for run in chosen), chosen[0].results.sample.selection.n)
     if not shared:
         noun = world_of(one.manifest).noun.one
         return f"no prior {noun} is in both; give both the same world, search.seed and prior_scenes"

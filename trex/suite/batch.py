@@ -118,7 +118,7 @@ def read_batches(suite: Path) -> tuple[Batch, ...]:
     except OSError as error:
         reason = error.strerror or error
         raise InputError(
-            f"{shown(suite)} is no suite ({reason}); make one: trex suite add RUN --to DIR"
+            f"{shown(suite)} is not a suite ({reason}); make one: trex suite add RUN --to DIR"
         ) from error
     if len(names) > MOST_BATCHES:
         raise InputError(f"{shown(suite)} has {len(names):,} batches; the limit is {MOST_BATCHES:,}")

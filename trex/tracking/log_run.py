@@ -43,5 +43,5 @@ def _identifiers(folder: Path) -> dict[str, str]:
     if not isinstance(found, dict) or not all(
         isinstance(one, str) and IDENTIFIER.fullmatch(one) for one in found.values()
     ):
-        raise RunError(f"{path} holds other than identifiers of trackers; delete it to log the run anew")
+        raise RunError(f"{path} must hold only identifiers of trackers; delete it to log the run again")
     return {name: str(one) for name, one in found.items()}

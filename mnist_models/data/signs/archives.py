@@ -125,7 +125,9 @@ def _picture(
                 )
             return np.asarray(image.resize((SIDE_PX, SIDE_PX), Image.Resampling.BILINEAR))
     except (UnidentifiedImageError, OSError, ValueError) as error:
-        raise InputError(f"{path}: {row.member} is no PPM picture or cut ({error}); {FIX}") from error
+        raise InputError(
+            f"{path}: {row.member} is not a PPM picture, or is truncated ({error}); {FIX}"
+        ) from error
 
 
 def _member(path: Path, archive: zipfile.ZipFile, name: str) -> bytes:

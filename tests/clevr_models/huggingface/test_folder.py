@@ -105,7 +105,7 @@ def test_a_download_that_stopped_is_named(saved: Folders, cache: Path, own: Path
         ("hf:", "names no model; write hf:NAME"),
         ("hf:two\nlines", "names no model"),
         ("hf:" + "x" * 2000, "names no model"),
-        ("hf:../elsewhere", "no such folder, and it is no name of a model"),
+        ("hf:../elsewhere", "no such folder, and it is not a model name"),
         ("hf:owner/../../etc", "no such folder, and it is no name"),
         ("hf:/no/such/folder", "no such folder, and it is no name"),
         ("hf:owner/model/more", "no such folder, and it is no name"),

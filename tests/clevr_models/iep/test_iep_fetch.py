@@ -296,7 +296,9 @@ def test_a_file_that_changed_meanwhile_is_fetched_from_its_beginning(server: str
 
 
 def test_a_server_that_does_not_give_the_file_is_named(server: str, tmp_path: Path) -> None:
-    with pytest.raises(ModelError, match=r"none is not given \(404 Not Found\); take it by hand"):
+    with pytest.raises(
+        ModelError, match=r"none was refused by the server \(404 Not Found\); take it by hand"
+    ):
         download_to(server.replace("models.zip", "none"), tmp_path / "x", "take it by hand")
     with pytest.raises(ModelError, match="could not be fetched"):
         download_to("http://127.0.0.1:9/models.zip", tmp_path / "x", "take it by hand")

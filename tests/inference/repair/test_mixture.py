@@ -28,7 +28,7 @@ def planted(second: float = 0.3) -> np.ndarray[tuple[int, ...], np.dtype[np.floa
 def is_recovered(codes: np.ndarray[tuple[int, ...], np.dtype[np.float64]]) -> bool:
     """Whether the fit has the two planted components: weights to .03, and means within their sampling error."""
     fitted = fit_mixture(codes, 8, 10_000, 5)
-    kept = fitted.kept(0.01)
+    kept = fitted.kept(0.01, fitted.responsibilities(codes).argmax(axis=1))
     if len(kept) != 2 or np.abs(fitted.weights[kept] - SHARES).max() > 0.03:
         return False
     off = fitted.means[kept] - MEANS
@@ -71,7 +71,9 @@ def test_near_the_cut_off_is_within_a_fifth_of_it() -> None:
     weights = np.array([0.9, 0.0121, 0.0119, 0.0081, 0.0079, 0.06])
     mixture = Mixture(weights, np.zeros((6, 1)), np.ones((6, 1, 1)), True, 1, 0.0)
     assert mixture.near(0.01) == 2
-    assert mixture.kept(0.01).tolist() == [0, 5, 1, 2]
+    everywhere = np.arange(6)
+    assert mixture.kept(0.01, everywhere).tolist() == [0, 5, 1, 2]
+    assert mixture.kept(0.01, everywhere[:5]).tolist() == [0, 1, 2]  # heavy, and no code belongs to it
 
 
 def test_too_few_codes_are_refused_and_an_unfinished_fit_says_so() -> None:

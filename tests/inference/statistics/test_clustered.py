@@ -8,7 +8,8 @@ from scipy import stats
 
 from tests.references.statistics import ALPHA
 from trex.foundation.errors import InputError
-from trex.inference.statistics.clustered import clustered_difference, clustered_interval
+from trex.inference.statistics.clustered import clustered_difference, clustered_interval, paired_difference
+from trex.inference.statistics.paired import paired
 
 REPEATS = 1_000
 
@@ -62,3 +63,22 @@ def test_a_difference_needs_two_clusters_and_one_for_each_example() -> None:
         clustered_difference([1.0, 0.0], [3])
     with pytest.raises(InputError, match=r"in \[-1, 1\]"):
         clustered_difference([2.0, 0.0], [3, 4])
+
+
+def test_copies_of_a_picture_make_no_difference_clear() -> None:
+    """Planted bug: with copies taken as independent, a repair was claimed that two of four pictures do not show."""
+    sources = np.repeat(np.arange(4), 10)
+    first, second = np.isin(sources, (0, 1, 2)), sources == 3
+    assert paired(first.tolist(), second.tolist()).interval.low > 0
+    assert paired_difference(first, second, sources.tolist()).low < 0
+
+
+def test_independent_pictures_keep_at_least_the_interval_of_pairs() -> None:
+    rng = np.random.default_rng(5)
+    first, second = rng.random(200) < 0.8, rng.random(200) < 0.6
+    plain, both = (
+        paired(first.tolist(), second.tolist()).interval,
+        paired_difference(first, second, list(range(200))),
+    )
+    assert both.low <= plain.low and both.high >= plain.high
+    assert both.high - both.low < 1.1 * (plain.high - plain.low)

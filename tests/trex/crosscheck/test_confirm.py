@@ -3,6 +3,7 @@
 import json
 import shutil
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -12,12 +13,22 @@ from typer.testing import Result
 from tests.running.command_line import refused, trex
 from tests.running.runs import run
 from trex.crosscheck import confirm as confirming
-from trex.crosscheck.confirmation import RIGHT, STAYS, WRONG, Confirmation, read_confirmation, sentences, stay
+from trex.crosscheck.confirmation import (
+    LEAVES,
+    RIGHT,
+    STAYS,
+    WRONG,
+    Confirmation,
+    read_confirmation,
+    sentences,
+    stay,
+)
 from trex.inference.statistics.proportion import clopper_pearson
 from trex.render.fake import FakeRenderer
 from trex.render.picture import Picture
 from trex.runs.draw_log import read_draws
 from trex.runs.folder import open_run
+from trex.scenes.questions.truth import NO_ANSWER
 from trex.scenes.scene import Scene
 from trex.search.results import read_results
 from trex.worlds.registry import make_plan
@@ -129,6 +140,8 @@ def test_scenes_that_look_otherwise_are_counted_as_such(
     planted = confirmed(path)
     assert [one.after.answer for one in planted.scenes][1] == "0"
     assert not planted.scenes[1].after.is_hit
+    unasked = replace(planted.scenes[1], truth=NO_ANSWER)
+    assert unasked.verdict == LEAVES and not unasked.is_wrong  # right or wrong is not said of it
     assert planted.scenes[1].verdict == (WRONG if planted.scenes[1].truth != "0" else RIGHT)
     assert [planted.scenes[i] for i in (0, 2)] == [honest.scenes[i] for i in (0, 2)]
     assert stay(planted.scenes).count == stay(honest.scenes).count - (honest.scenes[1].verdict == STAYS)

@@ -23,7 +23,7 @@ from trex.foundation.files import write_atomic
 from trex.inference.statistics.proportion import Proportion
 from trex.labelling.export import export_page
 from trex.labelling.label_app import make_label_app
-from trex.labelling.marking import marking, read_marking, take_votes, with_earlier_marks, write_marks
+from trex.labelling.marking import marking, read_marking, take_votes, write_marks, write_with_earlier_marks
 from trex.labelling.poll import Poll
 from trex.labelling.serving import label_access
 from trex.labelling.tally import Vote
@@ -166,11 +166,13 @@ def test_marks_outlive_a_new_count_of_the_same_mistakes_and_no_other(folder: Pat
     vote(folder, "Ada", "mislabelled", "mistake")
     stored(folder)
     assert read_stored(folder).baselines[0].marks == MarkCounts(0, 0, 0, 2)
-    assert with_earlier_marks(folder).baselines[0].marks == MarkCounts(1, 1, 0, 0)
-    changed = baseline(ANSWER, "a.toml")
-    stored(folder, replace(changed, seen=(replace(changed.seen[0], truth="2"), *changed.seen[1:])))
+    assert write_with_earlier_marks(read_stored(folder)).baselines[0].marks == MarkCounts(1, 1, 0, 0)
+    before, counted = tree(folder), read_stored(folder)
+    first, *others = counted.baselines
+    changed = replace(first, seen=(replace(first.seen[0], truth="2"), *first.seen[1:]))
     with pytest.raises(RunError, match="votes on other pictures: this baseline was changed"):
-        with_earlier_marks(folder)
+        write_with_earlier_marks(counted.with_baselines([changed, *others]))
+    assert tree(folder) == before  # the marked baseline is not replaced by one that is refused
 
 
 def test_a_kill_between_the_files_leaves_a_folder_that_counts_again(

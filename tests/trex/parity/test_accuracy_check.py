@@ -271,7 +271,7 @@ def test_a_question_that_it_cannot_read_counts_as_wrong(
         ),
         (lambda data: None, ["--split", "test"], ["split 'test'", "val"]),
         (lambda data: None, ["--limit", "0"], ["--limit 0 is not possible"]),
-        (lambda data: None, ["--published", "93.6"], ["--published 93.6 is no share", "0.936"]),
+        (lambda data: None, ["--published", "93.6"], ["--published 93.6 is not an accuracy", "0.936"]),
         (
             lambda data: edit(data, "CLEVR_val_000001.png", "../../secret.png"),
             [],

@@ -26,6 +26,7 @@ from trex.repair.correction.results import (
     SWEEP,
     TEST,
     ZERO,
+    Claim,
     Compared,
     CorrectResult,
 )
@@ -77,6 +78,9 @@ def test_a_planted_failure_is_mended_and_neither_weight_0_nor_plain_decodings_me
     assert all(one.accuracy(FRESH).count == 0 for one in found.of(SWEEP, 0.0))  # no more than before
     # here a mistake's seed tells the truth, so the voters gain nothing over raw mistakes, and nothing is claimed
     assert not claims[RAW, FRESH].is_better and not found.is_mended
+    assert all(
+        (one.low is None) == (one.test != GROWN) for one in found.compared
+    )  # copies of one picture are related
     assert not found.has_singles and not found.of(SINGLE) and len(found.of(PLAIN)) == len(found.of(RAW)) == 3
     with pytest.raises(InputError, match="'planted'"):  # the card is of a network that only this test has
         load_classifier(str(path / "correct" / "model-0.safetensors"))
@@ -85,6 +89,21 @@ def test_a_planted_failure_is_mended_and_neither_weight_0_nor_plain_decodings_me
     load_into(tuned, state, path)
     draws = torch.from_numpy(PLANTED + np.zeros((1, 2)))
     assert int(tuned(Draw()(draws.float())).argmax()) == 1
+
+
+def test_the_claim_rests_on_the_interval_of_related_pictures() -> None:
+    pairs = {
+        "seed": 0,
+        "against": ZERO,
+        "test": GROWN,
+        "both": 0,
+        "only_chosen": 20,
+        "only_other": 0,
+        "neither": 5,
+    }
+    alone, related = Compared(**pairs), Compared(**pairs, low=-0.2, high=1.0)
+    assert alone.interval.low > 0 and related.interval == (-0.2, 1.0)
+    assert Claim(ZERO, GROWN, (alone,), 1).is_better and not Claim(ZERO, GROWN, (related,), 1).is_better
 
 
 def test_a_claim_needs_every_seed_and_every_control() -> None:

@@ -147,6 +147,7 @@ def test_other_models_do_not_continue_a_repair_and_two_processes_do_not_share_it
         ("identify", {"drwas": 3}, "did you mean 'draws'"),
         ("correct", {"lambdas": [0.1, 1.0]}, "give 0"),
         ("correct", {"lambdas": [0.0, 1.0, 1.0]}, "every value once"),
+        ("correct", {"lambdas": [0.0, -0.0]}, "every value once"),
         ("label", {"tau": 0.0}, "label.tau"),
     ],
 )

@@ -243,6 +243,17 @@ def test_other_questions_are_not_tested(done: Outcome, tmp_path: Path) -> None:
     assert "different questions" in found.unpaired[0]
 
 
+def test_scenes_that_each_model_chose_for_itself_are_not_tested(tmp_path: Path) -> None:
+    """Planted bug: a scene that one model alone fails on is in that model's sample alone, so that pairs look alike."""
+    banked = ["search.bank=40", "search.prior_scenes=10", "search.steps=0"]
+    paths = [run(tmp_path, [*banked, f"search.seed={k}"], f"banked{k}").folder for k in range(2)]
+    found = compare(paths)
+    assert found.tests == () and "chosen from a bank by its own model" in found.unpaired[0]
+    whole = ["search.bank=40", "search.prior_scenes=40", "search.steps=0"]
+    paths = [run(tmp_path, [*whole, f"search.seed={k}"], f"whole{k}").folder for k in range(2)]
+    assert compare(paths).tests
+
+
 def test_other_scenes_are_not_tested(done: Outcome, tmp_path: Path) -> None:
     other = run(tmp_path, ["search.seed=9", "search.steps=0"], "other")
     assert "no prior scene is in both" in compare([done.folder, other.folder]).unpaired[0]

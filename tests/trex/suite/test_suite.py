@@ -371,7 +371,7 @@ DAMAGE: dict[str, tuple[Callable[[Path], object], str]] = {
         "last_run.json is damaged",
     ),
     "no batch": (lambda suite: shutil.rmtree(only(suite).folder), "holds no scene"),
-    "no folder": (shutil.rmtree, "is no suite"),
+    "no folder": (shutil.rmtree, "is not a suite"),
 }
 
 

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from hashlib import sha256
 from pathlib import Path
 
 from trex.api.find import Outcome, QuerySource, find_query, query_file
 from trex.foundation.errors import InputError
 from trex.foundation.files import make_folder
+from trex.query.toml_file import read_text
 from trex.query.toml_text import toml_value
 from trex.repair.loaded import Progress
 from trex.repair.records import write_record
@@ -28,6 +30,7 @@ from trex.runs.open_world import open_world
 from trex.search.hit import Hit
 from trex.search.progress import PHASES, Status
 from trex.worlds.latents import from_stored
+from trex.worlds.looks import ladder
 
 MODEL = "model.name"
 
@@ -48,10 +51,12 @@ def prove_searches(
 ) -> list[SearchProof]:
     """Search with the model before and with the chosen model of each seed (all if none is given); resumed after a kill.
 
-    The searches are runs below `proof/runs`. InputError for a seed that chose no model, and if the query or an override
-    names a model; RunError if the correction is not finished.
+    The searches are runs below `proof/runs`. InputError for a seed that chose no model, if the query or an override
+    names a model, and if each model would choose other prior scenes from the query's bank; RunError if the
+    correction is not finished.
     """
     key, models = correction_key(folder), chosen_models(folder)
+    _check_whole(query, overrides)
     unknown = sorted(set(seeds) - models.keys())
     if unknown:
         raise InputError(f"seed {unknown[0]} chose no model; those that did: {sorted(models)}")
@@ -64,7 +69,7 @@ def prove_searches(
     for seed in seeds or sorted(models):
         after = _searched(query, overrides, place, f"seed-{seed}", models[seed], progress)
         row = _row(key, query.stem, seed, before, after)
-        write_record(folder.path / PROOF / f"{SEARCH}{query.stem}-{seed}.json", row)
+        write_record(folder.path / PROOF / f"{SEARCH}{_named(query, overrides)}-{seed}.json", row)
         found.append(row)
     return found
 
@@ -74,8 +79,26 @@ def _searched(
 ) -> Outcome:
     path = weights.resolve()
     source: QuerySource = query_file(query, [*overrides, f"{MODEL}={toml_value(MODEL, str(path))}"])
-    run = place / f"{query.stem}-{name}"
+    run = place / f"{_named(query, overrides)}-{name}"
     return find_query(source, run, _Shown(progress, name), lambda folder: None)
+
+
+def _check_whole(query: Path, overrides: Sequence[str]) -> None:
+    """InputError if a model would choose which prior scenes are judged: those of two models could not be compared."""
+    found = query_file(query, overrides).plan().query
+    bank = found.search.bank or 0
+    if ladder(found.render.preset) and bank > found.search.prior_scenes:
+        raise InputError(
+            f"{query}: each model would choose {found.search.prior_scenes} of {bank:,} scenes of the bank, so their "
+            "prior scenes could not be compared; give --set search.bank=0, --set search.prior_scenes="
+            f"{bank}, or --set render.preset=fast"
+        )
+
+
+def _named(query: Path, overrides: Sequence[str]) -> str:
+    """A name for runs and records of this query's text with these overrides."""
+    text = "\n".join([read_text(query), *overrides])
+    return f"{query.stem}-{sha256(text.encode()).hexdigest()[:8]}"
 
 
 def _row(key: str, query: str, seed: int, before: Outcome, after: Outcome) -> SearchProof:

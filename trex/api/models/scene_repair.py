@@ -121,6 +121,7 @@ class SceneRepair:
     ) -> Proof:
         """The same from the command line's arguments; overrides are KEY=VALUE."""
         with open_scene_folder(self.path) as folder, self.shown(self.path) as progress:
+            check_scene_sources(folder.query, folder.sources, self.path)
             if dataset is not None:
                 prove_official(folder, dataset, progress)
             for query in queries:

@@ -47,7 +47,7 @@ class Parts:
 
     @contextmanager
     def taken(self, batch: int, *, wait: bool) -> Iterator[bool]:
-        """Whether the batch is this program's; without `wait`, not while another program works on it."""
+        """Whether this program holds the batch; without `wait`, False while another works on it."""
         is_taken = self._locks.take(batch, wait=wait)
         try:
             yield is_taken

@@ -61,7 +61,7 @@ class Sweep:
         tell(n_joined(), self.n)
 
     def _joined(self, batch: int, log: Lines[Examined], *, wait: bool) -> bool:
-        """Whether the log has taken the batch, which it has not if another program has it and `wait` is off."""
+        """Whether this program examined the batch; False if another program holds it and `wait` is off."""
         with self.parts.taken(batch, wait=wait) as is_taken:
             if is_taken:
                 whole, begin = batch_range(batch, self.members), self.members.start + len(log.values)

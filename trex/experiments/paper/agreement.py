@@ -15,7 +15,7 @@ RULE = (
     "A mean **agrees** if it differs from the published one by no more than the larger of the two deviations; a count "
     "of level sets found agrees if it is at least the published one, or 0 where the publication found none; an "
     f"accuracy published as about so much agrees within {100 * ABOUT:.0f} points. A row whose cells were not all run "
-    "is **incomplete** while nothing in it differs."
+    "is **incomplete** while the others could still change the verdict."
 )
 
 

@@ -13,6 +13,7 @@ from torch import nn
 
 from trex.artifacts.weights import write_safetensors
 from trex.foundation.errors import InputError
+from trex.inference.statistics.clustered import paired_difference
 from trex.inference.statistics.paired import paired
 from trex.mnist_models.data.layout import planes
 from trex.mnist_models.training.fine_tune import Extra, fine_tune_training
@@ -133,7 +134,7 @@ class _Correction:
                     ZERO: right[f"{SWEEP} 0.0"],
                     **{kind: right[kind] for kind in kinds},
                 }
-                compared += _compared(seed, right[f"{SWEEP} {best}"], others)
+                compared += _compared(seed, right[f"{SWEEP} {best}"], others, judged)
         self.progress("models tuned", total, total)
         return empty.model_copy(
             update={
@@ -265,10 +266,16 @@ def _counts(right: Right) -> dict[str, tuple[int, int]]:
     return {name: (int(one.sum()), len(one)) for name, one in right.items()}
 
 
-def _compared(seed: int, chosen: Right, others: Mapping[str, Right]) -> Iterator[Compared]:
+def _compared(
+    seed: int, chosen: Right, others: Mapping[str, Right], judged: Mapping[str, Set]
+) -> Iterator[Compared]:
     for against, other in others.items():
         for test in TESTS:
             pair = paired(chosen[test].tolist(), other[test].tolist())
+            origins = judged[test].origins
+            interval = (
+                None if origins is None else paired_difference(chosen[test], other[test], origins.tolist())
+            )
             yield Compared(
                 seed=seed,
                 against=against,
@@ -277,4 +284,6 @@ def _compared(seed: int, chosen: Right, others: Mapping[str, Right]) -> Iterator
                 only_chosen=pair.only_first,
                 only_other=pair.only_second,
                 neither=pair.neither,
+                low=None if interval is None else interval.low,
+                high=None if interval is None else interval.high,
             )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from trex.inference.statistics.paired import Paired
-from trex.inference.statistics.proportion import Proportion
+from trex.inference.statistics.proportion import Interval, Proportion
 from trex.repair.records import Record
 
 FRESH, GROWN, REAL, TEST = "fresh", "grown", "real", "test"
@@ -36,7 +36,11 @@ class Tuned(Record):
 
 
 class Compared(Record):
-    """The chosen model of a seed against another on one test: answers right of both, of one alone, of neither."""
+    """The chosen model of a seed against another on one test: answers right of both, of one alone, of neither.
+
+    `low` and `high` are the 95 % interval of the difference if pictures that come from one picture are a cluster; None
+    if all pictures are independent.
+    """
 
     seed: int
     against: str
@@ -45,10 +49,28 @@ class Compared(Record):
     only_chosen: int
     only_other: int
     neither: int
+    low: float | None = None
+    high: float | None = None
 
     @property
-    def paired(self) -> Paired:
-        """With McNemar's test and the interval of the difference."""
+    def n(self) -> int:
+        """The number of pictures."""
+        return self._paired.n
+
+    @property
+    def difference(self) -> float:
+        """The chosen model's share of right answers minus the other's."""
+        return self._paired.difference
+
+    @property
+    def interval(self) -> Interval:
+        """95 % interval of the difference."""
+        if self.low is None or self.high is None:
+            return self._paired.interval
+        return Interval(self.low, self.high)
+
+    @property
+    def _paired(self) -> Paired:
         return Paired(self.both, self.only_chosen, self.only_other, self.neither)
 
 
@@ -89,7 +111,7 @@ class CorrectResult(Record):
         found = []
         for against in dict.fromkeys(one.against for one in self.compared):
             for test in TESTS:
-                pairs = [one.paired for one in self.compared if (one.against, one.test) == (against, test)]
+                pairs = [one for one in self.compared if (one.against, one.test) == (against, test)]
                 found.append(Claim(against, test, tuple(pairs), len(self.chosen)))
         return found
 
@@ -109,7 +131,7 @@ class Claim:
 
     against: str
     test: str
-    pairs: tuple[Paired, ...]
+    pairs: tuple[Compared, ...]
     seeds: int
 
     @property

@@ -40,10 +40,14 @@ HALVED = (
 
 
 class Set(NamedTuple):
-    """Pictures (n, H, W) or (n, H, W, C) and their labels (n,)."""
+    """Pictures (n, H, W) or (n, H, W, C) and their labels (n,).
+
+    `origins` (n,): the picture that each was grown from, if several can come from one.
+    """
 
     pictures: Pictures
     labels: Ints
+    origins: Ints | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -74,12 +78,15 @@ class Sources:
         _, judging = validation_rows(self.folder.query, train)
         held = read_mistakes(self.folder.require("identify") / HELD)
         place = self._scenario_of(self.mixture.members(held.codes))
+        grown = held.at(place >= 0)
         everything = np.arange(len(test.images))
         codes = self.loaded.generator.encode(pictures_of(test, everything)).mean
         inside = everything[self._scenario_of(self.mixture.inside(codes)) >= 0]
         return {
             FRESH: self.drawn(streams.TEST),
-            GROWN: Set(self.loaded.generator.decode(held.codes[place >= 0]), self._labels[place[place >= 0]]),
+            GROWN: Set(
+                self.loaded.generator.decode(grown.codes), self._labels[place[place >= 0]], grown.rows
+            ),
             REAL: Set(pictures_of(test, inside), test.labels[inside].astype(np.int64)),
             TEST: Set(pictures_of(test, everything), test.labels.astype(np.int64)),
             CHOOSE: self.drawn(streams.CHOOSE),
@@ -126,7 +133,8 @@ class Sources:
         return np.array([place.get(int(one), -1) for one in components], np.int64)
 
     def _training(self) -> Set:
-        rows = self.rows[:TRAINING_JUDGED]
+        order = stream(self.folder.query.seed, streams.SPLIT, 3).permutation(self.rows)
+        rows = np.sort(order[:TRAINING_JUDGED])  # by class, some data sets are stored
         return Set(pictures_of(self.loaded.train, rows), self.loaded.train.labels[rows].astype(np.int64))
 
 

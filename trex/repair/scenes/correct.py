@@ -45,7 +45,7 @@ from trex.repair.scenes.identify import (
 from trex.repair.scenes.label import RESULT as LABELS
 from trex.repair.scenes.label import SceneLabelResult, generator_of
 from trex.repair.scenes.loaded import SceneFolder, SceneLoaded
-from trex.repair.scenes.mistakes import read_misreads
+from trex.repair.scenes.mistakes import Misread, read_misreads
 from trex.repair.scenes.reading import RIGHT, PerceptReader
 from trex.repair.scenes.results import SceneCompared, SceneCorrectResult, compared, scenario_test
 from trex.scenes.questions.families import random_questions
@@ -249,8 +249,8 @@ class _Correction:
         if kind == names.ORDINARY:
             return self._ordinary(further(self.folder, n), "new ordinary scenes")
         rows = read_misreads(self.folder.require("identify") / GROWN)
-        drawn = stream(self.folder.query.seed, RAW, seed).integers(len(rows), size=n)
-        return self._labelled([rows[int(k)].value for k in drawn])
+        chosen = raw_mistakes(stream(self.folder.query.seed, RAW, seed), rows, n)
+        return self._labelled([one.value for one in chosen])
 
     def _choose(self, sweep: list[Tuned]) -> float | None:
         """The best weight on scenes that choose, if it costs at most `loss` of the checked answers against weight 0."""
@@ -303,6 +303,19 @@ class _Correction:
             "right": {name: [int(found[name].sum()), len(found[name])] for name in names.TESTS},
         }
         write_safetensors(self.place / f"model-{seed}.safetensors", state, card)
+
+
+def raw_mistakes(rng: np.random.Generator, rows: Sequence[Misread], n: int) -> list[Misread]:
+    """So many of the mistakes in random order, none twice before all are taken.
+
+    Grown ones come first: the others are misread in scenes that the model is tuned on anyway.
+    """
+    chosen: list[Misread] = []
+    while len(chosen) < n:
+        order = rng.permutation(len(rows))
+        mixed = [rows[int(k)] for k in order]
+        chosen += sorted(mixed, key=lambda one: not one.is_grown)
+    return chosen[:n]
 
 
 def _answered(percept: Percept, one: _Asked) -> list[bool]:

@@ -116,12 +116,12 @@ def distill_scenes(folder: SceneFolder, loaded: SceneLoaded, progress: Progress)
         fits.append(mixture_in(read_arrays(path)))
     progress("mixtures fitted", len(SEEDS), len(SEEDS))
     mixture, second = fits
-    kept = mixture.kept(wanted.cutoff)
+    assigned, other = (fit.responsibilities(codes).argmax(axis=1) for fit in fits)
+    kept = mixture.kept(wanted.cutoff, assigned)
     if not len(kept):
         raise InputError(
             f"no component is heavier than distill.cutoff = {wanted.cutoff}; lower it, or distill.components"
         )
-    assigned, other = (fit.responsibilities(codes).argmax(axis=1) for fit in fits)
     sentences = _Sentences(rows, prior, vocabulary)
     write_arrays(
         place / MIXTURE,
@@ -144,7 +144,7 @@ def distill_scenes(folder: SceneFolder, loaded: SceneLoaded, progress: Progress)
             kept_weight=float(mixture.weights[kept].sum()),
             near=mixture.near(wanted.cutoff),
             converged=mixture.converged,
-            second_kept=len(second.kept(wanted.cutoff)),
+            second_kept=len(second.kept(wanted.cutoff, other)),
             rand_index=adjusted_rand(assigned, other),
         ),
     )

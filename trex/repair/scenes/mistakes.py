@@ -43,10 +43,10 @@ def misread(scene: Scene, index: int, seen: str, member: int, *, is_grown: bool)
 
 
 def write_misreads(path: Path, rows: Sequence[Misread]) -> None:
-    """Write them atomically."""
+    """Write misread objects to a file, atomically."""
     write_record(path, Misreads(rows=list(rows)))
 
 
 def read_misreads(path: Path) -> list[Misread]:
-    """Read them."""
+    """The misread objects in a file; RunError if it is damaged."""
     return read_record(Misreads, path).rows

@@ -7,8 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from trex.inference.statistics.clustered import clustered_difference
-from trex.inference.statistics.paired import paired
+from trex.inference.statistics.clustered import paired_difference
 from trex.repair.arrays import Flags
 from trex.repair.correction.results import BEFORE, Tuned
 from trex.repair.records import Record
@@ -60,8 +59,7 @@ def compared(
 ) -> SceneCompared:
     """The comparison of what the chosen model and the other have right (n,), with the cluster of each."""
     first, second = flags
-    plain = paired(first.tolist(), second.tolist()).interval
-    robust = clustered_difference(first.astype(float) - second.astype(float), clusters)
+    interval = paired_difference(first, second, clusters)
     return SceneCompared(
         seed=seed,
         against=against,
@@ -70,8 +68,8 @@ def compared(
         clusters=len(np.unique(np.asarray(clusters))),
         right=int(first.sum()),
         other_right=int(second.sum()),
-        low=min(plain.low, robust.low),
-        high=max(plain.high, robust.high),
+        low=interval.low,
+        high=interval.high,
     )
 
 

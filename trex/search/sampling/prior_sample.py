@@ -32,6 +32,11 @@ class PriorSample:
         return self.how_often.is_common and (is_all or self.how_often.ess >= WANTED)
 
     @property
+    def is_whole(self) -> bool:
+        """Whether no scene had a chance to be left out, so that the model did not choose which scenes are here."""
+        return bool((self.selection.inclusion == 1.0).all())
+
+    @property
     def counted(self) -> tuple[tuple[Draw[Latent], ...], Selection]:
         """The draws that the rate counts, with their selection: the further ones alone if a common target had some."""
         n = self.how_often.n

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from pathlib import Path
 
 import numpy as np
@@ -14,13 +15,15 @@ from trex.clevr_models.percept.model import load_percept
 from trex.repair.correction.results import BEFORE, ZERO, Tuned
 from trex.repair.records import read_record
 from trex.repair.scenes import results as names
-from trex.repair.scenes.correct import RESULT, correct_scenes
+from trex.repair.scenes.correct import RESULT, correct_scenes, raw_mistakes
 from trex.repair.scenes.distill import distill_scenes
 from trex.repair.scenes.identify import identify_scenes
 from trex.repair.scenes.label import label_scenes
+from trex.repair.scenes.mistakes import misread
 from trex.repair.scenes.page import write_scene_report
 from trex.repair.scenes.results import SceneCorrectResult, compared, scenario_test
 from trex.repair.scenes.words import corrected
+from trex.scenes.prior import ScenePrior
 
 pytestmark = pytest.mark.usefixtures("one_thread")
 SMALL: dict[str, dict[str, object]] = {"identify": {"seeds": 40, "held_out": 4}, "label": {"pictures": 16}}
@@ -41,6 +44,20 @@ def corrected_once(tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("correct") / "r"
     run(path)
     return path
+
+
+def test_raw_mistakes_are_taken_once_before_any_is_taken_again_and_grown_ones_first() -> None:
+    """Planted bug: drawn with replacement, this control once had half as many pictures as the scenarios."""
+    scene = ScenePrior(n_objects=(3, 3)).sample(np.random.default_rng(1))
+    rows = [misread(scene, 0, "missed", k, is_grown=k % 2 == 1) for k in range(40)]
+    some = raw_mistakes(np.random.default_rng(2), rows, 30)
+    assert len({one.member for one in some}) == 30
+    assert all(one.is_grown for one in some[:20]) and not any(one.is_grown for one in some[20:])
+    again = raw_mistakes(np.random.default_rng(2), rows, 100)
+    assert sorted(Counter(one.member for one in again).values()) == [2] * 20 + [3] * 20
+    assert [one.member for one in again[:30]] == [one.member for one in some]
+    other = raw_mistakes(np.random.default_rng(3), rows, 30)
+    assert [one.member for one in other] != [one.member for one in some]
 
 
 def test_every_model_is_judged_by_every_test_and_the_chosen_one_is_kept(corrected_once: Path) -> None:

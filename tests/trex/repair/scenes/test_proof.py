@@ -87,10 +87,23 @@ def test_the_verdict_tells_mended_from_displaced() -> None:
     assert row(after=after(10), new=2).verdict == "not mended" and not row(after=after(10), new=2).holds
     displaced = row(after=after(4), new=3)  # fewer, and most of them are failures that were none before
     assert displaced.verdict == "displaced" and not displaced.holds
-    assert row(before=after(0), after=after(0)).verdict == "nothing to mend"
-    assert not row(before=after(0), after=after(0)).holds
     assert not row(prior_after=7).holds  # as many prior scenes in the level set as before
     assert "displaced" in search_words(displaced) and "3 were none before" in search_words(displaced)
+
+
+def test_a_search_that_found_nothing_before_speaks_against_a_repair_only_if_it_does_now() -> None:
+    nothing = row(before=after(0), after=after(0))
+    assert nothing.verdict == "nothing to mend" and nothing.holds
+    assert row(before=after(0), after=after(0), prior_before=0, prior_after=0).holds
+    assert not row(before=after(0), after=after(0), prior_before=0, prior_after=30).holds
+    new = row(before=after(0), after=after(9), new=9)
+    assert new.verdict == "displaced" and not new.holds
+
+
+def test_a_level_set_that_was_compared_on_no_prior_scene_or_grew_from_nothing_does_not_hold() -> None:
+    """Planted bugs: both once held, because no prior scene was in the level set before."""
+    assert not row(prior=0, prior_before=0, prior_after=0).holds
+    assert not row(prior_before=0, prior_after=30).holds
 
 
 def official(lost: int) -> OfficialProof:
@@ -164,6 +177,25 @@ def test_the_same_query_is_searched_before_and_after(place: Path) -> None:
     assert "Search again, seed 0" in (place / "report.html").read_text()
 
 
+def test_another_query_of_the_same_name_is_a_proof_of_its_own(place: Path) -> None:
+    command = ("repair", "prove", place, "--query", place.parent / "again.toml", "--json")
+    assert trex(*command).exit_code == 0
+    more = trex(*command, "--set", "search.seed=9")
+    assert more.exit_code == 0 and len(json.loads(more.stdout)["searches"]) == 2
+    assert len(list((place / "proof").glob("search-again-*-0.json"))) == 2
+
+
+def test_the_model_before_is_the_one_that_was_repaired(place: Path) -> None:
+    """Planted bug: another model in repair.toml once was asked in its place."""
+    text = (place / "repair.toml").read_text()
+    other = place.parent / "other.safetensors"
+    shutil.copy(next((place / "correct").glob("model-*.safetensors")), other)
+    (place / "repair.toml").write_text(f'{text}[model]\nname = "{other}"\n')
+    before = tree(place)
+    refused(trex("repair", "prove", place, "--query", place.parent / "again.toml"), "model")
+    assert tree(place) == before
+
+
 def test_a_proof_belongs_to_its_correction(place: Path) -> None:
     trex("repair", "prove", place, "--query", place.parent / "again.toml")
     with opened(place, query(**SMALL)) as folder:
@@ -181,6 +213,7 @@ def test_a_proof_belongs_to_its_correction(place: Path) -> None:
         (("--seed", "0"), "only a search"),
         (("--query", "again.toml", "--seed", "4"), "seed 4 chose no model"),
         (("--query", "again.toml", "--set", "model.name=shipped"), "the models of the repair"),
+        (("--query", "again.toml", "--set", "search.bank=60"), "each model would choose 30 of 60 scenes"),
         (("--query", "missing.toml"), "missing.toml"),
         (("--dataset", "nowhere"), "nowhere"),
     ],

@@ -38,10 +38,12 @@ def audit(
     deciding: Annotated[
         str, typer.Option(metavar="PRESET", help="The look of the last check.")
     ] = "reference",
-    sure: Annotated[float, typer.Option(help="The probability from which a mistake is confident.")] = 0.9,
+    sure: Annotated[
+        float, typer.Option(help="A mistake counts as confident from this probability on.")
+    ] = 0.9,
     tested: Annotated[int, typer.Option(help="Failures of a family that are rendered again, at most.")] = 20,
     probed: Annotated[
-        int, typer.Option(help="Scenes like its failures that are made of each family, in each of four ways.")
+        int, typer.Option(help="New scenes made from each family's failures, in each of four ways.")
     ] = 8,
     fresh: Annotated[
         int,
@@ -83,9 +85,7 @@ def audit(
     ] = 0,
     beside: Annotated[
         Path | None,
-        typer.Option(
-            metavar="AUDIT", help="A finished audit of another model, to tell side by side with this one."
-        ),
+        typer.Option(metavar="AUDIT", help="A finished audit of another model, to show beside this one."),
     ] = None,
     join: Annotated[
         bool,

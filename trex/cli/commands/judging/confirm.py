@@ -11,6 +11,7 @@ import typer
 
 from trex.cli import complete
 from trex.cli.command import WHY, Command
+from trex.cli.options import LOOKS
 from trex.cli.progress import display_until_stopped
 from trex.cli.result import AsJson, tell_result
 from trex.cli.trust import Trust, trust_runs
@@ -31,9 +32,7 @@ def confirm(
             metavar="RUN...", help="Run folders, as `trex find` makes them.", autocompletion=complete.runs
         ),
     ],
-    preset: Annotated[
-        str, typer.Option(help="The preset to render at: clevr, reference, sharp, fast, sketch or draft.")
-    ] = "clevr",
+    preset: Annotated[str, typer.Option(help=f"The preset to render at: {LOOKS}.")] = "clevr",
     top: Annotated[int, typer.Option(help="Number of hits of each run, most confident first.")] = 20,
     device: Annotated[str, typer.Option(help="auto, cpu, cuda, optix, hip, oneapi or metal.")] = "auto",
     trust: Trust = False,

@@ -23,9 +23,9 @@ def overconfidence(
         typer.Option(help="A network of the committee that labels drawings; none: no drawings. Repeatable."),
     ] = None,
     generator: Annotated[str, typer.Option(help="What draws: mnist-gan, mnist-vae, ...")] = "mnist-gan",
-    draws: Annotated[int, typer.Option(help="Drawings.")] = 10_000,
+    draws: Annotated[int, typer.Option(help="Number of drawings.")] = 10_000,
     seed: Annotated[int, typer.Option(help="Another seed, other drawings.")] = 0,
-    data: Annotated[Path | None, typer.Option(help="MNIST's folder, as of trex train.")] = None,
+    data: Annotated[Path | None, typer.Option(help="The folder of MNIST, as in trex train.")] = None,
     as_json: AsJson = False,
 ) -> None:
     """Count confident mistakes on MNIST's test set and on drawings, of networks before and after adaptation."""

@@ -21,7 +21,10 @@ repair_app = typer.Typer(
 Data = Annotated[
     Path | None,
     typer.Option(
-        help="The folder of the data set; else $TREX_DIGITS; idx files else from the cache or fetched."
+        help=(
+            "The folder of the data set; by default $TREX_DIGITS. MNIST and Fashion-MNIST are otherwise taken from "
+            "the cache or downloaded."
+        )
     ),
 ]
 VOTING = ("voters", "votes", "without", "serve", "port", "token", "export")
@@ -132,7 +135,7 @@ def label(
 ) -> None:
     """Label the components by votes; without --voters or --votes write, serve or export the pictures to vote on.
 
-    Scenes are judged by the truth, which the renderer knows: they take none of these options.
+    Rendered scenes are labelled by the truth, which the renderer knows: only --processes and --json apply to them.
     """
     from trex.cli.repairing.labelling import check_label_options, export_label_page, serve_label_page
     from trex.cli.repairing.scene_steps import label_scenes_step

@@ -10,7 +10,7 @@ import typer
 
 from trex.cli import complete
 from trex.cli.command import PARTS, Command
-from trex.cli.options import Processes, Settings, refuse
+from trex.cli.options import LOOKS, Processes, Settings, refuse
 from trex.cli.progress import display_until_stopped
 from trex.cli.result import AsJson, tell_result
 from trex.foundation.words import counted
@@ -41,9 +41,7 @@ def render(
         ),
     ],
     scenes: Annotated[int, typer.Option(metavar="N", help="How many scenes the bank is to have.")],
-    look: Annotated[
-        str, typer.Option(metavar="PRESET", help="clevr, reference, sharp, fast, sketch or draft.")
-    ] = "sketch",
+    look: Annotated[str, typer.Option(metavar="PRESET", help=f"{LOOKS}.")] = "sketch",
     seed: Annotated[int, typer.Option(help="The bank's seed, not that of a search.")] = 0,
     settings: Settings = None,
     device: Annotated[str, typer.Option(help="auto, cpu, cuda, optix, hip, oneapi or metal.")] = "auto",
@@ -51,7 +49,7 @@ def render(
     folder: Folder = None,
     as_json: AsJson = False,
 ) -> None:
-    """Render the first N scenes of a world's bank; those that are there are checked. Ctrl-C keeps everything."""
+    """Render the first N scenes of a world's bank; existing ones are checked. Ctrl-C keeps everything."""
     from trex.bank.bank import bank_of, check_number
     from trex.bank.named import bank_world
     from trex.query.schema import RenderSection

@@ -11,10 +11,13 @@ import typer
 from trex.cli.command import PARTS, Command
 from trex.cli.commands.preparing.adda import adda
 from trex.cli.commands.preparing.digits import beta_vae, classifier, gan, vae
+from trex.cli.options import LOOKS
 from trex.cli.result import AsJson, tell_result
 
 dataset_app = typer.Typer(no_args_is_help=True, help="Make data sets of rendered scenes and questions.")
-train_app = typer.Typer(no_args_is_help=True, help="Train the models that ship with trex.")
+train_app = typer.Typer(
+    no_args_is_help=True, help="Train the shipped models, and generators and classifiers of other data."
+)
 
 OUT = typer.Option(help="The folder to write to; existing content is kept and resumed.")
 
@@ -30,7 +33,7 @@ def dataset_render(
     n: Annotated[int, typer.Option(help="Number of scenes.")] = 1000,
     seed: Annotated[int, typer.Option(help="Another seed, other scenes.")] = 0,
     split: Annotated[str, typer.Option(help="train, val, ...: another split, other scenes.")] = "train",
-    preset: Annotated[str, typer.Option(help="clevr, reference, sharp, fast, sketch or draft.")] = "fast",
+    preset: Annotated[str, typer.Option(help=f"{LOOKS}.")] = "fast",
     objects: Annotated[str, typer.Option(help="Number of objects: 5, or 3-10.")] = "3-10",
     processes: Annotated[
         int | None, typer.Option(help="Blender processes; by default one per core, up to 4.")

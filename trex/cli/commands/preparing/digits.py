@@ -68,7 +68,7 @@ gan = _decoder("gan", "generative adversarial network")
 
 def beta_vae(
     dataset: Annotated[str, typer.Option("--dataset", help="signs, mnist, svhn or fashion.")],
-    latent: Annotated[int | None, typer.Option(help="Numbers of a code; by default as published.")] = None,
+    latent: Annotated[int | None, typer.Option(help="Length of the code; by default as published.")] = None,
     beta: Annotated[float | None, typer.Option(help="Weight of the KL; by default 4.")] = None,
     anneal: Annotated[
         int | None, typer.Option(help="Steps over which that weight grows from 0; by default as published.")

@@ -10,7 +10,7 @@ from typing import Annotated
 import typer
 
 from trex.cli.command import PARTS, Command
-from trex.cli.options import is_given, refuse
+from trex.cli.options import LOOKS, is_given, refuse
 from trex.cli.result import AsJson, tell_result
 
 
@@ -35,9 +35,7 @@ def render(
     objects: Annotated[str, typer.Option(help="Number of objects with --prior: 5, or 3-10.")] = "3-10",
     preset: Annotated[
         str,
-        typer.Option(
-            help="clevr, reference, sharp, fast, sketch or draft; --parity by default: the first two and fast."
-        ),
+        typer.Option(help=f"{LOOKS}; --parity by default: the first two and fast."),
     ] = "fast",
     device: Annotated[str, typer.Option(help="auto, cpu, cuda, optix, hip, oneapi or metal.")] = "auto",
     processes: Annotated[

@@ -124,7 +124,7 @@ def cancel(
     runs: Runs = RUNS,
     as_json: AsJson = False,
 ) -> None:
-    """Cancel entries; a running one stops after its current task, and its draws are kept."""
+    """Cancel entries; a running one stops after its current segment, and its draws are kept."""
     from trex.queue import queue
 
     _changed(
@@ -141,7 +141,7 @@ def priority(
     runs: Runs = RUNS,
     as_json: AsJson = False,
 ) -> None:
-    """Change the priority of entries; a running one uses it from its next task on."""
+    """Change the priority of entries; a running one uses it from its next segment on."""
     from trex.queue import queue
 
     changed = queue.prioritize(runs, _open_ids(ctx, runs, ids, everything), to)

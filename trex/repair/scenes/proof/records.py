@@ -76,7 +76,7 @@ class SearchProof(Record):
     def verdict(self) -> Verdict:
         """What the two searches say together; "displaced" if most of what is found now was no failure before."""
         if not self.before.found:
-            return "nothing to mend"
+            return "displaced" if self.after.found else "nothing to mend"
         if not self.after.found:
             return "mended"
         if 2 * self.new > self.after.found:
@@ -85,9 +85,13 @@ class SearchProof(Record):
 
     @property
     def holds(self) -> bool:
-        """Whether fewer prior scenes and fewer found ones are in the level set, and the failures are no others."""
-        fewer = self.prior_after < self.prior_before or not self.prior_before
-        return fewer and self.verdict in ("mended", "fewer")
+        """Whether fewer prior scenes and fewer found ones are in the level set, and the failures are no others.
+
+        A level set that is empty before and after speaks neither for nor against; one that was not compared on any
+        prior scene does not hold.
+        """
+        fewer = self.prior_after < self.prior_before or not (self.prior_before or self.prior_after)
+        return self.prior > 0 and fewer and self.verdict in ("mended", "fewer", "nothing to mend")
 
 
 R = TypeVar("R", OfficialProof, SearchProof)
