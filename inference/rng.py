@@ -28,7 +28,17 @@ def load_rng(state: RngState) -> np.random.Generator:
     """A generator that continues exactly where `save_rng` was called; RunError for any other state."""
     rng = np.random.Generator(np.random.PCG64(0))
     try:
+        _check(state)
         rng.bit_generator.state = copy.deepcopy(dict(state))
-    except (TypeError, KeyError, ValueError) as error:
+    except (TypeError, KeyError, ValueError, OverflowError) as error:
         raise RunError(f"not the state of a PCG64 generator: {state!r}; start a new run") from error
     return rng
+
+
+def _check(state: RngState) -> None:
+    """ValueError for numbers that PCG64 would take and change: its state has 128 bits."""
+    inner = state["state"]
+    if not isinstance(inner, Mapping):
+        raise ValueError("no state")
+    if any(type(inner[name]) is not int or not 0 <= inner[name] < 1 << 128 for name in ("state", "inc")):
+        raise ValueError("not 128 bits")

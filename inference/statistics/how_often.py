@@ -41,7 +41,9 @@ class SampledRate(Rate):
 
     @property
     def counted(self) -> str:
-        """ "7 hits among 64 chosen of 1,000"."""
+        """ "7 hits among 64 chosen of 1,000"; "7 of 64" if all that there were are counted."""
+        if self.of == self.bank:
+            return f"{self.count or 'none'} of {self.of}"
         hits = f"{self.count or 'no'} {'hit' if self.count == 1 else 'hits'}"
         return f"{hits} among {self.of} chosen of {self.bank:,}"
 
@@ -91,19 +93,20 @@ class HowOften:
         return tuple(part for part in (self._rate_words(), self._mass_words(), self._verdict()) if part)
 
     @property
-    def _draws(self) -> str:
-        if isinstance(self.said, SampledRate):
+    def drawn(self) -> str:
+        """The prior draws that the rate counts, in words: "64 prior scenes chosen from a bank of 1,000"."""
+        if isinstance(self.said, SampledRate) and self.said.bank > self.n:
             return f"{self.n} prior scenes chosen from a bank of {self.said.bank:,}"
         return f"{self.n} prior draws"
 
     def _rate_words(self) -> str:
         said = self.said
         if said.point is not None:
-            return f"{self.hits} of {self._draws} hit the level set: {said.figure} (95 %: {said.range})."
+            return f"{self.hits} of {self.drawn} hit the level set: {said.figure} (95 %: {said.range})."
         if self.hits:
-            return f"{self.hits} of {self._draws} hit the level set: {said.range} (95 %)."
+            return f"{self.hits} of {self.drawn} hit the level set: {said.range} (95 %)."
         return (
-            f"None of {self._draws} hit the level set: it happens in less than {said.ceiling} "
+            f"None of {self.drawn} hit the level set: it happens in less than {said.ceiling} "
             f"of all prior draws (95 %). Best confidence among them: {percent(self.best)}."
         )
 

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from trex.foundation.errors import InputError
 from trex.inference.rng import SECOND_PHASE_STREAM, stream
 from trex.inference.statistics.proportion import MAX_RELATIVE_ERROR, Interval
-from trex.inference.statistics.weighted import weighted_interval
+from trex.inference.statistics.weighted import is_most, weighted_interval
 from trex.inference.types import Floats
 
 UNIFORM_SHARE = 0.5
@@ -117,16 +117,19 @@ def estimate(selection: Selection, values: Floats, level: float = 0.95) -> Estim
     """The mean over the prior of a value in [0, 1], seen for the members (k,) only.
 
     Horvitz and Thompson's estimate sum(v / inclusion) / n: for rare hits it varies less than Hajek's ratio, whose
-    denominator is random. The error takes each member as an independent draw that is seen with its probability,
-    so it holds both phases; for the interval see `weighted`.
+    denominator is random. Above one half it is 1 minus the estimate of 1 - v, as the interval is (`weighted`): the sum
+    of nearly all weights would vary more than that of the few missing; not far above one half that makes it some
+    hundredths too low. The error takes each member as an independent
+    draw that is seen with its probability, so it holds both phases.
     """
     weights, n = selection.weights, selection.n
     interval = weighted_interval(values, weights, n, selection.heaviest, level)
-    total = float(weights @ values)
-    if total == 0.0:
-        return Estimate(0.0, math.inf, interval)
-    variance = max(0.0, float(weights**2 @ values**2) - min(total, n) ** 2 / n)
-    return Estimate(min(1.0, total / n), math.sqrt(variance) / total, interval)
+    is_mirrored = is_most(values, weights, n)
+    rare = 1.0 - values if is_mirrored else values
+    total = min(float(weights @ rare), float(n))
+    deviation = math.sqrt(max(0.0, float(weights**2 @ rare**2) - total**2 / n)) / n
+    value = 1.0 - total / n if is_mirrored else total / n
+    return Estimate(value, deviation / value if value else math.inf, interval)
 
 
 def _shares(reach: float, ranks: Floats, floor: float) -> Floats:

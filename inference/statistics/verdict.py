@@ -97,8 +97,8 @@ def _converged(diagnoses: Sequence[Diagnosis], n_chains_hit: int) -> tuple[str, 
 
 def _common(prior: HowOften) -> tuple[str, ...]:
     return (
-        f"CONVERGED: the target is common; {prior.n} independent prior draws, weighted, stand for all of the level set "
-        f"(effective size {prior.ess:.0f}).",
+        "CONVERGED: the target is common; independent prior draws, weighted, stand for all of the level set (effective "
+        f"size {prior.ess:.0f}).",
     )
 
 
@@ -116,6 +116,6 @@ def _found(examples: str, reasons: Sequence[str]) -> tuple[str, ...]:
 def _not_found(prior: HowOften, renders: int, best: float) -> tuple[str, ...]:
     return (
         f"NOT FOUND: no draw is in the level set after {renders} renders; the best confidence was {percent(best)}.",
-        f"None of {prior.n} independent prior draws hit, so it happens in less than {prior.said.ceiling} of all "
+        f"None of {prior.drawn} hit, so it happens in less than {prior.said.ceiling} of all "
         "prior draws (95 %; the chain's draws say nothing about this).",
     )

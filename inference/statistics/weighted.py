@@ -28,10 +28,15 @@ def weighted_interval(
     because the sum over nearly all weights is noisier than that of the few missing.
     """
     _check(values, weights, heaviest)
-    is_mirrored = float(weights @ values) > n / 2
+    is_mirrored = is_most(values, weights, n)
     rare = 1.0 - values if is_mirrored else values
     low, high = weighted_bounds(weights @ rare, weights**2 @ rare, heaviest, n, level)
     return Interval(1.0 - float(high), 1.0 - float(low)) if is_mirrored else Interval(float(low), float(high))
+
+
+def is_most(values: Floats, weights: Floats, n: int) -> bool:
+    """Whether the mean value among all n is estimated above one half."""
+    return float(weights @ values) > n / 2
 
 
 def weighted_bounds(
@@ -45,10 +50,8 @@ def weighted_bounds(
     from scipy.stats import beta
 
     tail, total = (1.0 - level) / 2.0, np.minimum(np.asarray(total, float), n)
-    share = total / n
-    typical = np.where(total > 0.0, squares / np.where(total > 0.0, total, 1.0), 1.0)
-    size = n / typical * _narrowed(share, typical)
-    low = beta.ppf(tail, np.maximum(share * size, ROUNDING), (1.0 - share) * size + 1.0)
+    hits, misses = _lower(total, squares, n)
+    low = beta.ppf(tail, np.maximum(hits, ROUNDING), misses)
     above, below = _upper(total, squares, heaviest, n)
     high = beta.ppf(1.0 - tail, above, np.maximum(below, ROUNDING))
     return np.where(total > 0.0, low, 0.0), np.where(below > 0.0, high, 1.0)
@@ -57,11 +60,25 @@ def weighted_bounds(
 def upper_counts(values: Floats, weights: Floats, n: int, heaviest: float) -> tuple[float, float]:
     """The parameters of the Beta distribution whose quantiles are the upper ends: (k + 1, n - k) without weights.
 
-    Means above one half are taken as they are, not mirrored.
+    Above one half they are those of the lower ends of 1 - values, mirrored, as in `weighted_interval`.
     """
     _check(values, weights, heaviest)
-    above, below = _upper(weights @ values, weights**2 @ values, heaviest, n)
+    if is_most(values, weights, n):
+        below, above = _lower(weights @ (1.0 - values), weights**2 @ (1.0 - values), n)
+    else:
+        above, below = _upper(weights @ values, weights**2 @ values, heaviest, n)
     return float(above), max(float(below), ROUNDING)
+
+
+def _lower(
+    total: Floats | float, squares: Floats | float, n: int
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """The parameters of the Beta distribution whose quantiles are the lower ends: (k, n - k + 1) without weights."""
+    total = np.minimum(np.asarray(total, float), n)
+    share = total / n
+    typical = np.where(total > 0.0, squares / np.where(total > 0.0, total, 1.0), 1.0)
+    size = n / typical * _narrowed(share, typical)
+    return share * size, (1.0 - share) * size + 1.0
 
 
 def _upper(

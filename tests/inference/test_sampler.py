@@ -6,6 +6,7 @@ import json
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
+from typing import cast
 
 import numpy as np
 import pytest
@@ -134,6 +135,8 @@ def test_chains_from_one_state_part_at_once() -> None:
 def test_random_states_survive_json_and_reject_nonsense() -> None:
     rng = stream(3, 1, 4)
     rng.random(7)
+    saved = dict(save_rng(rng))
+    inner = cast(dict[str, object], saved["state"])
     copy = load_rng(json.loads(json.dumps(save_rng(rng))))
     assert copy.random(5).tolist() == rng.random(5).tolist()
     assert stream(3, 1, 4).random() != stream(3, 1, 5).random()
@@ -141,6 +144,11 @@ def test_random_states_survive_json_and_reject_nonsense() -> None:
         {},
         {"bit_generator": "MT19937", "state": {}},
         {"bit_generator": "PCG64", "state": {"state": "x"}},
+        {**saved, "has_uint32": 2**70},
+        {**saved, "uinteger": 2**70},
+        {**saved, "state": {**inner, "state": -1}},
+        {**saved, "state": {**inner, "inc": 1.5}},
+        {**saved, "state": {**inner, "state": 1 << 128}},
     ):
         with pytest.raises(RunError, match="PCG64"):
             load_rng(wrong)

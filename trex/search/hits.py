@@ -50,6 +50,11 @@ class Hits:
         return [one.record for one in self._kept if self._verdict(one) is False]
 
     @property
+    def lost(self) -> frozenset[StoredLatent]:
+        """Every hit that left the level set under fresh noise draws, also one that another has replaced since."""
+        return frozenset(z for z, survives in self._survives.items() if not survives)
+
+    @property
     def pending(self) -> list[Record]:
         """The distinct hits whose fresh draws have not been made."""
         return [one.record for one in self._kept if self._verdict(one) is None]

@@ -170,9 +170,8 @@ def _families(
         for one in range(1, families.count + 1)
     ]
     world = world_of(manifest)
-    lost = {record.z for record in found.fragile}
     zs = [member.z for member in members]
-    rates = family_rates(places, zs, lost, sample, manifest.target, world.are_distinct)
+    rates = family_rates(places, zs, found.lost, sample, manifest.target, world.are_distinct)
     known = tuple(
         Family(
             number,

@@ -18,6 +18,7 @@ from trex.inference.statistics.proportion import Proportion, clopper_pearson
 from trex.inference.statistics.two_phase import inclusion_probabilities
 from trex.inference.statistics.weighted import weighted_bounds
 from trex.inference.types import Floats
+from trex.search.sampling.prior_plan import SPARE
 
 RATES = (0.1, 0.03, 0.01, 0.003, 0.001)
 REPEATS = 500
@@ -125,14 +126,29 @@ def test_the_normal_interval_on_the_log_scale_missed_and_this_one_holds() -> Non
     assert stats.binom.cdf(before, REPEATS, 0.95) < ALPHA
 
 
-def procedure(x: int, n: int, budget: int, rate: float, is_pooled: bool = False) -> tuple[bool, float]:
-    """Whether x hits of the first n call it common, and the chance that the interval then holds the rate."""
+def procedure(
+    x: int,
+    n: int,
+    budget: int,
+    rate: float,
+    is_pooled: bool = False,
+    stop: int = 0,
+    kept: float = FURTHER_LEVEL,
+) -> tuple[bool, float]:
+    """Whether x hits of the first n call it common, and the chance that the interval then holds the rate.
+
+    With `stop`, a batch with so many hits ends the search, and keeps its own interval at the level `kept`.
+    """
     point = Proportion(x, n).point
-    if not is_common(point, budget):
+    wanted = SPARE * max(WANTED, stop) if stop else WANTED
+    if stop and x >= stop and is_common(point, budget, wanted):
+        low, high = clopper_pearson(x, n, kept)
+        return True, float(low <= rate <= high)
+    if not is_common(point, budget, wanted):
         low, high = clopper_pearson(x, n)
         return False, float(low <= rate <= high)
     assert point is not None
-    further = further_draws(point)
+    further = further_draws(point, wanted)
     held, of, level = (x, n + further, 0.95) if is_pooled else (0, further, FURTHER_LEVEL)
     hits = np.arange(further + 1.0)
     ends = weighted_bounds(held + hits, held + hits, 1.0, of, level)
@@ -140,14 +156,16 @@ def procedure(x: int, n: int, budget: int, rate: float, is_pooled: bool = False)
     return True, float(chances[(ends[0] <= rate) & (rate <= ends[1])].sum())
 
 
-def exact_coverage(n: int, budget: int, rate: float, is_pooled: bool = False) -> tuple[float, float]:
+def exact_coverage(
+    n: int, budget: int, rate: float, is_pooled: bool = False, stop: int = 0, kept: float = FURTHER_LEVEL
+) -> tuple[float, float]:
     """The exact coverage of "decide, then draw": over both branches, and given that it was called common."""
     both = common = chance = 0.0
     for x in range(n + 1):
         weight = float(stats.binom.pmf(x, n, rate))
-        if weight < 1e-9:
+        if weight < 1e-8:
             continue
-        called, holding = procedure(x, n, budget, rate, is_pooled)
+        called, holding = procedure(x, n, budget, rate, is_pooled, stop, kept)
         both, common, chance = (
             both + weight * holding,
             common + weight * holding * called,
@@ -167,3 +185,15 @@ def test_deciding_then_drawing_covers_around_the_threshold(n: int, budget: int) 
 def test_pooling_the_draws_that_decided_is_caught() -> None:
     """Planted: a batch that called a rare target common by luck is counted again in the rate."""
     assert exact_coverage(200, 2000, 0.005, is_pooled=True)[1] < 0.9
+
+
+@pytest.mark.parametrize("n", [100, 200])
+@pytest.mark.parametrize("stop", [6, 8, 10, 12])
+def test_a_search_that_stops_at_enough_hits_covers_too(n: int, stop: int) -> None:
+    rates = (0.012, 0.024, 0.036, 0.056, 0.08, 0.12)
+    assert min(exact_coverage(n, 2000, float(rate), stop=stop)[0] for rate in rates) >= 0.95
+
+
+def test_the_first_batch_of_a_stopped_search_at_95_percent_is_caught() -> None:
+    """Planted: the level of a rare target, although only a batch with many hits is kept."""
+    assert exact_coverage(100, 2000, 0.056, stop=10, kept=0.95)[0] < 0.94

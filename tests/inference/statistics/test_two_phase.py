@@ -12,6 +12,7 @@ from tests.references.statistics import ALPHA
 from tests.simulations.sampled_banks import Bank, mass_interval
 from trex.foundation.errors import InputError
 from trex.inference.statistics.budget import further_draws, is_common
+from trex.inference.statistics.discoveries import excess_p_value
 from trex.inference.statistics.importance import effective_size, resample
 from trex.inference.statistics.proportion import Proportion, clopper_pearson
 from trex.inference.statistics.two_phase import (
@@ -21,7 +22,7 @@ from trex.inference.statistics.two_phase import (
     everyone,
     inclusion_probabilities,
 )
-from trex.inference.statistics.weighted import weighted_interval
+from trex.inference.statistics.weighted import upper_counts, weighted_interval
 
 SCORES = np.random.default_rng(3).standard_normal(600)
 
@@ -184,3 +185,41 @@ def test_common_means_that_the_wanted_draws_fit_the_budget() -> None:
     assert further_draws(0.3) == 84
     with pytest.raises(InputError, match="above 0"):
         further_draws(0.0)
+
+
+@pytest.mark.parametrize("rate", [0.6, 0.8, 0.95, 1.0])
+def test_above_one_half_the_value_lies_in_its_own_interval(rate: float) -> None:
+    """Planted bug: the value was the sum of nearly all weights, which vary, and the interval that of the others."""
+    rng, off, values = np.random.default_rng(8), 0, []
+    for seed in range(150):
+        truth = (rng.random(1000) < rate).astype(float)
+        chosen = design(seed, truth + rng.standard_normal(1000), 100)
+        found = estimate(chosen, truth[chosen.members])
+        low, high = found.interval
+        off += not low <= found.value <= high
+        values.append(found.value)
+        assert 0.0 < found.value <= 1.0 and found.error < 1.0
+    assert off == 0 and abs(np.mean(values) - rate) < (0.04 if rate == 0.6 else 0.02)
+
+
+@pytest.mark.parametrize("share", [0.5, 0.8, 0.97, 1.0])
+def test_upper_counts_are_those_of_a_distribution_whatever_the_weights_sum_to(share: float) -> None:
+    """Planted bug: weights that sum to more than the bank made the first count negative, and a p-value NaN."""
+    rng = np.random.default_rng(9)
+    for seed in range(100):
+        truth = (rng.random(1000) < share).astype(float)
+        chosen = design(seed, truth + rng.standard_normal(1000), 64)
+        counts = upper_counts(truth[chosen.members], chosen.weights, chosen.n, chosen.heaviest)
+        assert min(counts) > 0.0
+        assert 0.0 <= excess_p_value(20.0, 40, counts) <= 1.0
+
+
+def test_a_share_near_one_that_the_prior_has_too_is_seldom_named() -> None:
+    """Planted bug: not mirrored, the prior's upper end was too low, and 9 % of p-values were below .05."""
+    rng, small = np.random.default_rng(10), 0
+    for seed in range(250):
+        truth = (rng.random(1000) < 0.97).astype(float)
+        chosen = design(seed, rng.standard_normal(1000), 64)
+        counts = upper_counts(truth[chosen.members], chosen.weights, chosen.n, chosen.heaviest)
+        small += excess_p_value(float(rng.binomial(40, 0.97)), 40, counts) <= 0.05
+    assert stats.binom.sf(small - 1, 250, 0.05) > ALPHA

@@ -58,6 +58,15 @@ def test_one_that_has_survived_is_never_replaced() -> None:
     assert places(found.found) == [0.0] and not found.pending
 
 
+def test_a_fragile_hit_stays_known_as_lost_when_one_like_it_survives() -> None:
+    """Planted bug: replaced, it counted for the rate of the family of the one that survived."""
+    found = hits(
+        scored(0.0, 0.7), scored(0.0, 0.2, FRESH), scored(0.1, 0.9), scored(0.1, 0.8, FRESH), scored(3.0, 0.9)
+    )
+    assert places(found.found) == [0.1] and not found.fragile
+    assert found.lost == {(0.0,)}
+
+
 def test_one_that_is_pending_is_replaced_by_a_more_confident_one_alone() -> None:
     assert places(hits(scored(0.0, 0.7), scored(0.1, 0.9)).pending) == [0.1]
     assert places(hits(scored(0.0, 0.7), scored(0.1, 0.6)).pending) == [0.0]

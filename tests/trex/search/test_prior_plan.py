@@ -103,6 +103,34 @@ def test_the_draws_of_a_run_that_was_stopped_stand_for_themselves(share: float) 
     assert plain.sample([draw(index, share) for index in range(7)]).selection.n == 7
 
 
+@pytest.mark.parametrize("part", [0.2, 0.5])
+def test_a_search_that_was_stopped_in_its_sample_of_a_bank_says_no_less_than_the_whole(part: float) -> None:
+    """Planted bug: members that were not rendered yet once counted as scenes outside of the level set."""
+    rates, held = [], []
+    for seed in range(120):
+        rng = np.random.default_rng(seed)
+        truth = [draw(int(rng.integers(1_000_000)), 0.3) for _ in range(400)]
+        plan = PriorPlan(TARGET, options(bank=400, seed=seed, prior_scenes=60), tuple(truth))
+        draws = [truth[member]._replace(index=index) for index, member in enumerate(plan.members)]
+        said = plan.sample(draws[: max(1, round(part * plan.first))]).how_often.said
+        assert isinstance(said, SampledRate)
+        rates.append(said.estimate.value)
+        held.append(said.interval.low <= 0.3 <= said.interval.high)
+    assert abs(np.mean(rates) - 0.3) < 0.03, "as zeros, they made it .06 and .15"
+    assert np.mean(held) > 0.95
+
+
+def test_a_common_target_whose_search_has_found_enough_keeps_its_first_draws_at_their_level() -> None:
+    """Planted bug: at 95 % those, which had many hits or the target were not common, covered .938."""
+    plan = PriorPlan(TARGET, options(), ())
+    first = [draw(index, 0.5) for index in range(40)]
+    said = plan.sample(first)
+    assert said.how_often.is_common and said.how_often.level == FURTHER_LEVEL and said.how_often.n == 40
+    assert said.how_often.said.counted == f"{said.how_often.hits} of 40" and said.selection.n == 40
+    part = plan.sample([*first, *(draw(index, 0.5) for index in range(40, 45))])
+    assert part.how_often == said.how_often, "a part of the further draws is no batch"
+
+
 def test_a_worthless_cheap_look_leaves_the_rate_right() -> None:
     """Planted: the draws counted as if each had the same chance give another rate."""
     rng, rates, counted = np.random.default_rng(3), [], []

@@ -96,14 +96,20 @@ class PriorPlan:
     def sample(self, draws: Sequence[Draw[Latent]]) -> PriorSample:
         """What these prior draws, by index, say: all if they are all that was planned, else the first ones.
 
-        If the first ones are not complete (a run that was stopped early), those that are there stand for themselves.
+        If the first ones are not complete (a run that was stopped early), those that are there stand for themselves:
+        with a bank, for its scenes before the first one that is missing. A common target without the further draws,
+        which a search that has found enough leaves out, keeps its first ones at their level: being called common
+        takes many hits among them.
         """
         n = len(draws)
         if n < self.first:
-            return self._summary(draws, self.small if self.bank else everyone(n))
+            return self._summary(draws, self._begun(n))
         first, total = self._first(draws), self.total(draws)
-        if n < total or total == self.first:
+        if total == self.first or (n < total and self.bank):
             return first
+        if n < total:
+            alone = how_often(first.draws, first.selection, self.target, FURTHER_LEVEL)
+            return PriorSample(first.draws, first.selection, alone.decided(True))
         if self.bank:
             return self._summary(draws, self.large)
         both = self._summary(draws[:total], everyone(total))
@@ -111,6 +117,13 @@ class PriorPlan:
             draws[self.first : total], everyone(total - self.first), self.target, FURTHER_LEVEL
         )
         return PriorSample(both.draws, both.selection, further.decided(True, both.how_often.ess))
+
+    def _begun(self, n: int) -> Selection:
+        """The selection that the first n draws of the first sample are the whole of."""
+        if not self.bank:
+            return everyone(n)
+        there, missing = self.members[:n], self.members[n]
+        return Selection(np.array(there, dtype=np.intp), self.small.inclusion[:missing])
 
     def _first(self, draws: Sequence[Draw[Latent]]) -> PriorSample:
         return self._summary(draws[: self.first], self.small)
