@@ -111,7 +111,7 @@ def test_recorded_sums_that_cannot_be_read_are_not_forgotten(tmp_path: Path) -> 
     assert check_recorded(tmp_path, "a", "1") and not check_recorded(tmp_path, "a", "1")
     for damaged in ("{", "[]", '{"a": 5}'):
         (tmp_path / FILE).write_text(damaged)
-        with pytest.raises(InputError, match="put it right, or remove it"):
+        with pytest.raises(InputError, match="correct it, or delete it"):
             check_recorded(tmp_path, "a", "1")
 
 
