@@ -119,8 +119,8 @@ def estimate(selection: Selection, values: Floats, level: float = 0.95) -> Estim
     Horvitz and Thompson's estimate sum(v / inclusion) / n: for rare hits it varies less than Hajek's ratio, whose
     denominator is random. Above one half it is 1 minus the estimate of 1 - v, as the interval is (`weighted`): the sum
     of nearly all weights would vary more than that of the few missing; not far above one half that makes it some
-    hundredths too low. The error takes each member as an independent
-    draw that is seen with its probability, so it holds both phases.
+    hundredths too low. The error takes each member as an independent draw that is seen with its probability, so it
+    holds both phases.
     """
     weights, n = selection.weights, selection.n
     interval = weighted_interval(values, weights, n, selection.heaviest, level)

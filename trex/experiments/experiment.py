@@ -21,8 +21,9 @@ from trex.report.gallery import picture_url
 from trex.runs.draw_log import read_draws
 from trex.runs.folder import RUNS, is_run, open_run
 from trex.runs.manifest import Manifest
-from trex.search.cost import cpu_s_of, has_known_cost
+from trex.search.cost import cpu_s_of
 from trex.search.progress import Progress
+from trex.search.render_speed import has_known_cost
 from trex.search.results import Results, read_results
 from trex.worlds.latents import Latent
 from trex.worlds.query_plan import check

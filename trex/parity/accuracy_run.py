@@ -56,7 +56,7 @@ def verify(
     """
     if published is not None and not 0 < published <= 1:
         raise InputError(
-            f"--published {published} is not an accuracy; give a number from 0 to 1, such as 0.936"
+            f"--published {published} is not an accuracy; give a number above 0, at most 1, such as 0.936"
         )
     asked = read_folder(folder, options)
     weights = weights_fingerprint(model.name, model.bind(_readable(model, asked)))

@@ -10,14 +10,10 @@ from trex.search.render_speed import CPU_S
 from trex.worlds.looks import ladder
 
 
-def has_known_cost(query: Query) -> bool:
-    """Whether docs/PERFORMANCE.md says what a picture of this query costs."""
-    return query.generator.name == "clevr" and query.render.preset in CPU_S
-
-
 def cpu_s_of(records: Sequence[Record], query: Query, of_bank: float = 1.0) -> float:
-    """CPU seconds that the pictures of these records cost, with this share of a bank's; see `has_known_cost`.
+    """CPU seconds that the pictures of these records cost, with this share of a bank's.
 
+    Only for queries whose cost is documented (`render_speed.has_known_cost`).
     The look that leads the chains is the last one that the calibration tried. A picture that came from a bank or a
     cache counts as if it had been rendered.
     """

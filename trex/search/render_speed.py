@@ -41,6 +41,11 @@ class Estimate:
         return f"about {span(self.seconds)}, at the speed {self.source}"
 
 
+def has_known_cost(query: Query) -> bool:
+    """Whether docs/PERFORMANCE.md says what a picture of this query costs."""
+    return query.generator.name == "clevr" and query.render.preset in CPU_S
+
+
 def estimate(query: Query, pictures: int, cheap: int = 0) -> Estimate | None:
     """The time for this many pictures of a query, and for cheap ones; None if nothing is known about their speed.
 
@@ -49,9 +54,9 @@ def estimate(query: Query, pictures: int, cheap: int = 0) -> Estimate | None:
     measured = _known().get(_key(query))
     if not query.search.bank and isinstance(measured, int | float) and 0 < measured < 1e6:
         return Estimate(pictures * measured, "measured on this machine")
-    cpu_s = CPU_S.get(query.render.preset) if query.generator.name == "clevr" else None
-    if cpu_s is None:
+    if not has_known_cost(query):
         return None
+    cpu_s = CPU_S[query.render.preset]
     processes, looks = query.render.processes or default_processes(), ladder(query.render.preset)
     seconds = pictures * (cpu_s / processes + BESIDE_S)
     if looks:

@@ -11,8 +11,8 @@ from tests.running.runs import QUERY
 from trex.query.schema import Query
 from trex.query.toml_file import parse_query
 from trex.runs.record import BANK, CALIBRATION, CHAIN, FRESH, PRIOR, Record
-from trex.search.cost import cpu_s_of, has_known_cost
-from trex.search.render_speed import CPU_S
+from trex.search.cost import cpu_s_of
+from trex.search.render_speed import CPU_S, has_known_cost
 from trex.worlds.looks import ladder
 
 LOOKS = ladder("reference")

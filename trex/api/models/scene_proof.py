@@ -56,7 +56,8 @@ def prove_searches(
     correction is not finished.
     """
     key, models = correction_key(folder), chosen_models(folder)
-    _check_whole(query, overrides)
+    before_path = model_path(folder.query.model.name)
+    _check_whole(_source(query, overrides, before_path))
     unknown = sorted(set(seeds) - models.keys())
     if unknown:
         raise InputError(f"seed {unknown[0]} chose no model; those that did: {sorted(models)}")
@@ -64,33 +65,36 @@ def prove_searches(
         raise InputError(f"--set {MODEL} is not possible: the models of the repair are asked")
     place = folder.path / PROOF / RUNS / key[:8]
     make_folder(place)
-    before = _searched(query, overrides, place, "before", model_path(folder.query.model.name), progress)
+    name = _named(query, overrides)
+    before = _searched(_source(query, overrides, before_path), place / f"{name}-before", "before", progress)
     found = []
     for seed in seeds or sorted(models):
-        after = _searched(query, overrides, place, f"seed-{seed}", models[seed], progress)
+        source, run = _source(query, overrides, models[seed]), place / f"{name}-seed-{seed}"
+        after = _searched(source, run, f"seed-{seed}", progress)
         row = _row(key, query.stem, seed, before, after)
-        write_record(folder.path / PROOF / f"{SEARCH}{_named(query, overrides)}-{seed}.json", row)
+        write_record(folder.path / PROOF / f"{SEARCH}{name}-{seed}.json", row)
         found.append(row)
     return found
 
 
-def _searched(
-    query: Path, overrides: Sequence[str], place: Path, name: str, weights: Path, progress: Progress
-) -> Outcome:
+def _source(query: Path, overrides: Sequence[str], weights: Path) -> QuerySource:
+    """The query with these weights in the place of its model."""
     path = weights.resolve()
-    source: QuerySource = query_file(query, [*overrides, f"{MODEL}={toml_value(MODEL, str(path))}"])
-    run = place / f"{_named(query, overrides)}-{name}"
+    return query_file(query, [*overrides, f"{MODEL}={toml_value(MODEL, str(path))}"])
+
+
+def _searched(source: QuerySource, run: Path, name: str, progress: Progress) -> Outcome:
     return find_query(source, run, _Shown(progress, name), lambda folder: None)
 
 
-def _check_whole(query: Path, overrides: Sequence[str]) -> None:
+def _check_whole(source: QuerySource) -> None:
     """InputError if a model would choose which prior scenes are judged: those of two models could not be compared."""
-    found = query_file(query, overrides).plan().query
+    found = source.plan().query
     bank = found.search.bank or 0
     if ladder(found.render.preset) and bank > found.search.prior_scenes:
         raise InputError(
-            f"{query}: each model would choose {found.search.prior_scenes} of {bank:,} scenes of the bank, so their "
-            "prior scenes could not be compared; give --set search.bank=0, --set search.prior_scenes="
+            f"{source.path}: each model would choose {found.search.prior_scenes} of {bank:,} scenes of the bank, so "
+            "their prior scenes could not be compared; give --set search.bank=0, --set search.prior_scenes="
             f"{bank}, or --set render.preset=fast"
         )
 

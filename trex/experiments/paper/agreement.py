@@ -44,7 +44,7 @@ def compared(item: Item, record: OutcomeRecord | None, command: str) -> Compared
         return Compared(item, item.published, "–", "absent", "not run yet", command)
     if item.compare == "accuracy":
         return _accuracy(item, record)
-    cells = _chosen(item, record)
+    cells = chosen_cells(item, record)
     if item.compare == "mistakes":
         here = _mistakes(cells) or item.here
         return Compared(item, item.published, here, "not comparable", item.why, item.command)
@@ -69,7 +69,8 @@ def agrees(cell: CellRecord) -> bool:
     )
 
 
-def _chosen(item: Item, record: OutcomeRecord) -> Sequence[CellRecord]:
+def chosen_cells(item: Item, record: OutcomeRecord) -> Sequence[CellRecord]:
+    """The cells that an item is about; InputError if the record has none of them."""
     cells = [cell for cell in record.cells if not item.cells or cell.name in item.cells]
     if not cells:
         raise InputError(f"{item.item}: {record.experiment} has none of the cells {', '.join(item.cells)}")

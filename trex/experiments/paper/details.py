@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import starmap
 
-from trex.experiments.paper.agreement import Compared, values_words
-from trex.experiments.record import CellRecord
+from trex.experiments.paper.agreement import Compared, chosen_cells, values_words
+from trex.experiments.paper.paper_file import Item
+from trex.experiments.record import CellRecord, OutcomeRecord
 from trex.pages.table import Column, Table
 from trex.search.render_speed import CPU_S
 
@@ -37,7 +39,7 @@ COLUMNS: tuple[Column[Detail], ...] = (
     Column("hits of the prior's sample", lambda row: f"{row.cell.hits:,} of {row.cell.draws:,}"),
     Column("rate in the prior (95 %)", lambda row: _rate(row.cell)),
     Column("distinct scenes", lambda row: f"{row.cell.distinct:,}"),
-    Column("families", lambda row: f"{row.cell.families:,}"),
+    Column("families, at most", lambda row: f"{row.cell.families:,}"),
     Column("renders", lambda row: f"{row.cell.renders:,}"),
     Column("cheap renders", lambda row: "–" if row.cell.cheap is None else f"{row.cell.cheap:,}"),
     Column("CPU hours", lambda row: row.cpu_hours),
@@ -52,19 +54,16 @@ HEAD = (
 
 def details(rows: Sequence[Compared]) -> str:
     """The tables of the items that ask for details; "" if there is none."""
-    chosen = [row for row in rows if row.item.details and row.record is not None]
-    return "".join([HEAD, *map(_section, chosen)]) if chosen else ""
+    chosen = [(row.item, row.record) for row in rows if row.item.details and row.record is not None]
+    return "".join([HEAD, *starmap(_section, chosen)]) if chosen else ""
 
 
-def _section(row: Compared) -> str:
-    record = row.record
-    if record is None:
-        return ""
+def _section(item: Item, record: OutcomeRecord) -> str:
     look = record.looks[0] if len(record.looks) == 1 else ""
-    cells = [Detail(cell, look) for cell in record.cells if not row.item.cells or cell.name in row.item.cells]
+    cells = [Detail(cell, look) for cell in chosen_cells(item, record)]
     total = sum(cell.cell.renders for cell in cells)
     words = f"Deciding look: {' and '.join(f'`{one}`' for one in record.looks)}; {total:,} renders in all."
-    return f"\n### {row.item.item}, cell by cell\n\n{words}\n\n{Table('', COLUMNS, cells).markdown()}"
+    return f"\n### {item.item}, cell by cell\n\n{words}\n\n{Table('', COLUMNS, cells).markdown()}"
 
 
 def _rate(cell: CellRecord) -> str:
