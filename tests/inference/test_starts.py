@@ -93,8 +93,17 @@ def test_flat_and_impossible_weights_still_give_distinct_starts() -> None:
         assert len(set(dispersed_starts(0, zs, log_weights, np.ones(20), near, 8))) == 8
 
 
+def test_with_fewer_scenes_than_chains_each_starts_one_before_any_starts_another() -> None:
+    """A bank's random sample may be smaller than the number of chains."""
+    zs, log_weights = [0.0, 0.01, 5.0], np.array([-1.0, -2.0, -1.5])
+    for seed in range(10):
+        picked = dispersed_starts(seed, zs, log_weights, np.ones(3), near, 8)
+        assert len(picked) == 8
+        assert all(set(picked[k : k + 3]) == {0, 1, 2} for k in (0, 3))
+
+
 def test_wrong_input_is_refused() -> None:
-    with pytest.raises(InputError, match="8 chains need as many"):
-        dispersed_starts(0, [0.0] * 7, np.zeros(7), np.ones(7), near, 8)
+    with pytest.raises(InputError, match="8 chains need evaluated scenes"):
+        dispersed_starts(0, [], np.zeros(0), np.ones(0), near, 8)
     with pytest.raises(InputError, match="inclusion"):
         dispersed_starts(0, [0.0, 1.0], np.zeros(2), np.array([0.0, 1.0]), near, 1)

@@ -16,7 +16,8 @@ class QueryCheck:
 
     `answers` are all that the question can have; `target`, `world` and `renders` are descriptions. `model` names
     the opened model. `renders_at_most` counts pictures at the deciding look, `cheap_at_most` those at cheaper looks;
-    `takes` is an upper bound on their time, None if it is unknown.
+    `takes` is an upper bound on their time, None if it is unknown. `control_at_most` counts the further ones of the
+    positive control that a search makes if it finds nothing.
     """
 
     query: Query
@@ -28,12 +29,16 @@ class QueryCheck:
     renders: str
     renders_at_most: int
     cheap_at_most: int
+    control_at_most: int
     takes: Estimate | None
 
     @property
-    def _cheap(self) -> str:
-        """The pictures at cheaper looks, in words."""
-        return f"; and {self.cheap_at_most:,} at cheaper looks" if self.cheap_at_most else ""
+    def _others(self) -> str:
+        """The pictures at cheaper looks and those of the control, in words."""
+        cheap = f"; and {self.cheap_at_most:,} at cheaper looks" if self.cheap_at_most else ""
+        if not self.control_at_most:
+            return cheap
+        return f"{cheap}; if nothing is found, up to {self.control_at_most:,} more for the positive control"
 
     @property
     def seconds_at_most(self) -> float | None:
@@ -50,7 +55,7 @@ class QueryCheck:
             "target": self.target,
             "world": self.world,
             "model": model,
-            "renders": f"at most {self.renders_at_most:,}: {self.renders}{self._cheap}",
+            "renders": f"at most {self.renders_at_most:,}: {self.renders}{self._others}",
             "time": time,
         }
         return "\n".join(f"{name:8}  {words}" for name, words in rows.items())
@@ -58,7 +63,7 @@ class QueryCheck:
 
 def check_plan(plan: Plan) -> QueryCheck:
     """The description of a plan."""
-    max_pictures, cheap = most_pictures(plan.query)
+    most = most_pictures(plan.query)
     return QueryCheck(
         query=plan.query,
         question=plan.question.text,
@@ -67,7 +72,8 @@ def check_plan(plan: Plan) -> QueryCheck:
         world=plan.outline.world,
         model=plan.model_name,
         renders=plan.outline.renders,
-        renders_at_most=max_pictures,
-        cheap_at_most=cheap,
-        takes=estimate(plan.query, max_pictures, cheap),
+        renders_at_most=most.deciding,
+        cheap_at_most=most.cheap,
+        control_at_most=most.control,
+        takes=estimate(plan.query, most.deciding, most.cheap),
     )

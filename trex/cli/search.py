@@ -79,6 +79,8 @@ def run_check(query: Path, overrides: Sequence[str], as_json: bool) -> None:
         document = {
             "query": json.loads(found.query.model_dump_json()),
             "renders_at_most": found.renders_at_most,
+            "cheap_at_most": found.cheap_at_most,
+            "control_at_most": found.control_at_most,
             "seconds_at_most_about": found.seconds_at_most,
         }
         typer.echo(json.dumps(document))

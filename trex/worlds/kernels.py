@@ -26,6 +26,7 @@ if TYPE_CHECKING:  # importing torch takes seconds
 
 AUTO, SURROGATE = "auto", "surrogate"
 BANK, FRESH = 1000, 2  # the defaults where pictures cost seconds
+LEAST_SAMPLE = 12  # of a bank: a Poisson sample of that mean size is empty with a chance of at most e^-12
 WARMUP_SHARE = 0.2  # of a chain's steps, by default: it has left its start by then, as a rule
 Form = Literal["scene", "vector"]
 DEFAULTS: dict[Form, str] = {"scene": "block", "vector": "gaussian"}
@@ -125,6 +126,11 @@ def check_search(query: Query, form: Form, has_noise: bool = False) -> Query:
         )
     kernel = search.kernel
     looks = ladder(query.render.preset)
+    if looks and search.prior_scenes < min(LEAST_SAMPLE, search.bank or 0):
+        raise InputError(
+            f"search.prior_scenes = {search.prior_scenes}: the random sample of a bank of {search.bank:,} needs at least "
+            f"{LEAST_SAMPLE}, or the whole bank; raise prior_scenes, or set search.bank = 0"
+        )
     if kernel == AUTO:
         kernel = SURROGATE if search.bank and looks else names[0]
     if kernel == SURROGATE and not (search.bank and looks):

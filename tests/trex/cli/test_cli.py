@@ -44,7 +44,8 @@ def test_find_for_machines(tmp_path: Path) -> None:
 
 def test_check_for_machines(tmp_path: Path) -> None:
     data = json.loads(trex("check", write_query(tmp_path), "--json", "--set", "search.steps=2").stdout)
-    assert data["renders_at_most"] == 12 + 3 * 2
+    assert (data["renders_at_most"], data["cheap_at_most"]) == (12 + 3 * 2, 0)
+    assert data["control_at_most"] == 2 * 3 * 2
     assert data["query"]["answer"] == ["2"]
 
 

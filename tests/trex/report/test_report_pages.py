@@ -245,7 +245,7 @@ def test_other_questions_are_not_tested(done: Outcome, tmp_path: Path) -> None:
 
 def test_scenes_that_each_model_chose_for_itself_are_not_tested(tmp_path: Path) -> None:
     """Planted bug: a scene that one model alone fails on is in that model's sample alone, so that pairs look alike."""
-    banked = ["search.bank=40", "search.prior_scenes=10", "search.steps=0"]
+    banked = ["search.bank=40", "search.prior_scenes=12", "search.steps=0"]
     paths = [run(tmp_path, [*banked, f"search.seed={k}"], f"banked{k}").folder for k in range(2)]
     found = compare(paths)
     assert found.tests == () and "chosen from a bank by its own model" in found.unpaired[0]

@@ -1,9 +1,10 @@
-"""The most pictures that a search may render, at the deciding look and at cheaper ones."""
+"""The most pictures that a search may render, at the deciding look and at cheaper ones, and those of its control."""
 
 from __future__ import annotations
 
 from typing import NamedTuple
 
+from trex.inference.statistics.control import MASSES
 from trex.query.schema import Query
 from trex.search.hits import TRIES
 from trex.search.sampling.calibration import SCENES
@@ -13,27 +14,30 @@ from trex.worlds.looks import ladder
 
 
 class Pictures(NamedTuple):
-    """Pictures at the deciding look, and at cheaper looks."""
+    """Pictures at the deciding look, at cheaper looks, and at the deciding look for a control if nothing is found."""
 
     deciding: int
     cheap: int
+    control: int
 
 
 def most_pictures(query: Query) -> Pictures:
     """Upper bounds for a query as resolved; those of a bank that are rendered already are counted too.
 
-    Without `stop_when_found` any number of hits may have to survive fresh draws; their renders are then left out.
+    Fresh draws are counted for `stop_when_found` hits; a sample of the prior may hold more, and without it there is no
+    bound.
     """
     search, looks = query.search, ladder(query.render.preset)
     steps = search.chains * search.steps
+    further = steps if search.further is None else search.further
     fresh = (query.render.fresh or 0) * TRIES * search.stop_when_found
-    if not (search.bank and looks):
-        return Pictures((search.prior_scenes + steps) * query.render.noise + fresh, 0)
-    inner = steps * search.inner if search.kernel == SURROGATE else 0
+    control = len(MASSES) * steps * query.render.noise if search.control else 0
+    if not (search.bank and looks):  # a common target gets further prior scenes instead of chains
+        return Pictures((search.prior_scenes + max(steps, further)) * query.render.noise + fresh, 0, control)
+    is_led = search.kernel == SURROGATE
+    inner = steps * search.inner if is_led else 0
     calibration = SCENES * (len(looks) - 1)
-    scored = (
-        2 if search.kernel == SURROGATE and calibration else 1
-    )  # at the cheapest look, and at the one that leads
+    scored = 2 if is_led and calibration else 1  # at the cheapest look, and at the one that leads
     prior = min(search.bank, scored * GROWTH * search.prior_scenes)
     cheap = scored * search.bank + calibration + inner
-    return Pictures((prior + steps) * query.render.noise + fresh, cheap)
+    return Pictures((prior + steps) * query.render.noise + fresh, cheap, control)

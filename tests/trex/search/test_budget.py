@@ -1,0 +1,46 @@
+"""No search renders more, but for fresh draws, than `trex check` says, and one whose random sample of a bank is small ends all the same."""
+
+from __future__ import annotations
+
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from tests.running.command_line import refused, trex
+from tests.running.runs import BANK, QUERY, SEARCHES, run, write_query
+from trex.runs.draw_log import run_draws
+from trex.runs.folder import open_run
+from trex.runs.record import CHAIN, CONTROLS, PRIOR
+from trex.search.sampling.budget import most_pictures
+
+
+@pytest.mark.parametrize("overrides", SEARCHES.values(), ids=SEARCHES)
+def test_no_search_renders_more_than_check_says(overrides: list[str], tmp_path: Path) -> None:
+    done = run(tmp_path, [*overrides, "search.stop_when_found=0"])
+    most, noise = most_pictures(done.manifest.query), done.manifest.query.render.noise
+    with open_run(done.folder, for_writing=False) as folder:
+        phases = Counter(record.phase for record in run_draws(folder) if record.is_rendered)
+    assert 0 < noise * (phases[PRIOR] + phases[CHAIN]) <= most.deciding
+    assert noise * sum(phases[phase] for phase in CONTROLS) <= most.control
+    assert done.results.cheap <= most.cheap
+
+
+def test_further_scenes_beyond_the_steps_of_the_chains_are_counted(tmp_path: Path) -> None:
+    few = run(tmp_path, [*SEARCHES["common"], "search.steps=6"])
+    assert most_pictures(few.manifest.query).deciding == 60 + 2000 >= few.results.renders > 60 + 3 * 6
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_a_sample_smaller_than_the_number_of_chains_still_starts_them_all(seed: int, tmp_path: Path) -> None:
+    few = ["search.prior_scenes=12", "search.chains=12", "search.steps=2", "search.kernel=block"]
+    done = run(tmp_path, [*BANK, *few, f"search.seed={seed}", "answer=6", "search.control=false"])
+    assert len({draw.chain for draw in done.results.chains}) == 12
+
+
+def test_a_random_sample_that_may_be_empty_is_refused(tmp_path: Path) -> None:
+    query = write_query(tmp_path, QUERY)
+    few = ("--set", "search.prior_scenes=8", "--set", "search.chains=2")
+    refused(trex("check", query, *few, "--set", "search.bank=60"), "search.prior_scenes = 8", "at least 12")
+    for bank in (0, 8):
+        assert "is valid" in trex("check", query, *few, "--set", f"search.bank={bank}").stdout
