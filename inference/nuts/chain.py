@@ -17,13 +17,12 @@ import torch
 
 from trex.inference.coroutines import Ask
 from trex.inference.nuts.checkpoint import ChainPoint
-from trex.inference.nuts.density import PAPER, Evaluated, Point
+from trex.inference.nuts.density import Evaluated, Point
 from trex.inference.nuts.kernel import Evaluate, Kernel, Tree, adapting, tuned
 from trex.inference.nuts.options import NutsOptions
 from trex.inference.rng import load_rng, save_rng
+from trex.inference.tempering import top_temperature
 from trex.inference.types import Floats
-
-SPREAD = 4.0  # nats between the largest and the smallest log probability at the top of the path
 
 
 class ChainDraw(NamedTuple):
@@ -77,7 +76,7 @@ def _path(
 ) -> Iterator[ChainDraw]:
     if not options.path:
         return
-    top = top_temperature(evaluate(Point(at.z)).evaluation.log_probs)
+    top = top_temperature([evaluate(Point(at.z)).evaluation.log_probs])
     _seed_torch(rng)
     kernel = adapting(at.z, evaluate, options.path, options, top)
     for index in range(options.path):
@@ -92,12 +91,6 @@ def _draws(at: ChainPoint, span: range, options: NutsOptions, evaluate: Evaluate
     for index in span:
         draw = _step(kernel, rng, index, at)
         yield draw._replace(after=ChainPoint(draw.z, save_rng(rng), at.tuning))
-
-
-def top_temperature(log_probs: Floats) -> float:
-    """The temperature at which the log odds of these answers (K,) span `SPREAD`; at least 1."""
-    finite = log_probs[np.isfinite(log_probs)]
-    return max(PAPER, float(np.ptp(finite)) / SPREAD)
 
 
 def temperature(top: float, index: int, n: int) -> float:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -49,14 +49,6 @@ def independent_draws(
         )
         for i, (z, p), s in rows
     ]
-
-
-def prior_batches(
-    seed: int, indices: range, batch: int, prior: Prior[Z], scorer: Scorer[Z], target: Target
-) -> Iterator[list[Draw[Z]]]:
-    """The same draws, `batch` at a time; they do not depend on the batch size."""
-    for i in range(0, len(indices), batch):
-        yield prior_draws(seed, indices[i : i + batch], prior, scorer, target)
 
 
 def reweigh(draws: Sequence[Draw[Z]], target: Target) -> list[Draw[Z]]:

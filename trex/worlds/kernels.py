@@ -128,8 +128,8 @@ def check_search(query: Query, form: Form, has_noise: bool = False) -> Query:
     looks = ladder(query.render.preset)
     if looks and search.prior_scenes < min(LEAST_SAMPLE, search.bank or 0):
         raise InputError(
-            f"search.prior_scenes = {search.prior_scenes}: the random sample of a bank of {search.bank:,} needs at least "
-            f"{LEAST_SAMPLE}, or the whole bank; raise prior_scenes, or set search.bank = 0"
+            f"search.prior_scenes = {search.prior_scenes}: the random sample of a bank of {search.bank:,} needs at "
+            f"least {LEAST_SAMPLE}, or the whole bank; raise prior_scenes, or set search.bank = 0"
         )
     if kernel == AUTO:
         kernel = SURROGATE if search.bank and looks else names[0]

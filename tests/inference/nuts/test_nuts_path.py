@@ -14,13 +14,14 @@ from scipy import stats
 from tests.references.statistics import ALPHA
 from tests.worlds.nuts_worlds import LinearWorld, after_warmup, exact_moments, sample
 from trex.foundation.errors import InputError
-from trex.inference.nuts.chain import temperature, top_temperature
+from trex.inference.nuts.chain import temperature
 from trex.inference.nuts.density import PAPER, Evaluated, Point
 from trex.inference.nuts.diagnosis import NutsDiagnosis, bfmi, diagnose_nuts
 from trex.inference.nuts.kernel import Tree
 from trex.inference.nuts.sampler import Density, NutsOptions, NutsRound
 from trex.inference.statistics.diagnostics import arviz_module
 from trex.inference.targets import high_confidence
+from trex.inference.tempering import top_temperature
 from trex.inference.types import Draw, Evaluation, State
 
 RARE = LinearWorld(slope=40.0, edge=4.0)  # "x" where z[0] > 4 and z[0] > z[1]: 3e-5 of the prior
@@ -53,7 +54,7 @@ def test_the_start_is_on_a_plateau() -> None:
     found = RARE.density(TARGET).evaluate({0: Point(flat_starts(1)[0].z)})[0]
     prior = -flat_starts(1)[0].z  # the gradient of the prior alone
     assert np.array_equal(found.gradient, prior)
-    hot = top_temperature(found.evaluation.log_probs)
+    hot = top_temperature([found.evaluation.log_probs])
     led = RARE.density(TARGET).evaluate({0: Point(flat_starts(1)[0].z, hot)})[0].gradient
     assert led[0] > 1.0  # toward x
 
@@ -129,8 +130,8 @@ def test_a_path_left_in_place_is_caught() -> None:
 def test_the_temperature_falls_to_exactly_one() -> None:
     falling = [temperature(37.0, i, 30) for i in range(30)]
     assert falling == sorted(falling, reverse=True) and falling[0] < 37.0 and falling[-1] == PAPER
-    assert top_temperature(np.log([0.3, 0.3, 0.4])) == PAPER
-    assert top_temperature(np.array([0.0, -40.0, -math.inf])) == 10.0
+    assert top_temperature([np.log([0.3, 0.3, 0.4])]) == PAPER
+    assert top_temperature([np.array([0.0, -40.0, -math.inf])]) == 10.0
 
 
 TREE = Tree(0.8, False, 3, 8, 1.0)

@@ -20,7 +20,6 @@ from trex.inference.statistics.importance import (
     effective_size,
     mean_weight,
     normalized_weights,
-    prior_batches,
     prior_draws,
     resample,
     reweigh,
@@ -48,7 +47,11 @@ def test_prior_draws_do_not_depend_on_the_batches() -> None:
     target = high_confidence(LABELS, "red")
     whole = prior_draws(5, range(9), SquarePrior(), SQUARE, target)
     for batch in (1, 4, 9):
-        parts = [d for part in prior_batches(5, range(9), batch, SquarePrior(), SQUARE, target) for d in part]
+        parts = [
+            draw
+            for begin in range(0, 9, batch)
+            for draw in prior_draws(5, range(9)[begin : begin + batch], SquarePrior(), SQUARE, target)
+        ]
         assert [d.z.tolist() for d in parts] == [d.z.tolist() for d in whole]
     resumed = prior_draws(5, range(6, 9), SquarePrior(), SQUARE, target)
     assert [d.z.tolist() for d in resumed] == [d.z.tolist() for d in whole[6:]]

@@ -1,4 +1,4 @@
-"""No search renders more, but for fresh draws, than `trex check` says, and one whose random sample of a bank is small ends all the same."""
+"""No search renders more, but for fresh draws, than `trex check` says, also one with a small sample of a bank."""
 
 from __future__ import annotations
 
