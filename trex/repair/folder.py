@@ -41,6 +41,7 @@ QUERY, MANIFEST, KEY, DONE, PARTS = (
 )
 Step = Literal["identify", "distill", "pictures", "label", "correct", "novelty"]
 STEPS: tuple[Step, ...] = ("identify", "distill", "pictures", "label", "correct", "novelty")
+LATER = ("runs",)  # settings without which repairs were begun; left out where they are not given
 COMMANDS = {"pictures": "label", "novelty": "correct"}  # steps that a command of another name carries out
 
 
@@ -156,7 +157,8 @@ class StepFolder(Generic[Q]):
                 self.require(STEPS[before])
             digest = file_sha256(self.path / STEPS[before] / DONE)
         used = self.query.model_dump(mode="json")[COMMANDS.get(step, step)]
-        settings |= {"section": {name: used[name] for name in _used(step, tuple(used))}}
+        kept = [name for name in _used(step, tuple(used)) if used[name] or name not in LATER]
+        settings |= {"section": {name: used[name] for name in kept}}
         return {"step": step, "format": FORMAT, "settings": settings, "given": dict(given), "before": digest}
 
 

@@ -18,6 +18,7 @@ from trex.repair.page.report import PAGE
 from trex.repair.records import Sources
 from trex.repair.scenes.correct import correct_scenes
 from trex.repair.scenes.distill import SceneDistillResult, distill_scenes
+from trex.repair.scenes.found import FOUND, found_scenes
 from trex.repair.scenes.identify import SceneIdentifyResult, identify_scenes
 from trex.repair.scenes.label import SceneLabelResult, label_scenes
 from trex.repair.scenes.loaded import (
@@ -34,6 +35,7 @@ from trex.repair.scenes.proof.records import Proof, read_proof
 from trex.repair.scenes.results import SceneCorrectResult
 from trex.repair.scenes.settings import SceneRepairQuery, is_of_scenes, scene_query
 from trex.repair.settings import chosen_table, repair_path
+from trex.scenes.vocabulary import CLEVR
 
 Step = Callable[[SceneFolder, SceneLoaded, Progress], None]
 R = TypeVar("R")
@@ -176,6 +178,8 @@ def begun_scenes(
 ) -> SceneRepair:
     """The repair of a query's text and table, begun if it is not there; its steps are still to be carried out."""
     query = scene_query(table, str(place))
+    if not (place / "identify" / FOUND).exists():
+        found_scenes(query.identify.runs, CLEVR)  # errors before anything is written
     SceneFolder(place, query, sources := scene_sources(query), begin_folder(place, text, sources)).close()
     return SceneRepair(place, shown, processes)
 

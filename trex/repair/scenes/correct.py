@@ -308,13 +308,13 @@ class _Correction:
 def raw_mistakes(rng: np.random.Generator, rows: Sequence[Misread], n: int) -> list[Misread]:
     """So many of the mistakes in random order, none twice before all are taken.
 
-    Grown ones come first: the others are misread in scenes that the model is tuned on anyway.
+    Those in prior scenes come last: the model is tuned on these anyway.
     """
     chosen: list[Misread] = []
     while len(chosen) < n:
         order = rng.permutation(len(rows))
         mixed = [rows[int(k)] for k in order]
-        chosen += sorted(mixed, key=lambda one: not one.is_grown)
+        chosen += sorted(mixed, key=lambda one: one.is_ordinary)
     return chosen[:n]
 
 

@@ -1,4 +1,4 @@
-"""Step 1: objects that the model misreads in prior scenes, and in small changes of these scenes.
+"""Step 1: objects that the model misreads in prior scenes and found ones, and in small changes of these scenes.
 
 No label is carried over: of every changed scene the truth is known.
 """
@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from trex.inference.rng import stream
 from trex.repair.loaded import Progress
 from trex.repair.records import Record, write_record
+from trex.repair.scenes.found import stored_scenes
 from trex.repair.scenes.loaded import SceneFolder, SceneLoaded
 from trex.repair.scenes.mistakes import Misread, misread, write_misreads
 from trex.repair.scenes.reading import RIGHT, Seen
@@ -19,13 +20,14 @@ from trex.scenes.scene import Scene
 
 RESULT = "identify.json"
 GROWN, HELD = "mistakes.json", "held_out.json"
-GROW, HOLD, DRAW, CHOOSE, TEST, DECIDE, TUNE, RAW, ASK = range(9)  # streams of random numbers
+GROW, HOLD, DRAW, CHOOSE, TEST, DECIDE, TUNE, RAW, ASK, GROW_FOUND = range(10)  # streams of random numbers
 
 
 class SceneIdentifyResult(Record):
     """Objects of the prior scenes, how many are misread and in what way; and what became of the changed ones.
 
     `perturbed` small changes of scenes with a misread object, of which `still` misread it and `invalid` were redrawn.
+    `found` scenes of runs have `found_misread` misread objects, which count in `perturbed` and `still` too.
     """
 
     scenes: int
@@ -36,6 +38,8 @@ class SceneIdentifyResult(Record):
     still: int
     invalid: int
     held_out: int
+    found: int = 0
+    found_misread: int = 0
 
 
 def identify_scenes(folder: SceneFolder, loaded: SceneLoaded, progress: Progress) -> None:
@@ -45,14 +49,18 @@ def identify_scenes(folder: SceneFolder, loaded: SceneLoaded, progress: Progress
     if place is None:
         return
     learning, held = learned(folder), held_out(folder)
+    found = stored_scenes(place, wanted.runs, loaded.prior.vocabulary)
     seen = loaded.seen_of_bank(learning, progress, "prior scenes")
-    plain = misreads(loaded.members(learning), seen, learning.start)
+    plain = misreads(loaded.members(learning), seen, learning)
     grow = _Grow(folder, loaded, progress)
     grown = grow.all(plain, GROW, "changed scenes")
+    scenes = [one.value for one in found]
+    met = misreads(scenes, loaded.seen(scenes, progress, "found scenes"), [one.member for one in found])
+    grown += grow.all(met, GROW_FOUND, "changed found scenes")
     perturbed, still, invalid = grow.perturbed, len(grown), grow.invalid
-    apart = misreads(loaded.members(held), loaded.seen_of_bank(held, progress, "held-out scenes"), held.start)
+    apart = misreads(loaded.members(held), loaded.seen_of_bank(held, progress, "held-out scenes"), held)
     kept_apart = [*apart, *_Grow(folder, loaded, progress).all(apart, HOLD, "changed held-out scenes")]
-    write_misreads(place / GROWN, [*plain, *grown])
+    write_misreads(place / GROWN, [*plain, *met, *grown])
     write_misreads(place / HELD, kept_apart)
     kinds = Counter(one.seen.split()[0] for one in plain)
     write_record(
@@ -66,6 +74,8 @@ def identify_scenes(folder: SceneFolder, loaded: SceneLoaded, progress: Progress
             still=still,
             invalid=invalid,
             held_out=len(kept_apart),
+            found=len(found),
+            found_misread=len(met),
         ),
     )
     folder.finish("identify")
@@ -94,11 +104,11 @@ def further(folder: SceneFolder, n: int) -> range:
     return range(start, start + n)
 
 
-def misreads(scenes: Sequence[Scene], seen: Sequence[Seen], first: int) -> list[Misread]:
-    """The misread objects of members `first` and following."""
+def misreads(scenes: Sequence[Scene], seen: Sequence[Seen], members: Sequence[int]) -> list[Misread]:
+    """The misread objects of these scenes, each with its scene's member."""
     return [
-        misread(scene, index, word, first + k, is_grown=False)
-        for k, (scene, words) in enumerate(zip(scenes, seen, strict=True))
+        misread(scene, index, word, member, is_grown=False)
+        for scene, words, member in zip(scenes, seen, members, strict=True)
         for index, word in enumerate(words)
         if word != RIGHT
     ]
@@ -116,8 +126,11 @@ class _Grow:
         wanted, seed = self._folder.query.identify, self._folder.query.seed
         change = SmallChange(self._loaded.prior.vocabulary, wanted.step)
         drawn: list[tuple[Misread, Scene]] = []
-        for one in plain:
-            rng = stream(seed, key, one.member, one.index)
+        for number, one in enumerate(plain):
+            own = (
+                (number,) if key == GROW_FOUND else (one.member, one.index)
+            )  # scenes of a chain share its member
+            rng = stream(seed, key, *own)
             for _ in range(wanted.draws):
                 scene, invalid = change.draw(rng, one.value)
                 self.invalid += invalid

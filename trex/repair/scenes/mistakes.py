@@ -9,13 +9,14 @@ from typing import cast
 from pydantic import JsonValue
 
 from trex.repair.records import Record, read_record, write_record
+from trex.repair.scenes.found import FIRST
 from trex.scenes.scene import Scene, scene_from_dict, scene_to_dict
 
 
 class Misread(Record):
     """An object that the model misread: its scene, its number there, and what it was taken for.
 
-    `member` is the prior scene that this one is or was grown from.
+    `member` is the prior scene that this one is or was grown from, or the chain of a run that found that scene.
     """
 
     scene: dict[str, JsonValue]
@@ -28,6 +29,11 @@ class Misread(Record):
     def value(self) -> Scene:
         """The scene itself."""
         return scene_from_dict(self.scene)
+
+    @property
+    def is_ordinary(self) -> bool:
+        """Whether it is in a prior scene as that was drawn."""
+        return not self.is_grown and self.member < FIRST
 
 
 class Misreads(Record):

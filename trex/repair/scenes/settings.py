@@ -27,7 +27,8 @@ class SceneIdentifySection(Section):
 
     Of `seeds` scenes, which are also the ordinary ones that the model is tuned on, each object that the model misreads
     is perturbed `draws` times, by Gaussian steps of `step` Blender units. `held_out` further scenes give the mistakes
-    that no later step learns from, and `validation` further ones only judge.
+    that no later step learns from, and `validation` further ones only judge. Mistakes grow from the found scenes of
+    `runs` (folders) as well.
     """
 
     seeds: Annotated[Count, Field(ge=25, le=MOST)] = 3000
@@ -35,6 +36,7 @@ class SceneIdentifySection(Section):
     held_out: Positive = 1000
     step: Annotated[Real, Field(gt=0, le=1)] = 0.1
     validation: Annotated[Count, Field(ge=2, le=MOST)] = 1500
+    runs: tuple[Annotated[str, Field(min_length=1)], ...] = ()
 
 
 class SceneDistillSection(Section):

@@ -38,10 +38,15 @@ def identified(found: SceneIdentifyResult) -> str:
     """How many objects are misread, and how many small changes keep that."""
     kinds = ", ".join(f"{name} {n}" for name, n in found.kinds.items())
     still = percent(found.still / found.perturbed) if found.perturbed else "none"
+    of_runs = (
+        f" In {counted(found.found, 'found scene')} of runs it misreads {counted(found.found_misread, 'object')}."
+        if found.found
+        else ""
+    )
     return (
         f"Of {counted(found.objects, 'object')} in {counted(found.scenes, 'prior scene')} the model misreads "
-        f"{found.misread:,} ({percent(found.misread / max(1, found.objects))}; {kinds}). Small changes of these "
-        f"scenes: {found.perturbed:,}, of which {found.still:,} ({still}) keep it misread. Held out: "
+        f"{found.misread:,} ({percent(found.misread / max(1, found.objects))}; {kinds}).{of_runs} Small "
+        f"changes of these scenes: {found.perturbed:,}, of which {found.still:,} ({still}) keep it misread. Held out: "
         f"{counted(found.held_out, 'mistake')}."
     )
 

@@ -1,0 +1,113 @@
+"""Mistakes grow from the scenes that runs have found, too, and are judged and counted apart from the prior's."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from tests.running.runs import run as search
+from tests.trex.repair.scenes.planted import TAKEN, loaded, opened, query, silent
+from trex.foundation.errors import InputError, RunError
+from trex.foundation.json_fields import mapping
+from trex.repair.folder import KEY
+from trex.repair.records import read_record
+from trex.repair.scenes.correct import raw_mistakes
+from trex.repair.scenes.found import FIRST, FOUND, found_scenes, stored_scenes
+from trex.repair.scenes.identify import GROWN, RESULT, SceneIdentifyResult, identify_scenes
+from trex.repair.scenes.mistakes import misread, read_misreads
+from trex.repair.scenes.settings import SceneRepairQuery
+from trex.scenes.scene import scene_to_dict
+from trex.scenes.vocabulary import CLEVR
+
+pytestmark = pytest.mark.usefixtures("one_thread")
+ENOUGH = ["target.kind=threshold", "target.threshold=0.3", "answer=1", "search.further=0", "search.steps=40"]
+
+
+@pytest.fixture(scope="module")
+def searched(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A run on the fake world that has found some scenes in several chains."""
+    done = search(tmp_path_factory.mktemp("searched"), ENOUGH)
+    assert len(done.results.found) >= 12
+    return done.folder
+
+
+def wanted(*runs: Path) -> SceneRepairQuery:
+    """A repair that grows mistakes from these runs."""
+    return query(identify={"runs": [str(one) for one in runs], "draws": 3})
+
+
+def test_found_scenes_give_mistakes_of_their_own(searched: Path, tmp_path: Path) -> None:
+    with opened(tmp_path / "r", wanted(searched)) as folder, loaded(tmp_path / "r") as given:
+        identify_scenes(folder, given, silent)
+        place = folder.require("identify")
+    with opened(tmp_path / "without") as folder, loaded(tmp_path / "without") as given:
+        identify_scenes(folder, given, silent)
+        without = read_record(SceneIdentifyResult, folder.require("identify") / RESULT)
+    result, rows = read_record(SceneIdentifyResult, place / RESULT), read_misreads(place / GROWN)
+    found = found_scenes([str(searched)], CLEVR)
+    mine = [one for one in rows if one.member >= FIRST]
+    plain = [one for one in mine if not one.is_grown]
+    assert result.found == len(found) >= 12 and result.found_misread == len(plain) > 0
+    assert all(one.scene in [other.scene for other in found] for one in plain)
+    assert all(one.seen == TAKEN for one in mine) and len(mine) > len(plain)
+    assert {one.member for one in mine} <= {one.member for one in found}
+    assert (result.misread, result.scenes) == (
+        without.misread,
+        without.scenes,
+    )  # the prior's figures are as before
+    assert (without.found, without.found_misread) == (0, 0)
+
+
+def test_scenes_of_one_chain_are_a_cluster_and_their_changes_differ(searched: Path, tmp_path: Path) -> None:
+    found = found_scenes([str(searched)], CLEVR)
+    assert 1 < len({one.member for one in found}) < len(found)
+    assert [scene_to_dict(one.value) for one in found] == [one.scene for one in found]
+    with opened(tmp_path / "r", wanted(searched)) as folder, loaded(tmp_path / "r") as given:
+        identify_scenes(folder, given, silent)
+        rows = read_misreads(folder.require("identify") / GROWN)
+    noises = [one.value.noise for one in rows if one.is_grown]
+    assert len(set(noises)) == len(noises)
+
+
+def test_the_scenes_are_read_once(searched: Path, tmp_path: Path) -> None:
+    """Planted bug: a run that was resumed between a kill and its repair's going on would mix two sets of scenes."""
+    copy = tmp_path / "copy"
+    shutil.copytree(searched, copy)
+    first = stored_scenes(tmp_path, [str(copy)], CLEVR)
+    shutil.rmtree(copy)
+    assert (tmp_path / FOUND).exists() and stored_scenes(tmp_path, [str(copy)], CLEVR) == first
+    assert stored_scenes(tmp_path, [], CLEVR) == []
+
+
+def test_raw_mistakes_take_found_scenes_before_those_that_are_learned_anyway(searched: Path) -> None:
+    scene = found_scenes([str(searched)], CLEVR)[0].value
+    rows = [misread(scene, 0, "missed", k if k % 2 else FIRST + k, is_grown=False) for k in range(20)]
+    some = raw_mistakes(np.random.default_rng(1), rows, 15)
+    assert all(one.member >= FIRST for one in some[:10]) and not any(one.member >= FIRST for one in some[10:])
+
+
+def test_a_repair_without_runs_keeps_the_key_that_it_was_begun_with(tmp_path: Path) -> None:
+    """Planted bug: a new key of a section would let every earlier repair begin anew."""
+    with opened(tmp_path / "r") as folder:
+        folder.begin("identify")
+    with opened(tmp_path / "r", wanted(tmp_path)) as folder:
+        key = json.loads((tmp_path / "r" / "identify" / KEY).read_text())
+        folder.begin("identify")
+    section = mapping(mapping(key["settings"], "settings")["section"], "section")
+    assert set(section) == {"seeds", "draws", "step", "held_out", "validation"}
+    assert "runs" in (tmp_path / "r" / "identify" / KEY).read_text()
+
+
+def test_what_gives_no_scenes_is_refused(searched: Path, tmp_path: Path) -> None:
+    with pytest.raises(RunError, match="is not a run folder"):
+        found_scenes([str(tmp_path)], CLEVR)
+    nothing = search(tmp_path, ["answer=6", "target.width=1e-6", "search.steps=2"], "nothing")
+    assert not nothing.results.found
+    with pytest.raises(InputError, match="nothing has found no scene"):
+        found_scenes([str(searched), str(nothing.folder)], CLEVR)
+    with pytest.raises(InputError, match="a shape that CLEVR's models have no word for"):
+        found_scenes([str(searched)], CLEVR.revoke("sphere"))

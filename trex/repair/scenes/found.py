@@ -1,0 +1,87 @@
+"""The scenes that runs have found, from which mistakes grow beside those of the prior."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import cast
+
+from pydantic import JsonValue
+
+from trex.foundation.errors import InputError
+from trex.repair.records import Record, read_record, write_record
+from trex.runs.draw_log import run_draws
+from trex.runs.folder import open_run
+from trex.scenes.scene import ATTRIBUTES, Scene, scene_from_dict, scene_to_dict
+from trex.scenes.vocabulary import Vocabulary
+from trex.search.results import read_results
+from trex.worlds.latents import scene_of
+
+FOUND = "found.json"
+FIRST = 1 << 32  # the number of the first chain, above those of all prior scenes
+
+
+class FoundScene(Record):
+    """A found scene, its run, and the number of its chain, which scenes of one chain share."""
+
+    run: str
+    member: int
+    scene: dict[str, JsonValue]
+
+    @property
+    def value(self) -> Scene:
+        """The scene itself."""
+        return scene_from_dict(self.scene)
+
+
+class FoundScenes(Record):
+    """A file's worth of them."""
+
+    rows: list[FoundScene]
+
+
+def found_scenes(runs: Sequence[str], vocabulary: Vocabulary) -> list[FoundScene]:
+    """The distinct found scenes of runs; each prior hit counts as a chain of its own.
+
+    RunError for a folder that is no run; InputError for a run without scenes, one that has found nothing, and a scene
+    with an attribute that the model has no word for.
+    """
+    rows: list[FoundScene] = []
+    members: dict[tuple[object, ...], int] = {}
+    for run in runs:
+        with open_run(Path(run), for_writing=False) as folder:
+            if not folder.manifest.facts.cards:
+                raise InputError(
+                    f"identify.runs: {run} has no scenes but {folder.manifest.query.generator.name}"
+                )
+            hits = read_results(folder.manifest, run_draws(folder)).found
+        if not hits:
+            raise InputError(f"identify.runs: {run} has found no scene; leave it out")
+        for number, hit in enumerate(hits):
+            scene, chain = scene_of(hit.record.z), hit.record.chain
+            _check(scene, vocabulary, run)
+            key = (run, hit.record.phase, chain if chain >= 0 else (chain, number))
+            member = members.setdefault(key, FIRST + len(members))
+            data = cast(dict[str, JsonValue], scene_to_dict(scene))
+            rows.append(FoundScene(run=run, member=member, scene=data))
+    return rows
+
+
+def stored_scenes(place: Path, runs: Sequence[str], vocabulary: Vocabulary) -> list[FoundScene]:
+    """Those in a step's folder, read from the runs and stored there at first: a run may be resumed meanwhile."""
+    path = place / FOUND
+    if not runs:
+        return []
+    if not path.exists():
+        write_record(path, FoundScenes(rows=found_scenes(runs, vocabulary)))
+    return read_record(FoundScenes, path).rows
+
+
+def _check(scene: Scene, vocabulary: Vocabulary, run: str) -> None:
+    for item in scene.objects:
+        for name in ATTRIBUTES:
+            value = getattr(item, name)
+            if value not in vocabulary.available(name):
+                raise InputError(
+                    f"identify.runs: {run} has a {value}, a {name} that CLEVR's models have no word for; leave it out"
+                )
