@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from trex.artifacts.card import read_card
 from trex.artifacts.checkpoint import load_checkpoint, save_checkpoint
+from trex.artifacts.precision import half_precision
 from trex.artifacts.weights import compact, expand, load_into, read_safetensors, write_safetensors
 from trex.clevr_models.percept.augment import disturb, mirror
 from trex.clevr_models.percept.calibrate import calibrate
@@ -159,7 +160,7 @@ def batch_loss(percept: Percept, batch: Scenes, rng: np.random.Generator) -> Los
     pixels = disturb(to_pixels(batch.pictures), generator).to(device)
     arrays = (batch.numbers, batch.cells, batch.attributes, batch.positions)
     labels = Labels(*(torch.from_numpy(array).to(device) for array in arrays))
-    with torch.autocast(device.type, dtype=torch.bfloat16):
+    with half_precision(device.type):
         features = percept.network.features(pixels)
     return grid_loss(percept.network.evidence(features), labels)
 

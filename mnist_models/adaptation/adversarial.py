@@ -13,6 +13,7 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor, nn
 
+from trex.artifacts.precision import half_precision
 from trex.mnist_models.adaptation.networks import (
     VIEWS,
     Adversary,
@@ -24,7 +25,7 @@ from trex.mnist_models.adaptation.networks import (
 from trex.mnist_models.adaptation.settings import AdaptationSettings
 from trex.mnist_models.data.idx import Bytes
 from trex.mnist_models.networks.classifiers import LeNet
-from trex.mnist_models.training.loop import Batch, Training, half_precision, placed, to_images
+from trex.mnist_models.training.loop import Batch, Training, placed, to_images
 
 LEARNING_RATE = 2e-4
 BETAS = (0.5, 0.999)
@@ -47,9 +48,9 @@ def adaptation_training(settings: AdaptationSettings, source: LeNet, target_pict
 
     def step(batch: Batch) -> dict[str, Tensor]:
         images = _drawn(target_pictures, len(batch.images), batch.images.device)
-        with torch.no_grad(), half_precision(images):
+        with torch.no_grad(), half_precision(images.device.type):
             seen = view(source, batch.images, settings.adversary_at)
-        with half_precision(images):
+        with half_precision(images.device.type):
             new = view(network, images, settings.adversary_at)
         judged = adversary(torch.cat([seen, new]).float())
         domains = true_domains(len(seen), len(images)).to(judged.device)

@@ -7,10 +7,11 @@ from collections.abc import Iterable
 import torch
 from torch import Tensor, nn
 
+from trex.artifacts.precision import half_precision
 from trex.mnist_models.adaptation.settings import SourceSettings
 from trex.mnist_models.networks.classifiers import LeNet
 from trex.mnist_models.training.classifier_loss import nll_loss
-from trex.mnist_models.training.loop import Batch, Training, half_precision, placed
+from trex.mnist_models.training.loop import Batch, Training, placed
 
 LEARNING_RATE = 1e-3
 L2 = 2.5e-5  # times half the sum of squares of the weights, biases left out, as TensorFlow's l2_regularizer
@@ -23,7 +24,7 @@ def source_training(settings: SourceSettings) -> Training:
 
     def step(batch: Batch) -> dict[str, Tensor]:
         images = batch.images.contiguous(memory_format=torch.channels_last)
-        with half_precision(images):
+        with half_precision(images.device.type):
             logits = network(images)
         loss = nll_loss(logits.float(), batch.labels)
         optimizer.zero_grad(set_to_none=True)

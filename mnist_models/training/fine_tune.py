@@ -12,8 +12,9 @@ from typing import NamedTuple
 import torch
 from torch import Tensor, nn
 
+from trex.artifacts.precision import half_precision
 from trex.mnist_models.training.classifier_loss import nll_loss
-from trex.mnist_models.training.loop import Batch, Training, half_precision, placed
+from trex.mnist_models.training.loop import Batch, Training, placed
 
 NORMALIZING = (nn.BatchNorm1d, nn.BatchNorm2d)
 
@@ -49,7 +50,7 @@ def fine_tune_training(network: nn.Module, extra: Extra, rate: float) -> Trainin
 
 def _loss(network: nn.Module, images: Tensor, labels: Tensor) -> Tensor:
     shown = images.contiguous(memory_format=torch.channels_last)
-    with half_precision(shown):
+    with half_precision(shown.device.type):
         logits = network(shown)
     return nll_loss(logits.float(), labels)
 

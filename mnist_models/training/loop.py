@@ -155,11 +155,6 @@ def placed(network: nn.Module, device: str) -> nn.Module:
     return network.to(device=device, memory_format=torch.channels_last)  # type: ignore[call-overload, no-any-return]
 
 
-def half_precision(images: Tensor) -> torch.autocast:
-    """Run networks in bfloat16, in about half of the time; weights and losses stay in float32."""
-    return torch.autocast(images.device.type, dtype=torch.bfloat16)
-
-
 def to_images(pictures: np.ndarray[tuple[int, ...], np.dtype[np.uint8]], device: torch.device) -> Tensor:
     """(B, H, W) or (B, H, W, C) bytes -> (B, C, H, W) in [0, 1]."""
     return torch.from_numpy(planes(pictures).copy()).to(device).float() / 255.0

@@ -14,12 +14,13 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
+from trex.artifacts.precision import half_precision
 from trex.foundation.errors import InputError
 from trex.mnist_models.card import MOST_LATENTS
 from trex.mnist_models.data.datasets import DATASETS
 from trex.mnist_models.networks.beta_vae import BetaVae
 from trex.mnist_models.networks.vae import Terms
-from trex.mnist_models.training.loop import Batch, Settings, Training, half_precision, placed
+from trex.mnist_models.training.loop import Batch, Settings, Training, placed
 
 LEARNING_RATE = 1e-3
 
@@ -68,7 +69,7 @@ def beta_vae_training(settings: BetaVaeSettings) -> Training:
 
     def step(batch: Batch) -> dict[str, Tensor]:
         images = batch.images.contiguous(memory_format=torch.channels_last)
-        with half_precision(images):
+        with half_precision(images.device.type):
             terms = vae.terms(images)
         loss = beta_loss(terms, len(images), settings.beta, settings.anneal, batch.step)
         optimizer.zero_grad(set_to_none=True)

@@ -11,10 +11,11 @@ from collections.abc import Callable
 import torch
 from torch import Tensor, nn
 
+from trex.artifacts.precision import half_precision
 from trex.mnist_models.data.datasets import DATASETS
 from trex.mnist_models.networks.by_kind import classifier_of
 from trex.mnist_models.training.classifier_loss import ambiguous_loss, nll_loss
-from trex.mnist_models.training.loop import Batch, Settings, Training, half_precision, placed, set_rate
+from trex.mnist_models.training.loop import Batch, Settings, Training, placed, set_rate
 
 LEARNING_RATE = 1e-3
 Loss = Callable[[Tensor, Tensor], Tensor]
@@ -37,7 +38,7 @@ def classifier_step(
     def step(batch: Batch) -> dict[str, Tensor]:
         set_rate(optimizer, LEARNING_RATE, batch.done)
         images = batch.images.contiguous(memory_format=torch.channels_last)
-        with half_precision(images):
+        with half_precision(images.device.type):
             logits = network(images)
         value = loss(logits.float(), batch.labels)
         optimizer.zero_grad(set_to_none=True)

@@ -13,9 +13,10 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
+from trex.artifacts.precision import half_precision
 from trex.mnist_models.card import LATENT
 from trex.mnist_models.networks.gan import Discriminator, Generator, discriminator_loss, generator_loss
-from trex.mnist_models.training.loop import Batch, Settings, Training, half_precision, placed, set_rate
+from trex.mnist_models.training.loop import Batch, Settings, Training, placed, set_rate
 
 LEARNING_RATE = 2e-4
 DISCRIMINATOR_RATE = 5e-5
@@ -35,7 +36,7 @@ def gan_training(settings: Settings) -> Training:
         set_rate(draws, LEARNING_RATE, batch.done)
         set_rate(discriminator_steps, DISCRIMINATOR_RATE, batch.done)
         z = torch.randn(len(batch.images), LATENT, device=batch.images.device)
-        with half_precision(batch.images):
+        with half_precision(batch.images.device.type):
             drawn = generator(z)
             odds = [discriminator(_shown(each, batch.done)) for each in (batch.images, drawn.detach())]
         judged = discriminator_loss(odds[0].float(), odds[1].float())
@@ -43,7 +44,7 @@ def gan_training(settings: Settings) -> Training:
         judged.backward()
         discriminator_steps.step()
         discriminator.requires_grad_(False)
-        with half_precision(batch.images):
+        with half_precision(batch.images.device.type):
             again = discriminator(_shown(drawn, batch.done))
         fooled = generator_loss(again.float())
         draws.zero_grad(set_to_none=True)
