@@ -12,7 +12,7 @@ from trex.foundation.errors import InputError
 from trex.repair.records import Record, read_record, write_record
 from trex.runs.draw_log import run_draws
 from trex.runs.folder import open_run
-from trex.scenes.scene import ATTRIBUTES, Scene, scene_from_dict, scene_to_dict
+from trex.scenes.scene import Scene, scene_from_dict, scene_to_dict
 from trex.scenes.vocabulary import Vocabulary
 from trex.search.results import read_results
 from trex.worlds.latents import scene_of
@@ -21,17 +21,22 @@ FOUND = "found.json"
 FIRST = 1 << 32  # the number of the first chain, above those of all prior scenes
 
 
-class FoundScene(Record):
-    """A found scene, its run, and the number of its chain, which scenes of one chain share."""
+class StoredScene(Record):
+    """A scene as a field of a record."""
 
-    run: str
-    member: int
     scene: dict[str, JsonValue]
 
     @property
     def value(self) -> Scene:
         """The scene itself."""
         return scene_from_dict(self.scene)
+
+
+class FoundScene(StoredScene):
+    """A found scene, its run, and the number of its chain, which scenes of one chain share."""
+
+    run: str
+    member: int
 
 
 class FoundScenes(Record):
@@ -44,7 +49,7 @@ def found_scenes(runs: Sequence[str], vocabulary: Vocabulary) -> list[FoundScene
     """The distinct found scenes of runs; each prior hit counts as a chain of its own.
 
     RunError for a folder that is no run; InputError for a run without scenes, one that has found nothing, and a scene
-    with an attribute that the model has no word for.
+    with a shape that the model has no word for.
     """
     rows: list[FoundScene] = []
     members: dict[tuple[object, ...], int] = {}
@@ -62,8 +67,7 @@ def found_scenes(runs: Sequence[str], vocabulary: Vocabulary) -> list[FoundScene
             _check(scene, vocabulary, run)
             key = (run, hit.record.phase, chain if chain >= 0 else (chain, number))
             member = members.setdefault(key, FIRST + len(members))
-            data = cast(dict[str, JsonValue], scene_to_dict(scene))
-            rows.append(FoundScene(run=run, member=member, scene=data))
+            rows.append(FoundScene(run=run, member=member, scene=scene_fields(scene)))
     return rows
 
 
@@ -77,11 +81,14 @@ def stored_scenes(place: Path, runs: Sequence[str], vocabulary: Vocabulary) -> l
     return read_record(FoundScenes, path).rows
 
 
+def scene_fields(scene: Scene) -> dict[str, JsonValue]:
+    """A scene as its record's field."""
+    return cast(dict[str, JsonValue], scene_to_dict(scene))
+
+
 def _check(scene: Scene, vocabulary: Vocabulary, run: str) -> None:
     for item in scene.objects:
-        for name in ATTRIBUTES:
-            value = getattr(item, name)
-            if value not in vocabulary.available(name):
-                raise InputError(
-                    f"identify.runs: {run} has a {value}, a {name} that CLEVR's models have no word for; leave it out"
-                )
+        if not vocabulary.allows(item):  # CLEVR's lacks introduced shapes alone
+            raise InputError(
+                f"identify.runs: {run} has a {item.shape}, a shape that CLEVR's models have no word for; leave it out"
+            )

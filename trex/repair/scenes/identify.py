@@ -53,13 +53,15 @@ def identify_scenes(folder: SceneFolder, loaded: SceneLoaded, progress: Progress
     seen = loaded.seen_of_bank(learning, progress, "prior scenes")
     plain = misreads(loaded.members(learning), seen, learning)
     grow = _Grow(folder, loaded, progress)
-    grown = grow.all(plain, GROW, "changed scenes")
+    grown = grow.all(plain, _keys(GROW, plain), "changed scenes")
     scenes = [one.value for one in found]
     met = misreads(scenes, loaded.seen(scenes, progress, "found scenes"), [one.member for one in found])
-    grown += grow.all(met, GROW_FOUND, "changed found scenes")
+    keys = [(GROW_FOUND, number) for number in range(len(met))]  # scenes of a chain share its member
+    grown += grow.all(met, keys, "changed found scenes")
     perturbed, still, invalid = grow.perturbed, len(grown), grow.invalid
     apart = misreads(loaded.members(held), loaded.seen_of_bank(held, progress, "held-out scenes"), held)
-    kept_apart = [*apart, *_Grow(folder, loaded, progress).all(apart, HOLD, "changed held-out scenes")]
+    changed = _Grow(folder, loaded, progress).all(apart, _keys(HOLD, apart), "changed held-out scenes")
+    kept_apart = [*apart, *changed]
     write_misreads(place / GROWN, [*plain, *met, *grown])
     write_misreads(place / HELD, kept_apart)
     kinds = Counter(one.seen.split()[0] for one in plain)
@@ -114,6 +116,11 @@ def misreads(scenes: Sequence[Scene], seen: Sequence[Seen], members: Sequence[in
     ]
 
 
+def _keys(purpose: int, plain: Sequence[Misread]) -> list[tuple[int, ...]]:
+    """The key of random numbers for each misread object of prior scenes."""
+    return [(purpose, one.member, one.index) for one in plain]
+
+
 class _Grow:
     """Perturbs the scenes of misread objects, and counts."""
 
@@ -121,16 +128,13 @@ class _Grow:
         self._folder, self._loaded, self._progress = folder, loaded, progress
         self.perturbed = self.invalid = 0
 
-    def all(self, plain: Sequence[Misread], key: int, what: str) -> list[Misread]:
-        """The changed scenes in which the object is still misread, in whatever way."""
+    def all(self, plain: Sequence[Misread], keys: Sequence[tuple[int, ...]], what: str) -> list[Misread]:
+        """The changed scenes in which the object is still misread, in whatever way; each object has its own key."""
         wanted, seed = self._folder.query.identify, self._folder.query.seed
         change = SmallChange(self._loaded.prior.vocabulary, wanted.step)
         drawn: list[tuple[Misread, Scene]] = []
-        for number, one in enumerate(plain):
-            own = (
-                (number,) if key == GROW_FOUND else (one.member, one.index)
-            )  # scenes of a chain share its member
-            rng = stream(seed, key, *own)
+        for one, key in zip(plain, keys, strict=True):
+            rng = stream(seed, *key)
             for _ in range(wanted.draws):
                 scene, invalid = change.draw(rng, one.value)
                 self.invalid += invalid

@@ -4,31 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import cast
-
-from pydantic import JsonValue
 
 from trex.repair.records import Record, read_record, write_record
-from trex.repair.scenes.found import FIRST
-from trex.scenes.scene import Scene, scene_from_dict, scene_to_dict
+from trex.repair.scenes.found import FIRST, StoredScene, scene_fields
+from trex.scenes.scene import Scene
 
 
-class Misread(Record):
+class Misread(StoredScene):
     """An object that the model misread: its scene, its number there, and what it was taken for.
 
     `member` is the prior scene that this one is or was grown from, or the chain of a run that found that scene.
     """
 
-    scene: dict[str, JsonValue]
     index: int
     seen: str
     member: int
     is_grown: bool
-
-    @property
-    def value(self) -> Scene:
-        """The scene itself."""
-        return scene_from_dict(self.scene)
 
     @property
     def is_ordinary(self) -> bool:
@@ -44,8 +35,7 @@ class Misreads(Record):
 
 def misread(scene: Scene, index: int, seen: str, member: int, *, is_grown: bool) -> Misread:
     """The record of a misread object."""
-    data = cast(dict[str, JsonValue], scene_to_dict(scene))
-    return Misread(scene=data, index=index, seen=seen, member=member, is_grown=is_grown)
+    return Misread(scene=scene_fields(scene), index=index, seen=seen, member=member, is_grown=is_grown)
 
 
 def write_misreads(path: Path, rows: Sequence[Misread]) -> None:

@@ -25,7 +25,7 @@ def most_pictures(query: Query) -> Pictures:
     """Upper bounds for a query as resolved; those of a bank that are rendered already are counted too.
 
     Fresh draws are counted for `stop_when_found` hits; a sample of the prior may hold more, and without it there is no
-    bound.
+    bound. `cheap` leaves out the cheap steps of a control.
     """
     search, looks = query.search, ladder(query.render.preset)
     steps = search.chains * search.steps

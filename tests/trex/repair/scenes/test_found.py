@@ -55,10 +55,7 @@ def test_found_scenes_give_mistakes_of_their_own(searched: Path, tmp_path: Path)
     assert all(one.scene in [other.scene for other in found] for one in plain)
     assert all(one.seen == TAKEN for one in mine) and len(mine) > len(plain)
     assert {one.member for one in mine} <= {one.member for one in found}
-    assert (result.misread, result.scenes) == (
-        without.misread,
-        without.scenes,
-    )  # the prior's figures are as before
+    assert (result.misread, result.scenes) == (without.misread, without.scenes)  # of the prior, as before
     assert (without.found, without.found_misread) == (0, 0)
 
 
