@@ -6,7 +6,7 @@ import subprocess
 import sys
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -113,13 +113,17 @@ def test_every_command_is_called(tmp_path: Path) -> None:
 
 
 def served(runs: Path) -> str:
-    """What `trex serve`, which does not end, has printed when it is told to end, after 3 s."""
+    """What `trex serve`, which does not end, has printed when it is told to end, once it has said its address."""
     words = [sys.executable, "-m", "trex", SERVE, "--port", "0", "--runs", str(runs)]
     with subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True) as process:
-        with suppress(subprocess.TimeoutExpired):
-            process.wait(3.0)
+        assert process.stdout is not None
+        lines: list[str] = []
+        for line in process.stdout:
+            lines.append(line)
+            if "http://" in line:
+                break
         process.terminate()
-        return process.communicate(timeout=60.0)[0]
+        return "".join(lines) + process.communicate(timeout=60.0)[0]
 
 
 @pytest.mark.blender
