@@ -1,4 +1,4 @@
-"""Do found scenes stay in the level set under noise that nothing in their search has seen?
+r"""Do found scenes stay in the level set under noise that nothing in their search has seen?
 
     python -m benchmarks.survival queries/demo.toml --out runs/survival --scenes 20 --look reference
 
@@ -10,7 +10,11 @@ sample that the cheapest look would have missed.
     python -m benchmarks.survival queries/demo.toml --kept benchmarks/measured/found --look clevr --found-only
 
 `--keep DIR` writes the found scenes and the misses of each query and model to DIR, in CLEVR's format; `--kept DIR`
-takes them from there instead of searching. `--found-only` leaves the misses out.
+takes them from there instead of searching. `--found-only` leaves the misses out. With `--confirm`, kept scenes
+count only if they survive as many fresh draws at the deciding look as the query asks for now:
+
+    python -m benchmarks.survival queries/one_cube_without_cubes.toml --kept benchmarks/measured/found --confirm \
+        --set model.name=relation-network:original --set render.fresh=4 --look reference --found-only
 """
 
 from __future__ import annotations
@@ -58,6 +62,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--keep", type=Path, help="a folder for the found scenes and misses")
     parser.add_argument("--kept", type=Path, help="such a folder: take them from there instead of searching")
     parser.add_argument("--found-only", action="store_true")
+    parser.add_argument(
+        "--confirm", action="store_true", help="of kept scenes, only those that survive render.fresh"
+    )
     parser.add_argument("--set", action="append", default=[], dest="overrides")
     chosen = parser.parse_args(arguments)
     looks: list[str] = chosen.look or ["reference"]
@@ -65,6 +72,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
         for path in chosen.queries:
             plan = query_file(path, chosen.overrides).plan()
             scenes = read_kept(chosen.kept, path.stem, plan)
+            if chosen.confirm:
+                scenes = scenes._replace(found=confirmed(scenes.found, plan))
             for look in looks:
                 tell(path.stem, plan.model_name, rendered_again(plan, scenes, look, not chosen.found_only))
         return
@@ -122,6 +131,18 @@ def read_kept(place: Path, query: str, plan: Plan) -> Shown:
     rows = list(read_scenes(kept_path(place, query, plan), plan.vocabulary))
     found, misses = ([row.scene for row in rows if row.split == split] for split in SPLITS)
     return Shown(found, misses)
+
+
+def confirmed(scenes: Sequence[Scene], plan: Plan) -> list[Scene]:
+    """Those that survive the query's fresh draws, as a search decides it: by their mean, at the deciding look."""
+    render = plan.query.render
+    renderer = open_renderer(render, plan.vocabulary, plan.processes)
+    try:
+        scorer = Scorer(renderer, plan.bound, draws=lambda scene: fresh_draws(scene, render.fresh or 0))
+        scored = scorer.score(scenes)
+    finally:
+        renderer.close()
+    return [scene for scene, one in zip(scenes, scored, strict=True) if plan.target.is_hit(one.log_probs)]
 
 
 def rendered_again(plan: Plan, shown: Shown, look: str, has_misses: bool) -> dict[str, object]:
