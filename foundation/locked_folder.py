@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import fcntl
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from trex.foundation.errors import TrexError
@@ -28,3 +30,13 @@ def lock_folder(folder: Path, busy: TrexError) -> int:
         os.close(lock)
         raise busy from error
     return lock
+
+
+@contextmanager
+def closed_on_error(lock: int) -> Iterator[None]:
+    """Release a folder's lock if what follows raises: this process could not open the folder again."""
+    try:
+        yield
+    except BaseException:
+        os.close(lock)
+        raise

@@ -35,6 +35,7 @@ def parse_toml(text: str, where: str, *, error: type[TrexError] = InputError) ->
             raise RecursionError
         table = tomllib.loads(text, parse_float=finite_number)
         check_depth(table)
+        _check_integers(table)
         return table
     except (RecursionError, ValueError) as problem:
         raise error(_refusal(where, "TOML", problem)) from problem
@@ -48,6 +49,15 @@ def check_depth(value: object) -> None:
         if not level:
             return
     raise RecursionError
+
+
+def _check_integers(value: object) -> None:
+    """ValueError if a parsed value has an integer of more than `DIGITS` digits, in whatever base it was written."""
+    if isinstance(value, int) and abs(value) >= 10**DIGITS:
+        raise ValueError(f"a number has more than {DIGITS} digits")
+    inner = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+    for one in inner:
+        _check_integers(one)
 
 
 def _inside(value: object) -> list[object]:

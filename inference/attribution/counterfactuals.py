@@ -40,12 +40,14 @@ class Flips(Generic[C]):
 
     All single edits are tried. At larger sizes the search ends with the first batch that has a flip, so it may miss
     some of that size; it is certain that no smaller size has one. If none was found, `is_exhaustive` says whether
-    that is certain up to the depth, or the budget ran out: `tried` of `possible` sets.
+    that is certain up to the depth, or the budget ran out: `tried` of `possible` sets of up to `size` edits; larger
+    ones were not begun.
     """
 
     found: tuple[C, ...]
     tried: int
     possible: int
+    size: int
     is_exhaustive: bool
 
 
@@ -71,7 +73,7 @@ def smallest_flips(
         flips, spent = _first_flips(sets[:left], score, limits.batch)
         left, tried = left - spent, tried + spent
     strongest = sorted(flips, key=lambda change: change.margin)
-    return Flips(tuple(strongest), tried, possible, bool(flips) or tried == possible)
+    return Flips(tuple(strongest), tried, possible, size, bool(flips) or tried == possible)
 
 
 def _by_promise(

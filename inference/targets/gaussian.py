@@ -87,6 +87,11 @@ class GaussianTarget:
             abs(gap) <= t + ROUNDING for gap, t in zip(self._gaps(log_probs), self.tolerance, strict=True)
         )
 
+    def margin(self, log_probs: Floats) -> float:
+        """How far inside the level set, in tolerances: 1 at the observed value, 0 at the edge, negative outside."""
+        parts = zip(self._gaps(log_probs), self.tolerance, strict=True)
+        return min(1.0 - abs(gap) / (t + ROUNDING) for gap, t in parts)
+
     def confidence(self, log_probs: Floats) -> float:
         """The statistic's number for display."""
         return self.statistic.confidence(np.exp(log_probs))

@@ -89,6 +89,16 @@ def test_toml_without_end_or_sense_is_refused(text: str) -> None:
         parse_toml(text, "the file")
 
 
+@pytest.mark.parametrize("value", ["0x" + "F" * 6000, "0o" + "7" * 9000, "0b" + "1" * 30_000])
+@pytest.mark.parametrize("key", ["answer", "seed", "objects"])
+def test_a_huge_number_of_another_base_is_refused(value: str, key: str) -> None:
+    """Planted bug: Python bounds the digits of decimal numbers alone, and fails when it prints such a one."""
+    for text in (f"{key} = {value}", f"[search]\n{key} = [3, {value}]", f"{key} = {{a = -{10**300}}}"):
+        with pytest.raises(InputError, match="the file is not TOML"):
+            parse_toml(text, "the file")
+    assert parse_toml(f"{key} = 0xFF", "the file") == {key: 255}
+
+
 def test_toml_of_any_other_text_is_read() -> None:
     text = f'x = "{"a." * 10**4}"\n"a.b".c = 1.5\n'
     with pytest.raises(InputError):

@@ -137,15 +137,15 @@ def planted_scene(seed: int, index: int) -> tuple[Scene, int]:
 
 @contextmanager
 def coded_run(
-    folder: Path, bound: Classifier, renderer: CodedRenderer | None = None
+    folder: Path, bound: Classifier, renderer: CodedRenderer | None = None, overrides: Sequence[str] = ()
 ) -> Iterator[SceneScores]:
-    """An empty run of the query above whose model and renderer are these."""
+    """An empty run of the query above, with these overrides, whose model and renderer are these."""
     renderer = renderer or CodedRenderer()
-    plan = replace(make_plan(parse_query(QUERY, "query.toml", []), folder), bound=bound)
+    plan = replace(make_plan(parse_query(QUERY, "query.toml", overrides), folder), bound=bound)
     world = plan.open()
     size = (renderer.inner.width, renderer.inner.height)
     world = replace(world, renderer=renderer, scorer=Scorer(renderer, bound), size=size)
-    with create(folder / "run", QUERY, manifest_of(world, Path("query.toml"), [])) as run:
+    with create(folder / "run", QUERY, manifest_of(world, Path("query.toml"), tuple(overrides))) as run:
         (run.path / "explanations").mkdir()
         yield open_scores(world, run, lambda _: None)
 

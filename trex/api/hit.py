@@ -52,7 +52,9 @@ class Hit:
 
     @property
     def confidence(self) -> float:
-        """How well the probabilities meet the target, 0 to 1; for kind "high_confidence" it is P(answer)."""
+        """The target's own number, 0 to 1: P(answer) for one answer, the least named probability for a tie (1/k
+        at best), the largest probability for "uniform", 1 minus the distance for given probabilities.
+        """
         return self.found.confidence
 
     @property

@@ -12,6 +12,7 @@ from trex.foundation.errors import InputError
 from trex.runs.draw_log import check_begun, read_draws
 from trex.runs.folder import RunFolder, open_run
 from trex.runs.manifest import Manifest
+from trex.search.hit import Hit, count_known
 from trex.search.results import read_results
 
 
@@ -44,9 +45,14 @@ def _compared(path: Path, baselines: Sequence[Baseline]) -> tuple[list[Baseline]
     fitting = _fitting(baselines, manifest, f"run {path} is not of the query of this baseline")
     check_begun(path, records)
     results = read_results(manifest, records)
-    wrong = sum(is_mistake(hit.truth, hit.answer, fitting[0].answers) for hit in results.found)
+    wrong = count_known(_is_mistake(hit, fitting[0].answers) for hit in results.found)
     name = path.resolve().name
     return fitting, ComparedRun(name, results.ending, len(results.found), wrong, results.renders)
+
+
+def _is_mistake(hit: Hit, named: Sequence[str]) -> bool | None:
+    """Whether a found scene or picture is a true mistake; None if that is unknown."""
+    return hit.is_wrong if hit.truth is None else is_mistake(hit.truth, hit.answer, named)
 
 
 def _fitting(baselines: Sequence[Baseline], manifest: Manifest, fault: str) -> list[Baseline]:

@@ -42,12 +42,15 @@ class ScoredExample:
 
 @dataclass(frozen=True)
 class ComparedRun:
-    """The results of a run of the same query: distinct hits, true mistakes among them, renders spent."""
+    """The results of a run of the same query: distinct hits, true mistakes among them, renders spent.
+
+    `mistakes` is None if it is not known which answers are wrong.
+    """
 
     run: str
     ending: str
     found: int
-    mistakes: int
+    mistakes: int | None
     renders: int
 
 
@@ -65,6 +68,7 @@ class Baseline:
     answers: tuple[str, ...]  # those that the target names
     seen: tuple[ScoredExample, ...] = ()
     beside: tuple[ComparedRun, ...] = ()
+    preset: str = ""  # of rendered scenes, one noise draw each; a data folder has none
 
     @property
     def examined(self) -> int:
@@ -121,12 +125,15 @@ class Baseline:
         return {truth: {answer: pairs[truth, answer] for answer in answers} for truth in truths}
 
     def differences(self, manifest: Manifest) -> tuple[str, ...]:
-        """Why a run cannot be compared with this: another question, model, target, threshold or world."""
+        """Why a run cannot be compared with this: another question, model, target, threshold, world or look."""
+        render = manifest.query.render
+        looks = (("preset", render.preset, self.preset), ("render.noise", str(render.noise), "1"))
         pairs = (
             ("question", manifest.facts.question, self.question),
             ("target", manifest.target.describe(), self.target),
             ("model", manifest.made.model, self.model_hash),
             ("world", world_of(manifest).scope(manifest.query), self.world),
+            *(looks if self.preset else ()),
         )
         return tuple(f"its {what} is {run!r}, here {here!r}" for what, run, here in pairs if run != here)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TypeVar
 
@@ -74,7 +74,10 @@ def make_baseline(
     place = out or default_out(files)
     check_out(place, FILES)
     plans = [check(path, overrides) for path in files]
-    empty = attach_runs([empty_baseline(*pair) for pair in zip(files, plans, strict=True)], options.beside)
+    begun = [empty_baseline(*pair) for pair in zip(files, plans, strict=True)]
+    if options.dataset is None:
+        begun = [_at_look(one, plan) for one, plan in zip(begun, plans, strict=True)]
+    empty = attach_runs(begun, options.beside)
     planned = [PlannedQuery(*pair) for pair in zip(plans, empty, strict=True)]
     results = [
         score_examples(examples, part, options.all_pictures, tell)
@@ -103,6 +106,17 @@ def empty_baseline(path: Path, plan: Plan) -> Baseline:
         world=world_words(plan.query),
         source="",
     )
+
+
+def _at_look(empty: Baseline, plan: Plan) -> Baseline:
+    """The baseline of rendered scenes; InputError if the query's level set is that of a mean over noise draws."""
+    render = plan.query.render
+    if render.noise > 1:
+        raise InputError(
+            f"{empty.query}: render.noise = {render.noise} is the mean over noise draws, and --rendered "
+            "makes one picture of each scene; give --set render.noise=1"
+        )
+    return replace(empty, preset=render.preset)
 
 
 def _sources(

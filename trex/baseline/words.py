@@ -36,7 +36,8 @@ def mark_words(one: Baseline) -> str:
 
 def run_words(run: ComparedRun, one: Baseline) -> str:
     """A run compared with the baseline: renders per hit there, and pictures per hit here."""
-    found = f"{run.found} distinct scenes ({run.mistakes} true mistakes) in {run.renders} renders"
+    mistakes = "true mistakes unknown" if run.mistakes is None else f"{run.mistakes} true mistakes"
+    found = f"{run.found} distinct scenes ({mistakes}) in {run.renders} renders"
     each = f", one in {run.renders / run.found:.3g}" if run.found else ""
     return f"{run.run}: {run.ending}, {found}{each}; here {_each(one.hits)}"
 

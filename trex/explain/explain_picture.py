@@ -41,6 +41,9 @@ from trex.worlds.world import open_model, open_renderer
 if TYPE_CHECKING:
     from trex.clevr_models.interface.bound import BoundModel
 
+NOT_REPRODUCED = (
+    "Our render does not show the answer that is to be explained, so that no object can be blamed for it."
+)
 FILE, PAGE, CACHE = "explanation.json", "explanation.html", "pictures"
 
 
@@ -88,14 +91,20 @@ class PictureExplained:
 
     @property
     def blame(self) -> Blame:
-        """The objects to blame."""
-        flips = [removal.answer != self.again.answer for removal in self.removals]
-        return find_blame(self.effects, flips)
+        """The objects to blame for the answer to the official picture; none if our render does not show that answer."""
+        if not self.is_reproduced:
+            return Blame("none")
+        return find_blame(self.effects, [removal.answer != self.again.answer for removal in self.removals])
+
+    @property
+    def is_reproduced(self) -> bool:
+        """Whether the model answers our render of the scene as it does the official picture."""
+        return self.again.answer == self.official.answer
 
     @property
     def culprit(self) -> Culprit:
-        """The object whose removal lowers the probability most."""
-        return find_culprit(self.effects)
+        """The object whose removal lowers the probability most; None if the answer is not reproduced."""
+        return find_culprit(self.effects if self.is_reproduced else ())
 
     def _removed(self) -> list[Removed]:
         pairs = zip(self.removals, self.effects, strict=True)
@@ -104,7 +113,7 @@ class PictureExplained:
     def sentences(self) -> tuple[str, ...]:
         """The explanation in sentences, for the terminal and the page."""
         says, again = self.official, self.again
-        same = "the same" if again.answer == says.answer else "another"
+        same = "the same" if self.is_reproduced else "another"
         exact = (
             "exactly the same" if self.control_difference == 0 else "NOT the same, so effects mean nothing"
         )
@@ -115,7 +124,7 @@ class PictureExplained:
             f"On our render of its scene it gives {same} answer, {again.answer}; "
             f"P({says.answer}) is {again.probability:.3f} ({fits}).",
             f"Rendered twice, every probability is {exact}.",
-            blame_sentence(self.blame, self._removed()),
+            blame_sentence(self.blame, self._removed()) if self.is_reproduced else NOT_REPRODUCED,
         )
 
 

@@ -62,7 +62,8 @@ def explain(
     with open_run(path, for_writing=True) as folder:
         found = stored_hits(folder, "to explain", options.top)
         old = [read_explanation(folder, scene.record.picture) for scene in found]
-        if not all(is_complete(made, options) for made in old):
+        is_torn = not folder.manifest.query.target.declared.is_sure
+        if not all(is_complete(made, options, is_torn) for made in old):
             check_free(path)
             _prepare(folder, old)
             with open_world(folder, processes) as world:
@@ -78,7 +79,8 @@ def _make(
     made: list[Explanation | None] = []
     for number, (scene, before) in enumerate(zip(found, old, strict=True), start=1):
         watcher.begin(number, len(found))
-        after = before if is_complete(before, options) else explain_scene(scores, scene, options, before)
+        is_done = is_complete(before, options, scores.is_torn)
+        after = before if is_done else explain_scene(scores, scene, options, before)
         if after is not None and after != before:
             write_atomic(explanation_path(folder, after.picture), CODEC.text(after).encode())
         made.append(after)

@@ -12,7 +12,7 @@ from trex.explain.explanation import Control, Effect, Explanation, ObjectReplica
 from trex.explain.saliency_masks import make_saliency
 from trex.explain.scene_scores import SceneScores, apply_all
 from trex.inference.attribution.counterfactuals import Limits, smallest_flips
-from trex.inference.attribution.leave_one_out import margin, paired_effect
+from trex.inference.attribution.leave_one_out import paired_effect
 from trex.inference.types import Floats
 from trex.scenes.edits import Edit, attribute_edits, removals
 from trex.scenes.prior import draw_nuisances
@@ -42,7 +42,7 @@ def explain_scene(
     scores: SceneScores, found: Hit, options: ExplainOptions, old: Explanation | None
 ) -> Explanation:
     """The explanation of a hit with all requested parts; reuses parts of `old` that still apply."""
-    made = old if old is not None and old.control.is_exact else _begun(scores, found)
+    made = old if old is not None and _holds(old, scores.is_torn) else _begun(scores, found)
     if options.edits and made.edits is None:
         edits = [(edit,) for edit in attribute_edits(made.scene, scores.world.plan.vocabulary)]
         made = replace(made, edits=tuple(scores.effects(made.scene, made.control.score, edits)))
@@ -55,12 +55,17 @@ def explain_scene(
     return made
 
 
-def is_complete(made: Explanation | None, options: ExplainOptions) -> bool:
-    """Whether an explanation has all requested parts."""
-    if made is None or not made.control.is_exact or (options.edits and made.edits is None):
+def is_complete(made: Explanation | None, options: ExplainOptions, is_torn: bool) -> bool:
+    """Whether an explanation has all requested parts; `is_torn` is whether the run's target wants no sure answer."""
+    if made is None or not _holds(made, is_torn) or (options.edits and made.edits is None):
         return False
     is_missing = needs_flip(made, options) or needs_nuisances(made, options)
     return not is_missing and not (options.saliency and made.saliency is None)
+
+
+def _holds(made: Explanation, is_torn: bool) -> bool:
+    """Whether its effects mean something, and its flips are those of the run's target."""
+    return made.control.is_exact and made.is_torn == is_torn
 
 
 def needs_flip(made: Explanation, options: ExplainOptions) -> bool:
@@ -86,7 +91,9 @@ def _begun(scores: SceneScores, found: Hit) -> Explanation:
     scene = found.record.scene
     control = _control(scores, found)
     left_out = scores.effects(scene, control.score, [(edit,) for edit in removals(scene)])
-    return Explanation(found.record.picture, scene, found.known_truth, control, tuple(left_out))
+    return Explanation(
+        found.record.picture, scene, found.known_truth, control, tuple(left_out), is_torn=scores.is_torn
+    )
 
 
 def _control(scores: SceneScores, found: Hit) -> Control:
@@ -112,7 +119,7 @@ def _flip(scores: SceneScores, made: Explanation, options: ExplainOptions) -> Sm
     scene, base, plan = made.scene, made.control.score, scores.world.plan
     singles = [*made.removals, *(made.edits or ())]
     flips = smallest_flips(
-        margin(np.array(base.log_probs), plan.bound.labels.index(base.answer)),
+        scores.margin(base, base),
         singles,
         lambda effects: _fit(scene, _edits(effects), plan.vocabulary),
         lambda sets: scores.effects(scene, base, [_edits(effects) for effects in sets]),
@@ -120,7 +127,7 @@ def _flip(scores: SceneScores, made: Explanation, options: ExplainOptions) -> Sm
     )
     return SmallestFlip(
         flips.found, flips.tried, flips.possible, flips.is_exhaustive,
-        options.flip_depth, options.flip_renders, made.edits is not None,
+        options.flip_depth, options.flip_renders, made.edits is not None, flips.size,
     )  # fmt: skip
 
 

@@ -61,7 +61,10 @@ class Effect:
     """One edit, or several made together, and the model's answer to the edited scene.
 
     `change` is the change in the target's confidence. `margin` is the log odds of the unedited scene's answer over
-    the best other one. `is_valid`: whether the edited scene keeps the prior's rules of distance and visibility.
+    the best other one; `is_flip` says whether the answer differs. For a target that wants no sure answer (two
+    answers alike, say) `is_flip` says whether the edited scene is outside of the level set, and `margin` is how far it
+    is inside, from 1 in its middle to 0 at its edge. `is_valid`: whether the edited scene keeps the prior's rules of
+    distance and visibility.
     """
 
     edits: tuple[Edit, ...]
@@ -78,7 +81,8 @@ class Effect:
 class SmallestFlip:
     """The smallest sets of edits that change the answer; `found` has one size, strongest first, or is empty.
 
-    `tried` of `possible` sets of up to `depth` edits were scored, at most `renders` of them of two or more edits.
+    `tried` of `possible` sets of up to `reached` edits were scored, at most `renders` of them of two or more edits, and
+    none of more than `depth`. `reached` is None in explanations of an earlier version.
     """
 
     found: tuple[Effect, ...]
@@ -88,23 +92,29 @@ class SmallestFlip:
     depth: int
     renders: int
     with_attributes: bool  # False: only removals
+    reached: int | None = None
 
     @property
     def size(self) -> int | None:
         """The number of edits; None if no flip was found."""
         return len(self.found[0].edits) if self.found else None
 
-    def sentence(self) -> str:
-        """The result in a sentence, for the report."""
+    def sentence(self, is_torn: bool = False) -> str:
+        """The result in a sentence, for the report; a flip of a torn target leaves the level set."""
         kinds = "edits" if self.with_attributes else "removals"
+        does = "leaves the level set" if is_torn else "gives another answer"
         if self.found:
             first = self.found[0]
             size = f"{self.size} {kinds[:-1] if self.size == 1 else kinds}"
-            return f"Smallest flip ({size}): {first.words}; the answer becomes {first.score.answer}."
-        up_to = f"{self.depth} {kinds}" if self.depth > 1 else f"1 {kinds[:-1]}"
+            becomes = "the scene leaves the level set, with answer" if is_torn else "the answer becomes"
+            return f"Smallest flip ({size}): {first.words}; {becomes} {first.score.answer}."
+        reached = self.reached or self.depth
+        up_to = f"{reached} {kinds}" if reached > 1 else f"1 {kinds[:-1]}"
         if self.is_exhaustive:
-            return f"No change of up to {up_to} gives another answer (all {self.tried} tried)."
-        return f"No flip found among {self.tried} of {self.possible} changes of up to {up_to}, most promising first."
+            return f"No change of up to {up_to} {does} (all {self.tried} tried)."
+        larger = "" if reached == self.depth else f"; none of {reached + 1} or more was tried"
+        tried = f"{self.tried} of {self.possible} changes of up to {up_to}"
+        return f"No flip found among {tried}, most promising first{larger}."
 
 
 @dataclass(frozen=True)
@@ -188,12 +198,21 @@ class Explanation:
     flip: SmallestFlip | None = None
     nuisances: Replicates | None = None
     saliency: Saliency | None = None
+    is_torn: bool = False  # the target wants no sure answer: a flip leaves the level set
     format: Literal[1] = 1
 
     @property
     def culprit(self) -> Culprit:
         """The object whose removal lowers the confidence most."""
         return find_culprit([effect.change for effect in self.removals])
+
+    @property
+    def chief(self) -> int | None:
+        """The object to blame, of several the one with the strongest effect; None if there is none, if several are
+        equally to blame, or if the control failed, so that effects mean nothing.
+        """
+        is_known = self.control.is_exact and self.blame.parts and self.blame.how != "alike"
+        return self.blame.parts[0] if is_known else None
 
     @property
     def blame(self) -> Blame:

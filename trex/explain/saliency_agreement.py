@@ -15,7 +15,7 @@ FEWEST = 3  # objects, at least, for a rank correlation
 
 @dataclass(frozen=True)
 class SceneAgreement:
-    """One map compared with its scene's ablation; None if there is no single culprit, or nothing to rank."""
+    """One map compared with its scene's ablation; None if no object is the one to blame, or nothing to rank."""
 
     method: Method
     peak_is_culprit: bool | None  # the largest pixel lies on the culprit
@@ -60,7 +60,7 @@ class Agreement:
 
 def scene_agreement(explanation: Explanation, found: SaliencyMap) -> SceneAgreement:
     """Compare one map of an explanation with its ablation."""
-    culprit = explanation.culprit.index
+    culprit = explanation.chief
     sizes = [abs(effect.change) for effect in explanation.removals]
     return SceneAgreement(
         method=found.method,
@@ -91,7 +91,7 @@ def agreements(explanations: Sequence[Explanation]) -> list[Agreement]:
 
 def _agreement(method: Method, pairs: Sequence[tuple[Explanation, SaliencyMap]]) -> Agreement:
     rows = [scene_agreement(e, found) for e, found in pairs]
-    blamed = [(e.culprit.index, found) for e, found in pairs if e.culprit.index is not None]
+    blamed = [(e.chief, found) for e, found in pairs if e.chief is not None]
     n = len(blamed)
     peak, top = (
         sum(map(bool, hits))

@@ -40,6 +40,23 @@ class SceneScores:
         plan = self.world.plan
         return max(8, 4 * (plan.processes or plan.query.render.processes or 0))
 
+    @property
+    def is_torn(self) -> bool:
+        """Whether the target wants no sure answer, so that which answer is the most probable says nothing."""
+        return not self.world.plan.query.target.declared.is_sure
+
+    def margin(self, score: Score, base: Score) -> float:
+        """How far a score is from changing the answer of `base`, or from leaving a torn target; see `Effect`."""
+        plan, log_probs = self.world.plan, np.array(score.log_probs)
+        if self.is_torn:
+            return plan.target.margin(log_probs)
+        return margin(log_probs, plan.bound.labels.index(base.answer))
+
+    def _is_flip(self, score: Score, base: Score) -> bool:
+        if self.is_torn:
+            return not self.world.plan.target.is_hit(np.array(score.log_probs))
+        return score.answer != base.answer
+
     def fresh(self, scene: Scene) -> Score:
         """Score a scene rendered past the cache."""
         (scored,) = self.world.scorer.score([scene])
@@ -91,8 +108,8 @@ class SceneScores:
             words=" and ".join(edit.describe(scene) for edit in edits),
             score=score,
             change=score.confidence - base.confidence,
-            margin=margin(np.array(score.log_probs), plan.bound.labels.index(base.answer)),
-            is_flip=score.answer != base.answer,
+            margin=self.margin(score, base),
+            is_flip=self._is_flip(score, base),
             truth=true_answer(plan.question.program, edited),
             is_valid=is_valid(edited, plan.vocabulary),
         )

@@ -45,6 +45,7 @@ class Strip:
     tables: tuple[Table[Effect], ...]
     is_exact: bool
     effect: float  # the strongest effect of an object to blame, 0 if there is none
+    is_torn: bool
 
 
 def make_strip(folder: RunFolder, explanation: Explanation, look: EnlargedLook | None = None) -> Strip:
@@ -61,6 +62,7 @@ def make_strip(folder: RunFolder, explanation: Explanation, look: EnlargedLook |
         tables=tuple(table for table in tables if table.rows),
         is_exact=explanation.control.is_exact,
         effect=min((explanation.removals[i].change for i in explanation.blame.parts), default=0.0),
+        is_torn=explanation.is_torn,
     )
 
 

@@ -25,33 +25,43 @@ class Removed(NamedTuple):
     answer: str
 
 
-def blame_sentence(blame: Blame, removed: Sequence[Removed], answer_without: str = "") -> str:
-    """Which object is to blame and why; `answer_without` is the answer without all jointly blamed objects."""
+def blame_sentence(
+    blame: Blame, removed: Sequence[Removed], answer_without: str = "", is_torn: bool = False
+) -> str:
+    """Which object is to blame and why; `answer_without` is the answer without all jointly blamed objects.
+
+    With `is_torn` the target wants no sure answer: what counts is whether the scene leaves the level set.
+    """
+    leaves = "takes the scene out of the level set"
     named = [f"the {removed[i].name} (object {i})" for i in blame.parts]
     told = [points(removed[i].change) for i in blame.parts]
     match blame.how:
         case "alone":
             (only,) = blame.parts
+            without = f"the answer is {removed[only].answer}"
+            if is_torn:
+                without = f"the scene leaves the level set (the answer is {removed[only].answer})"
             return capitalized(
-                f"{named[0]} is to blame: without it the answer is {removed[only].answer} and the confidence changes "
-                f"by {told[0]}."
+                f"{named[0]} is to blame: without it {without} and the confidence changes by {told[0]}."
             )
         case "either":
             which = "either one" if len(named) == 2 else "any one of them"
             return (
-                f"{capitalized(_listed(named))} are to blame: leaving out {which} changes the answer (confidence "
-                f"{_listed(told)})."
+                f"{capitalized(_listed(named))} are to blame: leaving out {which} "
+                f"{leaves if is_torn else 'changes the answer'} (confidence {_listed(told)})."
             )
         case "together":
             which = "both" if len(named) == 2 else f"all {len(named)}"
+            does = f"{leaves}, leaving out fewer does not"
+            if not is_torn:
+                does = f"makes the answer {answer_without}, leaving out fewer does not change it"
             return (
-                f"{capitalized(_listed(named))} are to blame, {which} together: leaving out {which} makes the answer "
-                f"{answer_without}, leaving out fewer does not change it."
+                f"{capitalized(_listed(named))} are to blame, {which} together: leaving out {which} {does}."
             )
         case "most":
             return capitalized(
                 f"{named[0]} is to blame: without it the confidence changes by {told[0]}, though no single removal "
-                "changes the answer."
+                f"{leaves if is_torn else 'changes the answer'}."
             )
         case "alike":
             return (
@@ -68,7 +78,7 @@ def sentence(made: Explanation) -> str:
         for i, effect in enumerate(made.removals)
     ]
     joint = made.joint_removals
-    return blame_sentence(made.blame, removed, joint[0].score.answer if joint else "")
+    return blame_sentence(made.blame, removed, joint[0].score.answer if joint else "", made.is_torn)
 
 
 def stability_sentences(made: Explanation) -> tuple[str, ...]:
@@ -96,7 +106,7 @@ def sentences(made: Explanation) -> tuple[str, ...]:
         skipped = counted(made.nuisances.skipped, "draw")
         said.append(f"{skipped} of cameras and lights hid an object and were left out.")
     if made.flip:
-        said.append(made.flip.sentence())
+        said.append(made.flip.sentence(made.is_torn))
     if made.saliency and made.saliency.why_none:
         said.append(f"No saliency: {made.saliency.why_none}.")
     return (*said, made.control.sentence())

@@ -11,7 +11,8 @@ from typing import BinaryIO
 
 from trex.foundation.files import open_inside
 
-NAME = re.compile(r"[^./\x00-\x1f\x7f][^/\x00-\x1f\x7f]{0,200}")  # no hidden file, no parent folder
+# No hidden file, no parent folder, and no name that is not UTF-8 (Python reads such bytes as lone surrogates).
+NAME = re.compile(r"[^./\x00-\x1f\x7f\ud800-\udfff][^/\x00-\x1f\x7f\ud800-\udfff]{0,200}")
 PICTURE_NAME = re.compile(r"[0-9a-f]{32}\.png")
 PIECE = 1 << 16
 
@@ -24,10 +25,9 @@ def open_below(runs: Path, *names: str) -> BinaryIO | None:
         number = open_inside(runs, names)
     except (OSError, ValueError):  # ValueError: a name that is invalid on any file system
         return None
-    file = os.fdopen(number, "rb")
     if stat.S_ISREG(os.fstat(number).st_mode):
-        return file
-    file.close()
+        return os.fdopen(number, "rb")
+    os.close(number)
     return None
 
 

@@ -15,6 +15,7 @@ from pydantic import TypeAdapter, ValidationError
 
 from trex.foundation.errors import RunError, TrexError
 from trex.foundation.files import read_bytes, write_atomic
+from trex.foundation.parse import parse_json
 from trex.search.progress import Status
 
 RUN_STATUS = "status.json"
@@ -62,6 +63,7 @@ class FarmStatus:
 RUN = TypeAdapter(RunStatus)
 WORK = TypeAdapter(FarmStatus)
 MAX_BYTES = 1 << 20  # bytes; a usual file has a few hundred
+MOST = 1e12  # of any number: counts, seconds, Unix times, MiB
 
 
 def write_run_status(run: Path, status: RunStatus) -> None:
@@ -85,7 +87,7 @@ def remove_farm_status(runs: Path, owner: str) -> None:
 def read_run_status(run: Path) -> RunStatus | None:
     """The run's last status, or None."""
     try:
-        return RUN.validate_json(read_bytes(run / RUN_STATUS, limit=MAX_BYTES, error=RunError))
+        return RUN.validate_python(_read(run / RUN_STATUS))
     except (RunError, ValidationError):
         return None
 
@@ -95,10 +97,22 @@ def read_farm_statuses(runs: Path) -> list[FarmStatus]:
     found = []
     for path in sorted((runs / FARM).glob("*.json")):
         try:
-            found.append(WORK.validate_json(read_bytes(path, limit=MAX_BYTES, error=RunError)))
+            found.append(WORK.validate_python(_read(path)))
         except (RunError, ValidationError):
             continue
     return found
+
+
+def _read(path: Path) -> object:
+    """The JSON value of a status file; RunError if it is none, or has a number that no page could show."""
+    value = parse_json(read_bytes(path, limit=MAX_BYTES, error=RunError), str(path), error=RunError)
+    pending = [value]
+    while pending:
+        one = pending.pop()
+        pending += one.values() if isinstance(one, dict) else one if isinstance(one, list) else ()
+        if isinstance(one, int | float) and abs(one) > MOST:
+            raise RunError(f"{path} has the number {one:.3g}, more than {MOST:g}")
+    return value
 
 
 def _farm_file(runs: Path, owner: str) -> Path:

@@ -62,7 +62,7 @@ def acceptance(chains: Sequence[Sequence[Draw[Latent]]]) -> str:
         figure, axes = axes_of("step", f"accepted, mean of {WINDOW}")
         for k, chain in enumerate(chains):
             values = rolling(np.array([float(draw.is_accepted) for draw in chain]), WINDOW)
-            axes.plot(np.arange(len(values)), values, linewidth=1, color=COLORS[k % len(COLORS)])
+            axes.plot([draw.index for draw in chain], values, linewidth=1, color=COLORS[k % len(COLORS)])
         axes.set_ylim(-0.03, 1.03)
         return svg_of(figure)
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from trex.foundation.errors import RunError
-from trex.queue.entry import Entry, State, run_path
+from trex.queue.entry import Entry, State
 from trex.queue.queue import entries, remove
 from trex.queue.queued_folder import QUEUED
 from trex.runs.folder import is_run, open_run
@@ -23,18 +23,18 @@ class Cleaned:
 
 
 def clean(runs: Path, states: Sequence[State], *, delete_runs: bool) -> Cleaned:
-    """Remove all entries in these states; a run folder in use stays, and so does its entry."""
-    ended = entries(runs, states)
-    not_deleted = []
-    if delete_runs:
-        for entry in tuple(ended):
-            try:
-                _delete(run_path(runs, entry))
-            except (RunError, OSError) as error:
-                not_deleted.append(str(error))
-                ended.remove(entry)
-    remove(runs, [entry.id for entry in ended])
-    return Cleaned(tuple(ended), tuple(not_deleted))
+    """Remove all entries in these states, except those that were queued again meanwhile.
+
+    A run folder in use stays, and so does its entry.
+    """
+    removed, not_deleted = [], []
+    for entry in entries(runs, states):
+        try:
+            if remove(runs, entry, _delete if delete_runs else None):
+                removed.append(entry)
+        except (RunError, OSError) as error:
+            not_deleted.append(str(error))
+    return Cleaned(tuple(removed), tuple(not_deleted))
 
 
 def _delete(path: Path) -> None:

@@ -5,8 +5,9 @@ Time is an argument (Unix seconds). The run folders hold the durable state: see 
 
 from __future__ import annotations
 
+import logging
 import sqlite3
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from pathlib import Path
 
 from trex.foundation.errors import InputError, RunError
@@ -16,6 +17,7 @@ from trex.queue.queued_folder import clear_marks, mark_cancelled, mark_failed, m
 
 TURN = "priority DESC, added, place, id"
 LATEST = "ended DESC, added DESC, place DESC, id"
+log = logging.getLogger(__name__)
 
 
 class LeaseLost(RunError):
@@ -73,7 +75,13 @@ def finish(runs: Path, entry_id: str, owner: str, now: float) -> Entry:
 def fail(runs: Path, entry_id: str, owner: str, now: float, why: str) -> Entry:
     """Mark the entry as failed; stores the reason `why`, in the run folder too."""
     with change(runs) as db:
-        mark_failed(run_path(runs, _leased(db, entry_id, owner)), why)
+        leased = _leased(db, entry_id, owner)
+        try:
+            folder = run_path(runs, leased)
+        except RunError:  # a folder that is none of the queue's any more gets no mark
+            log.warning("entry %s failed, and its run folder cannot be marked: %s", entry_id, why)
+        else:
+            mark_failed(folder, why)
         fields = "state = 'failed', owner = NULL, expires = NULL, ended = ?, why = ?"
         return _update(db, entry_id, fields, now, why)
 
@@ -83,8 +91,16 @@ def cancel(runs: Path, ids: Sequence[str], now: float) -> list[Entry]:
     with change(runs) as db:
         entries = [_entry_by_prefix(db, runs, part) for part in ids]
         check_states(entries, "cancelled", OPEN, "trex queue clean removes ended entries from the list")
-        for one in entries:
-            mark_cancelled(run_path(runs, one))
+        folders = [run_path(runs, one) for one in entries]
+        marked: list[Path] = []
+        try:
+            for folder in folders:
+                mark_cancelled(folder)
+                marked.append(folder)
+        except BaseException:
+            for folder in marked:
+                clear_marks(folder)
+            raise
         fields = "state = 'cancelled', owner = NULL, expires = NULL, ended = ?"
         return [_update(db, one.id, fields, now) for one in entries]
 
@@ -94,8 +110,8 @@ def retry(runs: Path, ids: Sequence[str]) -> list[Entry]:
     with change(runs) as db:
         entries = [_entry_by_prefix(db, runs, part) for part in ids]
         check_states(entries, "retried", ENDED, "drop its ID from the command")
-        for one in entries:
-            clear_marks(run_path(runs, one))
+        for folder in [run_path(runs, one) for one in entries]:
+            clear_marks(folder)
         fields = "state = 'queued', attempts = 0, began = NULL, ended = NULL, why = ''"
         return [_update(db, one.id, fields) for one in entries]
 
@@ -113,10 +129,19 @@ def prioritize(runs: Path, ids: Sequence[str], priority: int) -> list[Entry]:
         return [_update(db, one.id, "priority = ?", priority) for one in entries]
 
 
-def remove(runs: Path, ids: Sequence[str]) -> None:
-    """Remove entries from the queue; their run folders stay."""
+def remove(runs: Path, ended: Entry, delete: Callable[[Path], None] | None = None) -> bool:
+    """Remove an ended entry from the queue, unless it has changed since it was read: whether it was removed.
+
+    Its run folder stays, or is given to `delete` in the same transaction; if that fails, the entry stays too.
+    """
     with change(runs) as db:
-        db.executemany("DELETE FROM entries WHERE id = ?", [(entry_id,) for entry_id in ids])
+        same = "id = ? AND state = ? AND ended IS ? AND attempts = ?"
+        values = (ended.id, ended.state, ended.ended, ended.attempts)
+        if not db.execute(f"DELETE FROM entries WHERE {same}", values).rowcount:
+            return False
+        if delete is not None:
+            delete(run_path(runs, ended))
+        return True
 
 
 def entries(

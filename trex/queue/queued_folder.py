@@ -22,7 +22,7 @@ from trex.foundation.parse import parse_json
 from trex.query.schema import Query, Section
 from trex.query.toml_file import parse_query
 from trex.queue.entry import Entry, State, run_path
-from trex.runs.folder import FINISHED
+from trex.runs.folder import FINISHED, REPORT
 from trex.worlds.registry import make_plan
 from trex.worlds.world import Plan
 
@@ -118,14 +118,17 @@ def to_entry(folder: str, queued: Queued, state: State = "queued", why: str = ""
 
 
 def entry_from_folder(path: Path) -> Entry:
-    """The entry that the files of a run folder describe: finished, failed (with the reason), cancelled, or queued."""
+    """The entry that the files of a run folder describe: failed (with the reason), done, cancelled, or queued.
+
+    A run is done once it has its report, which is written after its last draw.
+    """
     queued = read_queued(path)
     names = os.listdir(path)
-    if FINISHED in names:
-        return to_entry(path.name, queued, "done")
     if FAILED in names:
         why = read_bytes(path / FAILED, limit=MIB, error=RunError).decode("utf-8", errors="replace").strip()
         return to_entry(path.name, queued, "failed", why)
+    if FINISHED in names and REPORT in names:
+        return to_entry(path.name, queued, "done")
     return to_entry(path.name, queued, "cancelled" if CANCELLED in names else "queued")
 
 

@@ -17,7 +17,7 @@ from pydantic import JsonValue
 
 from trex.foundation.errors import InputError, RunError
 from trex.foundation.files import left_behind, make_folder, refuse_links, write_atomic
-from trex.foundation.locked_folder import LOCK, lock_folder
+from trex.foundation.locked_folder import LOCK, closed_on_error, lock_folder
 from trex.query.toml_file import Table
 from trex.repair.records import (
     Done,
@@ -214,7 +214,8 @@ def open_folder(path: Path) -> tuple[Sources, int]:
     """What a repair was begun with, and the folder's lock."""
     sources = read_record(Sources, path / MANIFEST)
     lock = _lock(path)
-    make_folder(path)
+    with closed_on_error(lock):
+        make_folder(path)
     return sources, lock
 
 

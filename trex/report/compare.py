@@ -22,7 +22,7 @@ from trex.runs.folder import RunFolder, open_run
 from trex.runs.manifest import Manifest
 from trex.runs.world_of import world_of
 from trex.scenes.questions.truth import NO_ANSWER
-from trex.search.hit import Hit
+from trex.search.hit import Hit, count_known
 from trex.search.results import Results
 from trex.worlds.latents import Latent, from_stored, to_stored
 
@@ -70,9 +70,9 @@ class Compared:
         return self.results.how_often.said
 
     @property
-    def wrong(self) -> int:
-        """The number of hits with a wrong answer."""
-        return sum(bool(found.is_wrong) for found in self.results.found)
+    def wrong(self) -> int | None:
+        """The number of hits with a wrong answer; None if it is unknown of all that there are."""
+        return count_known(found.is_wrong for found in self.results.found)
 
 
 @dataclass(frozen=True)
@@ -174,6 +174,11 @@ def _why_not(one: Compared, other: Compared, shared: int) -> str:
         return "their models give different answers"
     if looks := _other_looks(one, other):
         return looks
+    if _pictures_of(one) != _pictures_of(other):
+        return (
+            f"their pictures came from different renderers ({_pictures_of(one)} against {_pictures_of(other)}), so a "
+            "difference may be the pictures'; search both with the same Blender, device and decoder"
+        )
     chosen = [run for run in (one, other) if not run.results.sample.is_whole]
     if chosen:
         return CHOSEN.format(" and ".join(run.name for run in chosen), chosen[0].results.sample.selection.n)
@@ -200,6 +205,13 @@ def _other_looks(one: Compared, other: Compared) -> str:
         return ""
     words = " and ".join(different)
     return f"they judge at different looks ({words}), so a difference may be the pictures'; search both at one look"
+
+
+def _pictures_of(run: Compared) -> str:
+    """What the pixels depend on besides the latents: renderer or decoder, and the shapes."""
+    made = run.manifest.made
+    shapes = "".join(f", shape {name} {key}" for name, key in sorted(made.shapes.items()))
+    return f"{made.renderer}{shapes}"
 
 
 def _tests(one: Compared, other: Compared, shared: Sequence[tuple[Draw[Latent], Draw[Latent]]]) -> list[Test]:

@@ -51,7 +51,7 @@ def _columns(path: Path) -> tuple[Column[Compared], ...]:
         ),
         Column("distinct scenes", lambda run: str(len(run.results.found)), is_number=True),
         Column("families", lambda run: str(run.results.families.count), is_number=True),
-        Column("wrong", lambda run: str(run.wrong), is_number=True),
+        Column("wrong", lambda run: "–" if run.wrong is None else str(run.wrong), is_number=True),
         Column("renders", lambda run: str(run.results.renders), is_number=True),
         Column("renders each", lambda run: run.renders_each, is_number=True),
         Column("best", lambda run: percent(run.results.conclusion.best), is_number=True),

@@ -194,7 +194,7 @@ def run_patterns(
     for scene, cluster in zip(results.found, results.families.clusters, strict=True):
         record = scene.record
         explained = explanations.get(record.picture)
-        examples.append(Example(record.scene, cluster, explained.culprit.index if explained else None))
+        examples.append(Example(record.scene, cluster, explained.chief if explained else None))
     prior = [scene_of(draw.z) for draw in results.sample.draws]
     return find_patterns(examples, prior, manifest.vocabulary, results.sample.selection)
 

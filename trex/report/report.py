@@ -123,11 +123,13 @@ def _plots(manifest: Manifest, results: Results) -> list[tuple[str, str, str]]:
     if chains and chains[0]:
         steps = len(chains[0])
         hit = results.conclusion.n_chains_hit
-        words = f"{len(chains)} chains of {steps} steps; {hit} of them reached the level set (dots)."
+        before = chains[0][0].index
+        after = f" after {before} of warmup" if before else ""
+        words = f"{len(chains)} chains of {steps} steps{after}; {hit} of them reached the level set (dots)."
         plots.append(("Confidence along the chains", words, figures.trace(chains, target)))
         words = (
             f"{results.accepted} of {results.proposals} proposals were accepted; {results.invalid} were "
-            f"invalid {noun.many}, rejected without a render."
+            f"invalid {noun.many}, rejected without a render{', warmup included' if before else ''}."
         )
         plots.append(("Acceptance", words, figures.acceptance(chains)))
     return plots

@@ -21,7 +21,7 @@ from trex.foundation.files import (
     sync_folder,
     write_atomic,
 )
-from trex.foundation.locked_folder import lock_folder
+from trex.foundation.locked_folder import closed_on_error, lock_folder
 from trex.runs.checked_lines import check_path
 from trex.runs.manifest import Manifest, parse_manifest
 from trex.runs.picture_files import PICTURES, Bytes, content_hash, mask_file, picture_file, to_png
@@ -106,9 +106,10 @@ def create(path: Path, query_text: str, manifest: Manifest) -> RunFolder:
         scratch = Path(tempfile.mkdtemp(prefix=f".{path.name}-", dir=path.parent))
         _fill(scratch, query_text, manifest)
         lock = lock_folder(scratch, _in_use(path))
-        scratch.chmod(0o755)
-        scratch.rename(path)  # replaces only an empty folder
-        sync_folder(path.parent)
+        with closed_on_error(lock):
+            scratch.chmod(0o755)
+            scratch.rename(path)  # replaces only an empty folder
+            sync_folder(path.parent)
     except OSError as error:
         raise disk_error(error, path) from error
     finally:
@@ -129,13 +130,10 @@ def begin(path: Path, query_text: str, manifest: Manifest) -> RunFolder:
         os.close(lock)
         return open_run(path, for_writing=True)
     try:
-        _fill(path, query_text, manifest)
+        with closed_on_error(lock):
+            _fill(path, query_text, manifest)
     except OSError as error:
-        os.close(lock)
         raise disk_error(error, path) from error
-    except BaseException:
-        os.close(lock)
-        raise
     return RunFolder(path, manifest, lock)
 
 
@@ -149,8 +147,10 @@ def open_run(path: Path, *, for_writing: bool) -> RunFolder:
     manifest = parse_manifest(text, str(path / MANIFEST))
     if not (path / QUERY).is_file():
         raise RunError(f"{path} has no {QUERY}; copy the query there again (it was {manifest.source})")
-    lock = lock_folder(path, _in_use(path)) if for_writing else None
-    if for_writing:
+    if not for_writing:
+        return RunFolder(path, manifest, None)
+    lock = lock_folder(path, _in_use(path))
+    with closed_on_error(lock):
         make_folder(path)
         make_folder(path / PICTURES)
     return RunFolder(path, manifest, lock)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -39,6 +39,12 @@ class Hit:
         """The true answer, in a world that always has one."""
         assert self.truth is not None, "this world knows no true answers"
         return self.truth
+
+
+def count_known(flags: Iterable[bool | None]) -> int | None:
+    """How many are True; None if all are None, that is unknown, and there are some."""
+    rows = list(flags)
+    return None if rows and all(row is None for row in rows) else sum(row is True for row in rows)
 
 
 def sorted_hits(manifest: Manifest, records: Sequence[Record]) -> tuple[Hit, ...]:

@@ -38,7 +38,9 @@ class WorkerSlot:
     restarts: int = 0
     task: Task | None = None
     last_job: str = ""  # its last job, whose world it has open
-    refused: set[str] = field(default_factory=set)  # jobs that it cannot run
+    refused: dict[str, int] = field(
+        default_factory=dict
+    )  # jobs that it cannot run, as the board opened them then
     tasks_done: int = 0
     renders: int = 0
     memory_mib: float = 0.0
@@ -72,6 +74,11 @@ class Scheduler:
             return
         for slot in self.slots.values():
             if slot.task is None:
+                slot.refused = {
+                    job: opening
+                    for job, opening in slot.refused.items()
+                    if self._board.opening(job) == opening  # a job that is retried gets another chance
+                }
                 task = self._board.take(slot.last_job, slot.refused)
                 if task is not None:
                     slot.task, slot.last_job = task, task.job
@@ -127,7 +134,7 @@ class Scheduler:
             case FailureKind.INVALID_QUERY:
                 self._board.end(task.job, InputError(failure.why))
             case FailureKind.INCOMPATIBLE:
-                slot.refused.add(task.job)
+                slot.refused[task.job] = self._board.opening(task.job)
                 log.warning("worker %s gets no more tasks of %s: %s", slot.name, task.job, failure.why)
                 self._board.give_back(task)
                 self._check_any_worker_left(task.job, failure.why)

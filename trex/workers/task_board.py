@@ -137,6 +137,12 @@ class TaskBoard:
             if job in self._jobs:
                 self._jobs[job].priority = priority
 
+    def opening(self, job: str) -> int:
+        """Which opening of a search this job's is, counted over all jobs; 0 if it is not open."""
+        with self._changed:
+            search = self._jobs.get(job)
+            return 0 if search is None else search.number
+
     @property
     def jobs(self) -> tuple[str, ...]:
         """The names of the open jobs."""

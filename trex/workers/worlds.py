@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import OrderedDict
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
@@ -14,7 +15,7 @@ from trex.runs.folder import RunFolder, open_run
 from trex.runs.manifest import Manifest, differences
 from trex.search.engine import InProcess
 from trex.worlds.registry import make_plan
-from trex.worlds.world import OpenWorld
+from trex.worlds.world import OpenWorld, Plan
 
 MAX_FOLDERS = 64  # run folders whose manifests stay in memory
 MAX_OPEN = 2  # each may hold a Blender process and a model
@@ -48,15 +49,19 @@ class Worlds:
         """The manifest of a queued run on this machine."""
         queued = read_queued(run)
         plan = open_queued(run)
-        world = replace(self._world(plan.query, Path(queued.source).parent), plan=plan)
-        return manifest_of(world, Path(queued.source), queued.overrides)
+        world = self._world(plan.query, Path(queued.source).parent, lambda world: _is_of(world, plan))
+        return manifest_of(replace(world, plan=plan), Path(queued.source), queued.overrides)
 
     def engine(self, run: Path) -> InProcess:
         """The engine for a run; IncompatibleWorker if this machine would produce other pictures or scores."""
         folder = self._folder(run)
         manifest = folder.manifest
         try:
-            world = self._world(manifest.query, Path(manifest.folder))
+            world = self._world(
+                manifest.query,
+                Path(manifest.folder),
+                lambda world: not differences(manifest.made, world.made),
+            )
         except TrexError as error:
             raise IncompatibleWorker(f"this worker cannot open the world of {run}: {error}") from error
         changed = differences(manifest.made, world.made)
@@ -76,11 +81,20 @@ class Worlds:
             self._folders[run] = open_run(run, for_writing=False)
         return self._folders[run]
 
-    def _world(self, query: Query, query_dir: Path) -> OpenWorld:
+    def _world(self, query: Query, query_dir: Path, is_current: Callable[[OpenWorld], bool]) -> OpenWorld:
+        """The query's world; one that was opened before its files changed is closed and opened anew."""
         key = f"{query_dir} {query.model_dump_json(exclude=SEARCH_ONLY)}"
+        if key in self._open and not is_current(self._open[key]):
+            self._open.pop(key).close()
         if key not in self._open:
             while len(self._open) >= self._max_open:
                 self._open.popitem(last=False)[1].close()
             self._open[key] = replace(make_plan(query, query_dir), processes=self._processes).open()
         self._open.move_to_end(key)
         return self._open[key]
+
+
+def _is_of(world: OpenWorld, plan: Plan) -> bool:
+    """Whether an open world has the model, the shapes and the decoder that a plan has just read."""
+    now = (plan.model_key(), dict(plan.shapes()), plan.cards, plan.outline)
+    return now == (world.made.model, world.made.shapes, world.plan.cards, world.plan.outline)

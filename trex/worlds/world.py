@@ -44,7 +44,8 @@ class Plan:
     `cards` are the shapes that scenes may hold, `trained_on` the classes that a decoder has seen. `processes` is
     the number of render processes, in a world that uses them; None takes the query's number or the machine's
     default. No picture depends on it, so it is not part of the query. `model_key` returns the model's name and a
-    hash that changes with its weights; `opener` starts the renderer that the world has prepared.
+    hash that changes with its weights, `shapes` one of each introduced shape's files; `opener` starts the renderer
+    that the world has prepared.
     """
 
     world: World
@@ -60,6 +61,7 @@ class Plan:
     cards: tuple[ShapeCard, ...] = ()
     trained_on: tuple[str, ...] = ()
     processes: int | None = None
+    shapes: Callable[[], Mapping[str, str]] = dict
 
     def open(self) -> OpenWorld:
         """Start the renderer, to check that it (for Blender, also the device) is available."""

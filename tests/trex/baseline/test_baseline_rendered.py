@@ -4,6 +4,7 @@ import json
 import os
 import signal
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -19,6 +20,7 @@ from trex.baseline.baseline import Baseline
 from trex.baseline.json_file import read_baselines
 from trex.baseline.rendered import RenderedScenes
 from trex.baseline.run import BaselineOptions, make_baseline
+from trex.foundation.errors import InputError
 from trex.inference.statistics.importance import prior_draw
 from trex.inference.statistics.proportion import Proportion
 from trex.query.schema import RenderSection
@@ -306,3 +308,23 @@ def test_scores_are_those_of_a_search(tmp_path: Path) -> None:
     for scored in world.scorer.score(scenes):
         example = Example("one", "", scored.picture.pixels)
         np.testing.assert_array_equal(log_probs(plan, example), scored.log_probs)
+
+
+def test_the_level_set_of_a_mean_over_noise_draws_is_not_counted_from_single_pictures(tmp_path: Path) -> None:
+    query = write_query(tmp_path)
+    asked = BaselineOptions(rendered=N, cache=tmp_path / "cache")
+    with pytest.raises(InputError, match=r"render.noise=1"):
+        make_baseline([query], ["render.noise=4"], asked, tmp_path / "out", lambda *_: None)
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_run_of_another_look_does_not_stand_beside_it(tmp_path: Path) -> None:
+    """Planted bug: only question, target, model and world were compared."""
+    done = run(tmp_path, ["render.noise=2", "search.steps=2"])
+    query = tmp_path / "query.toml"
+    with pytest.raises(InputError, match=r"its render.noise is '2', here '1'"):
+        baselines(tmp_path, [query], beside=(done.folder,))
+    (one,) = baselines(tmp_path, [query])
+    assert one.preset == "fake"
+    assert len(replace(one, preset="reference").differences(done.manifest)) == 2
+    assert not replace(one, preset="").differences(done.manifest)  # a data folder has no look

@@ -6,11 +6,14 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
+import pytest
 from numpy.typing import NDArray
 
 from tests.worlds.explained_worlds import (
     ALL_BUT_SALIENCY,
     CAUSE,
+    KINDS,
+    PALETTE,
     CountsBlobs,
     coded_run,
     found,
@@ -23,6 +26,7 @@ from trex.explain.stored import CODEC, check_parts
 from trex.explain.view import RED, make_strip
 from trex.explain.words import sentence, stability_sentences
 from trex.inference.attribution.blame import Blame, find_blame
+from trex.render.fake import GROUND
 from trex.runs.pictures import read_picture
 from trex.scenes.describe import object_words
 from trex.scenes.edits import Edit
@@ -65,7 +69,8 @@ def explained(tmp_path: Path, least: int) -> tuple[Explanation, Scene, tuple[int
         made = explain_scene(scores, found(scores, scene), options, None)
         strip = make_strip(scores.folder, made)
         _, mask = read_picture(scores.folder, made.control.score.picture)
-        assert is_complete(made, options)
+        assert is_complete(made, options, is_torn=False)
+        assert not is_complete(made, options, is_torn=True)  # its flips are those of another target
         assert "red outline" in strip.shots[0].words
         marked = [k - 1 for k, shot in enumerate(strip.shots) if shot.is_culprit]
         assert tuple(marked) == causes
@@ -130,3 +135,69 @@ def test_edits_are_no_joint_removals(tmp_path: Path) -> None:
     changed = replace(made.flip.found[0], edits=(Edit(0), Edit(1, "color", "cyan")))
     assert replace(made, flip=replace(made.flip, found=(changed,))).joint_removals == ()
     assert RED.tolist() == [215, 38, 30]
+
+
+@dataclass(frozen=True)
+class Torn(CountsBlobs):
+    """P(0) is .52 with both causes, .49 without the first alone, .99 without the second; all the rest is P(1)."""
+
+    def row(self, pixels: NDArray[np.float32]) -> NDArray[np.float64]:
+        codes = pixels[..., 2].astype(int) & 3
+        light = pixels[codes == 0][:, 0].mean() / GROUND
+        kinds = np.square(pixels[:, :, None, :] / light - PALETTE).sum(axis=3).argmin(axis=2)
+        first, second = (
+            bool(((codes == 3) & (kinds == KINDS.index(kind))).any())
+            for kind in (("red", "metal"), ("green", "rubber"))
+        )
+        zero = 0.99 if not second else 0.52 if first else 0.49
+        probs = np.full(len(ANSWERS), 1e-9)
+        probs[[ANSWERS.index("0"), ANSWERS.index("1")]] = zero, 1.0 - zero
+        return np.log(probs / probs.sum())
+
+
+def torn_scene() -> tuple[Scene, int, int]:
+    """A scene with the causes of `Torn`: where they are."""
+    scene, first = planted_scene(SEED, 1)
+    second = max(range(5), key=lambda i: (i != first, abs(scene.objects[i].y - scene.objects[first].y)))
+    items = []
+    for i, item in enumerate(scene.objects):
+        for attribute, value in (
+            {} if i == first else {"shape": "sphere"} if i != second else
+            {"shape": "cylinder", "color": "green", "material": "rubber"}
+        ).items():  # fmt: skip
+            item = with_attribute(item, attribute, value)
+        items.append(item)
+    return replace(scene, objects=tuple(items)), first, second
+
+
+@pytest.mark.parametrize("is_torn", [True, False])
+def test_what_leaves_a_torn_level_set_is_to_blame_not_what_swaps_two_equal_answers(
+    is_torn: bool, tmp_path: Path
+) -> None:
+    """Planted bug: for torn scenes, too, a flip was another most probable answer, which tips with a breath."""
+    scene, first, second = torn_scene()
+    torn = ['answer=["0", "1"]', "target.kind=ambiguous"]
+    sure = ["answer=0", "target.kind=threshold", "target.threshold=0.5"]
+    with coded_run(tmp_path, Torn(), overrides=torn if is_torn else sure) as scores:
+        made = explain_scene(scores, found(scores, scene), replace(ALL_BUT_SALIENCY, edits=False), None)
+        assert made.is_torn == is_torn
+        assert is_complete(made, replace(ALL_BUT_SALIENCY, edits=False), is_torn)
+    assert [effect.is_flip for effect in made.removals] == [
+        i == (second if is_torn else first) for i in range(5)
+    ]
+    assert made.blame == Blame("alone", (second if is_torn else first,))
+    assert made.flip is not None and made.flip.found[0].edits == (Edit(made.blame.parts[0]),)
+    assert ("leaves the level set" in sentence(made)) == is_torn
+    assert ("the scene leaves the level set" in made.flip.sentence(made.is_torn)) == is_torn
+    assert made.chief == made.blame.parts[0]
+
+
+def test_no_object_is_the_one_to_blame_where_the_control_failed_or_several_are_alike(tmp_path: Path) -> None:
+    scene, cause = planted_scene(SEED, 4)
+    with coded_run(tmp_path, CountsBlobs()) as scores:
+        made = explain_scene(scores, found(scores, scene), replace(ALL_BUT_SALIENCY, edits=False), None)
+    assert made.chief == cause
+    unsure = replace(made, control=replace(made.control, confidence_difference=0.1))
+    assert not unsure.control.is_exact and unsure.chief is None
+    alike = replace(made, removals=tuple(replace(e, is_flip=False, change=-0.2) for e in made.removals))
+    assert alike.blame.how == "alike" and alike.chief is None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from dataclasses import MISSING, fields
+from dataclasses import MISSING, fields, replace
 from pathlib import Path
 
 import numpy as np
@@ -20,6 +20,7 @@ from trex.explain.explain_picture import (
 )
 from trex.export.export import export
 from trex.foundation.errors import InputError
+from trex.inference.attribution.blame import Blame
 from trex.scenes.clevr_format.scene_json import read_scenes
 
 QUESTION = "How many red things are there?"
@@ -123,3 +124,19 @@ def test_a_control_is_measured_or_there_is_none() -> None:
     same = np.log(np.array([0.25, 0.75]))
     assert PictureControl(same, same.copy()).difference == 0.0
     assert PictureControl(same, np.log(np.array([0.5, 0.5]))).difference == pytest.approx(0.25)
+
+
+def test_nothing_is_to_blame_for_an_answer_that_our_render_does_not_show(made: PictureExplained) -> None:
+    """Planted bug: leaving out an object that brings the answer back was told as what is to blame for it."""
+    official = replace(made.official, answer="yes", probability=0.9)
+    again = replace(made.again, answer="no", probability=0.3)
+    back = replace(made.removals[0], answer="yes", probability=0.9)
+    others = tuple(replace(one, answer="no", probability=0.3) for one in made.removals[1:])
+    shown = replace(made, official=official, again=again, removals=(back, *others))
+    assert shown.blame.parts == () and shown.culprit.index is None
+    assert not any("is to blame" in sentence for sentence in shown.sentences())
+    assert "does not show the answer" in shown.sentences()[-1]
+    away = replace(back, answer="no", probability=0.3)
+    kept = tuple(replace(one, answer="yes", probability=0.9) for one in made.removals[1:])
+    same = replace(shown, again=replace(again, answer="yes", probability=0.9), removals=(away, *kept))
+    assert same.blame == Blame("alone", (0,)) and "is to blame" in same.sentences()[-1]

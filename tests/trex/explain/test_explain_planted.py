@@ -45,7 +45,7 @@ def test_leaving_out_names_the_planted_cause_in_all_of_200_scenes(tmp_path: Path
         for index in range(200):
             scene, cause = planted_scene(SEED, index)
             made = explain_scene(scores, found(scores, scene), REMOVALS_ONLY, None)
-            examples.append(Example(scene, index, made.culprit.index))
+            examples.append(Example(scene, index, made.chief))
             assert made.control.is_exact
             assert made.culprit.index == cause
             assert made.truth == "0"
@@ -92,6 +92,9 @@ def test_a_model_that_ignores_the_picture_has_no_culprit(tmp_path: Path) -> None
     assert (made.flip.found, made.flip.size, made.flip.is_exhaustive) == ((), None, False)
     assert made.flip.tried == len(made.removals) + len(made.edits) + 40
     assert made.flip.possible > made.flip.tried
+    deeper = replace(made.flip, depth=3)
+    assert "of up to 2 edits" in deeper.sentence() and "none of 3 or more was tried" in deeper.sentence()
+    assert "was tried" not in made.flip.sentence()
     assert [found.effect.mean for found in made.nuisances.objects] == [0.0, 0.0]
     assert not any(found.is_stable for found in made.nuisances.objects)
 
@@ -219,6 +222,7 @@ def test_the_smallest_flip_is_the_smallest(size: int, n: int) -> None:
         assert flips.is_exhaustive
     poor = smallest_flips(size - 0.5, singles, lambda _: True, score, Limits(3, 0, 2))
     assert bool(poor.found) == poor.is_exhaustive == (size == 1)
+    assert poor.size == (1 if size == 1 else 2)  # sets of three were never counted
     if size == 2:  # the most promising pair comes first
         assert len(smallest_flips(1.5, singles, lambda _: True, score, Limits(2, 1, 1)).found) == 1
 

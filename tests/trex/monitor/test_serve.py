@@ -112,6 +112,13 @@ def test_links_in_a_run_folder_lead_nowhere(site: Site, runs: Path) -> None:
     assert open_below(runs.parent, "secret") is not None  # the file itself could be read
 
 
+def test_a_folder_named_like_a_page_is_no_page_and_leaves_nothing_open(runs: Path) -> None:
+    (runs / "folder.html").mkdir(exist_ok=True)
+    before = len(list(Path("/proc/self/fd").iterdir()))
+    assert [open_below(runs, "folder.html") for _ in range(3)] == [None] * 3
+    assert len(list(Path("/proc/self/fd").iterdir())) == before
+
+
 def test_a_page_that_follows_links_would_be_caught(runs: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Planted: files are opened by their path, as they are elsewhere."""
     monkeypatch.setattr(serve_app, "open_below", lambda runs, *names: runs.joinpath(*names).open("rb"))

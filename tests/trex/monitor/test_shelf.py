@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -63,6 +64,16 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def site(runs: Path) -> Iterator[Site]:
     with served(runs) as site:
         yield site
+
+
+def test_a_name_that_is_not_utf8_does_not_take_the_list_down(runs: Path, site: Site) -> None:
+    path = os.fsencode(runs) + b"/r\xe9sultats.html"
+    os.close(os.open(path, os.O_CREAT | os.O_WRONLY))
+    try:
+        answer = site.get("/all")
+        assert answer.status == 200 and "sultats" not in answer.text
+    finally:
+        os.unlink(path)
 
 
 def links(page: str) -> list[str]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -87,6 +88,27 @@ def test_files_that_are_cut_or_strange_say_nothing(tmp_path: Path) -> None:
         (run / RUN_STATUS).write_text(text)
         assert read_farm_statuses(runs) == [] and read_run_status(run) is None
     assert overview(runs, 1000.0, 5).workers == 0
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("accepted", "1" + "0" * 299),
+        ("accepted", "1" + "0" * 400),
+        ("left_s", "Infinity"),
+        ("left_s", "NaN"),
+        ("left_s", "1e300"),
+    ],
+)
+def test_numbers_that_no_page_could_show_are_no_status(name: str, value: str, tmp_path: Path) -> None:
+    runs = queued(tmp_path)
+    run = runs / working(runs, 1000.0).folder
+    text = (run / RUN_STATUS).read_text()
+    changed = re.sub(rf'"{name}": [^,}}]+', f'"{name}": {value}', text)
+    assert changed != text and read_run_status(run) is not None
+    (run / RUN_STATUS).write_text(changed)
+    assert read_run_status(run) is None
+    assert view(overview(runs, 1000.0, 5)) is not None
 
 
 def test_a_farm_that_cannot_take_its_status_back_ends_all_the_same(

@@ -24,13 +24,14 @@ from trex.api.find import manifest_of
 from trex.foundation.errors import InputError, RunError
 from trex.foundation.files import DiskFullError
 from trex.queue import add as queue_add
-from trex.queue import queue
+from trex.queue import clean, queue
 from trex.queue.entry import Entry
 from trex.queue.queue_file import QueueDamaged, queue_file, transaction
 from trex.queue.queued_folder import CANCELLED, FAILED, QUEUED, open_queued, read_queued
 from trex.queue.sweep import combinations
-from trex.runs.folder import FINISHED, RunFolder, begin, is_run, open_run
+from trex.runs.folder import FINISHED, REPORT, RunFolder, begin, is_run, open_run
 from trex.search.progress import Silent
+from trex.workers.worlds import IncompatibleWorker, Worlds
 
 SEEDS = "search.seed=0..3"
 
@@ -67,6 +68,7 @@ def worked_on(runs: Path, one: Entry, end: str = "") -> None:
         pass
     if end == "done":
         (runs / one.folder / FINISHED).write_text("12 draws\n")
+        (runs / one.folder / REPORT).write_text("<p>the report</p>")
         queue.finish(runs, one.id, "worker", 20.0)
     if end == "failed":
         queue.fail(runs, one.id, "worker", 20.0, "the model is gone")
@@ -116,6 +118,27 @@ OBJ = (
     "\n".join(f"v {x} {y} {z}" for x in (-1, 1) for y in (-1, 1) for z in (-1, 1))
     + "\nf 1 2 4 3\nf 5 7 8 6\nf 1 5 6 2\nf 3 4 8 7\nf 1 3 7 5\nf 2 6 8 4\n"
 )
+
+
+def test_a_worker_opens_a_world_anew_whose_files_have_changed(tmp_path: Path) -> None:
+    """Planted bug: open worlds were known by the query's text alone, and a run got the old shape's scores."""
+    (tmp_path / "box.toml").write_text('name = "box"\nmesh = "box.obj"\noutline = "mesh"\n')
+    arguments = (write_query(tmp_path), "--set", 'scene.introduce=["box.toml"]')
+    worlds, runs, made = Worlds(None), tmp_path / "runs", []
+    for text in (OBJ, OBJ.replace("v 1 1 1", "v 1 1 0.5")):
+        (tmp_path / "box.obj").write_text(text)
+        entry_id = str(added(runs, *arguments)[0]["id"])
+        run = runs / queue.entry(runs, entry_id).folder
+        manifest = worlds.begin(run)
+        expected = open_queued(run).open()
+        assert (manifest.made, manifest.facts.cards) == (expected.made, expected.plan.cards)
+        begin(run, read_queued(run).text, manifest).close()
+        assert worlds.engine(run)
+        made.append((run, manifest.made))
+    assert made[0][1].shapes != made[1][1].shapes
+    with pytest.raises(IncompatibleWorker, match="shape box was"):
+        worlds.engine(made[0][0])  # the first run's shape is gone
+    worlds.close()
 
 
 def test_a_queued_folder_becomes_the_run_that_find_would_make(runs: Path, tmp_path: Path) -> None:
@@ -485,3 +508,33 @@ def test_some_hundred_entries(tmp_path: Path) -> None:
     assert [(one.id, one.state) for one in queue.entries(runs)] == [(one["id"], "cancelled") for one in new]
     assert all((runs / one.folder / CANCELLED).exists() for one in queue.entries(runs))
     assert not any((runs / one.folder / FAILED).exists() for one in queue.entries(runs))
+
+
+def test_a_run_without_a_report_is_not_done(runs: Path) -> None:
+    """Planted bug: `finished` alone was taken for done, so that a report that had failed was never written."""
+    failed, half, done, _ = queue.entries(runs)
+    worked_on(runs, failed, "failed")
+    for one in (failed, half, done):
+        (runs / one.folder / FINISHED).write_text("12 draws\n")
+    (runs / done.folder / REPORT).write_text("<p>the report</p>")
+    queue_file(runs).unlink()
+    queue_command(runs, "rebuild")
+    assert [queue.entry(runs, one.id).state for one in (failed, half, done)] == ["failed", "queued", "done"]
+    assert queue.entry(runs, failed.id).why == "the model is gone"
+
+
+def test_clean_leaves_what_was_queued_again_meanwhile(runs: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Planted bug: the entries were listed first and removed by their ids at the end."""
+    first, second, *_ = queue.entries(runs)
+    queue.cancel(runs, [first.id, second.id], 1.0)
+    remove = clean.remove
+
+    def slow(place: Path, ended: Entry, delete: object) -> bool:
+        queue.retry(runs, [second.id]) if ended.id == first.id else None
+        return remove(place, ended, delete)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(clean, "remove", slow)
+    cleaned = clean.clean(runs, ["cancelled"], delete_runs=True)
+    assert [one.id for one in cleaned.entries] == [first.id]
+    assert queue.entry(runs, second.id).state == "queued" and (runs / second.folder / QUEUED).exists()
+    assert not (runs / first.folder).exists()

@@ -274,3 +274,32 @@ TestMachine = Machine.TestCase
 TestMachine.settings = settings(
     max_examples=25, stateful_step_count=20, suppress_health_check=list(HealthCheck)
 )
+
+
+def linked(runs: Path, one: Entry) -> None:
+    """Its run folder lies elsewhere, and a link is in its place."""
+    (runs / one.folder).rename(runs.parent / f"elsewhere-{one.id}")
+    (runs / one.folder).symlink_to(runs.parent / f"elsewhere-{one.id}")
+
+
+def test_a_folder_that_cannot_be_marked_leaves_all_others_unmarked(tmp_path: Path) -> None:
+    runs = filled(tmp_path / "runs", waiting(1), waiting(2))
+    linked(runs, waiting(2))
+    with pytest.raises(RunError, match="not a folder directly below"):
+        cancel(runs, [waiting(1).id, waiting(2).id], 1.0)
+    assert not (runs / waiting(1).folder / CANCELLED).exists()  # else a rebuilt queue would say cancelled
+    assert [one.state for one in entries(runs)] == ["queued", "queued"]
+    (runs / waiting(2).folder).unlink()
+    (runs / waiting(2).folder).write_text("no folder")  # so that the mark cannot be made
+    with pytest.raises((OSError, RunError)):
+        cancel(runs, [waiting(1).id, waiting(2).id], 1.0)
+    assert not (runs / waiting(1).folder / CANCELLED).exists()
+
+
+def test_an_entry_whose_folder_is_no_longer_ours_can_fail(tmp_path: Path) -> None:
+    """Planted bug: the failure to mark it was raised, and ended the whole farm."""
+    runs = filled(tmp_path / "runs", waiting(1))
+    linked(runs, waiting(1))
+    claim(runs, "me", 0.0, LEASE)
+    assert fail(runs, waiting(1).id, "me", 1.0, "it is a link").state == "failed"
+    assert not list(tmp_path.rglob(FAILED))

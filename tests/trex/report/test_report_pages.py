@@ -25,7 +25,8 @@ from trex.report.compare import compare
 from trex.report.compare_page import write_comparison
 from trex.report.first_screen import tone
 from trex.runs.draw_log import read_draws
-from trex.runs.folder import open_run
+from trex.runs.folder import MANIFEST, open_run
+from trex.search.hit import count_known
 from trex.search.judging.headline import headline
 
 
@@ -252,6 +253,43 @@ def test_scenes_that_each_model_chose_for_itself_are_not_tested(tmp_path: Path) 
     whole = ["search.bank=40", "search.prior_scenes=40", "search.steps=0"]
     paths = [run(tmp_path, [*whole, f"search.seed={k}"], f"whole{k}").folder for k in range(2)]
     assert compare(paths).tests
+
+
+def test_pictures_of_another_renderer_are_not_tested(tmp_path: Path) -> None:
+    """Another Blender or device gives other pixels: a difference would be the pictures'."""
+    one, other = (run(tmp_path, ["search.steps=0"], name).folder for name in ("one", "other"))
+    assert compare([one, other]).tests
+    text = (other / MANIFEST).read_text()
+    (other / MANIFEST).write_text(re.sub(r'"renderer":\s*"fake v', '"renderer": "fake w', text))
+    found = compare([one, other])
+    assert found.tests == () and "different renderers" in found.unpaired[0]
+
+
+def test_a_question_without_an_answer_is_answered_neither_rightly_nor_wrongly(tmp_path: Path) -> None:
+    """Planted bug: where CLEVR has no answer, every answer was wrong."""
+    ask = ['question="What color is the sphere?"', "answer=red", "target.kind=threshold"]
+    ask += ["target.threshold=1e-6", "search.prior_scenes=40", "search.steps=0"]
+    done = run(tmp_path, ask)
+    found = done.results.found
+    unknown = [hit for hit in found if hit.truth == "no answer"]
+    assert 0 < len(unknown) < len(found)
+    assert all((hit.is_wrong is None) == (hit in unknown) for hit in found)
+    n_wrong = sum(hit.is_wrong is True for hit in found)
+    said = headline(done.manifest, done.results)
+    assert (
+        f"in {n_wrong} of them the answer is wrong" in said
+        and f"in {len(unknown)} the question has no" in said
+    )
+    page = (done.folder / "report.html").read_text()
+    assert page.count('<p class="truth">True answer') == len(unknown)
+    assert page.count('<p class="truth wrong">') == n_wrong
+
+
+def test_how_many_are_wrong_is_not_said_where_it_is_unknown() -> None:
+    """Planted bug: pictures whose truth nobody knows were shown as 0 wrong answers."""
+    assert count_known([None, None]) is None
+    assert count_known([]) == 0
+    assert count_known([None, True, False, True]) == 2
 
 
 def test_other_scenes_are_not_tested(done: Outcome, tmp_path: Path) -> None:

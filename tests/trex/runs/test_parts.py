@@ -95,6 +95,17 @@ def test_two_processes_never_write_into_one_run(tmp_path: Path) -> None:
     open_run(done.folder, for_writing=True).close()
 
 
+def test_a_run_that_could_not_be_opened_is_not_locked_by_it(tmp_path: Path) -> None:
+    """Planted bug: the lock stayed with the process, so that no later attempt could open the run."""
+    done = run(tmp_path, ["search.steps=0"])
+    (done.folder / "pictures").rename(tmp_path / "pictures")
+    (done.folder / "pictures").write_text("a file")
+    with pytest.raises(RunError):
+        open_run(done.folder, for_writing=True)
+    (done.folder / "pictures").unlink()
+    open_run(done.folder, for_writing=True).close()
+
+
 DISTINCT = [
     (scene(item(), item(1)), scene(item(), item(1)), False),
     (scene(item(), item(1)), scene(item(1), item()), False),  # the order of the objects

@@ -174,6 +174,19 @@ def test_a_query_that_every_worker_refuses_ends_with_the_reason() -> None:
     assert "the renderer was A" in str(bench.end_of("one"))
 
 
+def test_a_query_that_is_tried_again_gets_every_worker_again() -> None:
+    """Planted bug: a refusal was kept for ever, so that a retried query waited without end."""
+    bench = Bench("a")
+    bench.job("one")
+    bench.turn()
+    bench.answer("a", TaskFailure(FailureKind.INCOMPATIBLE, "the weights are gone"))
+    assert bench.turn() == {}
+    bench.end_of("one")
+    bench.board.close("one")
+    bench.job("one")
+    assert bench.turn() == {"a": "one"}
+
+
 def test_no_fit_worker_at_all_is_an_error() -> None:
     bench = Bench()
     bench.size = 2

@@ -12,6 +12,10 @@ from tests.references.statistics import ALPHA
 from tests.running.command_line import trex
 from tests.running.digit_runs import QUERY, save, save_models, search
 from tests.running.runs import draws, go_on, write_query
+from trex.api.find import Outcome
+from trex.baseline.attach import attach_runs
+from trex.baseline.baseline import Baseline
+from trex.baseline.run import empty_baseline
 from trex.inference.metropolis import Metropolis
 from trex.inference.targets import high_confidence
 from trex.inference.types import Floats, Prior, Target
@@ -44,6 +48,13 @@ def test_a_run_is_kept_reported_and_gone_on_with(tmp_path: Path) -> None:
     assert draws(go_on(done.folder).folder) == whole
 
 
+def baseline_of(done: Outcome) -> Baseline:
+    """The baseline of a run's query before any picture is scored."""
+    path = done.folder / "query.toml"
+    plan = make_plan(done.manifest.query, path.parent)
+    return empty_baseline(path, plan)
+
+
 @pytest.mark.usefixtures("models")
 def test_a_class_that_the_decoder_never_saw_is_a_failure_by_construction(tmp_path: Path) -> None:
     done = search(tmp_path, ["generator.without=4", "answer=4"])
@@ -52,7 +63,10 @@ def test_a_class_that_the_decoder_never_saw_is_a_failure_by_construction(tmp_pat
     html = done.report.read_text()
     assert "failure by construction" in html and "trained without 4" in html
     assert "the answer is wrong" in html
+    (beside,) = attach_runs([baseline_of(done)], [done.folder])[0].beside
+    assert beside.mistakes == len(done.results.found)  # as the report says; not "0 true mistakes"
     other = search(tmp_path, ["generator.without=4"], "other")
+    assert attach_runs([baseline_of(other)], [other.folder])[0].beside[0].mistakes is None
     assert not any(one.is_wrong for one in other.results.found)
     assert not other.results.remarks
 

@@ -24,9 +24,11 @@ def headline(manifest: Manifest, results: Results) -> str:
         return f"No such {noun.one} among {results.renders} rendered."
     found = f"{distinct_words(noun, n, results.families)} {_survives(manifest, n)}"
     wrong = sum(bool(found.is_wrong) for found in results.found)
-    is_known = all(found.is_wrong is not None for found in results.found)
-    if not manifest.query.target.declared.is_sure or not is_known:
+    unknown = sum(found.is_wrong is None for found in results.found)
+    if not manifest.query.target.declared.is_sure or unknown == n:
         return f"{found}."
+    if unknown:
+        return f"{found}; in {wrong} of them the answer is wrong, and in {unknown} the question has no true answer."
     if wrong == n:
         return f"{found}, and in {'it' if n == 1 else 'every one'} the answer is wrong."
     if wrong:

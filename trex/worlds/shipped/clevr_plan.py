@@ -69,6 +69,7 @@ def plan_scenes(world: World, query: Query, query_dir: Path) -> Plan:
         model_key=partial(model_fingerprint, model.name, bound),
         opener=open_scenes,
         cards=vocabulary.cards,
+        shapes=partial(_shape_hashes, prior.vocabulary),
     )
 
 
@@ -130,7 +131,7 @@ def open_scenes(plan: Plan) -> OpenWorld:
         model=model_fingerprint(plan.model_name, plan.bound),
         tried=getattr(plan.bound, "tried", ()),
         renderer=renderer.key,
-        shapes=_shape_hashes(prior.vocabulary),
+        shapes=dict(plan.shapes()),
     )
     scorer = deciding_scorer(query.render, renderer, plan.bound)
     parts = SamplerParts(plan.world.name, metropolis_of(generator, scorer), renderer)

@@ -31,7 +31,9 @@ Device = Annotated[str, typer.Option(help="auto, cpu or cuda.")]
 Threads = Annotated[int, typer.Option(help="Torch's threads on the CPU.")]
 Judge = Annotated[
     str | None,
-    typer.Option(help="Features for the FID: a classifier, or Inception's weights (.pth); none: no FID."),
+    typer.Option(
+        help="Features for the FID: a classifier, or Inception's weights (.pth); without it, no FID."
+    ),
 ]
 
 
