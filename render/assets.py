@@ -33,6 +33,16 @@ def base_scene(folder: Path = FOLDER) -> str:
     return str(path.resolve())
 
 
+def mesh_sha256(path: str) -> str:
+    """sha256 (hex) of a mesh's file."""
+    return hashlib.sha256(read_bytes(Path(path))).hexdigest()
+
+
+def hashed(meshes: tuple[tuple[str, str], ...]) -> tuple[tuple[str, str, str], ...]:
+    """(shape, path, sha256) of each mesh."""
+    return tuple((shape, path, mesh_sha256(path)) for shape, path in meshes)
+
+
 def assets_hash(meshes: tuple[tuple[str, str], ...], scene: str) -> str:
     """sha256 (hex, 16 characters) of the base scene and of each shape's name and mesh."""
     digest = hashlib.sha256()

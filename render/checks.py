@@ -2,23 +2,20 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import astuple
 
 from trex.foundation.errors import InputError, unknown
-from trex.scenes.scene import ATTRIBUTES, NOISE_SEEDS, Scene, SceneObject
+from trex.scenes.scene import ATTRIBUTES, FARTHEST, MAX_SCENE_OBJECTS, NOISE_SEEDS, Scene, SceneObject
 from trex.scenes.vocabulary import RADIUS, RGB, Vocabulary
-
-MAX_OBJECTS = 255  # a mask has one byte per pixel
 
 
 def check_scenes(scenes: Sequence[Scene], vocabulary: Vocabulary) -> None:
     """Raise InputError if a scene has an unknown value or a non-finite number. A revoked value may be rendered."""
     for scene in scenes:
-        if len(scene.objects) > MAX_OBJECTS:
+        if len(scene.objects) > MAX_SCENE_OBJECTS:
             raise InputError(
-                f"cannot render a scene of {len(scene.objects)} objects; the limit is {MAX_OBJECTS}"
+                f"cannot render a scene of {len(scene.objects)} objects; the limit is {MAX_SCENE_OBJECTS}"
             )
         for item in scene.objects:
             _check_object(item, vocabulary)
@@ -41,5 +38,7 @@ def _check_object(item: SceneObject, vocabulary: Vocabulary) -> None:
 
 def _check_finite(numbers: list[float], what: str) -> None:
     for number in numbers:
-        if not math.isfinite(number):
-            raise InputError(f"{what} is {number!r}; it must be a finite number")
+        if not abs(number) <= FARTHEST:  # NaN is not either
+            raise InputError(
+                f"{what} is {number!r}; it must be a finite number from {-FARTHEST:g} to {FARTHEST:g}"
+            )

@@ -12,7 +12,7 @@ from typing import Self
 
 from trex.blender_assets.load import FOLDER, verify_manifest
 from trex.foundation.errors import InputError
-from trex.render.assets import assets_hash, base_scene, mesh_paths
+from trex.render.assets import assets_hash, base_scene, hashed, mesh_paths
 from trex.render.blender.pool import Limits, Pool
 from trex.render.blender.process import RenderStats
 from trex.render.blender.program import blender_program
@@ -60,7 +60,7 @@ class BlenderRenderer:
         meshes, scene = mesh_paths(vocabulary, assets), base_scene(assets)
         self._assets = assets_hash(meshes, scene)
         each = threads or max(1, usable_cores() // processes)
-        self._settings = Settings(self.preset, check_device(device), scene, meshes, each)
+        self._settings = Settings(self.preset, check_device(device), scene, hashed(meshes), each)
         self._limits = Limits(timeout_s or default_timeout_s(self.preset), memory_limit_mb << 20)
         self._program = blender_program()
         self._pool = Pool(self._settings, self._program, self._limits, processes)

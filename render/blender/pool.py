@@ -9,7 +9,7 @@ import time
 import weakref
 from collections import deque
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from trex.foundation.errors import RenderError
 from trex.foundation.words import counted
@@ -119,12 +119,24 @@ class Pool:
         for _ in range(self.limits.attempts):
             if missing > 0:
                 log.info("starting Blender (%s)", counted(missing, "process", "processes"))
-            fresh = [Worker(self.settings, self.program) for _ in range(missing)]
-            self.workers += fresh
+            fresh = [self._begun() for _ in range(missing)]
             missing -= sum([self._is_ready(worker, failures) for worker in fresh])
             if missing <= 0:
                 return
         raise RenderError("cannot start Blender: " + "; then ".join(failures[-self.limits.attempts :]))
+
+    def _begun(self) -> Worker:
+        """A process that builds its stage; RenderError if the system gives none, after all others have ended."""
+        try:
+            worker = Worker(self.settings, self.program)
+        except OSError as error:
+            self.close()
+            raise RenderError(f"cannot start Blender: {error.strerror or error}") from error
+        except BaseException:
+            self.close()
+            raise
+        self.workers.append(worker)
+        return worker
 
     def _is_ready(self, worker: Worker, failures: list[str]) -> bool:
         try:
@@ -139,6 +151,13 @@ class Pool:
             raise
         if self.settings.device == "auto":
             log.info("device auto: rendering on %s", worker.device)
+            self.settings = replace(
+                self.settings, device=worker.device
+            )  # no later process may choose another
+        if worker.device != self.settings.device:
+            failures.append(f"a process chose device {worker.device}, another one {self.settings.device}")
+            self.drop(worker)
+            return False
         return True
 
     def _forget_after_fork(self) -> None:

@@ -47,16 +47,22 @@ class Worker:
     def __init__(self, settings: Settings, program: Program) -> None:
         """Start the process; it builds its stage while the caller continues (see `wait_ready`)."""
         self.settings, self.program = settings, program
-        # The child loads no user add-ons from this folder, and Blender's temporary files are deleted with it.
-        self.folder = make_owned(TEMPORARY, Path(tempfile.gettempdir()))
-        self.log = tempfile.TemporaryFile()  # noqa: SIM115  lives as long as the process
-        request_read, self.request_fd = os.pipe()
-        self.answer_fd, answer_write = os.pipe()
-        try:
+        with contextlib.ExitStack() as undo:
+            # The child loads no user add-ons from this folder, and Blender's temporary files are deleted with it.
+            self.folder = make_owned(TEMPORARY, Path(tempfile.gettempdir()))
+            undo.callback(self.folder.remove)
+            self.log = tempfile.TemporaryFile()  # noqa: SIM115  lives as long as the process
+            undo.callback(self.log.close)
+            request_read, self.request_fd = os.pipe()
+            ends = undo.enter_context(contextlib.ExitStack())
+            ends.callback(os.close, request_read)
+            undo.callback(os.close, self.request_fd)
+            self.answer_fd, answer_write = os.pipe()
+            ends.callback(os.close, answer_write)
+            undo.callback(os.close, self.answer_fd)
             self.process = self._launch(request_read, answer_write)
-        finally:
-            os.close(request_read)
-            os.close(answer_write)
+            ends.close()
+            undo.pop_all()
         self.requests = 0
         self.settled_bytes = 0  # its maximum during the first SETTLED_AFTER pictures
         self.device = ""

@@ -16,12 +16,16 @@ BLEND = "blend"  # the form of an answer that is a .blend file instead of a pict
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """Preset, requested device, path of the base scene, mesh of each shape, threads (0: all cores)."""
+    """Preset, requested device, path of the base scene, mesh of each shape, threads (0: all cores).
+
+    A process reads the meshes when it starts, which may be long after the renderer was made: it refuses a mesh that has
+    another sha256 than then, whose pictures would be stored under the old one's key.
+    """
 
     preset: Preset
     device: str
     base_scene: str
-    meshes: tuple[tuple[str, str], ...]  # (shape, path of its OBJ)
+    meshes: tuple[tuple[str, str, str], ...]  # (shape, path of its OBJ, sha256)
     threads: int
 
     def header(self) -> Header:
@@ -33,8 +37,8 @@ class Settings:
         """The settings that `header` gave; the sender is our own code, so a wrong form is our own bug."""
         make: Callable[..., Preset] = Preset
         preset = make(**mapping(header["preset"], "preset"))
-        pairs = (listed(pair, "meshes") for pair in listed(header["meshes"], "meshes"))
-        meshes = tuple((str(shape), str(path)) for shape, path in pairs)
+        rows = (listed(row, "meshes") for row in listed(header["meshes"], "meshes"))
+        meshes = tuple((str(shape), str(path), str(sha256)) for shape, path, sha256 in rows)
         return cls(
             preset,
             str(header["device"]),

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from trex.blender_assets.bpy_mesh import mesh_from_obj
 from trex.foundation.errors import InputError
+from trex.render.assets import mesh_sha256
 from trex.render.blender.settings import Settings
 from trex.render.presets import Preset
 from trex.scenes.scene import Nuisances, Scene, SceneObject, Vec3
@@ -35,8 +36,12 @@ class Stage:
         self.scene = bpy.context.scene
         self.base = {field: self.scene.objects[name].location.copy() for field, name in JITTERED.items()}
         self.meshes: dict[Kind, bpy.types.Mesh] = {}
-        for shape, path in settings.meshes:
+        for shape, path, sha256 in settings.meshes:
             self._add_meshes(shape, mesh_from_obj(Path(path), shape))
+            if mesh_sha256(path) != sha256:
+                raise InputError(
+                    f"mesh {path} of shape {shape!r} has changed since this renderer was made; start again"
+                )
         self.pool: dict[Kind, list[bpy.types.Object]] = {kind: [] for kind in self.meshes}
         for kind in self.pool:
             self._grow(kind, POOL)

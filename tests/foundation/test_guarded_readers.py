@@ -8,6 +8,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 
+import numpy as np
 import pytest
 import torch
 
@@ -123,6 +124,32 @@ def test_a_value_of_another_type_or_beyond_its_bounds_is_refused(setting: str) -
 
 
 MESH = "v -1 -1 -1\nv 1 -1 -1\nv 0 1 -1\nv 0 0 1\nf 1 2 3\nf 1 2 4\nf 2 3 4\nf 1 3 4\n"
+
+
+def sphere(n: int) -> str:
+    """An OBJ file of n vertices on a sphere that stands on z = -1, as its convex hull."""
+    from scipy.spatial import ConvexHull
+
+    rng = np.random.default_rng(0)
+    points = rng.normal(size=(n, 3))
+    points /= np.linalg.norm(points, axis=1, keepdims=True)
+    points[0] = 0.0, 0.0, -1.0
+    faces = ConvexHull(points).simplices + 1
+    rows = [f"v {x:.6f} {y:.6f} {z:.6f}" for x, y, z in points] + [f"f {a} {b} {c}" for a, b, c in faces]
+    return "\n".join(rows) + "\n"
+
+
+def test_a_mesh_whose_hull_would_take_seconds_a_scene_is_refused(tmp_path: Path) -> None:
+    """Planted bug: 800 vertices were accepted, and each scene that was drawn took a second an object."""
+    card = tmp_path / "egg.toml"
+    card.write_text('name = "egg"\nmesh = "egg.obj"\noutline = "mesh"\n')
+    (tmp_path / "egg.obj").write_text(sphere(200))
+    assert read_card(str(card), tmp_path).name == "egg"
+    (tmp_path / "egg.obj").write_text(sphere(1000))
+    with pytest.raises(InputError, match=r"1,996 sides, at most 500"):
+        read_card(str(card), tmp_path)
+    card.write_text('name = "egg"\nmesh = "egg.obj"\noutline = "sphere"\n')
+    assert read_card(str(card), tmp_path).name == "egg"
 
 
 def test_a_card_names_no_mesh_outside_its_folder(tmp_path: Path) -> None:

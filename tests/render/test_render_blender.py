@@ -10,6 +10,7 @@ import sys
 import threading
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -122,7 +123,7 @@ SAVE = """
 import json, os, sys
 from pathlib import Path
 from tests.worlds.render_worlds import prior_scenes
-from trex.render.assets import base_scene, mesh_paths
+from trex.render.assets import base_scene, hashed, mesh_paths
 from trex.render.blender.settings import Settings
 from trex.render.blender_child.session import Session
 from trex.render.presets import preset_named
@@ -130,7 +131,7 @@ from trex.scenes.scene import scene_to_dict
 from trex.scenes.vocabulary import CLEVR
 import bpy
 out = Path(sys.argv[1])
-settings = Settings(preset_named("draft"), "cpu", base_scene(), mesh_paths(CLEVR), threads=1)
+settings = Settings(preset_named("draft"), "cpu", base_scene(), hashed(mesh_paths(CLEVR)), threads=1)
 session = Session(json.loads(json.dumps(settings.header())))  # as by the pipe
 _, (pixels, mask) = session.answer({"request": 1, "scene": scene_to_dict(prior_scenes(1)[0])})
 (out / "pixels").write_bytes(pixels)
@@ -215,3 +216,18 @@ def test_a_gpu_gives_the_same_masks_and_nearly_the_same_pixels(unbroken: list[Pi
     for picture, other in zip(pictures, unbroken, strict=True):
         assert (picture.mask != other.mask).mean() < 0.005
         assert np.abs(picture.pixels.astype(int) - other.pixels).mean() < 3.0
+
+
+def test_a_mesh_that_changes_after_the_renderer_was_made_is_refused(tmp_path: Path) -> None:
+    """Planted bug: pictures of the new mesh were kept under the old one's key."""
+    mesh = tmp_path / "pyramid.obj"
+    text = "v -1 -1 -1\nv 1 -1 -1\nv 0 1 -1\nv 0 0 1\nf 1 3 2\nf 1 2 4\nf 2 3 4\nf 3 1 4\n"
+    mesh.write_text(text)
+    vocabulary = CLEVR.introduce(replace(CONE, name="pyramid", mesh=str(mesh)))
+    scene = Scene((SceneObject("pyramid", "large", "red", "rubber", 0.0, 0.0, 0.0),), Nuisances())
+    with BlenderRenderer("draft", "cpu", vocabulary) as blender:
+        mesh.write_text(text.replace("v 0 0 1", "v 0 0 0.5"))
+        with pytest.raises(InputError, match="has changed since this renderer was made"):
+            blender.render([scene])
+        mesh.write_text(text)
+        assert (blender.render([scene])[0].mask == 1).any()

@@ -12,13 +12,16 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from tests.worlds.render_worlds import crowd
 from trex.foundation.errors import InputError
 from trex.render.assets import assets_hash, base_scene, mesh_paths
 from trex.render.blender.blender_renderer import BlenderRenderer, default_timeout_s
 from trex.render.blender.wire import PREFIX, Closed, Garbled, TimedOut, read_frame, write_frame
 from trex.render.blender_child.colors import to_srgb
 from trex.render.blender_child.device import choose_device
+from trex.render.checks import check_scenes
 from trex.render.presets import PRESETS, preset_named
+from trex.scenes.scene import Nuisances, Scene, SceneObject, scene_from_dict, scene_to_dict
 from trex.scenes.vocabulary import CLEVR, CONE
 
 Pipe = tuple[int, int]
@@ -138,3 +141,19 @@ def test_a_changed_mesh_changes_the_hash(tmp_path: Path) -> None:
         mesh_paths(CLEVR.introduce(replace(CONE, name="duck", mesh=str(mesh)))), base_scene()
     )
     assert first != second != assets_hash(mesh_paths(CLEVR), base_scene())
+
+
+@pytest.mark.parametrize(
+    "scene",
+    [crowd(101), replace(crowd(1), nuisances=Nuisances(camera=(0.0, 2e4, 0.0)))]
+    + [Scene((SceneObject("cube", "large", "red", "rubber", *xyr),), Nuisances())
+       for xyr in ((2e4, 0.0, 0.0), (0.0, float("nan"), 0.0), (0.0, 0.0, -1e5))],
+)  # fmt: skip
+def test_what_blender_would_refuse_is_refused_before_it_starts(scene: Scene) -> None:
+    """Planted bug: such scenes were tried three times, and the advice was to raise the time limit."""
+    with pytest.raises(InputError):
+        scene_from_dict(scene_to_dict(scene))
+    with pytest.raises(InputError):
+        check_scenes([scene], CLEVR)
+    check_scenes([crowd(100)], CLEVR)
+    assert scene_from_dict(scene_to_dict(crowd(100))) == crowd(100)

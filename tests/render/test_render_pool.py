@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import select
 import signal
@@ -21,6 +22,7 @@ from trex.render.blender.blender_renderer import BlenderRenderer
 from trex.render.blender.pool import Task, is_only_slow
 from trex.render.blender.process import SETTLED_AFTER, Worker
 from trex.render.blender.settings import TEMPORARY
+from trex.render.cache import CachedRenderer
 from trex.render.picture import Picture
 from trex.scenes.scene import Scene, scene_id
 
@@ -250,3 +252,45 @@ def test_descriptors_and_folders_are_given_back(
     assert [path.name for path in tmp_path.iterdir()] == ["plan"]
     if before:
         assert len(os.listdir("/proc/self/fd")) == before
+
+
+@pytest.mark.process
+def test_auto_is_decided_once(plan: Plan, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Planted bug: a process that replaced one on the GPU took the CPU, and its pictures were kept as the GPU's."""
+    devices = tmp_path / "devices"
+    devices.write_text("optix cpu cpu cpu")
+    monkeypatch.setenv("TREX_TEST_DEVICES", str(devices))
+    plan("well killed")
+    with BlenderRenderer("draft", "auto", timeout_s=60.0) as blender:
+        key = blender.key
+        assert "device=optix" in key
+        cache = CachedRenderer(blender, tmp_path / "cache")
+        with pytest.raises(InputError, match="'optix' does not exist"):
+            cache.render(SCENES[:2])
+    devices.write_text("optix cpu")
+    with BlenderRenderer("draft", "auto", processes=2, timeout_s=60.0) as blender:
+        assert blender.device == "optix"
+        with pytest.raises(InputError, match="'optix' does not exist"):
+            blender.render(SCENES)
+
+
+@pytest.mark.process
+def test_a_start_that_the_system_refuses_leaves_nothing_behind(
+    plan: Plan, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Planted bug: processes were known to the pool only once all of a batch had begun."""
+    launch, begun = Worker._launch, []
+
+    def second_fails(worker: Worker, request_read: int, answer_write: int) -> subprocess.Popen[bytes]:
+        if begun:
+            raise OSError(errno.EMFILE, "Too many open files")
+        begun.append(launch(worker, request_read, answer_write))
+        return begun[0]
+
+    monkeypatch.setattr(Worker, "_launch", second_fails)
+    before = len(os.listdir("/proc/self/fd"))
+    blender = renderer(3)
+    with pytest.raises(RenderError, match="cannot start Blender: Too many open files"):
+        blender.render(SCENES)
+    assert begun[0].poll() is not None and blender.process_ids() == []
+    assert len(os.listdir("/proc/self/fd")) == before

@@ -16,8 +16,8 @@ from trex.render.blender.wire import Closed, read_frame, write_frame
 GARBAGE = b"Fra:1 Mem:12.00M | Rendering 1/2 samples, and so on and on"
 
 
-def next_word() -> str:
-    with open(os.environ["TREX_TEST_PLAN"], "r+", encoding="utf-8") as file:
+def next_word(plan: str = "TREX_TEST_PLAN") -> str:
+    with open(os.environ[plan], "r+", encoding="utf-8") as file:
         fcntl.flock(file, fcntl.LOCK_EX)
         words = file.read().split()
         file.seek(0)
@@ -38,7 +38,15 @@ def main() -> None:
     if os.environ.get("TREX_TEST_START") == "die":
         print("no libegl here", file=sys.stderr, flush=True)
         os._exit(3)
-    write_frame(write_fd, {"ready": metadata.version("bpy"), "device": "cpu", "device_names": []})
+    device = "cpu"
+    if "TREX_TEST_DEVICES" in os.environ:  # the next word is what this machine has now
+        device = next_word("TREX_TEST_DEVICES")
+        if settings["device"] not in ("auto", device):
+            write_frame(
+                write_fd, {"refused": f"device {settings['device']!r} does not exist on this machine"}
+            )
+            return
+    write_frame(write_fd, {"ready": metadata.version("bpy"), "device": device, "device_names": []})
     while True:
         request, _ = read_frame(read_fd)
         act(next_word(), request, size, write_fd)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import json
 import multiprocessing
 import os
@@ -16,7 +17,7 @@ import numpy as np
 from PIL import Image
 
 from trex.foundation.errors import InputError
-from trex.foundation.files import open_regular, read_text
+from trex.foundation.files import open_regular, read_text, write_atomic
 from trex.foundation.parse import parse_json
 from trex.render.blender.blender_renderer import BlenderRenderer, default_processes
 from trex.render.picture import Bytes, Picture
@@ -56,6 +57,7 @@ class DatasetPlan:
             raise InputError(
                 f"split {self.split!r} must be one word of letters, digits and _, such as train or val"
             )
+        ScenePrior(n_objects=self.objects)  # InputError for numbers of objects that cannot be drawn
 
     def rng(self, index: int, what: int) -> np.random.Generator:
         """The stream of random numbers for scene `index`: what = 0 its layout, 1 its questions."""
@@ -79,46 +81,65 @@ def render_dataset(
 ) -> Path:
     """Write images/, masks/, scenes/ and questions/ of one split below `out`; return the scenes file.
 
-    Keeps existing scenes and adds the rest; InputError if they were made with another plan.
+    Keeps existing scenes and adds the rest; InputError if they were made with another plan, or if another program
+    renders this split at the moment.
     """
     lines = out / "scenes" / f"{plan.split}.jsonl"
     for folder in ("images", "masks"):
         (out / folder / plan.split).mkdir(parents=True, exist_ok=True)
     lines.parent.mkdir(parents=True, exist_ok=True)
-    with BlenderRenderer(
-        plan.preset, device, processes=default_processes() if processes is None else processes
-    ) as renderer:
-        _check_same(out / f"{plan.split}.plan.json", plan, renderer.key)
-        with lines.open("a+b") as log:
-            _render_rest(out, plan, renderer, log, tell)
+    with lines.open("a+b") as log:
+        _hold(log, lines)
+        begun = _whole_lines(log, lines)
+        count = default_processes() if processes is None else processes
+        with BlenderRenderer(plan.preset, device, processes=count) as renderer:
+            _check_same(out / f"{plan.split}.plan.json", plan, renderer.key, is_begun=begun > 0)
+            _render_rest(out, plan, renderer, log, begun, tell)
     return _finish(out, plan, lines)
 
 
-def _check_same(path: Path, plan: DatasetPlan, renderer_key: str) -> None:
-    """Raise InputError if the plan differs in more than the number of scenes, which may grow."""
+def _hold(log: BinaryIO, path: Path) -> None:
+    """Hold the split until the log is closed or this process ends; InputError if another process holds it."""
+    try:
+        fcntl.flock(log, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError as error:
+        raise InputError(f"another program is rendering this split into {path}; wait for its end") from error
+
+
+def _check_same(path: Path, plan: DatasetPlan, renderer_key: str, *, is_begun: bool) -> None:
+    """Raise InputError if scenes were made by a plan that differs in more than their number, which may grow."""
     asked = {k: v for k, v in asdict(plan).items() if k not in ("n", "questions_per_scene")} | {
         "renderer": renderer_key
     }
     text = json.dumps(asked, indent=1) + "\n"
-    before = read_text(path) if path.exists() else text
+    before = read_text(path) if is_begun and path.exists() else text
     if before != text:
         raise InputError(f"{path} says that this split was made otherwise:\n{before}not as asked:\n{text}"
                          "Choose another folder or split.")  # fmt: skip
-    path.write_text(text)
+    write_atomic(path, text.encode())
 
 
-def _whole_lines(log: BinaryIO) -> int:
-    """The number of whole lines; cuts off an incomplete last one."""
+def _whole_lines(log: BinaryIO, path: Path) -> int:
+    """The number of whole lines; cuts off an incomplete last one. InputError if they are not scenes 0, 1, 2, ..."""
     log.seek(0)
     data = log.read()
     end = data.rfind(b"\n") + 1
+    lines = data[:end].splitlines()
+    for index, line in enumerate(lines):
+        record = parse_json(line, f"{path}, line {index + 1}")
+        if not isinstance(record, dict) or record.get("image_index") != index:
+            raise InputError(
+                f"{path}, line {index + 1} is not scene {index}: two programs have written here, or the file was "
+                "changed; delete it and render the split again"
+            )
     log.truncate(end)
     log.seek(0, os.SEEK_END)
-    return data[:end].count(b"\n")
+    return len(lines)
 
 
-def _render_rest(out: Path, plan: DatasetPlan, renderer: BlenderRenderer, log: BinaryIO, tell: Tell) -> None:
-    index = _whole_lines(log)
+def _render_rest(
+    out: Path, plan: DatasetPlan, renderer: BlenderRenderer, log: BinaryIO, index: int, tell: Tell
+) -> None:
     scenes = _scenes(plan, index)
     tell(min(index, plan.n), plan.n)
     while batch := list(islice(scenes, BATCH)):

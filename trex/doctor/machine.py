@@ -60,8 +60,9 @@ def _available_bytes() -> int | None:
 def _cache() -> Finding:
     """The cache's folder, or the nearest one above that exists, must be writable and have room."""
     root = cache_root()
-    place = next(path for path in (root, *root.absolute().parents) if path.exists())
-    named = f"{root}{'' if root.exists() else ' (not made yet)'}"
+    # Unlike Path.exists, it says False of what lies below a folder that may not be entered.
+    place = next(path for path in (root, *root.absolute().parents) if os.path.exists(path))
+    named = f"{root}{'' if place == root else ' (not made yet)'}"
     if not place.is_dir() or not os.access(place, os.W_OK):
         return Finding(
             "cache", State.FAULT, f"{named}: {place} is not writable", "set TREX_CACHE to another folder"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 from collections import namedtuple
 from importlib import metadata
@@ -91,6 +92,29 @@ def test_a_full_disk_and_a_cache_that_is_no_folder_are_faults(
     monkeypatch.setenv("TREX_CACHE", str(tmp_path / "file"))
     wrong = named(machine_findings(), "cache")
     assert wrong.state is State.FAULT and "TREX_CACHE" in wrong.remedy
+
+
+def test_a_cache_below_a_folder_that_may_not_be_entered_is_a_fault(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """Planted bug: the error of looking there ended the whole report. (Root may enter every folder.)"""
+    stat, access = os.stat, os.access
+    closed = tmp_path / "closed"
+
+    def is_below(path: object) -> bool:
+        return str(path).startswith(f"{closed}/")
+
+    def refused(path: object, *words: object, **more: object) -> os.stat_result:
+        if is_below(path):
+            raise PermissionError(13, "Permission denied", str(path))
+        return stat(path, *words, **more)  # type: ignore[arg-type]
+
+    closed.mkdir()
+    monkeypatch.setenv("TREX_CACHE", str(closed / "x" / "cache"))
+    monkeypatch.setattr(os, "stat", refused)
+    monkeypatch.setattr(os, "access", lambda path, mode: path != closed and access(path, mode))
+    found = named(machine_findings(), "cache")
+    assert found.state is State.FAULT and f"{closed} is not writable" in found.found
 
 
 @pytest.mark.parametrize("version", [(3, 10), (3, 14)])

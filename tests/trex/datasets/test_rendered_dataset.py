@@ -1,0 +1,83 @@
+"""A split is rendered by one program at a time, by a plan that can be drawn, and its lines are its scenes in order."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+
+from trex.datasets import rendered_dataset
+from trex.datasets.rendered_dataset import DatasetPlan, render_dataset
+from trex.foundation.errors import InputError
+from trex.render.fake import FakeRenderer
+from trex.render.picture import Picture
+from trex.scenes.scene import Scene
+
+PLAN = DatasetPlan(3, split="val", objects=(3, 4), questions_per_scene=2)
+
+
+class Stand:
+    """The fake renderer in the place of Blender."""
+
+    started = 0
+
+    def __init__(self, preset: str, device: str, processes: int) -> None:
+        Stand.started += 1
+        self.inner, self.key = FakeRenderer(60, 40), "fake"
+
+    def __enter__(self) -> Stand:
+        return self
+
+    def __exit__(self, *error: object) -> None: ...
+
+    def render(self, scenes: Sequence[Scene]) -> list[Picture]:
+        return self.inner.render(scenes)
+
+
+@pytest.fixture(autouse=True)
+def no_blender(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(rendered_dataset, "BlenderRenderer", Stand)
+    monkeypatch.setattr(Stand, "started", 0)
+
+
+def lines(out: Path) -> Path:
+    return out / "scenes" / "val.jsonl"
+
+
+def test_two_programs_never_render_one_split(tmp_path: Path) -> None:
+    """Planted bug: both counted the lines and went on, so that pictures, scenes and questions no longer agreed."""
+
+    def meanwhile(done: int, total: int) -> None:
+        if done == 0:
+            with pytest.raises(InputError, match="another program is rendering this split"):
+                render_dataset(tmp_path, PLAN)
+            assert Stand.started == 1  # the second one has started no renderer
+
+    render_dataset(tmp_path, PLAN, tell=meanwhile)
+    assert [json.loads(line)["image_index"] for line in lines(tmp_path).read_text().splitlines()] == [0, 1, 2]
+    render_dataset(tmp_path, PLAN)  # free again
+
+
+@pytest.mark.parametrize("order", [(0, 1, 0, 1, 2), (0, 2), (1,)])
+def test_lines_that_are_not_the_scenes_in_order_are_refused(order: tuple[int, ...], tmp_path: Path) -> None:
+    render_dataset(tmp_path, PLAN)
+    whole = lines(tmp_path).read_text().splitlines(keepends=True)
+    lines(tmp_path).write_text("".join(whole[k] for k in order))
+    with pytest.raises(InputError, match=r"val.jsonl, line \d is not scene \d"):
+        render_dataset(tmp_path, PLAN)
+    lines(tmp_path).write_text("".join(whole[:2]) + whole[2][:9])  # as a kill leaves it
+    render_dataset(tmp_path, PLAN)
+    assert lines(tmp_path).read_text() == "".join(whole)
+
+
+def test_a_plan_that_made_no_scene_binds_nobody(tmp_path: Path) -> None:
+    """Planted bug: a mistaken number of objects was written down, and the corrected command was refused."""
+    for objects in ((3, 11), (10, 3)):
+        with pytest.raises(InputError, match="objects"):
+            DatasetPlan(2, objects=objects)
+    tmp_path.joinpath("val.plan.json").write_text("")  # as a kill while it was written left it
+    render_dataset(tmp_path, PLAN)
+    with pytest.raises(InputError, match="made otherwise"):
+        render_dataset(tmp_path, DatasetPlan(4, split="val", objects=(3, 5), questions_per_scene=2))
