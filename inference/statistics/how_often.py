@@ -84,9 +84,10 @@ class HowOften:
         """Whether to report the mass: only beside a point value of the rate, so that no number contradicts another."""
         return self.said.point is not None
 
-    def decided(self, is_common: bool, ess: float | None = None) -> HowOften:
-        """The same with a decision, and the effective size of all draws if further ones are not counted here."""
-        return replace(self, is_common=is_common, ess=self.ess if ess is None else ess)
+    def decided(self, is_common: bool, every: HowOften | None = None) -> HowOften:
+        """The same with a decision; with effective size and best confidence of all draws, if some do not count here."""
+        whole = every or self
+        return replace(self, is_common=is_common, ess=whole.ess, best=whole.best)
 
     def sentences(self) -> tuple[str, ...]:
         """The rate and the mass in sentences, for the report."""

@@ -53,18 +53,20 @@ def conclude(
     """
     chain_draws = [draw for draw in draws if draw.chain >= 0]
     hits = sum(target.is_hit(draw.evaluation.log_probs) for draw in chain_draws)
+    known = sum(target.is_hit(draw.evaluation.log_probs) for draw in draws if draw.chain < 0)
+    before = max(prior.hits, known)  # the rate may leave out the first draws
     best = max([prior.best, *(target.confidence(draw.evaluation.log_probs) for draw in chain_draws)])
     n_chains_hit = sum(any(target.is_hit(d.evaluation.log_probs) for d in chain) for chain in by_chain(draws))
     diagnoses = diagnose_all(draws, summaries)
-    if hits + prior.hits == 0:
+    if hits + before == 0:
         ending, words = Ending.NOT_FOUND, _not_found(prior, renders, best)
     elif prior.is_common and prior.ess >= MIN_ESS:
         ending, words = Ending.CONVERGED, _common(prior)
     elif reasons := [*_reasons(diagnoses, n_chains_hit, len(by_chain(draws))), *doubts]:
-        ending, words = Ending.FOUND, _found(examples or _draws(hits + prior.hits), reasons)
+        ending, words = Ending.FOUND, _found(examples or _draws(hits + before), reasons)
     else:
         ending, words = Ending.CONVERGED, _converged(diagnoses, n_chains_hit)
-    return Conclusion(ending, words, diagnoses, n_chains_hit, hits + prior.hits, best, renders)
+    return Conclusion(ending, words, diagnoses, n_chains_hit, hits + before, best, renders)
 
 
 def _reasons(diagnoses: Sequence[Diagnosis], n_chains_hit: int, n_chains: int) -> list[str]:

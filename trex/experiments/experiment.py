@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -14,7 +15,7 @@ from trex.experiments.experiment_file import Cell, Experiment, cells, experiment
 from trex.experiments.test_set import TEST_SET, count_test_set, surest_picture
 from trex.foundation.errors import InputError
 from trex.inference.rng import stream
-from trex.inference.statistics.importance import normalized_weights, resample
+from trex.inference.statistics.importance import effective_size, normalized_weights, resample
 from trex.inference.types import Draw, Floats
 from trex.query.schema import Query
 from trex.report.gallery import picture_url
@@ -25,12 +26,13 @@ from trex.search.cost import cpu_s_of
 from trex.search.progress import Progress
 from trex.search.render_speed import has_known_cost
 from trex.search.results import Results, read_results
-from trex.worlds.latents import Latent
+from trex.worlds.latents import Latent, to_stored
 from trex.worlds.query_plan import check
 
 EXPERIMENTS = RUNS / "experiments"
 HARDER = "-harder"  # suffix of the folder of a cell that was searched again
 PICTURES = 12  # per cell
+LEAST = 5  # independent draws that a mean or a violin takes at least
 SHOWN_DRAWS = 1000  # from a weighted prior batch, resampled by weight
 SHOW_STREAM = 2000  # a random stream that no search uses
 TellCell = Callable[[Cell, int, int], None]  # (cell, its number, number of cells)
@@ -66,6 +68,17 @@ class CellResult:
     def weights(self) -> Floats:
         """Weights (n,) that sum to 1."""
         return normalized_weights(self.log_weights) if self.draws else np.zeros(0)
+
+    @property
+    def effective_size(self) -> float:
+        """What the draws are worth in independent ones: Kish's effective size of their weights.
+
+        Of the states of chains, the least effective size of any summary, and no more than there are distinct states.
+        """
+        if not self.draws or self.is_weighted:
+            return float(effective_size(self.log_weights)) if self.draws else 0.0
+        told = [d.ess for d in self.results.conclusion.diagnoses if d.is_informative and math.isfinite(d.ess)]
+        return float(min([len({to_stored(draw.z) for draw in self.draws}), *told]))
 
     @property
     def means(self) -> tuple[float, ...]:
@@ -203,14 +216,16 @@ def level_set(
 ) -> tuple[tuple[Draw[Latent], ...], Floats, bool]:
     """Draws that represent the level set, their log weights, and whether they come from the prior.
 
-    Those of the chains that have reached it, after warmup; of the prior, where no chain has.
+    Those of the chains that have reached it, after warmup, if they hold LEAST distinct states in it; otherwise those of
+    the prior, if any of them is in it. A prior draw that a bank chose with probability p has 1 / p times its weight.
     """
     kept = [draw for draw in results.chains if not draw.is_warmup]
     arrived = {draw.chain for draw in kept if is_hit(draw.evaluation.log_probs)}
     chain = tuple(draw for draw in kept if draw.chain in arrived)
-    if chain:
+    states = {to_stored(draw.z) for draw in chain if is_hit(draw.evaluation.log_probs)}
+    if chain and (len(states) >= LEAST or not any(is_hit(d.evaluation.log_probs) for d in results.prior)):
         return chain, np.zeros(len(chain)), False
-    log_weights = np.array([draw.evaluation.log_weight for draw in results.prior])
+    log_weights = results.sample.log_weights
     if not np.max(log_weights, initial=-np.inf) > -np.inf:
         return (), np.zeros(0), True
     return results.prior, log_weights, True

@@ -8,15 +8,13 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from trex.experiments.experiment import CellResult
-from trex.inference.statistics.importance import effective_size
+from trex.experiments.experiment import LEAST, CellResult
 from trex.inference.types import Floats
 from trex.pages.figures import COLORS, INK, axes_of, styled, svg_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-LEAST = 5  # draws (effective size) for a violin
 SPREAD = 1e-6  # a smaller spread gives no density estimate
 MOST = 300  # latents of each kind in the plot
 PERPLEXITY = 30.0
@@ -44,7 +42,7 @@ def violins(result: CellResult) -> str:
 
 def has_violins(result: CellResult) -> bool:
     """Whether a cell was found and has enough draws for violins."""
-    return bool(result.shown) and effective_size(result.log_weights) >= LEAST
+    return bool(result.shown) and result.effective_size >= LEAST
 
 
 def draw_violins(axes: Axes, result: CellResult, colors: Sequence[str]) -> None:

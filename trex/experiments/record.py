@@ -13,7 +13,6 @@ from trex.experiments.experiment import CellResult, Outcome
 from trex.experiments.experiment_file import cells
 from trex.experiments.table import command
 from trex.foundation.codec import Codec
-from trex.inference.statistics.importance import effective_size
 
 RECORD = "experiment.json"
 REMEDY = "run `trex experiment` again: finished cells are only read"
@@ -54,6 +53,7 @@ class CellRecord:
     renders: int
     test_set: TestSetCounts | None = None  # if the query was counted on labelled pictures too
     cheap: int | None = None  # pictures at cheaper looks; None in records that did not keep it, as the next
+    caveat: str = ""  # why the means cannot be compared
     cpu_s: float | None = None  # documented CPU seconds of all pictures, as if none had come from a bank
 
 
@@ -124,7 +124,7 @@ def _cell(result: CellResult) -> CellRecord:
         draws=how.n,
         low=how.rate_interval.low,
         high=how.rate_interval.high,
-        effective_size=float(effective_size(result.log_weights)) if result.draws else 0.0,
+        effective_size=result.effective_size,
         distinct=len(results.found),
         families=results.families.count,
         renders=results.renders,

@@ -85,7 +85,7 @@ def _row(result: CellResult) -> Row:
         else f"0 of {how.n:,} (less than {how.said.ceiling})",
         ending=_ending(result),
         test_set=_counts(result),
-        how=f"{how.n:,} prior draws by their weights"
+        how=f"{len(result.draws):,} prior draws by their weights"
         if result.is_weighted
         else f"{len(result.draws):,} draws of the chains, {result.results.renders:,} pictures scored",
         note=section.note,

@@ -30,8 +30,9 @@ def write_netcdf(manifest: Manifest, records: Sequence[Record], path: Path) -> N
 
 
 def inference_data(manifest: Manifest, records: Sequence[Record]) -> arviz.InferenceData:
-    """Groups: posterior (chains after warmup), sample_stats, and prior (which also has log_weight).
+    """Groups: posterior (chains after warmup), sample_stats, and prior (which also has log_weight, and log_inclusion).
 
+    log_inclusion: log of the probability with which a bank chose the draw, which stands for 1 / inclusion prior draws.
     Without chains there is no posterior. Needs at least one prior draw.
     """
     with warnings.catch_warnings():  # ArviZ announces its next version at every import
@@ -46,7 +47,9 @@ def inference_data(manifest: Manifest, records: Sequence[Record]) -> arviz.Infer
     data: arviz.InferenceData = arviz.from_dict(
         posterior=_values(ours) if chains else None,
         sample_stats=_stats(chains) if chains else None,
-        prior=_values(before) | _stats(prior),
+        prior=_values(before)
+        | _stats(prior)
+        | {"log_inclusion": np.log(results.sample.inclusion)[np.newaxis]},
         dims={name: list(variable.dims) for name, variable in before.items() if variable.dims},
         coords={"answer": list(manifest.facts.labels)},
         attrs=_attributes(manifest, results),

@@ -114,9 +114,10 @@ def model_words(manifest: Manifest) -> str:
 def _plots(manifest: Manifest, results: Results) -> list[tuple[str, str, str]]:
     """The plots as (title, alternative text, SVG)."""
     how, target, noun = results.how_often, manifest.target, world_of(manifest).noun
+    hits = sum(target.is_hit(draw.evaluation.log_probs) for draw in results.prior)
     words = (
-        f"{how.n} {noun.many} from the prior, by the confidence they get; the best has {percent(how.best)}, "
-        f"{how.hits} are in the level set. The count is on a log scale."
+        f"{len(results.prior)} {noun.many} from the prior, by the confidence they get; the best has "
+        f"{percent(how.best)}, {hits} are in the level set. The count is on a log scale."
     )
     plots = [("Before the search", words, figures.prior_histogram(results.prior, target, noun.many))]
     chains = by_chain(results.chains)

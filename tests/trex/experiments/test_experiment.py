@@ -11,15 +11,21 @@ import pytest
 from tests.running.command_line import trex
 from tests.running.runs import write_query
 from trex.experiments import experiment as carrying_out
-from trex.experiments.experiment import Outcome, level_set, run_experiment
+from trex.experiments.experiment import LEAST, Outcome, level_set, run_experiment
 from trex.experiments.experiment_file import cells, experiment_path, read_experiment
 from trex.experiments.page import PAGE, TABLE, page_html, write_page
 from trex.experiments.table import markdown, rows
 from trex.foundation.errors import InputError
-from trex.inference.statistics.importance import normalized_weights
+from trex.inference.statistics.how_often import how_often
+from trex.inference.statistics.importance import effective_size, normalized_weights
+from trex.inference.statistics.two_phase import Selection
+from trex.inference.targets import high_confidence
+from trex.inference.types import Draw, Evaluation
 from trex.query.shipped import EXPERIMENTS
 from trex.query.toml_file import read_query
 from trex.search.progress import Silent
+from trex.search.sampling.prior_sample import PriorSample
+from trex.worlds.latents import Latent, scene_of
 
 EXPERIMENT = """
 title = "Counts of red things"
@@ -110,12 +116,57 @@ def test_a_chain_that_never_arrives_says_nothing_of_the_level_set(outcome: Outco
     assert target.is_hit(ranked[-1].evaluation.log_probs) and not target.is_hit(
         ranked[0].evaluation.log_probs
     )
-    inside, outside = ranked[-1]._replace(chain=0), ranked[0]._replace(chain=1)
-    chains = (inside, outside, outside._replace(index=1))
-    draws, _, is_weighted = level_set(replace(result.results, chains=chains), target.is_hit)
-    assert draws == (inside,) and not is_weighted
-    lost, _, is_weighted = level_set(replace(result.results, chains=chains[1:]), target.is_hit)
+    outside = ranked[0]._replace(chain=1)
+    inside = states_of(ranked[-1], LEAST)
+    draws, _, is_weighted = level_set(replace(result.results, chains=(*inside, outside)), target.is_hit)
+    assert draws == inside and not is_weighted
+    lost, _, is_weighted = level_set(replace(result.results, chains=(outside,)), target.is_hit)
     assert lost == result.results.prior and is_weighted
+
+
+def states_of(draw: Draw[Latent], n: int) -> tuple[Draw[Latent], ...]:
+    """So many states of one chain, all with this draw's answer."""
+    return tuple(
+        draw._replace(chain=0, index=k, z=replace(scene_of(draw.z), noise=k), is_warmup=False)
+        for k in range(n)
+    )
+
+
+def test_a_single_state_of_a_chain_does_not_stand_for_the_level_set(outcome: Outcome) -> None:
+    """Planted bug: one draw after the warmup gave the mean, with deviation 0, although the prior's sample had hits."""
+    result = outcome.results[0]
+    results, is_hit = result.results, result.manifest.target.is_hit
+    best = max(results.prior, key=lambda draw: draw.evaluation.log_weight)
+    few = tuple(draw._replace(z=best.z) for draw in states_of(best, 3 * LEAST))  # one state, held for long
+    assert level_set(replace(results, chains=few), is_hit)[2]
+    many = states_of(best, LEAST)
+    assert not level_set(replace(results, chains=many), is_hit)[2]
+    misses = tuple(draw for draw in results.prior if not is_hit(draw.evaluation.log_probs))
+    bare = replace(results, chains=few, sample=replace(results.sample, draws=misses))
+    assert level_set(bare, is_hit)[0] == few  # nothing else is in the set
+    stuck = replace(result, results=bare, draws=few, log_weights=np.zeros(len(few)), is_weighted=False)
+    assert stuck.effective_size == 1.0  # planted bug: 15, the number of draws
+
+
+def test_a_draw_that_a_bank_was_unlikely_to_choose_counts_for_those_that_it_left_out(
+    outcome: Outcome,
+) -> None:
+    """Planted bug: the weights of the level set alone gave .995, as if the bank had chosen evenly."""
+    results, target = outcome.results[0].results, high_confidence(("a", "b"), "a")
+    scores = [np.log([p, 1.0 - p]) for p in (0.999,) * 5 + (0.92,)]
+    draws = tuple(
+        draw._replace(evaluation=Evaluation(0.0, target.log_weight(row), row, None))
+        for draw, row in zip(results.prior, scores, strict=False)
+    )
+    inclusion = np.full(1000, 0.05)
+    inclusion[:5] = 1.0
+    selection = Selection(np.array([0, 1, 2, 3, 4, 5]), inclusion)
+    sample = PriorSample(draws, selection, how_often(draws, selection, target, 0.95))
+    kept, log_weights, is_weighted = level_set(replace(results, chains=(), sample=sample), target.is_hit)
+    assert kept == draws and is_weighted
+    mean = normalized_weights(log_weights) @ np.exp(np.array(scores))[:, 0]
+    assert mean == pytest.approx(0.957, abs=2e-3)
+    assert effective_size(log_weights) == pytest.approx(sample.how_often.ess)
 
 
 def test_where_nothing_is_found_it_is_searched_once_more(outcome: Outcome) -> None:

@@ -14,7 +14,7 @@ from tests.worlds.mnist_worlds import N_TEST, write_data
 from trex.experiments.adaptation.compare import Comparison, Request, committee_truth, compare
 from trex.experiments.adaptation.measures import DIGITS, NO_DIGIT, Answers, Contrast, Floats
 from trex.experiments.adaptation.record import comparison_json
-from trex.experiments.adaptation.table import markdown, sentence, verdict
+from trex.experiments.adaptation.table import _digits, markdown, sentence, verdict
 from trex.foundation.errors import InputError
 
 SAME = "mnist-classifier:mnist-classifier"
@@ -131,3 +131,40 @@ def test_the_command_tells_the_table_and_refuses_other_models(folder: Path) -> N
     refused(trex("overconfidence", other, "--data", folder), "fashion-classifier is a classifier of T-shirt")
     refused(trex("overconfidence", SAME, "--data", folder, "--member", "nobody"), "digit model 'nobody'")
     refused(trex("overconfidence", SAME, "--data", folder, "--draws", 0), "0 draws; both must be at least 1")
+
+
+def unsure(n_right: int, n: int = 100, confidence: float = 0.85) -> Answers:
+    """Sure of nothing: so many of n answers are right."""
+    return answers([0] * n, [confidence] * n, [0] * n_right + [1] * (n - n_right))
+
+
+def test_a_network_that_is_sure_of_nothing_has_no_share_of_wrong_answers() -> None:
+    """Planted bug: 0 of 0 counted as 0 %, so that a network that had collapsed was "less overconfident"."""
+    runs = [Contrast(network(20, 80), unsure(20 + k)) for k in range(3)]
+    assert np.isnan(runs[0].sure_wrong_change)
+    assert verdict(runs) == "unmeasured"
+    assert "cannot be said" in sentence(runs) and "in 3 runs a network is sure of nothing" in sentence(runs)
+    assert "less" not in sentence(runs)
+
+
+def test_two_measures_that_go_opposite_ways_give_no_verdict() -> None:
+    """Planted bug: the share among sure answers alone decided, whatever the calibration error said."""
+
+    def run(n_wrong: int) -> Contrast:
+        few = answers(
+            [0] * 110, [0.95] * 10 + [0.85] * 100, [0] * 10 + [1] * 100
+        )  # right where it is sure, else wrong
+        return Contrast(network(n_wrong, 100 - n_wrong), few)
+
+    runs = [run(20), run(21), run(22)]
+    assert all(one.sure_wrong_change < 0 < one.calibration_change for one in runs)
+    assert verdict(runs) == "unclear" and "disagree" in sentence(runs)
+
+
+def test_digits_of_which_a_network_is_never_sure_are_not_in_the_mean() -> None:
+    """Planted bug: such a digit counted as 0 %, and a network that is always right where it is sure got .9."""
+    digits = [0, *range(2, DIGITS)]
+    both = answers(digits, [0.99] * len(digits), digits)
+    table = _digits([Contrast(both, both)])
+    assert "| 1 | never sure | never sure |" in table
+    assert table.splitlines()[-1].startswith("| mean of the digits | 1.000 (without 1 of 10: never sure) |")

@@ -53,6 +53,20 @@ def test_a_mean_agrees_within_the_larger_deviation(
     assert ("not one" in row.why) is not is_right
 
 
+@pytest.mark.parametrize(
+    "change", [{"effective_size": 1.0, "deviations": (0.0,)}, {"caveat": "taken by other weights"}]
+)
+def test_a_mean_of_a_few_draws_is_not_compared(change: dict[str, object]) -> None:
+    """Planted bug: one draw has a deviation of 0, so that having no data made the rule stricter: "differs"."""
+    cell = replace(CELL, means=(0.998,), deviations=(0.01,), published=(0.943,), effective_size=50.0)
+    assert compared(ITEM, replace(RECORDED, cells=(cell,)), "").verdict == "differs"
+    doubted = replace(cell, **change)  # type: ignore[arg-type]
+    row = compared(ITEM, replace(RECORDED, cells=(doubted,)), "")
+    assert row.verdict == "incomplete" and "not compared: one (" in row.why
+    both = compared(ITEM, replace(RECORDED, cells=(doubted, replace(cell, name="two"))), "")
+    assert both.verdict == "differs" and "0 of 1 means agree; not two" in both.why
+
+
 def test_what_was_not_found_differs_and_gives_its_bound() -> None:
     lost = replace(CELL, is_found=False, means=(), deviations=(), hits=0, low=0.0, high=0.012)
     row = compared(ITEM, replace(RECORDED, cells=(lost,)), "")

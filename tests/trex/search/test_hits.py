@@ -7,9 +7,15 @@ import math
 import numpy as np
 import pytest
 
+from trex.inference.statistics.how_often import HowOften, how_often
+from trex.inference.statistics.two_phase import everyone
+from trex.inference.statistics.verdict import conclude
 from trex.inference.targets import threshold
-from trex.runs.record import BANK, CALIBRATION, CHAIN, FRESH, PRIOR, Record
+from trex.inference.types import Draw, Evaluation
+from trex.query.schema import SearchSection
+from trex.runs.record import BANK, CALIBRATION, CHAIN, CONTROL, FRESH, PRIOR, Record
 from trex.search.hits import TRIES, Hits
+from trex.search.judging.endings import corrected
 from trex.worlds.latents import Latent, vector_of
 
 TARGET = threshold(("a", "b"), "a", 0.5, width=0.01)
@@ -108,3 +114,28 @@ def test_what_is_kept_is_the_same_from_the_log_in_one_go() -> None:
     again = hits(*log)
     assert len(live.found) > 2 and live.fragile
     assert (again.found, again.fragile, again.pending) == (live.found, live.fragile, live.pending)
+
+
+@pytest.mark.parametrize(
+    ("phase", "words"),
+    [
+        (CHAIN, "only as proposals"),
+        (CONTROL, "of a positive control"),
+        (PRIOR, "prior scenes that the rate does not"),
+    ],
+)
+def test_where_hits_come_from_that_are_no_states_of_the_chains(phase: str, words: str) -> None:
+    """Planted bug: of all of them it was said that they were proposals which became no state."""
+    found = hits(scored(0.0, 0.9, phase), fresh=False)
+    none = how_often_of_none()
+    before = conclude([], TARGET, {}, none, renders=1)
+    said = corrected(before, found, "1 distinct scene", [], none, SearchSection()).sentences[0]
+    assert said.startswith("FOUND: 1 distinct scene in the level set") and words in said
+    assert ("proposals" in said) == (phase == CHAIN)
+
+
+def how_often_of_none() -> HowOften:
+    """What one prior draw outside of the level set shows."""
+    row = np.log([0.1, 0.9])
+    miss = Draw(-1, 0, np.array([9.0]), Evaluation(0.0, TARGET.log_weight(row), row, None), True, False)
+    return how_often([miss], everyone(1), TARGET, 0.95)

@@ -7,6 +7,7 @@ import pytest
 
 from trex.inference.statistics.budget import FURTHER_LEVEL, WANTED
 from trex.inference.statistics.how_often import SampledRate
+from trex.inference.statistics.verdict import conclude
 from trex.inference.targets import threshold
 from trex.inference.types import Draw, Evaluation
 from trex.query.schema import SearchSection
@@ -86,6 +87,22 @@ def test_a_common_target_with_a_bank_gets_the_large_sample_if_the_small_one_is_t
     assert whole.how_often.said.interval.low < 0.5 < whole.how_often.said.interval.high
     large, draws = banked(0.5, prior_scenes=150)
     assert large.total(draws[: large.first]) == large.first, "the small sample is enough"
+
+
+def test_the_best_confidence_is_that_of_all_draws_whichever_the_rate_counts() -> None:
+    """Planted bug: the first draws, which the rate of a common target leaves out, had no best one."""
+    plan = PriorPlan(TARGET, options(bank=0), ())
+    draws = [
+        draw(index, 0.2) for index in range(plan.total([draw(index, 0.2) for index in range(plan.first)]))
+    ]
+    best = np.log([0.9999, 0.0001])
+    first = next(k for k in range(plan.first) if TARGET.is_hit(draws[k].evaluation.log_probs))
+    draws[first] = draws[first]._replace(evaluation=Evaluation(0.0, TARGET.log_weight(best), best, None))
+    sample = plan.sample(draws)
+    assert sample.how_often.n == len(draws) - plan.first and sample.how_often.best == pytest.approx(0.9999)
+    told = conclude(sample.draws, TARGET, {}, sample.how_often, renders=len(draws))
+    assert told.best == pytest.approx(0.9999)
+    assert told.n_hits == sum(TARGET.is_hit(one.evaluation.log_probs) for one in draws)
 
 
 @pytest.mark.parametrize("share", [0.0, 0.5])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -117,7 +118,12 @@ class Contrast:
 
     @property
     def sure_wrong_change(self) -> float:
-        """The adapted network's share of wrong ones among those it is sure of, minus the source network's."""
+        """The adapted network's share of wrong ones among those it is sure of, minus the source network's.
+
+        NaN if one of them is sure of nothing.
+        """
+        if not self.adapted.sure_wrong.of or not self.source.sure_wrong.of:
+            return math.nan
         return self.adapted.sure_wrong.value - self.source.sure_wrong.value
 
     @property

@@ -39,7 +39,10 @@ def _set_json(contrasts: Sequence[Contrast]) -> dict[str, object] | None:
     return {
         "verdict": verdict(contrasts),
         "changes": {
-            name: {"mean": mean, "interval": list(interval) if np.isfinite(interval.low) else None}
+            name: {
+                "mean": mean if np.isfinite(mean) else None,
+                "interval": list(interval) if np.isfinite(interval.low) else None,
+            }
             for name, (mean, interval) in found.items()
         },
         "runs": [_run_json(one) for one in contrasts],

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import Literal
 
 import numpy as np
 
 from trex.experiments.adaptation.compare import Comparison
 from trex.experiments.adaptation.measures import DIGITS, SURE, Answers, Contrast
+from trex.foundation.words import counted
 from trex.inference.statistics.clustered import clustered_interval, mean_interval
 from trex.inference.statistics.proportion import Interval, Proportion
 from trex.pages.wording import points
@@ -18,6 +20,15 @@ HEAD = (
     "source alone, p |"
 )
 Change = Callable[[Contrast], float]
+Verdict = Literal["more", "less", "not measurably more", "unclear", "unmeasured"]
+VERDICTS: dict[Verdict, str] = {
+    "more": "It makes **more overconfident** here.",
+    "less": "It makes **less overconfident** here.",
+    "not measurably more": "It makes **not measurably more overconfident** here.",
+    "unclear": "**The two measures disagree** about whether it makes more overconfident here.",
+    "unmeasured": "Whether it makes more overconfident **cannot be said**: a network that is sure of nothing has no "
+    "share of wrong answers.",
+}
 
 
 def markdown(found: Comparison) -> str:
@@ -48,7 +59,7 @@ def sentence(contrasts: Sequence[Contrast]) -> str:
         f"({_change(contrasts, lambda one: one.unswapped.sure_wrong_change)} without the answers that name a swapped "
         "digit), and the expected calibration error by "
         f"{_change(contrasts, lambda one: one.calibration_change)}. "
-        f"It makes **{verdict(contrasts)} overconfident** here."
+        f"{VERDICTS[verdict(contrasts)]}"
     )
 
 
@@ -60,17 +71,29 @@ def changes(contrasts: Sequence[Contrast], of: Change) -> tuple[float, Interval]
 
 def _change(contrasts: Sequence[Contrast], of: Change) -> str:
     mean, interval = changes(contrasts, of)
+    if np.isnan(mean):
+        n = sum(np.isnan(of(one)) for one in contrasts)
+        return f"what cannot be measured (in {counted(n, 'run')} a network is sure of nothing)"
     if not np.isfinite(interval.low):
         return f"{points(mean)}, one run, so no interval"
     return f"{points(mean)}, 95 %: {points(interval.low)} to {points(interval.high)}"
 
 
-def verdict(contrasts: Sequence[Contrast]) -> str:
-    """How much more overconfident, in words; measurable if the interval of the change leaves out 0."""
-    _, interval = changes(contrasts, lambda one: one.sure_wrong_change)
-    if interval.low > 0:
-        return "more"
-    return "less" if interval.high < 0 else "not measurably more"
+def verdict(contrasts: Sequence[Contrast]) -> Verdict:
+    """Whether adaptation makes more overconfident; measurable if the interval of the change leaves out 0.
+
+    Unclear if a network is sure of nothing in some run, or if the calibration error clearly changes the other way.
+    """
+    sure, error = (
+        changes(contrasts, of)
+        for of in (lambda one: one.sure_wrong_change, lambda one: one.calibration_change)
+    )
+    if np.isnan(sure[0]):
+        return "unmeasured"
+    more, less = sure[1].low > 0, sure[1].high < 0
+    if (more and error[1].high < 0) or (less and error[1].low > 0):
+        return "unclear"
+    return "more" if more else "less" if less else "not measurably more"
 
 
 def _runs(contrasts: Sequence[Contrast]) -> str:
@@ -97,11 +120,17 @@ def _digits(contrasts: Sequence[Contrast]) -> str:
     for digit in range(DIGITS):
         both = [_pooled([answers.sure_of(digit, EACH) for answers in each]) for each in _both(contrasts)]
         lines.append(f"| {digit} | {both[0]} | {both[1]} |")
-    means = [
-        np.mean([[answers.sure_of(k, EACH).value for k in range(DIGITS)] for answers in each])
-        for each in _both(contrasts)
-    ]
-    return "\n".join((*lines, f"| mean of the ten | {means[0]:.3f} | {means[1]:.3f} |"))
+    return "\n".join((*lines, "| mean of the digits | " + " | ".join(map(_mean, _both(contrasts))) + " |"))
+
+
+def _mean(every: Sequence[Answers]) -> str:
+    """The mean share over digits and runs; those of which a network is never sure have none and are left out."""
+    rates = [answers.sure_of(digit, EACH) for answers in every for digit in range(DIGITS)]
+    kept = [rate.value for rate in rates if rate.of]
+    if not kept:
+        return "never sure"
+    missing = len(rates) - len(kept)
+    return f"{np.mean(kept):.3f}" + (f" (without {missing} of {len(rates)}: never sure)" if missing else "")
 
 
 def _both(contrasts: Sequence[Contrast]) -> tuple[list[Answers], list[Answers]]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from trex.experiments.experiment import LEAST
 from trex.experiments.paper.paper_file import Item, Verdict
 from trex.experiments.record import CellRecord, OutcomeRecord
 from trex.foundation.errors import InputError
@@ -15,7 +16,8 @@ RULE = (
     "A mean **agrees** if it differs from the published one by no more than the larger of the two deviations; a count "
     "of level sets found agrees if it is at least the published one, or 0 where the publication found none; an "
     f"accuracy published as about so much agrees within {100 * ABOUT:.0f} points. A row whose cells were not all run "
-    "is **incomplete** while the others could still change the verdict."
+    "is **incomplete** while the others could still change the verdict; so is one with a mean that is not compared, "
+    f"because its draws are worth fewer than {LEAST} independent ones, or for the reason that the row says."
 )
 
 
@@ -69,6 +71,13 @@ def agrees(cell: CellRecord) -> bool:
     )
 
 
+def _doubt(cell: CellRecord) -> str:
+    """Why the mean of a cell that found something is not compared; "" if it is."""
+    if cell.is_found and cell.effective_size < LEAST:
+        return f"worth fewer than {LEAST} independent draws"
+    return cell.caveat if cell.is_found else ""
+
+
 def chosen_cells(item: Item, record: OutcomeRecord) -> Sequence[CellRecord]:
     """The cells that an item is about; InputError if the record has none of them."""
     cells = [cell for cell in record.cells if not item.cells or cell.name in item.cells]
@@ -83,21 +92,24 @@ def _not_run(item: Item, record: OutcomeRecord, cells: Sequence[CellRecord]) -> 
 
 
 def _means(item: Item, record: OutcomeRecord, cells: Sequence[CellRecord]) -> Compared:
-    valued = [cell for cell in cells if cell.published]
+    doubts = {cell.name: doubt for cell in cells if cell.published and (doubt := _doubt(cell))}
+    valued = [cell for cell in cells if cell.published and cell.name not in doubts]
     here = "; ".join(map(here_words, cells))
-    if not valued:
+    if not valued and not doubts:
         return Compared(item, item.published, here, "not comparable", item.why, record.command)
     off = [cell.name for cell in valued if not agrees(cell)]
     missing = _not_run(item, record, cells)
     why = f"{len(valued) - len(off)} of {len(valued)} means agree"
     if off:
         why += f"; not {', '.join(off)}"
+    for doubt in dict.fromkeys(doubts.values()):
+        why += f"; not compared: {', '.join(name for name, one in doubts.items() if one == doubt)} ({doubt})"
     if missing:
         why += f"; {counted(missing, 'cell')} not run"
     if item.why:
         why += f"; {item.why}"
-    verdict: Verdict = "differs" if off else "incomplete" if missing else "agrees"
-    published = item.published or "; ".join(published_words(cell) for cell in valued)
+    verdict: Verdict = "differs" if off else "incomplete" if missing or doubts else "agrees"
+    published = item.published or "; ".join(published_words(cell) for cell in cells if cell.published)
     return Compared(item, published, here, verdict, why, record.command)
 
 

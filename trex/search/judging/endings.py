@@ -9,6 +9,7 @@ from trex.inference.statistics.how_often import HowOften
 from trex.inference.statistics.verdict import MIN_CHAINS_HIT, MIN_ESS, Conclusion, Ending
 from trex.inference.types import Draw
 from trex.query.schema import SearchSection
+from trex.runs.record import CONTROLS, PRIOR
 from trex.search.hits import Hits
 from trex.worlds.latents import Latent
 
@@ -31,8 +32,7 @@ def corrected(
             conclusion, ending=Ending.NOT_FOUND, sentences=(_none_survives(found, how),), best=found.best
         )
     if conclusion.ending is Ending.NOT_FOUND and found.hits:
-        what = examples or f"{found.hits} proposals"
-        words = f"FOUND: {what} in the level set, but only as proposals; none became a chain's state."
+        words = f"FOUND: {examples or f'{found.hits} draws'} in the level set, {_outside(found)}."
         return replace(
             conclusion, ending=Ending.FOUND, sentences=(words,), n_hits=found.hits, best=found.best
         )
@@ -53,6 +53,16 @@ def related(conclusion: Conclusion, lines: int | None) -> Conclusion:
         f"Not converged: the particles that hit descend from {lines} starts ({MIN_CHAINS_HIT} are needed).",
     )
     return replace(conclusion, ending=Ending.FOUND, sentences=words)
+
+
+def _outside(found: Hits) -> str:
+    """Where hits come from that are neither states of the chains nor prior draws that the rate counts."""
+    phases = {record.phase for record in found.found}
+    if PRIOR in phases:
+        return "among prior scenes that the rate does not count"
+    if phases & set(CONTROLS):
+        return "but only of a positive control, which searches for something easier"
+    return "but only as proposals; none became a chain's state"
 
 
 def _none_survives(found: Hits, how: HowOften) -> str:

@@ -116,7 +116,7 @@ class PriorPlan:
         further = how_often(
             draws[self.first : total], everyone(total - self.first), self.target, FURTHER_LEVEL
         )
-        return PriorSample(both.draws, both.selection, further.decided(True, both.how_often.ess))
+        return PriorSample(both.draws, both.selection, further.decided(True, both.how_often))
 
     def _begun(self, n: int) -> Selection:
         """The selection that the first n draws of the first sample are the whole of."""
