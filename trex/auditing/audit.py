@@ -42,6 +42,7 @@ from trex.foundation.locked_folder import LOCK, lock_folder
 from trex.query.schema import RenderSection
 from trex.render.cache import CachedRenderer
 from trex.render.renderer import SceneRenderer
+from trex.runs.manifest import answers_alike
 from trex.scenes.conditions import Facts
 from trex.scenes.prior import ScenePrior
 from trex.scenes.scene import Scene
@@ -172,7 +173,14 @@ def audit(work: Work, tell: Tell = lambda step, done, of: None) -> Audit:
 
 def check_same(known: Settings, settings: Settings, folder: Path) -> None:
     """InputError unless an audit's settings are these."""
-    differing = [name for name, value in vars(settings).items() if getattr(known, name) != value]
+    if not answers_alike(known.tried, settings.tried):
+        raise InputError(
+            f"{folder} holds an audit of {known.model}, which now gives other answers to its probe pictures; choose "
+            "another --out"
+        )
+    differing = [
+        name for name, value in vars(settings).items() if name != "tried" and getattr(known, name) != value
+    ]
     if differing:
         raise InputError(
             f"{folder} holds an audit with other settings ({', '.join(differing)}); choose another --out"
@@ -287,7 +295,7 @@ def _tested(
     with Lines(folder / TESTS, TESTED) as log:
         for number, one in enumerate(seen):
             tell("families", number, len(seen))
-            Confirmer(renderer, asker).confirm(number, one.family, one.failures[:most], log)
+            Confirmer(renderer, asker).confirm(number, one.family, one.askable[:most], log)
         return list(log.values)
 
 

@@ -144,8 +144,8 @@ def _render_failures(
                 break
             tell("families", number, len(grouped.seen))
             one = grouped.seen[number]
-            Confirmer(renderer, asker).confirm(number, one.family, one.failures[:tested], log)
-    n_tested = sum(min(len(one.failures), tested) for one in grouped.seen)
+            Confirmer(renderer, asker).confirm(number, one.family, one.askable[:tested], log)
+    n_tested = sum(min(len(one.askable), tested) for one in grouped.seen)
     rows = waited_for(work.folder / TESTS, TESTED, n_tested)
     owners = belonging(grouped.families, grouped.rest)
     found = findings(grouped.seen, rows, owners, work.settings.severity)

@@ -128,7 +128,7 @@ def _work(model: str, options: AuditOptions) -> Work:
     prior = bank_world(options.world)
     sizes = options.sizes
     if options.budget is not None:
-        sizes = planned(options.budget, sizes, options.look, options.deciding, options.probed)
+        sizes = planned(options.budget, sizes, options.look, options.deciding, PROBED)
     opened = open_model(model, options.model)
     looks = (options.look, options.deciding)
     settings = audit_settings(

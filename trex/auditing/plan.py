@@ -97,6 +97,7 @@ def audit_settings(
         seed=seed,
         severity=dict(map(_weight, weigh)),
         families=_families(families),
+        tried=tuple(getattr(bound, "tried", ())),
     )
 
 

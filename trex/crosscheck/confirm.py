@@ -143,13 +143,18 @@ def _check(folder: RunFolder, preset: Preset, top: int) -> tuple[RunFolder, Plan
     check_free(folder.path)
     check_made_here(folder.path, manifest.query)
     plan = make_plan(manifest.query, Path(manifest.folder))
-    now = manifest.made.model_copy(update={"model": model_fingerprint(plan.model_name, plan.bound)})
+    asked = {
+        "model": model_fingerprint(plan.model_name, plan.bound),
+        "tried": tuple(getattr(plan.bound, "tried", ())),
+    }
+    now = manifest.made.model_copy(update=asked)
     if changed := differences(manifest.made, now):
         raise RunError(
             f"{folder.path} cannot be confirmed: {'; '.join(changed)}; restore that, or search anew"
         )
-    for one in found:
-        _check_before(folder, plan, one)
+    if manifest.query.render.noise == 1:  # the answers of a mean over draws are on no one picture
+        for one in found:
+            _check_before(folder, plan, one)
     plan.bound.log_probs(np.zeros((1, preset.height, preset.width, 3), np.float32))  # some take only one size
     return folder, plan, found
 

@@ -48,24 +48,29 @@ class VoteLog:
         self.path = folder / VOTES
         lines, self.tally = _read(self.path, shown)
         self._log = CheckedLog(self.path, lines)
+        # Written with the first vote: a poll in which nobody has voted binds nobody to its pictures.
+        self._head = None if lines else Head(pictures=shown.digest)
         if not lines:
-            self._append(Head(pictures=shown.digest))
             sync_folder(folder)
 
     def append(self, vote: Vote) -> None:
         """Write a vote, synced to the disk, and count it; InputError or UnsavedVote, and nothing is written."""
         self.tally.check(vote)
-        self._append(vote)
+        if self._head is not None:
+            self._append(self._head, vote)
+            self._head = None
+        else:
+            self._append(vote)
         self.tally.take(vote)
 
     def close(self) -> None:
         """Close the files; the log cannot be used afterwards."""
         self._log.close()
 
-    def _append(self, record: Record) -> None:
-        line = json.dumps(record.model_dump(mode="json"), sort_keys=True) + "\n"
+    def _append(self, *records: Record) -> None:
+        lines = [json.dumps(one.model_dump(mode="json"), sort_keys=True) + "\n" for one in records]
         try:
-            self._log.append([line.encode()])
+            self._log.append([line.encode() for line in lines])
         except OSError as error:
             is_full = error.errno in (errno.ENOSPC, errno.EDQUOT)
             why = "no space left on the disk" if is_full else f"{error.strerror or error}"

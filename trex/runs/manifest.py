@@ -159,12 +159,12 @@ def differences(before: Provenance, now: Provenance) -> tuple[str, ...]:
     for name in sorted(before.shapes.keys() | now.shapes.keys()):
         pairs.append((f"shape {name}", before.shapes.get(name, "none"), now.shapes.get(name, "none")))
     words = [f"{what} was {old}, now it is {new}" for what, old, new in pairs if old != new]
-    if not words and not _answers_alike(before.tried, now.tried):
+    if not words and not answers_alike(before.tried, now.tried):
         words.append(f"the model {now.model} now gives other answers to its probe pictures")
     return tuple(words)
 
 
-def _answers_alike(before: tuple[float, ...], now: tuple[float, ...]) -> bool:
+def answers_alike(before: tuple[float, ...], now: tuple[float, ...]) -> bool:
     """Whether the answers differ by no more than another processor or batch may change; True if the run stored none."""
     if not before:
         return True

@@ -51,6 +51,12 @@ def _select(run: Path, only_confirmed: bool) -> _Selection:
     with open_run(run, for_writing=False) as folder:
         exported = read_items(folder, edits=False)
         confirmations = read_confirmations(folder)
+    noise = exported.manifest.query.render.noise
+    if noise > 1:
+        raise InputError(
+            f"{run} was searched with render.noise = {noise}: its answers are means over so many noise draws, and a "
+            "suite asks about one picture; search with render.noise=1"
+        )
     program = program_to_json(exported.manifest.question.program)
     program_from_json(program)  # a suite is read with CLEVR's words alone
     wrong = [item for item in exported.items if item.truth is not None and item.answer != item.truth]

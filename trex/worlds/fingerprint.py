@@ -28,13 +28,14 @@ def weights_fingerprint(name: str, bound: Classifier) -> str:
     """As `model_fingerprint`, but independent of the question: leaves out the tensors that encode it.
 
     A module lists those tensors in `question_tensors`. For a model that is no torch module, this is its name and,
-    if it has one, its `identity`.
+    if it has one, its `identity`, which a module's hash is followed by, too.
     """
     tensors = _tensors(bound)
     if tensors is None:
         return f"{name} {getattr(bound, 'identity', '')}".strip()
     encoding = getattr(bound.module, "question_tensors", ()) if hasattr(bound, "module") else ()
-    return f"{name} {tensor_hash({key: tensor for key, tensor in tensors.items() if key not in encoding})}"
+    kept = {key: tensor for key, tensor in tensors.items() if key not in encoding}
+    return f"{name} {tensor_hash(kept)} {getattr(bound, 'identity', '')}".strip()
 
 
 def _tensors(bound: Classifier) -> dict[str, Tensor] | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import signal
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -20,7 +21,10 @@ from trex.api.keywords import Keywords
 from trex.clevr_models.adapters.live import as_session_model, session_model_available
 from trex.clevr_models.adapters.live_model import code_hash
 from trex.clevr_models.interface.question import Question
+from trex.cli.commands.judging.audit import audit as audit_command
 from trex.runs.trust import named_code
+from trex.worlds.fingerprint import weights_fingerprint
+from trex.worlds.world import open_model
 
 ASKED: Keywords = {
     "question": "How many red things are there?",
@@ -259,3 +263,35 @@ def test_a_digit_classifier_may_be_an_object(tmp_path: Path, monkeypatch: pytest
         trex.find(query, model=uniform, out=tmp_path / "other", progress=False)
     with pytest.raises(trex.InputError, match=r"must give finite logits \(2, 10\)"):
         trex.find(query, model=torch.nn.Flatten(), out=tmp_path / "other", progress=False)
+
+
+def test_an_audit_of_a_model_that_answers_otherwise_is_not_taken_for_the_old_one(tmp_path: Path) -> None:
+    """Planted bug: a callable was known by its name alone, so that the findings of another one were returned."""
+
+    def audit(model: object) -> trex.AuditResult:
+        return trex.audit(
+            model, look="fake", deciding="fake", scenes=4, held_out=4, questions=3, tested=1, probed=0,
+            out=tmp_path / "audit", bank=tmp_path / "bank", progress=False,
+        )  # fmt: skip
+
+    first = audit(Scaled(0.95))
+    assert audit(Scaled(0.95)).document() == first.document()
+    with pytest.raises(trex.InputError, match="now gives other answers to its probe pictures"):
+        audit(Scaled(0.2))
+
+
+def test_the_code_of_a_module_is_part_of_its_fingerprint() -> None:
+    """Planted bug: a changed `forward` with the same weights was the same model for an audit."""
+    question = Question("How many red things are there?", ())
+    kinds = []
+    for module in (Redness(), Redness(), Blueness()):
+        session = as_session_model(module)
+        with session_model_available(session):
+            kinds.append(weights_fingerprint("m", open_model(session.name).bind(question)))
+    assert kinds[0] == kinds[1] != kinds[2]
+
+
+def test_python_takes_every_option_of_the_audit_command() -> None:
+    command = set(inspect.signature(audit_command).parameters) - {"join", "as_json", "bank_folder"}
+    python = set(inspect.signature(trex.audit).parameters)
+    assert command | {"bank"} <= python

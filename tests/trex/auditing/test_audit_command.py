@@ -12,6 +12,7 @@ import pytest
 from tests.running.command_line import refused, trex
 from tests.worlds.color_models import NAMED
 from tests.worlds.repair_toy import tree
+from trex.auditing.perform import AuditOptions, _work
 from trex.scenes.questions.families import FAMILIES
 
 ARGUMENTS = (
@@ -154,3 +155,10 @@ def test_the_choice_of_kinds_is_part_of_the_audit(of_kinds: Path) -> None:
     """In another order it is the same one."""
     carried_out(of_kinds, of_kinds.parent / "bank", *KINDS[2:], *KINDS[:2])
     refused(trex(*ARGUMENTS, "--out", of_kinds), "other settings (families)")
+
+
+def test_a_budget_does_not_change_with_the_probes(tmp_path: Path) -> None:
+    """Planted bug: with --budget, another --probed made another audit, which the same folder refused."""
+    asked = [AuditOptions(budget=4.0, probed=probed, out=tmp_path / "a") for probed in (0, 8, 16)]
+    settings = [_work(NAMED, one).settings for one in asked]
+    assert settings[0] == settings[1] == settings[2]

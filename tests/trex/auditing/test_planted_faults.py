@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -18,7 +19,12 @@ from tests.trex.auditing.planted_models import (
     left_is_right_under_a_low_camera,
     small_things_at_the_back_are_missed,
 )
+from trex.auditing.grouping.family import Family, Symptom
+from trex.auditing.judging.confirm import mistakes_of
+from trex.auditing.sweeping.records import Examined, Mistake
 from trex.scenes.conditions import Facts
+from trex.scenes.misreading import Misreading
+from trex.scenes.scene import Nuisances, Scene, SceneObject
 
 SEVERITY = {"shape": 7.0}
 
@@ -82,6 +88,8 @@ def test_blue_beside_green(tmp_path: Path) -> None:
         "A green object beside a blue object is seen as blue.",
     }
     assert found and {one.words for one in found[:2]} <= said
+    # Planted bug: of two objects with exchanged values, only the first one's mistakes were asked again.
+    assert all(one.is_confirmed and one.stays.hits == one.stays.of > 0 for one in found[:2])
 
 
 def test_a_count_that_is_capped_shows_by_the_questions(tmp_path: Path) -> None:
@@ -92,3 +100,23 @@ def test_a_count_that_is_capped_shows_by_the_questions(tmp_path: Path) -> None:
 
 def test_a_model_without_a_fault_has_no_family(tmp_path: Path) -> None:
     assert audited(tmp_path, as_it_is, n=FEW) == ([], 0.0)
+
+
+def test_the_mistakes_of_two_exchanged_values_belong_to_both_objects() -> None:
+    """Planted bug: the second object had failed, and there was nothing to ask about it again."""
+    items = [
+        SceneObject("cube", "small", color, "rubber", 2.0 * k, 0.0, 0.0)
+        for k, color in enumerate(("green", "blue", "red"))
+    ]
+    scene = Scene(tuple(items), Nuisances())
+    exchanged = (
+        Misreading("color", 0, "blue"),
+        Misreading("color", 1, "green"),
+        Misreading("color", 2, "gray"),
+    )
+    mistakes = (Mistake(3, 0), Mistake(5, 0), Mistake(7, 2))
+    one = Examined(0, (), mistakes, exchanged, (), ())
+    family = Family(Symptom("object", "color"), (), 0, 0, ())
+    assert [mistakes_of(family, scene, one, [k]) for k in range(3)] == [[3, 5], [3, 5], [7]]
+    apart = replace(one, misread=(Misreading("color", 0, "red"), *exchanged[1:]))
+    assert mistakes_of(family, scene, apart, [1]) == []  # both are misread, but not by exchange

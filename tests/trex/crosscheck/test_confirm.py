@@ -12,6 +12,7 @@ from typer.testing import Result
 
 from tests.running.command_line import refused, trex
 from tests.running.runs import run
+from tests.worlds import grainy_models
 from trex.crosscheck import confirm as confirming
 from trex.crosscheck.confirmation import (
     LEAVES,
@@ -263,3 +264,14 @@ def test_a_run_that_is_a_link_to_itself_is_told_in_one_line(tmp_path: Path, comm
     result = trex(command, loop, loop)
     assert result.exit_code in (1, 2) and result.stderr.startswith("error: "), result.stderr
     assert result.stderr.count("\n") == 1
+
+
+def test_hits_of_a_mean_over_noise_draws_are_confirmed(tmp_path: Path, renderer: Elsewhere) -> None:
+    """Planted bug: the mean was compared with the answer on its first picture, and the model "had changed"."""
+    overrides = [f"model.name={grainy_models.NAMED}", "answer=1", "render.noise=4", "search.steps=0"]
+    overrides += ["target.kind=threshold", "target.threshold=0.3", "search.prior_scenes=80"]
+    done = run(tmp_path, overrides)
+    assert done.results.found
+    result = confirm_hits(done.folder, "--top", 2)
+    assert result.exit_code == 0, result.output
+    assert confirmed(done.folder).scenes and len(renderer.rendered) == 4 * len(confirmed(done.folder).scenes)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import os
 import stat
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -199,3 +200,15 @@ def test_the_key_of_the_orders_is_of_this_repair(folder: Path) -> None:
     shown = shown_of(folder)
     assert shown.key == shown_of(folder).key and len(shown.key) == 64
     assert shown.survey.labels == (*toy().model.labels, "none") and len(shown.pictures) == 23
+
+
+def test_a_poll_without_a_vote_leaves_no_line_and_binds_nobody(folder: Path) -> None:
+    """Planted bug: the head was written at once, and votes on other pictures were refused for ever."""
+    shown = shown_of(folder)
+    VoteLog(folder, shown).close()
+    assert (folder / VOTES).read_bytes() == b""
+    other = replace(shown, digest="0" * 64)
+    cast(folder, other, ada("p00000", "left"))
+    assert standing(folder, other) == {"p00000": "left"}
+    with pytest.raises(RunError, match="votes on other pictures"):
+        VoteLog(folder, shown)

@@ -18,7 +18,7 @@ from PIL import Image
 
 from tests.running.command_line import refused, trex
 from tests.running.junit_files import check_valid
-from tests.running.runs import without_reports
+from tests.running.runs import run, without_reports
 from trex.clevr_models.interface.answers import ANSWERS
 from trex.clevr_models.interface.question import Question
 from trex.crosscheck.confirmation import CODEC, Confirmation, Confirmed, Look
@@ -405,3 +405,11 @@ def test_an_option_of_other_models_is_refused_and_nothing_is_recorded(suite: Pat
 def test_a_model_that_does_not_exist_is_named_and_nothing_is_recorded(suite: Path) -> None:
     refused(trex("suite", "run", suite, "--model", "no_such_model"), "no_such_model")
     assert not (suite / "last_run.json").exists()
+
+
+def test_hits_of_a_mean_over_noise_draws_are_no_failures_of_one_picture(tmp_path: Path) -> None:
+    """Planted bug: the stored picture was answered rightly, and the unchanged model was "fixed"."""
+    done = run(tmp_path, ["render.noise=2", "search.steps=6"])
+    told = trex("suite", "add", done.folder, "--to", tmp_path / "suite")
+    refused(told, "render.noise = 2", "render.noise=1")
+    assert not (tmp_path / "suite").exists()

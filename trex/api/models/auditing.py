@@ -16,6 +16,7 @@ from trex.auditing.perform import PROBED, AuditOptions, Performed, perform
 from trex.auditing.plan import Sizes
 from trex.auditing.telling.words import headline
 from trex.clevr_models.adapters.live import session_model_available
+from trex.clevr_models.interface.options import ModelOptions
 from trex.pages.display import display_if
 
 AnyPath = str | PathLike[str]
@@ -89,13 +90,16 @@ def audit(
     junit: AnyPath | None = None,
     searched: int = 0,
     beside: AnyPath | None = None,
+    endpoint: str = "",
+    max_requests: int | None = None,
+    trust_remote_code: bool = False,
     progress: bool = True,
 ) -> AuditResult:
     """Find the failure families of a CLEVR model: what it misreads, when and how often.
 
-    The keywords are the options of `trex audit` (docs/AUDIT.md); `weigh={"missed": 3}` sets the harm of a symptom, and
-    `model` is a name or an object of this session, as for `trex.find`. If `out` (runs/audit-MODEL if not given) holds
-    the same audit, it is resumed; a finished one is only read.
+    The keywords are the options of `trex audit` (docs/AUDIT.md), without --join; `weigh={"missed": 3}` sets the harm of
+    a symptom. `model` is a name or an object of this session, as for `trex.find`. If `out` (runs/audit-MODEL if not
+    given) holds the same audit, it is resumed; a finished one is only read.
 
     Raises InputError (an option, before anything is rendered), ModelError and RenderError, RunError (the folder), and
     Stopped, a KeyboardInterrupt, on Ctrl-C: every answer is then kept.
@@ -119,6 +123,7 @@ def audit(
         fresh=fresh,
         searched=searched,
         beside=_path(beside),
+        model=ModelOptions(endpoint=endpoint, max_requests=max_requests, trust_remote_code=trust_remote_code),
     )
     folders: list[Path] = []
     with session_model_available(live_model), display_if(progress) as display:

@@ -17,19 +17,23 @@ from trex.inference.scoring import images
 from trex.render.renderer import SceneRenderer
 from trex.scenes.conditions import Facts
 from trex.scenes.describe import object_words
+from trex.scenes.misreading import Misreading
 from trex.scenes.noise import fresh_draws
 from trex.scenes.prior import draw_nuisances
 from trex.scenes.questions.families import SceneQuestion
 from trex.scenes.questions.programs import InvalidProgram, execute
-from trex.scenes.scene import Scene
+from trex.scenes.scene import ATTRIBUTES, Scene
 from trex.scenes.validity import is_valid
 
 SHOWN = 3  # failures of a family that are looked at more closely
 TRIES = 20  # other lights and cameras, until one leaves the scene valid
 
 
-def mistakes_of(family: Family, one: Examined, failed: Sequence[int]) -> list[int]:
-    """The places of the questions whose confident mistakes belong to failed units of a family."""
+def mistakes_of(family: Family, scene: Scene, one: Examined, failed: Sequence[int]) -> list[int]:
+    """The places of the questions whose confident mistakes belong to failed units of a family.
+
+    What two objects that exchange a value explain belongs to both of them.
+    """
     if family.symptom.level == "question":
         return [mistake.at for mistake in one.mistakes if mistake.at in failed]
     blamed = {
@@ -38,7 +42,21 @@ def mistakes_of(family: Family, one: Examined, failed: Sequence[int]) -> list[in
         if (read.value if read.index is None else read.kind) == family.symptom.what
         and (read.index or 0) in failed
     }
+    blamed |= {
+        other for k in blamed for other in (k - 1, k + 1) if _are_exchanged(scene, one.misread, k, other)
+    }
     return [mistake.at for mistake in one.mistakes if mistake.by in blamed]
+
+
+def _are_exchanged(scene: Scene, rows: Sequence[Misreading], one: int, other: int) -> bool:
+    """Whether these neighboring misreadings are two objects of which each is seen with the other's value."""
+    if not 0 <= other < len(rows):
+        return False
+    first, second = rows[one], rows[other]
+    if first.kind != second.kind or first.kind not in ATTRIBUTES or None in (first.index, second.index):
+        return False
+    true = [getattr(scene.objects[row.index or 0], row.kind) for row in (first, second)]
+    return first.index != second.index and [first.value, second.value] == true[::-1]
 
 
 def blamed_words(family: Family, scene: Scene, one: Examined, unit: int) -> str:
@@ -77,7 +95,7 @@ class Confirmer:
     ) -> Tested:
         """The mistakes stay if at least half of them are made again, as surely."""
         questions = self.asker.questions(facts.scene, one.scene)
-        wrong = [questions[at] for at in mistakes_of(family, one, failed)]
+        wrong = [questions[at] for at in mistakes_of(family, facts.scene, one, failed)]
         scene = fresh_draws(facts.scene, 1)[0]
         (image,) = images(self.renderer.render([scene]))
         said = self.asker.ask(image, wrong)

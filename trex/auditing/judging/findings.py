@@ -81,6 +81,11 @@ class HeldOut:
     outside: tuple[float, ...]  # and of the other units
     failures: tuple[tuple[Facts, Examined, list[int]], ...]
 
+    @property
+    def askable(self) -> tuple[tuple[Facts, Examined, list[int]], ...]:
+        """The failures with a confident mistake that can be asked about again; whether others stay is not known."""
+        return tuple(row for row in self.failures if mistakes_of(self.family, row[0].scene, row[1], row[2]))
+
 
 def held_out(families: Sequence[Family], scenes: Sequence[Situation]) -> list[HeldOut]:
     """What becomes of families in scenes that their rules were not made from."""
@@ -139,7 +144,7 @@ def belonging(families: Sequence[Family], scenes: Sequence[Situation]) -> list[l
         for number, family in enumerate(families if one.mistakes else ()):
             if situation.everywhere(family):
                 failed, *_ = situation.failing(family)
-                for at in mistakes_of(family, one, failed):
+                for at in mistakes_of(family, situation.facts.scene, one, failed):
                     mine[at].add(number)
         owners.append(list(mine.values()))
     return owners
