@@ -52,8 +52,8 @@ class Hit:
 
     @property
     def confidence(self) -> float:
-        """The target's own number, 0 to 1: P(answer) for one answer, the least named probability for a tie (1/k
-        at best), the largest probability for "uniform", 1 minus the distance for given probabilities.
+        """The target's own number, 0 to 1: P(answer) for one answer, the least probability for answers alike (1/k at
+        best), 1 minus the distance for given probabilities.
         """
         return self.found.confidence
 

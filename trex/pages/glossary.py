@@ -19,9 +19,8 @@ WORDS = {
     "bank": "prior scenes rendered once at a cheap look, and shared by all queries of a world",
     "proposals": "changes to a scene that a chain has tried",
     "warmup": "the first steps of a chain, which do not count as draws",
-    "confidence": "the probability of the answer that the target names; of several named, the least "
-    "of theirs (a perfect tie of two is 50 %); of all answers alike, the largest; of given probabilities, 1 minus the "
-    "distance",
+    "confidence": "the probability of the answer that the target names; of several named, the least of theirs (a "
+    "perfect tie of two is 50 %); of given probabilities, 1 minus the distance",
     "R-hat": "spread between the chains relative to that within each: near 1 they agree, above 1.05 they do not",
     "ESS": "effective sample size: how many independent draws carry as much information as these correlated ones",
     "effective size": "the number of equally weighted draws that carry as much information as these weighted ones",

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from trex.foundation.errors import RunError
 from trex.queue.entry import Entry, State
-from trex.queue.queue import entries, remove
+from trex.queue.queue import NotRemoved, entries, remove
 from trex.queue.queued_folder import QUEUED
 from trex.runs.folder import is_run, open_run
 
@@ -32,7 +32,7 @@ def clean(runs: Path, states: Sequence[State], *, delete_runs: bool) -> Cleaned:
         try:
             if remove(runs, entry, _delete if delete_runs else None):
                 removed.append(entry)
-        except (RunError, OSError) as error:
+        except NotRemoved as error:
             not_deleted.append(str(error))
     return Cleaned(tuple(removed), tuple(not_deleted))
 

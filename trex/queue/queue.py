@@ -20,6 +20,10 @@ LATEST = "ended DESC, added DESC, place DESC, id"
 log = logging.getLogger(__name__)
 
 
+class NotRemoved(RunError):
+    """A run folder was not deleted, and so its entry stays."""
+
+
 class LeaseLost(RunError):
     """The lease is lost: the entry was cancelled, or the lease expired and another worker claimed it."""
 
@@ -132,7 +136,7 @@ def prioritize(runs: Path, ids: Sequence[str], priority: int) -> list[Entry]:
 def remove(runs: Path, ended: Entry, delete: Callable[[Path], None] | None = None) -> bool:
     """Remove an ended entry from the queue, unless it has changed since it was read: whether it was removed.
 
-    Its run folder stays, or is given to `delete` in the same transaction; if that fails, the entry stays too.
+    Its run folder stays, or is given to `delete` in the same transaction; NotRemoved if that fails, and the entry stays.
     """
     with change(runs) as db:
         same = "id = ? AND state = ? AND ended IS ? AND attempts = ?"
@@ -140,7 +144,10 @@ def remove(runs: Path, ended: Entry, delete: Callable[[Path], None] | None = Non
         if not db.execute(f"DELETE FROM entries WHERE {same}", values).rowcount:
             return False
         if delete is not None:
-            delete(run_path(runs, ended))
+            try:
+                delete(run_path(runs, ended))
+            except (RunError, OSError) as error:
+                raise NotRemoved(str(error)) from error
         return True
 
 

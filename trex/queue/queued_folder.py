@@ -118,17 +118,17 @@ def to_entry(folder: str, queued: Queued, state: State = "queued", why: str = ""
 
 
 def entry_from_folder(path: Path) -> Entry:
-    """The entry that the files of a run folder describe: failed (with the reason), done, cancelled, or queued.
+    """The entry that the files of a run folder describe: done, failed (with the reason), cancelled, or queued.
 
     A run is done once it has its report, which is written after its last draw.
     """
     queued = read_queued(path)
     names = os.listdir(path)
+    if FINISHED in names and REPORT in names:
+        return to_entry(path.name, queued, "done")
     if FAILED in names:
         why = read_bytes(path / FAILED, limit=MIB, error=RunError).decode("utf-8", errors="replace").strip()
         return to_entry(path.name, queued, "failed", why)
-    if FINISHED in names and REPORT in names:
-        return to_entry(path.name, queued, "done")
     return to_entry(path.name, queued, "cancelled" if CANCELLED in names else "queued")
 
 

@@ -73,12 +73,12 @@ class Scheduler:
         if not self.is_open:
             return
         for slot in self.slots.values():
+            slot.refused = {
+                job: opening
+                for job, opening in slot.refused.items()
+                if self._board.opening(job) == opening  # a job that is retried gets another chance
+            }
             if slot.task is None:
-                slot.refused = {
-                    job: opening
-                    for job, opening in slot.refused.items()
-                    if self._board.opening(job) == opening  # a job that is retried gets another chance
-                }
                 task = self._board.take(slot.last_job, slot.refused)
                 if task is not None:
                     slot.task, slot.last_job = task, task.job
@@ -152,7 +152,8 @@ class Scheduler:
 
     def _check_any_worker_left(self, job: str, why: str) -> None:
         are_all_here = len(self.slots) + len(self.incompatible) >= self._pool.size
-        if are_all_here and all(job in slot.refused for slot in self.slots.values()):
+        opening = self._board.opening(job)
+        if are_all_here and all(slot.refused.get(job) == opening for slot in self.slots.values()):
             self._board.end(job, RunError(f"no worker can run it: {why}"))
 
     def _lost(self, name: str, why: str) -> None:

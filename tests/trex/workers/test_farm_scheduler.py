@@ -187,6 +187,24 @@ def test_a_query_that_is_tried_again_gets_every_worker_again() -> None:
     assert bench.turn() == {"a": "one"}
 
 
+def test_a_refusal_of_before_does_not_count_against_a_retried_query() -> None:
+    """Planted bug: a worker that was busy kept its old refusal, and the query ended though it was not asked again."""
+    bench = Bench("a", "b")
+    bench.job("one", pieces=2)
+    bench.turn()
+    for worker in "ab":
+        bench.answer(worker, TaskFailure(FailureKind.INCOMPATIBLE, "the weights are gone"))
+    bench.end_of("one")
+    bench.board.close("one")
+    bench.job("other", priority=1)
+    (busy,) = bench.turn()
+    bench.job("one")
+    (other,) = set(bench.turn()) - {busy}
+    bench.answer(other, TaskFailure(FailureKind.INCOMPATIBLE, "the weights are gone here"))
+    bench.answer(busy)
+    assert bench.turn() == {busy: "one"}
+
+
 def test_no_fit_worker_at_all_is_an_error() -> None:
     bench = Bench()
     bench.size = 2

@@ -82,7 +82,7 @@ def _change(contrasts: Sequence[Contrast], of: Change) -> str:
 def verdict(contrasts: Sequence[Contrast]) -> Verdict:
     """Whether adaptation makes more overconfident; measurable if the interval of the change leaves out 0.
 
-    Unclear if a network is sure of nothing in some run, or if the calibration error clearly changes the other way.
+    Unmeasured if a network is sure of nothing in some run; unclear if the calibration error clearly goes the other way.
     """
     sure, error = (
         changes(contrasts, of)
@@ -107,7 +107,9 @@ def _runs(contrasts: Sequence[Contrast]) -> str:
 
 def _line(run: int, network: str, answers: Answers, test: str) -> str:
     sure = answers.sure_wrong
-    wrong = f"{sure.count:,} of {sure.of:,}: {_percent(sure.value, sure.interval)}"
+    wrong = (
+        f"{sure.count:,} of {sure.of:,}: {_percent(sure.value, sure.interval)}" if sure.of else "never sure"
+    )
     right = f"{100 * answers.accuracy.value:.1f} %"
     return (
         f"| {run} | {network} | {right} | {sure.of:,} | {wrong} | {answers.calibration_error:.3f} | {test} |"

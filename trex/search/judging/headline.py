@@ -6,6 +6,7 @@ from trex.foundation.words import counted
 from trex.runs.manifest import Manifest
 from trex.runs.record import PRIOR
 from trex.runs.world_of import world_of
+from trex.scenes.questions.truth import NO_ANSWER
 from trex.search.families import distinct_words
 from trex.search.results import Results
 from trex.worlds.description import Noun
@@ -28,7 +29,9 @@ def headline(manifest: Manifest, results: Results) -> str:
     if not manifest.query.target.declared.is_sure or unknown == n:
         return f"{found}."
     if unknown:
-        return f"{found}; in {wrong} of them the answer is wrong, and in {unknown} the question has no true answer."
+        has_none = all(hit.truth == NO_ANSWER for hit in results.found if hit.is_wrong is None)
+        why = "the question has no true answer" if has_none else "that is not known"
+        return f"{found}; in {wrong} of them the answer is wrong, and in {unknown} {why}."
     if wrong == n:
         return f"{found}, and in {'it' if n == 1 else 'every one'} the answer is wrong."
     if wrong:
