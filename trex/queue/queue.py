@@ -136,7 +136,7 @@ def prioritize(runs: Path, ids: Sequence[str], priority: int) -> list[Entry]:
 def remove(runs: Path, ended: Entry, delete: Callable[[Path], None] | None = None) -> bool:
     """Remove an ended entry from the queue, unless it has changed since it was read: whether it was removed.
 
-    Its run folder stays, or is given to `delete` in the same transaction; NotRemoved if that fails, and the entry stays.
+    Its run folder stays, or is given to `delete` in the same transaction; if that fails, NotRemoved: both stay.
     """
     with change(runs) as db:
         same = "id = ? AND state = ? AND ended IS ? AND attempts = ?"
