@@ -61,8 +61,7 @@ def covered(baselines: Sequence[Baseline]) -> str:
     found = sum(any(run.found for run in beside) for beside in runs)
     known = [beside for beside in runs if any(run.mistakes is not None for run in beside)]
     wrong = sum(any(run.mistakes for run in beside) for beside in known)
-    mistakes = f"{wrong} a true mistake" if known else "true mistakes unknown"
-    unknown = len(runs) - len(known)
-    if known and unknown:
-        mistakes += f" (unknown of {unknown})"
-    return f"{words}; of {len(runs)} with a run beside them, {found} have a scene found, {mistakes}"
+    said = f"{wrong} a true mistake" if known else "true mistakes unknown"
+    if known and len(known) < len(runs):
+        said += f" (unknown of {len(runs) - len(known)})"
+    return f"{words}; of {len(runs)} with a run beside them, {found} have a scene found, {said}"
