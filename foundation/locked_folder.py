@@ -24,12 +24,17 @@ def lock_folder(folder: Path, busy: TrexError) -> int:
         lock = open_inside(folder, [LOCK], os.O_RDWR | os.O_CREAT)
     except OSError as error:
         raise disk_error(error, folder) from error
-    try:
-        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError as error:
-        os.close(lock)
-        raise busy from error
+    with closed_on_error(lock):
+        hold(lock, busy)
     return lock
+
+
+def hold(file: int, busy: TrexError) -> None:
+    """Lock an open file until it is closed; `busy` is raised if another process holds it."""
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError as error:
+        raise busy from error
 
 
 @contextmanager

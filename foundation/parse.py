@@ -6,7 +6,7 @@ import json
 import math
 import re
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 
 from trex.foundation.errors import InputError, TrexError
 
@@ -35,7 +35,10 @@ def parse_toml(text: str, where: str, *, error: type[TrexError] = InputError) ->
             raise RecursionError
         table = tomllib.loads(text, parse_float=finite_number)
         check_depth(table)
-        _check_integers(table)
+        if any(isinstance(one, int) and abs(one) >= 10**DIGITS for one in numbers_in(table)):
+            raise ValueError(
+                f"a number has more than {DIGITS} digits"
+            )  # in another base: tomllib bounds decimal ones
         return table
     except (RecursionError, ValueError) as problem:
         raise error(_refusal(where, "TOML", problem)) from problem
@@ -51,13 +54,13 @@ def check_depth(value: object) -> None:
     raise RecursionError
 
 
-def _check_integers(value: object) -> None:
-    """ValueError if a parsed value has an integer of more than `DIGITS` digits, in whatever base it was written."""
-    if isinstance(value, int) and abs(value) >= 10**DIGITS:
-        raise ValueError(f"a number has more than {DIGITS} digits")
+def numbers_in(value: object) -> Iterator[int | float]:
+    """Every number in a parsed value, however deep."""
+    if isinstance(value, int | float):
+        yield value
     inner = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
     for one in inner:
-        _check_integers(one)
+        yield from numbers_in(one)
 
 
 def _inside(value: object) -> list[object]:

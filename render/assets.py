@@ -33,19 +33,19 @@ def base_scene(folder: Path = FOLDER) -> str:
     return str(path.resolve())
 
 
-def mesh_sha256(path: str) -> str:
-    """sha256 (hex) of a mesh's file."""
+def file_sha256(path: str) -> str:
+    """sha256 (hex) of a file."""
     return hashlib.sha256(read_bytes(Path(path))).hexdigest()
 
 
 def hashed(meshes: tuple[tuple[str, str], ...]) -> tuple[tuple[str, str, str], ...]:
     """(shape, path, sha256) of each mesh."""
-    return tuple((shape, path, mesh_sha256(path)) for shape, path in meshes)
+    return tuple((shape, path, file_sha256(path)) for shape, path in meshes)
 
 
-def assets_hash(meshes: tuple[tuple[str, str], ...], scene: str) -> str:
-    """sha256 (hex, 16 characters) of the base scene and of each shape's name and mesh."""
+def assets_hash(meshes: tuple[tuple[str, str, str], ...], scene: str) -> str:
+    """sha256 (hex, 16 characters) of the base scene and of each shape's name and mesh, as `hashed` read it."""
     digest = hashlib.sha256()
-    for name, path in (("base scene", scene), *sorted(meshes)):
-        digest.update(name.encode() + b"\0" + hashlib.sha256(read_bytes(Path(path))).digest())
+    for name, sha256 in (("base scene", file_sha256(scene)), *sorted((row[0], row[2]) for row in meshes)):
+        digest.update(name.encode() + b"\0" + bytes.fromhex(sha256))
     return digest.hexdigest()[:16]

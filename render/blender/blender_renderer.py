@@ -57,10 +57,10 @@ class BlenderRenderer:
         self.vocabulary = vocabulary
         if assets == FOLDER:
             verify_manifest()
-        meshes, scene = mesh_paths(vocabulary, assets), base_scene(assets)
+        meshes, scene = hashed(mesh_paths(vocabulary, assets)), base_scene(assets)
         self._assets = assets_hash(meshes, scene)
         each = threads or max(1, usable_cores() // processes)
-        self._settings = Settings(self.preset, check_device(device), scene, hashed(meshes), each)
+        self._settings = Settings(self.preset, check_device(device), scene, meshes, each)
         self._limits = Limits(timeout_s or default_timeout_s(self.preset), memory_limit_mb << 20)
         self._program = blender_program()
         self._pool = Pool(self._settings, self._program, self._limits, processes)

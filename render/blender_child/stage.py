@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from trex.blender_assets.bpy_mesh import mesh_from_obj
 from trex.foundation.errors import InputError
-from trex.render.assets import mesh_sha256
+from trex.render.assets import file_sha256
 from trex.render.blender.settings import Settings
 from trex.render.presets import Preset
 from trex.scenes.scene import Nuisances, Scene, SceneObject, Vec3
@@ -38,7 +38,7 @@ class Stage:
         self.meshes: dict[Kind, bpy.types.Mesh] = {}
         for shape, path, sha256 in settings.meshes:
             self._add_meshes(shape, mesh_from_obj(Path(path), shape))
-            if mesh_sha256(path) != sha256:
+            if file_sha256(path) != sha256:
                 raise InputError(
                     f"mesh {path} of shape {shape!r} has changed since this renderer was made; start again"
                 )

@@ -14,7 +14,7 @@ import pytest
 
 from tests.worlds.render_worlds import crowd
 from trex.foundation.errors import InputError
-from trex.render.assets import assets_hash, base_scene, mesh_paths
+from trex.render.assets import assets_hash, base_scene, hashed, mesh_paths
 from trex.render.blender.blender_renderer import BlenderRenderer, default_timeout_s
 from trex.render.blender.wire import PREFIX, Closed, Garbled, TimedOut, read_frame, write_frame
 from trex.render.blender_child.colors import to_srgb
@@ -135,12 +135,14 @@ def test_the_key_names_what_determines_the_pixels() -> None:
 def test_a_changed_mesh_changes_the_hash(tmp_path: Path) -> None:
     mesh = tmp_path / "duck.obj"
     mesh.write_text("v 0 0 0\n")
-    first = assets_hash(mesh_paths(CLEVR.introduce(replace(CONE, name="duck", mesh=str(mesh)))), base_scene())
+    first = assets_hash(
+        hashed(mesh_paths(CLEVR.introduce(replace(CONE, name="duck", mesh=str(mesh))))), base_scene()
+    )
     mesh.write_text("v 0 0 1\n")
     second = assets_hash(
-        mesh_paths(CLEVR.introduce(replace(CONE, name="duck", mesh=str(mesh)))), base_scene()
+        hashed(mesh_paths(CLEVR.introduce(replace(CONE, name="duck", mesh=str(mesh))))), base_scene()
     )
-    assert first != second != assets_hash(mesh_paths(CLEVR), base_scene())
+    assert first != second != assets_hash(hashed(mesh_paths(CLEVR)), base_scene())
 
 
 @pytest.mark.parametrize(

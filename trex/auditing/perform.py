@@ -11,7 +11,7 @@ from trex.auditing.beside import Beside, beside, read_other
 from trex.auditing.joining import Helped, join
 from trex.auditing.judging.fresh import check_fresh
 from trex.auditing.judging.probe import check_probed
-from trex.auditing.plan import Sizes, audit_settings, planned
+from trex.auditing.plan import PROBED, Sizes, audit_settings, planned
 from trex.auditing.telling.document import document
 from trex.auditing.telling.junit import cases
 from trex.auditing.telling.page import write_report
@@ -25,7 +25,6 @@ from trex.query.schema import SceneSection
 from trex.query.shape_cards import named_card
 from trex.worlds.world import open_model
 
-PROBED = 8  # scenes of each family in each way
 DEFAULT_SIZES = Sizes()
 MOST_SEARCHED = 100
 
@@ -128,7 +127,7 @@ def _work(model: str, options: AuditOptions) -> Work:
     prior = bank_world(options.world)
     sizes = options.sizes
     if options.budget is not None:
-        sizes = planned(options.budget, sizes, options.look, options.deciding, PROBED)
+        sizes = planned(options.budget, sizes, options.look, options.deciding)
     opened = open_model(model, options.model)
     looks = (options.look, options.deciding)
     settings = audit_settings(

@@ -20,7 +20,7 @@ from trex.query.schema import RenderSection
 from trex.scenes.prior import ScenePrior
 from trex.scenes.questions.english import parse
 from trex.scenes.questions.families import FAMILIES
-from trex.worlds.fingerprint import weights_fingerprint
+from trex.worlds.fingerprint import tried_of, weights_fingerprint
 from trex.worlds.world import picture_size
 
 # CPU seconds for a scene, measured on two cores (docs/PERFORMANCE.md); looks that are not here cost the most.
@@ -28,6 +28,7 @@ COST_S = {"sketch": 0.12, "fast": 0.35, "coarse": 0.5, "sharp": 1.1, "reference"
 DEAREST_S = 60.0
 ASKING_S = 0.3  # drawing a scene, its id maps, 50 questions to the shipped model
 EXPECTED_FAMILIES = 8
+PROBED = 8  # scenes of each family in each way, unless --probed says otherwise
 SWEEP_SHARE = 0.7  # of the budget
 CLOSER = SHOWN * (3 + TRIED)  # renders of a family for the scenes that are looked at more closely
 LEAST_SCENES = 100
@@ -43,8 +44,11 @@ class Sizes(NamedTuple):
     tested: int = 20
 
 
-def planned(hours: float, sizes: Sizes, look: str, deciding: str, probed: int = 0) -> Sizes:
-    """Sizes that fit a budget in CPU hours; InputError if it is too small for LEAST_SCENES."""
+def planned(hours: float, sizes: Sizes, look: str, deciding: str) -> Sizes:
+    """Sizes that fit a budget in CPU hours, PROBED scenes of each family included, however many will be asked for.
+
+    InputError if it is too small for LEAST_SCENES.
+    """
     if not 0 < hours < math.inf:
         raise InputError(f"--budget {hours:g}: give CPU hours above 0")
     seconds = hours * 3600.0
@@ -55,7 +59,7 @@ def planned(hours: float, sizes: Sizes, look: str, deciding: str, probed: int = 
         raise InputError(f"--budget {hours:g} is too small at look {look}; give at least {least:.2f}")
     renders = seconds * (1 - SWEEP_SHARE) / EXPECTED_FAMILIES / (COST_S.get(deciding, DEAREST_S) + ASKING_S)
     return sizes._replace(
-        scenes=scenes, held_out=scenes, tested=max(5, min(50, int(renders) - CLOSER - probed * len(CHANGES)))
+        scenes=scenes, held_out=scenes, tested=max(5, min(50, int(renders) - CLOSER - PROBED * len(CHANGES)))
     )
 
 
@@ -97,7 +101,7 @@ def audit_settings(
         seed=seed,
         severity=dict(map(_weight, weigh)),
         families=_families(families),
-        tried=tuple(getattr(bound, "tried", ())),
+        tried=tried_of(bound),
     )
 
 

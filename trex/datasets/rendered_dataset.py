@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import fcntl
 import json
 import multiprocessing
 import os
@@ -18,6 +17,7 @@ from PIL import Image
 
 from trex.foundation.errors import InputError
 from trex.foundation.files import open_regular, read_text, write_atomic
+from trex.foundation.locked_folder import hold
 from trex.foundation.parse import parse_json
 from trex.render.blender.blender_renderer import BlenderRenderer, default_processes
 from trex.render.picture import Bytes, Picture
@@ -89,21 +89,16 @@ def render_dataset(
         (out / folder / plan.split).mkdir(parents=True, exist_ok=True)
     lines.parent.mkdir(parents=True, exist_ok=True)
     with lines.open("a+b") as log:
-        _hold(log, lines)
+        hold(
+            log.fileno(),
+            InputError(f"another program is rendering this split into {lines}; wait for its end"),
+        )
         begun = _whole_lines(log, lines)
         count = default_processes() if processes is None else processes
         with BlenderRenderer(plan.preset, device, processes=count) as renderer:
             _check_same(out / f"{plan.split}.plan.json", plan, renderer.key, is_begun=begun > 0)
             _render_rest(out, plan, renderer, log, begun, tell)
     return _finish(out, plan, lines)
-
-
-def _hold(log: BinaryIO, path: Path) -> None:
-    """Hold the split until the log is closed or this process ends; InputError if another process holds it."""
-    try:
-        fcntl.flock(log, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError as error:
-        raise InputError(f"another program is rendering this split into {path}; wait for its end") from error
 
 
 def _check_same(path: Path, plan: DatasetPlan, renderer_key: str, *, is_begun: bool) -> None:

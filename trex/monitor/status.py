@@ -15,7 +15,7 @@ from pydantic import TypeAdapter, ValidationError
 
 from trex.foundation.errors import RunError, TrexError
 from trex.foundation.files import read_bytes, write_atomic
-from trex.foundation.parse import parse_json
+from trex.foundation.parse import numbers_in, parse_json
 from trex.search.progress import Status
 
 RUN_STATUS = "status.json"
@@ -106,12 +106,8 @@ def read_farm_statuses(runs: Path) -> list[FarmStatus]:
 def _read(path: Path) -> object:
     """The JSON value of a status file; RunError if it is none, or has a number that no page could show."""
     value = parse_json(read_bytes(path, limit=MAX_BYTES, error=RunError), str(path), error=RunError)
-    pending = [value]
-    while pending:
-        one = pending.pop()
-        pending += one.values() if isinstance(one, dict) else one if isinstance(one, list) else ()
-        if isinstance(one, int | float) and abs(one) > MOST:
-            raise RunError(f"{path} has the number {one:.3g}, more than {MOST:g}")
+    if any(abs(one) > MOST for one in numbers_in(value)):
+        raise RunError(f"{path} has a number of more than {MOST:g}")
     return value
 
 

@@ -24,6 +24,11 @@ def model_fingerprint(name: str, bound: Classifier) -> str:
     return f"{name} {tensor_hash(tensors)} {getattr(bound, 'identity', '')}".strip()
 
 
+def tried_of(bound: Classifier) -> tuple[float, ...]:
+    """The answers of a model whose weights are out of reach to its probe pictures; empty for any other."""
+    return tuple(getattr(bound, "tried", ()))
+
+
 def weights_fingerprint(name: str, bound: Classifier) -> str:
     """As `model_fingerprint`, but independent of the question: leaves out the tensors that encode it.
 

@@ -12,8 +12,8 @@ from trex.api.audit_search import audit_search
 from trex.api.stopped import Stopped
 from trex.auditing.judging.findings import Finding
 from trex.auditing.judging.not_found import LookedFor
-from trex.auditing.perform import PROBED, AuditOptions, Performed, perform
-from trex.auditing.plan import Sizes
+from trex.auditing.perform import AuditOptions, Performed, perform
+from trex.auditing.plan import PROBED, Sizes
 from trex.auditing.telling.words import headline
 from trex.clevr_models.adapters.live import session_model_available
 from trex.clevr_models.interface.options import ModelOptions

@@ -73,7 +73,7 @@ def _change(contrasts: Sequence[Contrast], of: Change) -> str:
     mean, interval = changes(contrasts, of)
     if np.isnan(mean):
         n = sum(np.isnan(of(one)) for one in contrasts)
-        return f"what cannot be measured (in {counted(n, 'run')} a network is sure of nothing)"
+        return f"an amount that cannot be measured (in {counted(n, 'run')} a network is sure of nothing)"
     if not np.isfinite(interval.low):
         return f"{points(mean)}, one run, so no interval"
     return f"{points(mean)}, 95 %: {points(interval.low)} to {points(interval.high)}"
