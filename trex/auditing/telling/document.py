@@ -20,7 +20,10 @@ def document(done: Audit, leads: Sequence[Lead] = (), beside: Beside | None = No
     fresh = {} if done.fresh is None else {"fresh": _fresh(done.fresh, done.confirmed)}
     return {
         "headline": headline(done),
-        "settings": {**asdict(done.settings), "families": list(done.settings.families)},
+        "settings": {
+            name: list(value) if isinstance(value, tuple) else value
+            for name, value in asdict(done.settings).items()
+        },
         "coverage_held_out": _share(done.coverage),
         **fresh,
         "families": [_family(one, done.probes.get(one.number, {})) for one in done.findings],
