@@ -1,41 +1,56 @@
-"""What a search finds for the same CPU time: today's search, the block kernel without a bank, and the paper's way.
+"""What a search finds for the same CPU time: the block kernel without a bank, today's search, and the paper's way.
 
-    python -m benchmarks.efficiency queries/one_cube_without_cubes.toml --out runs/efficiency --cpu 600 --seeds 1
+    python -m benchmarks.efficiency queries/one_cube_without_cubes.toml --out runs/efficiency --cpu 1200 --seeds 3
 
 Each search ends once its pictures have cost `--cpu` seconds, by the costs of one core in docs/PERFORMANCE.md, which do
 not depend on what else runs. Prints one JSON line a search: distinct scenes that survive fresh noise, families, chains
-that hit, effective sizes, and `cpu_s_for_25`, the CPU seconds for 25 effective scenes. The whole bank counts for `own
-bank`, a fifth of it for `shared bank`: five queries share it. `published` is the paper's random walk; its steps are
-taken at the query's look, and for `cpu_s_for_25` each costs what the paper's pictures do. Where it has no effective
-scene, that is a lower bound: what its steps would have cost. `--search` takes only some of the searches.
+that hit, effective sizes, and `cpu_s_for_25`, the CPU seconds for 25 effective scenes; then the medians over the seeds,
+and how many times as many distinct scenes today's search finds as the block kernel. Today's search is read twice: the
+whole bank counts for `own bank`, a fifth of it for `shared bank`, as if five queries shared it. `published` is the
+paper's random walk; its steps are taken at the query's look, and for `cpu_s_for_25` each costs what the paper's
+pictures do. Where it has no effective scene, that is a lower bound: what its steps would have cost. `--search` takes
+only some of the searches. Run folders below `--out` are resumed, and what they hold is not searched again.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+from bisect import bisect_left
 from collections.abc import Sequence
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 
-from trex.api.find import conclude_run, find_query, query_file
+from benchmarks.figure import show, show_spread
+from trex.api.find import find_query, query_file
 from trex.inference.statistics.diagnostics import by_chain
 from trex.query.schema import Query
 from trex.runs.draw_log import read_draws, run_draws
 from trex.runs.folder import open_run
+from trex.runs.record import Record
 from trex.search.cost import cpu_s_of
 from trex.search.progress import Status
-from trex.search.results import Results
+from trex.search.results import Results, read_results
 
+QUERIES = tuple(
+    Path("queries", f"{name}.toml")
+    for name in ("one_cube_without_cubes", "one_cylinder_without_cylinders", "five_spheres")
+)
+CPU_S = 1200.0
+SEEDS = 3
 SEARCHES = {
     "block": ["search.bank=0", "search.kernel=block"],
-    "own bank": [],
-    "shared bank": [],
+    "bank": [],
     "published": ["search.bank=0", "search.kernel=random_walk"],
 }
-SHARES = {"shared bank": 0.2}  # of the bank's cost that a search pays, if not all of it
+# name of a reading: its search, and the share of the bank's cost that it pays
+READINGS = {
+    "block": ("block", 1.0), "own bank": ("bank", 1.0), "shared bank": ("bank", 0.2), "published": ("published", 1.0)
+}  # fmt: skip
 EFFECTIVE = 25  # scenes that stand for a level set (trex.inference.statistics.budget)
 PUBLISHED_CPU_S = 123.0  # docs/PERFORMANCE.md, render.cpu_s.published
+Figures = dict[str, object]
 
 
 class Spent(Exception):
@@ -47,7 +62,6 @@ class Budget:
 
     def __init__(self, place: Path, query: Query, cpu_s: float, of_bank: float) -> None:
         self._place, self._query, self._left, self._bank = place, query, cpu_s, of_bank
-        self._read = 0
 
     def update(self, status: Status) -> None:
         """Called after each write to the disk."""
@@ -61,14 +75,15 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("queries", nargs="+", type=Path)
-    parser.add_argument("--out", type=Path, required=True)
-    parser.add_argument("--cpu", type=float, default=600.0)
+    parser.add_argument("queries", nargs="*", type=Path, default=QUERIES)
+    parser.add_argument("--out", type=Path, default=Path("runs/efficiency"))
+    parser.add_argument("--cpu", type=float, default=CPU_S)
     parser.add_argument("--seeds", type=int, default=1)
     parser.add_argument("--search", action="append", choices=list(SEARCHES))
     parser.add_argument("--set", action="append", default=[], dest="overrides")
     chosen = parser.parse_args(arguments)
     for path in chosen.queries:
+        rows: dict[str, list[Figures]] = {}
         for seed in range(chosen.seeds):
             for name in chosen.search or SEARCHES:
                 overrides = [
@@ -77,41 +92,95 @@ def main(arguments: Sequence[str] | None = None) -> None:
                     f"search.seed={seed}",
                     "search.stop_when_found=0",
                 ]
-                place = chosen.out / f"{path.stem}-{name.replace(' ', '-')}-{seed}"
-                found = run(path, overrides, place, chosen.cpu, SHARES.get(name, 1.0))
-                print(
-                    json.dumps(
-                        {"query": path.stem, "seed": seed, "search": name, "cpu_s": chosen.cpu, **found}
-                    ),
-                    flush=True,
-                )
+                place = chosen.out / f"{path.stem}-{name}-{seed}"
+                search(path, overrides, place, chosen.cpu, name)
+                for reading, figures in readings(place, chosen.cpu, name).items():
+                    print(
+                        json.dumps({"query": path.stem, "seed": seed, "search": reading, **figures}),
+                        flush=True,
+                    )
+                    rows.setdefault(reading, []).append(figures)
+        show_medians(path.stem, rows)
 
 
-def run(path: Path, overrides: Sequence[str], place: Path, cpu_s: float, of_bank: float) -> dict[str, object]:
-    """The figures of one search."""
+def efficiency(seeds: int = SEEDS) -> None:
+    """The part of `make bench`: three queries, the block kernel and today's search; hours, resumed where it was cut."""
+    words = ["--seeds", str(seeds), "--search", "block", "--search", "bank"]
+    main([*map(str, QUERIES), *words])
+
+
+def show_medians(query: str, rows: dict[str, list[Figures]]) -> None:
+    """The medians over the seeds, and the ratios of distinct scenes to those of the block kernel."""
+    medians = {
+        (reading, name): show_spread(
+            f"efficiency.{query}.{reading.replace(' ', '_')}.{name}",
+            [float(str(row[name])) for row in found],
+            unit,
+        )
+        for reading, found in rows.items()
+        for name, unit in (
+            ("distinct", "scenes"), ("families", "families"), ("chains_hit", "chains"),
+            ("effective_a_cpu_s", "effective scenes a CPU s"),
+        )
+    }  # fmt: skip
+    for reading in ("own bank", "shared bank"):
+        if (reading, "distinct") in medians and medians.get(("block", "distinct")):
+            name = f"efficiency.{query}.{reading.replace(' ', '_')}.ratio"
+            show(
+                name,
+                medians[reading, "distinct"] / medians["block", "distinct"],
+                "of block's distinct scenes",
+            )
+
+
+def search(path: Path, overrides: Sequence[str], place: Path, cpu_s: float, name: str) -> None:
+    """Search until every reading of this search has spent its budget, or the search ends."""
     source = query_file(path, overrides)
     query = source.plan().query
+    of_bank = min(share for search, share in READINGS.values() if search == name)
+    if place.is_dir():
+        with open_run(place, for_writing=False) as folder:
+            if cpu_s_of(run_draws(folder), query, of_bank) >= cpu_s:
+                return
     with suppress(Spent):
         find_query(source, place, Budget(place, query, cpu_s, of_bank), lambda folder: None)
-    with open_run(place, for_writing=True) as folder:
-        records = run_draws(folder)
-        results = conclude_run(folder, records).results
-    spent = cpu_s_of(records, query, of_bank)
-    if query.search.kernel == "random_walk":
-        spent = results.renders * PUBLISHED_CPU_S
-    return figures(results) | cost_of_effective(results, spent)
 
 
-def cost_of_effective(results: Results, spent: float) -> dict[str, object]:
+def readings(place: Path, cpu_s: float, name: str) -> dict[str, Figures]:
+    """The figures of a search by reading, each of the draws that its budget pays."""
+    found: dict[str, Figures] = {}
+    with open_run(place, for_writing=False) as folder:
+        records, query = run_draws(folder), folder.manifest.query
+        for reading, (search, share) in READINGS.items():
+            if search != name:
+                continue
+            cost = partial(cost_of_first, records, query, share)
+            paid = records[: bisect_left(range(len(records)), cpu_s, key=cost)]
+            results, spent = read_results(folder.manifest, paid), cost(len(paid))
+            if query.search.kernel == "random_walk":
+                spent = results.renders * PUBLISHED_CPU_S
+            found[reading] = {"cpu_s": cpu_s, **figures_of(results), **cost_of_effective(results, spent)}
+    return found
+
+
+def cost_of_first(records: Sequence[Record], query: Query, of_bank: float, n: int) -> float:
+    """CPU seconds of the pictures of the first n records."""
+    return cpu_s_of(records[:n], query, of_bank)
+
+
+def cost_of_effective(results: Results, spent: float) -> Figures:
     """CPU seconds for 25 effective scenes at the price of this search; a bound if it has none."""
     hits = results.conclusion.n_chains_hit
     chains = [one.ess for one in results.conclusion.diagnoses if one.is_informative] if hits else []
     effective = max(results.how_often.ess if results.how_often.hits else 0.0, min(chains, default=0.0))
     seconds = spent * EFFECTIVE / effective if effective else spent
-    return {"spent_cpu_s": round(spent), "cpu_s_for_25": round(seconds), "is_bound": not effective}
+    return {
+        "spent_cpu_s": round(spent), "effective_a_cpu_s": effective / spent if spent else 0.0,
+        "cpu_s_for_25": round(seconds), "is_bound": not effective,
+    }  # fmt: skip
 
 
-def figures(results: Results) -> dict[str, object]:
+def figures_of(results: Results) -> Figures:
     """What the results amount to."""
     informative = [one.ess for one in results.conclusion.diagnoses if one.is_informative]
     return {

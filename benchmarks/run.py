@@ -1,6 +1,7 @@
 """`make bench`: every figure, one JSON object a line; give names to measure some: python -m benchmarks.run costs.
 
-`--seeds N` is for what depends on the luck of a seed (nuts): medians over N, with the least and the most.
+`--seeds N` is for what depends on the luck of a seed (nuts, efficiency): medians over N, with the least and the most.
+The last, efficiency, takes hours; it writes to runs/efficiency, and goes on where it was stopped.
 """
 
 from __future__ import annotations
@@ -12,6 +13,8 @@ from functools import partial
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")  # scoring beside Blender; see docs/PERFORMANCE.md
 
+from benchmarks import efficiency as searches
+from benchmarks.efficiency import efficiency
 from benchmarks.farm import farm, farm_simulation
 from benchmarks.nuts import SEEDS, nuts
 from benchmarks.overhead import overhead
@@ -34,6 +37,7 @@ PARTS = {
         memory_long,
         quality,
         costs,
+        efficiency,
     )
 }
 
@@ -42,14 +46,21 @@ def main(words: list[str]) -> None:
     """Measure the named parts, or all."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.run", description=__doc__)
     parser.add_argument("names", nargs="*", metavar="NAME", help=", ".join(PARTS))
-    parser.add_argument("--seeds", type=int, default=SEEDS, help="of nuts; %(default)s if not given")
+    parser.add_argument(
+        "--seeds", type=int, help=f"of nuts ({SEEDS} if not given) and efficiency ({searches.SEEDS})"
+    )
     asked = parser.parse_args(words)
     unknown = [name for name in asked.names if name not in PARTS]
     if unknown:
         sys.exit(f"no such benchmark: {', '.join(unknown)}; there are {', '.join(PARTS)}")
-    if asked.seeds < 1:
+    if asked.seeds is not None and asked.seeds < 1:
         sys.exit(f"--seeds {asked.seeds} is not possible; give 1 or more")
-    for name, part in (PARTS | {"nuts": partial(nuts, asked.seeds)}).items():
+    of_seeds = (
+        {"nuts": partial(nuts, asked.seeds), "efficiency": partial(efficiency, asked.seeds)}
+        if asked.seeds
+        else {}
+    )
+    for name, part in (PARTS | of_seeds).items():
         if not asked.names or name in asked.names:
             part()
 
