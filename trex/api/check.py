@@ -16,8 +16,8 @@ class QueryCheck:
 
     `answers` are all that the question can have; `target`, `world` and `renders` are descriptions. `model` names
     the opened model. `renders_at_most` counts pictures at the deciding look, `cheap_at_most` those at cheaper looks;
-    `takes` is an upper bound on their time, None if it is unknown. `control_at_most` counts the further ones of the
-    positive control that a search makes if it finds nothing.
+    `takes` is an upper bound on their time, None if it is unknown. `control_at_most` and `control_cheap_at_most` count
+    the further ones of the positive control that a search makes if it finds nothing.
     """
 
     query: Query
@@ -30,6 +30,7 @@ class QueryCheck:
     renders_at_most: int
     cheap_at_most: int
     control_at_most: int
+    control_cheap_at_most: int
     takes: Estimate | None
 
     @property
@@ -38,7 +39,8 @@ class QueryCheck:
         cheap = f"; and {self.cheap_at_most:,} at cheaper looks" if self.cheap_at_most else ""
         if not self.control_at_most:
             return cheap
-        return f"{cheap}; if nothing is found, up to {self.control_at_most:,} more for the positive control"
+        inner = f", and {self.control_cheap_at_most:,} at cheaper looks" if self.control_cheap_at_most else ""
+        return f"{cheap}; if nothing is found, up to {self.control_at_most:,} more for the positive control{inner}"
 
     @property
     def seconds_at_most(self) -> float | None:
@@ -75,5 +77,6 @@ def check_plan(plan: Plan) -> QueryCheck:
         renders_at_most=most.deciding,
         cheap_at_most=most.cheap,
         control_at_most=most.control,
+        control_cheap_at_most=most.control_cheap,
         takes=estimate(plan.query, most.deciding, most.cheap),
     )

@@ -81,6 +81,7 @@ def run_check(query: Path, overrides: Sequence[str], as_json: bool) -> None:
             "renders_at_most": found.renders_at_most,
             "cheap_at_most": found.cheap_at_most,
             "control_at_most": found.control_at_most,
+            "control_cheap_at_most": found.control_cheap_at_most,
             "seconds_at_most_about": found.seconds_at_most,
         }
         typer.echo(json.dumps(document))

@@ -26,6 +26,17 @@ def test_no_search_renders_more_than_check_says(overrides: list[str], tmp_path: 
     assert done.results.cheap <= most.cheap
 
 
+def test_cheap_steps_of_a_control_are_counted_apart(tmp_path: Path) -> None:
+    done = run(tmp_path, [*BANK, *SEARCHES["control"], "search.inner=3", "search.bank=300"])
+    with open_run(done.folder, for_writing=False) as folder:
+        of_control = sum(
+            record.figures.get("inner_renders", 0) for record in run_draws(folder) if record.phase in CONTROLS
+        )
+    most = most_pictures(done.manifest.query)
+    assert 0 < of_control <= most.control_cheap
+    assert done.results.cheap - of_control <= most.cheap
+
+
 def test_further_scenes_beyond_the_steps_of_the_chains_are_counted(tmp_path: Path) -> None:
     few = run(tmp_path, [*SEARCHES["common"], "search.steps=6"])
     assert most_pictures(few.manifest.query).deciding == 60 + 2000 >= few.results.renders > 60 + 3 * 6

@@ -14,18 +14,19 @@ from trex.worlds.looks import ladder
 
 
 class Pictures(NamedTuple):
-    """Pictures at the deciding look, at cheaper looks, and at the deciding look for a control if nothing is found."""
+    """Pictures at the deciding look and at cheaper ones, and those of a control if nothing is found."""
 
     deciding: int
     cheap: int
     control: int
+    control_cheap: int
 
 
 def most_pictures(query: Query) -> Pictures:
     """Upper bounds for a query as resolved; those of a bank that are rendered already are counted too.
 
     Fresh draws are counted for `stop_when_found` hits; a sample of the prior may hold more, and without it there is no
-    bound. `cheap` leaves out the cheap steps of a control.
+    bound.
     """
     search, looks = query.search, ladder(query.render.preset)
     steps = search.chains * search.steps
@@ -33,11 +34,18 @@ def most_pictures(query: Query) -> Pictures:
     fresh = (query.render.fresh or 0) * TRIES * search.stop_when_found
     control = len(MASSES) * steps * query.render.noise if search.control else 0
     if not (search.bank and looks):  # a common target gets further prior scenes instead of chains
-        return Pictures((search.prior_scenes + max(steps, further)) * query.render.noise + fresh, 0, control)
+        return Pictures(
+            (search.prior_scenes + max(steps, further)) * query.render.noise + fresh, 0, control, 0
+        )
     is_led = search.kernel == SURROGATE
     inner = steps * search.inner if is_led else 0
     calibration = SCENES * (len(looks) - 1)
     scored = 2 if is_led and calibration else 1  # at the cheapest look, and at the one that leads
     prior = min(search.bank, scored * GROWTH * search.prior_scenes)
     cheap = scored * search.bank + calibration + inner
-    return Pictures((prior + steps) * query.render.noise + fresh, cheap, control)
+    return Pictures(
+        (prior + steps) * query.render.noise + fresh,
+        cheap,
+        control,
+        len(MASSES) * inner if search.control else 0,
+    )
