@@ -24,7 +24,7 @@ FILE = "seconds_a_picture.json"
 LEAST = 20  # least number of pictures for a measurement
 # docs/PERFORMANCE.md, one core
 CPU_S = {
-    "draft": 0.068, "sketch": 0.086, "coarse": 0.327, "fast": 0.340, "sharp": 0.890, "reference": 4.62, "clevr": 123.0
+    "draft": 0.063, "sketch": 0.134, "fast": 0.382, "coarse": 0.521, "sharp": 1.41, "reference": 4.59, "clevr": 118.0
 }  # fmt: skip
 BESIDE_S = 0.022  # docs/PERFORMANCE.md: proposing and scoring one picture
 
