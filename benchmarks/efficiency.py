@@ -3,13 +3,14 @@
     python -m benchmarks.efficiency queries/one_cube_without_cubes.toml --out runs/efficiency --cpu 1200 --seeds 3
 
 Each search ends once its pictures have cost `--cpu` seconds, by the costs of one core in docs/PERFORMANCE.md, which do
-not depend on what else runs. Prints one JSON line a search: distinct scenes that survive fresh noise, families, chains
-that hit, effective sizes, and `cpu_s_for_25`, the CPU seconds for 25 effective scenes; then the medians over the seeds,
-and how many times as many distinct scenes today's search finds as the block kernel. Today's search is read twice: the
-whole bank counts for `own bank`, a fifth of it for `shared bank`, as if five queries shared it. `published` is the
-paper's random walk; its steps are taken at the query's look, and for `cpu_s_for_25` each costs what the paper's
-pictures do. Where it has no effective scene, that is a lower bound: what its steps would have cost. `--search` takes
-only some of the searches. Run folders below `--out` are resumed, and what they hold is not searched again.
+not depend on what else runs; no step counts as warmup. Prints one JSON line a search: distinct scenes that survive
+fresh noise, families, chains that hit, effective sizes, and `cpu_s_for_25`, the CPU seconds for 25 effective scenes;
+then the medians over the seeds, and how many times as many distinct scenes today's search finds as the block kernel.
+Today's search is read twice: the whole bank counts for `own bank`, a fifth of it for `shared bank`, as if five queries
+shared it. `published` is the paper's random walk; its steps are taken at the query's look, and for `cpu_s_for_25` each
+costs what the paper's pictures do. Where it has no effective scene, that is a lower bound: what its steps would have
+cost. `--search` takes only some of the searches. Run folders below `--out` are resumed, and what they hold is not
+searched again.
 """
 
 from __future__ import annotations
@@ -91,6 +92,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
                     *SEARCHES[name],
                     f"search.seed={seed}",
                     "search.stop_when_found=0",
+                    "search.warmup=0",
                 ]
                 place = chosen.out / f"{path.stem}-{name}-{seed}"
                 search(path, overrides, place, chosen.cpu, name)

@@ -9,14 +9,16 @@ import numpy as np
 from benchmarks.kernels.stand_in_world import N_OBJECTS, Floats, StandIn, colors, prior
 from trex.inference.leading_target import LOG_FLOOR, POWER
 
-CHAINS = 8
 TRANSPLANTS, FROM_BANK, BLUR, TOP = 0.3, 0.7, 0.08, 40
 EXCHANGES = 0.05
 
 
 @dataclass(frozen=True)
 class Arm:
-    """What is run; n_inner 0 is the plain block kernel. `bank` cheap-scored scenes are given beforehand."""
+    """What is run; n_inner 0 is the plain block kernel. `bank` cheap-scored scenes are given beforehand.
+
+    `budget` counts renders at the deciding look for all `chains` together.
+    """
 
     world: StandIn
     ratio: float = 20.0
@@ -25,6 +27,8 @@ class Arm:
     log_floor: float = LOG_FLOOR
     bank: int = 0
     idea: str = ""
+    chains: int = 8
+    budget: float = 400.0
 
     def lead(self, z: Floats) -> Floats:
         return np.logaddexp(self.power * self.world.cheap(z), self.log_floor)
@@ -34,7 +38,7 @@ class Bank:
     """Cheap-scored scenes of each run, (N, M, 6, 5) one copy per chain, and proposals made of them."""
 
     def __init__(self, rng: np.random.Generator, arm: Arm, runs: int) -> None:
-        self.rng, self.run = rng, np.repeat(np.arange(runs), CHAINS)
+        self.rng, self.run = rng, np.repeat(np.arange(runs), arm.chains)
         self.scenes = prior(rng, runs * arm.bank).reshape(runs, arm.bank, N_OBJECTS + 1, 5)
         self.leads = arm.lead(self.scenes)
         top = np.argsort(-self.leads, axis=1)[:, :TOP]
@@ -47,12 +51,12 @@ class Bank:
         self.log: list[tuple[np.ndarray, np.ndarray, Floats, Floats]] = []  # type: ignore[type-arg]
 
     def starts(self, arm: Arm) -> Floats:
-        """40 dear renders of the likeliest, 8 starts by tempered dear weight."""
+        """40 dear renders of the likeliest, starts by tempered dear weight."""
         found = []
         for scenes, leads in zip(self.scenes, self.leads, strict=True):
             seen = scenes[np.argsort(-(leads + 0.5 * self.rng.gumbel(size=leads.size)))[:40]]
             order = np.argsort(-(0.03 * arm.world.dear(seen)[0] + self.rng.gumbel(size=40)))
-            found.append(seen[order[:CHAINS]])
+            found.append(seen[order[: arm.chains]])
         return np.concatenate(found)
 
     def transplant(self, z: Floats, to: Floats) -> Floats:

@@ -201,7 +201,8 @@ class SearchSection(Section):
     anything else; 0 for none, None for the world's default. `bank_seed` draws them. `prior_scenes`: prior scenes
     that are rendered at the deciding look, from the bank if there is one. `warmup`: how many steps of each chain
     are left out of every summary; None for the kernel's share of them. `kernel`: "auto" takes the world's default.
-    `inner`: cheap steps before each render at the deciding look, for kernel "surrogate". `scale`: step size of kernel
+    `inner`: cheap steps before each render at the deciding look, for kernel "surrogate"; None for as many as suit the
+    cost of the look that leads. `scale`: step size of kernel
     "gaussian", in standard deviations of the prior. `max_depth`: for kernel "nuts", a trajectory has at most
     2^max_depth steps. `further`: independent draws that a common target may take instead of chains; None for as many
     as the chains have steps, 0 to run chains in any case. `stop_when_found`: stop at this many distinct scenes found;
@@ -218,7 +219,7 @@ class SearchSection(Section):
     warmup: Annotated[Count, Field(ge=0, le=MAX_STEPS)] | None = None
     kernel: Name = "auto"
     options: Options = Field(default_factory=dict)
-    inner: Annotated[Count, Field(ge=1, le=1000)] = 16
+    inner: Annotated[Count, Field(ge=1, le=1000)] | None = None
     scale: Annotated[Real, Field(ge=1e-6, le=10)] = 0.3
     max_depth: Annotated[Count, Field(ge=1, le=20)] = 10  # the default of Pyro and Stan
     stop_when_found: Annotated[Count, Field(ge=0, le=MAX_DRAWS)] = 0

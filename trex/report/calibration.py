@@ -10,7 +10,7 @@ from trex.runs.manifest import Manifest
 from trex.search.results import Results
 from trex.search.sampling.calibration import Calibration, Rung
 from trex.worlds.kernels import SURROGATE
-from trex.worlds.looks import DECIDING
+from trex.worlds.looks import DECIDING, inner_steps
 
 
 class CalibrationView(NamedTuple):
@@ -41,12 +41,13 @@ def _sentence(manifest: Manifest, results: Results, found: Calibration) -> str:
     if search.kernel != SURROGATE:
         return f"Kernel {search.kernel} uses the deciding look for every step: no cheap look led the chains."
     if found.lead == DECIDING:
-        tried = ", ".join(rung.look for rung in found.rungs)
+        tried = [rung.look for rung in found.rungs]
         return (
-            f"No cheap look led the chains (tried: {tried}): each step proposed one change and cost one scene at the "
-            f"deciding look, where a leading look would have tried {search.inner} for it."
+            f"No cheap look led the chains (tried: {', '.join(tried)}): each step proposed one change and cost one "
+            f"scene at the deciding look, where {tried[0]} would have tried {inner_steps(search, tried[0])} for it."
         )
-    led = f"Look {found.lead} led the chains, {search.inner} of its steps for one at the deciding look"
+    inner = inner_steps(search, found.lead)
+    led = f"Look {found.lead} led the chains, {inner} of its steps for one at the deciding look"
     anew = " It also chose anew which scenes of the bank were rendered." if len(found.rungs) > 1 else ""
     return f"{led}: {_ranks(found.rungs[-1])}.{anew}"
 

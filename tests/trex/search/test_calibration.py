@@ -13,10 +13,13 @@ from tests.running.runs import BANK, draws, go_on, run
 from tests.serving.html_page import read_page
 from trex.api.find import Outcome
 from trex.inference.statistics.two_phase import design
+from trex.query.schema import SearchSection
 from trex.runs.draw_log import read_draws
 from trex.runs.record import Record
+from trex.search.render_speed import CPU_S
 from trex.search.sampling import calibration
 from trex.search.sampling.prior_plan import RESCORED_LEVEL
+from trex.worlds import looks
 from trex.worlds.latents import to_stored
 from trex.worlds.looks import DECIDING
 
@@ -61,6 +64,21 @@ def test_a_useless_look_does_not_lead_and_the_next_one_that_passes_does(
     assert all(record.figures["inner_steps"] == 2 for record in steps)
     assert done.results.cheap == 2 * 60 + len(scored) + sum(r.figures["inner_renders"] for r in steps)
     assert "Look fake-small led the chains" in read_page(done.report).text
+
+
+def test_the_dearer_a_look_the_fewer_steps_it_leads(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """By the costs in docs/PERFORMANCE.md; a query that says `inner` decides itself (above)."""
+    for look in looks.ladder("reference"):
+        ratio = CPU_S["reference"] / CPU_S[look]
+        wanted = 16 if ratio >= 20 else 8 if ratio >= 8 else 4
+        assert looks.inner_steps(SearchSection(), look) == wanted, look
+        assert looks.inner_steps(SearchSection(inner=7), look) == 7
+    use_ladder(monkeypatch, SMALL, TINY)
+    monkeypatch.setitem(looks.INNER, SMALL, 3)
+    done = run(tmp_path, [*BANK, "search.steps=4"])
+    steps = [record for record in records(done) if record.phase == "chain"]
+    assert all(record.figures["inner_steps"] == 3 for record in steps)
+    assert "Look fake-small led the chains, 3 of its steps for one" in read_page(done.report).text
 
 
 def test_the_look_that_leads_chooses_from_the_bank_too(
