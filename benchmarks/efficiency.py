@@ -92,7 +92,6 @@ def main(arguments: Sequence[str] | None = None) -> None:
                     *SEARCHES[name],
                     f"search.seed={seed}",
                     "search.stop_when_found=0",
-                    "search.warmup=0",
                 ]
                 place = chosen.out / f"{path.stem}-{name}-{seed}"
                 search(path, overrides, place, chosen.cpu, name)
@@ -153,12 +152,14 @@ def readings(place: Path, cpu_s: float, name: str) -> dict[str, Figures]:
     found: dict[str, Figures] = {}
     with open_run(place, for_writing=False) as folder:
         records, query = run_draws(folder), folder.manifest.query
+        unwarmed = query.model_copy(update={"search": query.search.model_copy(update={"warmup": 0})})
+        manifest = folder.manifest.model_copy(update={"query": unwarmed})
         for reading, (search, share) in READINGS.items():
             if search != name:
                 continue
             cost = partial(cost_of_first, records, query, share)
             paid = records[: bisect_left(range(len(records)), cpu_s, key=cost)]
-            results, spent = read_results(folder.manifest, paid), cost(len(paid))
+            results, spent = read_results(manifest, paid), cost(len(paid))
             if query.search.kernel == "random_walk":
                 spent = results.renders * PUBLISHED_CPU_S
             found[reading] = {"cpu_s": cpu_s, **figures_of(results), **cost_of_effective(results, spent)}
