@@ -100,7 +100,7 @@ class Mixture:
 def fit_mixture(
     codes: Floats, components: int, iterations: int, seed: int, regularization: float = 1e-6
 ) -> Mixture:
-    """The mixture of codes (n, d) with at most `components` components; InputError for fewer than 2 d codes.
+    """The mixture of codes (n, d) with at most `components` components; InputError for fewer than 2 d codes or two.
 
     `regularization` is added to the diagonal of every covariance (scikit-learn's `reg_covar`).
     """
@@ -108,10 +108,10 @@ def fit_mixture(
     from sklearn.mixture import BayesianGaussianMixture
 
     n, d = codes.shape
-    if n < 2 * d:
+    if n < max(2, 2 * d) or not d:
         raise InputError(
-            f"{n} mistakes in {d} dimensions are too few for a mixture (at least {2 * d}); "
-            "raise identify.seeds, identify.draws or identify.scale"
+            f"{n} mistakes in {d} dimensions are too few for a mixture (at least {max(2, 2 * d)} that differ); raise "
+            "identify.seeds or identify.draws"
         )
     model = BayesianGaussianMixture(
         n_components=min(components, n),

@@ -98,6 +98,8 @@ class StepFolder(Generic[Q]):
         """The folder of a finished step; RunError names the command to give if it or an earlier one is not finished."""
         place = self.path / step
         command = f"trex repair {COMMANDS.get(step, step)} {self.path}"
+        if step == STEPS[0]:
+            command = f"trex repair {step} {self.path / QUERY} --out {self.path}"
         if self._done(step) is None:
             is_old = (place / DONE).exists()
             why = (
@@ -183,7 +185,7 @@ def begin_folder(path: Path, text: str, sources: Sources) -> int:
                 f"{path} holds a repair of other models or data ({known.generator}, {known.model}); "
                 "choose another folder with --out"
             )
-    elif path.exists() and not (path.is_dir() and _begun_only(path)):
+    elif path.exists() and not (path.is_dir() and _begun_only(path, text)):
         raise InputError(f"{path} exists and holds no repair; choose another folder with --out")
     make_folder(path)
     lock = _lock(path)
@@ -219,10 +221,13 @@ def open_folder(path: Path) -> tuple[Sources, int]:
     return sources, lock
 
 
-def _begun_only(path: Path) -> bool:
-    """Whether a folder holds nothing but what a kill at the very beginning leaves."""
+def _begun_only(path: Path, text: str) -> bool:
+    """Whether a folder holds nothing but what a kill at the very beginning of this query leaves."""
     entries = {entry.name for entry in path.iterdir()} - {entry.name for entry in left_behind(path)}
-    return entries <= {LOCK, QUERY}
+    if not entries <= {LOCK, QUERY}:
+        return False
+    query = path / QUERY
+    return not query.exists() or (query.is_file() and query.read_bytes() == text.encode())
 
 
 def _used(step: Step, names: tuple[str, ...]) -> tuple[str, ...]:

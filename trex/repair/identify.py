@@ -31,6 +31,7 @@ from trex.repair.loaded import (
 )
 from trex.repair.mistakes import Mistakes, mistakes_in, write_mistakes
 from trex.repair.records import Record, write_record
+from trex.repair.settings import RepairQuery
 
 CHUNK = 50  # pictures in a part
 COMPARED_DRAWS = 6
@@ -59,9 +60,9 @@ class IdentifyResult(Record):
     compared: list[NoiseCount]
 
 
-def identify(folder: RepairFolder, loaded: Loaded, progress: Progress) -> None:
-    """Carry out the step, or resume it; InputError if there are fewer pictures than the query asks for."""
-    wanted, query = folder.query.identify, folder.query
+def check_enough(query: RepairQuery, loaded: Loaded) -> Ints:
+    """The training pictures that mistakes may grow from; InputError if there are fewer than the query asks for."""
+    wanted = query.identify
     learning, _ = validation_rows(query, loaded.train)
     for what, asked, there in (
         ("seeds", wanted.seeds, len(learning)),
@@ -70,6 +71,13 @@ def identify(folder: RepairFolder, loaded: Loaded, progress: Progress) -> None:
     ):
         if asked > there:
             raise InputError(f"identify.{what} = {asked}, and there are only {there} pictures; take fewer")
+    return learning
+
+
+def identify(folder: RepairFolder, loaded: Loaded, progress: Progress) -> None:
+    """Carry out the step, or resume it; InputError if there are fewer pictures than the query asks for."""
+    wanted, query = folder.query.identify, folder.query
+    learning = check_enough(query, loaded)
     place = folder.begin("identify")
     if place is None:
         return

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from dataclasses import dataclass
 from math import ceil
 from pathlib import Path
@@ -14,9 +15,9 @@ from trex.mnist_models.data.labelled import DataSet
 from trex.repair.arrays import Ints, ints, pixels, read_arrays, write_arrays
 from trex.repair.arrays import Pictures as Pixels
 from trex.repair.distill import MIXTURE, RESULT, DistillResult, read_mixture
-from trex.repair.folder import RepairFolder
+from trex.repair.folder import DONE, RepairFolder
 from trex.repair.loaded import PICTURES, SHUFFLE, Loaded, answers, pictures_of, validation_rows
-from trex.repair.records import read_record
+from trex.repair.records import file_sha256, read_record
 from trex.runs.picture_files import to_png
 
 ITEMS = "items.safetensors"
@@ -112,6 +113,11 @@ def png_of(picture: Pixels) -> bytes:
     return to_png(np.round(picture * 255).astype(np.uint8))
 
 
+def _drawn_from(distilled: Path, tau: float) -> int:
+    """A number for these pictures: other ones are shuffled otherwise, so that votes on them fail the hidden checks."""
+    return int(hashlib.sha256(f"{file_sha256(distilled / DONE)} {tau!r}".encode()).hexdigest()[:8], 16)
+
+
 def _items(folder: RepairFolder, loaded: Loaded) -> Items:
     wanted, seed = folder.query.label, folder.query.seed
     distilled = folder.require("distill")
@@ -127,7 +133,7 @@ def _items(folder: RepairFolder, loaded: Loaded) -> Items:
     truth = np.concatenate([np.full(len(drawn), NOT), loaded.test.labels[checks].astype(np.int64)])
     shown = np.concatenate([drawn, pictures_of(loaded.test, checks)])
     row = np.concatenate([np.arange(len(shown)), repeats])  # of `shown`, for each item before shuffling
-    order = rng.permutation(len(row))
+    order = stream(seed, SHUFFLE, _drawn_from(distilled, wanted.tau)).permutation(len(row))
     row, is_repeat = row[order], order >= len(shown)
     place = {int(one): item for item, one in enumerate(row) if not is_repeat[item]}
     first = np.array([place[int(one)] if again else NOT for one, again in zip(row, is_repeat, strict=True)])

@@ -90,7 +90,10 @@ def read_cast(
     InputError for other columns, a picture that is not one of the `subject`, a label that is not known, an annotator
     who votes twice on a picture, or a file without votes.
     """
-    rows = list(csv.reader(io.StringIO(text, newline="")))
+    try:
+        rows = list(csv.reader(io.StringIO(text, newline="")))
+    except csv.Error as error:
+        raise InputError(f"{path} is no CSV text ({error}); is a quotation mark left open?") from error
     if not rows or [name.strip() for name in rows[0]] != COLUMNS:
         raise InputError(
             f"{path} begins with {short(rows[0] if rows else '')}; its columns must be {','.join(COLUMNS)}"

@@ -111,7 +111,7 @@ def test_a_changed_setting_repeats_the_step_and_an_unchanged_one_does_not(tmp_pa
     assert not calls
     with toy_folder(tmp_path / "r", loaded, toy_query(identify={"draws": 5})) as folder:
         assert not folder.is_done("identify")
-        with pytest.raises(RunError, match="trex repair identify"):
+        with pytest.raises(RunError, match=r"trex repair identify .*r/repair\.toml --out .*r$"):
             folder.require("identify")
         identify(folder, loaded, lambda *_: calls.append(1))
         assert folder.is_done("identify") and calls
@@ -132,6 +132,11 @@ def test_other_models_do_not_continue_a_repair_and_two_processes_do_not_share_it
         toy_folder(tmp_path / "r", toy())
     with pytest.raises(InputError, match="other models or data"):
         toy_folder(tmp_path / "r", toy(height=3.0))
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine" / "repair.toml").write_text("seed = 77  # my own notes")
+    with pytest.raises(InputError, match="holds no repair"):
+        toy_folder(tmp_path / "mine", toy())
+    assert "my own" in (tmp_path / "mine" / "repair.toml").read_text()
     (tmp_path / "else").mkdir()
     (tmp_path / "else" / "thesis.tex").write_text("")
     with pytest.raises(InputError, match="holds no repair"):

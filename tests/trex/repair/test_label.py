@@ -86,7 +86,7 @@ def test_a_vote_file_whose_rows_were_permuted_is_detected(tmp_path: Path) -> Non
         items = read_items(draw_pictures(folder, loaded) / ITEMS)
         said = truths(items, loaded)
         votes = tmp_path / "votes.csv"
-        votes.write_text(HEAD + vote_lines(items, np.random.default_rng(1).permutation(said), "Ada"))
+        votes.write_text(HEAD + vote_lines(items, np.random.default_rng(2).permutation(said), "Ada"))
         with pytest.raises(InputError, match="do not belong to these pictures"):
             label_by_files(folder, loaded, [votes], ())
         careless = said.copy()  # right of most pictures, of 14 in 20 checks
@@ -98,6 +98,19 @@ def test_a_vote_file_whose_rows_were_permuted_is_detected(tmp_path: Path) -> Non
         votes.write_text(both)
         label_by_files(folder, loaded, [votes], ("Bob",))
         assert labelled(folder).without == ["Bob"] and not labelled(folder).voters[0].is_doubtful
+
+
+def test_other_pictures_have_their_checks_at_other_names(tmp_path: Path) -> None:
+    """Planted bug: the order followed from seed and counts alone, so that votes on other pictures passed all checks."""
+    loaded, found = toy(), []
+    for changes in ({}, {}, {"tau": 0.3}, {"identify": {"draws": 5}}):
+        settings = dict(changes)
+        more = {"identify": settings.pop("identify")} if "identify" in settings else {}
+        path = tmp_path / str(len(found))
+        with begun(path, loaded, label={"pictures": 200, **settings}, **more) as folder:
+            items = read_items(draw_pictures(folder, loaded) / ITEMS)
+        found.append(items.truth.tolist())
+    assert found[0] == found[1] and len({tuple(one) for one in found}) == 3
 
 
 def test_votes_in_a_file_for_each_annotator_count_as_in_one(tmp_path: Path) -> None:
@@ -116,7 +129,7 @@ def test_votes_in_a_file_for_each_annotator_count_as_in_one(tmp_path: Path) -> N
         label_by_files(folder, loaded, paths[1:], ())
         assert labelled(folder) == joined
         assert [one.name for one in joined.voters] == ["Ada", "Bob"]
-        paths[2].write_text(HEAD + vote_lines(items, np.random.default_rng(1).permutation(said), "Bob"))
+        paths[2].write_text(HEAD + vote_lines(items, np.random.default_rng(2).permutation(said), "Bob"))
         with pytest.raises(InputError, match=r"bob\.csv: only .* do not belong to these pictures"):
             label_by_files(folder, loaded, paths[1:], ())  # though all files together are mostly right
         label_by_files(folder, loaded, paths[1:], ("Bob",))
@@ -139,6 +152,7 @@ def test_votes_in_a_file_for_each_annotator_count_as_in_one(tmp_path: Path) -> N
         (HEAD + "p00000,Ada,lefft\n", "did you mean 'left'"),
         (HEAD + "p00000,,left\n", "annotator"),
         (HEAD + "p00000,Ada,left\np00000,Ada,right\n", "a second time"),
+        (HEAD + 'p00000,Ada,"left\n' + "p00001,Ada,left\n" * 10_000, "is a quotation mark left open"),
     ],
 )
 def test_bad_votes_are_refused_and_nothing_is_written(tmp_path: Path, text: str, told: str) -> None:

@@ -17,7 +17,7 @@ from trex.repair.correction.results import CorrectResult
 from trex.repair.distill import DistillResult, distill
 from trex.repair.folder import RepairFolder, create
 from trex.repair.folder import open_repair as open_folder
-from trex.repair.identify import IdentifyResult, identify
+from trex.repair.identify import IdentifyResult, check_enough, identify
 from trex.repair.label import LabelResult, label_by_committee, label_by_files, label_by_texts
 from trex.repair.loaded import Loaded, Progress, check_sources
 from trex.repair.novelty import NoveltyResult, correct_and_compare
@@ -164,6 +164,7 @@ def begun(
     place = out or RUNS / path.stem
     with shown(place) as progress:
         loaded = loading.load(wanted, data)
+        check_enough(wanted, loaded)
         folder = create(place, text, wanted, loaded.sources)
         return _done(folder, loaded, identify, progress)
 

@@ -18,7 +18,7 @@ from trex.repair.page.report import PAGE
 from trex.repair.records import Sources
 from trex.repair.scenes.correct import correct_scenes
 from trex.repair.scenes.distill import SceneDistillResult, distill_scenes
-from trex.repair.scenes.found import FOUND, found_scenes
+from trex.repair.scenes.found import found_scenes, has_stored
 from trex.repair.scenes.identify import SceneIdentifyResult, identify_scenes
 from trex.repair.scenes.label import SceneLabelResult, label_scenes
 from trex.repair.scenes.loaded import (
@@ -178,7 +178,7 @@ def begun_scenes(
 ) -> SceneRepair:
     """The repair of a query's text and table, begun if it is not there; its steps are still to be carried out."""
     query = scene_query(table, str(place))
-    if not (place / "identify" / FOUND).exists():
+    if not has_stored(place / "identify", query.identify.runs):
         found_scenes(query.identify.runs, CLEVR)  # errors before anything is written
     SceneFolder(place, query, sources := scene_sources(query), begin_folder(place, text, sources)).close()
     return SceneRepair(place, shown, processes)

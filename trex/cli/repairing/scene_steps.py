@@ -70,7 +70,7 @@ def prove_scenes_step(
     found = _repair(place, None).proved(dataset, queries, overrides, seeds)
     document = {
         "folder": str(place),
-        "official": None if found.official is None else found.official.model_dump(),
+        "official": [one.model_dump() for one in found.officials],
         "searches": [{**one.model_dump(), "verdict": one.verdict} for one in found.searches],
     }
     words = [*proof_sentences(found), f"next: trex repair report {place}"]

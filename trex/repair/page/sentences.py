@@ -42,8 +42,8 @@ def voted(found: LabelResult) -> str:
     people = "" if "annotator" in found.who else " No person has looked at these pictures."
     return (
         f"{found.who[:1].upper()}{found.who[1:]}: in {len(found.scenarios)} of "
-        f"{counted(len(found.components), 'component')} most labels differ from the model's answers. These are the "
-        f"failure scenarios.{people}{warning}"
+        f"{counted(len(found.components), 'component')} most labels differ from the model's answers "
+        f"and one label leads. These are the failure scenarios.{people}{warning}"
     )
 
 

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence, Set
 from pathlib import Path
-from typing import cast
+from typing import NamedTuple, cast
 
 from pydantic import JsonValue
 
 from trex.foundation.errors import InputError
-from trex.repair.records import Record, read_record, write_record
+from trex.repair.folder import KEY
+from trex.repair.records import Record, read_fields, read_record, write_record
 from trex.runs.draw_log import run_draws
 from trex.runs.folder import open_run
-from trex.scenes.scene import Scene, scene_from_dict, scene_to_dict
+from trex.runs.record import PRIOR
+from trex.scenes.scene import Scene, scene_from_dict, scene_id, scene_to_dict
 from trex.scenes.vocabulary import Vocabulary
 from trex.search.results import read_results
 from trex.worlds.latents import scene_of
@@ -45,13 +47,26 @@ class FoundScenes(Record):
     rows: list[FoundScene]
 
 
-def found_scenes(runs: Sequence[str], vocabulary: Vocabulary) -> list[FoundScene]:
-    """The distinct found scenes of runs; each prior hit counts as a chain of its own.
+class Members(NamedTuple):
+    """The ids of a repair's prior scenes: those that it learns from, with their numbers, and those that only judge."""
 
-    RunError for a folder that is no run; InputError for a run without scenes, one that has found nothing, and a scene
-    with a shape that the model has no word for.
+    learned: Mapping[str, int]
+    judging: Set[str]
+
+
+NO_MEMBERS = Members({}, frozenset())
+
+
+def found_scenes(
+    runs: Sequence[str], vocabulary: Vocabulary, known: Members = NO_MEMBERS
+) -> list[FoundScene]:
+    """The distinct found scenes of runs; each prior hit counts as a chain of its own, or as the scene that it is.
+
+    RunError for a folder that is no run; InputError for a run without scenes, one that has found nothing, a scene
+    with a shape that the model has no word for, and a run that began at scenes by which the repair is judged.
     """
     rows: list[FoundScene] = []
+    taken: set[str] = set()
     members: dict[tuple[object, ...], int] = {}
     for run in runs:
         with open_run(Path(run), for_writing=False) as folder:
@@ -59,26 +74,47 @@ def found_scenes(runs: Sequence[str], vocabulary: Vocabulary) -> list[FoundScene
                 raise InputError(
                     f"identify.runs: {run} has no scenes but {folder.manifest.query.generator.name}"
                 )
-            hits = read_results(folder.manifest, run_draws(folder)).found
+            records = run_draws(folder)
+            hits = read_results(folder.manifest, records).found
+        if any(scene_id(scene_of(one.z)) in known.judging for one in records if one.phase == PRIOR):
+            raise InputError(
+                f"identify.runs: {run} drew prior scenes by which this repair is judged; search with another "
+                "search.bank_seed, or with a search.bank of at most identify.seeds"
+            )
         if not hits:
             raise InputError(f"identify.runs: {run} has found no scene; leave it out")
         for number, hit in enumerate(hits):
             scene, chain = scene_of(hit.record.z), hit.record.chain
             _check(scene, vocabulary, run)
+            if (name := scene_id(scene)) in taken:
+                continue
+            taken.add(name)
             key = (run, hit.record.phase, chain if chain >= 0 else (chain, number))
-            member = members.setdefault(key, FIRST + len(members))
+            member = known.learned.get(name, -1)
+            if member < 0:
+                member = members.setdefault(key, FIRST + len(members))
             rows.append(FoundScene(run=run, member=member, scene=scene_fields(scene)))
     return rows
 
 
-def stored_scenes(place: Path, runs: Sequence[str], vocabulary: Vocabulary) -> list[FoundScene]:
+def stored_scenes(
+    place: Path, runs: Sequence[str], vocabulary: Vocabulary, members: Callable[[], Members]
+) -> list[FoundScene]:
     """Those in a step's folder, read from the runs and stored there at first: a run may be resumed meanwhile."""
     path = place / FOUND
     if not runs:
         return []
     if not path.exists():
-        write_record(path, FoundScenes(rows=found_scenes(runs, vocabulary)))
+        write_record(path, FoundScenes(rows=found_scenes(runs, vocabulary, members())))
     return read_record(FoundScenes, path).rows
+
+
+def has_stored(place: Path, runs: Sequence[str]) -> bool:
+    """Whether a step's folder holds the scenes of these runs."""
+    found: object = read_fields(place / KEY)
+    for name in ("settings", "section", "runs"):
+        found = found.get(name) if isinstance(found, dict) else None
+    return (place / FOUND).exists() and found == list(runs)
 
 
 def scene_fields(scene: Scene) -> dict[str, JsonValue]:

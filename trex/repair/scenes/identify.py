@@ -11,12 +11,12 @@ from collections.abc import Sequence
 from trex.inference.rng import stream
 from trex.repair.loaded import Progress
 from trex.repair.records import Record, write_record
-from trex.repair.scenes.found import stored_scenes
+from trex.repair.scenes.found import Members, stored_scenes
 from trex.repair.scenes.loaded import SceneFolder, SceneLoaded
 from trex.repair.scenes.mistakes import Misread, misread, write_misreads
 from trex.repair.scenes.reading import RIGHT, Seen
 from trex.scenes.moves.small_changes import SmallChange
-from trex.scenes.scene import Scene
+from trex.scenes.scene import Scene, scene_id
 
 RESULT = "identify.json"
 GROWN, HELD = "mistakes.json", "held_out.json"
@@ -49,7 +49,7 @@ def identify_scenes(folder: SceneFolder, loaded: SceneLoaded, progress: Progress
     if place is None:
         return
     learning, held = learned(folder), held_out(folder)
-    found = stored_scenes(place, wanted.runs, loaded.prior.vocabulary)
+    found = stored_scenes(place, wanted.runs, loaded.prior.vocabulary, lambda: _members(folder, loaded))
     seen = loaded.seen_of_bank(learning, progress, "prior scenes")
     plain = misreads(loaded.members(learning), seen, learning)
     grow = _Grow(folder, loaded, progress)
@@ -104,6 +104,16 @@ def further(folder: SceneFolder, n: int) -> range:
     """Ordinary ones that nothing else uses."""
     start = validation(folder).stop
     return range(start, start + n)
+
+
+def _members(folder: SceneFolder, loaded: SceneLoaded) -> Members:
+    """The ids of all prior scenes of a repair."""
+    most = further(folder, folder.query.correct.most * folder.query.correct.pictures)
+    judging = range(held_out(folder).start, most.stop)
+    return Members(
+        {scene_id(scene): number for number, scene in enumerate(loaded.members(learned(folder)))},
+        {scene_id(scene) for scene in loaded.members(judging)},
+    )
 
 
 def misreads(scenes: Sequence[Scene], seen: Sequence[Seen], members: Sequence[int]) -> list[Misread]:

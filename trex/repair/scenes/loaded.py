@@ -27,7 +27,7 @@ from trex.scenes.prior import ScenePrior
 from trex.scenes.scene import Scene
 from trex.worlds.world import open_renderer, picture_size
 
-PICTURES = "pictures"
+PICTURES = "cache"  # below the folder; no name of a step, whose folder is deleted when it begins anew
 BATCH = 32  # pictures between two updates of the progress
 NETWORK = ".safetensors"
 

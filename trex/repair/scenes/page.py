@@ -86,7 +86,7 @@ def write_scene_report(folder: SceneFolder) -> dict[str, object]:
             if step in SHOWN
         },
         "proof": {
-            "official": None if proof.official is None else proof.official.model_dump(mode="json"),
+            "official": [one.model_dump(mode="json") for one in proof.officials],
             "searches": [{**one.model_dump(mode="json"), "verdict": one.verdict} for one in proof.searches],
         },
     }

@@ -61,7 +61,7 @@ class Scale:
 
 
 def scale_of(prior: Floats, mistakes: Floats, vocabulary: Vocabulary, dimensions: int) -> Scale:
-    """Standardized by the prior's vectors (m, d); at most `dimensions` principal axes of the mistakes (n, d)."""
+    """Standardized by the prior's vectors (m, d); at most `dimensions` and n // 2 principal axes of n mistakes."""
     deviation = prior.std(axis=0)
     deviation[deviation == 0] = 1.0
     groups = [name for name, _ in _own(vocabulary)] + [f"near {name}" for name, _ in _near(vocabulary)]
@@ -70,7 +70,7 @@ def scale_of(prior: Floats, mistakes: Floats, vocabulary: Vocabulary, dimensions
     standard = (mistakes - prior.mean(axis=0)) / deviation
     center = standard.mean(axis=0)
     _, spread, axes = np.linalg.svd(standard - center, full_matrices=False)
-    used = min(dimensions, int((spread > 1e-9 * spread[0]).sum()) if len(spread) else 0)
+    used = min(dimensions, len(mistakes) // 2, int((spread > 1e-9 * spread[0]).sum()) if len(spread) else 0)
     signs = np.where(axes[np.arange(len(axes)), np.abs(axes).argmax(axis=1)] < 0, -1.0, 1.0)
     return Scale(prior.mean(axis=0), deviation, center, (axes * signs[:, None])[:used].T)
 

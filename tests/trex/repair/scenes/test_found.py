@@ -16,11 +16,19 @@ from trex.foundation.json_fields import mapping
 from trex.repair.folder import KEY
 from trex.repair.records import read_record
 from trex.repair.scenes.correct import raw_mistakes
-from trex.repair.scenes.found import FIRST, FOUND, found_scenes, stored_scenes
-from trex.repair.scenes.identify import GROWN, RESULT, SceneIdentifyResult, identify_scenes
+from trex.repair.scenes.found import (
+    FIRST,
+    FOUND,
+    NO_MEMBERS,
+    Members,
+    found_scenes,
+    has_stored,
+    stored_scenes,
+)
+from trex.repair.scenes.identify import GROWN, RESULT, SceneIdentifyResult, identify_scenes, learned
 from trex.repair.scenes.mistakes import misread, read_misreads
 from trex.repair.scenes.settings import SceneRepairQuery
-from trex.scenes.scene import scene_to_dict
+from trex.scenes.scene import scene_id, scene_to_dict
 from trex.scenes.vocabulary import CLEVR
 
 pytestmark = pytest.mark.usefixtures("one_thread")
@@ -74,10 +82,41 @@ def test_the_scenes_are_read_once(searched: Path, tmp_path: Path) -> None:
     """Planted bug: a run that was resumed between a kill and its repair's going on would mix two sets of scenes."""
     copy = tmp_path / "copy"
     shutil.copytree(searched, copy)
-    first = stored_scenes(tmp_path, [str(copy)], CLEVR)
+    first = stored_scenes(tmp_path, [str(copy)], CLEVR, lambda: NO_MEMBERS)
     shutil.rmtree(copy)
-    assert (tmp_path / FOUND).exists() and stored_scenes(tmp_path, [str(copy)], CLEVR) == first
-    assert stored_scenes(tmp_path, [], CLEVR) == []
+    assert (tmp_path / FOUND).exists() and stored_scenes(
+        tmp_path, [str(copy)], CLEVR, lambda: NO_MEMBERS
+    ) == first
+    assert stored_scenes(tmp_path, [], CLEVR, lambda: NO_MEMBERS) == []
+
+
+WHOLE = [
+    "scene.objects=[3, 10]",
+    "scene.revoke=[]",
+    "search.bank=40",
+    "search.prior_scenes=40",
+    "search.steps=4",
+]
+
+
+def test_scenes_of_the_repairs_own_prior_are_learned_once_and_never_judge(tmp_path: Path) -> None:
+    """Planted bugs: found prior scenes were learned from and judged by, and counted as clusters of their own."""
+    runs = [
+        str(search(tmp_path, [*WHOLE, *ENOUGH[:3], f"search.seed={seed}"], f"whole-{seed}").folder)
+        for seed in (0, 1)
+    ]
+    with opened(tmp_path / "r", wanted(*map(Path, runs))) as folder, loaded(tmp_path / "r") as given:
+        identify_scenes(folder, given, silent)
+        rows = stored_scenes(folder.require("identify"), runs, CLEVR, lambda: Members({}, set()))
+        names = {scene_id(scene): number for number, scene in enumerate(given.members(learned(folder)))}
+    mine = {scene_id(one.value): one.member for one in rows}
+    assert len(mine) == len(rows) < len(found_scenes(runs[:1], CLEVR)) + len(found_scenes(runs[1:], CLEVR))
+    known = mine.keys() & names.keys()
+    assert known and all(mine[name] == names[name] for name in known)
+    few = query(identify={"runs": runs, "seeds": 25, "held_out": 5, "validation": 5})
+    judged = pytest.raises(InputError, match="by which this repair is judged")
+    with opened(tmp_path / "few", few) as folder, loaded(tmp_path / "few") as given, judged:
+        identify_scenes(folder, given, silent)
 
 
 def test_raw_mistakes_take_found_scenes_before_those_that_are_learned_anyway(searched: Path) -> None:
@@ -108,3 +147,12 @@ def test_what_gives_no_scenes_is_refused(searched: Path, tmp_path: Path) -> None
         found_scenes([str(searched), str(nothing.folder)], CLEVR)
     with pytest.raises(InputError, match="a shape that CLEVR's models have no word for"):
         found_scenes([str(searched)], CLEVR.revoke("sphere"))
+
+
+def test_other_runs_are_read_before_anything_of_a_finished_step_is_deleted(
+    searched: Path, tmp_path: Path
+) -> None:
+    with opened(tmp_path / "r", wanted(searched)) as folder, loaded(tmp_path / "r") as given:
+        identify_scenes(folder, given, silent)
+    place = tmp_path / "r" / "identify"
+    assert has_stored(place, [str(searched)]) and not has_stored(place, [str(searched), "typo"])

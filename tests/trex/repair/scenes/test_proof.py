@@ -13,11 +13,13 @@ from tests.running.command_line import refused, trex
 from tests.trex.repair.scenes.planted import loaded, opened, query, silent
 from tests.trex.repair.scenes.test_correct import SMALL, result
 from tests.worlds.repair_toy import tree
+from trex.datasets.clevr_questions import AskedFolder, AskedPicture
+from trex.datasets.official_scenes import AskedQuestion
 from trex.repair.scenes.correct import correct_scenes
 from trex.repair.scenes.distill import distill_scenes
 from trex.repair.scenes.identify import identify_scenes
 from trex.repair.scenes.label import label_scenes
-from trex.repair.scenes.proof.official import official_row
+from trex.repair.scenes.proof.official import _digest, official_row
 from trex.repair.scenes.proof.records import OfficialProof, Proof, Searched, SearchProof, read_proof
 from trex.repair.scenes.proof.words import official_words, proof_sentences, search_words
 from trex.repair.scenes.words import corrected
@@ -129,12 +131,27 @@ def test_official_pictures_may_lose_one_point_and_their_questions_are_clusters()
 
 def test_a_correction_is_claimed_only_if_its_proof_does_not_speak_against_it() -> None:
     found = result(40, 0.0)
-    assert list(corrected(found, Proof(None, ()).holds))[-1].startswith("Mended")
-    for one in (Proof(official(3), ()), Proof(official(2), (row(after=after(10)),))):
+    assert list(corrected(found, Proof((), ()).holds))[-1].startswith("Mended")
+    for one in (Proof((official(3),), ()), Proof((official(2),), (row(after=after(10)),))):
         words = list(corrected(found, one.holds))[-1]
         assert words.startswith("Not claimed to be mended: official pictures or a new search")
-    assert Proof(official(2), (row(),)).holds
-    assert "Not measured: a new search" in list(proof_sentences(Proof(official(2), ())))[-1]
+    assert Proof((official(2),), (row(),)).holds
+    assert "Not measured: a new search" in list(proof_sentences(Proof((official(2),), ())))[-1]
+
+
+def test_a_second_data_set_does_not_replace_what_the_first_shows(tmp_path: Path) -> None:
+    """Planted bug: a folder of one picture replaced a proof that spoke against the correction."""
+    asked = [
+        AskedFolder(
+            "CLEVR",
+            (AskedPicture("1.png", "val", tmp_path, (AskedQuestion("1.png", "CLEVR", "Why?", (), answer),)),),
+            0,
+        )
+        for answer in ("1", "2")
+    ]
+    assert len({_digest(one) for one in asked}) == 2 and _digest(asked[0]) == _digest(asked[0])
+    assert not Proof((official(2), official(3)), ()).holds
+    assert len(list(proof_sentences(Proof((official(2), official(3)), ())))) == 3
 
 
 @pytest.fixture(scope="module")

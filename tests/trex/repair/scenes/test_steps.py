@@ -18,6 +18,7 @@ from trex.repair.scenes.identify import GROWN, HELD, SceneIdentifyResult, identi
 from trex.repair.scenes.identify import RESULT as IDENTIFIED
 from trex.repair.scenes.label import NEITHER, SCENARIO, SceneLabelResult, generator_of, label_scenes
 from trex.repair.scenes.label import RESULT as LABELLED
+from trex.repair.scenes.loaded import PICTURES
 from trex.repair.scenes.mistakes import read_misreads
 from trex.repair.scenes.settings import scene_query
 from trex.scenes.conditions import facts_of
@@ -121,6 +122,16 @@ def test_a_component_that_is_rarely_misread_is_no_scenario(tmp_path: Path, label
         label_scenes(folder, replace(given, reader=Sometimes()), silent)  # type: ignore[arg-type]
         (verdict,) = read_record(SceneLabelResult, folder.require("label") / LABELLED).verdicts
     assert verdict.kind == NEITHER and verdict.low < 0.5
+
+
+def test_pictures_of_one_step_serve_the_next_ones(tmp_path: Path) -> None:
+    """Planted bug: they lay in the folder of a step, which deleted them all when it began."""
+    with opened(tmp_path / "r") as folder, loaded(tmp_path / "r") as given:
+        identify_scenes(folder, given, silent)
+        distill_scenes(folder, given, silent)
+        before = {path for path in (tmp_path / "r" / PICTURES).rglob("*") if path.is_file()}
+        label_scenes(folder, given, silent)
+    assert before and before < {path for path in (tmp_path / "r" / PICTURES).rglob("*") if path.is_file()}
 
 
 def test_a_stop_anywhere_ends_in_the_same_bytes(tmp_path: Path, labelled: Path) -> None:

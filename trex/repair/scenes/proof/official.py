@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from itertools import chain
 from pathlib import Path
 
@@ -40,8 +41,17 @@ def prove_official(folder: SceneFolder, dataset: Path, progress: Progress) -> Of
     progress("models asked about official pictures", len(models), len(models))
     found = OfficialProof(corrected=key, dataset=asked.name, pictures=len(asked.pictures), rows=rows)
     make_folder(folder.path / PROOF)
-    write_record(folder.path / PROOF / OFFICIAL, found)
+    write_record(folder.path / PROOF / f"{OFFICIAL}{_digest(asked)}.json", found)
     return found
+
+
+def _digest(asked: AskedFolder) -> str:
+    """Names a data set by its questions, so that what one shows is not replaced by another."""
+    lines = [
+        asked.name,
+        *(f"{one.split}/{one.name} {q.text} {q.answer}" for one in asked.pictures for q in one.asked),
+    ]
+    return hashlib.sha256("\n".join(lines).encode()).hexdigest()[:8]
 
 
 def chosen_models(folder: SceneFolder) -> dict[int, Path]:

@@ -12,7 +12,8 @@ from trex.repair.records import Record, file_sha256, read_record
 from trex.repair.scenes.loaded import SceneFolder
 from trex.repair.scenes.results import SceneCompared
 
-PROOF, RUNS, OFFICIAL = "proof", "runs", "official.json"
+PROOF, RUNS = "proof", "runs"
+OFFICIAL = "official-"  # official-DIGEST.json, one for each data set
 SEARCH = "search-"  # search-QUERY-SEED.json
 TEST = "official"
 MOST_LOST = 0.01  # of the answers about official pictures
@@ -101,13 +102,13 @@ R = TypeVar("R", OfficialProof, SearchProof)
 class Proof:
     """All that belongs to the present correction."""
 
-    official: OfficialProof | None
+    officials: tuple[OfficialProof, ...]
     searches: tuple[SearchProof, ...]
 
     @property
     def holds(self) -> bool:
         """Whether nothing of it speaks against the claim that the model is mended; True if nothing was measured."""
-        return (self.official is None or self.official.holds) and all(one.holds for one in self.searches)
+        return all(one.holds for one in self.officials) and all(one.holds for one in self.searches)
 
 
 def correction_key(folder: SceneFolder) -> str:
@@ -118,11 +119,11 @@ def correction_key(folder: SceneFolder) -> str:
 def read_proof(folder: SceneFolder) -> Proof:
     """What was measured of the present correction; files of an earlier one are passed over."""
     if not folder.is_done("correct"):
-        return Proof(None, ())
+        return Proof((), ())
     key, place = correction_key(folder), folder.path / PROOF
-    official = list(_current(OfficialProof, [place / OFFICIAL], key))
+    officials = _current(OfficialProof, sorted(place.glob(f"{OFFICIAL}*.json")), key)
     searches = _current(SearchProof, sorted(place.glob(f"{SEARCH}*.json")), key)
-    return Proof(official[0] if official else None, tuple(searches))
+    return Proof(tuple(officials), tuple(searches))
 
 
 def _current(model: type[R], paths: list[Path], key: str) -> Iterator[R]:

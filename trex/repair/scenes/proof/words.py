@@ -19,10 +19,9 @@ COMMAND = "trex repair prove"
 
 def proof_sentences(proof: Proof) -> Iterator[str]:
     """What was measured beyond the correction's own tests, and what was not."""
-    if proof.official is not None:
-        yield official_words(proof.official)
+    yield from map(official_words, proof.officials)
     yield from map(search_words, proof.searches)
-    missing = [] if proof.official else ["official pictures (--dataset)"]
+    missing = [] if proof.officials else ["official pictures (--dataset)"]
     missing += [] if proof.searches else ["a new search (--query)"]
     if missing:
         yield f"Not measured: {' and '.join(missing)}; {COMMAND} does that."
