@@ -20,7 +20,7 @@ from typing import Generic, NamedTuple
 
 import numpy as np
 
-from trex.foundation.errors import InputError
+from trex.foundation.errors import InputError, RunError
 from trex.inference.metropolis import Metropolis
 from trex.inference.rng import PARTICLE_STREAM, RngState, load_rng, save_rng, stream
 from trex.inference.statistics.importance import mean_weight, resample
@@ -98,7 +98,8 @@ def select(target: Target, now: Particles[Z], enough: float = ENOUGH) -> Selecte
     """
     close = Closeness(target, now.temperature)
     closeness = np.array([close(state.evaluation.log_probs) for state in now.states])
-    assert closeness.min() >= now.level, f"a move towards {target!r} ended below the level"
+    if closeness.min() < now.level:
+        raise RunError(f"a move towards {target!r} ended below its level; the draws of this run were changed")
     log_weights = _relative(target, now.states)
     level = next_level(closeness)
     if level is None or log_mean(log_weights) >= math.log(enough):

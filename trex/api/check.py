@@ -78,5 +78,5 @@ def check_plan(plan: Plan) -> QueryCheck:
         cheap_at_most=most.cheap,
         control_at_most=most.control,
         control_cheap_at_most=most.control_cheap,
-        takes=estimate(plan.query, most.deciding, most.cheap),
+        takes=estimate(plan.query, most.deciding, most.cheap, most.cheap_cpu_s),
     )

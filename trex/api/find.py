@@ -12,7 +12,7 @@ from pathlib import Path
 from trex.explain.causes import explained_results
 from trex.export.found_scenes import write_found_scenes
 from trex.foundation.errors import InputError
-from trex.query.schema import ProgramStep
+from trex.query.schema import ProgramStep, same_query
 from trex.query.toml_file import parse_query, read_text
 from trex.report.report import write_report
 from trex.runs.draw_log import check_draws, run_draws
@@ -88,7 +88,7 @@ def find_query(source: QuerySource, run_dir: Path, progress: Progress, on_begin:
     if is_run(run_dir):
         found = open_run(run_dir, for_writing=False).manifest
         check_current(found, run_dir)
-        if found.query == plan.query:
+        if same_query(found.query, plan.query) and found.facts.cards == plan.cards:
             return resume(run_dir, progress, on_begin)
     check_out(run_dir)
     world = plan.open()

@@ -9,8 +9,9 @@ from trex.pages.table import Table, table_of
 from trex.runs.manifest import Manifest
 from trex.search.results import Results
 from trex.search.sampling.calibration import Calibration, Rung
+from trex.worlds.costs import inner_steps
 from trex.worlds.kernels import SURROGATE
-from trex.worlds.looks import DECIDING, inner_steps
+from trex.worlds.looks import DECIDING
 
 
 class CalibrationView(NamedTuple):
@@ -44,9 +45,9 @@ def _sentence(manifest: Manifest, results: Results, found: Calibration) -> str:
         tried = [rung.look for rung in found.rungs]
         return (
             f"No cheap look led the chains (tried: {', '.join(tried)}): each step proposed one change and cost one "
-            f"scene at the deciding look, where {tried[0]} would have tried {inner_steps(search, tried[0])} for it."
+            f"scene at the deciding look, where {tried[0]} would have tried {inner_steps(manifest.query, tried[0])}."
         )
-    inner = inner_steps(search, found.lead)
+    inner = inner_steps(manifest.query, found.lead)
     led = f"Look {found.lead} led the chains, {inner} of its steps for one at the deciding look"
     anew = " It also chose anew which scenes of the bank were rendered." if len(found.rungs) > 1 else ""
     return f"{led}: {_ranks(found.rungs[-1])}.{anew}"

@@ -17,6 +17,7 @@ from trex.worlds.registry import CLEVR, is_shipped
 NORMALIZED = 1.1e-3  # how far a sum of probabilities may be from 1; inference.scoring allows less
 PICTURE = re.compile("[0-9a-f]{32}")
 PHASES = (*INDEPENDENT, CHAIN, *CONTROLS)
+TRAJECTORY = ("depth", "accept_prob", "is_divergent", "n_gradients", "energy")  # figures of a draw by NUTS
 MAX_LOOKS = 100  # rungs of a calibration; a bank's second look has its rank for a chain
 
 
@@ -84,6 +85,8 @@ class DrawChecks:
         line = record.figures.get("line", 0)
         if not (isinstance(line, int) and line >= 0 and (self._chains is None or line < self._chains)):
             raise RunError(f"line {line} of chain {record.chain} is not a start of this run")
+        if TRAJECTORY[0] in record.figures and not record.figures.keys() >= set(TRAJECTORY):
+            raise RunError(f"a trajectory has {', '.join(TRAJECTORY)}; this one lacks one of them")
 
     def _check_objects(self, record: Record) -> None:
         if isinstance(record.z, Scene) and len(record.visible) != len(record.z.objects):

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import logging
 import os
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
 
 from trex.foundation.errors import RunError
-from trex.foundation.files import disk_error, read_bytes, write_atomic
+from trex.foundation.files import disk_error, read_bytes, read_text, write_atomic
 from trex.runs.checked_lines import CheckedLog, chained, check_path, read_checked
 from trex.runs.draw_checks import DrawChecks
-from trex.runs.folder import RunFolder
+from trex.runs.folder import FINISHED, RunFolder
 from trex.runs.manifest import Manifest
 from trex.runs.record import PRIOR, Record, from_line, to_line
 
@@ -120,6 +121,10 @@ def sound_draws(path: Path, manifest: Manifest | None = None) -> Draws:
     else:
         if found.sound < len(found.lines):
             damage = _damaged(path, found.sound + 1, CHANGED)
+        elif len(found.lines) < (ended := _finished_with(path.parent)):
+            damage = _damaged(
+                path, len(found.lines) + 1, f"the run ended with {ended:,} draws, and this one is missing"
+            )
     return Draws(records, found.lines[: len(records)], damage, found.is_checked)
 
 
@@ -136,11 +141,20 @@ def repair(path: Path, manifest: Manifest) -> tuple[Path, int] | None:
         for place in (path.with_name(f"{path.stem}.damaged-{n}{path.suffix}") for n in range(1, 10_000))
         if not os.path.lexists(place)
     )
+    (path.parent / FINISHED).unlink(missing_ok=True)  # what follows is still to be repeated
     write_atomic(aside, read_bytes(path, error=RunError, inside=path.parent))
     sums = "".join(f"{one}\n" for one in chained(found.lines))
     write_atomic(path, b"".join(found.lines))
     write_atomic(check_path(path), sums.encode())
     return aside, len(found.lines)
+
+
+def _finished_with(run: Path) -> int:
+    """The number of draws with which a run ended; 0 if it has not, or does not say."""
+    if not (run / FINISHED).exists():
+        return 0
+    said = re.match(r"(\d{1,12}) draws", read_text(run / FINISHED, error=RunError, inside=run))
+    return int(said[1]) if said else 0
 
 
 def _damaged(path: Path, number: int, why: str) -> str:

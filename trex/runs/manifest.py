@@ -6,7 +6,7 @@ import shlex
 import sys
 from importlib import metadata
 from pathlib import Path
-from typing import Literal
+from typing import Annotated, Literal
 
 import numpy as np
 from pydantic import Field, ValidationError
@@ -41,7 +41,9 @@ class Facts(Section):
     model: str
     labels: tuple[str, ...]
     cards: tuple[ShapeCard, ...]  # the shapes in scenes; none in other worlds
-    size: tuple[int, int]  # width and height of the pictures in pixels
+    size: tuple[
+        Annotated[int, Field(ge=1)], Annotated[int, Field(ge=1)]
+    ]  # width and height of the pictures in pixels
     trained_on: tuple[str, ...] = ()  # the classes that the decoder has seen
     world: WorldFacts | None = None  # of a user-defined world
     weights: str = ""  # fingerprint of the model, whatever the question; "" in older runs

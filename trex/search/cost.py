@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from trex.query.schema import Query, RenderSection
 from trex.runs.record import BANK, CALIBRATION, FRESH, Record
-from trex.search.render_speed import CPU_S
+from trex.worlds.costs import CPU_S
 from trex.worlds.looks import ladder
 
 

@@ -18,14 +18,10 @@ from trex.foundation.words import span
 from trex.query.schema import Query
 from trex.render.blender.blender_renderer import default_processes
 from trex.runs.sessions import Counts
-from trex.worlds.looks import ladder
+from trex.worlds.costs import CPU_S
 
 FILE = "seconds_a_picture.json"
 LEAST = 20  # least number of pictures for a measurement
-# docs/PERFORMANCE.md, one core
-CPU_S = {
-    "draft": 0.063, "sketch": 0.134, "fast": 0.382, "coarse": 0.521, "sharp": 1.41, "reference": 4.59, "clevr": 118.0
-}  # fmt: skip
 BESIDE_S = 0.022  # docs/PERFORMANCE.md: proposing and scoring one picture
 
 
@@ -46,8 +42,10 @@ def has_known_cost(query: Query) -> bool:
     return query.generator.name == "clevr" and query.render.preset in CPU_S
 
 
-def estimate(query: Query, pictures: int, cheap: int = 0) -> Estimate | None:
-    """The time for this many pictures of a query, and for cheap ones; None if nothing is known about their speed.
+def estimate(query: Query, pictures: int, cheap: int = 0, cheap_cpu_s: float = 0.0) -> Estimate | None:
+    """The time for this many pictures of a query, and for cheap ones with the CPU seconds that they cost.
+
+    None if nothing is known about their speed.
 
     Only searches without a bank are measured: in others a picture may cost anything from a read to a dear render.
     """
@@ -57,10 +55,8 @@ def estimate(query: Query, pictures: int, cheap: int = 0) -> Estimate | None:
     if not has_known_cost(query):
         return None
     cpu_s = CPU_S[query.render.preset]
-    processes, looks = query.render.processes or default_processes(), ladder(query.render.preset)
-    seconds = pictures * (cpu_s / processes + BESIDE_S)
-    if looks:
-        seconds += cheap * (CPU_S[looks[0]] / processes + BESIDE_S)
+    processes = query.render.processes or default_processes()
+    seconds = pictures * (cpu_s / processes + BESIDE_S) + cheap_cpu_s / processes + cheap * BESIDE_S
     return Estimate(seconds, "documented for a CPU (docs/PERFORMANCE.md); no search was measured here yet")
 
 

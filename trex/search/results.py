@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from trex.foundation.errors import RunError
 from trex.inference.statistics.control import control_words
 from trex.inference.statistics.gate import LEAST_SCENES
 from trex.inference.statistics.how_often import HowOften
@@ -215,7 +216,12 @@ def _starts(manifest: Manifest, phase: str, sample: PriorSample) -> tuple[Stored
     if phase not in CONTROLS:
         return ()
     rank = CONTROLS.index(phase)
-    easier = controls_of(sample, manifest.target, options)[rank]
+    rungs = controls_of(sample, manifest.target, options)
+    if rank >= len(rungs):
+        raise RunError(
+            f"the run has draws of phase {phase}, for which its prior sample gives no easier target"
+        )
+    easier = rungs[rank]
     return tuple(to_stored(state.z) for state in control_starts(rank, easier, options)[1])
 
 

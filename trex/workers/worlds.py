@@ -14,12 +14,13 @@ from trex.queue.queued_folder import open_queued, read_queued
 from trex.runs.folder import RunFolder, open_run
 from trex.runs.manifest import Manifest, differences
 from trex.search.engine import InProcess
+from trex.worlds.kernels import SAMPLERS
 from trex.worlds.registry import make_plan
 from trex.worlds.world import OpenWorld, Plan
 
 MAX_FOLDERS = 64  # run folders whose manifests stay in memory
 MAX_OPEN = 2  # each may hold a Blender process and a model
-# Settings of [search] that do not change the world.
+# Settings of [search] that do not change the world, except that a sampler of its own may read any of them.
 SEARCH_ONLY = {
     "search": {
         "seed",
@@ -83,7 +84,8 @@ class Worlds:
 
     def _world(self, query: Query, query_dir: Path, is_current: Callable[[OpenWorld], bool]) -> OpenWorld:
         """The query's world; one that was opened before its files changed is closed and opened anew."""
-        key = f"{query_dir} {query.model_dump_json(exclude=SEARCH_ONLY)}"
+        unused = None if query.search.kernel in SAMPLERS.known else SEARCH_ONLY
+        key = f"{query_dir} {query.model_dump_json(exclude=unused)}"
         if key in self._open and not is_current(self._open[key]):
             self._open.pop(key).close()
         if key not in self._open:

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from trex.inference.scoring import Scorer
 from trex.inference.types import Classifier
-from trex.query.schema import RenderSection, SearchSection
+from trex.query.schema import RenderSection
 from trex.scenes.noise import noise_draws
 from trex.scenes.scene import Scene
 from trex.worlds.latents import Latent, OpenRenderer, scene_of
@@ -14,10 +14,6 @@ from trex.worlds.latents import Latent, OpenRenderer, scene_of
 DECIDING, FRESH = "", "fresh"  # every other look is named by its preset
 # Cheapest first. The first is the bank's; each costs a small part of `reference` (docs/PERFORMANCE.md).
 LADDER = ("sketch", "fast", "coarse", "sharp")
-# Cheap steps for a dear one: 16 where twenty cheap pictures or more cost what a dear one does, 8 from eight, else 4
-# (benchmarks/kernels/KERNELS.md; costs in docs/PERFORMANCE.md).
-INNER = {"sketch": 16, "fast": 8, "coarse": 8, "sharp": 4}
-MOST_INNER = 16
 LADDERS = {"reference": LADDER, "clevr": LADDER, "fake": ("fake-small",)}
 OpenLook = Callable[[str], OpenRenderer[Latent]]
 Draws = Callable[[Latent], tuple[Latent, ...]]
@@ -30,11 +26,6 @@ def ladder(preset: str) -> tuple[str, ...]:
     (benchmarks/kernels/KERNELS.md). Its bank is at the deciding look, and there is no second phase.
     """
     return LADDERS.get(preset, ())
-
-
-def inner_steps(search: SearchSection, lead: str) -> int:
-    """The cheap steps before each render at the deciding look, if this look leads the chains."""
-    return search.inner or INNER.get(lead, MOST_INNER)
 
 
 def deciding_scorer(

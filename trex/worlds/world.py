@@ -23,10 +23,11 @@ from trex.query.schema import Query, RenderSection
 from trex.render.renderer import SceneRenderer
 from trex.scenes.prior import ScenePrior
 from trex.scenes.vocabulary import ShapeCard, Vocabulary
+from trex.worlds.costs import inner_steps
 from trex.worlds.description import Judgment, Noun, Outline, Summary
 from trex.worlds.kernels import Sampler
 from trex.worlds.latents import Latent, OpenRenderer
-from trex.worlds.looks import DECIDING, Looks, inner_steps
+from trex.worlds.looks import DECIDING, Looks
 from trex.worlds.provenance import Provenance
 
 if TYPE_CHECKING:  # importing torch takes seconds
@@ -126,9 +127,7 @@ class OpenWorld:
         if lead == DECIDING:
             return rounds(deciding, begin, n_rounds)
         leading = replace(deciding, scorer=self.scorer_at(lead), target=LeadingTarget(target))
-        return rounds(
-            Surrogate(deciding, leading, inner_steps(self.plan.query.search, lead)), begin, n_rounds
-        )
+        return rounds(Surrogate(deciding, leading, inner_steps(self.plan.query, lead)), begin, n_rounds)
 
     def kernel(self, target: GaussianTarget) -> Metropolis[Latent]:
         """The Metropolis kernel of the query."""

@@ -140,7 +140,7 @@ def procedure(
     With `stop`, a batch with so many hits ends the search, and keeps its own interval at the level `kept`.
     """
     point = Proportion(x, n).point
-    wanted = SPARE * max(WANTED, stop) if stop else WANTED
+    wanted = SPARE * max(WANTED, stop)
     if stop and x >= stop and is_common(point, budget, wanted):
         low, high = clopper_pearson(x, n, kept)
         return True, float(low <= rate <= high)

@@ -67,6 +67,7 @@ def test_without_a_place_it_goes_below_runs(tmp_path: Path, monkeypatch: pytest.
 def test_a_report_of_a_run_without_draws(tmp_path: Path) -> None:
     out = tmp_path / "run"
     trex("find", write_query(tmp_path), "--out", out, "--set", "search.steps=0")
+    (out / "finished").unlink(missing_ok=True)  # as after a kill
     (out / "draws.jsonl").write_bytes(b"")
     result = trex("report", out)
     assert result.exit_code == 2

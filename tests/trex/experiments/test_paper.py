@@ -20,7 +20,7 @@ from trex.experiments.paper.paper_file import PAPER, Item, Paper, read_paper
 from trex.experiments.record import RECORD, CellRecord, OutcomeRecord, read_outcome
 from trex.foundation.errors import InputError, RunError
 from trex.search.progress import Silent
-from trex.search.render_speed import CPU_S
+from trex.worlds.costs import CPU_S
 
 DOCS = Path(__file__).parents[3] / "docs"
 CELL = CellRecord(

@@ -266,6 +266,7 @@ def test_bad_input_is_refused(searched: Path, tmp_path: Path, monkeypatch: pytes
     with monkeypatch.context() as patch:
         patch.setattr(FakeRenderer, "key", "another renderer")
         refused(trex("explain", path), "the renderer was fake", "now it is another renderer")
+    (path / "finished").unlink(missing_ok=True)  # as after a kill
     (path / "draws.jsonl").write_bytes(b"")
     refused(trex("explain", path), "no draws yet")
     assert not list((path / "explanations").glob("*"))

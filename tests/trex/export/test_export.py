@@ -374,6 +374,7 @@ def test_bad_input(searched: Path, tmp_path: Path) -> None:
 def test_a_run_that_found_nothing(tmp_path: Path) -> None:
     folder = run(tmp_path, ["answer=9", "search.steps=0", "search.prior_scenes=3"]).folder
     refused(trex("export", folder), "has no hit to export")
+    (folder / "finished").unlink(missing_ok=True)  # as after a kill
     (folder / "draws.jsonl").write_bytes(b"")
     refused(trex("export", folder), "no draws yet")
 

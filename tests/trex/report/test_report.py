@@ -185,6 +185,7 @@ def test_a_common_target_with_too_few_draws_is_said_to_be_that(tmp_path: Path) -
     done = run(tmp_path, [*SEARCHES["common"], "search.prior_scenes=20"])
     first = done.manifest.query.search.prior_scenes
     assert done.results.ending == "CONVERGED" and len(done.results.prior) > first
+    (done.folder / "finished").unlink()  # as after a kill
     for path in done.folder.glob("draws.*"):
         path.write_bytes(b"".join(path.read_bytes().splitlines(keepends=True)[:first]))
     with open_run(done.folder, for_writing=False) as folder:
@@ -198,6 +199,7 @@ def test_a_run_that_was_stopped_before_its_chains_does_not_say_that_none_was_ask
 ) -> None:
     done = run(tmp_path, [])
     path = done.folder / "draws.jsonl"
+    (done.folder / "finished").unlink(missing_ok=True)  # as after a kill
     path.write_bytes(b"".join(path.read_bytes().splitlines(keepends=True)[:12]))  # the prior draws
     with open_run(done.folder, for_writing=False) as folder:
         assert conclude_run(folder, read_draws(folder.draws)).results.ending == "FOUND"

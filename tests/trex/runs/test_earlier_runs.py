@@ -12,6 +12,8 @@ import pytest
 
 from tests.running.command_line import trex
 from tests.running.runs import run
+from trex.foundation.errors import InputError
+from trex.query.schema import as_before
 from trex.runs.folder import open_run
 
 EARLIER = Path(__file__).with_name("run_of_0d08ecc.zip")
@@ -85,3 +87,19 @@ def test_whether_a_run_is_an_earlier_one_is_read_off_its_query_and_never_stored(
         with open_run(folder, for_writing=False) as opened:
             assert opened.manifest.is_earlier is is_earlier
             assert "is_earlier" not in opened.manifest.model_dump_json()
+
+
+def test_a_run_from_before_the_leading_look_decided_inner_is_one_of_the_same_query(tmp_path: Path) -> None:
+    """Planted bug: its `inner = 16` made it another query, so that a finished search or experiment was refused."""
+    folder, before = run(tmp_path).folder, (tmp_path / "run" / "draws.jsonl").read_bytes()
+    manifest = json.loads((folder / "run.json").read_text())
+    assert manifest["query"]["search"]["inner"] is None
+    manifest["query"]["search"]["inner"] = 16
+    (folder / "run.json").write_text(json.dumps(manifest))
+    assert run(tmp_path).folder == folder and (folder / "draws.jsonl").read_bytes() == before
+    for other in (["search.inner=8"], ["search.steps=13"]):
+        with pytest.raises(InputError, match="already holds a run of another query"):
+            run(tmp_path, other)
+    now = open_run(folder, for_writing=False).manifest.query
+    asked = now.model_copy(update={"search": now.search.model_copy(update={"inner": None})})
+    assert as_before(asked).model_dump_json() == now.model_dump_json()  # by which the queue knows it

@@ -112,6 +112,7 @@ def test_a_cut_file_keeps_its_whole_lines(cut: int, tmp_path: Path) -> None:
     done = run(tmp_path)
     whole = draws(done.folder)
     at = random.Random(f"{SEED} cut {cut}").randrange(1, len(whole))
+    (done.folder / "finished").unlink(missing_ok=True)  # as after a kill
     (done.folder / "draws.jsonl").write_bytes(whole[:at])
     kept = whole[:at].rpartition(b"\n")[0]
     assert draws(go_on(done.folder).folder) == whole
@@ -126,6 +127,7 @@ def test_a_planted_bug_is_caught(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     whole = draws(run(tmp_path, name="whole").folder)
     done = run(tmp_path)
     lines = whole.splitlines(keepends=True)
+    (done.folder / "finished").unlink(missing_ok=True)  # as after a kill
     (done.folder / "draws.jsonl").write_bytes(b"".join(lines[: 12 + 3 * 6]))
     real = replay.resume
     monkeypatch.setattr(
@@ -145,6 +147,7 @@ def test_a_step_that_comes_out_differently_is_noticed(
     lines = draws(done.folder).splitlines(keepends=True)
     rows = range(12, len(lines), 3)
     at = next(row for row in rows if b'"log_probs":[]' not in lines[row] + lines[row + 1])
+    (done.folder / "finished").unlink(missing_ok=True)  # as after a kill
     (done.folder / "draws.jsonl").write_bytes(b"".join(lines[: at + 2]))
     real = ColorArea.count
     monkeypatch.setattr(ColorArea, "count", lambda self, images: real(self, images) + 1e-6)

@@ -79,6 +79,7 @@ def test_a_broken_line_is_named(tmp_path: Path) -> None:
     done = run(tmp_path, ["search.steps=0"])
     path = done.folder / "draws.jsonl"
     lines = path.read_bytes().splitlines(keepends=True)
+    (done.folder / "finished").unlink(missing_ok=True)  # as after a kill
     path.write_bytes(lines[0] + b"{broken}\n" + lines[1])
     from trex.runs.draw_log import read_draws
 

@@ -20,7 +20,8 @@ from tests.running.command_line import trex
 from tests.running.runs import draws, go_on, run
 from trex.foundation.errors import RunError
 from trex.runs.checked_lines import chained
-from trex.runs.draw_log import read_draws
+from trex.runs.draw_log import read_draws, repair
+from trex.runs.folder import open_run
 from trex.runs.record import from_line
 
 SEED = 20261122
@@ -94,6 +95,30 @@ def test_a_line_that_is_lost_doubled_or_swapped_is_noticed(
     write_lines(folder, lines)
     for command in ("resume", "report"):
         refused(trex(command, folder), "draws.jsonl, line ", "--repair")
+
+
+def test_a_finished_run_that_has_lost_its_last_draws_is_noticed(folder: Path) -> None:
+    """Planted bug: what a kill leaves was believed of a finished run too, and a verdict passed on 9 of its draws."""
+    whole, lines = draws(folder), lines_of(folder)
+    write_lines(folder, lines[:9])
+    for command in (("resume",), ("report",), ("report", "--fail-if", "found")):
+        refused(
+            trex(*command[:1], folder, *command[1:]),
+            "draws.jsonl, line 10: ",
+            "this one is missing",
+            "--repair",
+        )
+    assert trex("resume", folder, "--repair").exit_code == 0
+    assert draws(folder) == whole
+
+
+def test_a_repair_that_is_cut_leaves_no_finished_run(folder: Path) -> None:
+    """Planted bug: `finished` stayed while the draws were repeated."""
+    lines = lines_of(folder)
+    write_lines(folder, lines[:9])
+    with open_run(folder, for_writing=True) as opened:
+        repaired = repair(opened.draws, opened.manifest)
+        assert repaired is not None and repaired[1] == 9 and not opened.is_finished
 
 
 BAD_FIELDS: dict[str, dict[str, object]] = {
@@ -170,6 +195,7 @@ def test_an_old_folder_opens_with_a_note_and_has_checksums_after_resume(
 @pytest.mark.parametrize(("kept", "checks"), [(0, 5), (7, 9), (13, 13), (20, 23.4)])
 def test_checksums_ahead_of_the_draws_are_what_a_kill_leaves(kept: int, checks: float, folder: Path) -> None:
     whole, lines = draws(folder), lines_of(folder)
+    (folder / "finished").unlink(missing_ok=True)  # as after a kill
     write_lines(folder, lines[:kept])
     path = folder / "draws.check"
     path.write_bytes(path.read_bytes()[: int(33 * checks)])
@@ -291,3 +317,23 @@ def test_a_netcdf_file_that_does_not_fit_leaves_nothing_and_keeps_the_one_before
     assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 2
     assert place.read_bytes() == b"the one before"
     assert not [path for path in folder.iterdir() if ".tmp" in path.name]
+
+
+def test_draws_and_facts_that_no_search_writes_are_named_errors(folder: Path) -> None:
+    """Planted bugs: each ended in a traceback."""
+    rows = [json.loads(line) for line in lines_of(folder)]
+    hit = next(row for row in rows if row["picture"])
+    far = next(row for row in rows if row["log_probs"] and row["log_weight"] < -20)
+    scored = {name: hit[name] for name in ("log_probs", "log_weight", "picture")}
+    of_control = {**far, **scored, "phase": "control", "chain": 0, "index": 0, "accepted": True}
+    chain = [{**row, "figures": {"depth": 3}} if row["phase"] == "chain" else row for row in rows]
+    (folder / "finished").unlink()
+    for changed_rows, words in (([*rows, of_control], "no easier target"), (chain, "a trajectory has")):
+        lines = [json.dumps(row, separators=(",", ":")).encode() + b"\n" for row in changed_rows]
+        write_lines(folder, lines)
+        (folder / "draws.check").write_text("".join(f"{one}\n" for one in chained(lines)))
+        refused(trex("report", folder), words)
+    manifest = json.loads((folder / "run.json").read_text())
+    manifest["facts"]["size"] = [0, 40]
+    (folder / "run.json").write_text(json.dumps(manifest))
+    refused(trex("report", folder), "facts.size")

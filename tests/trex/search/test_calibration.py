@@ -9,19 +9,18 @@ import numpy as np
 import pytest
 
 from tests.running.looks import SMALL, TINY, use_ladder
-from tests.running.runs import BANK, draws, go_on, run
+from tests.running.runs import BANK, QUERY, draws, go_on, run
 from tests.serving.html_page import read_page
 from trex.api.find import Outcome
 from trex.inference.statistics.two_phase import design
-from trex.query.schema import SearchSection
+from trex.query.toml_file import parse_query
 from trex.runs.draw_log import read_draws
 from trex.runs.record import Record
-from trex.search.render_speed import CPU_S
 from trex.search.sampling import calibration
 from trex.search.sampling.prior_plan import RESCORED_LEVEL
-from trex.worlds import looks
+from trex.worlds.costs import CPU_S, inner_steps
 from trex.worlds.latents import to_stored
-from trex.worlds.looks import DECIDING
+from trex.worlds.looks import DECIDING, ladder
 
 SURROGATE = [*BANK, "search.inner=2", "search.steps=4"]
 
@@ -67,18 +66,25 @@ def test_a_useless_look_does_not_lead_and_the_next_one_that_passes_does(
 
 
 def test_the_dearer_a_look_the_fewer_steps_it_leads(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """By the costs in docs/PERFORMANCE.md; a query that says `inner` decides itself (above)."""
-    for look in looks.ladder("reference"):
-        ratio = CPU_S["reference"] / CPU_S[look]
-        wanted = 16 if ratio >= 20 else 8 if ratio >= 8 else 4
-        assert looks.inner_steps(SearchSection(), look) == wanted, look
-        assert looks.inner_steps(SearchSection(inner=7), look) == 7
+    """By the costs in docs/PERFORMANCE.md; a query that says `inner` decides itself (above).
+
+    Planted bug: the leading look alone decided, whatever a picture at the deciding look costs.
+    """
+
+    def steps_of(*overrides: str) -> list[int]:
+        query = parse_query(QUERY, "test", ["render.preset=reference", *overrides])
+        return [inner_steps(query, look) for look in ladder("reference")]
+
+    assert ladder("reference") == ("sketch", "fast", "coarse", "sharp")
+    assert steps_of() == [16, 8, 8, 4] and steps_of("search.inner=7") == [7] * 4
+    assert steps_of("render.noise=8") == steps_of("render.preset=clevr") == [16] * 4
     use_ladder(monkeypatch, SMALL, TINY)
-    monkeypatch.setitem(looks.INNER, SMALL, 3)
+    for name, cost in {"fake": 12.0, SMALL: 1.0}.items():
+        monkeypatch.setitem(CPU_S, name, cost)
     done = run(tmp_path, [*BANK, "search.steps=4"])
     steps = [record for record in records(done) if record.phase == "chain"]
-    assert all(record.figures["inner_steps"] == 3 for record in steps)
-    assert "Look fake-small led the chains, 3 of its steps for one" in read_page(done.report).text
+    assert all(record.figures["inner_steps"] == 8 for record in steps)
+    assert "Look fake-small led the chains, 8 of its steps for one" in read_page(done.report).text
 
 
 def test_the_look_that_leads_chooses_from_the_bank_too(

@@ -12,7 +12,8 @@ from trex.query.schema import Query
 from trex.query.toml_file import parse_query
 from trex.runs.record import BANK, CALIBRATION, CHAIN, FRESH, PRIOR, Record
 from trex.search.cost import cpu_s_of
-from trex.search.render_speed import CPU_S, has_known_cost
+from trex.search.render_speed import has_known_cost
+from trex.worlds.costs import CPU_S
 from trex.worlds.looks import ladder
 
 LOOKS = ladder("reference")

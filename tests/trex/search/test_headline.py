@@ -111,3 +111,11 @@ def test_each_scene_shows_its_camera_lights_and_noise_seed(banked: Outcome) -> N
     assert (
         banked.results.checks[0].startswith("Visible pixels") and " 0 decisions" in banked.results.checks[0]
     )
+
+
+def test_scenes_are_counted_whatever_their_noise_draws(tmp_path: Path) -> None:
+    """Planted bug: four noise draws of each of 12 scenes were 48 scenes."""
+    none = ["answer=6", "target.width=1e-6", "search.steps=0"]
+    for noise in (1, 4):
+        done = run(tmp_path, [*none, f"render.noise={noise}"], f"noise-{noise}")
+        assert headline(done.manifest, done.results) == "No such scene among 12 rendered."

@@ -12,7 +12,11 @@ from tests.running.runs import QUERY, write_query
 from trex.foundation.words import span
 from trex.query.schema import Query
 from trex.query.toml_file import parse_query
-from trex.search.render_speed import BESIDE_S, CPU_S, FILE, estimate, measured
+from trex.search.render_speed import BESIDE_S, FILE, estimate, measured
+from trex.search.sampling.budget import most_pictures
+from trex.worlds.costs import CPU_S, inner_steps
+from trex.worlds.kernels import check_search
+from trex.worlds.looks import ladder
 
 
 @pytest.fixture(autouse=True)
@@ -74,3 +78,18 @@ def test_check_says_the_time_and_the_model_as_the_user_named_it(tmp_path: Path) 
     assert result.exit_code == 0, result.stderr
     assert "\nmodel     shipped" in result.stdout
     assert "\ntime      at most about " in result.stdout
+
+
+@pytest.mark.parametrize("lead", ladder("reference"))
+def test_whichever_look_leads_the_estimate_is_an_upper_bound(lead: str) -> None:
+    """Planted bug: every cheap picture was taken for one at the cheapest look."""
+    asked = check_search(
+        parse_query(QUERY, "test", ["render.preset=reference", "render.processes=1", "search.bank=1000"]),
+        "scene",
+        has_noise=True,
+    )
+    most, search = most_pictures(asked), asked.search
+    found = estimate(asked, most.deciding, most.cheap, most.cheap_cpu_s)
+    scored = 1000 * (CPU_S["sketch"] + (CPU_S[lead] if lead != "sketch" else 0.0))
+    inner = search.chains * search.steps * inner_steps(asked, lead) * CPU_S[lead]
+    assert found is not None and found.seconds >= most.deciding * CPU_S["reference"] + scored + inner

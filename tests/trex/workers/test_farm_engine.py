@@ -2,6 +2,9 @@
 
 from pathlib import Path
 
+import pytest
+
+from tests.running.digit_runs import save_models, search
 from tests.running.runs import draws, run
 from trex.inference.chains import rounds, start, starts
 from trex.inference.statistics.importance import prior_draws
@@ -11,6 +14,8 @@ from trex.runs.manifest import Manifest
 from trex.runs.open_world import open_world
 from trex.runs.record import CHAIN, PRIOR, to_line
 from trex.runs.replay import independent_record, round_records
+from trex.workers.worlds import Worlds
+from trex.worlds.samplers.nuts import NutsSampler
 
 OVERRIDES = ["search.stop_when_found=0", "search.control=false"]
 
@@ -44,3 +49,19 @@ def test_a_run_writes_what_the_samplers_give(tmp_path: Path) -> None:
 def test_another_seed_is_noticed(tmp_path: Path) -> None:
     path = run(tmp_path, OVERRIDES).folder
     assert draws(path) != by_hand(path, seed=1)
+
+
+@pytest.mark.usefixtures("no_reports")
+def test_a_sampler_is_that_of_the_run_whatever_the_worker_ran_before(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Planted bug: a kept world lent its sampler, made for two chains, to a run of one, whose draws it changed."""
+    save_models(tmp_path / "models", monkeypatch)
+    nuts = ["search.kernel=nuts", "search.steps=32", "search.warmup=28", "search.control=false"]
+    runs = [search(tmp_path, [*nuts, f"search.chains={n}"], f"run-{n}").folder for n in (2, 1)]
+    worlds = Worlds(1)
+    try:
+        samplers = [worlds.engine(one).world.sampler for one in runs]
+    finally:
+        worlds.close()
+    assert [one.chains for one in samplers if isinstance(one, NutsSampler)] == [2, 1]

@@ -44,6 +44,7 @@ def test_a_run_is_kept_reported_and_gone_on_with(tmp_path: Path) -> None:
     assert "Which digit is it?" in html and "digits that mnist-vae draws" in html
     assert "True answer" not in html
     lines = whole.splitlines(keepends=True)
+    (done.folder / "finished").unlink(missing_ok=True)  # as after a kill
     (done.folder / "draws.jsonl").write_bytes(b"".join(lines[: 24 + 5]) + b'{"half')
     assert draws(go_on(done.folder).folder) == whole
 

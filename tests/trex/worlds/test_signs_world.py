@@ -61,6 +61,7 @@ def test_a_search_of_signs_is_kept_in_color_reported_and_resumed(tmp_path: Path)
     html = done.report.read_text()
     assert "Which traffic sign is it?" in html and "traffic signs that signs-beta-vae draws" in html
     lines = whole.splitlines(keepends=True)
+    (done.folder / "finished").unlink(missing_ok=True)  # as after a kill
     (done.folder / "draws.jsonl").write_bytes(b"".join(lines[: 24 + 5]) + b'{"half')
     assert draws(go_on(done.folder).folder) == whole
 

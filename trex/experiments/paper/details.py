@@ -10,7 +10,7 @@ from trex.experiments.paper.agreement import Compared, chosen_cells, values_word
 from trex.experiments.paper.paper_file import Item
 from trex.experiments.record import CellRecord, OutcomeRecord
 from trex.pages.table import Column, Table
-from trex.search.render_speed import CPU_S
+from trex.worlds.costs import CPU_S
 
 HOUR_S = 3600
 

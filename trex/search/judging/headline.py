@@ -21,8 +21,8 @@ def headline(manifest: Manifest, results: Results) -> str:
         lost = len(results.fragile)
         hits = "the one hit does not survive" if lost == 1 else f"none of {lost} distinct hits survives"
         return f"No such {noun.one}: {hits} fresh noise."
-    if not n:
-        return f"No such {noun.one} among {results.renders} rendered."
+    if not n:  # no fresh draws either, so each scene has its noise draws alone
+        return f"No such {noun.one} among {results.renders // manifest.query.render.noise} rendered."
     found = f"{distinct_words(noun, n, results.families)} {_survives(manifest, n)}"
     wrong = sum(bool(found.is_wrong) for found in results.found)
     unknown = sum(found.is_wrong is None for found in results.found)

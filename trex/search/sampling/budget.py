@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from trex.inference.statistics.control import MASSES
@@ -9,8 +10,9 @@ from trex.query.schema import Query
 from trex.search.hits import TRIES
 from trex.search.sampling.calibration import SCENES
 from trex.search.sampling.prior_plan import GROWTH
+from trex.worlds.costs import CPU_S, MOST_INNER, inner_steps
 from trex.worlds.kernels import SURROGATE
-from trex.worlds.looks import MOST_INNER, ladder
+from trex.worlds.looks import ladder
 
 
 class Pictures(NamedTuple):
@@ -20,6 +22,7 @@ class Pictures(NamedTuple):
     cheap: int
     control: int
     control_cheap: int
+    cheap_cpu_s: float = 0.0  # of `cheap`, whichever look leads; 0 where no cost is documented
 
 
 def most_pictures(query: Query) -> Pictures:
@@ -48,4 +51,18 @@ def most_pictures(query: Query) -> Pictures:
         cheap,
         control,
         len(MASSES) * inner if search.control else 0,
+        _cheap_cpu_s(query, steps if is_led else 0, looks) if set(looks) <= CPU_S.keys() else 0.0,
     )
+
+
+def _cheap_cpu_s(query: Query, steps: int, looks: Sequence[str]) -> float:
+    """The CPU seconds of all cheap pictures, with the leading look that costs most."""
+    bank = query.search.bank or 0
+    if not steps:
+        return bank * CPU_S[looks[0]]
+    tried = SCENES * sum(CPU_S[look] for look in looks[1:])
+    led = [
+        steps * inner_steps(query, look) * CPU_S[look] + (bank * CPU_S[look] if look != looks[0] else 0.0)
+        for look in looks
+    ]
+    return bank * CPU_S[looks[0]] + tried + max(led)
