@@ -13,6 +13,7 @@ from tests.references.statistics import ALPHA
 from tests.simulations.plateau import mass as plateau_mass
 from tests.simulations.plateau import step_kernel
 from tests.simulations.tiny_world import kernel, posterior, states
+from trex.foundation.errors import RunError
 from trex.inference.metropolis import Metropolis
 from trex.inference.smc import Particles, next_level, particles, stages
 from trex.inference.statistics.importance import prior_draws
@@ -51,7 +52,7 @@ def test_a_move_that_ignores_the_classifier_is_caught() -> None:
         def log_accept_ratio(self, *args: object) -> float:
             return 0.0
 
-    with pytest.raises(AssertionError, match="below the level"):
+    with pytest.raises(RunError, match="below its level"):
         run(0, Blind(OF.prior, OF.proposal, OF.scorer, OF.target))
 
 
