@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import product
@@ -49,6 +50,11 @@ class ShapeCard:
     hull: tuple[
         tuple[float, float, float, float], ...
     ] = ()  # outline "mesh": half spaces a x + b y + c z <= d
+
+    @property
+    def words(self) -> tuple[str, ...]:
+        """Every word for the shape in a question or in revoke: name, plural, nouns and theirs."""
+        return (self.name, self.plural, *self.nouns, *(noun + "s" for noun in self.nouns))
 
 
 @dataclass(frozen=True)
@@ -115,12 +121,25 @@ class Vocabulary:
         return smaller
 
     def introduce(self, card: ShapeCard) -> Vocabulary:
-        """This vocabulary with one more shape."""
+        """This vocabulary with one more shape; InputError if one of its words already means something else."""
         if card.name in self.shapes:
             raise InputError(f"shape {card.name!r} is already in the vocabulary ({', '.join(self.shapes)})")
         if card.outline not in OUTLINES:
             raise unknown("outline", card.outline, OUTLINES)
+        words = self.words()
+        taken = [word for word in dict.fromkeys(card.words) if word in words]
+        if taken:
+            meanings = ", ".join(f"{word!r} means {words[word][1] or 'anything'}" for word in taken)
+            raise InputError(
+                f"shape {card.name!r} has words that the vocabulary already has ({meanings}); a question or revoke "
+                "would silently mean the new shape: give the card another name, plural or nouns"
+            )
         return replace(self, shapes=(*self.shapes, card.name), cards=(*self.cards, card))
+
+    def with_cards(self, cards: Iterable[ShapeCard]) -> Vocabulary:
+        """This vocabulary with the shapes that it lacks by name, to read and render scenes: words may repeat."""
+        new = {card.name: card for card in cards if card.name not in self.shapes}
+        return replace(self, shapes=(*self.shapes, *new), cards=(*self.cards, *new.values()))
 
     def parse_combination(self, text: str) -> Combination:
         """("color", "blue"), ("shape", "sphere") for "blue spheres"; InputError names an unknown word."""
@@ -147,8 +166,7 @@ class Vocabulary:
             for value in self.values(attribute):
                 found |= dict.fromkeys(SYNONYMS.get(value, (value,)), (attribute, value))
         for card in self.cards:
-            nouns = (card.name, card.plural, *card.nouns, *(noun + "s" for noun in card.nouns))
-            found |= dict.fromkeys(nouns, ("shape", card.name))
+            found |= dict.fromkeys(card.words, ("shape", card.name))
         return found
 
 

@@ -39,13 +39,17 @@ class Answerer(Protocol):
 
 @dataclass(frozen=True)
 class AdaptedModel:
-    """An answerer as a CLEVR model; `identity` identifies it (a hash, an address) in fingerprints."""
+    """An answerer as a CLEVR model; `identity` identifies it (a hash, an address) in fingerprints.
+
+    `is_hashed` says that `identity` has a hash of all files that it is made of, so that no other model has the same.
+    """
 
     name: str
     answerer: Callable[..., object]  # an `Answerer`
     identity: str = ""
     batch: int = BATCH
     input_size: tuple[int, int] | None = None
+    is_hashed: bool = False
 
     def bind(self, question: Question) -> AskedAnswerer:
         """The answerer with its question, probed with two pictures; InputError if its output does not fit."""
@@ -70,6 +74,7 @@ class AdaptedModel:
             question,
             tuple(answers.ravel().tolist()),
             self.batch,
+            self.is_hashed,
         )
 
 
@@ -85,6 +90,7 @@ class AskedAnswerer:
     question: Question
     tried: tuple[float, ...]  # answers to `probe_pictures`, row by row, in place of weights
     batch: int = BATCH
+    is_hashed: bool = False
 
     def __repr__(self) -> str:
         """Everything that identifies it, but nothing of the answerer itself, which may hold a secret."""

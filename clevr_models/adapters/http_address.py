@@ -41,6 +41,14 @@ def split_address(url: str, secret: str = "TREX_MODEL_TOKEN") -> SplitResult:
     return _split(url)
 
 
+def check_secret(name: str, secret: str) -> None:
+    """InputError, without the secret, if that of the environment variable `name` fits in no HTTP header."""
+    if not secret.isprintable() or not secret.isascii():
+        raise InputError(f"{name} contains characters that are not allowed in an HTTP header; correct it")
+    if secret != secret.strip():
+        raise InputError(f"{name} begins or ends with a space, which no HTTP header can hold; remove it")
+
+
 def _split(url: str) -> SplitResult:
     try:
         parts = urlsplit(url)

@@ -18,7 +18,7 @@ import httpx
 from tenacity import RetryCallState, Retrying, retry_if_exception_type, stop_after_attempt
 
 from trex.clevr_models.adapters.http_address import is_loopback
-from trex.foundation.errors import ModelError
+from trex.foundation.errors import InputError, ModelError
 
 LARGEST_REPLY = 16 * 2**20
 LONGEST_WAIT_S = 120.0  # that a server may ask for with Retry-After
@@ -78,6 +78,8 @@ def tried(
 def post(url: str, body: bytes, token: str, timeout_s: float) -> bytes:
     """The body of the reply to JSON; PassingError if another try may help, ModelError otherwise.
 
+    InputError if the address of a proxy in the environment is none.
+
     `token`, if there is one, goes into the header Authorization; `timeout_s` covers everything from connecting to the
     last byte, however slowly bytes arrive.
     """
@@ -88,6 +90,11 @@ def post(url: str, body: bytes, token: str, timeout_s: float) -> bytes:
         raise PassingError(f"TimeoutError, no complete reply within {timeout_s:g} s") from None
     except (httpx.TransportError, OSError) as error:
         raise _mapped(url, error) from None
+    except httpx.InvalidURL:  # names parts of the address, which may have a password
+        raise InputError(
+            "the address of the proxy in https_proxy, http_proxy or all_proxy is not valid; correct it, such as "
+            "http://HOST:8080, or unset it"
+        ) from None
     except (ImportError, ValueError) as error:  # what httpx says of a proxy's address, such as socks
         raise ModelError(f"{url} cannot be reached through the proxy that is set: {error}") from None
 

@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from trex.clevr_models.adapters.callable_model import AdaptedModel, Floats
-from trex.clevr_models.adapters.http_address import is_loopback, split_address
+from trex.clevr_models.adapters.http_address import check_secret, is_loopback, split_address
 from trex.clevr_models.adapters.http_exchange import post, tried, whole
 from trex.clevr_models.interface.inputs import eight_bits
 from trex.clevr_models.interface.question import Question
@@ -92,6 +92,5 @@ def load_http(url: str) -> AdaptedModel:
     token = os.environ.get(TOKEN, "")
     if token and scheme != "https" and not is_loopback(url):
         raise InputError(f"{TOKEN} would be sent to {url} unencrypted; use https, or unset {TOKEN}")
-    if not token.isprintable() or not token.isascii():
-        raise InputError(f"{TOKEN} contains characters that are not allowed in an HTTP header; correct it")
+    check_secret(TOKEN, token)
     return AdaptedModel(url, HttpAnswerer(url, token), url)

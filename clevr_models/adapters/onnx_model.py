@@ -28,6 +28,8 @@ from trex.foundation.parse import parse_json
 GIVES = ("logits", "probabilities")
 WORD = re.compile(r"[a-z0-9]+")
 LONGEST = 1000
+# The first entry of a tensor's external_data, {key: "location"}: https://onnx.ai/onnx/repo-docs/ExternalData.html
+EXTERNAL = b"\x0a\x08location\x12"
 
 
 @dataclass(frozen=True)
@@ -99,15 +101,19 @@ def load_onnx(path: Path, threads: int = 1) -> AdaptedModel:
     try:
         session = onnxruntime.InferenceSession(data, options, providers=["CPUExecutionProvider"])
     except Exception as error:  # onnxruntime's errors have no common type
+        if EXTERNAL in data:
+            raise InputError(
+                f"{path} keeps weights in another file, which no fingerprint would cover; export it as one file "
+                "(torch.onnx.export with external_data=False)"
+            ) from error
         raise InputError(
             f"{path} is not an ONNX model that onnxruntime can run: {_first_line(error)}"
         ) from error
     answerer = OnnxAnswerer(
         session, card, tuple(i.name for i in session.get_inputs()), _size(path, session, card)
     )
-    return AdaptedModel(
-        f"{PREFIX}{path}", answerer, sha256_of(data + repr(card).encode()), input_size=answerer.size
-    )
+    identity = sha256_of(data + repr(card).encode())
+    return AdaptedModel(f"{PREFIX}{path}", answerer, identity, input_size=answerer.size, is_hashed=True)
 
 
 def _size(path: Path, session: Any, card: OnnxCard) -> tuple[int, int] | None:

@@ -3,13 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from functools import cached_property
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
-from trex.clevr_models.adapters.callable_model import RAISED, checked_labels, error_text
+from trex.clevr_models.adapters.callable_model import (
+    RAISED,
+    checked_labels,
+    error_text,
+    probe_pictures,
+)
+from trex.clevr_models.adapters.code_hash import code_hash
 from trex.clevr_models.interface.answers import ANSWERS
 from trex.clevr_models.interface.bound import BoundModule
 from trex.clevr_models.interface.question import Question
@@ -20,11 +27,20 @@ Factory = Callable[[Question], object]  # a torch.nn.Module, which is checked
 
 
 class UserModule(BoundModule):
-    """A user's module with its question; ModelError if it fails later, or returns no logits."""
+    """A user's module with its question; ModelError if it fails later, or returns no logits.
+
+    Weights alone do not identify it: its code's hash (`identity`) and its answers to `probe_pictures` do so, too.
+    """
 
     def __init__(self, name: str, module: nn.Module, labels: tuple[str, ...]) -> None:
         super().__init__(module, labels)
         self.name = name
+        self.identity = code_hash(module)
+
+    @cached_property
+    def tried(self) -> tuple[float, ...]:
+        """Its answers to `probe_pictures`, row by row; computed only if needed, as an audit binds many questions."""
+        return tuple(np.exp(self.log_probs(probe_pictures())).ravel().tolist())
 
     def _row(self, image: NDArray[np.float32]) -> NDArray[np.float64]:
         size = f"a picture of {image.shape[1]}x{image.shape[0]}"

@@ -26,7 +26,7 @@ from trex.clevr_models.interface.question import Question
 
 Floats = NDArray[np.float64]
 Ask = Callable[[threading.Event], Said]
-METHOD = 1  # changes whenever the way from replies to probabilities does
+METHOD = 2  # changes whenever the way from replies to probabilities does
 
 
 @dataclass(frozen=True)
@@ -52,9 +52,13 @@ class ChatAnswerer:
         asked = json.dumps([METHOD, self.model, self.template]).encode()
         return f"{self.sender.endpoint} {how} {hashlib.sha256(asked).hexdigest()[:16]}"
 
+    def prompt(self, question: Question) -> str:
+        """The text for a question."""
+        return filled(self.template, question)
+
     def __call__(self, pictures: NDArray[np.float32], question: Question) -> Floats:
         """(B, H, W, 3) in [0, 1] -> (B, K) in the order of `labels`; ModelError if the server fails."""
-        place = (self.sender.endpoint, self.model, filled(self.template, question))
+        place = (self.sender.endpoint, self.model, self.prompt(question))
         numbers: Sequence[int | None] = range(self.samples) if self.samples else [None]
         keys = [[reply_key(place, picture, number) for number in numbers] for picture in pictures]
         known: dict[str, Said] = {}
@@ -96,7 +100,7 @@ class ChatAnswerer:
         # Below 2^31, and another one for each picture and sample.
         seed = int(key[:8], 16) >> 1 if self.samples else None
         data = self.sender.send(request_body(self.model, prompt, png_base64(picture), seed), stop)
-        said = read_reply(self.sender.url, data, wants_tokens=not self.samples)
+        said = read_reply(self.sender.url, data, wants_tokens=not self.samples, key=self.sender.key)
         if said.tokens is not None:
             token_mass.answer_masses(said.tokens)  # refuses what must not be stored
         self.store.write(key, said)

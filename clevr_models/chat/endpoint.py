@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from trex.clevr_models.adapters.http_address import is_loopback, split_address
+from trex.clevr_models.adapters.http_address import check_secret, is_loopback, split_address
 from trex.foundation.errors import InputError
 
 PREFIX = "openai:"
@@ -35,8 +35,7 @@ def resolved_endpoint(endpoint: str) -> str:
 def read_key(url: str) -> str:
     """OPENAI_API_KEY, "" if it is not set; InputError if it would be sent unencrypted, or fits in no header."""
     key = os.environ.get(KEY, "")
-    if not key.isprintable() or not key.isascii():
-        raise InputError(f"{KEY} contains characters that are not allowed in an HTTP header; correct it")
+    check_secret(KEY, key)
     if key and split_address(url, KEY).scheme != "https" and not is_loopback(url):
         raise InputError(f"{KEY} would be sent to {url} unencrypted; use https, or unset {KEY}")
     return key

@@ -9,7 +9,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from trex.clevr_models.adapters.callable_model import AdaptedModel, AskedAnswerer
-from trex.clevr_models.chat.prompt import filled
 from trex.clevr_models.interface.question import Question
 
 
@@ -24,6 +23,10 @@ class PromptedAnswerer(Protocol):
     @property
     def labels(self) -> tuple[str, ...]:
         """Its K answers."""
+        ...
+
+    def prompt(self, question: Question) -> str:
+        """The template, filled; InputError if the model cannot read it."""
         ...
 
     def __call__(self, pictures: NDArray[np.float32], question: Question) -> NDArray[np.float64]:
@@ -41,6 +44,7 @@ class PromptedModel:
     is_estimate: bool = False  # answers are estimates from samples
     input_size: tuple[int, int] | None = None
     is_probed: bool = False
+    is_hashed: bool = False  # see AdaptedModel
 
     def bind(self, question: Question) -> AskedAnswerer:
         """The model with its question; InputError if that has no English, or if the model's output does not fit.
@@ -49,9 +53,9 @@ class PromptedModel:
         to the same model are not tried on them: an accuracy check has thousands.
         """
         if self.is_probed:
-            filled(self.answerer.template, question)
+            self.answerer.prompt(question)
             names = (self.name, self.identity, question.text, self.answerer.labels)
-            return AskedAnswerer(*names, self.answerer, question, ())
-        bound = AdaptedModel(self.name, self.answerer, self.identity).bind(question)
+            return AskedAnswerer(*names, self.answerer, question, (), is_hashed=self.is_hashed)
+        bound = AdaptedModel(self.name, self.answerer, self.identity, is_hashed=self.is_hashed).bind(question)
         self.is_probed = True
         return replace(bound, tried=()) if self.is_estimate else bound

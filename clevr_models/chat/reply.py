@@ -5,12 +5,20 @@ Fields: https://platform.openai.com/docs/api-reference/chat/object. Fields that 
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Annotated
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from trex.clevr_models.chat.cost import Cost
-from trex.clevr_models.chat.errors import MalformedReplyError, NoLogProbsError, NotJsonError, RefusalError
+from trex.clevr_models.chat.endpoint import KEY
+from trex.clevr_models.chat.errors import (
+    EchoedKeyError,
+    MalformedReplyError,
+    NoLogProbsError,
+    NotJsonError,
+    RefusalError,
+)
 from trex.foundation.errors import ModelError
 from trex.foundation.fields import first_problem
 from trex.foundation.parse import parse_json
@@ -88,21 +96,39 @@ class Said(Lenient):
     text: Annotated[str, Field(max_length=LONGEST_TEXT)]
     tokens: Annotated[list[Token], Field(max_length=MOST_TOKENS)] | None = None
 
+    def texts(self) -> Iterator[str]:
+        """All texts in it: the reply, its tokens put together, and each alternative after the tokens before it."""
+        yield self.text
+        before = ""
+        for token in self.tokens or ():
+            yield from (before + other.token for other in token.top_logprobs)
+            before += token.token
+        yield before
 
-def read_reply(url: str, data: bytes, *, wants_tokens: bool) -> Said:
-    """What the model said; NotJsonError, MalformedReplyError, RefusalError or NoLogProbsError otherwise."""
+
+def read_reply(url: str, data: bytes, *, wants_tokens: bool, key: str = "") -> Said:
+    """What the model said; NotJsonError, MalformedReplyError, RefusalError or NoLogProbsError otherwise.
+
+    EchoedKeyError if what would be stored of it repeats `key`. The rest of the reply may: it is forgotten.
+    """
     choice = _completion(url, data).choices[0]
+    said = Said(
+        text=choice.message.content or "", tokens=choice.logprobs.content if choice.logprobs else None
+    )
+    if key and any(key in text for text in said.texts()):
+        raise EchoedKeyError(
+            f"{url} repeats {KEY} in its reply, which would be stored; do not trust this server"
+        )
     if choice.message.refusal or choice.finish_reason == "content_filter":
         raise RefusalError(
             f"{url}: the model refuses to answer about a picture; change [model] prompt, or take another model"
         )
-    tokens = choice.logprobs.content if choice.logprobs else None
-    if wants_tokens and tokens is None:
+    if wants_tokens and said.tokens is None:
         raise NoLogProbsError(
             f"{url} returns no log probabilities; set [model] samples, e.g. --set model.samples=20, to estimate "
             "probabilities from samples"
         )
-    return Said(text=choice.message.content or "", tokens=tokens if wants_tokens else None)
+    return said if wants_tokens else Said(text=said.text)
 
 
 def reply_cost(data: bytes) -> Cost:

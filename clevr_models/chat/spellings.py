@@ -42,6 +42,14 @@ def spelled(text: str) -> str | None:
     return answer
 
 
+def may_become_another(text: str) -> bool:
+    """Whether what follows an answer's text may make another answer of it: "1" may become "10"; "red" may not."""
+    word = text.lower().lstrip().lstrip(MARKS)
+    return any(
+        spelling.startswith(word) and answer != SPELLINGS.get(word) for spelling, answer in SPELLINGS.items()
+    )
+
+
 def begun(text: str) -> str | None:
     """The answer of a reply that may go on: a spelling, or letters that spellings of only one answer begin with.
 

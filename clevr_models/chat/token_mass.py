@@ -3,7 +3,8 @@
 A reply at temperature 0 shows one path through the tokens, and at each place the likeliest alternatives. Along the
 path, probabilities multiply (the chain rule). Where an alternative leaves the path, what would follow is unknown: its
 probability goes to the answer that it spells or that alone begins so (`begun`), otherwise to UNPARSED. What the
-server's list of alternatives cuts off goes to UNSEEN. So an answer's probability is too low by UNPARSED and UNSEEN
+server's list of alternatives cuts off goes to UNSEEN. A reply "1" goes there too if the server does not list the token
+that ends it, as "10" may have been almost as likely. So an answer's probability is too low by UNPARSED and UNSEEN
 together at most; it is too high only by replies that would go on after an alternative in a way that changes the answer.
 """
 
@@ -18,7 +19,7 @@ from numpy.typing import NDArray
 
 from trex.clevr_models.chat.errors import NotProbabilitiesError
 from trex.clevr_models.chat.reply import Alternative, Token
-from trex.clevr_models.chat.spellings import begun, spelled
+from trex.clevr_models.chat.spellings import begun, may_become_another, spelled
 from trex.clevr_models.interface.answers import ANSWERS
 
 UNPARSED, UNSEEN = "<unparsed>", "<unseen>"
@@ -33,7 +34,7 @@ def answer_masses(tokens: Sequence[Token]) -> NDArray[np.float64]:
     NotProbabilitiesError if the alternatives at a place add up to more than 1.
     """
     masses = dict.fromkeys(LABELS, 0.0)
-    path, text = 1.0, ""
+    path, text, has_ended = 1.0, "", False
     for token in tokens:
         others = _others(token)
         chosen = _probability(token)
@@ -46,10 +47,12 @@ def answer_masses(tokens: Sequence[Token]) -> NDArray[np.float64]:
         for other in others:
             masses[_off_path(text, other.token)] += path * _probability(other)
         path *= chosen
-        if ENDS.fullmatch(token.token):
+        has_ended = bool(ENDS.fullmatch(token.token))
+        if has_ended:
             break
         text += token.token
-    masses[spelled(text) or UNPARSED] += path
+    answer = spelled(text) or UNPARSED
+    masses[UNSEEN if answer != UNPARSED and not has_ended and may_become_another(text) else answer] += path
     found = np.array([masses[label] for label in LABELS])
     shares: NDArray[np.float64] = found / found.sum()  # only rounding: each place adds up to 1
     return shares

@@ -11,6 +11,7 @@ from pathlib import Path
 from trex.clevr_models.huggingface.library import import_library
 from trex.foundation.errors import InputError
 from trex.foundation.files import MIB, open_regular, read_text, shown
+from trex.foundation.json_fields import short
 from trex.foundation.parse import parse_json
 
 # https://huggingface.co/docs/hub/repositories: names of one or two parts
@@ -23,6 +24,7 @@ READ = (".json", ".jinja", ".model", ".txt", ".py", ".safetensors")  # what dete
 JSON_LIMIT, WEIGHTS_LIMIT = 64 * MIB, 1 << 40
 CODE_KEY = "auto_map"  # names classes in files of the folder, or of other folders
 KERNELS = ("_attn_implementation", "attn_implementation")  # "owner/name" would load a compiled kernel
+NAMED = "transformers_weights"  # the key of config.json whose file transformers 5 loads before any other
 
 
 @dataclass(frozen=True)
@@ -61,7 +63,7 @@ def open_folder(name: str, *, trusts_code: bool = False) -> ModelFolder:
     config = _json(path / CONFIG)
     if (path / ADAPTER).exists():
         raise InputError(f"{shown(path)} is an adapter ({ADAPTER}); merge it into its model and save that")
-    _check_weights(name, path)
+    _check_weights(name, path, _named_weights(path, config))
     folder = ModelFolder(path, config, tuple(_code(path)))
     if folder.code and not trusts_code:
         raise InputError(
@@ -97,8 +99,20 @@ def _cached(name: str) -> Path:
         ) from error
 
 
-def _check_weights(name: str, path: Path) -> None:
-    if (path / WEIGHTS).is_file():
+def _named_weights(path: Path, config: Mapping[str, object]) -> str:
+    """The file of weights that config.json names, "" if it names none; InputError unless it is checked and hashed."""
+    named = config.get(NAMED)
+    if named is None:
+        return ""
+    if named not in (WEIGHTS, INDEX):
+        raise InputError(
+            f"{shown(path / CONFIG)} names {short(named)} as {NAMED}; it must be {WEIGHTS} or {INDEX}, or be left out"
+        )
+    return str(named)
+
+
+def _check_weights(name: str, path: Path, named: str) -> None:
+    if named != INDEX and (path / WEIGHTS).is_file():
         return
     if not (path / INDEX).is_file():
         pickles = sorted(one.name for one in path.iterdir() if one.suffix in PICKLES)
@@ -137,9 +151,15 @@ def _names_code(value: object) -> bool:
         return any(map(_names_code, value))
     if not isinstance(value, dict):
         return False
-    kernels = (value.get(key) for key in KERNELS)
-    names_kernel = any(isinstance(one, str) and "/" in one for one in kernels)
+    names_kernel = any(_holds_slash(value.get(key)) for key in KERNELS)
     return bool(value.get(CODE_KEY)) or names_kernel or any(map(_names_code, value.values()))
+
+
+def _holds_slash(value: object) -> bool:
+    """Whether any text in a JSON value has a "/": one kernel for all, or one for each part of the model."""
+    if isinstance(value, dict | list):
+        return any(map(_holds_slash, value.values() if isinstance(value, dict) else value))
+    return isinstance(value, str) and "/" in value
 
 
 def _json(path: Path) -> Mapping[str, object]:

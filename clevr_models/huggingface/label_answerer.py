@@ -21,6 +21,7 @@ from trex.clevr_models.interface.answers import ANSWERS
 from trex.clevr_models.interface.inputs import eight_bits
 from trex.clevr_models.interface.question import Question
 from trex.foundation.errors import InputError, ModelError
+from trex.foundation.json_fields import short
 
 ONE_LABEL = "single_label_classification"  # of transformers' `problem_type`
 
@@ -39,14 +40,33 @@ class LabelAnswerer:
         """The answers that some label spells, and "<unparsed>" if there are other labels."""
         return tuple(label for label in (*ANSWERS, UNPARSED) if label in self.answers)
 
+    def prompt(self, question: Question) -> str:
+        """The text for a question; InputError if it has more tokens than the model reads."""
+        words = filled(self.template, question)
+        n, most = len(self.processor.tokenizer(words)["input_ids"]), self._longest()
+        if n > most:
+            raise InputError(
+                f"question {short(words)} has {n} tokens, and this model reads {most} at most; ask a shorter one, or "
+                "shorten [model] prompt"
+            )
+        return words
+
     def __call__(self, pictures: NDArray[np.float32], question: Question) -> NDArray[np.float64]:
         """(B, H, W, 3) in [0, 1] -> (B, K) in the order of `labels`."""
-        return np.stack([self._row(picture, question) for picture in pictures])
+        words = self.prompt(question)
+        return np.stack([self._row(picture, words) for picture in pictures])
 
-    def _row(self, picture: NDArray[np.float32], question: Question) -> NDArray[np.float64]:
-        words = filled(self.template, question)
+    def _longest(self) -> int:
+        """The most tokens that tokenizer and model take; a tokenizer without a limit names a huge number."""
+        limits = (
+            self.processor.tokenizer.model_max_length,
+            getattr(self.model.config, "max_position_embeddings", None),
+        )
+        return min(int(limit) for limit in limits if limit is not None)
+
+    def _row(self, picture: NDArray[np.float32], words: str) -> NDArray[np.float64]:
         image = Image.fromarray(eight_bits(picture))
-        found = self.processor(images=image, text=words, return_tensors="pt", truncation=True)
+        found = self.processor(images=image, text=words, return_tensors="pt")
         inputs = to_device(dict(found), self.model.device, self.model.dtype)
         with fixed_seed(self.model.device):
             logits = self.model(**inputs).logits

@@ -42,7 +42,7 @@ def load_hf(spec: str, options: ModelOptions | None = None) -> PromptedModel:
         model = _load_model(folder, auto, given.trust_remote_code)
         processor = load_processor(folder, trusts_code=given.trust_remote_code)
         answerer = _answerer(model, processor, auto, given.prompt)
-    return PromptedModel(spec, answerer, _identity(folder, model, processor, answerer))
+    return PromptedModel(spec, answerer, _identity(folder, model, processor, answerer), is_hashed=True)
 
 
 def _auto_class(folder: ModelFolder) -> str:

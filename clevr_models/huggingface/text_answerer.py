@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from trex.clevr_models.adapters.callable_model import RAISED
+from trex.clevr_models.chat.prompt import filled
 from trex.clevr_models.huggingface.answer_masses import LABELS, answer_row
 from trex.clevr_models.huggingface.candidates import Candidates
 from trex.clevr_models.huggingface.fixed_seed import fixed_seed
@@ -49,6 +50,10 @@ class TextAnswerer:
     def labels(self) -> tuple[str, ...]:
         """The 28 answers and "<unparsed>"."""
         return LABELS
+
+    def prompt(self, question: Question) -> str:
+        """The text for a question, before the model's chat template."""
+        return filled(self.template, question)
 
     def __call__(self, pictures: NDArray[np.float32], question: Question) -> NDArray[np.float64]:
         """(B, H, W, 3) in [0, 1] -> (B, 29) in the order of `labels`."""

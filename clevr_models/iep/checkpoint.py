@@ -156,6 +156,9 @@ def fill(make: Callable[[], nn.Module], state: object, path: Path) -> nn.Module:
     """The network with these tensors, names and shapes checked before memory is taken; for use, not for training."""
     if not isinstance(state, Mapping) or not all(isinstance(value, Tensor) for value in state.values()):
         raise InputError(f"{path}: its state is not a mapping of names to tensors")
+    odd = next((name for name, value in state.items() if not _is_plain(value)), None)
+    if odd is not None:
+        raise InputError(f"{path}: {odd} is no dense tensor of real numbers with values; get the file again")
     with torch.device("meta"):
         network = make()
     total = sum(parameter.numel() for parameter in network.parameters())
@@ -167,6 +170,12 @@ def fill(make: Callable[[], nn.Module], state: object, path: Path) -> nn.Module:
         {name: _tensor(name, expected[name], state, path) for name in expected}, assign=True
     )
     return network.eval().requires_grad_(False)
+
+
+def _is_plain(tensor: Tensor) -> bool:
+    """Whether it holds a real number at each place, as released files do."""
+    is_other = tensor.is_meta or tensor.is_nested or tensor.is_quantized or tensor.is_complex()
+    return tensor.layout == torch.strided and not is_other
 
 
 def _tensor(name: str, expected: Tensor, state: Mapping[str, Tensor], path: Path) -> Tensor:

@@ -25,6 +25,11 @@ class SampledRate(Rate):
     estimate: Estimate
 
     @property
+    def value(self) -> float:
+        """The estimate: hits weighted by the scenes of the bank for which they stand, not `count / of`."""
+        return self.estimate.value
+
+    @property
     def interval(self) -> Interval:
         """The estimate's interval, at the level of the estimate."""
         return self.estimate.interval

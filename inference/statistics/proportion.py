@@ -52,6 +52,11 @@ class Rate(ABC):
 
     @property
     @abstractmethod
+    def value(self) -> float:
+        """The estimate of the rate, however few hits it rests on; `point` is None if it may not be reported."""
+
+    @property
+    @abstractmethod
     def interval(self) -> Interval:
         """The interval of the true rate."""
 

@@ -290,6 +290,10 @@ def test_a_secret_is_not_sent_in_the_clear(monkeypatch: pytest.MonkeyPatch) -> N
     monkeypatch.setenv(TOKEN, "two\nlines")
     with pytest.raises(InputError, match="not allowed in an HTTP header"):
         load_http("https://models.example/vqa")
+    monkeypatch.setenv(TOKEN, f"{SECRET} ")
+    with pytest.raises(InputError, match="begins or ends with a space") as caught:
+        load_http("https://models.example/vqa")
+    assert SECRET not in str(caught.value)
 
 
 @pytest.mark.parametrize(

@@ -88,6 +88,12 @@ def test_another_file_or_card_is_another_model(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("data", "card", "message"),
     [
+        # planted bug: the message was one of onnxruntime's insides
+        (
+            mean_colors(elsewhere="model.onnx.data"),
+            LABELS,
+            "keeps weights in another file.*external_data=False",
+        ),
         (b"no model", LABELS, "is not an ONNX model that onnxruntime can run"),
         (mean_colors()[:80], LABELS, "is not an ONNX model that onnxruntime can run"),
         (mean_colors(), {"labels": ["a"]}, r"gives float64 \(2, 2\); for 2 pictures and 1 answers"),

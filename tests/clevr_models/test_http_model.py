@@ -71,6 +71,17 @@ def test_a_model_elsewhere_still_goes_through_the_proxy(monkeypatch: pytest.Monk
         assert proxy[0].startswith(b"POST http://models.example/vqa HTTP/1.1\r\n")
 
 
+@pytest.mark.parametrize("proxy", ["http://pw-x:port", "http://[::1", "http://user:pw-x:y@host:z"])
+def test_a_proxy_that_is_no_address_is_named(proxy: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Planted bug: httpx's own error ended the command."""
+    monkeypatch.setenv("http_proxy", proxy)
+    with pytest.raises(
+        InputError, match=r"address of the proxy in https_proxy, http_proxy .* not valid"
+    ) as caught:
+        ask("http://models.example/vqa")
+    assert "pw-x" not in str(caught.value)
+
+
 @pytest.mark.parametrize(
     "host", ["10.0.0.1", "models.example", "localhost.example", "127.0.0.1.example", "[::2]", "128.0.0.1"]
 )

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import hashlib
+import importlib
+import sys
 import textwrap
 from pathlib import Path
 
 import numpy as np
 import pytest
+import torch
 
 from trex.clevr_models.catalog import load_model
 from trex.clevr_models.fetch import NAMES
@@ -14,6 +18,8 @@ from trex.clevr_models.interface.answers import ANSWERS
 from trex.clevr_models.interface.question import Question
 from trex.clevr_models.specs.relation_network import SPECS
 from trex.foundation.errors import InputError
+from trex.runs.manifest import answers_alike
+from trex.worlds.fingerprint import model_fingerprint, tensor_hash, tried_of
 
 QUESTION = Question("How many cubes are there?", ())
 MODULE = """
@@ -106,6 +112,116 @@ def test_a_module_that_does_not_fit_is_refused_before_any_picture(
 ) -> None:
     with pytest.raises(InputError, match=message):
         load_model(f"{module}:{factory}").bind(QUESTION)
+
+
+BARE = """
+    import torch
+    from torch import nn
+
+    UNIT = {unit}
+
+    class Reds(nn.Module):
+        labels = ("0", "1", "2")
+
+        def forward(self, images):
+            red = images[:, 0].mean(dim=(1, 2)) / UNIT
+            return -((red[:, None] - torch.arange(3.0)) ** 2){edit}
+
+    def factory(question):
+        return Reds()
+"""
+
+
+def test_a_module_without_tensors_is_known_by_its_code_and_its_answers(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Planted bug: an edited module without weights kept its fingerprint, and its runs resumed with it."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.syspath_prepend(str(tmp_path))
+    monkeypatch.setattr(sys, "dont_write_bytecode", True)
+
+    def known(unit: str, edit: str) -> tuple[str, tuple[float, ...]]:
+        (tmp_path / "bare_model.py").write_text(textwrap.dedent(BARE.format(unit=unit, edit=edit)))
+        sys.modules.pop("bare_model", None)
+        importlib.invalidate_caches()
+        bound = load_model("bare_model:factory").bind(QUESTION)
+        return model_fingerprint("m", bound), tried_of(bound)
+
+    first, again = known("0.1", ""), known("0.1", "  # a comment")
+    assert first == again and len(first[1]) == 2 * 3
+    assert known("0.1", " * 2")[0] != first[0]
+    other = known("0.2", "")  # what the code reads from elsewhere shows in the answers
+    assert other[0] == first[0] and not answers_alike(first[1], other[1])
+
+
+WIDE = """
+    import torch
+    from torch import nn
+
+    class Mean(nn.Module):
+        labels = ("no", "yes")
+
+        def __init__(self, kind, shift):
+            super().__init__()
+            self.layer = nn.Linear(3, 2)
+            nn.init.constant_(self.layer.weight, 0.5)
+            nn.init.constant_(self.layer.bias, shift)
+            self.layer.to(kind)
+
+        def forward(self, images):
+            return self.layer(images.mean(dim=(2, 3)).to(self.layer.weight.dtype)).float()
+
+        def get_extra_state(self):
+            return {"note": "no tensor"}
+
+        def set_extra_state(self, state):
+            pass
+
+    class Packed(nn.Module):
+        labels = ("no", "yes")
+
+        def __init__(self, layer):
+            super().__init__()
+            self.layer = layer
+
+        def forward(self, images):
+            return self.layer(images.mean(dim=(2, 3)))
+
+        def state_dict(self):  # as a quantized layer's: its tensors in a tuple
+            weight = torch.quantize_per_tensor(self.layer.weight.detach(), 0.25, 0, torch.qint8)
+            return {"packed": (weight, self.layer.bias.detach()), "dtype": torch.qint8}
+
+    def brain(question):
+        return Mean(torch.bfloat16, len(question.text))
+
+    def packed(question):
+        return Packed(Mean(torch.float32, len(question.text)).layer)
+"""
+
+
+@pytest.mark.parametrize("factory", ["brain", "packed"])
+def test_weights_that_numpy_lacks_are_hashed(
+    factory: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Planted bug: `trex check` accepted the model, and `trex find` ended with a TypeError."""
+    (tmp_path / "wide_model.py").write_text(textwrap.dedent(WIDE))
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.syspath_prepend(str(tmp_path))
+    monkeypatch.setattr(sys, "dont_write_bytecode", True)
+    sys.modules.pop("wide_model", None)
+    texts = ("Is it red?", "Is it red?", "Is there a cube?")
+    prints = [
+        model_fingerprint("m", load_model(f"wide_model:{factory}").bind(Question(text, ()))) for text in texts
+    ]
+    assert prints[0] == prints[1] != prints[2]
+
+
+def test_the_hash_of_ordinary_tensors_stays_what_it_was() -> None:
+    """Runs that were made before can be resumed: names, numpy's types and shapes, and the bytes of all values."""
+    state = {"b": torch.arange(4.0)[::2], "a": torch.tensor(3), "c": torch.zeros(2, 0, dtype=torch.float16)}
+    digest = hashlib.sha256(b"a int64 ()\n" + np.int64(3).tobytes())
+    digest.update(b"b float32 (2,)\n" + np.array([0, 2], np.float32).tobytes() + b"c float16 (2, 0)\n")
+    assert tensor_hash(state) == digest.hexdigest()[:16]
 
 
 def test_a_module_or_factory_that_is_not_there_is_named(module: str) -> None:

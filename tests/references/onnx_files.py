@@ -32,6 +32,13 @@ def tensor(name: str, shape: Sequence[int], numbers: Sequence[float]) -> bytes:
     return dims + _field(2, FLOAT) + _field(8, name) + _field(9, struct.pack(f"<{len(numbers)}f", *numbers))
 
 
+def external(name: str, shape: Sequence[int], location: str) -> bytes:
+    """A tensor whose numbers are in another file, as torch writes them by default."""
+    dims = b"".join(_field(1, d) for d in shape)
+    place = _field(13, _field(1, "location") + _field(2, location))
+    return dims + _field(2, FLOAT) + _field(8, name) + place + _field(14, 1)
+
+
 def node(kind: str, inputs: Sequence[str], output: str, *attributes: bytes) -> bytes:
     names = b"".join(_field(1, name) for name in inputs) + _field(2, output)
     return names + _field(4, kind) + b"".join(_field(5, attribute) for attribute in attributes)
@@ -51,16 +58,20 @@ def model(
 
 
 def mean_colors(
-    height: int | str = "H", width: int | str = "W", weights: Sequence[float] = (1, 0, 0, 1, 0, 0)
+    height: int | str = "H",
+    width: int | str = "W",
+    weights: Sequence[float] = (1, 0, 0, 1, 0, 0),
+    elsewhere: str = "",
 ) -> bytes:
-    """Logits (B, 2): a linear map (3, 2) of the picture's mean color."""
+    """Logits (B, 2): a linear map (3, 2) of the picture's mean color, which may be in another file."""
     nodes = [
         node("GlobalAveragePool", ["pictures"], "mean"),
         node("Flatten", ["mean"], "flat", integer("axis", 1)),
         node("MatMul", ["flat", "weights"], "logits"),
     ]
     inputs = [value("pictures", FLOAT, ["B", 3, height, width])]
-    return model(nodes, inputs, value("logits", FLOAT, ["B", 2]), [tensor("weights", (3, 2), weights)])
+    kept = external("weights", (3, 2), elsewhere) if elsewhere else tensor("weights", (3, 2), weights)
+    return model(nodes, inputs, value("logits", FLOAT, ["B", 2]), [kept])
 
 
 def with_question() -> bytes:

@@ -199,6 +199,28 @@ def test_a_cone_is_introduced() -> None:
         with_cone.introduce(CONE)
 
 
+@pytest.mark.parametrize(
+    ("name", "plural", "nouns", "part"),
+    [
+        ("brick", "bricks", ("brick", "block"), "'block' means cube, 'blocks' means cube"),
+        ("red", "reds", (), "'red' means red"),
+        ("tile", "balls", ("tile",), "'balls' means sphere"),
+        ("thing", "things", ("thing",), "'thing' means anything"),
+    ],
+)
+def test_a_shape_does_not_take_over_a_word(name: str, plural: str, nouns: tuple[str, ...], part: str) -> None:
+    """Planted bug: with a brick that is also called block, "How many blocks" asked for bricks."""
+    with pytest.raises(InputError, match=part):
+        CLEVR.introduce(ShapeCard(name, plural, "cube", "cube.obj", nouns))
+
+
+def test_of_two_introduced_shapes_each_keeps_its_words() -> None:
+    tent = ShapeCard("tent", "tents", "cone", "cone.obj", ("tent", "cone"))
+    with pytest.raises(InputError, match="'cone' means cone"):
+        CLEVR.introduce(CONE).introduce(tent)
+    assert CLEVR.introduce(tent).with_cards([CONE, *CLEVR.cards]).shapes == (*CLEVR.shapes, "tent", "cone")
+
+
 def alone(shape: str, size: str = "large", x: float = 0.0, y: float = 0.0, rotation: float = 0.0) -> Scene:
     return Scene((SceneObject(shape, size, "red", "rubber", x, y, rotation),), Nuisances())
 

@@ -47,6 +47,7 @@ class ChatServer:
     planted: Planted
     has_log_probs: bool = True
     top: int = 20
+    lists_end: bool = True  # the token that ends a reply, as vLLM does
     faults: list[Fault] = field(default_factory=list)
     requests: list[Json] = field(default_factory=list)
     keys: set[str] = field(default_factory=set)
@@ -62,9 +63,9 @@ class ChatServer:
         if "seed" in request:
             tokens = random.Random(str(request["seed"])).choices(list(replies), list(replies.values()))[0]
             return completion("".join(tokens), None)
-        listed = entries(replies, self.top)
+        listed = entries(replies, self.top, lists_end=self.lists_end)
         content = [{**one, "bytes": None} for one in listed]
-        text = "".join(str(one["token"]) for one in listed)
+        text = "".join(str(one["token"]) for one in listed if one["token"] != END)
         return completion(text, {"content": content, "refusal": None} if self.has_log_probs else None)
 
 
@@ -86,18 +87,20 @@ def completion(text: str | None, log_probs: Json | None, **message: object) -> J
     }
 
 
-def entries(replies: Replies, top: int) -> list[Json]:
+def entries(replies: Replies, top: int, *, lists_end: bool = True) -> list[Json]:
     """The tokens of the greedy reply with the likeliest alternatives at each place, by conditioning."""
     prefix: tuple[str, ...] = ()
     found: list[Json] = []
     while True:
         after = _next_tokens(replies, prefix)
         best = max(after, key=lambda token: after[token])
-        if best == END:
+        if best == END and not lists_end:
             return found
         likeliest = sorted(after, key=lambda token: -after[token])[:top]
         listed = [{"token": token, "logprob": _log(after[token]), "bytes": None} for token in likeliest]
         found.append({"token": best, "logprob": _log(after[best]), "top_logprobs": listed})
+        if best == END:
+            return found
         prefix = (*prefix, best)
 
 

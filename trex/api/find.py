@@ -13,6 +13,7 @@ from trex.explain.causes import explained_results
 from trex.export.found_scenes import write_found_scenes
 from trex.foundation.errors import InputError
 from trex.query.schema import ProgramStep, same_query
+from trex.query.shipped import query_path
 from trex.query.toml_file import parse_query, read_text
 from trex.report.report import write_report
 from trex.runs.draw_log import check_draws, run_draws
@@ -75,7 +76,8 @@ def find(
 
 
 def query_file(path: Path, overrides: Sequence[str]) -> QuerySource:
-    """The query in a TOML file."""
+    """The query in a TOML file, or the shipped query of this name."""
+    path = query_path(path)
     return QuerySource(read_text(path), path, tuple(overrides))
 
 

@@ -98,7 +98,11 @@ class Run:
 
     @cached_property
     def records(self) -> tuple[Record, ...]:
-        """Every prior draw and proposal, in the order of `draws.jsonl`; RunError if a line is damaged."""
+        """Every line of `draws.jsonl`, in its order; RunError if one is damaged.
+
+        Besides prior draws and proposals these are, each in a phase of its own, a bank's scenes at its cheap look,
+        calibration draws, and hits under fresh noise draws: see `trex.runs.record.Record`.
+        """
         return tuple(read_draws(self.path / "draws.jsonl", self.manifest))
 
     @cached_property

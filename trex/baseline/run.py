@@ -17,6 +17,7 @@ from trex.datasets.examples import Examples, Problem
 from trex.foundation.errors import InputError, unknown
 from trex.pages.wording import world_words
 from trex.query.question import named_answers
+from trex.query.shipped import query_path
 from trex.runs.folder import RUNS, check_out
 from trex.scenes.prior import ScenePrior
 from trex.worlds.query_plan import check
@@ -69,8 +70,11 @@ class BaselineOutcome:
 def make_baseline(
     queries: Sequence[Path], overrides: Sequence[str], options: BaselineOptions, out: Path | None, tell: Tell
 ) -> BaselineOutcome:
-    """Score every picture and write OUT/baseline.json, its pictures and OUT/baseline.html, after all cheap checks."""
-    files = list(dict.fromkeys(queries))
+    """Score every picture and write OUT/baseline.json, its pictures and OUT/baseline.html, after all cheap checks.
+
+    A query is a file, or the name of a shipped query.
+    """
+    files = list(dict.fromkeys(map(query_path, queries)))
     place = out or default_out(files)
     check_out(place, FILES)
     plans = [check(path, overrides) for path in files]

@@ -153,6 +153,7 @@ def model_options(endpoint: str | None, max_requests: int | None, trusts_remote_
     """What --endpoint, --max-requests and --trust-remote-code say of a model that no query describes."""
     from trex.clevr_models.interface.options import ModelOptions
 
+    _refuse_empty("--endpoint", endpoint)
     return ModelOptions(
         endpoint=endpoint or "", max_requests=max_requests, trust_remote_code=trusts_remote_code
     )
@@ -165,16 +166,21 @@ def overrides(
     max_requests: int | None = None,
     trusts_remote_code: bool = False,
 ) -> list[str]:
-    """The options about the model and --set as one list, the former quoted for TOML; InputError for a repeated key."""
+    """The options about the model and --set as one list, the former quoted for TOML.
+
+    InputError for a repeated key, and for an empty model or endpoint.
+    """
     import json
 
+    _refuse_empty("--model", model)
+    _refuse_empty("--endpoint", endpoint)
     options = [
         (MODEL_KEY, f"--model {model}", model),
         (ENDPOINT_KEY, f"--endpoint {endpoint}", endpoint),
         (REQUESTS_KEY, f"--max-requests {max_requests}", max_requests),
-        (CODE_KEY, "--trust-remote-code", trusts_remote_code),
+        (CODE_KEY, "--trust-remote-code", trusts_remote_code or None),
     ]
-    given = {key: typed for key, typed, value in options if value}
+    given = {key: typed for key, typed, value in options if value is not None}
     for setting in settings or []:
         key = setting.partition("=")[0].replace(" ", "")
         if key in given:
@@ -182,4 +188,15 @@ def overrides(
                 f"{given[key]} does not apply: --set {setting} sets {key} too; give only one of them"
             )
         given[key] = f"--set {setting}"
-    return [*(settings or []), *(f"{key}={json.dumps(value)}" for key, _, value in options if value)]
+    return [
+        *(settings or []),
+        *(f"{key}={json.dumps(value)}" for key, _, value in options if value is not None),
+    ]
+
+
+def _refuse_empty(option: str, value: str | None) -> None:
+    """InputError for an option whose value is blank, such as "$MODEL" without such a variable."""
+    if value is not None and not value.strip():
+        raise InputError(
+            f"{option} {value!r} is empty; give a value, or leave the option out for the default"
+        )

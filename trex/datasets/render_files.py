@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
@@ -36,12 +36,13 @@ class Source:
     prior: int
     seed: int
     objects: tuple[int, int]
+    vocabulary: Vocabulary = field(default_factory=lambda: everything())
 
     def scenes(self) -> list[tuple[str, Scene]]:
         """The scenes as (name, scene); InputError if the file has none."""
         if self.file is None:
             return self._drawn()
-        named = read_any(self.file, everything())
+        named = read_any(self.file, self.vocabulary)
         if not named:
             raise InputError(f"{self.file} holds no scene")
         return named
@@ -59,9 +60,16 @@ class Source:
         return [(f"scene_{index:06d}", prior.sample(rng)) for index, rng in enumerate(rngs)]
 
 
-def everything() -> Vocabulary:
-    """CLEVR's vocabulary with every shipped shape."""
-    return with_shapes(shipped_names())
+def everything(introduced: Sequence[str] = ()) -> Vocabulary:
+    """CLEVR's vocabulary with the shapes of these cards, and with every shipped shape of another name.
+
+    A card is a path from the current folder, or the name of a shipped shape. InputError if one cannot be read, or if
+    CLEVR or a card before it has its name or one of its words.
+    """
+    vocabulary = CLEVR
+    for name in introduced:
+        vocabulary = vocabulary.introduce(read_card(name, Path()))
+    return vocabulary.with_cards(read_card(name, Path()) for name in shipped_names())
 
 
 def with_shapes(names: Iterable[str]) -> Vocabulary:
@@ -95,9 +103,11 @@ def _one(data: object, vocabulary: Vocabulary, path: Path) -> Scene:
     return from_clevr(data, vocabulary, path.name) if is_clevr else scene_from_dict(data)
 
 
-def blend_files(named: Sequence[tuple[str, Scene]], out: Path, preset: str, device: str) -> Iterator[Path]:
+def blend_files(
+    named: Sequence[tuple[str, Scene]], out: Path, preset: str, device: str, vocabulary: Vocabulary
+) -> Iterator[Path]:
     """Write NAME.blend and NAME.json for each scene, with the preset's settings; yield the path of each .blend file."""
-    with BlenderRenderer(preset, device, everything(), processes=1) as renderer:
+    with BlenderRenderer(preset, device, vocabulary, processes=1) as renderer:
         for name, scene in named:
             data = renderer.blend_file(scene)
             with _writing(out):
@@ -107,11 +117,16 @@ def blend_files(named: Sequence[tuple[str, Scene]], out: Path, preset: str, devi
 
 
 def render_files(
-    named: Sequence[tuple[str, Scene]], out: Path, preset: str, device: str, processes: int | None
+    named: Sequence[tuple[str, Scene]],
+    out: Path,
+    preset: str,
+    device: str,
+    processes: int | None,
+    vocabulary: Vocabulary,
 ) -> Iterator[Path]:
     """Write NAME.png, NAME.mask.png and NAME.json for each scene; yield the path of each picture."""
     with BlenderRenderer(
-        preset, device, everything(), default_processes() if processes is None else processes
+        preset, device, vocabulary, default_processes() if processes is None else processes
     ) as renderer:
         for first in range(0, len(named), BATCH):
             part = named[first : first + BATCH]

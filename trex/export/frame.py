@@ -9,19 +9,22 @@ import numpy as np
 
 from trex.foundation.json_fields import Json
 from trex.runs.manifest import Manifest
-from trex.runs.record import Record
+from trex.runs.record import BANK, CALIBRATION, FRESH, Record
 
 if TYPE_CHECKING:
     import pandas
 
 STEP = ("phase", "chain", "index", "is_accepted", "is_rendered")
 ANSWER = ("is_hit", "confidence", "answer")
+REPEATED = (BANK, CALIBRATION, FRESH)  # phases that score a scene again, at another look or under other noise
 WEIGHT = ("log_prior", "log_weight", "log_accept_ratio", "picture")
 
 
 def draws_frame(manifest: Manifest, records: Sequence[Record]) -> pandas.DataFrame:
     """A row for each prior draw and each proposal of a chain, in the order of the search.
 
+    Scenes of a bank at its cheap look, calibration draws and hits under fresh noise draws have no row: they score
+    prior draws and proposals once more, and hits would count two or three times. `Run.records` has them.
     Columns: STEP, ANSWER and WEIGHT, then "p(ANSWER)" for each of the model's K answers. A proposal that was not
     rendered has NaN probabilities and confidence, and the answer "". `log_prior` and `log_weight` are natural
     logarithms.
@@ -29,7 +32,8 @@ def draws_frame(manifest: Manifest, records: Sequence[Record]) -> pandas.DataFra
     import pandas
 
     names = [*STEP, *ANSWER, *WEIGHT, *(f"p({label})" for label in manifest.facts.labels)]
-    return pandas.DataFrame([_row(manifest, record) for record in records], columns=names)
+    rows = [_row(manifest, record) for record in records if record.phase not in REPEATED]
+    return pandas.DataFrame(rows, columns=names)
 
 
 def _row(manifest: Manifest, record: Record) -> Json:

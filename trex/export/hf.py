@@ -9,6 +9,7 @@ from pathlib import Path
 from trex.export.export_format import ExportFormat
 from trex.export.items import EDITED, Exported
 from trex.export.parquet import check_pyarrow, write_rows
+from trex.export.private_paths import without_folders
 from trex.foundation.files import write_atomic
 from trex.foundation.words import counted
 from trex.query.target import goal
@@ -40,7 +41,8 @@ def _file(split: str) -> str:
 def _card(exported: Exported) -> Iterator[str]:
     """YAML, which names the files of each split, then the description. JSON strings are YAML strings."""
     manifest = exported.manifest
-    title = f"{manifest.facts.model} on {manifest.question.text!r}"
+    model = without_folders(manifest.facts.model)
+    title = f"{model} on {manifest.question.text!r}"
     wanted = goal(manifest.query.target, manifest.question, manifest.facts.labels)
     yield from ("---", f"pretty_name: {json.dumps(f'bayes-trex: {title}', ensure_ascii=False)}")
     yield from (
@@ -53,7 +55,7 @@ def _card(exported: Exported) -> Iterator[str]:
         yield from (f"  - split: {split}", f"    path: {_file(split)}")
     yield from ("---", "", f"# {title}", "")
     yield (
-        f"Rendered CLEVR scenes in which the model {manifest.facts.model}, asked {manifest.question.text!r}, "
+        f"Rendered CLEVR scenes in which the model {model}, asked {manifest.question.text!r}, "
         f"{wanted.words} {' and '.join(wanted.answers)}. A search of bayes-trex found them under a stated prior."
     )
     yield ""
@@ -68,9 +70,10 @@ def _card(exported: Exported) -> Iterator[str]:
         "",
         "They are hits of a search, not a sample of all scenes: counts here say nothing of how often they occur.",
     )
-    yield from ("", "The query:", "", "```toml", exported.folder.query_text.strip(), "```", "")
+    query = without_folders(exported.folder.query_text.strip())
+    yield from ("", "The query:", "", "```toml", query, "```", "")
     if manifest.overrides:
-        yield from (f"with {' '.join(f'`--set {one}`' for one in manifest.overrides)}.", "")
+        yield from (f"with {' '.join(f'`--set {without_folders(one)}`' for one in manifest.overrides)}.", "")
     yield from ("| columns | what |", "|---|---|")
     yield from (
         f"| {', '.join(f'`{name}`' for name in names.split(', '))} | {what} |"

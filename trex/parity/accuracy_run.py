@@ -32,7 +32,7 @@ from trex.parity.accuracy_check import (
     store_check,
 )
 from trex.parity.parity import given
-from trex.worlds.fingerprint import weights_fingerprint
+from trex.worlds.fingerprint import is_known_by_weights, tried_of, weights_fingerprint
 
 UNREAD = ""  # in place of an answer, if the model lacks a word of the question
 Tell = Callable[[int, int], None]
@@ -52,6 +52,7 @@ def verify(
 ) -> AccuracyCheck:
     """Measure and store the accuracy; `tell` receives (pictures done, pictures). A stopped measurement is resumed.
 
+    Not stored for a model that its weights do not identify: reports of other models of its name would quote it.
     `published` replaces the known published accuracy of the model.
     """
     if published is not None and not 0 < published <= 1:
@@ -59,14 +60,17 @@ def verify(
             f"--published {published} is not an accuracy; give a number above 0, at most 1, such as 0.936"
         )
     asked = read_folder(folder, options)
-    weights = weights_fingerprint(model.name, model.bind(_readable(model, asked)))
-    what = "\n".join([weights, *(str(picture.path.resolve()) for picture in asked.pictures)])
+    bound = model.bind(_readable(model, asked))
+    weights = weights_fingerprint(model.name, bound)
+    what = "\n".join(
+        [weights, repr(tried_of(bound)), *(str(picture.path.resolve()) for picture in asked.pictures)]
+    )
     path = (
         checks_folder() / f"{short_hash(what)}.answers.jsonl"
     )  # the model may be measured elsewhere in parallel
     rows = _answer(model, path, asked, tell)
     check = _checked(model.name, weights, asked, rows, published)
-    if check.official:
+    if check.official and is_known_by_weights(bound):
         store_check(check)
     path.unlink(missing_ok=True)  # the next measurement starts again: more than the weights may have changed
     return check

@@ -17,7 +17,7 @@ from trex.foundation.files import is_missing
 from trex.foundation.json_fields import short
 from trex.foundation.parse import parse_toml
 from trex.query.schema import Query
-from trex.query.shipped import QUERIES, names
+from trex.query.shipped import QUERIES, names, query_path
 
 M = TypeVar("M", bound=BaseModel)
 Table = dict[str, object]
@@ -31,9 +31,9 @@ def read_query(path: Path, overrides: Sequence[str] = ()) -> Query:
 
 
 def read_text(path: Path) -> str:
-    """The text of a query file."""
+    """The text of a query file; a name without a file is that of a shipped query, see `query_path`."""
     try:
-        return files.read_text(path, limit=LIMIT)
+        return files.read_text(query_path(path), limit=LIMIT)
     except InputError as error:
         if is_missing(error) and path.name == str(path) and not path.suffix:
             shipped = ", ".join(names(QUERIES))

@@ -12,6 +12,7 @@ from pathlib import Path
 from trex.foundation.errors import InputError
 from trex.query.schema import Query, as_before
 from trex.query.shape_cards import read_card
+from trex.query.shipped import query_path
 from trex.query.toml_file import parse_table, query_in, read_text
 from trex.queue.sweep import MAX_ENTRIES
 from trex.worlds.fingerprint import file_fingerprint, model_fingerprint
@@ -41,7 +42,7 @@ class Planned:
 
 
 def query_files(patterns: Sequence[str]) -> list[Path]:
-    """The files named by paths or by patterns with *, ? or []; InputError if a pattern matches none."""
+    """The files of paths, names of shipped queries, and patterns with *, ? or []; InputError if one matches none."""
     found = []
     for pattern in patterns:
         matches = (
@@ -51,7 +52,7 @@ def query_files(patterns: Sequence[str]) -> list[Path]:
             raise InputError(
                 f"no file matches {pattern!r}; give paths of TOML files, such as those in queries/"
             )
-        found += [Path(match) for match in matches]
+        found += [query_path(Path(match)) for match in matches]
     return found
 
 

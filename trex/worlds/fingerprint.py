@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from operator import itemgetter
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -43,8 +44,20 @@ def weights_fingerprint(name: str, bound: Classifier) -> str:
     return f"{name} {tensor_hash(kept)} {getattr(bound, 'identity', '')}".strip()
 
 
-def _tensors(bound: Classifier) -> dict[str, Tensor] | None:
-    """The tensors of a torch module by name, None for anything else."""
+def is_known_by_weights(bound: Classifier) -> bool:
+    """Whether no other model has the same `weights_fingerprint`, as that covers tensors or a hash of all files.
+
+    False for a callable, a service, and a module without tensors: name, address and code may stay the same when their
+    answers change, which `tried_of` shows for one question only.
+    """
+    tensors = _tensors(bound)
+    if tensors is None:
+        return bool(getattr(bound, "is_hashed", not hasattr(bound, "tried")))
+    return any(True for _ in _named_tensors(tensors))
+
+
+def _tensors(bound: Classifier) -> dict[str, object] | None:
+    """The state of a torch module by name, None for anything else."""
     if "torch" not in sys.modules:
         return None
     from trex.clevr_models.interface.bound import BoundModule
@@ -52,13 +65,42 @@ def _tensors(bound: Classifier) -> dict[str, Tensor] | None:
     return dict(bound.module.state_dict()) if isinstance(bound, BoundModule) else None
 
 
-def tensor_hash(tensors: Mapping[str, Tensor]) -> str:
-    """sha256 (16 characters) of named tensors: names, types, shapes, values."""
+def tensor_hash(state: Mapping[str, object]) -> str:
+    """sha256 (16 characters) of a module's state: names, types, shapes, values of its tensors.
+
+    Leaves out what is no tensor and holds none: a module's answers to its probe pictures (`tried_of`) show that.
+    """
     digest = hashlib.sha256()
-    for key, tensor in sorted(tensors.items()):
-        values = tensor.detach().cpu().contiguous().numpy()
-        digest.update(f"{key} {values.dtype} {values.shape}\n".encode() + values.tobytes())
+    for key, tensor in _named_tensors(state):
+        digest.update(_described(key, tensor))
     return digest.hexdigest()[:16]
+
+
+def _named_tensors(state: Mapping[str, object]) -> Iterator[tuple[str, Tensor]]:
+    """The tensors in the order of their names; those in tuples and lists, as of quantized layers, by their places."""
+    from torch import Tensor
+
+    for key, value in sorted(state.items(), key=itemgetter(0)):
+        if isinstance(value, Tensor):
+            yield key, value
+        elif isinstance(value, list | tuple):
+            yield from _named_tensors({f"{key}.{place:04}": one for place, one in enumerate(value)})
+
+
+def _described(key: str, tensor: Tensor) -> bytes:
+    """Name, type, shape and values; the bytes of types that numpy lacks, such as bfloat16."""
+    import torch
+
+    here = tensor.detach().cpu()
+    if here.is_quantized:
+        here = here.dequantize()  # what it stands for: its scale is part of it
+    here = here.to_dense() if here.layout != torch.strided else here.contiguous()
+    try:
+        values = here.numpy()
+    except TypeError:
+        raw = here.reshape(-1).view(torch.uint8).numpy()
+        return f"{key} {here.dtype} {tuple(here.shape)}\n".encode() + raw.tobytes()
+    return f"{key} {values.dtype} {values.shape}\n".encode() + values.tobytes()
 
 
 def file_fingerprint(path: Path) -> str:

@@ -8,8 +8,8 @@ import torch
 from torch import Tensor, nn
 
 from trex.clevr_models.adapters.callable_model import RAISED, checked_labels, error_text
+from trex.clevr_models.adapters.code_hash import code_hash
 from trex.clevr_models.adapters.live import is_module, session_model
-from trex.clevr_models.adapters.live_model import code_hash
 from trex.foundation.errors import InputError
 from trex.mnist_models.classify import DigitClassifier
 from trex.mnist_models.data.datasets import DATASETS

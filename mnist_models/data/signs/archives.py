@@ -124,7 +124,7 @@ def _picture(
                     f"{(width, height)}, at most {LARGEST_PX}; {FIX}"
                 )
             return np.asarray(image.resize((SIDE_PX, SIDE_PX), Image.Resampling.BILINEAR))
-    except (UnidentifiedImageError, OSError, ValueError) as error:
+    except (UnidentifiedImageError, Image.DecompressionBombError, OSError, ValueError) as error:
         raise InputError(
             f"{path}: {row.member} is not a PPM picture, or is truncated ({error}); {FIX}"
         ) from error

@@ -88,6 +88,21 @@ WIDE = (
 )
 
 
+def test_a_reply_that_may_go_on_is_not_claimed_if_no_end_is_listed() -> None:
+    """Planted bug: all of "1" counted as 1, although "10" took .38 of it, and the stated error was 0."""
+    replies: Replies = {("1",): 0.57, ("1", "0"): 0.38, ("2",): 0.05}
+    planted = {"1": 0.57, "10": 0.38, "2": 0.05}
+    assert masses(replies) == pytest.approx(planted)  # where the end is listed, it is exact
+    without = [Token.model_validate(one) for one in entries(replies, 20, lists_end=False)]
+    found = named(answer_masses(without).tolist())
+    assert found == pytest.approx({UNSEEN: 0.95, "2": 0.05})
+    assert agree(found, planted, found[UNSEEN])
+    assert not agree({"1": 0.95, "2": 0.05}, planted, 0.0)
+    for reply in ("red", "10", "Yes", "one", "1."):  # these are not the beginning of another answer
+        alone = [Token.model_validate(one) for one in entries({(reply,): 1.0}, 20, lists_end=False)]
+        assert named(answer_masses(alone).tolist()) == {spelled(reply): 1.0}
+
+
 def test_what_the_list_of_alternatives_cuts_off_bounds_the_error() -> None:
     assert math.fsum(WIDE.values()) == pytest.approx(1.0)
     planted = {reply[0]: share for reply, share in WIDE.items() if reply[0] in ANSWERS}

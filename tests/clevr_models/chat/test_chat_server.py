@@ -396,6 +396,35 @@ def test_the_key_goes_to_the_server_and_is_shown_nowhere(
     assert SECRET not in "".join(capfd.readouterr())
 
 
+def test_only_what_is_stored_of_a_reply_may_not_repeat_the_key(tmp_path: Path) -> None:
+    """Planted bug: the key was sought in the bytes around the reply, so "ollama" was found in "fp_ollama"."""
+    whole = completion("2", log_probs(("2", -0.1))) | {"system_fingerprint": "fp_ollama", "model": "ollama/x"}
+    with chat_server(one_or_two, faults=[Fault(200, json.dumps(whole).encode())]) as server:
+        row = answerer(tmp_path, server.url, key="ollama")(pictures(1), CUBES)[0]
+    assert row[token_mass.LABELS.index("2")] == pytest.approx(np.exp(-0.1), abs=1e-6)
+
+
+ESCAPED = "".join(f"\\u{ord(letter):04x}" for letter in SECRET)
+ECHOES = {
+    "escaped": json.dumps(completion("KEY", log_probs(("1", -0.1)))).replace("KEY", ESCAPED),
+    "an alternative": json.dumps(completion("1", log_probs(("1", -0.1), (f"{SECRET}!", -9.0)))),
+    "split": json.dumps(
+        completion("1", {"content": [{"token": part, "logprob": 0.0} for part in (SECRET[:9], SECRET[9:])]})
+    ),
+}
+
+
+@pytest.mark.parametrize("name", ECHOES)
+def test_a_key_is_found_however_it_is_written(name: str, tmp_path: Path) -> None:
+    """Planted bug: a key with escaped letters passed, and was stored in the clear."""
+    assert SECRET not in ECHOES[name] or name == "an alternative"
+    with chat_server(one_or_two, faults=[Fault(200, ECHOES[name].encode())]) as server:
+        with pytest.raises(EchoedKeyError) as caught:
+            answerer(tmp_path, server.url, key=SECRET)(pictures(1), CUBES)
+        assert len(server.requests) == 1
+    assert SECRET not in str(caught.value) and not list(tmp_path.rglob("*.json"))
+
+
 def test_the_key_is_not_sent_in_the_clear(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(KEY, SECRET)
     with pytest.raises(InputError, match=r"OPENAI_API_KEY would be sent .* unencrypted; use https") as caught:
@@ -405,6 +434,15 @@ def test_the_key_is_not_sent_in_the_clear(monkeypatch: pytest.MonkeyPatch) -> No
     monkeypatch.setenv(KEY, "two\nlines")
     with pytest.raises(InputError, match="not allowed in an HTTP header"):
         load_chat("openai:m", ModelOptions("https://models.example/v1"))
+    for spaced in (
+        f"{SECRET} ",
+        f" {SECRET}",
+        " ",
+    ):  # planted bug: tried four times over, then "did not answer"
+        monkeypatch.setenv(KEY, spaced)
+        with pytest.raises(InputError, match="OPENAI_API_KEY begins or ends with a space") as caught:
+            load_chat("openai:m", ModelOptions("https://models.example/v1"))
+        assert SECRET not in str(caught.value)
 
 
 @pytest.mark.parametrize(

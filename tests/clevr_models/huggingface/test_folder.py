@@ -149,6 +149,32 @@ def test_parts_of_weights_that_leave_the_folder_are_refused(own: Path, part: str
         load_model(f"hf:{own}")
 
 
+@pytest.mark.parametrize(
+    "named",
+    ["adapter_model.bin", "other.safetensors", "my.safetensors.index.json", "../outside.safetensors", 3, ""],
+)
+def test_no_file_but_the_checked_one_gives_the_weights(own: Path, named: object) -> None:
+    """Planted bug: transformers reads the file that config.json names, which was neither checked nor hashed."""
+    (own / "adapter_model.bin").write_bytes(b"cos\nsystem\n(S'touch pickled'\ntR.")
+    shutil.copy(own / "model.safetensors", own / "other.safetensors")
+    edit(own / "config.json", transformers_weights=named)
+    with pytest.raises(InputError, match=r"as transformers_weights; it must be model\.safetensors or"):
+        load_model(f"hf:{own}")
+
+
+def test_an_index_that_is_named_is_checked_although_whole_weights_lie_beside_it(own: Path) -> None:
+    """Planted bug: with model.safetensors in the folder the index was not looked at."""
+    edit(own / "config.json", transformers_weights="model.safetensors")
+    assert load_model(f"hf:{own}").name == f"hf:{own}"
+    shutil.copy(own / "model.safetensors", own.parent / "outside.safetensors")
+    (own / "model.safetensors.index.json").write_text(
+        json.dumps({"weight_map": {"classifier.0.weight": "../outside.safetensors"}})
+    )
+    edit(own / "config.json", transformers_weights="model.safetensors.index.json")
+    with pytest.raises(InputError, match=r"a part is a \.safetensors file beside it"):
+        load_model(f"hf:{own}")
+
+
 def test_weights_in_parts_are_the_same_model(saved: Folders, tmp_path: Path, pictures: Pictures) -> None:
     whole = saved("vilt")
     parts = tmp_path / "parts"
@@ -209,6 +235,9 @@ def test_an_adapter_is_not_taken_for_its_model(own: Path) -> None:
         ("config.json", {"auto_map": {"AutoModel": "own.Model"}}),
         ("config.json", {"vision_config": {"auto_map": {"AutoModel": "elsewhere/code--own.Model"}}}),
         ("config.json", {"_attn_implementation": "owner/compiled-kernel"}),
+        # planted bug: only a kernel for the whole model was seen, not one for each part of it
+        ("config.json", {"attn_implementation": {"": "eager", "text_config": "owner/compiled-kernel"}}),
+        ("config.json", {"vision_config": {"_attn_implementation": {"a": ["owner/compiled-kernel"]}}}),
         ("tokenizer_config.json", {"auto_map": {"AutoTokenizer": ["own.Tokenizer", None]}}),
         ("processor_config.json", {"auto_map": {"AutoProcessor": "own.Processor"}}),
     ],

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from tests.clevr_models.huggingface.conftest import LABELS
 from tests.references import tiny_transformers as tiny
+from tests.references.tiny_transformers import transformers
 from trex.clevr_models.catalog import load_model
 from trex.clevr_models.chat.token_mass import UNPARSED
 from trex.clevr_models.huggingface.label_answerer import label_answers
@@ -100,6 +101,24 @@ def test_scores_are_those_that_transformers_gives(saved: Callable[[str], Path], 
         scores = model(**processor(image, REDS.text, return_tensors="pt")).logits[0].double().sigmoid()
     found = np.exp(load_model(f"hf:{folder}").bind(REDS).log_probs(pictures[:1])[0])
     np.testing.assert_allclose(found, merged((scores / scores.sum()).tolist()), atol=EXACT)
+
+
+def test_a_question_that_is_longer_than_the_model_reads_is_refused(
+    saved: Callable[[str], Path], pictures: Pictures
+) -> None:
+    """Planted bug: the end of a long question was cut off, so that two questions got the same answer."""
+    model = load_model(f"hf:{saved('vilt')}")
+    most = transformers.AutoConfig.from_pretrained(saved("vilt")).max_position_embeddings
+    longest = "red " * (most - 2)  # and a token at each end
+    rows = [
+        model.bind(Question(text, REDS.program)).log_probs(pictures[:1])
+        for text in (longest + " ", longest[:-4] + "yes")
+    ]
+    assert not np.array_equal(*rows)
+    for _ in range(2):  # also before the model was probed
+        with pytest.raises(InputError, match=rf"has {most + 1} tokens, and this model reads {most} at most"):
+            model.bind(Question(longest + "yes", REDS.program))
+        model = load_model(f"hf:{saved('vilt')}")
 
 
 def test_labels_are_read_as_answers_are() -> None:

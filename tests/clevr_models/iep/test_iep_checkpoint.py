@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 from collections import OrderedDict
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -251,6 +252,31 @@ def test_a_cut_checkpoint_is_refused(share: float, tmp_path: Path) -> None:
     data = path.read_bytes()
     path.write_bytes(data[: int(len(data) * share)])
     with pytest.raises(InputError, match="damaged"):
+        read_parts(path)
+
+
+@pytest.mark.filterwarnings("ignore:The PyTorch API of nested tensors")
+@pytest.mark.parametrize(
+    "planted",
+    [
+        lambda one: one.to("meta"),
+        lambda one: one.to_sparse(),
+        lambda one: one.to(torch.complex64),
+        lambda one: torch.nested.nested_tensor([one[0], one[1, :3]]),
+    ],
+    ids=["meta", "sparse", "complex", "nested"],
+)
+def test_tensors_without_a_number_at_each_place_are_named(
+    planted: Callable[[Tensor], Tensor], tmp_path: Path
+) -> None:
+    """Planted bug: torch's own errors ended the command, and imaginary parts were dropped."""
+    found = small_engine()
+    state = dict(found["execution_engine_state"])  # type: ignore[call-overload]
+    name = next(key for key, value in state.items() if value.ndim == 2)
+    state[name] = planted(state[name])
+    path = tmp_path / "odd.pt"
+    torch.save({**found, "execution_engine_state": state}, path)
+    with pytest.raises(InputError, match=rf"{name} is no dense tensor of real numbers"):
         read_parts(path)
 
 

@@ -99,6 +99,8 @@ def test_a_member_that_leaves_the_archive_is_refused(tmp_path: Path, name: str) 
     [
         (f"{PLACE}/{FIRST}", b"P6 32 34 255\n12", "not a PPM picture, or is truncated"),
         (f"{PLACE}/{FIRST}", b"\x89PNG", "not a PPM picture"),
+        # planted bug: Pillow's own error ended the command
+        (f"{PLACE}/{FIRST}", b"P6 100000 100000 255\nabc", "not a PPM picture, or is truncated"),
         (f"{PLACE}/{FIRST}", b"P5 32 34 255\n" + bytes(32 * 34), "is L of"),
         (f"{PLACE}/GT-00000.csv", HEAD.replace(";", ","), "has columns"),
         (f"{PLACE}/GT-00000.csv", b"\xff\xfe", "is no text"),

@@ -18,8 +18,8 @@ from tests.running import command_line, digit_runs
 from tests.running.runs import draws
 from tests.worlds.live_models import NAMED, Blueness, Redness, Scaled, uniform
 from trex.api.keywords import Keywords
+from trex.clevr_models.adapters.code_hash import code_hash
 from trex.clevr_models.adapters.live import as_session_model, session_model_available
-from trex.clevr_models.adapters.live_model import code_hash
 from trex.clevr_models.interface.question import Question
 from trex.cli.commands.judging.audit import audit as audit_command
 from trex.runs.trust import named_code
@@ -134,6 +134,7 @@ def resumed(path: Path) -> trex.Run:
 
 def cut(path: Path, n: int) -> None:
     """As if the search had been killed after n draws: whole lines, and checksums of them."""
+    (path / "finished").unlink(missing_ok=True)
     for log in path.glob("draws*"):
         log.write_bytes(b"".join(log.read_bytes().splitlines(keepends=True)[:n]))
 

@@ -6,6 +6,7 @@ import inspect
 import json
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,10 +14,14 @@ import numpy as np
 import pytest
 
 import trex
-from tests.running.runs import QUERY, draws, run, write_query
+from tests.running.runs import BANK, QUERY, draws, run, write_query
 from tests.worlds.live_models import uniform
 from trex.api.keywords import KEYS, Keywords
+from trex.export.frame import draws_frame
+from trex.inference.statistics.how_often import SampledRate
 from trex.query.schema import Query
+from trex.query.shape_cards import SHIPPED
+from trex.query.shipped import QUERIES
 from trex.query.toml_file import parse_query
 from trex.query.toml_text import toml_text
 
@@ -168,6 +173,72 @@ def test_the_draws_are_arviz_s_and_pandas(found: trex.Run) -> None:
     assert int(prior.is_hit.sum()) == found.rate.count
     np.testing.assert_allclose(prior["p(2)"], np.exp(found.draws["prior"].log_probs[0, :, 2]))
     assert frame[~frame.is_rendered].confidence.isna().all()
+
+
+@pytest.fixture(scope="module")
+def banked(tmp_path_factory: pytest.TempPathFactory) -> trex.Run:
+    """A run that chose its prior draws from a bank, as CLEVR does by default; rendered under fresh noise."""
+    done = run(tmp_path_factory.mktemp("banked"), [*BANK, "answer=1"])
+    return trex.open_run(done.folder)
+
+
+def test_the_rate_of_a_bank_has_a_value(banked: trex.Run) -> None:
+    """Planted bugs: no `value` at all, so AttributeError; and count / of, as if each draw had had the same chance."""
+    rate = banked.rate
+    assert isinstance(rate, SampledRate) and rate.count
+    assert rate.value == rate.estimate.value
+    assert rate.interval.low <= rate.value <= rate.interval.high
+    assert rate.value != rate.count / rate.of
+
+
+def test_a_hit_is_one_row_whatever_it_was_rendered_for_besides(banked: trex.Run) -> None:
+    """Planted bug: a prior draw of a bank had up to four rows, those at a cheaper look and under fresh noise too."""
+    phases = {record.phase for record in banked.records}
+    assert {"bank", "fresh"} < phases, "this run has no such rows to leave out"
+    frame = banked.draws_frame()
+    assert set(frame.phase) == {"prior", "chain"}
+    prior = frame[frame.phase == "prior"]
+    assert (len(prior), int(prior.is_hit.sum())) == (banked.rate.of, banked.rate.count)
+    (first, *_) = (record for record in banked.records if record.phase == "prior")
+    calibrated = draws_frame(banked.manifest, [first, replace(first, phase="calibration")])
+    assert list(calibrated.phase) == ["prior"]
+
+
+def test_a_run_of_other_shapes_is_not_taken_for_this_one(tmp_path: Path) -> None:
+    """Planted bug: equal query files with other cards beside them; one's run was returned as the other's."""
+    text = QUERY.replace("[scene]", '[scene]\nintroduce = ["own.toml"]')
+    for name, outline in (("a", "cone"), ("b", "cube")):
+        (tmp_path / name).mkdir()
+        write_query(tmp_path / name, text)
+        mesh = (SHIPPED / f"{outline}.obj").read_text()
+        (tmp_path / name / "own.obj").write_text(mesh)
+        card = f'name = "own"\nmesh = "own.obj"\noutline = "{outline}"\n'
+        (tmp_path / name / "own.toml").write_text(card)
+    out = tmp_path / "run"
+    first = trex.find(tmp_path / "a" / "query.toml", out=out, progress=False)
+    assert trex.find(tmp_path / "a" / "query.toml", out=out, progress=False).path == first.path
+    with pytest.raises(trex.InputError, match="already holds a run of another query"):
+        trex.find(tmp_path / "b" / "query.toml", out=out, progress=False)
+
+
+def test_a_shipped_query_is_found_by_its_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Planted bug: the name that an error offers is refused, or cards and source start at the current folder."""
+    monkeypatch.chdir(tmp_path)
+    assert trex.check("demo", model="fake", preset="fake").query.model.name == "fake"
+    small: Keywords = {
+        "model": "fake",
+        "preset": "fake",
+        "prior_scenes": 2,
+        "bank": 0,
+        "chains": 1,
+        "steps": 1,
+    }
+    found = trex.find("demo", out=tmp_path / "run", progress=False, control=False, **small)
+    assert Path(found.manifest.source) == QUERIES / "demo.toml"
+    (tmp_path / "demo").write_text(QUERY)
+    assert trex.check("demo").question == "How many red things are there?", (
+        "a file comes before the shipped query"
+    )
 
 
 def test_a_notebook_shows_a_run_escaped_with_its_pictures(found: trex.Run, tmp_path: Path) -> None:

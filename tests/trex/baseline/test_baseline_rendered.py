@@ -24,6 +24,7 @@ from trex.foundation.errors import InputError
 from trex.inference.statistics.importance import prior_draw
 from trex.inference.statistics.proportion import Proportion
 from trex.query.schema import RenderSection
+from trex.query.shipped import QUERIES
 from trex.render.fake import FakeRenderer
 from trex.render.picture import Picture
 from trex.scenes.prior import ScenePrior
@@ -328,3 +329,24 @@ def test_a_run_of_another_look_does_not_stand_beside_it(tmp_path: Path) -> None:
     assert one.preset == "fake"
     assert len(replace(one, preset="reference").differences(done.manifest)) == 2
     assert not replace(one, preset="").differences(done.manifest)  # a data folder has no look
+
+
+def test_a_shipped_query_is_counted_by_its_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Planted bug: the name that the error offers is refused; with its path it is the same query twice."""
+    monkeypatch.chdir(tmp_path)
+    words = [
+        "--rendered",
+        "2",
+        "--cache",
+        "cache",
+        "--out",
+        "out",
+        "--model",
+        "fake",
+        "--set",
+        "render.preset=fake",
+    ]
+    result = trex("baseline", "demo", QUERIES / "demo.toml", *words)
+    assert result.exit_code == 0, result.output
+    (one,) = read_baselines(tmp_path / "out" / "baseline.json")
+    assert one.query == str(QUERIES / "demo.toml")

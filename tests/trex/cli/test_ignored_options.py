@@ -46,6 +46,7 @@ CASES = [
     (PARITY, ("--compare-assets", "B"), "--compare-assets"),
     (ASSETS, ("--preset", "clevr"), "--preset"),
     *((["render", "scenes.json"], x, x[0]) for x in RENDER),
+    *((command, ("--introduce", "cone"), "--introduce") for command in (["render", "--prior", "1"], PARITY, ASSETS)),
     *((["render"], x, x[0]) for x in RENDER[1:]),
     *(
         (["models", "verify", "shipped"], x, x[0])
@@ -88,6 +89,28 @@ def test_a_key_that_is_given_twice_is_refused(tmp_path: Path) -> None:
         result = trex("check", query, *given)
         assert result.exit_code == 2
         assert f"error: {named} does not apply" in result.stderr
+
+
+@pytest.mark.parametrize(
+    ("words", "option"),
+    [
+        *((["check", "QUERY"], option) for option in ("--model", "--endpoint")),
+        (["queue", "add", "QUERY"], "--model"),
+        (["baseline", "QUERY", "--rendered", "1"], "--model"),
+        (["audit", "shipped"], "--endpoint"),
+    ],
+)
+def test_an_empty_value_is_refused(
+    words: list[str], option: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Planted bug: `--model "$MODEL"` without such a variable silently asked the query's own model."""
+    query = write_query(tmp_path)
+    monkeypatch.chdir(tmp_path)
+    for value in ("", " "):
+        result = trex(*(query.name if word == "QUERY" else word for word in words), option, value)
+        assert result.exit_code == 2, result.output
+        assert f"error: {option} {value!r} is empty" in result.stderr
+    assert list(tmp_path.iterdir()) == [query]
 
 
 def test_options_that_apply_are_taken_even_at_their_defaults(tmp_path: Path) -> None:

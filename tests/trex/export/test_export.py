@@ -12,13 +12,15 @@ import pytest
 from PIL import Image
 
 from tests.running.command_line import refused, trex
-from tests.running.runs import run
+from tests.running.runs import QUERY, run, write_query
 from trex.datasets.clevr_folder import ClevrFolder
 from trex.datasets.clevr_questions import read_questions
 from trex.datasets.official_scenes import read_official
 from trex.explain.stored import read_explanations
 from trex.export import coco as export_coco
 from trex.export.items import EDITED, FOUND, Exported, read_items
+from trex.export.private_paths import without_folders
+from trex.query.shape_cards import SHIPPED
 from trex.runs.draw_log import read_draws
 from trex.runs.folder import open_run
 from trex.scenes.clevr_format.scene_json import from_clevr, read_scenes
@@ -314,6 +316,40 @@ def test_hf_has_a_file_for_each_split_and_a_card_that_names_them(explained: Path
         assert named == set(table.column_names)
     assert wanted.folder.query_text.strip() in card and f"is sure of {wanted.items[0].answer}" in card
     assert str(wanted.folder.path.parent) not in card  # whoever publishes it does not publish paths
+
+
+def test_no_folder_is_in_the_card_of_an_hf_export(tmp_path: Path) -> None:
+    """Planted bug: the card repeats the query with the paths of its shapes, and the overrides, as they were given."""
+    pytest.importorskip("pyarrow", reason="pyarrow is not installed")
+    home = tmp_path / "home of ada"
+    home.mkdir()
+    for suffix in ("toml", "obj"):
+        shutil.copy(SHIPPED / f"cone.{suffix}", home)
+    text = QUERY.replace("[scene]", f'[scene]\nintroduce = ["{home}/cone.toml"] # as in {home.parent}/notes')
+    query = write_query(tmp_path, text)
+    done = trex("find", query, "--out", tmp_path / "run", "--set", f'scene.introduce=["{home}/cone.toml"]')
+    assert done.exit_code == 0, done.stderr
+    card = (exported(tmp_path / "run", "hf", tmp_path / "out") / "README.md").read_text(encoding="utf-8")
+    assert 'introduce = ["cone.toml"] # as in notes' in card
+    assert '`--set scene.introduce=["cone.toml"]`' in card
+    assert "home" not in card and str(tmp_path) not in card
+
+
+@pytest.mark.parametrize(
+    ("text", "cut"),
+    [
+        ("model.name=/home/ada/percept.safetensors", "model.name=percept.safetensors"),
+        ("hf:/home/ada/models/vilt/", "hf:vilt"),
+        ('name = "iep:/a b/g.pt,~ada/e.pt"', 'name = "iep:g.pt,e.pt"'),
+        ("x = ['/a b/one.toml', '~/two.toml']", "x = ['one.toml', 'two.toml']"),
+        ('endpoint = "http://localhost:8000/v1"', 'endpoint = "http://localhost:8000/v1"'),
+        ("shapes/own.toml, ../up.toml, 1 / 2, yes/no", "shapes/own.toml, ../up.toml, 1 / 2, yes/no"),
+        ('question = "Is it 1/2?" # see /root/x', 'question = "Is it 1/2?" # see x'),
+        ("file:///home/ada/x", "file://x"),
+    ],
+)
+def test_absolute_paths_alone_are_cut_to_their_names(text: str, cut: str) -> None:
+    assert without_folders(text) == cut
 
 
 def test_fiftyone_has_boxes_masks_and_both_answers(explained: Path, tmp_path: Path) -> None:

@@ -38,7 +38,7 @@ from trex.scenes.prior import ScenePrior
 from trex.scenes.questions.english import parse
 from trex.scenes.questions.program_json import program_to_json
 from trex.scenes.scene import Scene
-from trex.worlds.fingerprint import model_fingerprint, weights_fingerprint
+from trex.worlds.fingerprint import is_known_by_weights, model_fingerprint, weights_fingerprint
 
 COLORS = ("red", "blue", "green", "yellow")
 FALSE_ALARM = 1e-5
@@ -332,6 +332,61 @@ def test_a_run_s_report_shows_the_check_of_exactly_its_weights(
     monkeypatch.setitem(PUBLISHED, "fake", PUBLISHED["iep:lstm"])
     changed = run(tmp_path, steps, "changed").report.read_text()
     assert "Accuracy check: not run for these weights." in changed and "PASSED" not in changed
+
+
+ANSWERER = """
+from trex.clevr_models.fake import ColorArea
+
+
+def ask(pictures, question):
+    color = question.text.split()[2]
+    return EXP(ColorArea(color).log_probs(pictures))
+"""
+
+
+def test_the_check_of_a_callable_does_not_vouch_for_another_one_of_its_name(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Planted bug: the result was stored under the name alone, and quoted in the reports of an edited callable."""
+    data = folder(tmp_path / "data")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.syspath_prepend(str(tmp_path))
+    (tmp_path / "checked_answerer.py").write_text("import numpy\n" + ANSWERER.replace("EXP", "numpy.exp"))
+    result = verify("ask:checked_answerer:ask", "--dataset", data, "--published", 0.95)
+    assert result.exit_code == 0 and PASSED in result.output
+    assert not list(checks_folder().glob("*.json"))
+    measured("--dataset", data)  # of a model that is known by its name, it is
+    assert len(list(checks_folder().glob("*.json"))) == 1
+
+
+def test_only_tensors_and_hashes_of_files_identify_a_model() -> None:
+    """Planted bugs: a module without tensors, and a service at an address, count as known."""
+    import torch
+
+    from trex.clevr_models.adapters.callable_model import AdaptedModel
+    from trex.clevr_models.adapters.torch_module import UserModel
+
+    class Bare(torch.nn.Module):
+        def forward(self, images: torch.Tensor) -> torch.Tensor:
+            return images.mean(dim=(2, 3)) @ torch.ones(3, 28)
+
+    class Layered(Bare):
+        def __init__(self) -> None:
+            super().__init__()
+            self.layer = torch.nn.Linear(3, 28)
+
+    def even(pictures: np.ndarray, question: Question) -> np.ndarray:  # type: ignore[type-arg]
+        return np.full((len(pictures), 28), 1 / 28)
+
+    asked = Question("How many cubes are there?", ())
+    known = [
+        UserModel("m", lambda _: Layered()),
+        AdaptedModel("m", even, "0123", is_hashed=True),
+        fake(),
+    ]
+    unknown = [UserModel("m", lambda _: Bare()), AdaptedModel("https://m", even, "https://m")]
+    assert [is_known_by_weights(model.bind(asked)) for model in known] == [True] * 3
+    assert [is_known_by_weights(model.bind(asked)) for model in unknown] == [False] * 2
 
 
 def test_weights_are_told_apart_from_questions() -> None:

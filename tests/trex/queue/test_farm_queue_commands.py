@@ -23,6 +23,7 @@ from trex.api import find
 from trex.api.find import manifest_of
 from trex.foundation.errors import InputError, RunError
 from trex.foundation.files import DiskFullError
+from trex.query.shipped import QUERIES
 from trex.queue import add as queue_add
 from trex.queue import clean, queue
 from trex.queue.entry import Entry
@@ -101,6 +102,16 @@ def test_the_same_query_in_other_words_is_the_same(runs: Path, tmp_path: Path) -
     assert not one["is_new"]
     (tmp_path / "other.toml").write_text(QUERY.replace("steps = 12", "steps = 13"))
     assert added(runs, tmp_path / "other.toml")[0]["is_new"]
+
+
+def test_a_shipped_query_is_queued_by_its_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Planted bug: the name that the error offers is refused, or is queued as a file of the current folder."""
+    monkeypatch.chdir(tmp_path)
+    fake = ("--model", "fake", "--set", "render.preset=fake")
+    (by_name,) = added(tmp_path / "runs", "demo", *fake)
+    (by_path,) = added(tmp_path / "runs", QUERIES / "demo.toml", *fake)
+    assert (by_name["is_new"], by_path["is_new"]) == (True, False)
+    assert by_name["id"] == by_path["id"]
 
 
 def test_a_changed_shape_card_is_another_query(tmp_path: Path) -> None:

@@ -14,6 +14,7 @@ from trex.api.find import Outcome, conclude_run, find
 from trex.export.netcdf import write_netcdf
 from trex.pages import figures
 from trex.pages.wording import percent
+from trex.report import gallery
 from trex.report.family_cards import first_places
 from trex.report.report import goal
 from trex.runs.draw_log import read_draws
@@ -46,6 +47,25 @@ def test_it_needs_nothing_but_itself(page: Page, done: Outcome) -> None:
     assert "@import" not in html
     assert "content=\"default-src 'none'" in html
     assert page.open == []
+
+
+def test_a_page_that_leaves_scenes_out_says_which(done: Outcome, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Planted bug: "The 4 most confident" of a page whose first cards stand for families."""
+    found, families = done.results.found, done.results.families
+    assert first_places(families, 4) != [0, 1, 2, 3], "these are the most confident ones"
+    monkeypatch.setattr(gallery, "MOST_CARDS", 4)
+    try:
+        with open_run(done.folder, for_writing=True) as folder:
+            text = conclude_run(folder, read_draws(folder.draws)).report.read_text(encoding="utf-8")
+    finally:
+        monkeypatch.undo()
+        with open_run(done.folder, for_writing=True) as folder:
+            conclude_run(folder, read_draws(folder.draws))
+    assert f"The 4 most confident of {len(found)}" not in text
+    assert (
+        f"4 of {len(found)}: families first, each by its most confident scene; then the most confident"
+        in text
+    )
 
 
 def test_it_shows_every_scene_with_its_true_answer(page: Page, done: Outcome) -> None:

@@ -23,7 +23,9 @@ MAX_NOTES = 20  # on the terminal; all are in baseline.json
 
 def baseline(
     ctx: typer.Context,
-    queries: Annotated[list[Path], typer.Argument(metavar="QUERY...", help="One query file, or several.")],
+    queries: Annotated[
+        list[Path], typer.Argument(metavar="QUERY...", help="One query file or shipped query, or several.")
+    ],
     dataset: Annotated[
         Path | None, typer.Option(help="A folder in CLEVR's layout: images/SPLIT/*.png, scenes/*.json.")
     ] = None,

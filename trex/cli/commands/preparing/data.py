@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from functools import partial
 from pathlib import Path
 from typing import Annotated
@@ -107,7 +108,7 @@ def object_range(text: str) -> tuple[int, int]:
     from trex.foundation.errors import InputError
 
     low, _, high = text.partition("-")
-    if not low.isdigit() or not (high or low).isdigit():
+    if not all(re.fullmatch("[0-9]{1,4}", bound) for bound in (low, high or low)):
         raise InputError(f"--objects {text!r} is not a number or range; write 5 or 3-10")
     return int(low), int(high or low)
 

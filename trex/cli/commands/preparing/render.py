@@ -41,6 +41,12 @@ def render(
     processes: Annotated[
         int | None, typer.Option(help="Blender processes; by default one per core, up to 4.")
     ] = None,
+    introduce: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="CARD", help="The card of a shape of your own that SCENES contains. Repeatable."
+        ),
+    ] = None,
     form: Annotated[
         Form, typer.Option("--format", help="png: a picture and a mask; blend: a file to open in Blender.")
     ] = Form.PNG,
@@ -76,20 +82,22 @@ def render(
         tell_result({"page": str(page)}, f"page: {page}", as_json)
     else:
         from trex.cli.commands.preparing.data import object_range
-        from trex.datasets.render_files import Source, blend_files, render_files
+        from trex.datasets.render_files import Source, blend_files, everything, render_files
 
         if form is Form.BLEND:
             refuse(ctx, ("processes",), "a .blend file is written by one process; drop it")
-        named = Source(scenes, prior, seed, object_range(objects)).scenes()
+        vocabulary = everything(introduce or ())
+        named = Source(scenes, prior, seed, object_range(objects), vocabulary).scenes()
         paths: list[str] = []
         with Display() as display:
             done, what, files = (
-                render_files(named, out, preset, device, processes),
+                render_files(named, out, preset, device, processes, vocabulary),
                 "scenes rendered",
                 "pictures",
             )
             if form is Form.BLEND:
-                done, what, files = blend_files(named, out, preset, device), "scenes written", "blend_files"
+                done = blend_files(named, out, preset, device, vocabulary)
+                what, files = "scenes written", "blend_files"
             display.show(what, 0, len(named))
             for path in done:
                 paths.append(str(path))
@@ -109,10 +117,10 @@ def _refuse_ignored(ctx: typer.Context, is_parity: bool, is_assets: bool, is_fil
     """Raise InputError for an option that belongs to another of the four modes."""
     if is_parity:
         why = "--parity renders the official scenes of its folder; drop it, or drop --parity"
-        refuse(ctx, ("scenes", *DRAWN, "device", "processes", "form", "compare_assets"), why)
+        refuse(ctx, ("scenes", *DRAWN, "device", "processes", "introduce", "form", "compare_assets"), why)
     elif is_assets:
         why = "--compare-assets renders 12 scenes of its own at preset reference; drop it, or drop --compare-assets"
-        refuse(ctx, ("scenes", *DRAWN, "preset", "device", "processes", "form"), why)
+        refuse(ctx, ("scenes", *DRAWN, "preset", "device", "processes", "introduce", "form"), why)
     elif is_file:
         refuse(
             ctx,
@@ -120,6 +128,9 @@ def _refuse_ignored(ctx: typer.Context, is_parity: bool, is_assets: bool, is_fil
             "it applies to scenes drawn from the prior, not to the file SCENES; drop one of the two",
         )
     else:
+        refuse(
+            ctx, ("introduce",), "scenes of the prior have CLEVR's own shapes; give a file SCENES, or drop it"
+        )
         only = "it applies to the scenes that --prior N draws; add --prior, or drop it"
         if not is_given(ctx, "prior"):
             refuse(ctx, ("seed", "objects"), only)

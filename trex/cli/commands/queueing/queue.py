@@ -31,7 +31,10 @@ RUNS = Path("runs")
 @queue_app.command()
 def add(
     queries: Annotated[
-        list[str], typer.Argument(metavar="QUERY...", help="TOML files, or patterns like 'queries/*'.")
+        list[str],
+        typer.Argument(
+            metavar="QUERY...", help="TOML files, names of shipped queries, or patterns like 'queries/*'."
+        ),
     ],
     priority: Priority = 0,
     settings: Annotated[

@@ -1,0 +1,51 @@
+"""A hash of the code of a function, or of an object's classes: what a model computes besides its weights."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable
+from types import CodeType, FunctionType
+
+from trex.clevr_models.adapters.live import is_module
+
+FOREIGN = "torch."  # code identified by torch's version
+
+
+def code_hash(model: Callable[..., object]) -> str:
+    """16 hexadecimal digits that change with the code of a function, or of an object's classes; "" if it has none.
+
+    For a torch module, covers the classes of all its parts. Ignores line numbers, comments and torch itself, and
+    what the code reads from elsewhere: that shows in its answers.
+    """
+    code = getattr(model, "__code__", None)
+    words = [_code_words(code)] if isinstance(code, CodeType) else _class_words(model)
+    return hashlib.sha256("\n".join(words).encode()).hexdigest()[:16] if words else ""
+
+
+def _class_words(model: object) -> list[str]:
+    """The functions of an object's own classes, as words that are the same in every process."""
+    parts = model.modules() if is_module(model) else [model]
+    classes = {
+        kind for part in parts for kind in type(part).__mro__ if not kind.__module__.startswith(FOREIGN)
+    }
+    return sorted(
+        f"{kind.__qualname__}.{name} {_code_words(member.__code__)}"
+        for kind in classes
+        for name, member in vars(kind).items()
+        if isinstance(member, FunctionType)
+    )
+
+
+def _code_words(code: CodeType) -> str:
+    return f"{code.co_code.hex()} {code.co_names} {[_words(constant) for constant in code.co_consts]}"
+
+
+def _words(constant: object) -> str:
+    """A constant of a function, in a form that is the same in every process."""
+    if isinstance(constant, CodeType):
+        return _code_words(constant)
+    if isinstance(constant, frozenset):
+        return f"{{{', '.join(sorted(map(_words, constant)))}}}"
+    if isinstance(constant, tuple):
+        return f"({', '.join(map(_words, constant))})"
+    return repr(constant)

@@ -1,0 +1,75 @@
+"""Scenes that `trex render` takes: shapes of one's own, and the number of objects as a user types it."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+
+from tests.running.command_line import refused, trex, trex_done
+from trex.datasets import render_files
+from trex.query.shape_cards import SHIPPED
+from trex.render.checks import check_scenes
+from trex.render.fake import FakeRenderer
+from trex.render.picture import Picture
+from trex.scenes.scene import Nuisances, Scene, SceneObject, scene_to_dict
+from trex.scenes.vocabulary import Vocabulary
+
+
+class NoBlender:
+    """Takes and refuses the scenes that Blender's renderer does; its pictures are the fake's."""
+
+    def __init__(self, preset: str, device: str, vocabulary: Vocabulary, processes: int) -> None:
+        self.vocabulary = vocabulary
+
+    def __enter__(self) -> NoBlender:
+        return self
+
+    def __exit__(self, *_: object) -> None: ...
+
+    def render(self, scenes: list[Scene]) -> list[Picture]:
+        return list(FakeRenderer(48, 32, self.vocabulary).render(scenes))
+
+    def blend_file(self, scene: Scene) -> bytes:
+        check_scenes([scene], self.vocabulary)
+        return self.vocabulary.card(scene.objects[0].shape).mesh.encode()
+
+
+def own(folder: Path, name: str, extra: str = "") -> Path:
+    """A card of this name with the shipped cone's mesh, and one scene that has such an object."""
+    shutil.copy(SHIPPED / "cone.obj", folder / "own.obj")
+    (folder / "own.toml").write_text(f'name = "{name}"\noutline = "cone"\nmesh = "own.obj"\n{extra}')
+    item = SceneObject(name, "large", "red", "rubber", 0.0, 0.0, 0.0)
+    (folder / "scene.json").write_text(json.dumps(scene_to_dict(Scene((item,), Nuisances()))))
+    return folder / "scene.json"
+
+
+@pytest.mark.parametrize("form", ["png", "blend"])
+@pytest.mark.parametrize("name", ["pylon", "cone"])
+def test_a_scene_with_a_shape_of_ones_own_is_rendered(
+    form: str, name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Planted bugs: only shipped shapes are known; or the shipped shape of the same name is taken for one's own."""
+    monkeypatch.setattr(render_files, "BlenderRenderer", NoBlender)
+    monkeypatch.chdir(tmp_path)
+    scene = own(tmp_path, name)
+    if name == "pylon":
+        refused(trex("render", scene, "--format", form), "pylon")
+    trex_done("render", scene, "--format", form, "--introduce", "own.toml", "--out", "out")
+    assert (tmp_path / "out" / f"scene.{form}").is_file()
+    if form == "blend":
+        assert (tmp_path / "out" / "scene.blend").read_bytes() == str(tmp_path / "own.obj").encode()
+
+
+def test_a_card_that_takes_a_word_or_does_not_exist_is_refused(tmp_path: Path) -> None:
+    scene = own(tmp_path, "brick", 'nouns = ["block"]\n')
+    refused(trex("render", scene, "--introduce", tmp_path / "own.toml"), "'block' means cube")
+    refused(trex("render", scene, "--introduce", tmp_path / "gone.toml"), "gone.toml does not exist")
+
+
+@pytest.mark.parametrize("objects", ["²", "3-²", "٣", "", "-3", "9" * 5000])
+def test_a_number_of_objects_that_is_none_is_refused(objects: str) -> None:
+    """Planted bug: a superscript two counts as a digit and is no number; int() takes at most 4,300 digits."""
+    refused(trex("render", "--prior", "1", f"--objects={objects}"), "is not a number or range")
