@@ -92,9 +92,4 @@ WORLDS = (WorldKind("clevr", ClevrWorld),)
 
 def _words(plans: Sequence[Plan]) -> Vocabulary:
     """Every shape that a scene file may name: CLEVR's, the shipped ones, and those that the queries introduce."""
-    vocabulary = everything()
-    for plan in plans:
-        for card in plan.vocabulary.cards:
-            if card.name not in vocabulary.shapes:
-                vocabulary = vocabulary.introduce(card)
-    return vocabulary
+    return everything().with_cards(card for plan in plans for card in plan.vocabulary.cards)
