@@ -79,7 +79,11 @@ def test_near_the_cut_off_is_within_a_fifth_of_it() -> None:
 def test_too_few_codes_are_refused_and_an_unfinished_fit_says_so() -> None:
     with pytest.raises(InputError, match="too few"):
         fit_mixture(np.zeros((5, 3)), 2, 10, 0)
-    for codes in (np.zeros((1, 0)), np.zeros((1, 1)), np.zeros((6, 0))):  # one mistake, or equal ones: no axis
+    for codes in (
+        np.zeros((1, 0)),
+        np.zeros((1, 1)),
+        np.zeros((6, 0)),
+    ):  # one mistake, or equal ones: no axis
         with pytest.raises(InputError, match="are too few for a mixture"):
             fit_mixture(codes, 2, 10, 0)
     assert not fit_mixture(planted(), 20, 1, 5).converged
