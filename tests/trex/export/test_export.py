@@ -344,7 +344,7 @@ def test_no_folder_is_in_the_card_of_an_hf_export(tmp_path: Path) -> None:
         ("x = ['/a b/one.toml', '~/two.toml']", "x = ['one.toml', 'two.toml']"),
         ('endpoint = "http://localhost:8000/v1"', 'endpoint = "http://localhost:8000/v1"'),
         ("shapes/own.toml, ../up.toml, 1 / 2, yes/no", "shapes/own.toml, ../up.toml, 1 / 2, yes/no"),
-        ('question = "Is it 1/2?" # see /root/x', 'question = "Is it 1/2?" # see x'),
+        ('question = "Is it 1/2?" # see /srv/x', 'question = "Is it 1/2?" # see x'),
         ("file:///home/ada/x", "file://x"),
     ],
 )
