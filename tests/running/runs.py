@@ -70,6 +70,12 @@ def without_reports() -> Iterator[None]:
         yield
 
 
+def leave_draws(folder: Path, data: bytes) -> None:
+    """Leave these bytes of a run's draws, as a kill would have: the run has not ended."""
+    (folder / "finished").unlink(missing_ok=True)
+    (folder / "draws.jsonl").write_bytes(data)
+
+
 def write_query(folder: Path, text: str = QUERY) -> Path:
     """The query as a file."""
     path = folder / "query.toml"

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.running.command_line import trex
-from tests.running.runs import write_query
+from tests.running.runs import leave_draws, write_query
 from trex.cli.errors import exit_code
 from trex.foundation.errors import InputError, ModelError, RenderError, RunError
 
@@ -67,8 +67,7 @@ def test_without_a_place_it_goes_below_runs(tmp_path: Path, monkeypatch: pytest.
 def test_a_report_of_a_run_without_draws(tmp_path: Path) -> None:
     out = tmp_path / "run"
     trex("find", write_query(tmp_path), "--out", out, "--set", "search.steps=0")
-    (out / "finished").unlink(missing_ok=True)  # as after a kill
-    (out / "draws.jsonl").write_bytes(b"")
+    leave_draws(out, b"")
     result = trex("report", out)
     assert result.exit_code == 2
     assert "no draws yet" in result.stderr

@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 from tests.running.command_line import refused, trex
-from tests.running.runs import run
+from tests.running.runs import leave_draws, run
 from trex.explain.explanation import Explanation
 from trex.explain.stored import CODEC, check_parts, explanation_path, read_explanation, read_explanations
 from trex.foundation.errors import RunError
@@ -266,8 +266,7 @@ def test_bad_input_is_refused(searched: Path, tmp_path: Path, monkeypatch: pytes
     with monkeypatch.context() as patch:
         patch.setattr(FakeRenderer, "key", "another renderer")
         refused(trex("explain", path), "the renderer was fake", "now it is another renderer")
-    (path / "finished").unlink(missing_ok=True)  # as after a kill
-    (path / "draws.jsonl").write_bytes(b"")
+    leave_draws(path, b"")
     refused(trex("explain", path), "no draws yet")
     assert not list((path / "explanations").glob("*"))
 

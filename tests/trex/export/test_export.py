@@ -12,7 +12,7 @@ import pytest
 from PIL import Image
 
 from tests.running.command_line import refused, trex
-from tests.running.runs import QUERY, run, write_query
+from tests.running.runs import QUERY, leave_draws, run, write_query
 from trex.datasets.clevr_folder import ClevrFolder
 from trex.datasets.clevr_questions import read_questions
 from trex.datasets.official_scenes import read_official
@@ -410,8 +410,7 @@ def test_bad_input(searched: Path, tmp_path: Path) -> None:
 def test_a_run_that_found_nothing(tmp_path: Path) -> None:
     folder = run(tmp_path, ["answer=9", "search.steps=0", "search.prior_scenes=3"]).folder
     refused(trex("export", folder), "has no hit to export")
-    (folder / "finished").unlink(missing_ok=True)  # as after a kill
-    (folder / "draws.jsonl").write_bytes(b"")
+    leave_draws(folder, b"")
     refused(trex("export", folder), "no draws yet")
 
 

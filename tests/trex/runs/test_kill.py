@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from tests.running.kills import ended, has_draws, in_child, kill_midway
-from tests.running.runs import QUERY, SEARCHES, draws, go_on, run, write_query
+from tests.running.runs import QUERY, SEARCHES, draws, go_on, leave_draws, run, write_query
 from tests.running.waiting import wait_for
 from trex.api import find as finding
 from trex.search.progress import Silent
@@ -112,8 +112,7 @@ def test_a_cut_file_keeps_its_whole_lines(cut: int, tmp_path: Path) -> None:
     done = run(tmp_path)
     whole = draws(done.folder)
     at = random.Random(f"{SEED} cut {cut}").randrange(1, len(whole))
-    (done.folder / "finished").unlink(missing_ok=True)  # as after a kill
-    (done.folder / "draws.jsonl").write_bytes(whole[:at])
+    leave_draws(done.folder, whole[:at])
     kept = whole[:at].rpartition(b"\n")[0]
     assert draws(go_on(done.folder).folder) == whole
     assert whole.startswith(kept)
@@ -127,8 +126,7 @@ def test_a_planted_bug_is_caught(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     whole = draws(run(tmp_path, name="whole").folder)
     done = run(tmp_path)
     lines = whole.splitlines(keepends=True)
-    (done.folder / "finished").unlink(missing_ok=True)  # as after a kill
-    (done.folder / "draws.jsonl").write_bytes(b"".join(lines[: 12 + 3 * 6]))
+    leave_draws(done.folder, b"".join(lines[: 12 + 3 * 6]))
     real = replay.resume
     monkeypatch.setattr(
         replay, "resume", lambda states, rngs, at: real(states, start(1, states).rng_states, at)
@@ -147,8 +145,7 @@ def test_a_step_that_comes_out_differently_is_noticed(
     lines = draws(done.folder).splitlines(keepends=True)
     rows = range(12, len(lines), 3)
     at = next(row for row in rows if b'"log_probs":[]' not in lines[row] + lines[row + 1])
-    (done.folder / "finished").unlink(missing_ok=True)  # as after a kill
-    (done.folder / "draws.jsonl").write_bytes(b"".join(lines[: at + 2]))
+    leave_draws(done.folder, b"".join(lines[: at + 2]))
     real = ColorArea.count
     monkeypatch.setattr(ColorArea, "count", lambda self, images: real(self, images) + 1e-6)
     with pytest.raises(RunError, match="gave a different result"):

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.running.runs import draws, go_on, run
+from tests.running.runs import draws, go_on, leave_draws, run
 from trex.foundation.errors import RunError
 from trex.inference.statistics import control
 from trex.runs.draw_checks import DrawChecks
@@ -38,8 +38,7 @@ def test_a_second_rung_follows_the_first_and_resumes_from_any_line(tmp_path: Pat
     lines = whole.splitlines(keepends=True)
     first, second = (next(k for k, one in enumerate(records) if one.phase == phase) for phase in CONTROLS)
     for kept in (first - 1, first, first + 1, second - 1, second, second + 1, second + 5, len(lines) - 1):
-        (done.folder / "finished").unlink(missing_ok=True)  # as after a kill
-        (done.folder / "draws.jsonl").write_bytes(b"".join(lines[:kept]))
+        leave_draws(done.folder, b"".join(lines[:kept]))
         again = go_on(done.folder)
         assert draws(again.folder) == whole
         assert again.results.control == done.results.control

@@ -11,7 +11,7 @@ from tests.references.rank_test import RankTest, p_values, rank_histograms, smal
 from tests.references.statistics import ALPHA
 from tests.running.command_line import trex
 from tests.running.digit_runs import QUERY, save, save_models, search
-from tests.running.runs import draws, go_on, write_query
+from tests.running.runs import draws, go_on, leave_draws, write_query
 from trex.api.find import Outcome
 from trex.baseline.attach import attach_runs
 from trex.baseline.baseline import Baseline
@@ -44,8 +44,7 @@ def test_a_run_is_kept_reported_and_gone_on_with(tmp_path: Path) -> None:
     assert "Which digit is it?" in html and "digits that mnist-vae draws" in html
     assert "True answer" not in html
     lines = whole.splitlines(keepends=True)
-    (done.folder / "finished").unlink(missing_ok=True)  # as after a kill
-    (done.folder / "draws.jsonl").write_bytes(b"".join(lines[: 24 + 5]) + b'{"half')
+    leave_draws(done.folder, b"".join(lines[: 24 + 5]) + b'{"half')
     assert draws(go_on(done.folder).folder) == whole
 
 

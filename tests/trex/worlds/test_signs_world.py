@@ -12,7 +12,7 @@ from torch import nn
 
 from tests.running.command_line import trex
 from tests.running.digit_runs import QUERY
-from tests.running.runs import draws, go_on, write_query
+from tests.running.runs import draws, go_on, leave_draws, write_query
 from trex.api import find as finding
 from trex.artifacts.weights import compact, write_safetensors
 from trex.mnist_models import load
@@ -61,8 +61,7 @@ def test_a_search_of_signs_is_kept_in_color_reported_and_resumed(tmp_path: Path)
     html = done.report.read_text()
     assert "Which traffic sign is it?" in html and "traffic signs that signs-beta-vae draws" in html
     lines = whole.splitlines(keepends=True)
-    (done.folder / "finished").unlink(missing_ok=True)  # as after a kill
-    (done.folder / "draws.jsonl").write_bytes(b"".join(lines[: 24 + 5]) + b'{"half')
+    leave_draws(done.folder, b"".join(lines[: 24 + 5]) + b'{"half')
     assert draws(go_on(done.folder).folder) == whole
 
 

@@ -13,7 +13,7 @@ from scipy import stats
 from scipy.integrate import quad
 
 from tests.references.statistics import ALPHA
-from tests.running.runs import QUERY, draws, go_on, run
+from tests.running.runs import QUERY, draws, go_on, leave_draws, run
 from tests.simulations.plateau import REACH, STEP, TARGET, answers, step_kernel
 from trex.api.find import Outcome
 from trex.foundation.errors import InputError, RunError
@@ -135,8 +135,7 @@ def test_only_draws_of_the_last_stage_are_kept_after_warmup(done: Outcome) -> No
 def test_a_cut_run_resumes_to_the_same_bytes(share: float, done: Outcome, tmp_path: Path) -> None:
     again, whole = tmp_path / "again", draws(done.folder)
     shutil.copytree(done.folder, again)
-    (again / "finished").unlink(missing_ok=True)  # as after a kill
-    (again / "draws.jsonl").write_bytes(whole[: int(share * len(whole))])
+    leave_draws(again, whole[: int(share * len(whole))])
     assert draws(go_on(again).folder) == whole
 
 

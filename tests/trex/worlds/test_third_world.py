@@ -12,7 +12,7 @@ from scipy.stats import binom
 from tests.references.statistics import ALPHA
 from tests.running.command_line import trex
 from tests.running.kills import in_child, kill_midway
-from tests.running.runs import draws, go_on, write_query
+from tests.running.runs import draws, go_on, leave_draws, write_query
 from tests.serving.html_page import read_page
 from tests.worlds import toy_disk
 from tests.worlds.toy_disk import QUERY, DiskClassifier, DiskRenderer
@@ -155,10 +155,7 @@ def test_nuts_runs_in_it_and_a_cut_run_goes_on_to_the_same_bytes(tmp_path: Path)
     for draw, row in zip(done.results.chains, scored, strict=True):  # it weighs what the scorer scores
         assert draw.evaluation.log_weight == pytest.approx(done.manifest.target.log_weight(row), abs=1e-3)
     lines = whole.splitlines(keepends=True)
-    (done.folder / "finished").unlink(missing_ok=True)  # as after a kill
-    (done.folder / "draws.jsonl").write_bytes(
-        b"".join(lines[: 40 + 2 * 31 + 1])
-    )  # in a round after the warmup
+    leave_draws(done.folder, b"".join(lines[: 40 + 2 * 31 + 1]))  # in a round after the warmup
     assert draws(go_on(done.folder).folder) == whole
 
 
