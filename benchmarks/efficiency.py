@@ -28,7 +28,7 @@ from trex.api.find import find_query, query_file
 from trex.inference.statistics.diagnostics import by_chain
 from trex.query.schema import Query
 from trex.runs.draw_log import read_draws, run_draws
-from trex.runs.folder import open_run
+from trex.runs.folder import is_run, open_run
 from trex.runs.record import Record
 from trex.search.cost import cpu_s_of
 from trex.search.progress import Status
@@ -45,9 +45,9 @@ SEARCHES = {
     "bank": [],
     "published": ["search.bank=0", "search.kernel=random_walk"],
 }
-# name of a reading: its search, and the share of the bank's cost that it pays
+# of each search, the names under which it is read, with the share of the bank's cost that each pays
 READINGS = {
-    "block": ("block", 1.0), "own bank": ("bank", 1.0), "shared bank": ("bank", 0.2), "published": ("published", 1.0)
+    "block": {"block": 1.0}, "bank": {"own bank": 1.0, "shared bank": 0.2}, "published": {"published": 1.0}
 }  # fmt: skip
 EFFECTIVE = 25  # scenes that stand for a level set (trex.inference.statistics.budget)
 PUBLISHED_CPU_S = 123.0  # docs/PERFORMANCE.md, render.cpu_s.published
@@ -66,6 +66,10 @@ class Budget:
 
     def update(self, status: Status) -> None:
         """Called after each write to the disk."""
+        self.check()
+
+    def check(self) -> None:
+        """Raise Spent if the draws on the disk have cost it."""
         with open_run(self._place, for_writing=False) as folder:
             if cpu_s_of(read_draws(folder.draws, folder.manifest), self._query, self._bank) >= self._left:
                 raise Spent
@@ -138,13 +142,11 @@ def search(path: Path, overrides: Sequence[str], place: Path, cpu_s: float, name
     """Search until every reading of this search has spent its budget, or the search ends."""
     source = query_file(path, overrides)
     query = source.plan().query
-    of_bank = min(share for search, share in READINGS.values() if search == name)
-    if place.is_dir():
-        with open_run(place, for_writing=False) as folder:
-            if cpu_s_of(run_draws(folder), query, of_bank) >= cpu_s:
-                return
+    budget = Budget(place, query, cpu_s, min(READINGS[name].values()))
     with suppress(Spent):
-        find_query(source, place, Budget(place, query, cpu_s, of_bank), lambda folder: None)
+        if is_run(place):
+            budget.check()
+        find_query(source, place, budget, lambda folder: None)
 
 
 def readings(place: Path, cpu_s: float, name: str) -> dict[str, Figures]:
@@ -154,9 +156,7 @@ def readings(place: Path, cpu_s: float, name: str) -> dict[str, Figures]:
         records, query = run_draws(folder), folder.manifest.query
         unwarmed = query.model_copy(update={"search": query.search.model_copy(update={"warmup": 0})})
         manifest = folder.manifest.model_copy(update={"query": unwarmed})
-        for reading, (search, share) in READINGS.items():
-            if search != name:
-                continue
+        for reading, share in READINGS[name].items():
             cost = partial(cost_of_first, records, query, share)
             paid = records[: bisect_left(range(len(records)), cpu_s, key=cost)]
             results, spent = read_results(manifest, paid), cost(len(paid))

@@ -55,11 +55,10 @@ def main(words: list[str]) -> None:
         sys.exit(f"no such benchmark: {', '.join(unknown)}; there are {', '.join(PARTS)}")
     if asked.seeds is not None and asked.seeds < 1:
         sys.exit(f"--seeds {asked.seeds} is not possible; give 1 or more")
-    of_seeds = (
-        {"nuts": partial(nuts, asked.seeds), "efficiency": partial(efficiency, asked.seeds)}
-        if asked.seeds
-        else {}
-    )
+    of_seeds = {
+        "nuts": partial(nuts, asked.seeds or SEEDS),
+        "efficiency": partial(efficiency, asked.seeds or searches.SEEDS),
+    }
     for name, part in (PARTS | of_seeds).items():
         if not asked.names or name in asked.names:
             part()

@@ -202,12 +202,12 @@ class SearchSection(Section):
     that are rendered at the deciding look, from the bank if there is one. `warmup`: how many steps of each chain
     are left out of every summary; None for the kernel's share of them. `kernel`: "auto" takes the world's default.
     `inner`: cheap steps before each render at the deciding look, for kernel "surrogate"; None for as many as suit the
-    cost of the look that leads. `scale`: step size of kernel
-    "gaussian", in standard deviations of the prior. `max_depth`: for kernel "nuts", a trajectory has at most
-    2^max_depth steps. `further`: independent draws that a common target may take instead of chains; None for as many
-    as the chains have steps, 0 to run chains in any case. `stop_when_found`: stop at this many distinct scenes found;
-    0 spends the whole budget. `options`: for kernels of other distributions; each kernel declares its keys.
-    `control`: if nothing is found, run the same search on easier targets.
+    cost of the look that leads. `scale`: step size of kernel "gaussian", in standard deviations of the prior.
+    `max_depth`: for kernel "nuts", a trajectory has at most 2^max_depth steps. `further`: independent draws that a
+    common target may take instead of chains; None for as many as the chains have steps, 0 to run chains in any case.
+    `stop_when_found`: stop at this many distinct scenes found; 0 spends the whole budget. `options`: for kernels
+    of other distributions; each kernel declares its keys. `control`: if nothing is found, run the same search on
+    easier targets.
     """
 
     seed: Annotated[Count, Field(ge=0, lt=2**63)] = 0
@@ -250,13 +250,13 @@ class Query(Section):
     search: SearchSection = SearchSection()
 
 
-INNER = 16  # search.inner of every query that was resolved before the leading look decided it
+EARLIER_INNER = 16  # search.inner of every query that was resolved before the leading look decided it
 
 
 def as_before(query: Query) -> Query:
     """A resolved query as runs of it were recorded before `search.inner` could be None."""
     return query.model_copy(
-        update={"search": query.search.model_copy(update={"inner": query.search.inner or INNER})}
+        update={"search": query.search.model_copy(update={"inner": query.search.inner or EARLIER_INNER})}
     )
 
 
