@@ -180,16 +180,15 @@ def _runs(number: str) -> bool:
 
 def disk_error(error: OSError, path: Path) -> RunError:
     """The RunError for a failed write."""
-    folder = path.parent if path.suffix else path
-    run = next((place for place in (folder, *folder.parents) if (place / "run.json").exists()), None)
     if error.errno in (errno.ENOSPC, errno.EDQUOT):
         return DiskFullError(
-            f"no space left on the disk of {path}; all draws written before are kept; "
-            f"free some space, then: trex resume {run or folder}"
+            f"no space left on the disk of {path}; everything written before is kept; "
+            "free some space and repeat the command"
         )
-    if run is not None:
-        return RunError(f"cannot write {path}: {_reason(error)}; make {run} writable and repeat the command")
-    return RunError(f"cannot write {path}: {_reason(error)}; give another place with --out")
+    return RunError(
+        f"cannot write {path}: {_reason(error)}; make it writable and repeat the command, "
+        "or give another place with --out"
+    )
 
 
 def open_inside(folder: Path, names: Sequence[str], flags: int = os.O_RDONLY) -> int:

@@ -93,6 +93,9 @@ class Rate(ABC):
         counted = f"{self.counted}; 95\u00a0%"
         return f"{counted}: {self.range}" if self.point is not None else counted
 
+    def __str__(self) -> str:
+        return f"{self.figure} ({self.detail})"
+
 
 @dataclass(frozen=True)
 class Proportion(Rate):

@@ -126,7 +126,7 @@ class BlenderRenderer:
 
 
 def default_processes() -> int:
-    """One process per core, which is faster than one thread per core; at most MOST_PROCESSES."""
+    """One process per core, which is faster than one thread per core; at most MAX_PROCESSES."""
     return min(MAX_PROCESSES, usable_cores())
 
 

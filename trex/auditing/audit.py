@@ -37,7 +37,7 @@ from trex.auditing.sweeping.sweep import Sweep, facts_again
 from trex.bank.bank import Bank, bank_of
 from trex.clevr_models.interface.bound import ClevrModel
 from trex.foundation.errors import InputError, RunError
-from trex.foundation.files import make_folder, refuse_links, write_atomic
+from trex.foundation.files import left_behind, make_folder, refuse_links, write_atomic
 from trex.foundation.locked_folder import LOCK, lock_folder
 from trex.query.schema import RenderSection
 from trex.render.cache import CachedRenderer
@@ -223,7 +223,7 @@ def _open(work: Work) -> int:
 
 
 def _begun_only(folder: Path) -> bool:
-    return {entry.name for entry in folder.iterdir()} <= {LOCK, FRESH_SIZE}
+    return {*folder.iterdir()} <= {folder / LOCK, folder / FRESH_SIZE, *left_behind(folder)}
 
 
 def _carried_out(work: Work, tell: Tell) -> Audit:

@@ -20,12 +20,10 @@ from trex.query.schema import RenderSection
 from trex.scenes.prior import ScenePrior
 from trex.scenes.questions.english import parse
 from trex.scenes.questions.families import FAMILIES
+from trex.worlds.costs import CPU_S
 from trex.worlds.fingerprint import tried_of, weights_fingerprint
 from trex.worlds.world import picture_size
 
-# CPU seconds for a scene, measured on two cores (docs/PERFORMANCE.md); looks that are not here cost the most.
-COST_S = {"sketch": 0.12, "fast": 0.35, "coarse": 0.5, "sharp": 1.1, "reference": 4.6}
-DEAREST_S = 60.0
 ASKING_S = 0.3  # drawing a scene, its id maps, 50 questions to the shipped model
 EXPECTED_FAMILIES = 8
 PROBED = 8  # scenes of each family in each way, unless --probed says otherwise
@@ -52,15 +50,20 @@ def planned(hours: float, sizes: Sizes, look: str, deciding: str) -> Sizes:
     if not 0 < hours < math.inf:
         raise InputError(f"--budget {hours:g}: give CPU hours above 0")
     seconds = hours * 3600.0
-    each = COST_S.get(look, DEAREST_S) + ASKING_S
+    each = _cost_s(look) + ASKING_S
     scenes = min(MOST_SCENES, int(seconds * SWEEP_SHARE / each / 2))
     if scenes < LEAST_SCENES:
         least = LEAST_SCENES * 2 * each / SWEEP_SHARE / 3600
         raise InputError(f"--budget {hours:g} is too small at look {look}; give at least {least:.2f}")
-    renders = seconds * (1 - SWEEP_SHARE) / EXPECTED_FAMILIES / (COST_S.get(deciding, DEAREST_S) + ASKING_S)
+    renders = seconds * (1 - SWEEP_SHARE) / EXPECTED_FAMILIES / (_cost_s(deciding) + ASKING_S)
     return sizes._replace(
         scenes=scenes, held_out=scenes, tested=max(5, min(50, int(renders) - CLOSER - PROBED * len(CHANGES)))
     )
+
+
+def _cost_s(look: str) -> float:
+    """CPU seconds for a scene; of a look without a measured cost those of the dearest."""
+    return CPU_S.get(look, max(CPU_S.values()))
 
 
 def audit_settings(

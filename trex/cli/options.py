@@ -11,6 +11,7 @@ import typer
 from trex.cli import complete
 from trex.foundation.errors import InputError
 from trex.query.shipped import query_path
+from trex.render.blender_child.device import DEVICES
 from trex.render.presets import PRESETS
 
 if TYPE_CHECKING:
@@ -76,6 +77,10 @@ Settings = Annotated[
     list[str] | None,
     typer.Option("--set", metavar="KEY=VALUE", help="Override a key, e.g. search.seed=3. Repeatable."),
 ]
+
+
+DEVICE_WORDS = f"{', '.join(DEVICES[:-1])} or {DEVICES[-1]}"
+RenderDevice = Annotated[str, typer.Option("--device", help=f"{DEVICE_WORDS}.")]
 
 
 Processes = Annotated[int | None, typer.Option(help="Blender processes; by default one per core, up to 4.")]

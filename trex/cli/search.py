@@ -17,7 +17,7 @@ from trex.baseline.attach import store_baseline
 from trex.cli.result import tell_result
 from trex.cli.verdicts import Gate, exit_by, rulings_json
 from trex.foundation.errors import InputError, unknown
-from trex.foundation.files import write_atomic
+from trex.foundation.files import DiskFullError, write_atomic
 from trex.report.report import goal, model_words
 from trex.runs.draw_log import repair, run_draws
 from trex.runs.folder import open_run
@@ -53,8 +53,13 @@ def run_find(query: Path, overrides: Sequence[str], out: Path | None, ending: En
         place.append(folder)
         say(f"writing to {folder}")
 
-    with stoppable(lambda: _last_words(place)):
-        done = _watched(lambda progress: find(query, overrides, out, progress, on_begin))
+    try:
+        with stoppable(lambda: _last_words(place)):
+            done = _watched(lambda progress: find(query, overrides, out, progress, on_begin))
+    except DiskFullError as error:
+        if not place:
+            raise
+        raise DiskFullError(f"{error}; it is resumed by: trex resume {place[0]}") from error
     _end(done, ending)
 
 

@@ -16,6 +16,7 @@ from trex.report.latent_cards import Cells, nuisances, parts, table
 from trex.runs.folder import RunFolder
 from trex.runs.manifest import Manifest
 from trex.runs.picture_files import StoredPicture, read_stored
+from trex.runs.record import CONTROL, CONTROLS
 from trex.runs.world_of import world_of
 from trex.search.families import Families
 from trex.search.hit import Hit
@@ -163,4 +164,5 @@ def _step(found: Hit) -> tuple[bool, int, int]:
 
 def _kinds(found: Hit, is_explained: bool) -> tuple[str, ...]:
     judged = () if found.is_wrong is None else ("wrong" if found.is_wrong else "right",)
-    return (*judged, found.record.phase, *(("explained",) if is_explained else ()))
+    phase = CONTROL if found.record.phase in CONTROLS else found.record.phase
+    return (*judged, phase, *(("explained",) if is_explained else ()))

@@ -26,6 +26,7 @@ from trex.report.gallery import PER_PAGE, make_cards, small_card_values
 from trex.report.section import ReportContext, section_pages
 from trex.runs.folder import REPORT, RunFolder
 from trex.runs.manifest import Manifest
+from trex.runs.record import CHAIN, CONTROL, PRIOR
 from trex.runs.sessions import read_sessions
 from trex.runs.world_of import world_of
 from trex.search.families import family_count_words, family_rule
@@ -37,9 +38,9 @@ KIND_WORDS = {
     "wrong": "wrong answers",
     "right": "right answers",
     "explained": "explained",
-    "prior": "of the prior",
-    "chain": "of chains",
-    "control": "of the control",
+    PRIOR: "of the prior",
+    CHAIN: "of chains",
+    CONTROL: "of the control",
 }
 
 

@@ -35,6 +35,7 @@ def test_a_figure_is_a_value_an_interval_or_a_bound() -> None:
         "< 3.0\u00a0%",
         "none of 100; 95\u00a0%",
     )
+    assert str(Proportion(1, 100)) == "0.025\u00a0% to 5.4\u00a0% (1 of 100; 95\u00a0%)"
 
 
 @pytest.mark.parametrize("answer", ["0", "1", "2", "3", "4", "5"])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
+import subprocess
 from collections.abc import Callable
 from pathlib import Path
 
@@ -13,7 +14,10 @@ from tests.running.command_line import refused, trex
 from tests.worlds.color_models import NAMED
 from tests.worlds.repair_toy import tree
 from trex.auditing.perform import AuditOptions, _work
+from trex.auditing.plan import ASKING_S, EXPECTED_FAMILIES, MOST_SCENES, SWEEP_SHARE, Sizes, planned
+from trex.render.presets import PRESETS
 from trex.scenes.questions.families import FAMILIES
+from trex.worlds.costs import CPU_S
 
 ARGUMENTS = (
     "audit", NAMED, "--look", "fake", "--deciding", "fake", "--world", "one_cube_without_cubes",
@@ -130,6 +134,29 @@ def test_a_folder_of_something_else_is_left_alone(tmp_path: Path) -> None:
     (tmp_path / "notes.txt").write_text("mine")
     refused(trex(*ARGUMENTS, "--out", tmp_path), "holds no audit")
     assert [path.name for path in tmp_path.iterdir()] == ["notes.txt"]
+
+
+def test_what_a_kill_at_the_very_beginning_leaves_is_an_audit_begun(
+    whole: tuple[Path, Path, dict[str, object]], tmp_path: Path
+) -> None:
+    _, bank, told = whole
+    with subprocess.Popen(["true"]) as dead:
+        dead.wait()
+    (tmp_path / "out").mkdir()
+    (tmp_path / "out" / f".audit.json.{dead.pid}.tmp").write_text('{"half": ')
+    assert carried_out(tmp_path / "out", bank)["headline"] == told["headline"]
+
+
+@pytest.mark.parametrize("preset", PRESETS)
+def test_a_budget_counts_each_look_at_its_measured_cost(preset: str) -> None:
+    """Planted bug: a look that a table of costs lacks, draft among them, cost a minute a scene."""
+    scenes = planned(1000.0, Sizes(), preset, "reference").scenes
+    assert scenes == min(MOST_SCENES, int(1000 * 3600 * SWEEP_SHARE / (CPU_S[preset] + ASKING_S) / 2))
+    assert planned(10.0, Sizes(), "fast", preset).tested == max(5, min(50, _renders(preset) - 65))
+
+
+def _renders(deciding: str) -> int:
+    return int(10 * 3600 * (1 - SWEEP_SHARE) / EXPECTED_FAMILIES / (CPU_S[deciding] + ASKING_S))
 
 
 @pytest.fixture(scope="module")

@@ -3,6 +3,7 @@
 import json
 import re
 import warnings
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -19,6 +20,7 @@ from trex.report.family_cards import first_places
 from trex.report.report import goal
 from trex.runs.draw_log import read_draws
 from trex.runs.folder import open_run
+from trex.runs.record import CONTROL, CONTROLS
 from trex.scenes.clevr_format.scene_json import read_scenes
 from trex.scenes.questions.programs import Step, execute
 from trex.scenes.questions.truth import NO_ANSWER, true_answer
@@ -66,6 +68,14 @@ def test_a_page_that_leaves_scenes_out_says_which(done: Outcome, monkeypatch: py
         f"4 of {len(found)}: families first, each by its most confident scene; then the most confident"
         in text
     )
+
+
+def test_a_hit_of_either_rung_of_the_control_is_offered_as_one(done: Outcome) -> None:
+    hit = done.results.found[0]
+    of_rungs = [replace(hit, record=replace(hit.record, phase=phase)) for phase in CONTROLS]
+    with open_run(done.folder, for_writing=False) as folder:
+        cards = gallery.make_cards(folder, of_rungs, {}, {}, None)
+    assert [CONTROL in card.kinds for card in cards] == [True, True]
 
 
 def test_it_shows_every_scene_with_its_true_answer(page: Page, done: Outcome) -> None:

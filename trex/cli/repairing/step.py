@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from trex.foundation.errors import STOPPED
+from trex.cli.progress import display_until_stopped
 
 if TYPE_CHECKING:
     from trex.repair.folder import RepairFolder
@@ -27,13 +27,7 @@ def step(place: Path, data: Path | None, run: Step) -> RepairFolder:
 
 @contextmanager
 def progress_of(place: Path) -> Iterator[Progress]:
-    """The display of a step, which says first where it writes; Ctrl-C keeps what is done."""
-    from trex.pages.display import Display
-
+    """The display of a step, which says first where it writes; a stop keeps what is done."""
     typer.echo(f"writing to {place}", err=True)
-    try:
-        with Display() as display:
-            yield display.show
-    except KeyboardInterrupt:
-        typer.echo(f"stopped; {place} keeps what is done, the same command resumes", err=True)
-        raise typer.Exit(STOPPED) from None
+    with display_until_stopped(f"{place} keeps what is done") as display:
+        yield display.show

@@ -11,7 +11,7 @@ import typer
 
 from trex.cli import complete
 from trex.cli.command import WHY, Command
-from trex.cli.options import LOOKS
+from trex.cli.options import LOOKS, RenderDevice
 from trex.cli.progress import display_until_stopped
 from trex.cli.result import AsJson, tell_result
 from trex.cli.trust import Trust, trust_runs
@@ -34,7 +34,7 @@ def confirm(
     ],
     preset: Annotated[str, typer.Option(help=f"The preset to render at: {LOOKS}.")] = "clevr",
     top: Annotated[int, typer.Option(help="Number of hits of each run, most confident first.")] = 20,
-    device: Annotated[str, typer.Option(help="auto, cpu, cuda, optix, hip, oneapi or metal.")] = "auto",
+    device: RenderDevice = "auto",
     trust: Trust = False,
     as_json: AsJson = False,
 ) -> None:

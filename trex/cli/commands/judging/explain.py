@@ -59,13 +59,15 @@ def explain(
         int,
         typer.Option(
             metavar="K",
-            help="Repeat under K other cameras and lights, for the two strongest objects: 3 K renders per scene; "
-            "0: do not repeat.",
+            help="Repeat under K other cameras and lights, for the two strongest objects and those to blame: "
+            "3 K renders per scene or more; 0: do not repeat.",
         ),
     ] = 5,
     every_object: Annotated[
         bool,
-        typer.Option("--every-object", help="Repeat under other nuisances for every object, not for two."),
+        typer.Option(
+            "--every-object", help="Repeat under other nuisances for every object, not for these alone."
+        ),
     ] = False,
     saliency: Annotated[
         bool,
@@ -152,11 +154,10 @@ def renew_report(run: Path) -> Path:
 
 def _explain_picture(wanted: PictureQuestion, out: Path | None, as_json: bool) -> None:
     from trex.explain.explain_picture import FILE, PAGE, explain_picture, removal_table
-    from trex.pages.display import Display
 
     place = out or Path("runs") / f"explained-{Path(wanted.image).stem}"
     typer.echo(f"writing to {place}", err=True)
-    with Display() as display:
+    with display_until_stopped("every picture that was rendered is kept") as display:
         display.say(f"rendering {wanted.image} again, whole and without each object")
         made = explain_picture(wanted, place)
     words = "\n".join([*made.sentences(), *removal_table(made).text("  "), f"report: {place / PAGE}"])

@@ -9,7 +9,15 @@ import typer
 
 from trex.cli import complete
 from trex.cli.command import WHY, Command
-from trex.cli.options import Endpoint, MaxRequests, Processes, TrustRemoteCode, model_options, refuse
+from trex.cli.options import (
+    DEVICE_WORDS,
+    Endpoint,
+    MaxRequests,
+    Processes,
+    TrustRemoteCode,
+    model_options,
+    refuse,
+)
 from trex.cli.progress import display_until_stopped
 from trex.cli.result import AsJson, tell_result
 from trex.foundation.errors import FAILED
@@ -72,9 +80,7 @@ def run(
         typer.Option(help="Render each under this many fresh noise seeds, and judge mean probabilities."),
     ] = 0,
     seed: Annotated[int, typer.Option(help="The seed that --fresh derives its noise seeds from.")] = 0,
-    device: Annotated[
-        str, typer.Option(help="Of --render: auto, cpu, cuda, optix, hip, oneapi or metal.")
-    ] = "auto",
+    device: Annotated[str, typer.Option(help=f"Of --render: {DEVICE_WORDS}.")] = "auto",
     processes: Processes = None,
     strict: Annotated[
         bool, typer.Option("--strict", help="Exit 3 if any scene fails, not only if one fails newly.")

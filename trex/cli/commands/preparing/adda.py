@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from trex.cli.commands.preparing.digits import BatchSize, Device, Out, Seed, Threads
+from trex.cli.progress import display_until_stopped
 from trex.cli.result import AsJson, tell_result
 
 Data = Annotated[
@@ -47,7 +48,6 @@ def adda(
     from trex.mnist_models.adaptation.train import train_pair
     from trex.mnist_models.load import trained_models
     from trex.mnist_models.training.loop import Status
-    from trex.pages.display import Display
 
     folder = out or trained_models()
     plan = AdaptationPlan(
@@ -64,7 +64,7 @@ def adda(
         data,
     )
     typer.echo(f"writing to {folder}", err=True)
-    with Display() as display:
+    with display_until_stopped("the training up to its last checkpoint is kept") as display:
 
         def tell(status: Status) -> None:
             losses = [f"{name} {value:.4f}" for name, value in status.losses.items()]

@@ -10,7 +10,7 @@ import typer
 
 from trex.cli import complete
 from trex.cli.command import PARTS, Command
-from trex.cli.options import LOOKS, Processes, Settings, refuse
+from trex.cli.options import LOOKS, Processes, RenderDevice, Settings, refuse
 from trex.cli.progress import display_until_stopped
 from trex.cli.result import AsJson, tell_result
 from trex.foundation.words import counted
@@ -44,7 +44,7 @@ def render(
     look: Annotated[str, typer.Option(metavar="PRESET", help=f"{LOOKS}.")] = "sketch",
     seed: Annotated[int, typer.Option(help="The bank's seed, not that of a search.")] = 0,
     settings: Settings = None,
-    device: Annotated[str, typer.Option(help="auto, cpu, cuda, optix, hip, oneapi or metal.")] = "auto",
+    device: RenderDevice = "auto",
     processes: Processes = None,
     folder: Folder = None,
     as_json: AsJson = False,

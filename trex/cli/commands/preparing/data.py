@@ -12,7 +12,8 @@ import typer
 from trex.cli.command import PARTS, Command
 from trex.cli.commands.preparing.adda import adda
 from trex.cli.commands.preparing.digits import beta_vae, classifier, gan, vae
-from trex.cli.options import LOOKS
+from trex.cli.options import LOOKS, Processes, RenderDevice
+from trex.cli.progress import display_until_stopped
 from trex.cli.result import AsJson, tell_result
 
 dataset_app = typer.Typer(no_args_is_help=True, help="Make data sets of rendered scenes and questions.")
@@ -36,19 +37,16 @@ def dataset_render(
     split: Annotated[str, typer.Option(help="train, val, ...: another split, other scenes.")] = "train",
     preset: Annotated[str, typer.Option(help=f"{LOOKS}.")] = "fast",
     objects: Annotated[str, typer.Option(help="Number of objects: 5, or 3-10.")] = "3-10",
-    processes: Annotated[
-        int | None, typer.Option(help="Blender processes; by default one per core, up to 4.")
-    ] = None,
-    device: Annotated[str, typer.Option(help="auto, cpu, cuda, optix, hip, oneapi or metal.")] = "auto",
+    processes: Processes = None,
+    device: RenderDevice = "auto",
     questions_per_scene: Annotated[int, typer.Option(help="Number of questions about each scene.")] = 10,
     as_json: AsJson = False,
 ) -> None:
     """Render scenes of the prior with questions, in CLEVR's own folder layout; resumable."""
     from trex.datasets.rendered_dataset import DatasetPlan, render_dataset
-    from trex.pages.display import Display
 
     plan = DatasetPlan(n, seed, split, object_range(objects), preset, questions_per_scene)
-    with Display() as display:
+    with display_until_stopped("every scene that was rendered is kept") as display:
         file = render_dataset(out, plan, device, processes, partial(display.show, "scenes rendered"))
     tell_result({"scenes": str(file)}, f"scenes: {file}", as_json)
 
@@ -72,10 +70,9 @@ def train_clevr(
     from trex.artifacts.card import read_card
     from trex.clevr_models.percept.evaluate import evaluate, write_card
     from trex.clevr_models.percept.train import train
-    from trex.pages.display import Display
 
     typer.echo(f"writing to {out}", err=True)
-    with Display() as display:
+    with display_until_stopped("the training up to its last checkpoint is kept") as display:
         weights = train(
             dataset,
             out,

@@ -8,12 +8,14 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from trex.cli.progress import display_until_stopped
 from trex.cli.result import AsJson, tell_result
 
 if TYPE_CHECKING:
     from trex.mnist_models.training.plan import Plan
 
 DatasetName = Annotated[str, typer.Option("--dataset", help="mnist, fashion, signs or svhn.")]
+Digits = Annotated[str, typer.Option("--dataset", help="mnist or fashion.")]
 Data = Annotated[
     Path | None,
     typer.Option(help="The folder of its files; by default $TREX_DIGITS, the cache, or a download."),
@@ -41,7 +43,7 @@ def _decoder(kind: str, words: str) -> Callable[..., None]:
     """The command that trains a decoder of this kind."""
 
     def train(
-        dataset: DatasetName,
+        dataset: Digits,
         data: Data = None,
         out: Out = None,
         without: Without = "",
@@ -141,12 +143,11 @@ def _train(plan: Plan, out: Path | None, judge: str | None, as_json: bool) -> No
     from trex.mnist_models.training.fid_features import load_fid_features
     from trex.mnist_models.training.loop import Status
     from trex.mnist_models.training.train import train
-    from trex.pages.display import Display
 
     folder = out or trained_models()
     fid_features = load_fid_features(judge) if judge else None
     typer.echo(f"writing to {folder}", err=True)
-    with Display() as display:
+    with display_until_stopped("the training up to its last checkpoint is kept") as display:
 
         def tell(status: Status) -> None:
             losses = [f"{name} {value:.4f}" for name, value in status.losses.items()]

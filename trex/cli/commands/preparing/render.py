@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
@@ -10,7 +10,8 @@ from typing import Annotated
 import typer
 
 from trex.cli.command import PARTS, Command
-from trex.cli.options import LOOKS, is_given, refuse
+from trex.cli.options import LOOKS, Processes, RenderDevice, is_given, refuse
+from trex.cli.progress import display_until_stopped
 from trex.cli.result import AsJson, tell_result
 
 
@@ -37,10 +38,8 @@ def render(
         str,
         typer.Option(help=f"{LOOKS}; --parity by default: the first two and fast."),
     ] = "fast",
-    device: Annotated[str, typer.Option(help="auto, cpu, cuda, optix, hip, oneapi or metal.")] = "auto",
-    processes: Annotated[
-        int | None, typer.Option(help="Blender processes; by default one per core, up to 4.")
-    ] = None,
+    device: RenderDevice = "auto",
+    processes: Processes = None,
     introduce: Annotated[
         list[str] | None,
         typer.Option(
@@ -60,49 +59,61 @@ def render(
     as_json: AsJson = False,
 ) -> None:
     """Render scenes: a PNG and a mask (0 background, i + 1 object i) for each; or write them as .blend files."""
-    from trex.pages.display import Display
-
     _refuse_ignored(ctx, parity is not None, compare_assets is not None, scenes is not None)
     if parity is not None:
-        from trex.parity.parity import PRESETS, write_parity_page
+        _compare_official(parity, out, (preset,) if is_given(ctx, "preset") else None, as_json)
+        return
+    if compare_assets is not None:
+        _compare_assets(compare_assets, out, as_json)
+        return
+    from trex.cli.commands.preparing.data import object_range
+    from trex.datasets.render_files import Source, blend_files, everything, render_files
 
-        presets = (preset,) if is_given(ctx, "preset") else PRESETS
-        check_presets(presets)
-        with Display() as display:
-            page = write_parity_page(parity, out, presets=presets, tell=display.show)
-        tell_result({"page": str(page)}, f"page: {page}", as_json)
-    elif compare_assets is not None:
-        from trex.parity.asset_parity import N_SCENES, PRESET
-        from trex.parity.asset_parity_page import compare
-
-        with Display() as display:
-            display.say(f"rendering {N_SCENES} scenes with both sets of assets at preset {PRESET}")
-            compare(compare_assets, out)
-        page = out / "index.html"
-        tell_result({"page": str(page)}, f"page: {page}", as_json)
+    if form is Form.BLEND:
+        refuse(ctx, ("processes",), "a .blend file is written by one process; drop it")
+    vocabulary = everything(introduce or ())
+    named = Source(scenes, prior, seed, object_range(objects), vocabulary).scenes()
+    if form is Form.BLEND:
+        done = blend_files(named, out, preset, device, vocabulary)
+        _write(done, len(named), "scenes written", "blend_files", as_json)
     else:
-        from trex.cli.commands.preparing.data import object_range
-        from trex.datasets.render_files import Source, blend_files, everything, render_files
+        done = render_files(named, out, preset, device, processes, vocabulary)
+        _write(done, len(named), "scenes rendered", "pictures", as_json)
 
-        if form is Form.BLEND:
-            refuse(ctx, ("processes",), "a .blend file is written by one process; drop it")
-        vocabulary = everything(introduce or ())
-        named = Source(scenes, prior, seed, object_range(objects), vocabulary).scenes()
-        paths: list[str] = []
-        with Display() as display:
-            done, what, files = (
-                render_files(named, out, preset, device, processes, vocabulary),
-                "scenes rendered",
-                "pictures",
-            )
-            if form is Form.BLEND:
-                done = blend_files(named, out, preset, device, vocabulary)
-                what, files = "scenes written", "blend_files"
-            display.show(what, 0, len(named))
-            for path in done:
-                paths.append(str(path))
-                display.show(what, len(paths), len(named))
-        tell_result({files: paths}, "\n".join(paths), as_json)
+
+def _compare_official(scenes: Path, out: Path, chosen: Sequence[str] | None, as_json: bool) -> None:
+    from trex.parity.parity import PRESETS, write_parity_page
+
+    presets = chosen or PRESETS
+    check_presets(presets)
+    with display_until_stopped("every picture that was rendered is kept") as display:
+        page = write_parity_page(scenes, out, presets=presets, tell=display.show)
+    tell_result({"page": str(page)}, f"page: {page}", as_json)
+
+
+def _compare_assets(published: Path, out: Path, as_json: bool) -> None:
+    from trex.pages.display import Display
+    from trex.parity.asset_parity import N_SCENES, PRESET
+    from trex.parity.asset_parity_page import compare
+
+    with Display() as display:
+        display.say(f"rendering {N_SCENES} scenes with both sets of assets at preset {PRESET}")
+        compare(published, out)
+    page = out / "index.html"
+    tell_result({"page": str(page)}, f"page: {page}", as_json)
+
+
+def _write(done: Iterable[Path], total: int, what: str, files: str, as_json: bool) -> None:
+    """Write the files that `done` yields, show progress and print their paths."""
+    from trex.pages.display import Display
+
+    paths: list[str] = []
+    with Display() as display:
+        display.show(what, 0, total)
+        for path in done:
+            paths.append(str(path))
+            display.show(what, len(paths), total)
+    tell_result({files: paths}, "\n".join(paths), as_json)
 
 
 def check_presets(names: Sequence[str]) -> None:
