@@ -17,8 +17,9 @@ def clustered_interval(hits: Sequence[float], sizes: Sequence[int], level: float
     """The interval of sum(hits) / sum(sizes), for clusters c with hits[c] among sizes[c] examples.
 
     Clopper and Pearson's interval with the effective number of examples (Korn and Graubard 1998, Survey Methodology
-    24, 193-201), which the variance between clusters determines. If the share is 0 or 1 there is no visible
-    variance, and a cluster counts as one example.
+    24, 193-201), which the variance between clusters determines, with its degrees of freedom (see `_between`). If the
+    share is 0 or 1 there is no visible variance, and (sum of sizes)^2 / (sum of squared sizes) examples count, which is
+    the number of clusters if they are of one size (Kish 1965, Survey Sampling).
     """
     from scipy.stats import beta
 
@@ -56,8 +57,7 @@ def clustered_difference(
 ) -> Interval:
     """The interval of the mean of differences in [-1, 1], one for each example, examples of one cluster being alike.
 
-    Student's t with one degree of freedom less than there are clusters, on the ratio estimator's linearized variance
-    (Cochran 1977, Sampling Techniques, 6.3 and 9A). It is -1 to 1 for fewer than two clusters.
+    Student's t with the variance and the degrees of freedom of `_between`. It is -1 to 1 for fewer than two clusters.
     """
     from scipy.stats import t
 
@@ -70,7 +70,8 @@ def clustered_difference(
         return Interval(-1.0, 1.0)
     mean = float(d.mean())
     sums = np.bincount(of, weights=d - mean)
-    half = float(t.ppf(0.5 + level / 2.0, n - 1)) * float(np.sqrt(n / (n - 1) * np.sum(sums**2))) / len(d)
+    variance, freedom = _between(sums, np.bincount(of).astype(float))
+    half = float(t.ppf(0.5 + level / 2.0, freedom)) * float(np.sqrt(variance))
     return Interval(max(-1.0, mean - half), min(1.0, mean + half))
 
 
@@ -91,11 +92,32 @@ def _effective(x: Floats, n: Floats, share: float, tail: float) -> float:
     """How many independent examples the clusters are worth, the degrees of freedom of the variance included."""
     from scipy.stats import t
 
-    clusters, total = n.size, float(n.sum())
-    if clusters == 1:
+    total = float(n.sum())
+    if n.size == 1:
         return 1.0
-    variance = clusters / (clusters - 1) * float(np.sum((x - share * n) ** 2)) / total**2
+    variance, freedom = _between(x - share * n, n)
     if share in (0.0, 1.0) or variance == 0.0:
-        return float(clusters)
-    narrowed = float(t.ppf(1 - tail, total - 1) / t.ppf(1 - tail, clusters - 1)) ** 2
+        return float(total**2 / np.sum(n**2))
+    narrowed = float(t.ppf(1 - tail, total - 1) / t.ppf(1 - tail, freedom)) ** 2
     return min(total, share * (1 - share) / variance * narrowed)
+
+
+def _between(residuals: Floats, n: Floats) -> tuple[float, float]:
+    """The variance of a mean of examples from the sums of their residuals (C,) in two or more clusters of sizes n (C,),
+    and its degrees of freedom.
+
+    CR2 with Satterthwaite's degrees of freedom (Bell and McCaffrey 2002, Survey Methodology 28, 169-181), taking the
+    examples of a cluster as all alike: C - 1 if clusters are of one size, near 1 if one of them has most examples.
+    """
+    share = n / n.sum()
+    weights = 1.0 / (1.0 - share)
+    own = n**2  # the variance of a cluster's sum, in units of an example's
+    # the covariance of the residuals is diag(own) + sides @ middle @ sides.T, and its trace times weights is wanted,
+    # and that of its square, without a matrix of C times C
+    sides, middle = np.stack([share, own], axis=1), np.array([[own.sum(), -1.0], [-1.0, 0.0]])
+    beside = middle @ (sides.T @ (weights[:, None] * sides))
+    low_rank = share * (own.sum() * share - 2.0 * own)
+    trace = np.sum(weights * (own + low_rank))
+    of_square = np.sum(weights**2 * own * (own + 2.0 * low_rank)) + np.trace(beside @ beside)
+    freedom = trace**2 / of_square
+    return float(np.sum(weights * residuals**2) / n.sum() ** 2), float(freedom)

@@ -8,8 +8,10 @@ from scipy import stats
 
 from tests.references.statistics import ALPHA
 from trex.foundation.errors import InputError
+from trex.inference.statistics import clustered
 from trex.inference.statistics.clustered import clustered_difference, clustered_interval, paired_difference
 from trex.inference.statistics.paired import paired
+from trex.inference.types import Floats
 
 REPEATS = 1_000
 
@@ -33,6 +35,52 @@ def test_without_degrees_of_freedom_three_clusters_are_not(monkeypatch: pytest.M
     """Planted: the variance between three clusters is taken as known."""
     monkeypatch.setattr(stats.t, "ppf", lambda q, df: stats.norm.ppf(q))
     assert stats.binom.cdf(coverage(3), REPEATS, 0.95) < ALPHA
+
+
+UNEQUAL = ([60] + [1] * 10, [60] + [4] * 10, [30] * 3 + [3] * 20, [40, 6, 4, 3, 3, 2, 1, 1])
+
+
+def unequal_coverage(sizes: list[int]) -> int:
+    """How many intervals hold .5, for clusters of these sizes with shares from Beta(7/6, 7/6) (intraclass .3)."""
+    rng, covered = np.random.default_rng(23), 0
+    for _ in range(REPEATS):
+        hits = rng.binomial(sizes, rng.beta(7 / 6, 7 / 6, len(sizes)))
+        low, high = clustered_interval(hits.tolist(), sizes)
+        covered += low <= 0.5 <= high
+    return covered
+
+
+def false_claims(sizes: list[int]) -> int:
+    """How many paired differences are said to be above 0 where each cluster as a whole goes either way."""
+    rng, claims, of = np.random.default_rng(24), 0, np.arange(len(sizes)).repeat(sizes)
+    for _ in range(REPEATS):
+        ups = rng.random(len(sizes)) < 0.5
+        claims += paired_difference(ups[of], ~ups[of], of.tolist()).low > 0
+    return claims
+
+
+@pytest.mark.parametrize("sizes", UNEQUAL)
+def test_clusters_of_unequal_sizes_are_covered(sizes: list[int]) -> None:
+    assert stats.binom.cdf(unequal_coverage(sizes), REPEATS, 0.95) > ALPHA
+    assert stats.binom.sf(false_claims(sizes) - 1, REPEATS, 0.025) > ALPHA
+
+
+def test_one_freedom_less_than_clusters_is_too_many_if_one_has_most(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Planted: degrees of freedom and variance as if clusters were of one size."""
+
+    def equal(residuals: Floats, n: Floats) -> tuple[float, float]:
+        many = len(n)
+        return many / (many - 1) * float(np.sum(residuals**2)) / float(n.sum()) ** 2, many - 1.0
+
+    monkeypatch.setattr(clustered, "_between", equal)
+    for sizes in UNEQUAL[:2]:
+        assert stats.binom.cdf(unequal_coverage(sizes), REPEATS, 0.95) < ALPHA
+        assert stats.binom.sf(false_claims(sizes) - 1, REPEATS, 0.025) < ALPHA
+
+
+def test_one_large_cluster_of_hits_alone_says_little() -> None:
+    assert clustered_interval([60, *[1] * 10], [60, *[1] * 10]).low < 0.1
+    assert clustered_interval([5] * 8, [5] * 8).low == pytest.approx(0.025 ** (1 / 8))
 
 
 def difference_coverage(n_clusters: int, *, is_clustered: bool = True, size: int = 20) -> int:
