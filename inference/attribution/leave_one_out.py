@@ -58,6 +58,9 @@ def margin(log_probs: Floats, top: int) -> float:
     return max(float(log_probs[top]), LOWEST_LOG) - max(float(others.max()), LOWEST_LOG)
 
 
+SATURATED = 0.99  # of the reach: a difference beyond it is at the end of the range
+
+
 @dataclass(frozen=True)
 class MeanEffect:
     """A mean over n repeats with Student's 95 % interval, which is None for a single repeat."""
@@ -79,7 +82,8 @@ def paired_effect(
     """The mean of after - before over pairs that share everything else, with Student's t interval (Gosset 1908).
 
     Exact for normal differences; an approximation for differences that cannot leave [-reach, reach], to which the
-    interval is then cut.
+    interval is then cut. If all are at one end of that range, their spread says nothing: the interval is then the
+    one-sided one of Clopper and Pearson, of a share 1 - (1 - level)^(1/n) that may be at the other end.
     """
     from scipy.stats import t as student
 
@@ -89,5 +93,9 @@ def paired_effect(
     mean, n = float(changes.mean()), len(changes)
     if n == 1:
         return MeanEffect(mean, None, None, 1)
+    if np.all(np.abs(changes) >= SATURATED * reach) and abs(np.sign(changes).sum()) == n:
+        unseen = 2.0 * reach * (1.0 - (1.0 - level) ** (1.0 / n))
+        end = math.copysign(reach, mean)
+        return MeanEffect(mean, max(-reach, end - unseen), min(reach, end + unseen), n)
     half = float(student.ppf(0.5 + level / 2.0, n - 1)) * float(changes.std(ddof=1)) / math.sqrt(n)
     return MeanEffect(mean, max(mean - half, -reach), min(mean + half, reach), n)

@@ -95,20 +95,21 @@ def mean_and_error(values: Floats) -> tuple[float, float]:
 
 
 def chance_agreement(voters: int, classes: int) -> float:
-    """The expected share of the most frequent answer among voters who answer at random.
+    """The expected value of `agreements` if voters choose at random among the classes and NONE.
 
-    From P(no class has more than m votes) = n! / k^n times the coefficient of x^n in (sum_{j<=m} x^j / j!)^k.
+    K = classes + 1 answers: P(one of them has m of n votes and every other fewer) is K n! / (K^n m!) times the
+    coefficient of x^(n - m) in (sum_{j<m} x^j / j!)^(K - 1).
     """
-    below, expected = 0.0, 0.0
+    decided, expected = 0.0, 0.0
     for most in range(1, voters + 1):
-        series = np.array([1.0 / factorial(j) for j in range(most + 1)])
-        product = np.ones(1)
+        series = np.array([1.0 / factorial(j) for j in range(most)])
+        product, rest = np.ones(1), voters - most
         for _ in range(classes):
             product = np.convolve(product, series)[: voters + 1]
-        at_most = product[voters] * factorial(voters) / classes**voters if len(product) > voters else 0.0
-        expected += most / voters * (at_most - below)
-        below = at_most
-    return float(expected)
+        strict = product[rest] / factorial(most) if len(product) > rest else 0.0
+        decided += strict
+        expected += most / voters * strict
+    return float(expected / decided)
 
 
 def krippendorff(table: Ints) -> float | None:

@@ -3,7 +3,9 @@
 A search without hits means something only if the same search reaches a level set that exists sooner than prior draws
 would. That it hits at all proves nothing: so does a kernel that ignores the classifier, given enough renders.
 
-The null hypothesis: every render hits as a fresh prior draw does, with probability p, the mass of the set. A chain
+The null hypothesis: every render hits as a fresh prior draw does, with probability p, the mass of the set. The chains
+start near the set, as those of the search do, so that the starts count as part of it: a kernel that ignores the
+classifier and takes long steps from there may pass more often than the null hypothesis allows. A chain
 then hits within its first t renders with probability 1 - (1 - p)^t, and the number of such chains is binomial. The
 mass is known from the prior sample alone, as Beta(k + 1, n - k) for k of n draws inside: the radius is an order
 statistic, and this distribution, whose quantiles are Clopper and Pearson's upper ends, lies above that of the mass

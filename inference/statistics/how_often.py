@@ -10,7 +10,7 @@ import numpy as np
 from trex.foundation.errors import InputError
 from trex.foundation.percent import percent
 from trex.inference.statistics.importance import effective_size
-from trex.inference.statistics.proportion import Interval, Proportion, Rate
+from trex.inference.statistics.proportion import LEAST_HITS, Interval, Proportion, Rate
 from trex.inference.statistics.two_phase import Estimate, Selection, estimate
 from trex.inference.types import PRIOR_CHAIN, Draw, Floats, Target, Z
 
@@ -37,7 +37,7 @@ class SampledRate(Rate):
     @property
     def point(self) -> float | None:
         """The estimate if it may be stated as a value."""
-        return self.estimate.point
+        return self.estimate.point if self.count >= LEAST_HITS else None
 
     @property
     def ceiling(self) -> str:

@@ -10,6 +10,7 @@ from typing import NamedTuple
 from trex.foundation.errors import InputError
 from trex.foundation.percent import percent
 
+LEAST_HITS = 4  # fewer give no point value, whatever the standard error
 MAX_RELATIVE_ERROR = 0.5  # of the standard error to the value: a larger one rules out a point value
 
 
@@ -121,8 +122,8 @@ class Proportion(Rate):
 
     @property
     def point(self) -> float | None:
-        """The share if it may be reported as a value: relative standard error is at most .5, which takes 4 hits."""
-        if not self.count:
+        """The share if it may be reported as a value: at least 4 hits, and a relative standard error of at most .5."""
+        if self.count < LEAST_HITS:
             return None
         error = math.sqrt((1.0 - self.value) / self.count)
         return self.value if error <= MAX_RELATIVE_ERROR else None

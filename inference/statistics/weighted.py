@@ -16,6 +16,9 @@ from trex.inference.statistics.proportion import Interval
 from trex.inference.types import Floats
 
 ROUNDING = 1e-12
+CLEARLY = (
+    0.75  # a lower share of few members may be one below a half: the estimate would be too high on average
+)
 
 
 def weighted_interval(
@@ -25,18 +28,26 @@ def weighted_interval(
 
     `values` (k,) in [0, 1] are hits as 0 and 1, or relative weights; `weights` (k,) are at least 1; `heaviest` is
     the largest weight that any of the n could have had. Above one half it is the interval of 1 - values, mirrored,
-    because the sum over nearly all weights is noisier than that of the few missing.
+    because the sum over nearly all weights is noisier than that of the few missing. If the sum is below one half though
+    nearly all hit that were seen, the upper end is the mirrored one.
     """
     _check(values, weights, heaviest)
-    is_mirrored = is_most(values, weights, n)
-    rare = 1.0 - values if is_mirrored else values
-    low, high = weighted_bounds(weights @ rare, weights**2 @ rare, heaviest, n, level)
-    return Interval(1.0 - float(high), 1.0 - float(low)) if is_mirrored else Interval(float(low), float(high))
+    low, high = weighted_bounds(weights @ values, weights**2 @ values, heaviest, n, level)
+    if may_be_most(values, weights, n):
+        rare = 1.0 - values
+        least, most = weighted_bounds(weights @ rare, weights**2 @ rare, heaviest, n, level)
+        low, high = (1.0 - most, 1.0 - least) if is_most(values, weights, n) else (low, 1.0 - least)
+    return Interval(float(low), float(high))
 
 
 def is_most(values: Floats, weights: Floats, n: int) -> bool:
     """Whether the mean value among all n is estimated above one half."""
     return float(weights @ values) > n / 2
+
+
+def may_be_most(values: Floats, weights: Floats, n: int) -> bool:
+    """Whether it is, or may be because nearly all hit that were seen: few weights often sum to less than n / 2."""
+    return is_most(values, weights, n) or float(weights @ values) > CLEARLY * float(weights.sum())
 
 
 def weighted_bounds(
@@ -63,7 +74,7 @@ def upper_counts(values: Floats, weights: Floats, n: int, heaviest: float) -> tu
     Above one half they are those of the lower ends of 1 - values, mirrored, as in `weighted_interval`.
     """
     _check(values, weights, heaviest)
-    if is_most(values, weights, n):
+    if may_be_most(values, weights, n):
         below, above = _lower(weights @ (1.0 - values), weights**2 @ (1.0 - values), n)
     else:
         above, below = _upper(weights @ values, weights**2 @ values, heaviest, n)

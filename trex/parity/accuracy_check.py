@@ -23,7 +23,7 @@ WIDEST = 0.2  # a wider interval cannot detect a wrongly assembled model
 
 @dataclass(frozen=True)
 class AccuracyShare:
-    """The share of right answers; the 95 % interval resamples whole pictures, not questions."""
+    """The share of right answers; the 95 % interval takes pictures as clusters, not questions."""
 
     right: int
     of: int

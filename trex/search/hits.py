@@ -55,6 +55,11 @@ class Hits:
         return frozenset(z for z, survives in self._survives.items() if not survives)
 
     @property
+    def checked(self) -> int:
+        """How many hits have been rendered under fresh noise draws."""
+        return len(self._survives)
+
+    @property
     def pending(self) -> list[Record]:
         """The distinct hits whose fresh draws have not been made."""
         return [one.record for one in self._kept if self._verdict(one) is None]

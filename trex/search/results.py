@@ -69,6 +69,10 @@ class Results:
     fragile: tuple[Hit, ...] = ()
     cheap: int = 0
     calibration: Calibration | None = None
+    fresh_checks: tuple[int, int] = (
+        0,
+        0,
+    )  # how many failed, of how many; a fragile hit's place may have had several
     nearest: tuple[Hit, ...] = ()  # most confident misses of a run without hits
 
     @property
@@ -128,6 +132,7 @@ def read_results(manifest: Manifest, records: Sequence[Record], blamed: Blamed |
         families=families,
         sample=sample,
         fragile=sorted_hits(manifest, found.fragile),
+        fresh_checks=(len(found.lost), found.checked),
         cheap=sum(_cheap_renders(record) for record in records),
         calibration=calibration,
         nearest=() if found.hits else nearest_misses(manifest, records),

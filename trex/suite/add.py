@@ -101,5 +101,6 @@ def _fill(scratch: Path, selection: _Selection) -> str:
             for item, at in selection.hits
         ),
         files=file_hashes(scratch),
+        weights=manifest.facts.weights,
     )
     return seal(scratch, content)

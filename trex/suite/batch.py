@@ -51,8 +51,8 @@ class BatchScene:
 class BatchFile:
     """What `batch.json` holds; `program` is CLEVR's JSON, `files` the sha256 of every other file by its path.
 
-    `run` names a run, or an audit. In format 1 all scenes have the batch's question; in format 2 each has its own, and
-    the batch's is empty.
+    `run` names a run, or an audit; `weights` is the fingerprint of its model, "" if it is unknown. In format 1 all
+    scenes have the batch's question; in format 2 each has its own, and the batch's is empty.
     """
 
     run: str
@@ -62,6 +62,11 @@ class BatchFile:
     scenes: Annotated[tuple[BatchScene, ...], Field(min_length=1)]
     files: Mapping[str, Sha256]
     format: Literal[1, 2] = 1
+    weights: str = ""
+
+    def is_by(self, model: str, weights: str) -> bool:
+        """Whether this model's failures were selected for the batch; told by the name if a fingerprint is missing."""
+        return self.weights == weights if self.weights and weights else self.model == model
 
 
 CODEC = Codec(BatchFile, InputError)

@@ -18,10 +18,11 @@ REMEDY = "restore it from its repository, or delete it to start over"
 
 @dataclass(frozen=True)
 class LastRun:
-    """The model, and whether it failed on each scene, by the scene's name in the suite."""
+    """The model with the fingerprint of its weights, and whether it failed on each scene, by its name in the suite."""
 
     model: str
     failed: Mapping[str, bool]
+    weights: str = ""
 
 
 @dataclass(frozen=True)

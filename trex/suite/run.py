@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum
 from pathlib import Path
 
@@ -22,6 +22,7 @@ from trex.suite.last_run import LastRun, read_last_run
 from trex.suite.look import STORED, Look
 from trex.suite.rendered import Pictures, Rendering, open_rendered
 from trex.worlds.asking import ask_all, ask_mean
+from trex.worlds.fingerprint import weights_fingerprint
 from trex.worlds.world import open_model, picture_size
 
 Asked = tuple[Batch, BatchScene]
@@ -40,7 +41,10 @@ class Change(Enum):
 
 @dataclass(frozen=True)
 class SceneResult:
-    """The model's answer to one scene; `failed_before` is None if the last run did not have the scene."""
+    """The model's answer to one scene; `failed_before` is None if the last run did not have the scene.
+
+    `is_selected`: the scene was added because this run's model, or the last one's, fails on it.
+    """
 
     key: str
     question: str
@@ -48,6 +52,7 @@ class SceneResult:
     answer: str
     probability: float
     failed_before: bool | None
+    is_selected: bool = False
 
     @property
     def fails(self) -> bool:
@@ -75,14 +80,16 @@ class SuiteRun:
     last: str
     results: tuple[SceneResult, ...]
     look: Look = STORED
+    weights: str = ""
 
     @property
     def paired(self) -> Paired | None:
         """Failures of the last run and of this one, on the scenes that both have; None if there are none.
 
-        The failures for which scenes were added do not count: they were selected, so fewer would fail again anyway.
+        Scenes that were added because one of the two models fails on them do not count: they were selected, so that any
+        other model fails on fewer.
         """
-        both = [one for one in self.results if one.failed_before is not None]
+        both = [one for one in self.results if one.failed_before is not None and not one.is_selected]
         before = [bool(one.failed_before) for one in both]
         return paired(before, [one.fails for one in both]) if both else None
 
@@ -92,7 +99,7 @@ class SuiteRun:
 
     def record(self) -> LastRun:
         """What the next run compares with."""
-        return LastRun(self.model, {one.key: one.fails for one in self.results})
+        return LastRun(self.model, {one.key: one.fails for one in self.results}, self.weights)
 
     def sentences(self) -> tuple[str, ...]:
         """The counts, and the comparison with the last run, for the terminal."""
@@ -100,7 +107,15 @@ class SuiteRun:
         look, here = (f", {self.look.words}", " at this look") if self.look.words else ("", "")
         first = f"{self.model} on {counted(len(self.results), 'scene')}{look}: {counts}."
         if (test := self.paired) is None:
-            return first, f"No earlier run has asked these scenes{here}, so there is nothing to test."
+            unasked = all(one.failed_before is None for one in self.results)
+            why = (
+                f"No earlier run has asked these scenes{here}"
+                if unasked
+                else (
+                    f"The scenes that both runs have{here} were added because one of the two models fails on them"
+                )
+            )
+            return first, f"{why}, so there is nothing to test."
         before, now = test.both + test.only_first, test.both + test.only_second
         return first, (
             f"Against the last run{here} ({self.last}) on {counted(test.n, 'scene')} of both: {before} failed before, "
@@ -135,6 +150,8 @@ def run_suite(
     failed = last.failed if last else {}
     model = open_model(spec, options)
     scenes = list(scenes_of(batches))
+    weights = _weights(model, scenes[0])
+    names = {(model.name, weights), *([(last.model, last.weights)] if last else [])}
     results = []
     with ExitStack() as stack:
         pictures: Iterator[Pictures] = map(_stored, scenes)
@@ -144,9 +161,16 @@ def run_suite(
             pictures = rendered.pictures([batch.key(scene) for batch, scene in scenes])
         for number, (batch, scene) in enumerate(scenes):
             tell("scenes", number, len(scenes))
-            results.append(ask_scene(model, batch, scene, next(pictures), failed.get(batch.key(scene))))
+            said = ask_scene(model, batch, scene, next(pictures), failed.get(batch.key(scene)))
+            results.append(replace(said, is_selected=any(batch.content.is_by(*one) for one in names)))
         tell("scenes", len(scenes), len(scenes))
-    return SuiteRun(model.name, last.model if last else "", tuple(results), look)
+    return SuiteRun(model.name, last.model if last else "", tuple(results), look, weights)
+
+
+def _weights(model: ClevrModel, asked: Asked) -> str:
+    batch, scene = asked
+    bound = model.bind(question_of(batch.question(scene), batch.program(scene)))
+    return weights_fingerprint(model.name, bound)
 
 
 def scenes_of(batches: Sequence[Batch]) -> Iterator[Asked]:

@@ -65,10 +65,11 @@ def test_alpha_is_the_published_one_and_falls_to_nothing_for_permuted_votes() ->
 
 
 def test_chance_agreement_is_that_of_all_votes_enumerated() -> None:
-    every = [max(votes.count(k) for k in range(3)) / 4 for votes in product(range(3), repeat=4)]
-    assert chance_agreement(4, 3) == pytest.approx(np.mean(every))
-    assert chance_agreement(5, 10) == pytest.approx(0.358, abs=5e-4)
-    assert chance_agreement(1, 10) == pytest.approx(1.0)
+    """Planted bug: ties, which the measure leaves out, counted, and nobody voted "none"."""
+    every = np.array(list(product((NONE, 0, 1, 2), repeat=4)))
+    assert chance_agreement(4, 3) == pytest.approx(agreements(every).mean())
+    assert chance_agreement(5, 10) == pytest.approx(0.427, abs=5e-4)
+    assert chance_agreement(1, 10) == chance_agreement(2, 10) == pytest.approx(1.0)
 
 
 def test_agreement_is_the_share_of_a_pictures_voters_who_chose_its_label() -> None:

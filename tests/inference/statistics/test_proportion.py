@@ -5,10 +5,13 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from tests.running.runs import run
+from trex.inference.statistics.how_often import SampledRate
 from trex.inference.statistics.proportion import Proportion
+from trex.inference.statistics.two_phase import estimate, everyone
 from trex.report.compare import compare
 from trex.report.compare_page import write_comparison
 
@@ -24,6 +27,13 @@ def test_fewer_than_four_hits_give_no_point_value_and_four_do(n: int) -> None:
         True,
     ]
     assert Proportion(4, n).point == 4 / n
+
+
+@pytest.mark.parametrize(("count", "of"), [(1, 1), (2, 2), (2, 3), (3, 12)])
+def test_fewer_than_four_hits_give_no_value_however_small_the_sample(count: int, of: int) -> None:
+    sampled = SampledRate(count, of, of, estimate(everyone(of), np.repeat([1.0, 0.0], [count, of - count])))
+    assert Proportion(count, of).point is None and sampled.point is None
+    assert Proportion(4, 4).point == 1.0
 
 
 def test_a_figure_is_a_value_an_interval_or_a_bound() -> None:

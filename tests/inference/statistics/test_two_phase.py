@@ -11,6 +11,7 @@ from scipy import stats
 from tests.references.statistics import ALPHA
 from tests.simulations.sampled_banks import Bank, mass_interval
 from trex.foundation.errors import InputError
+from trex.inference.statistics import weighted
 from trex.inference.statistics.budget import further_draws, is_common
 from trex.inference.statistics.discoveries import excess_p_value
 from trex.inference.statistics.importance import effective_size, resample
@@ -200,6 +201,30 @@ def test_above_one_half_the_value_lies_in_its_own_interval(rate: float) -> None:
         values.append(found.value)
         assert 0.0 < found.value <= 1.0 and found.error < 1.0
     assert off == 0 and abs(np.mean(values) - rate) < (0.04 if rate == 0.6 else 0.02)
+
+
+def common_coverage(rate: float, repeats: int = 600) -> int:
+    """How many intervals of some 12 members at the level in use hold a rate near one."""
+    rng, covered = np.random.default_rng(11), 0
+    for seed in range(repeats):
+        truth = (rng.random(1000) < rate).astype(float)
+        chosen = design(seed, truth + 0.3 * rng.standard_normal(1000), 12)
+        low, high = estimate(chosen, truth[chosen.members], 0.975).interval
+        covered += low <= rate <= high
+    return covered
+
+
+@pytest.mark.parametrize("rate", [0.5, 0.7, 0.9, 0.98, 1.0])
+def test_few_members_of_a_bank_whose_scenes_nearly_all_hit_cover(rate: float) -> None:
+    assert stats.binom.cdf(common_coverage(rate), 600, 0.95) > ALPHA
+
+
+def test_a_total_that_is_taken_for_the_share_makes_nearly_all_hits_few(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Planted bug: 7 hits of 7 members whose weights happened to sum to 275 gave 27.5 % of 1,000."""
+    monkeypatch.setattr(weighted, "may_be_most", weighted.is_most)
+    assert stats.binom.cdf(common_coverage(0.98, 1200), 1200, 0.95) < ALPHA
 
 
 @pytest.mark.parametrize("share", [0.5, 0.8, 0.97, 1.0])

@@ -131,6 +131,7 @@ def test_the_command_tells_the_table_and_refuses_other_models(folder: Path) -> N
     refused(trex("overconfidence", other, "--data", folder), "fashion-classifier is a classifier of T-shirt")
     refused(trex("overconfidence", SAME, "--data", folder, "--member", "nobody"), "digit model 'nobody'")
     refused(trex("overconfidence", SAME, "--data", folder, "--draws", 0), "0 draws; both must be at least 1")
+    refused(trex("overconfidence", SAME, SAME, "--data", folder), "a pair is given twice")
 
 
 def unsure(n_right: int, n: int = 100, confidence: float = 0.85) -> Answers:

@@ -285,5 +285,20 @@ def test_an_interval_of_one_or_of_bounded_differences() -> None:
     assert (one.mean, one.low, one.is_negative) == (-1.0, None, False)
     cut = paired_effect([1.0, 1.0], [0.0, 0.9], reach=1.0)
     assert (cut.low, cut.is_negative) == (-1.0, False)
+    saturated = paired_effect([1.0] * 5, [0.0] * 5, reach=1.0)
+    assert (saturated.low, saturated.is_negative) == (-1.0, True)
+    assert saturated.high == pytest.approx(-1.0 + 2.0 * (1.0 - 0.05**0.2))
+    assert not paired_effect([1.0] * 2, [0.0] * 2, reach=1.0).is_negative
+
+
+@pytest.mark.parametrize("share", [0.7, 0.8, 0.9])
+def test_answers_that_fall_under_most_cameras_alike_do_not_make_the_interval_a_point(share: float) -> None:
+    """Planted bug: five equal differences gave an interval of width 0, which held the mean in 41 % of cases."""
+    rng, held, repeats = np.random.default_rng(12), 0, 500
+    for _ in range(repeats):
+        fell = (rng.random(5) < share).astype(float)
+        low, high = (found := paired_effect([1.0] * 5, (1.0 - fell).tolist(), reach=1.0)).low, found.high
+        held += low is not None and high is not None and low <= -share <= high
+    assert held / repeats > 0.95
     with pytest.raises(InputError):
         paired_effect([], [])

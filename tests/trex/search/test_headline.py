@@ -15,7 +15,7 @@ from tests.worlds import grainy_models
 from trex.api.find import Outcome
 from trex.api.public import open_run
 from trex.report.calibration import calibration_view
-from trex.search.judging.headline import family_sentences, headline, how_often_words
+from trex.search.judging.headline import family_sentences, fragile_words, headline, how_often_words
 from trex.search.results import Results
 
 BANKED = ["search.bank=200", "render.fresh=2", "search.prior_scenes=40", "search.steps=8"]
@@ -49,6 +49,18 @@ def test_the_first_sentences_count_survivors_families_and_fragile_hits(grainy: O
     assert f"{lost} of {kept + lost} distinct hits were fragile: outside the level set under 2 fresh" in often
     assert f"{capital(often)}." in page
     assert "kind" not in re.sub(r"target\.kind", "", page[: page.index("What may be said")])
+
+
+def test_a_check_that_failed_is_said_though_a_like_hit_survived(grainy: Outcome) -> None:
+    """Planted bug: "no hit was fragile" where two checks failed and the third, of a hit like them, did not."""
+    none_left = replace(grainy.results, fragile=(), fresh_checks=(2, 9))
+    kept = len(none_left.found)
+    assert fragile_words(grainy.manifest, none_left) == (
+        f"none of {kept} distinct hits were fragile: outside the level set under 2 fresh noise draws "
+        "(2 of 9 checks failed, as up to 3 hits that resemble each other are tried)"
+    )
+    failed, checks = grainy.results.fresh_checks
+    assert checks >= kept + len(grainy.results.fragile) and failed >= len(grainy.results.fragile)
 
 
 def test_the_terminal_says_it_in_the_same_words(tmp_path: Path) -> None:

@@ -228,6 +228,23 @@ def test_fixed_newly_failing_and_the_paired_test(suite: Path, ask: Ask) -> None:
     assert code == 0 and counts(told) == [0, n, 0, 0], "the last run has failed too"
 
 
+def test_a_run_of_the_model_whose_failures_were_selected_is_no_comparison(suite: Path, ask: Ask) -> None:
+    """Planted bug: its failures, recorded as the last run, made any other model significantly better."""
+    n = len(only(suite).content.scenes)
+    assert trex("suite", "run", suite, "--model", "fake").exit_code == 0
+    code, told = ask([True] * n)
+    assert code == 0 and counts(told) == [0, 0, n, 0] and told["paired"] is None
+    code, told = ask([False, *[True] * (n - 1)])
+    assert told["paired"]["only_second"] == 1
+
+
+def test_a_model_is_the_one_that_was_searched_by_its_weights_or_else_by_its_name(suite: Path) -> None:
+    content = only(suite).content
+    assert content.weights and content.is_by("another name", content.weights)
+    assert not content.is_by(content.model, "other weights") and content.is_by(content.model, "")
+    assert not content.is_by("another name", "")
+
+
 def test_each_scene_is_compared_with_itself(suite: Path, ask: Ask) -> None:
     """The planted bug of a comparison of totals: one fixed and one broken scene are no change in number."""
     n = len(only(suite).content.scenes)

@@ -51,6 +51,8 @@ def compare(request: Request, tell: Tell) -> Comparison:
     """Score all networks; InputError for a model that does not know the ten digits, or for fewer than one pair."""
     if not request.pairs or request.draws < 1:
         raise InputError(f"{len(request.pairs)} pairs and {request.draws} draws; both must be at least 1")
+    if len(set(request.pairs)) < len(request.pairs):
+        raise InputError("a pair is given twice; runs count as independent, so give each once")
     networks = {name: _network(name) for name in (*sum(request.pairs, ()), *request.committee)}
     decoder = load_decoder(request.generator) if request.committee else None
     test = load_data("mnist", "test", request.data)

@@ -8,6 +8,7 @@ from trex.runs.record import PRIOR
 from trex.runs.world_of import world_of
 from trex.scenes.questions.truth import NO_ANSWER
 from trex.search.families import distinct_words
+from trex.search.hits import TRIES
 from trex.search.results import Results
 from trex.worlds.description import Noun
 
@@ -49,17 +50,24 @@ def how_often_words(manifest: Manifest, results: Results) -> str:
 
 
 def fragile_words(manifest: Manifest, results: Results) -> str:
-    """How many distinct hits left the level set under fresh noise draws; "" if none had to stay."""
+    """How many distinct hits left the level set under fresh noise draws; "" if none had to stay.
+
+    And how many checks failed, if a surviving hit took the place of one that did not.
+    """
     fresh, kept, lost = manifest.query.render.fresh, len(results.found), len(results.fragile)
     if not fresh or not kept + lost:
         return ""
     draws = counted(fresh, "fresh noise draw")
-    if not lost:
+    failed, checks = results.fresh_checks
+    if not failed:
         return f"no hit was fragile under {draws}"
-    return (
-        f"{lost} of {counted(kept + lost, 'distinct hit')} {'was' if lost == 1 else 'were'} fragile: "
+    words = (
+        f"{lost or 'none'} of {counted(kept + lost, 'distinct hit')} {'was' if lost == 1 else 'were'} fragile: "
         f"outside the level set under {draws}"
     )
+    if failed == lost:
+        return words
+    return f"{words} ({failed} of {checks} checks failed, as up to {TRIES} hits that resemble each other are tried)"
 
 
 def look_words(manifest: Manifest) -> str:

@@ -93,6 +93,14 @@ def test_the_verdict_tells_mended_from_displaced() -> None:
     assert "displaced" in search_words(displaced) and "3 were none before" in search_words(displaced)
 
 
+def test_a_search_that_finds_less_while_most_of_what_was_found_still_fails_mends_nothing() -> None:
+    """Planted bug: "mended" where the model fails as before on every scene that was found."""
+    for found in (0, 4, 9):
+        kept = row(after=after(found), kept=5)
+        assert kept.verdict == "not mended" and not kept.holds
+    assert "most of what was found before still fails" in search_words(row(kept=10))
+
+
 def test_a_search_that_found_nothing_before_speaks_against_a_repair_only_if_it_does_now() -> None:
     nothing = row(before=after(0), after=after(0))
     assert nothing.verdict == "nothing to mend" and nothing.holds

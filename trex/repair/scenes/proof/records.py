@@ -75,9 +75,15 @@ class SearchProof(Record):
 
     @property
     def verdict(self) -> Verdict:
-        """What the two searches say together; "displaced" if most of what is found now was no failure before."""
+        """What the two searches say together.
+
+        "not mended" if half of the scenes found before or more still are failures, whatever the search after found:
+        two searches for a rare target may differ by luck. "displaced" if most of what is found now was none before.
+        """
         if not self.before.found:
             return "displaced" if self.after.found else "nothing to mend"
+        if 2 * self.kept >= self.before.found:
+            return "not mended"
         if not self.after.found:
             return "mended"
         if 2 * self.new > self.after.found:

@@ -9,10 +9,10 @@ from trex.repair.scenes.proof.records import OfficialProof, Proof, SearchProof
 
 VERDICTS = {
     "nothing to mend": "the search before found nothing, so that nothing can be mended",
-    "mended": "mended here: nothing is found any more",
-    "fewer": "fewer are found, most of them failures before",
+    "mended": "mended here: nothing is found any more, and most of what was found no longer fails",
+    "fewer": "fewer are found, most of them failures before, and most of what was found before no longer fails",
     "displaced": "displaced: most of what is found now was no failure before",
-    "not mended": "not mended: as many are found as before",
+    "not mended": "not mended: most of what was found before still fails, or as many are found as before",
 }
 COMMAND = "trex repair prove"
 
