@@ -21,6 +21,7 @@ from trex.foundation.parse import parse_json
 Settings = Mapping[str, object]
 Modules = Mapping[str, nn.Module]
 Optimizers = Mapping[str, torch.optim.Optimizer]
+MOMENTS = ("exp_avg", "exp_avg_sq")  # of Adam and AdamW, which every training here uses
 
 
 def save_checkpoint(
@@ -35,8 +36,10 @@ def save_checkpoint(
     write_whole(path, save(whole, {"settings": json.dumps(dict(settings), sort_keys=True)}))
 
 
-def load_checkpoint(path: Path, modules: Modules, optimizers: Optimizers, settings: Settings) -> int:
-    """Load modules and optimizers and return the number of steps done; 0 if there is no checkpoint.
+def load_checkpoint(
+    path: Path, modules: Modules, optimizers: Optimizers, settings: Settings, total: int
+) -> int:
+    """Load modules and optimizers and return the number of steps done, of `total`; 0 if there is no checkpoint.
 
     Raises RunError if it belongs to a training with other settings, or is damaged.
     """
@@ -46,17 +49,43 @@ def load_checkpoint(path: Path, modules: Modules, optimizers: Optimizers, settin
     try:
         found, tensors = _settings_of(data), load(data)
     except (SafetensorError, InputError, *DAMAGE) as error:
-        raise RunError(f"checkpoint {path} is damaged ({error}); remove it to begin anew") from error
+        raise _damaged(path, error) from error
     wanted = json.loads(json.dumps(dict(settings)))
     if found != wanted:
         raise RunError(
             f"{path} belongs to a run with other settings ({_difference(found, wanted)}); choose another folder"
         )
+    try:
+        step = _step_of(tensors, total)
+        for key, optimizer in optimizers.items():
+            _check_moments(optimizer, key, tensors)
+    except InputError as error:
+        raise _damaged(path, error) from error
     for key, module in modules.items():
         load_into(module, _below(f"{key}.", tensors), path)
     for key, optimizer in optimizers.items():
         fill_optimizer(optimizer, key, tensors)
-    return int(tensors["step"])
+    return step
+
+
+def _damaged(path: Path, error: Exception) -> RunError:
+    return RunError(f"checkpoint {path} is damaged ({error}); remove it to begin anew")
+
+
+def _step_of(tensors: Mapping[str, Tensor], total: int) -> int:
+    """The number of steps done; InputError if it is none of a training of `total` steps."""
+    step = tensors.get("step")
+    if step is None or step.dtype != torch.int64 or step.ndim or not 0 <= int(step) <= total:
+        raise InputError(f"its step is no whole number from 0 to {total}")
+    return int(step)
+
+
+def _check_moments(optimizer: torch.optim.Optimizer, key: str, tensors: Mapping[str, Tensor]) -> None:
+    """InputError unless every parameter has the moments of Adam, in its own shape."""
+    for index, parameter in enumerate(optimizer.param_groups[0]["params"]):
+        shapes = {name: tensor.shape for name, tensor in _below(f"{key}.{index}.", tensors).items()}
+        if shapes != {"step": torch.Size(), **dict.fromkeys(MOMENTS, parameter.shape)}:
+            raise InputError(f"the moments of parameter {index} of {key} are missing or of another shape")
 
 
 def _moments(optimizer: torch.optim.Optimizer) -> Iterator[tuple[int, str, Tensor]]:

@@ -20,6 +20,7 @@ from trex.foundation.errors import InputError, RunError, TrexError
 MIB = 1 << 20
 TEXT_LIMIT = 16 * MIB  # queries, cards, manifests, plans: files that a person could write
 DATA_LIMIT = 4096 * MIB  # weights, data sets, logs of draws
+HTML, XML = b"<!doctype html", b"<?xml"  # how pages and JUnit files begin, in lower case
 
 
 class DiskFullError(RunError):
@@ -178,6 +179,25 @@ def _runs(number: str) -> bool:
     return True
 
 
+def check_file_out(path: Path, option: str, begins: bytes | tuple[bytes, ...]) -> None:
+    """InputError unless this command may write a file here: a new one, or in place of one that begins as its own do.
+
+    So no slip replaces the draws of a run by a page. Cheap: call it before the work.
+    """
+    folder = path.absolute().parent
+    if not path.name or path.is_dir() or not folder.is_dir() or not os.access(folder, os.W_OK):
+        raise InputError(
+            f"{option} {shown(path)} cannot be written; name a file in an existing, writable folder"
+        )
+    if path.is_symlink() or (path.exists() and not path.is_file()):
+        raise InputError(f"{option} {shown(path)} is a link or no regular file; name a file")
+    if path.exists():
+        with path.open("rb") as file:
+            head = file.read(64)
+        if head and not head.lstrip().lower().startswith(begins):
+            raise InputError(f"{option} {shown(path)} holds something else; delete it, or name another file")
+
+
 def disk_error(error: OSError, path: Path) -> RunError:
     """The RunError for a failed write."""
     if error.errno in (errno.ENOSPC, errno.EDQUOT):
@@ -186,8 +206,7 @@ def disk_error(error: OSError, path: Path) -> RunError:
             "free some space and repeat the command"
         )
     return RunError(
-        f"cannot write {path}: {_reason(error)}; make it writable and repeat the command, "
-        "or give another place with --out"
+        f"cannot write {path}: {_reason(error)}; make it writable and repeat the command, or choose another place"
     )
 
 
@@ -257,6 +276,11 @@ def _reason(problem: OSError) -> str:
     if problem.errno == errno.ELOOP:
         return "it is a symbolic link, which is not allowed here"
     return problem.strerror or str(problem)
+
+
+def is_text(name: str) -> bool:
+    """Whether a name can be encoded; one of bytes that are not UTF-8 cannot: Python reads them as lone surrogates."""
+    return not any("\ud800" <= c <= "\udfff" for c in name)
 
 
 def shown(path: Path) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -10,8 +9,7 @@ from enum import Enum
 from pathlib import Path
 from xml.etree import ElementTree
 
-from trex.foundation.errors import InputError
-from trex.foundation.files import shown, write_atomic
+from trex.foundation.files import XML, check_file_out, write_atomic
 
 # What XML 1.0 cannot hold, even escaped (https://www.w3.org/TR/xml/#charsets).
 ILLEGAL = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
@@ -38,11 +36,7 @@ class Case:
 
 def check_junit(path: Path) -> None:
     """InputError unless a file can be written at this path; cheap, so call it before the work."""
-    folder = path.absolute().parent
-    if path.is_dir() or not folder.is_dir() or not os.access(folder, os.W_OK):
-        raise InputError(
-            f"--junit {shown(path)} cannot be written; name a file in an existing, writable folder"
-        )
+    check_file_out(path, "--junit", XML)
 
 
 def write_junit(path: Path, suite: str, cases: Sequence[Case]) -> None:

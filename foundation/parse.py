@@ -12,6 +12,8 @@ from trex.foundation.errors import InputError, TrexError
 
 DEPTH = 100  # levels of nesting; the project's files have at most ten
 DIGITS = 300  # of an integer; a float holds 308, and the project's files have at most 20
+# Python takes half of a surrogate pair, which no file can hold and no page can show.
+SURROGATE = re.compile(r"\\u[dD][89a-fA-F]|[\ud800-\udfff]")
 # tomllib takes n² steps for a dotted key of n parts.
 DOTTED = re.compile(r"""(?<![\w"'-])(?:[\w"'-]++[ \t]*+\.[ \t]*+){101}""")
 
@@ -19,10 +21,13 @@ DOTTED = re.compile(r"""(?<![\w"'-])(?:[\w"'-]++[ \t]*+\.[ \t]*+){101}""")
 def parse_json(text: str | bytes, where: str, *, error: type[TrexError] = InputError) -> object:
     """The value of a JSON text with finite numbers only; otherwise `error` with `where` and the fault."""
     try:
+        text = text if isinstance(text, str) else text.decode(json.detect_encoding(text))
         value: object = json.loads(
             text, parse_constant=_refuse, parse_float=finite_number, parse_int=whole_number
         )
         check_depth(value)
+        if SURROGATE.search(text):
+            _check_surrogates(value)
         return value
     except (RecursionError, ValueError) as problem:
         raise error(_refusal(where, "JSON", problem)) from problem
@@ -33,7 +38,7 @@ def parse_toml(text: str, where: str, *, error: type[TrexError] = InputError) ->
     try:
         if DOTTED.search(text):
             raise RecursionError
-        table = tomllib.loads(text, parse_float=finite_number)
+        table = tomllib.loads(text.removeprefix("\ufeff"), parse_float=finite_number)  # a byte-order mark
         check_depth(table)
         if any(isinstance(one, int) and abs(one) >= 10**DIGITS for one in numbers_in(table)):
             raise ValueError(
@@ -82,6 +87,14 @@ def whole_number(text: str) -> int:
     if len(text) > DIGITS:
         raise ValueError(f"the number {text[:20]}... has {len(text)} digits, more than the limit of {DIGITS}")
     return int(text)
+
+
+def _check_surrogates(value: object) -> None:
+    """ValueError if a text in a parsed value has half of a surrogate pair."""
+    try:
+        json.dumps(value, ensure_ascii=False).encode()
+    except UnicodeEncodeError as problem:
+        raise ValueError("a text in it has half of a surrogate pair, which is no character") from problem
 
 
 def _refuse(constant: str) -> object:

@@ -20,4 +20,9 @@ def png_bytes(pixels: NDArray[np.uint8]) -> bytes:
 
 def png_url(pixels: NDArray[np.uint8]) -> str:
     """A picture (H, W, 3) as the data URL of a PNG."""
-    return "data:image/png;base64," + base64.b64encode(png_bytes(pixels)).decode("ascii")
+    return url_of_png(png_bytes(pixels))
+
+
+def url_of_png(png: bytes) -> str:
+    """The data URL of a PNG file."""
+    return "data:image/png;base64," + base64.b64encode(png).decode("ascii")

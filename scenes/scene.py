@@ -7,8 +7,9 @@ import json
 import math
 from dataclasses import dataclass, fields
 
-from trex.foundation.errors import InputError
+from trex.foundation.errors import InputError, unknown
 from trex.foundation.json_fields import listed, mapping, text
+from trex.scenes.properties import WORDS
 
 Vec3 = tuple[float, float, float]
 Json = dict[str, object]
@@ -76,7 +77,10 @@ def scene_to_dict(scene: Scene) -> Json:
 
 
 def scene_from_dict(data: object) -> Scene:
-    """The scene written by `scene_to_dict`; InputError for any other form."""
+    """The scene written by `scene_to_dict`; InputError for any other form.
+
+    Sizes, colors and materials are CLEVR's; a shape may be any word, as cards introduce more.
+    """
     try:
         record = mapping(data, "it")
         objects = tuple(_object(o) for o in counted(listed(record["objects"], "objects")))
@@ -109,6 +113,9 @@ def counted(objects: list[object]) -> list[object]:
 def _object(data: object) -> SceneObject:
     record = mapping(data, "an object")
     shape, size, color, material = (text(record[name], name) for name in ATTRIBUTES)
+    for name, value in (("size", size), ("color", color), ("material", material)):
+        if value not in WORDS[name]:
+            raise unknown(name, value, WORDS[name])
     x, y, rotation = (_finite(record[name]) for name in ("x", "y", "rotation"))
     return SceneObject(shape, size, color, material, x, y, rotation)
 

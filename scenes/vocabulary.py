@@ -8,20 +8,11 @@ from functools import cached_property
 from itertools import product
 
 from trex.foundation.errors import InputError, unknown
+from trex.scenes.properties import MATERIALS
+from trex.scenes.properties import RADIUS as RADIUS
+from trex.scenes.properties import RGB as RGB
 from trex.scenes.scene import ATTRIBUTES, SceneObject
 
-# CLEVR's own values (clevr-dataset-gen, properties.json): radius in Blender units, colors as RGB in 0-255.
-RADIUS = {"large": 0.7, "small": 0.35}
-RGB = {
-    "gray": (87, 87, 87),
-    "red": (173, 35, 35),
-    "blue": (42, 75, 215),
-    "green": (29, 105, 20),
-    "brown": (129, 74, 25),
-    "purple": (129, 38, 192),
-    "cyan": (41, 208, 208),
-    "yellow": (255, 238, 51),
-}
 # CLEVR's synonyms (its question templates), singular.
 SYNONYMS = {
     "large": ("large", "big"),
@@ -179,6 +170,6 @@ CLEVR = Vocabulary(
     shapes=("cube", "sphere", "cylinder"),
     sizes=tuple(RADIUS),
     colors=tuple(RGB),
-    materials=("rubber", "metal"),
+    materials=MATERIALS,
     cards=tuple(_builtin(name) for name in ("cube", "sphere", "cylinder")),
 )

@@ -1,6 +1,22 @@
-"""`python -m trex` is the command `trex`."""
+"""The command `trex`, also as `python -m trex`; light, so that Ctrl-C during the imports of the app is caught, too."""
 
-from trex.cli.app import app
+from __future__ import annotations
+
+import sys
+
+
+def main() -> None:
+    """Run the command line; Ctrl-C while it is imported or set up says "stopped" and exits 130, as in a command."""
+    try:
+        from trex.cli.app import app
+
+        app(prog_name="trex")
+    except KeyboardInterrupt:
+        from trex.foundation.errors import STOPPED
+
+        sys.stderr.write("stopped\n")
+        sys.exit(STOPPED)
+
 
 if __name__ == "__main__":
-    app(prog_name="trex")
+    main()

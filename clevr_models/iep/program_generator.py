@@ -58,9 +58,3 @@ class ProgramGenerator(nn.Module):
             if token == END:
                 break
         return tuple(written)
-
-
-def strip_padding(question: Sequence[int]) -> tuple[int, ...]:
-    """A row of numbers up to its last one that is not <NULL>."""
-    last = max((at for at, number in enumerate(question) if number != NULL), default=-1)
-    return tuple(question[: last + 1])

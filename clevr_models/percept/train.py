@@ -131,7 +131,7 @@ def _fit(
     steps_an_epoch = max(len(rows) // max(batch_size, 1), 1)
     total = steps_an_epoch * settings.epochs
     checkpoint, parts = out / "checkpoint.safetensors", ({"model": percept}, {"optimizer": optimizer})
-    first = load_checkpoint(checkpoint, *parts, asdict(settings))
+    first = load_checkpoint(checkpoint, *parts, asdict(settings), total)
     losses = _Losses(first, total, tell)
     saved = time.monotonic()
     for step in range(first, total):

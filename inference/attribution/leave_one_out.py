@@ -23,20 +23,6 @@ class Culprit:
     effect: float  # the lowest effect, the culprit's if there is one
     tied: tuple[int, ...] = ()  # the parts that share the lowest effect
 
-    def sentence(self) -> str:
-        """The culprit in a sentence, for the report."""
-        if self.index is not None:
-            return (
-                f"Object {self.index} is to blame: without it the confidence changes by {self.effect:+.3f}."
-            )
-        if self.tied:
-            names = ", ".join(map(str, self.tied))
-            return (
-                f"Objects {names} are equally to blame: without any one of them the confidence changes by about "
-                f"{self.effect:+.3f}."
-            )
-        return f"No object matters: no removal lowers the confidence by {NOTICEABLE:g} or more."
-
 
 def find_culprit(effects: Sequence[float]) -> Culprit:
     """The part to blame, from the effect of leaving out each part in turn.

@@ -52,16 +52,6 @@ class Verdict:
         """Whether voters disagree with the model on more than half of at least 5 labelled pictures."""
         return self.labelled >= LEAST_LABELLED and 2 * self.disagree > self.labelled and self.label != MISSING
 
-    @property
-    def disagreement(self) -> Proportion:
-        """The share of labelled pictures on which voters disagree with the model."""
-        return Proportion(self.disagree, self.labelled)
-
-    @property
-    def purity(self) -> Proportion:
-        """The share of labelled pictures that carry the component's label."""
-        return Proportion(self.pure, self.labelled)
-
 
 def verdict(labels: Ints, answers: Ints) -> Verdict:
     """The verdict on a component from the labels and the model's answers (n,) of its pictures."""

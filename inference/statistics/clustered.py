@@ -70,7 +70,7 @@ def clustered_difference(
         return Interval(-1.0, 1.0)
     mean = float(d.mean())
     sums = np.bincount(of, weights=d - mean)
-    variance, freedom = _between(sums, np.bincount(of).astype(float))
+    variance, freedom = _between(sums.astype(float), np.bincount(of).astype(float))
     half = float(t.ppf(0.5 + level / 2.0, freedom)) * float(np.sqrt(variance))
     return Interval(max(-1.0, mean - half), min(1.0, mean + half))
 

@@ -5,13 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from trex.foundation.errors import InputError, unknown
+from trex.foundation.errors import unknown
 from trex.mnist_models.adaptation.domains import DOMAINS
 from trex.mnist_models.adaptation.networks import VIEWS
-from trex.mnist_models.training.loop import Settings
+from trex.mnist_models.training.loop import Settings, check_number, check_numbers
 
 STEPS = 10_000  # of either training, as published
 BATCH_SIZE = 128
+MOST_STEPS = 1_000_000_000
 DOMAIN_LABELS = ("true", "shuffled")  # shuffled: a control, from which nothing can be learned
 
 
@@ -64,5 +65,6 @@ def check_plan(plan: AdaptationPlan) -> None:
     ):
         if name not in known:
             raise unknown(what, name, known)
-    if plan.source_steps < 1 or plan.steps < 1:
-        raise InputError(f"steps {plan.source_steps} and {plan.steps} must be at least 1 each")
+    for what, steps in (("source steps", plan.source_steps), ("steps", plan.steps)):
+        check_number(what, steps, 1, MOST_STEPS)
+    check_numbers(plan.seed, plan.batch_size, plan.threads)

@@ -22,6 +22,7 @@ from trex.mnist_models.data.labelled import DataSet
 from trex.mnist_models.data.layout import planes
 
 CHECKPOINT_S = 60.0
+MOST_THREADS = 1024
 Losses = Mapping[str, float]
 
 
@@ -93,6 +94,19 @@ def device_of(name: str) -> torch.device:
     return torch.device(name)
 
 
+def check_number(name: str, value: int, least: int, most: int) -> None:
+    """Raise InputError unless a number is in its range."""
+    if not least <= value <= most:
+        raise InputError(f"{name} {value} is out of range; give {least} to {most:,}")
+
+
+def check_numbers(seed: int, batch_size: int, threads: int) -> None:
+    """Raise InputError for numbers of a user that cannot train anything, whatever the data."""
+    check_number("seed", seed, 0, (1 << 63) - 1)
+    check_number("batch size", batch_size, 2, (1 << 31) - 1)
+    check_number("threads", threads, 1, MOST_THREADS)
+
+
 def check_settings(settings: Settings, n_images: int) -> None:
     """Raise InputError for settings that cannot train anything."""
     if settings.epochs < 1 or settings.batch_size < 2 or settings.threads < 1:
@@ -127,7 +141,7 @@ def fit(
         for module in training.modules.values():
             module.train()
         parts = (training.modules, training.optimizers)
-        first = load_checkpoint(checkpoint, *parts, asdict(settings))
+        first = load_checkpoint(checkpoint, *parts, asdict(settings), settings.n_steps(len(data.images)))
         saved = time.monotonic()
         for step, epoch, batch in _batches(data, settings, first):
             losses = training.step(batch)

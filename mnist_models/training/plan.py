@@ -11,7 +11,7 @@ from trex.mnist_models.card import CLASSIFIERS, DIGIT_KINDS, KINDS
 from trex.mnist_models.data.datasets import DATASETS
 from trex.mnist_models.data.labelled import DataSet
 from trex.mnist_models.data.layout import DIGIT
-from trex.mnist_models.training.loop import Settings, device_of
+from trex.mnist_models.training.loop import Settings, check_number, check_numbers, device_of
 from trex.mnist_models.training.train_beta_vae import OTHERS, PUBLISHED, BetaVaeSettings, check_beta
 
 # the papers train VAEs for 100, classifiers for up to 100, ResNets of signs for 20 and beta-VAEs for 400 or 800; the
@@ -27,6 +27,7 @@ EPOCHS = {
     "beta-vae": 100,
 }
 BATCH_SIZE = 128
+MOST_EPOCHS = 100_000
 
 
 @dataclass(frozen=True)
@@ -67,6 +68,8 @@ def check_plan(plan: Plan) -> None:
             f"{plan.kind!r} is for pictures of 28x28 in gray; {plan.dataset} has {picture[0]}x{picture[1]} with "
             f"{picture[2]} channels: train one of {others}"
         )
+    check_numbers(plan.seed, plan.batch_size, plan.threads)
+    check_number("epochs", EPOCHS[plan.kind] if plan.epochs is None else plan.epochs, 1, MOST_EPOCHS)
     if isinstance(plan, BetaVaePlan):
         check_beta(*_beta_numbers(plan))
 

@@ -6,6 +6,7 @@ import pickle
 import zipfile
 from collections.abc import Callable
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -80,6 +81,21 @@ def test_no_name_of_a_file_is_one_line(tmp_path: Path) -> None:
 def test_json_without_end_or_sense_is_refused(text: str) -> None:
     with pytest.raises(InputError, match="the file is not"):
         parse_json(text, "the file")
+
+
+@pytest.mark.parametrize("text", ['["\\ud800"]', '{"\\uDFFF": 1}', '["\ud800"]', b'["\xed\xa0\x80"]'])
+def test_half_of_a_surrogate_pair_is_refused(text: str | bytes) -> None:
+    """Planted bug: Python's parser takes it, and the page that shows it cannot be written."""
+    with pytest.raises(InputError, match="the file is not JSON"):
+        parse_json(text, "the file")
+    assert parse_json('["\\ud83d\\ude00 \\\\ud800"]', "the file") == ["\N{GRINNING FACE} \\ud800"]
+
+
+@pytest.mark.parametrize(("name", "value"), [("size", ""), ("color", "zz"), ("material", "wood")])
+def test_a_stored_scene_has_only_words_of_clevr(name: str, value: str) -> None:
+    stored = scene_to_dict(Scene((OBJECT, replace(OBJECT, **{name: value})), Nuisances()))
+    with pytest.raises(InputError, match=f"{name} '{value}' is not known"):
+        scene_from_dict(stored)
 
 
 @pytest.mark.parametrize(
@@ -278,8 +294,8 @@ def test_an_error_is_one_line_whatever_it_repeats(tmp_path: Path) -> None:
     ("words", "says"),
     [
         ("--seed=-1", "is not possible"),
-        ("--processes=0", "out of range"),
-        ("--processes=99999", "out of range"),
+        ("--processes=0", "Invalid value for"),
+        ("--processes=99999", "Invalid value for"),
         ("--prior=1000000", "is not possible"),
     ],
 )

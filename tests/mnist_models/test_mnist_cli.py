@@ -54,6 +54,8 @@ def test_train_writes_weights_and_says_what_they_are_worth(folder: Path, tmp_pat
         (["vae", "--dataset", "signs"], "train one of lenet, resnet18, resnet18-16, beta-vae"),
         (["beta-vae", "--dataset", "signs"], "has neither gtsrb32_train_every3rd.npz nor"),
         (["beta-vae", "--dataset", "fashion", "--latent", "0"], "latent 0 must be"),
+        (["beta-vae", "--dataset", "fashion", "--seed", "-1"], "seed -1 is out of range; give 0 to 9,223"),
+        (["vae", "--dataset", "fashion", "--threads", "1025"], "threads 1025 is out of range"),
     ],
 )
 def test_bad_input_ends_with_2_before_anything_is_written(

@@ -8,10 +8,13 @@ from pathlib import Path
 
 import pytest
 import torch
+from safetensors import safe_open
+from safetensors.torch import load_file, save_file
 
 from tests.worlds.mnist_worlds import N_TEST, write_data
 from trex.artifacts import checkpoint as checkpoint_module
 from trex.artifacts.card import card_path, read_card
+from trex.artifacts.checkpoint import load_checkpoint, save_checkpoint
 from trex.foundation.errors import InputError, RunError
 from trex.mnist_models.data.load import load_data
 from trex.mnist_models.load import load_classifier, load_decoder
@@ -117,6 +120,34 @@ def test_a_checkpoint_of_other_settings_or_a_damaged_one_is_refused(
     assert train(given, tmp_path).exists()
 
 
+SPOILED: dict[str, dict[str, torch.Tensor | None]] = {
+    "no step": {"step": None},
+    "a vector": {"step": torch.zeros(2, dtype=torch.int64)},
+    "no number": {"step": torch.tensor(float("nan"))},
+    "negative": {"step": torch.tensor(-5)},
+    "past the end": {"step": torch.tensor(11)},
+    "no moments": {"optimizer.0.exp_avg": None},
+    "moments of another shape": {"optimizer.1.exp_avg_sq": torch.zeros(7)},
+}
+
+
+@pytest.mark.parametrize("kind", SPOILED)
+def test_a_checkpoint_whose_parts_do_not_fit_is_refused(kind: str, tmp_path: Path) -> None:
+    path, model = tmp_path / "checkpoint.safetensors", torch.nn.Linear(3, 2)
+    optimizer = torch.optim.Adam(model.parameters())
+    model(torch.ones(1, 3)).sum().backward()
+    optimizer.step()
+    parts = ({"model": model}, {"optimizer": optimizer})
+    save_checkpoint(path, *parts, 4, {"seed": 1})
+    assert load_checkpoint(path, *parts, {"seed": 1}, 10) == 4
+    with safe_open(path, "pt") as file:
+        metadata = file.metadata()
+    tensors = load_file(path) | SPOILED[kind]
+    save_file({name: one for name, one in tensors.items() if one is not None}, path, metadata)
+    with pytest.raises(RunError, match=r"damaged .*remove it to begin anew"):
+        load_checkpoint(path, *parts, {"seed": 1}, 10)
+
+
 @pytest.mark.slow
 def test_a_classifier_learns_the_bars_and_its_card_is_true(folder: Path, tmp_path: Path) -> None:
     """Figures are those of the half-precision weights, as loading gives them."""
@@ -189,6 +220,10 @@ def test_names_tell_the_classes() -> None:
         ({"classes": ("3",)}, "at least 2 classes"),
         ({"device": "tpu"}, "device 'tpu'"),
         ({"epochs": 0}, "epochs 0"),
+        ({"epochs": 10**30}, "epochs 1.* give 1 to 100,000"),
+        ({"seed": -1}, "seed -1 is out of range"),
+        ({"seed": 10**30}, "seed 1"),
+        ({"threads": 10**30}, "threads 1.* give 1 to 1,024"),
         ({"batch_size": 61}, "60 pictures do not fill one batch of 61"),
         ({"kind": "diffusion"}, "kind of model 'diffusion'"),
     ],

@@ -39,7 +39,7 @@ from trex.clevr_models.interface.bound import ClevrModel
 from trex.foundation.errors import InputError, RunError
 from trex.foundation.files import left_behind, make_folder, refuse_links, write_atomic
 from trex.foundation.locked_folder import LOCK, lock_folder
-from trex.query.schema import RenderSection
+from trex.query.toml_file import render_section
 from trex.render.cache import CachedRenderer
 from trex.render.renderer import SceneRenderer
 from trex.runs.manifest import answers_alike
@@ -137,13 +137,11 @@ class Work:
 
     def open_bank(self) -> Bank:
         """The bank of the world at the sweep's look."""
-        return bank_of(
-            self.prior, RenderSection(preset=self.settings.look, processes=self.processes), self.bank
-        )
+        return bank_of(self.prior, render_section(self.settings.look, self.processes), self.bank)
 
     def open_renderer(self) -> CachedRenderer:
         """The renderer at the deciding look, which keeps its pictures in the folder."""
-        section = RenderSection(preset=self.settings.deciding, processes=self.processes)
+        section = render_section(self.settings.deciding, self.processes)
         inner = open_renderer(section, self.prior.vocabulary, self.processes)
         return CachedRenderer(inner, self.folder / PICTURES)
 
@@ -201,9 +199,10 @@ def known_fresh(folder: Path) -> int:
 def _open(work: Work) -> int:
     folder, settings = work.folder, work.settings
     known = SETTINGS.read(folder / MANIFEST, REMEDY) if folder.is_dir() else None
-    if known is not None:
+    is_begun = folder.is_dir() and _begun_only(folder)
+    if known is not None and not is_begun:
         check_same(known, settings, folder)
-    if known is None and folder.exists() and not (folder.is_dir() and _begun_only(folder)):
+    if known is None and folder.exists() and not is_begun:
         raise InputError(f"{folder} exists and holds no audit; choose another folder with --out")
     make_folder(folder)
     refuse_links(folder)
@@ -214,7 +213,7 @@ def _open(work: Work) -> int:
     try:
         if work.fresh > known_fresh(folder):
             write_atomic(folder / FRESH_SIZE, FRESH_SCENES.text(FreshScenes(work.fresh)).encode())
-        if known is None:
+        if known is None or is_begun:
             write_atomic(folder / MANIFEST, SETTINGS.text(settings).encode())
     except BaseException:
         os.close(lock)
@@ -223,7 +222,9 @@ def _open(work: Work) -> int:
 
 
 def _begun_only(folder: Path) -> bool:
-    return {*folder.iterdir()} <= {folder / LOCK, folder / FRESH_SIZE, *left_behind(folder)}
+    """Whether nothing has been done yet, so that other settings may take the place of those that are there."""
+    names = {entry.name for entry in folder.iterdir()} - {entry.name for entry in left_behind(folder)}
+    return names <= {LOCK, FRESH_SIZE, MANIFEST}
 
 
 def _carried_out(work: Work, tell: Tell) -> Audit:

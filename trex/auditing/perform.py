@@ -23,6 +23,7 @@ from trex.foundation.errors import InputError
 from trex.foundation.junit import check_junit, write_junit
 from trex.query.schema import SceneSection
 from trex.query.shape_cards import named_card
+from trex.query.toml_file import render_section
 from trex.worlds.world import open_model
 
 DEFAULT_SIZES = Sizes()
@@ -124,6 +125,7 @@ def _work(model: str, options: AuditOptions) -> Work:
     """What these options ask for, checked; nothing is rendered or written."""
     check_probed(options.probed)
     check_fresh(options.fresh)
+    render_section(options.look, options.processes)
     prior = bank_world(options.world)
     sizes = options.sizes
     if options.budget is not None:

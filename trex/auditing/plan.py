@@ -28,6 +28,7 @@ ASKING_S = 0.3  # drawing a scene, its id maps, 50 questions to the shipped mode
 EXPECTED_FAMILIES = 8
 PROBED = 8  # scenes of each family in each way, unless --probed says otherwise
 SWEEP_SHARE = 0.7  # of the budget
+MOST_HOURS = 1_000_000
 CLOSER = SHOWN * (3 + TRIED)  # renders of a family for the scenes that are looked at more closely
 LEAST_SCENES = 100
 MOST_QUESTIONS = 500
@@ -47,8 +48,8 @@ def planned(hours: float, sizes: Sizes, look: str, deciding: str) -> Sizes:
 
     InputError if it is too small for LEAST_SCENES.
     """
-    if not 0 < hours < math.inf:
-        raise InputError(f"--budget {hours:g}: give CPU hours above 0")
+    if not 0 < hours <= MOST_HOURS:
+        raise InputError(f"--budget {hours:g}: give CPU hours above 0, at most {MOST_HOURS:,}")
     seconds = hours * 3600.0
     each = _cost_s(look) + ASKING_S
     scenes = min(MOST_SCENES, int(seconds * SWEEP_SHARE / each / 2))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +22,7 @@ from trex.foundation.errors import (
     RunError,
     TrexError,
 )
-from trex.foundation.files import shown
+from trex.foundation.files import is_text, shown
 
 LONGEST = 2000  # characters of an error
 
@@ -31,19 +32,28 @@ class Guarded(TyperGroup):
 
     notes: tuple[str, ...] = ()  # printed on standard error before anything else
 
-    def main(self, *args: Any, **options: Any) -> object:
+    def main(self, args: Sequence[str] | None = None, *rest: Any, **options: Any) -> object:
         """Runs a command and maps errors to exit codes."""
         hold_streams()
+        _refuse_undecodable(sys.argv[1:] if args is None else args)
         for note in self.notes:
             sys.stderr.write(f"note: {one_line(note)}\n")
         try:
-            return super().main(*args, **options)
+            return super().main(args, *rest, **options)
         finally:
             _tell_cost()
             error = flush_result()
             if error is not None:
                 sys.stderr.write(f"error: {unwritten(error)}\n")
                 sys.exit(OURS)
+
+    def make_context(self, *args: Any, **options: Any) -> Any:
+        """Parse the arguments, which imports much."""
+        try:
+            return super().make_context(*args, **options)
+        except KeyboardInterrupt:
+            sys.stderr.write("stopped\n")
+            raise typer.Exit(STOPPED) from None
 
     def invoke(self, ctx: typer.Context) -> object:  # type: ignore[override]
         """Run the command."""
@@ -63,6 +73,16 @@ class Guarded(TyperGroup):
         except MemoryError as error:
             sys.stderr.write("error: out of memory; use smaller numbers, e.g. fewer pictures at a time\n")
             raise typer.Exit(OURS) from error
+
+
+def _refuse_undecodable(words: Sequence[str]) -> None:
+    """Exit with an error if an argument cannot be written to any file or page, such as a name of bytes in Latin-1."""
+    for word in words:
+        if not is_text(word):
+            sys.stderr.write(
+                f"error: {one_line(f'argument {word!r} is not UTF-8 text; rename the file, or type it anew')}\n"
+            )
+            sys.exit(USER)
 
 
 def _tell_cost() -> None:

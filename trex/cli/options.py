@@ -83,7 +83,9 @@ DEVICE_WORDS = f"{', '.join(DEVICES[:-1])} or {DEVICES[-1]}"
 RenderDevice = Annotated[str, typer.Option("--device", help=f"{DEVICE_WORDS}.")]
 
 
-Processes = Annotated[int | None, typer.Option(help="Blender processes; by default one per core, up to 4.")]
+Processes = Annotated[
+    int | None, typer.Option(min=1, max=256, help="Blender processes; by default one per core, up to 4.")
+]
 
 
 ModelName = Annotated[

@@ -17,7 +17,7 @@ from trex.baseline.attach import store_baseline
 from trex.cli.result import tell_result
 from trex.cli.verdicts import Gate, exit_by, rulings_json
 from trex.foundation.errors import InputError, unknown
-from trex.foundation.files import DiskFullError, write_atomic
+from trex.foundation.files import HTML, DiskFullError, check_file_out, write_atomic
 from trex.report.report import goal, model_words
 from trex.runs.draw_log import repair, run_draws
 from trex.runs.folder import open_run
@@ -32,6 +32,7 @@ from trex.tracking.tracker import TRACKERS, Tracker
 
 FORMATS = ("html", "netcdf")
 NETCDF = "draws.nc"
+NETCDF_HEADS = (b"cdf", b"\x89hdf")  # of both formats, in lower case
 COMPARISON = "comparison.html"
 
 
@@ -110,6 +111,8 @@ def run_report(runs: Sequence[Path], request: ReportRequest, as_json: bool) -> N
     form = request.form
     if form not in FORMATS:
         raise unknown("format", form, FORMATS)
+    if request.out is not None:
+        check_file_out(request.out, "--out", NETCDF_HEADS if form == "netcdf" else HTML)
     if request.gate.conditions and (form != "html" or len(runs) > 1):
         raise InputError(
             "--fail-if does not apply: it judges the page of one run; give one, without --format"

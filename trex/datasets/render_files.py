@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import errno
 import json
+import os
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -11,8 +14,10 @@ from pathlib import Path
 import numpy as np
 from PIL import Image
 
+from trex.datasets.clevr_folder import check_plain
 from trex.foundation.errors import InputError
 from trex.foundation.files import MIB, read_text
+from trex.foundation.json_fields import short
 from trex.foundation.parse import parse_json
 from trex.query.shape_cards import read_card, shipped_names
 from trex.render.blender.blender_renderer import BlenderRenderer, default_processes
@@ -26,6 +31,7 @@ MOST_SCENES = 100_000  # per command; all of them are drawn before rendering
 SCENES_LIMIT = 1024 * MIB  # the largest scenes file of CLEVR v1.0 has 330 MB
 
 BATCH = 8
+LONGEST_NAME = 240  # bytes: a file's name has at most 255, endings included
 
 
 @dataclass(frozen=True)
@@ -82,7 +88,16 @@ def with_shapes(names: Iterable[str]) -> Vocabulary:
 
 
 def read_any(path: Path, vocabulary: Vocabulary) -> list[tuple[str, Scene]]:
-    """The scenes of a CLEVR scenes file, of one CLEVR scene, or of one scene in our lossless form."""
+    """The scenes of a CLEVR scenes file, of one CLEVR scene, or of one scene in our lossless form, by name.
+
+    InputError unless each name can be that of a file, and each scene's files can have a name of their own.
+    """
+    named = _read(path, vocabulary)
+    _check_names([name for name, _ in named], path)
+    return named
+
+
+def _read(path: Path, vocabulary: Vocabulary) -> list[tuple[str, Scene]]:
     try:
         data = parse_json(read_text(path, limit=SCENES_LIMIT), str(path))
     except InputError as error:
@@ -93,6 +108,21 @@ def read_any(path: Path, vocabulary: Vocabulary) -> list[tuple[str, Scene]]:
             for row in read_scenes(path, vocabulary)
         ]
     return [(path.stem, _one(data, vocabulary, path))]
+
+
+def _check_names(names: Sequence[str], path: Path) -> None:
+    for name in names:
+        check_plain(name, f"{path.name}, the name of a scene")
+        if not name.isprintable() or len(name.encode()) > LONGEST_NAME:
+            raise InputError(
+                f"{path.name}: a scene's name is {short(name)}; use a printable one of at most {LONGEST_NAME} bytes"
+            )
+    files = Counter(file for name in names for file in (f"{name}.png", f"{name}.mask.png"))
+    twice = next((file for file, number in files.items() if number > 1), None)
+    if twice is not None:
+        raise InputError(
+            f"{path.name}: two scenes would be written to {twice}; give each another image_filename"
+        )
 
 
 def _one(data: object, vocabulary: Vocabulary, path: Path) -> Scene:
@@ -107,7 +137,9 @@ def blend_files(
     named: Sequence[tuple[str, Scene]], out: Path, preset: str, device: str, vocabulary: Vocabulary
 ) -> Iterator[Path]:
     """Write NAME.blend and NAME.json for each scene, with the preset's settings; yield the path of each .blend file."""
-    with BlenderRenderer(preset, device, vocabulary, processes=1) as renderer:
+    renderer = BlenderRenderer(preset, device, vocabulary, processes=1)
+    _make_folder(out)
+    with renderer:
         for name, scene in named:
             data = renderer.blend_file(scene)
             with _writing(out):
@@ -125,9 +157,10 @@ def render_files(
     vocabulary: Vocabulary,
 ) -> Iterator[Path]:
     """Write NAME.png, NAME.mask.png and NAME.json for each scene; yield the path of each picture."""
-    with BlenderRenderer(
-        preset, device, vocabulary, default_processes() if processes is None else processes
-    ) as renderer:
+    count = default_processes() if processes is None else processes
+    renderer = BlenderRenderer(preset, device, vocabulary, count)
+    _make_folder(out)
+    with renderer:
         for first in range(0, len(named), BATCH):
             part = named[first : first + BATCH]
             pictures = renderer.render([scene for _, scene in part])
@@ -147,11 +180,18 @@ def _write_scene(out: Path, name: str, scene: Scene) -> None:
     (out / f"{name}.json").write_text(json.dumps(scene_to_dict(scene)) + "\n", encoding="utf-8")
 
 
+def _make_folder(out: Path) -> None:
+    """Make the folder before the first render; InputError if nothing can be written to it."""
+    with _writing(out):
+        out.mkdir(parents=True, exist_ok=True)
+        if not os.access(out, os.W_OK):
+            raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
+
+
 @contextmanager
 def _writing(out: Path) -> Iterator[None]:
-    """Makes the folder; InputError if what is inside cannot be written."""
+    """InputError if what is inside cannot be written."""
     try:
-        out.mkdir(parents=True, exist_ok=True)
         yield
     except OSError as error:
         raise InputError(

@@ -84,6 +84,8 @@ def render_dataset(
     Keeps existing scenes and adds the rest; InputError if they were made with another plan, or if another program
     renders this split at the moment.
     """
+    count = default_processes() if processes is None else processes
+    renderer = BlenderRenderer(plan.preset, device, processes=count)  # InputError before anything is written
     lines = out / "scenes" / f"{plan.split}.jsonl"
     for folder in ("images", "masks"):
         (out / folder / plan.split).mkdir(parents=True, exist_ok=True)
@@ -94,8 +96,7 @@ def render_dataset(
             InputError(f"another program is rendering this split into {lines}; wait for its end"),
         )
         begun = _whole_lines(log, lines)
-        count = default_processes() if processes is None else processes
-        with BlenderRenderer(plan.preset, device, processes=count) as renderer:
+        with renderer:
             _check_same(out / f"{plan.split}.plan.json", plan, renderer.key, is_begun=begun > 0)
             _render_rest(out, plan, renderer, log, begun, tell)
     return _finish(out, plan, lines)

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+import shlex
+from collections.abc import Mapping, Sequence
 from itertools import combinations
 from pathlib import Path
 from typing import Annotated, Literal, NamedTuple
 
-from pydantic import BeforeValidator, Field, ValidationError
+from pydantic import AfterValidator, BeforeValidator, Field, ValidationError
 
 from trex.foundation.errors import InputError, unknown
 from trex.foundation.extensions import Installed, installed
@@ -18,6 +19,13 @@ from trex.query.schema import Section, Texts
 from trex.query.shipped import EXPERIMENTS, SUFFIX
 from trex.query.toml_file import read_text
 
+# What an experiment file, which may come from elsewhere, can train; no option names a file, a folder or code.
+TRAININGS = ("vae", "gan", "beta-vae", "classifier", "adda")
+TRAINING_OPTIONS = (
+    "--dataset", "--without", "--classes", "--seed", "--epochs", "--batch-size", "--device", "--threads", "--network",
+    "--latent", "--beta", "--anneal", "--source", "--target", "--source-steps", "--steps", "--adversary-at",
+    "--domain-labels",
+)  # fmt: skip
 GROUP = "trex.experiments"  # of entry points: a folder of such files, or a module with the folder as FOLDER
 
 
@@ -25,6 +33,21 @@ def _numbers(value: object) -> object:
     return value if isinstance(value, list | tuple) else (value,)
 
 
+def _trainings(commands: Sequence[str]) -> Sequence[str]:
+    """The words after `trex train`, if they name a training and options that stay in the cache."""
+    for command in commands:
+        name, *options = shlex.split(command) or [""]
+        if name not in TRAININGS:
+            raise ValueError(f"{command!r:.80} does not begin with a training ({', '.join(TRAININGS)})")
+        given = [word.partition("=")[0] for word in options if word.startswith("-")]
+        for option in given:
+            if option not in TRAINING_OPTIONS:
+                allowed = ", ".join(TRAINING_OPTIONS)
+                raise ValueError(f"{command!r:.80} has {option!r:.40}; an experiment may only give {allowed}")
+    return commands
+
+
+Trainings = Annotated[Texts, AfterValidator(_trainings)]
 Value = str | int | float | bool
 Values = Annotated[tuple[float, ...], BeforeValidator(_numbers)]
 Settings = dict[str, Value | tuple[Value, ...]]  # dotted keys of the query
@@ -36,9 +59,9 @@ class CellSection(Section):
     `train`: models to train first, as words after `trex train`.
     """
 
-    name: Annotated[str, Field(pattern=r"^[\w.+ -]{1,60}$")]
+    name: Annotated[str, Field(pattern=r"^[\w+ -][\w.+ -]{0,59}$")]
     set: Settings = Field(default_factory=dict)
-    train: Texts = ()
+    train: Trainings = ()
     published: Values = ()
     published_sd: Values = ()
     note: str = ""
@@ -58,7 +81,7 @@ class Experiment(Section):
     query: str
     set: Settings = Field(default_factory=dict)
     harder: tuple[Settings, ...] = ()
-    train: Texts = ()
+    train: Trainings = ()
     cells: tuple[CellSection, ...] = ()
     pairs: Texts = ()
     found_published: int | None = None
@@ -117,10 +140,10 @@ def read_experiment(path: Path) -> Experiment:
     """The experiment in a TOML file; InputError names an invalid key."""
     try:
         experiment = Experiment.model_validate(parse_toml(read_text(path), str(path)))
+        names = [cell.name for cell in cells(experiment)]
     except ValidationError as error:
         key, message = first_problem(error)
         raise InputError(f"{path}: {key}: {message}") from error
-    names = [cell.name for cell in cells(experiment)]
     if not names or len(set(names)) < len(names):
         raise InputError(f"{path}: give cells or pairs, each under a name of its own")
     return experiment

@@ -15,6 +15,7 @@ from trex.explain.scene_scores import CACHE, open_scores
 from trex.explain.stored import CODEC, FOLDER, explanation_path, read_explanation
 from trex.foundation.errors import InputError
 from trex.foundation.files import make_folder, write_atomic
+from trex.render.blender.blender_renderer import LARGEST_FARM
 from trex.runs.folder import RunFolder, check_free, open_run
 from trex.runs.open_world import open_world
 from trex.search.hit import Hit
@@ -97,12 +98,12 @@ def _prepare(folder: RunFolder, old: Sequence[Explanation | None]) -> None:
 
 
 def _check(options: ExplainOptions, processes: int | None) -> None:
-    for name, value, least in (
-        ("--top", options.top, 1),
-        ("--nuisances", options.nuisances, 0),
-        ("--flip-depth", options.flip_depth, 0),
-        ("--flip-renders", options.flip_renders, 0),
-        ("--processes", 1 if processes is None else processes, 1),
+    for name, value, least, most in (
+        ("--top", options.top, 1, 100_000),
+        ("--nuisances", options.nuisances, 0, 1000),
+        ("--flip-depth", options.flip_depth, 0, 10),
+        ("--flip-renders", options.flip_renders, 0, 100_000),
+        ("--processes", 1 if processes is None else processes, 1, LARGEST_FARM),
     ):
-        if value < least:
-            raise InputError(f"{name} {value} is not possible; give {least} or more")
+        if not least <= value <= most:
+            raise InputError(f"{name} {value} is not possible; give {least:,} to {most:,}")

@@ -166,11 +166,6 @@ class SaliencyMap:
     completeness_gap: Number | None = None  # distance of the attributions' sum from that change
 
     @property
-    def means(self) -> tuple[float, ...]:
-        """Saliency per pixel of each object; 0 for an object without visible pixels."""
-        return tuple(total / n if n else 0.0 for total, n in zip(self.sums, self.pixels, strict=True))
-
-    @property
     def ranking(self) -> tuple[int, ...]:
         """The objects, highest saliency first."""
         return tuple(sorted(range(len(self.sums)), key=lambda i: -self.sums[i]))

@@ -21,7 +21,6 @@ class SceneAgreement:
     peak_is_culprit: bool | None  # the largest pixel lies on the culprit
     top_is_culprit: bool | None  # the culprit has the largest sum
     rank_correlation: float | None  # Spearman's, between sums and sizes of the effects
-    rank_correlation_per_pixel: float | None
 
 
 @dataclass(frozen=True)
@@ -67,7 +66,6 @@ def scene_agreement(explanation: Explanation, found: SaliencyMap) -> SceneAgreem
         peak_is_culprit=None if culprit is None else found.peak_object == culprit,
         top_is_culprit=None if culprit is None else found.ranking[0] == culprit,
         rank_correlation=rank_correlation(found.sums, sizes),
-        rank_correlation_per_pixel=rank_correlation(found.means, sizes),
     )
 
 

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from trex.explain.explanation import Explanation
+from trex.explain.explanation import Effect, Explanation
 from trex.foundation.codec import Codec
+from trex.foundation.errors import unknown
 from trex.runs.folder import RunFolder
 from trex.scenes.edits import Edit
+from trex.scenes.vocabulary import Vocabulary
 
 FOLDER = "explanations"
 CODEC = Codec(Explanation)
@@ -25,6 +27,7 @@ def read_explanation(folder: RunFolder, picture: str) -> Explanation | None:
         if found.picture != picture:
             raise ValueError(f"it explains picture {found.picture}")
         check_parts(found)
+        _check_words(found, folder.manifest.vocabulary)
 
     return CODEC.read(
         explanation_path(folder, picture), f"delete it, then: trex explain {folder.path}", check
@@ -42,8 +45,9 @@ def check_parts(explanation: Explanation) -> None:
     n = len(explanation.scene.objects)
     if [effect.edits for effect in explanation.removals] != [(Edit(i),) for i in range(n)]:
         raise ValueError(f"its removals are not those of {n} objects")
-    flips = explanation.flip.found if explanation.flip else ()
-    effects = (*explanation.removals, *(explanation.edits or ()), *flips)
+    effects = _effects(explanation)
+    if not all(effect.edits for effect in effects):
+        raise ValueError("one of its effects is that of no edit")
     if any(not 0 <= edit.index < n for effect in effects for edit in effect.edits):
         raise ValueError(f"an edit is of an object that the scene, of {n}, does not have")
     if len({len(score.log_probs) for score in (explanation.control.score, *(e.score for e in effects))}) > 1:
@@ -53,3 +57,19 @@ def check_parts(explanation: Explanation) -> None:
             raise ValueError(f"map {found.method} is not of {n} objects")
     if explanation.nuisances and any(not 0 <= o.index < n for o in explanation.nuisances.objects):
         raise ValueError("a replicate is of an object that the scene does not have")
+
+
+def _effects(explanation: Explanation) -> tuple[Effect, ...]:
+    """All effects of sets of edits."""
+    flips = explanation.flip.found if explanation.flip else ()
+    return (*explanation.removals, *(explanation.edits or ()), *flips)
+
+
+def _check_words(explanation: Explanation, vocabulary: Vocabulary) -> None:
+    """InputError if the scene has a shape, or an edit sets a word, that the run's vocabulary lacks."""
+    words = [("shape", item.shape) for item in explanation.scene.objects]
+    edits = [edit for effect in _effects(explanation) for edit in effect.edits]
+    words += [(edit.attribute, edit.value) for edit in edits if edit.attribute]
+    for attribute, value in words:
+        if value not in vocabulary.values(attribute):
+            raise unknown(attribute, value, vocabulary.values(attribute))

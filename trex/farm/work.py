@@ -25,7 +25,6 @@ from trex.workers.pool import Inbox, Pool, WorkAdded
 from trex.workers.scheduler import Scheduler
 from trex.workers.task_board import TaskBoard
 
-LEASE_S = 30.0  # without renewal a lease expires, and another `trex work` can claim the entry
 WAIT_S = 0.1
 TICK_S = 0.5  # between two reads of the queue
 RENEWALS = 5  # per lease
@@ -48,9 +47,7 @@ class WorkOutcome:
 class Farm:
     """One `trex work`: runs as many queries at once as its workers need, each leased from the queue."""
 
-    def __init__(
-        self, runs: Path, pool: Pool, say: Say, lease_s: float = LEASE_S, now: Clock = time.time
-    ) -> None:
+    def __init__(self, runs: Path, pool: Pool, say: Say, lease_s: float, now: Clock = time.time) -> None:
         self._runs, self._pool, self._say, self._lease_s, self._now = runs, pool, say, lease_s, now
         self.owner = f"{platform.node()}-{os.getpid()}-{uuid.uuid4().hex[:6]}"
         self._inbox = Inbox()

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import base64
 import json
 from pathlib import Path
 
 from markupsafe import Markup
 
-from trex.foundation.errors import InputError
-from trex.foundation.files import write_atomic
+from trex.foundation.files import HTML, check_file_out, write_atomic
 from trex.labelling.shown import Shown
 from trex.pages.page import TEMPLATES, page
+from trex.render.png_url import url_of_png
 from trex.repair.votes_file import COLUMNS
 
 SCRIPTS, STYLES = ("label.js", "label_export.js"), ("serve.css", "label.css")
@@ -19,10 +18,7 @@ SCRIPTS, STYLES = ("label.js", "label_export.js"), ("serve.css", "label.css")
 
 def check_page_path(path: Path) -> None:
     """InputError if no page can be written there."""
-    if path.is_dir() or not path.parent.is_dir():
-        raise InputError(
-            f"--export {path} cannot be written; give the path of a file in a folder that exists"
-        )
+    check_file_out(path, "--export", HTML)
 
 
 def write_page(path: Path, shown: Shown) -> None:
@@ -32,7 +28,7 @@ def write_page(path: Path, shown: Shown) -> None:
 
 def export_page(shown: Shown) -> str:
     """The page: names, pictures and classes, and the key of the orders."""
-    pictures = [[name, _data_url(png), shown.captions.get(name, "")] for name, png in shown.pictures.items()]
+    pictures = [[name, url_of_png(png), shown.captions.get(name, "")] for name, png in shown.pictures.items()]
     material = {
         "key": shown.key,
         "columns": COLUMNS,
@@ -42,16 +38,12 @@ def export_page(shown: Shown) -> str:
     values: dict[str, object] = {
         "material": Markup(json.dumps(material).replace("<", "\\u003c")),
         "survey": shown.survey,
-        "examples": {label: _data_url(png) for label, png in shown.examples.items()},
+        "examples": {label: url_of_png(png) for label, png in shown.examples.items()},
         "pictures": len(pictures),
         "style": _joined(STYLES),
         "script": _joined(SCRIPTS),
     }
     return page("label_export.html", values)
-
-
-def _data_url(png: bytes) -> str:
-    return f"data:image/png;base64,{base64.b64encode(png).decode('ascii')}"
 
 
 def _joined(names: tuple[str, ...]) -> Markup:

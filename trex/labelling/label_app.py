@@ -140,7 +140,10 @@ def is_same_origin(request: Request) -> bool:
         return False
     if origin is None:
         return site == "same-origin"
-    return urlsplit(origin).netloc == request.headers.get("host", "")
+    try:
+        return urlsplit(origin).netloc == request.headers.get("host", "")
+    except ValueError:  # an address that is none, such as http://[::1
+        return False
 
 
 def _to(annotator: str) -> Response:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import hmac
+import logging
 import math
 import secrets
 from collections.abc import Sequence
@@ -15,6 +16,8 @@ from trex.monitor.serve_attempts import Attempts
 
 if TYPE_CHECKING:  # fastapi is an extra
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+log = logging.getLogger(__name__)
 
 COOKIE = "trex_session"
 LOGIN = "/login"
@@ -91,7 +94,10 @@ class Guard:
         elif scope["path"] in OPEN or self._access.admits(
             headers.get("authorization", ""), headers.get("cookie", "")
         ):
-            await self._app(scope, receive, answer)
+            try:
+                await self._app(scope, receive, answer)
+            except Exception as error:  # the application has answered with 500 by now
+                log.error("the request of %.200r failed: %.300r", scope["path"], error)
         elif given:
             self._attempts.wrong(address)
             await _respond(answer, 401, "token required\n", [(b"www-authenticate", b"Bearer")])

@@ -13,7 +13,7 @@ from trex.blender_assets.load import FOLDER
 from trex.blender_assets.mesh import read_obj
 from trex.foundation.errors import InputError
 from trex.foundation.fields import first_problem
-from trex.foundation.files import MIB, read_text
+from trex.foundation.files import MIB, read_text, shown
 from trex.foundation.json_fields import short
 from trex.foundation.parse import parse_toml
 from trex.query.schema import Name, Section
@@ -54,11 +54,16 @@ def read_card(name: str, query_dir: Path) -> ShapeCard:
     if name in shipped_names():
         return _read(SHIPPED / f"{name}.toml")
     path = _resolved(query_dir, name)
-    if not path.is_file():
+    try:
+        path.stat()
+    except OSError as error:
         shipped = ", ".join(shipped_names())
-        raise InputError(
-            f"introduce {name!r} is neither a shipped shape ({shipped}) nor a shape card: {path} does not exist"
+        why = (
+            "does not exist" if isinstance(error, FileNotFoundError) else f"cannot be read: {error.strerror}"
         )
+        raise InputError(
+            f"introduce {short(name)} is neither a shipped shape ({shipped}) nor a shape card: {shown(path)} {why}"
+        ) from error
     return _read(path)
 
 

@@ -13,10 +13,10 @@ from pydantic_core import ErrorDetails
 from trex.foundation import files
 from trex.foundation.errors import InputError
 from trex.foundation.fields import problem_in
-from trex.foundation.files import is_missing
+from trex.foundation.files import is_missing, is_text
 from trex.foundation.json_fields import short
 from trex.foundation.parse import parse_toml
-from trex.query.schema import Query
+from trex.query.schema import Query, RenderSection
 from trex.query.shipped import QUERIES, names, query_path
 
 M = TypeVar("M", bound=BaseModel)
@@ -32,8 +32,13 @@ def read_query(path: Path, overrides: Sequence[str] = ()) -> Query:
 
 def read_text(path: Path) -> str:
     """The text of a query file; a name without a file is that of a shipped query, see `query_path`."""
+    file = query_path(path)
+    if not is_text(str(file.absolute())):  # a run or a queue stores it as text
+        raise InputError(
+            f"query {files.shown(path)}: its path is not UTF-8 text; rename the file or its folder"
+        )
     try:
-        return files.read_text(query_path(path), limit=LIMIT)
+        return files.read_text(file, limit=LIMIT)
     except InputError as error:
         if is_missing(error) and path.name == str(path) and not path.suffix:
             shipped = ", ".join(names(QUERIES))
@@ -67,6 +72,11 @@ def validated(model: type[M], table: Table, source: str) -> M:
         problems = list(dict.fromkeys(_problem(model, detail) for detail in error.errors(include_url=False)))
         more = f"; and {len(problems) - PROBLEMS} more" if len(problems) > PROBLEMS else ""
         raise InputError(f"{source}: {'; '.join(problems[:PROBLEMS])}{more}") from error
+
+
+def render_section(preset: str, processes: int | None = None) -> RenderSection:
+    """The section of a look and a number of processes; InputError if that number is impossible."""
+    return validated(RenderSection, {"preset": preset, "processes": processes}, "render")
 
 
 def overridden(table: Table, overrides: Sequence[str]) -> Table:

@@ -11,9 +11,10 @@ from collections.abc import Callable, Collection, Sequence
 from pathlib import Path
 
 from trex.foundation.errors import InputError, RunError
-from trex.queue.entry import ENDED, OPEN, Entry, State, check_states, run_path
+from trex.queue.entry import ENDED, OPEN, STATES, Entry, State, check_states, run_path
 from trex.queue.queue_file import change, has_queue, reading
 from trex.queue.queued_folder import clear_marks, mark_cancelled, mark_failed, mark_priority, read_queued
+from trex.queue.row import entry_of
 
 TURN = "priority DESC, added, place, id"
 LATEST = "ended DESC, added DESC, place DESC, id"
@@ -43,7 +44,7 @@ def claim(
             f"OR (state = 'running' AND expires <= ?)) AND id NOT IN ({marks}) ORDER BY {TURN} LIMIT 1) RETURNING *",
             (owner, now + lease_s, now, now, *excluded),
         ).fetchone()
-    return _entry(row) if row else None
+        return entry_of(row) if row else None
 
 
 def heartbeat(runs: Path, ids: Sequence[str], owner: str, now: float, lease_s: float) -> frozenset[str]:
@@ -161,7 +162,7 @@ def entries(
     with reading(runs) as db:
         query = f"SELECT * FROM entries {where} ORDER BY {order} LIMIT ? OFFSET ?"
         rows = db.execute(query, (*states, -1 if limit is None else limit, offset)).fetchall()
-    return [_entry(row) for row in rows]
+        return [entry_of(row) for row in rows]
 
 
 def entry(runs: Path, part: str) -> Entry:
@@ -177,7 +178,10 @@ def counts(runs: Path) -> dict[str, int]:
     if not has_queue(runs):
         return {}
     with reading(runs) as db:
-        return dict(db.execute("SELECT state, count(*) FROM entries GROUP BY state").fetchall())
+        found = dict(db.execute("SELECT state, count(*) FROM entries GROUP BY state").fetchall())
+        if not found.keys() <= set(STATES):
+            raise sqlite3.DataError(f"an entry's state is none of {', '.join(STATES)}")
+        return found
 
 
 def insert(db: sqlite3.Connection, new: Sequence[Entry]) -> None:
@@ -191,7 +195,7 @@ def insert(db: sqlite3.Connection, new: Sequence[Entry]) -> None:
 def find_entry(db: sqlite3.Connection, entry_id: str) -> Entry | None:
     """The entry with exactly this id, or None."""
     row = db.execute("SELECT * FROM entries WHERE id = ?", (entry_id,)).fetchone()
-    return _entry(row) if row else None
+    return entry_of(row) if row else None
 
 
 def _entry_by_prefix(db: sqlite3.Connection, runs: Path, part: str) -> Entry:
@@ -199,7 +203,7 @@ def _entry_by_prefix(db: sqlite3.Connection, runs: Path, part: str) -> Entry:
     if len(rows) != 1 or not part:
         problem = f"several entries begin with {part!r}" if rows else f"no entry {part!r} in {runs}"
         raise InputError(f"{problem}; list the ids: trex queue list --runs {runs}")
-    return _entry(rows[0])
+    return entry_of(rows[0])
 
 
 def _leased(db: sqlite3.Connection, entry_id: str, owner: str) -> Entry:
@@ -212,8 +216,4 @@ def _leased(db: sqlite3.Connection, entry_id: str, owner: str) -> Entry:
 
 def _update(db: sqlite3.Connection, entry_id: str, fields: str, *values: object) -> Entry:
     row = db.execute(f"UPDATE entries SET {fields} WHERE id = ? RETURNING *", (*values, entry_id)).fetchone()
-    return _entry(row)
-
-
-def _entry(row: sqlite3.Row) -> Entry:
-    return Entry(*row)  # the table is STRICT: its columns are as declared
+    return entry_of(row)

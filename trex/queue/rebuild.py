@@ -11,6 +11,7 @@ from trex.queue.entry import Entry
 from trex.queue.queue import find_entry, insert
 from trex.queue.queue_file import SIDE_FILES, QueueDamaged, QueueMissing, has_queue, queue_file, transaction
 from trex.queue.queued_folder import QUEUED, entry_from_folder, queued_folders
+from trex.queue.row import entry_of
 
 DAMAGED_SUFFIX = ".damaged"
 
@@ -71,7 +72,8 @@ def _is_sound(runs: Path) -> bool:
     try:
         with transaction(runs) as db:
             (verdict,) = db.execute("PRAGMA quick_check(1)").fetchone()
-            db.execute("SELECT * FROM entries LIMIT 1").fetchone()
+            for row in db.execute("SELECT * FROM entries"):
+                entry_of(row)
             return bool(verdict == "ok")
     except (QueueDamaged, QueueMissing, sqlite3.DatabaseError):
         return False

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import base64
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -11,6 +10,7 @@ from trex.crosscheck.enlarged import EnlargedLook
 from trex.crosscheck.misses import read_misses
 from trex.explain.view import Strip
 from trex.pages.thumbnails import SMALL_PX, jpeg_url
+from trex.render.png_url import url_of_png
 from trex.report.family_cards import FamilyCard, family_card, family_key, first_places
 from trex.report.latent_cards import Cells, nuisances, parts, table
 from trex.runs.folder import RunFolder
@@ -130,7 +130,7 @@ def small_card_values(manifest: Manifest) -> dict[str, object]:
 def picture_url(folder: RunFolder, found: Hit) -> str:
     """The picture of a hit as a data URL, "" if it is not stored; RunError if its content has changed."""
     kept = _kept(folder, found)
-    return "" if kept is None else "data:image/png;base64," + base64.b64encode(kept.png).decode()
+    return "" if kept is None else url_of_png(kept.png)
 
 
 def light_url(folder: RunFolder, found: Hit) -> str:

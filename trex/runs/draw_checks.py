@@ -6,13 +6,12 @@ import math
 import re
 from collections import defaultdict
 
-from trex.foundation.errors import RunError
+from trex.foundation.errors import RunError, unknown
 from trex.inference.types import PRIOR_CHAIN
 from trex.runs.manifest import Manifest
 from trex.runs.record import BANK, CALIBRATION, CHAIN, CONTROLS, INDEPENDENT, Key, Record
 from trex.scenes.scene import Scene
 from trex.worlds.latents import StoredLatent
-from trex.worlds.registry import CLEVR, is_shipped
 
 NORMALIZED = 1.1e-3  # how far a sum of probabilities may be from 1; inference.scoring allows less
 PICTURE = re.compile("[0-9a-f]{32}")
@@ -27,7 +26,8 @@ class DrawChecks:
     def __init__(self, manifest: Manifest | None) -> None:
         self._chains = manifest.query.search.chains if manifest else None
         self._answers = len(manifest.facts.labels) if manifest else None
-        self._has_scenes = _scenes_of(manifest)
+        self._has_scenes = manifest.has_scenes if manifest else None
+        self._shapes = {card.name for card in manifest.facts.cards} if manifest else None
         self._length: int | None = None  # length of the vectors
         self._next: dict[tuple[str, int], int] = defaultdict(int)
 
@@ -85,8 +85,12 @@ class DrawChecks:
         line = record.figures.get("line", 0)
         if not (isinstance(line, int) and line >= 0 and (self._chains is None or line < self._chains)):
             raise RunError(f"line {line} of chain {record.chain} is not a start of this run")
-        if TRAJECTORY[0] in record.figures and not record.figures.keys() >= set(TRAJECTORY):
+        if TRAJECTORY[0] not in record.figures:
+            return
+        if not record.figures.keys() >= set(TRAJECTORY):
             raise RunError(f"a trajectory has {', '.join(TRAJECTORY)}; this one lacks one of them")
+        if isinstance(record.z, Scene):
+            raise RunError("it has a scene and the figures of a trajectory, which only vectors have")
 
     def _check_objects(self, record: Record) -> None:
         if isinstance(record.z, Scene) and len(record.visible) != len(record.z.objects):
@@ -99,19 +103,16 @@ class DrawChecks:
             )
         self._has_scenes = isinstance(z, Scene)
         if isinstance(z, Scene):
+            self._check_shapes(z)
             return
         self._length = len(z) if self._length is None else self._length
         if len(z) != self._length:
             raise RunError(f"z has {len(z)} numbers, the draws before have {self._length}")
 
-
-def _scenes_of(manifest: Manifest | None) -> bool | None:
-    """Whether the draws are scenes; None without a manifest."""
-    if manifest is None:
-        return None
-    if is_shipped(name := manifest.query.generator.name):
-        return name == CLEVR
-    return manifest.facts.world is not None and manifest.facts.world.has_scenes
+    def _check_shapes(self, z: Scene) -> None:
+        for item in z.objects:
+            if self._shapes is not None and item.shape not in self._shapes:
+                raise RunError(str(unknown("shape", item.shape, sorted(self._shapes))))
 
 
 def _check_invalid(record: Record) -> None:

@@ -194,12 +194,14 @@ def check_out(path: Path, replaced: Collection[str] = ()) -> None:
 
 
 def check_free(path: Path) -> None:
-    """Raise DiskFullError if the disk of this path is full."""
+    """Raise DiskFullError if the disk of this path is full, InputError if it holds no files, as /proc."""
     parent = next(folder for folder in (path.absolute(), *path.absolute().parents) if folder.exists())
-    free = shutil.disk_usage(parent).free
-    if free < FREE_BYTES:
+    disk = shutil.disk_usage(parent)
+    if disk.total == 0:
+        raise InputError(f"{parent} is on no disk that can hold files; give another folder with --out")
+    if disk.free < FREE_BYTES:
         raise DiskFullError(
-            f"the disk of {parent} is full: {free >> 20} MiB free, a run needs about {FREE_BYTES >> 20} MiB; "
+            f"the disk of {parent} is full: {disk.free >> 20} MiB free, a run needs about {FREE_BYTES >> 20} MiB; "
             "free some space or give another folder with --out"
         )
 

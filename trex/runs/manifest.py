@@ -21,9 +21,11 @@ from trex.query.resolved import ResolvedQuery
 from trex.query.schema import ProgramStep, Query, Section
 from trex.query.target import make_target
 from trex.scenes.questions.programs import Step
-from trex.scenes.vocabulary import ShapeCard, Vocabulary
+from trex.scenes.vocabulary import CLEVR, ShapeCard, Vocabulary
 from trex.worlds.provenance import Provenance
 from trex.worlds.recorded import WorldFacts
+from trex.worlds.registry import CLEVR as CLEVR_WORLD
+from trex.worlds.registry import is_shipped
 
 FORMAT = 1
 MIN_PROBABILITY = 1e-6  # smaller probabilities count as zero
@@ -96,6 +98,13 @@ class Manifest(Section):
         """The vocabulary of the scenes."""
         return self.resolved.vocabulary
 
+    @property
+    def has_scenes(self) -> bool:
+        """Whether the draws are scenes."""
+        if is_shipped(name := self.query.generator.name):
+            return name == CLEVR_WORLD
+        return self.facts.world is not None and self.facts.world.has_scenes
+
 
 def versions() -> dict[str, str]:
     """Versions of trex, of Python, and of the packages that decide pixels and scores."""
@@ -124,12 +133,23 @@ def parse_manifest(text: str, source: str) -> Manifest:
         manifest = Manifest.model_validate(_without_retired(dict(mapping(data, source))))
         check_answers(manifest.query, manifest.facts.question, manifest.facts.possible)
         make_target(manifest.query.target, manifest.question, manifest.facts.labels)
+        if manifest.has_scenes:
+            _check_cards(manifest)
         return manifest
     except InputError as error:
         raise RunError(f"{source} is damaged: query: {error}; start a new run") from error
     except ValidationError as error:
         key, message = first_problem(error)
         raise RunError(f"{source} is damaged: {key}: {message}; start a new run") from error
+
+
+def _check_cards(manifest: Manifest) -> None:
+    """InputError unless every shape has a card, and every revoked word a meaning."""
+    names = {card.name for card in manifest.facts.cards}
+    missing = [shape for shape in CLEVR.shapes if shape not in names]
+    if missing:
+        raise InputError(f"facts.cards has no card of {', '.join(missing)}")
+    manifest.vocabulary.combinations()
 
 
 def _without_retired(data: dict[str, object]) -> dict[str, object]:

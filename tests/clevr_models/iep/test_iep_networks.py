@@ -26,7 +26,7 @@ from trex.clevr_models.iep.baselines import BaselineSizes
 from trex.clevr_models.iep.checkpoint import Sizes, build, fill
 from trex.clevr_models.iep.config import baseline_sizes, engine_sizes, generator_sizes
 from trex.clevr_models.iep.module_network import EngineSizes
-from trex.clevr_models.iep.program_generator import GeneratorSizes, strip_padding
+from trex.clevr_models.iep.program_generator import GeneratorSizes
 from trex.clevr_models.iep.programs import calls_of
 from trex.clevr_models.iep.vocabulary import IepVocabulary
 from trex.foundation.errors import InputError
@@ -167,11 +167,6 @@ def test_decoding_stops_after_the_end() -> None:
     assert filled(generator_sizes(settings, "x"), state).decode([1, 9, 2]) == (2,)  # type: ignore[operator]
     state["decoder_linear.bias"][2] = -100.0
     assert len(filled(generator_sizes(settings, "x"), state).decode([1, 9, 2])) == 30  # type: ignore[operator]
-
-
-def test_padding_ends_at_the_last_word() -> None:
-    assert strip_padding([1, 9, 0, 57, 2, 0, 0]) == (1, 9, 0, 57, 2)
-    assert strip_padding([0, 0]) == ()
 
 
 @torch.no_grad()

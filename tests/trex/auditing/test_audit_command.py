@@ -15,6 +15,7 @@ from tests.worlds.color_models import NAMED
 from tests.worlds.repair_toy import tree
 from trex.auditing.perform import AuditOptions, _work
 from trex.auditing.plan import ASKING_S, EXPECTED_FAMILIES, MOST_SCENES, SWEEP_SHARE, Sizes, planned
+from trex.foundation.errors import InputError
 from trex.render.presets import PRESETS
 from trex.scenes.questions.families import FAMILIES
 from trex.worlds.costs import CPU_S
@@ -118,15 +119,26 @@ def test_a_folder_that_was_tampered_with_is_named(
         (("--families", "zero_hops"), "did you mean 'zero_hop'"),
         (("--budget", "nan"), "--budget nan"),
         (("--budget", "0.001"), "--budget 0.001 is too small"),
+        (("--budget", "1e308"), "at most 1,000,000"),
+        (("--processes", "0"), "--processes"),
+        (("--junit", "notes.txt"), "--junit notes.txt holds something else"),
         (("--world", "mnist_sure_of_7"), "generator 'clevr'"),
     ],
 )
 def test_nonsense_is_refused_before_anything_is_rendered(
-    whole: tuple[Path, Path, dict[str, object]], options: tuple[str, str], words: str
+    whole: tuple[Path, Path, dict[str, object]],
+    options: tuple[str, str],
+    words: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     folder, bank, _ = whole
+    monkeypatch.chdir(tmp_path)
+    Path("notes.txt").write_text("mine")
     before = tree(folder), tree(bank)
     refused(trex(*ARGUMENTS, "--bank", bank, "--out", folder, *options), words)
+    with pytest.raises(InputError, match="processes"):
+        _work(NAMED, AuditOptions(processes=0))
     assert (tree(folder), tree(bank)) == before
 
 
@@ -144,6 +156,9 @@ def test_what_a_kill_at_the_very_beginning_leaves_is_an_audit_begun(
         dead.wait()
     (tmp_path / "out").mkdir()
     (tmp_path / "out" / f".audit.json.{dead.pid}.tmp").write_text('{"half": ')
+    shutil.copy(whole[0] / "audit.json", tmp_path / "out")  # of a try that failed, with other settings
+    other = json.loads((tmp_path / "out" / "audit.json").read_text()) | {"scenes": 99}
+    (tmp_path / "out" / "audit.json").write_text(json.dumps(other))
     assert carried_out(tmp_path / "out", bank)["headline"] == told["headline"]
 
 

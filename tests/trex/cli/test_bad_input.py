@@ -253,7 +253,7 @@ def test_a_full_disk_is_said_before_anything_is_rendered(
 ) -> None:
     query = write_query(tmp_path)
     with monkeypatch.context() as patch:
-        patch.setattr(run_folder.shutil, "disk_usage", lambda _: SimpleNamespace(free=0))
+        patch.setattr(run_folder.shutil, "disk_usage", lambda _: SimpleNamespace(total=1 << 40, free=0))
         refused(trex("find", query, "--out", tmp_path / "run"), "is full", "--out")
 
     def full(*_: object) -> None:
@@ -263,6 +263,68 @@ def test_a_full_disk_is_said_before_anything_is_rendered(
         patch.setattr(run_folder.os, "fsync", full)
         refused(trex("find", query, "--out", tmp_path / "run"), "no space left")
     assert [path.name for path in tmp_path.iterdir()] == ["query.toml"]
+
+
+def test_a_place_that_is_on_no_disk_is_not_called_full(tmp_path: Path) -> None:
+    for place in ("/proc/x", "/proc/x/y"):
+        refused(
+            trex("find", write_query(tmp_path), "--out", place), "/proc is on no disk that can hold files"
+        )
+
+
+def test_a_query_with_a_byte_order_mark_is_read(tmp_path: Path) -> None:
+    query = write_query(tmp_path)
+    query.write_bytes(b"\xef\xbb\xbf" + query.read_bytes())
+    assert trex("check", query).exit_code == 0
+    assert trex("find", query, "--out", tmp_path / "run").exit_code == 0
+
+
+@pytest.mark.parametrize(
+    ("name", "parts"),
+    [
+        ("/etc", ["shape card /etc cannot be read", "is a folder"]),
+        ("/dev/zero", ["shape card /dev/zero cannot be read", "is a device"]),
+        ("a" * 299, ["introduce 'aaaa", "File name too long"]),
+        ("gone.toml", ["introduce 'gone.toml'", "does not exist"]),
+    ],
+)
+def test_a_shape_card_that_cannot_be_read_is_named_with_its_reason(
+    name: str, parts: list[str], tmp_path: Path
+) -> None:
+    text = QUERY.replace("[scene]", f'[scene]\nintroduce = ["{name}"]')
+    refused(trex("check", write_query(tmp_path, text)), *parts)
+
+
+@pytest.mark.usefixtures("no_render")
+def test_an_argument_that_is_not_utf8_is_refused_before_anything_else(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    write_query(tmp_path)
+    strange = Path(os.fsdecode(b"q\xff.toml"))
+    shutil.copy("query.toml", strange)
+    for words in (
+        ["check", strange],
+        ["find", strange],
+        ["queue", "add", strange],
+        ["find", "query.toml", "--out", os.fsdecode(b"r\xff")],
+        ["queue", "show", os.fsdecode(b"a\xe9")],
+    ):
+        refused(trex(*words), "argument '", "is not UTF-8 text")
+    assert sorted(tmp_path.iterdir()) == sorted([tmp_path / "query.toml", tmp_path / strange])
+    refused(trex("queue", "add", "q*"), "is not UTF-8 text")  # a pattern that finds it
+    folder = Path(os.fsdecode(b"r\xff"))
+    folder.mkdir()
+    monkeypatch.chdir(folder)
+    write_query(Path())
+    refused(trex("find", "query.toml", "--out", "run"), "its path is not UTF-8 text")
+    refused(trex("queue", "add", "query.toml"), "its path is not UTF-8 text")
+
+
+@pytest.mark.parametrize("words", [["queue", "list", "--limit"], ["top", "--once", "--rows"]])
+def test_more_rows_than_a_queue_can_have_are_refused(words: list[str]) -> None:
+    result = trex(*words, 10**30)
+    assert result.exit_code == 2 and words[-1] in result.stderr and "1000000" in result.stderr
 
 
 @pytest.mark.parametrize("file", ["draws.jsonl", "pictures"])

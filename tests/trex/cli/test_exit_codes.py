@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import shutil
+import stat
 from collections.abc import Iterator
 from pathlib import Path
 from xml.etree import ElementTree
@@ -94,6 +96,29 @@ def test_the_junit_file_of_every_verdict_is_valid(command: str, searched: Path, 
     conditions = ["--fail-if", "found", "--fail-if", "rate > 0.01", "--fail-if", "rate > .9"]
     assert trex(command, searched, *conditions, "--junit", tmp_path / "j.xml").exit_code == 3
     check_valid(tmp_path / "j.xml")
+
+
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        ("draws.jsonl", "holds something else"), ("run.json", "holds something else"), ("pipe", "no regular file"),
+        ("link", "is a link"), (".", "name a file"), ("no/page.html", "existing, writable folder"),
+    ],
+)  # fmt: skip
+def test_a_page_and_a_junit_file_replace_nothing_else(
+    name: str, words: str, searched: Path, tmp_path: Path
+) -> None:
+    """Planted bug: `--out RUN/draws.jsonl` wrote the page over the draws."""
+    os.mkfifo(tmp_path / "pipe")
+    (tmp_path / "link").symlink_to(tmp_path / "target")
+    place = (searched if name.endswith(("jsonl", "json")) else tmp_path) / name
+    before = (searched / "draws.jsonl").read_bytes(), (searched / "run.json").read_bytes()
+    refused(trex("report", searched, "--out", place), words)
+    refused(trex("report", searched, "--format", "netcdf", "--out", place), words)
+    refused(trex("report", searched, "--fail-if", "found", "--junit", place), words)
+    refused(trex("report", searched, "--out", ""), "name a file")
+    assert ((searched / "draws.jsonl").read_bytes(), (searched / "run.json").read_bytes()) == before
+    assert stat.S_ISFIFO((tmp_path / "pipe").stat().st_mode) and (tmp_path / "link").is_symlink()
 
 
 def test_the_junit_file_of_a_search_is_valid(tmp_path: Path) -> None:

@@ -14,6 +14,7 @@ from trex.query.shape_cards import SHIPPED
 from trex.render.checks import check_scenes
 from trex.render.fake import FakeRenderer
 from trex.render.picture import Picture
+from trex.scenes.clevr_format.scene_json import to_clevr
 from trex.scenes.scene import Nuisances, Scene, SceneObject, scene_to_dict
 from trex.scenes.vocabulary import Vocabulary
 
@@ -73,3 +74,53 @@ def test_a_card_that_takes_a_word_or_does_not_exist_is_refused(tmp_path: Path) -
 def test_a_number_of_objects_that_is_none_is_refused(objects: str) -> None:
     """Planted bug: a superscript two counts as a digit and is no number; int() takes at most 4,300 digits."""
     refused(trex("render", "--prior", "1", f"--objects={objects}"), "is not a number or range")
+
+
+def scenes_file(folder: Path, *names: str) -> Path:
+    """A scenes file of CLEVR's with a scene for each of these pictures."""
+    scene = Scene((SceneObject("cube", "large", "red", "rubber", 0.0, 0.0, 0.0),), Nuisances())
+    path = folder / "scenes.json"
+    path.write_text(json.dumps({"scenes": [to_clevr(scene, name, k) for k, name in enumerate(names)]}))
+    return path
+
+
+class NeverStarted(NoBlender):
+    def __enter__(self) -> NoBlender:
+        raise AssertionError("the renderer was started")
+
+
+@pytest.mark.parametrize(
+    ("names", "message"),
+    [
+        (["a.png", "b/a.png"], "two scenes would be written to a.png"),
+        (["a.png", "a.mask.png"], "two scenes would be written to a.mask.png"),
+        (["a\0b.png"], "a plain name is allowed"),
+        ([".."], "a plain name is allowed"),
+        (["\ud800.png"], "surrogate"),
+        (["a\nb.png"], "use a printable one"),
+        (["a" * 250 + ".png"], "at most 240 bytes"),
+    ],
+)
+def test_names_that_cannot_be_files_are_refused_before_anything_is_rendered(
+    names: list[str], message: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Planted bug: they were found while the pictures were written; of two of one name, one was lost."""
+    monkeypatch.setattr(render_files, "BlenderRenderer", NeverStarted)
+    refused(trex("render", scenes_file(tmp_path, *names), "--out", tmp_path / "out"), message)
+    assert not (tmp_path / "out").exists()
+
+
+def test_scenes_without_names_are_numbered(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(render_files, "BlenderRenderer", NoBlender)
+    trex_done("render", scenes_file(tmp_path, "", "c.png", ""), "--out", tmp_path / "out")
+    pictures = {"scene_000000.png", "c.png", "scene_000002.png"}
+    assert pictures <= {path.name for path in (tmp_path / "out").iterdir()}
+
+
+@pytest.mark.parametrize("form", ["png", "blend"])
+def test_a_place_that_is_a_file_is_refused_before_anything_is_rendered(
+    form: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(render_files, "BlenderRenderer", NeverStarted)
+    scenes = scenes_file(tmp_path, "a.png")
+    refused(trex("render", scenes, "--format", form, "--out", scenes), "cannot write to", "--out")

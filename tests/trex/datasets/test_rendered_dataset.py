@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -24,10 +25,12 @@ class Stand:
     started = 0
 
     def __init__(self, preset: str, device: str, processes: int) -> None:
-        Stand.started += 1
+        if preset == "zz":
+            raise InputError("preset 'zz' is not known")
         self.inner, self.key = FakeRenderer(60, 40), "fake"
 
     def __enter__(self) -> Stand:
+        Stand.started += 1
         return self
 
     def __exit__(self, *error: object) -> None: ...
@@ -70,6 +73,13 @@ def test_lines_that_are_not_the_scenes_in_order_are_refused(order: tuple[int, ..
     lines(tmp_path).write_text("".join(whole[:2]) + whole[2][:9])  # as a kill leaves it
     render_dataset(tmp_path, PLAN)
     assert lines(tmp_path).read_text() == "".join(whole)
+
+
+def test_a_renderer_that_cannot_be_leaves_nothing_behind(tmp_path: Path) -> None:
+    """Planted bug: empty folders and an empty list of scenes were there already."""
+    with pytest.raises(InputError, match="preset 'zz'"):
+        render_dataset(tmp_path / "ds", replace(PLAN, preset="zz"))
+    assert not (tmp_path / "ds").exists()
 
 
 def test_a_plan_that_made_no_scene_binds_nobody(tmp_path: Path) -> None:

@@ -196,8 +196,8 @@ def test_a_finished_cell_is_read_and_a_missing_one_is_run(
 
 
 def test_what_has_to_be_trained_comes_first_and_once(folder: Path) -> None:
-    text = EXPERIMENT.replace('form = "matrix"', 'form = "matrix"\ntrain = ["gan --a", "gan --b"]')
-    (folder / "trained.toml").write_text(text.replace('note = "five objects"', 'train = "gan --a"'))
+    text = EXPERIMENT.replace('form = "matrix"', 'form = "matrix"\ntrain = ["gan --seed 1", "gan --seed 2"]')
+    (folder / "trained.toml").write_text(text.replace('note = "five objects"', 'train = "gan --seed 1"'))
     words: list[str] = []
 
     def train(given: str) -> None:
@@ -209,7 +209,7 @@ def test_what_has_to_be_trained_comes_first_and_once(folder: Path) -> None:
         run_experiment(
             str(folder / "trained.toml"), (), (), folder / "t", lambda _: Silent(), lambda *_: None, train
         )
-    assert words == ["gan --a", "gan --b"] and not (folder / "t").exists()
+    assert words == ["gan --seed 1", "gan --seed 2"] and not (folder / "t").exists()
 
 
 def test_the_page_and_the_table_are_written(outcome: Outcome) -> None:
@@ -229,6 +229,19 @@ def test_the_page_and_the_table_are_written(outcome: Outcome) -> None:
         ('query = "query.toml"', "", "query: field required"),
         ("published = 0.9,", "publshed = 0.9,", "cells.1.publshed"),
         ('name = "nine"', 'name = "../nine"', "cells.1.name"),
+        ('name = "nine"', 'name = ".."', "cells.1.name"),
+        ('pairs = ["1", "2"]', 'pairs = ["../1", "2"]', "name: "),
+        ('form = "matrix"', 'train = ["adda --source svhn --out /elsewhere"]', "train: .* has '--out'"),
+        ('form = "matrix"', 'train = "gan --dataset=mnist --data=/elsewhere"', "train: .* has '--data'"),
+        (
+            'form = "matrix"',
+            'train = "gan --dataset mnist --judge package.module"',
+            "train: .* has '--judge'",
+        ),
+        ('form = "matrix"', 'train = "gan -h"', "train: .* has '-h'"),
+        ('form = "matrix"', 'train = "--help"', "train: .*does not begin with a training"),
+        ('form = "matrix"', 'train = "clevr --dataset D --out O"', "does not begin with a training"),
+        ('form = "matrix"', 'train = "vae \'"', "train: no closing quotation"),
         ('name = "nine"', 'name = "one"', "a name of its own"),
         ("cells = [", "cells = [[", "not TOML"),
     ],

@@ -131,6 +131,9 @@ def test_the_command_tells_the_table_and_refuses_other_models(folder: Path) -> N
     refused(trex("overconfidence", other, "--data", folder), "fashion-classifier is a classifier of T-shirt")
     refused(trex("overconfidence", SAME, "--data", folder, "--member", "nobody"), "digit model 'nobody'")
     refused(trex("overconfidence", SAME, "--data", folder, "--draws", 0), "0 draws; both must be at least 1")
+    drawn = ("overconfidence", SAME, "--data", folder, "--member", "mnist-classifier", "--seed", -1)
+    refused(trex(*drawn), "seed -1 is out of range")
+    refused(trex(*drawn[:-2], "--draws", 10**30), "draws 1", "give 1 to 1,000,000")
     refused(trex("overconfidence", SAME, SAME, "--data", folder), "a pair is given twice")
 
 

@@ -88,7 +88,6 @@ def test_a_model_that_ignores_the_picture_has_no_culprit(tmp_path: Path) -> None
     assert made.nuisances is not None
     assert {effect.change for effect in (*made.removals, *made.edits)} == {0.0}
     assert (made.culprit.index, made.culprit.effect, made.culprit.tied) == (None, 0.0, ())
-    assert "No object matters" in made.culprit.sentence()
     assert (made.flip.found, made.flip.size, made.flip.is_exhaustive) == ((), None, False)
     assert made.flip.tried == len(made.removals) + len(made.edits) + 40
     assert made.flip.possible > made.flip.tried
@@ -185,7 +184,6 @@ def test_who_is_to_blame() -> None:
     assert find_culprit([0.0, -0.5, -0.1]).index == 1
     tie = find_culprit([-0.5, 0.2, -0.495])
     assert (tie.index, tie.tied) == (None, (0, 2))
-    assert "equally to blame" in tie.sentence()
     assert find_culprit([0.3, -0.009]).index is None
     assert find_culprit([]).index is None
 

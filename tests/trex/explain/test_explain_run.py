@@ -3,6 +3,7 @@
 import hashlib
 import json
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -14,11 +15,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+import trex as trex_api
 from tests.running.command_line import refused, trex
 from tests.running.runs import leave_draws, run
 from trex.explain.explanation import Explanation
 from trex.explain.stored import CODEC, check_parts, explanation_path, read_explanation, read_explanations
-from trex.foundation.errors import RunError
+from trex.foundation.errors import InputError, RunError
 from trex.render.fake import FakeRenderer
 from trex.render.picture import Picture
 from trex.runs.folder import open_run
@@ -258,9 +260,14 @@ def test_an_unfinished_run_can_be_explained(searched: Path, tmp_path: Path) -> N
 def test_bad_input_is_refused(searched: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     refused(trex("explain", tmp_path / "nowhere"), "not a run folder")
     path = copied(searched, tmp_path)
-    refused(trex("explain", path, "--top", 0), "--top 0", "give 1 or more")
+    refused(trex("explain", path, "--top", 0), "--top 0", "give 1 to 100,000")
     refused(trex("explain", path, "--flip-renders", -1), "--flip-renders -1")
     refused(trex("explain", path, "--processes", 0), "--processes 0")
+    for name, least in (("top", 1), ("nuisances", 0), ("flip_depth", 0), ("flip_renders", 0)):
+        option = f"--{name.replace('_', '-')}"
+        refused(trex("explain", path, option, 10**39), f"{option} 1", f"give {least} to ")
+        with pytest.raises(InputError, match=f"{option} 1.* give {least} to "):
+            trex_api.open_run(path).explain(progress=False, **{name: 10**39})
     with open_run(path, for_writing=True):
         refused(trex("explain", path), "another process is writing")
     with monkeypatch.context() as patch:
@@ -298,6 +305,12 @@ DAMAGE = {
     "not a number": lambda text: text.replace('"change": ', '"change": NaN, "old": ', 1),
     "path": lambda text: text.replace('"picture": "', '"picture": "../', 1),
     "word": lambda text: text.replace('"confidence": ', '"confidence": "much", "old": ', 1),
+    "size": lambda text: re.sub(r'"size": "\w+"', '"size": ""', text, count=1),
+    "shape": lambda text: re.sub(r'"shape": "\w+"', '"shape": "cone"', text, count=1),
+    "no edit": lambda text: json.dumps(
+        (old := json.loads(text)) | {"edits": [old["removals"][0] | {"edits": []}]}
+    ),
+    "edited to": lambda text: re.sub(r'"value": "\w+"', '"value": "zz"', text, count=1),
     "list": lambda text: f"[{text}]",
 }
 

@@ -74,7 +74,7 @@ def test_a_stop_in_the_moment_of_the_claim_gives_the_lease_back(tmp_path: Path, 
     before = signal.signal(signal.SIGINT, signal.default_int_handler)  # a pytest that has workers ignores it
     try:
         with pytest.raises(typer.Exit), stoppable(list):
-            Farm(tmp_path / "runs", LocalPool(new_worker(tmp_path)), say).run(until_empty=True)
+            Farm(tmp_path / "runs", LocalPool(new_worker(tmp_path)), say, 30.0).run(until_empty=True)
     finally:
         signal.signal(signal.SIGINT, before)
     assert queue.counts(tmp_path / "runs") == {"queued": 1}

@@ -162,6 +162,7 @@ def test_a_vote_needs_the_session_and_a_page_of_this_server(folder: Path) -> Non
         for headers in (
             {"Origin": "http://evil.example"},
             {"Origin": "null"},
+            {"Origin": "http://[::1"},
             {"Origin": f"http://localhost:{site.port}"},
             {"Origin": site.url, "Sec_Fetch_Site": "cross-site"},
             {"Origin": site.url, "Sec_Fetch_Site": "same-site"},

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import logging
 import subprocess
 import sys
 import time
@@ -320,7 +321,9 @@ def test_a_broken_queue_tells_the_visitor_nothing(tmp_path: Path) -> None:
         assert "200 OK" in site.raw(b"GET /events HTTP/1.1\r\nHost: localhost\r\n\r\n").decode()
 
 
-def test_a_mistake_of_ours_tells_the_visitor_nothing(runs: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_mistake_of_ours_tells_the_visitor_nothing_and_the_operator_one_line(
+    runs: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
     def fail(*_: object) -> str:
         raise ZeroDivisionError(SECRET)
 
@@ -329,6 +332,9 @@ def test_a_mistake_of_ours_tells_the_visitor_nothing(runs: Path, monkeypatch: py
         answer = site.get("/")
         assert (answer.status, answer.text) == (500, "Internal Server Error")
         assert "frame-ancestors 'none'" in answer.headers["content-security-policy"]
+        assert site.get("/metrics").status == 200
+    (told,) = (record for record in caplog.records if record.levelno >= logging.ERROR)
+    assert "ZeroDivisionError" in told.getMessage() and told.exc_info is None  # one line on the terminal
 
 
 def test_an_empty_runs_folder(tmp_path: Path) -> None:

@@ -76,6 +76,19 @@ def test_a_name_that_is_not_utf8_does_not_take_the_list_down(runs: Path, site: S
         os.unlink(path)
 
 
+def test_a_run_whose_files_hold_no_text_does_not_take_the_list_down(tmp_path: Path) -> None:
+    """Planted bug: half of a surrogate pair was read, and the page of all runs could not be sent."""
+    for name in ("sound", "strange"):
+        word = "\\ud800" if name == "strange" else "sound"
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "report.html").write_text("a page")
+        (tmp_path / name / "run.json").write_text(f'{{"facts": {{"question": "a {word} question"}}}}')
+        (tmp_path / name / "findings.json").write_text(f'{{"ending": "{word}", "best_confidence": 0.5}}')
+    with served(tmp_path) as site:
+        answer = site.get("/all")
+    assert answer.status == 200 and "a sound question" in answer.text and "strange" in answer.text
+
+
 def links(page: str) -> list[str]:
     return [part.split('"')[0] for part in page.split('href="')[1:]]
 

@@ -21,9 +21,22 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 from tests.running.queues import filled, waiting
 from trex.foundation.errors import InputError, RunError
 from trex.queue.entry import Entry, run_path
-from trex.queue.queue import LeaseLost, cancel, claim, entries, entry, fail, finish, heartbeat, release, retry
-from trex.queue.queue_file import queue_file, transaction
+from trex.queue.queue import (
+    LeaseLost,
+    cancel,
+    claim,
+    counts,
+    entries,
+    entry,
+    fail,
+    finish,
+    heartbeat,
+    release,
+    retry,
+)
+from trex.queue.queue_file import QueueDamaged, queue_file, transaction
 from trex.queue.queued_folder import CANCELLED, FAILED
+from trex.queue.rebuild import rebuild
 
 LEASE = 10.0
 
@@ -121,6 +134,42 @@ def test_the_file_itself_refuses_what_cannot_be(tmp_path: Path) -> None:
         with pytest.raises(sqlite3.IntegrityError):
             db.execute(f"UPDATE entries SET {change}")
         db.close()
+
+
+LOOSE = (
+    "CREATE TABLE entries (id, folder, source, question, state, priority, attempts, added, place, began, ended, owner, "
+    "expires, why)"
+)
+
+
+@pytest.mark.parametrize(
+    ("column", "value"),
+    [("added", 1e300), ("added", "x"), ("added", float("inf")), ("began", -1.0), ("folder", "a\0b"), ("folder", 5),
+     ("folder", None), ("folder", "../elsewhere"), ("id", None), ("id", b"0" * 16), ("question", None),
+     ("state", "zz"), ("priority", "high"), ("owner", 3)],
+)  # fmt: skip
+def test_a_row_that_no_version_writes_is_damage_and_the_queue_is_rebuilt(
+    column: str, value: object, tmp_path: Path
+) -> None:
+    """Planted bugs: each ended in a traceback, or was listed though it was none of the queue's."""
+    runs = filled(tmp_path, waiting(1), waiting(2))
+    db = sqlite3.connect(queue_file(runs))
+    rows = db.execute("SELECT * FROM entries").fetchall()
+    db.execute("DROP TABLE entries")
+    db.execute(LOOSE)  # user_version stays 1, but nothing is STRICT
+    db.executemany(f"INSERT INTO entries VALUES ({', '.join('?' * len(rows[0]))})", rows)
+    db.commit()
+    assert [one.id for one in entries(runs)] == [waiting(1).id, waiting(2).id]
+    db.execute(f"UPDATE entries SET {column} = ? WHERE place = 1", (value,))
+    db.commit()
+    db.close()
+    with pytest.raises(QueueDamaged, match=rf"an entry's {column} is .*trex queue rebuild"):
+        entries(runs)
+    if column == "state":
+        with pytest.raises(QueueDamaged):
+            counts(runs)
+    assert rebuild(runs).moved_to is not None
+    assert entries(runs) == []  # these folders hold no queued.json
 
 
 FORK = multiprocessing.get_context("fork")

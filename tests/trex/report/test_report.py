@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from tests.running.command_line import refused, trex, trex_done
 from tests.running.runs import QUERY, SEARCHES, run, write_query
 from tests.serving.html_page import Page, read_page
 from trex.api.find import Outcome, conclude_run, find
@@ -49,6 +50,12 @@ def test_it_needs_nothing_but_itself(page: Page, done: Outcome) -> None:
     assert "@import" not in html
     assert "content=\"default-src 'none'" in html
     assert page.open == []
+
+
+def test_a_page_replaces_a_page(done: Outcome, tmp_path: Path) -> None:
+    for _ in range(2):
+        trex_done("report", done.folder, "--out", tmp_path / "page.html")
+    refused(trex("paper", "--outputs", tmp_path, "--out", ""), "--out")
 
 
 def test_a_page_that_leaves_scenes_out_says_which(done: Outcome, monkeypatch: pytest.MonkeyPatch) -> None:

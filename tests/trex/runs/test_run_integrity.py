@@ -337,3 +337,49 @@ def test_draws_and_facts_that_no_search_writes_are_named_errors(folder: Path) ->
     manifest["facts"]["size"] = [0, 40]
     (folder / "run.json").write_text(json.dumps(manifest))
     refused(trex("report", folder), "facts.size")
+
+
+TRAJECTORY = {"depth": 3, "accept_prob": 0.5, "is_divergent": False, "n_gradients": 7, "energy": 1.0}
+
+
+@pytest.mark.parametrize(
+    ("of_object", "of_draw", "words"),
+    [
+        ({"size": ""}, {}, "size '' is not known (large, small)"),
+        ({"color": "zz"}, {}, "color 'zz' is not known"),
+        ({"shape": "cone"}, {}, "shape 'cone' is not known (cube, cylinder, sphere)"),
+        ({}, {"figures": TRAJECTORY}, "which only vectors have"),
+    ],
+)
+def test_an_accepted_draw_of_words_that_the_run_lacks_is_named(
+    of_object: dict[str, str], of_draw: dict[str, object], words: str, folder: Path
+) -> None:
+    """Planted bugs: each ended in a traceback, or was reported as a scene."""
+    lines = lines_of(folder)
+    rows = [json.loads(line) for line in lines]
+    at = next(n for n, row in enumerate(rows) if row["phase"] == "chain" and row["accepted"])
+    scene = rows[at]["scene"]
+    objects = [scene["objects"][0] | of_object, *scene["objects"][1:]]
+    lines[at] = changed(lines[at], scene={**scene, "objects": objects}, **of_draw)
+    write_lines(folder, lines)
+    make_old(folder)
+    refused(trex("report", folder), f"draws.jsonl, line {at + 1}: ", words)
+
+
+def test_a_manifest_with_half_of_a_surrogate_pair_is_named(folder: Path) -> None:
+    text = (folder / "run.json").read_text()
+    (folder / "run.json").write_text(text.replace('"source": "', '"source": "\\ud800', 1))
+    (folder / "query.toml").unlink()  # the message repeats the source
+    refused(trex("report", folder), "run.json is not JSON", "half of a surrogate pair")
+
+
+def test_a_manifest_without_cards_is_named_and_one_without_versions_is_read(folder: Path) -> None:
+    manifest = json.loads((folder / "run.json").read_text())
+    (folder / "run.json").write_text(json.dumps(manifest | {"versions": {}}))
+    assert trex("report", folder).exit_code == 0
+    assert "bayes-trex (version not recorded)" in (folder / "report.html").read_text()
+    manifest["facts"]["cards"] = []
+    (folder / "run.json").write_text(json.dumps(manifest))
+    refused(
+        trex("report", folder), "run.json is damaged", "facts.cards has no card of cube, sphere, cylinder"
+    )

@@ -15,9 +15,11 @@ from trex.foundation.errors import InputError
 from trex.mnist_models.classify import DigitClassifier
 from trex.mnist_models.data.load import load_data
 from trex.mnist_models.load import load_classifier, load_decoder
+from trex.mnist_models.training.loop import check_number
 
 AGREED = 0.6  # the committee sees no digit if its most probable one is less probable on average
 BATCH = 250
+MOST_DRAWS = 1_000_000
 Pictures = NDArray[np.float32]  # (N, 1, 28, 28) in [0, 1]
 Tell = Callable[[str, int, int], None]  # (what, done, of)
 
@@ -51,6 +53,8 @@ def compare(request: Request, tell: Tell) -> Comparison:
     """Score all networks; InputError for a model that does not know the ten digits, or for fewer than one pair."""
     if not request.pairs or request.draws < 1:
         raise InputError(f"{len(request.pairs)} pairs and {request.draws} draws; both must be at least 1")
+    check_number("draws", request.draws, 1, MOST_DRAWS)
+    check_number("seed", request.seed, 0, (1 << 63) - 1)
     if len(set(request.pairs)) < len(request.pairs):
         raise InputError("a pair is given twice; runs count as independent, so give each once")
     networks = {name: _network(name) for name in (*sum(request.pairs, ()), *request.committee)}

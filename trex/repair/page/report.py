@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import base64
-
 from trex.foundation.files import read_bytes, write_atomic
 from trex.pages.figures import COLORS, axes_of, styled, svg_of
 from trex.pages.page import page
+from trex.render.png_url import url_of_png
 from trex.repair.correction.results import FRESH, GROWN, SWEEP, TEST, CorrectResult
 from trex.repair.distill import RESULT as DISTILLED
 from trex.repair.distill import DistillResult
@@ -64,7 +63,7 @@ def _grids(folder: RepairFolder) -> dict[int, list[tuple[str, str]]]:
         items.names, items.component, items.first, items.answer, strict=True
     ):
         if component != NOT and first == NOT:
-            shown = (_url(read_bytes(place / f"{name}.png", follow_links=False)), classes[answer])
+            shown = (url_of_png(read_bytes(place / f"{name}.png", follow_links=False)), classes[answer])
             grids.setdefault(int(component), []).append(shown)
     return grids
 
@@ -72,11 +71,7 @@ def _grids(folder: RepairFolder) -> dict[int, list[tuple[str, str]]]:
 def _pairs(folder: RepairFolder) -> list[tuple[str, str, float]]:
     """Pictures as data URLs, each with its nearest training picture and the distance."""
     pairs = read_pairs(folder.require("novelty") / PAIRS)
-    return [(_url(png_of(one)), _url(png_of(near)), distance) for one, near, distance in pairs]
-
-
-def _url(png: bytes) -> str:
-    return f"data:image/png;base64,{base64.b64encode(png).decode('ascii')}"
+    return [(url_of_png(png_of(one)), url_of_png(png_of(near)), distance) for one, near, distance in pairs]
 
 
 def _claims(found: CorrectResult | None) -> list[tuple[str, str, str, str]]:

@@ -15,6 +15,7 @@ from trex.bank.bank import Bank, bank_of
 from trex.clevr_models.percept.model import SHIPPED, Percept, load_percept
 from trex.foundation.errors import InputError, RunError
 from trex.query.schema import RenderSection
+from trex.query.toml_file import render_section
 from trex.render.cache import CachedRenderer
 from trex.render.picture import Picture
 from trex.render.renderer import SceneRenderer
@@ -119,7 +120,7 @@ def open_scenes(
     weights, prior = model_path(query.model.name), ScenePrior()
     percept = load_percept(weights).percept
     looks = (query.generator.look, query.generator.deciding)
-    sections = [RenderSection(preset=look, processes=processes) for look in looks]
+    sections = [render_section(look, processes) for look in looks]
     bank = bank_of(prior, sections[0], bank_folder)
     near, deciding = (
         CachedRenderer(open_renderer(one, prior.vocabulary, processes), place / PICTURES) for one in sections

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import base64
 from typing import NamedTuple
 
 from trex.foundation.files import read_bytes, write_atomic
 from trex.pages.page import page
+from trex.render.png_url import url_of_png
 from trex.repair.folder import Step
 from trex.repair.page.report import DOCUMENT, PAGE
 from trex.repair.records import read_record, write_json
@@ -116,8 +116,7 @@ def _examples(folder: SceneFolder, found: SceneLabelResult | None) -> dict[int, 
     place = folder.require("label")
 
     def url(name: str) -> str:
-        data = base64.b64encode(read_bytes(place / name, follow_links=False)).decode("ascii")
-        return f"data:image/png;base64,{data}"
+        return url_of_png(read_bytes(place / name, follow_links=False))
 
     return {one.number: [(url(each.file), each.words) for each in one.examples] for one in found.verdicts}
 

@@ -54,7 +54,7 @@ def level_sentences(records: Sequence[Record]) -> tuple[str, ...]:
     reached = (
         f"rose to the target through {levels - 1} level{'s' if levels != 2 else ''}, and were moved there in {moves} "
         "rounds"
-        if any(record.is_copy and record.figures["power"] == 1 for record in steps)
+        if any(record.is_copy and record.figures.get("power") == 1 for record in steps)
         else f"reached level {levels} on the way to the target, not the target, so that no draw stands for it; raise "
         "search.steps"
     )

@@ -32,13 +32,14 @@ def paper(
     """Compare every table and figure of the publication with the experiments' records."""
     from trex.experiments.paper.paper import compare_all, markdown, summary
     from trex.experiments.paper.paper_file import read_paper
-    from trex.foundation.files import make_folder, write_atomic
+    from trex.foundation.files import check_file_out, make_folder, write_atomic
 
+    place = out if out is not None else outputs / "PAPER.md"
+    make_folder(place.parent)
+    check_file_out(place, "--out", b"#")
     listed = read_paper()
     rows = compare_all(listed, outputs, _carry_out if run else None)
-    place = out or outputs / "PAPER.md"
     words = ["trex", "paper", "--outputs", str(outputs), "--out", str(place)]
-    make_folder(place.parent)
     write_atomic(place, markdown(listed, rows, shlex.join(words), place).encode())
     found = [{**asdict(row), "item": row.item.item, "what": row.item.what} for row in rows]
     tell_result({"page": str(place), "items": found}, f"{summary(rows)}\npage: {place}", as_json)

@@ -78,7 +78,7 @@ def list_entries(
         list[str] | None,
         typer.Option(help="Only entries in this state: queued, running, done, ... Repeatable."),
     ] = None,
-    limit: Annotated[int | None, typer.Option(help="Show at most this many.", min=1)] = None,
+    limit: Annotated[int | None, typer.Option(help="Show at most this many.", min=1, max=1_000_000)] = None,
     runs: Runs = RUNS,
     as_json: AsJson = False,
 ) -> None:

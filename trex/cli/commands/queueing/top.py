@@ -14,7 +14,8 @@ from trex.cli.result import AsJson, tell_result
 def top(
     once: Annotated[bool, typer.Option("--once", help="Print the table once and exit.")] = False,
     shown: Annotated[
-        int, typer.Option("--rows", help="Number of queued and of ended entries to show.", min=0)
+        int,
+        typer.Option("--rows", help="Number of queued and of ended entries to show.", min=0, max=1_000_000),
     ] = 10,
     runs: Runs = RUNS,
     as_json: AsJson = False,
