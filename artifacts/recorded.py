@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 
 from trex.artifacts.card import write_whole
-from trex.foundation.errors import InputError
+from trex.foundation.errors import InputError, RunError
 from trex.foundation.files import is_missing, read_text
 from trex.foundation.parse import parse_json
 
@@ -25,10 +25,9 @@ def check_recorded(folder: Path, name: str, sha256: str) -> bool:
     if name in known:
         return False
     try:
-        folder.mkdir(parents=True, exist_ok=True)
         write_whole(path, (json.dumps({**known, name: sha256}, indent=1, sort_keys=True) + "\n").encode())
-    except OSError as error:
-        raise InputError(f"{path} cannot be written: {error.strerror}; no sha256 was recorded") from error
+    except RunError as error:
+        raise RunError(f"{error}; no sha256 was recorded") from error
     return True
 
 

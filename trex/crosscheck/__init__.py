@@ -1,1 +1,1 @@
-"""Renders hits again: at another preset or noise seed, enlarged for the page, and the nearest misses."""
+"""Renders hits again: at another preset, enlarged for the page, and the nearest misses."""

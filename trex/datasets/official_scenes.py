@@ -1,4 +1,4 @@
-"""Official pictures with their scenes and answered questions, for the parity check."""
+"""Official pictures with their scenes and answered questions."""
 
 from __future__ import annotations
 

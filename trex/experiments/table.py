@@ -121,7 +121,7 @@ def _ours(result: CellResult) -> str:
 
 
 def _values(means: Sequence[float], deviations: Sequence[float]) -> str:
-    """Means and deviations: ".999 ± .004, …"."""
+    """Means and deviations: "0.999 ± 0.004, …"."""
     if not deviations:
         return ", ".join(f"{mean:.3f}" for mean in means)
     return ", ".join(f"{mean:.3f} ± {sd:.3f}" for mean, sd in zip(means, deviations, strict=True))

@@ -6,13 +6,10 @@ A world has two halves: one opens it for a query, the other reads a run's draws 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from trex.inference.types import Draw
 from trex.worlds.latents import Latent
-
-if TYPE_CHECKING:  # plans know worlds
-    pass
 
 Summary = Callable[[Draw[Latent]], float]
 Chains = Sequence[Sequence[Draw[Latent]]]

@@ -46,9 +46,10 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> bytes:
 def test_a_killed_trex_work_goes_on_where_it_was(tmp_path: Path, whole: bytes) -> None:
     """kill -9 in the prior scenes and in the chains; then a polite stop; then to the end."""
     entries = add(tmp_path, [CHAINS])
-    lines = whole.count(b"\n")
-    for moment in (1, lines // 4):
+    lines, log = whole.count(b"\n"), tmp_path / "work.log"
+    for claimed, moment in (("", 1), ("attempt 2", lines // 4)):
         process = start_work(tmp_path, "--lease", "2")
+        wait_for(lambda claimed=claimed: claimed in log.read_text())  # type: ignore[misc]
         wait_for(lambda moment=moment: n_draws(tmp_path / "runs") >= moment)  # type: ignore[misc]
         process.send_signal(signal.SIGKILL)
         process.wait()

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from trex.auditing.grouping.family import Family
-from trex.auditing.judging.flips import smallest_flip
+from trex.auditing.judging.flips import smallest_flip, truth_about
 from trex.auditing.sweeping.examine import NUISANCES, Asker
 from trex.auditing.sweeping.lines import Lines
 from trex.auditing.sweeping.records import Examined, Tested, Variants
@@ -21,7 +21,6 @@ from trex.scenes.misreading import Misreading
 from trex.scenes.noise import fresh_draws
 from trex.scenes.prior import draw_nuisances
 from trex.scenes.questions.families import SceneQuestion
-from trex.scenes.questions.programs import InvalidProgram, execute
 from trex.scenes.scene import ATTRIBUTES, Scene
 from trex.scenes.validity import is_valid
 
@@ -96,7 +95,7 @@ class Confirmer:
         """The mistakes stay if at least half of them are made again, as surely."""
         questions = self.asker.questions(facts.scene, one.scene)
         wrong = [questions[at] for at in mistakes_of(family, facts.scene, one, failed)]
-        scene = fresh_draws(facts.scene, 1)[0]
+        scene = deciding_scene(facts.scene)
         (image,) = images(self.renderer.render([scene]))
         said = self.asker.ask(image, wrong)
         sure = [
@@ -151,7 +150,7 @@ class Confirmer:
 
     def _stay(self, scene: Scene, questions: Sequence[SceneQuestion]) -> float | None:
         """The share of questions that are answered wrong and surely about a changed scene; None if none is left."""
-        truths = [_truth(row, scene) for row in questions]
+        truths = [truth_about(row, scene) for row in questions]
         left = [(row, truth) for row, truth in zip(questions, truths, strict=True) if truth is not None]
         if not left:
             return None
@@ -164,9 +163,6 @@ class Confirmer:
         return sum(wrong) / len(wrong)
 
 
-def _truth(question: SceneQuestion, scene: Scene) -> str | None:
-    """The true answer about another scene, None if there is none."""
-    try:
-        return execute(question.program, scene)
-    except InvalidProgram:
-        return None
+def deciding_scene(scene: Scene) -> Scene:
+    """The scene that is rendered at the deciding look: with the first noise that the sweep has not seen."""
+    return fresh_draws(scene, 1)[0]

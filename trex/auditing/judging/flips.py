@@ -39,7 +39,7 @@ def smallest_flip(
     changes = [
         (edit, changed)
         for edit in single_changes(facts, unit, asker.vocabulary)
-        if _truth(question, changed := edit.apply(scene)) == question.answer
+        if truth_about(question, changed := edit.apply(scene)) == question.answer
         and is_valid(changed, asker.vocabulary)
     ]
     for tried, (edit, changed) in enumerate(changes[:TRIED], start=1):
@@ -95,7 +95,8 @@ def _is_right(
     return said.answer == truth
 
 
-def _truth(question: SceneQuestion, scene: Scene) -> str | None:
+def truth_about(question: SceneQuestion, scene: Scene) -> str | None:
+    """The true answer about another scene, None if there is none."""
     try:
         return execute(question.program, scene)
     except InvalidProgram:

@@ -11,13 +11,13 @@ from numpy.typing import NDArray
 from pydantic import Field, StringConstraints
 
 from trex.auditing.audit import MANIFEST, PICTURES, Audit
+from trex.auditing.judging.confirm import deciding_scene
 from trex.auditing.judging.findings import Finding
 from trex.auditing.sweeping.records import REMEDY, Tested
 from trex.foundation.codec import Codec
 from trex.foundation.errors import InputError, RunError, TrexError
 from trex.foundation.files import read_bytes, write_atomic
 from trex.render.cache import MAX_RAW, decode, entry_name, entry_path
-from trex.scenes.noise import fresh_draws
 from trex.scenes.questions.program_json import program_from_json, program_to_json
 from trex.scenes.questions.programs import Program
 from trex.scenes.scene import Scene, scene_from_dict, scene_id, scene_to_dict
@@ -108,7 +108,7 @@ def known_failure(folder: Path, one: Failure) -> KnownFailure:
 
 def _failure(one: Finding, row: Tested, done: Audit, renderer_key: str) -> Failure:
     swept = done.scenes[row.scene].scene
-    scene = fresh_draws(swept, 1)[0]
+    scene = deciding_scene(swept)
     asked = done.asker.questions(swept, row.scene)
     program = next(each.program for each in asked if done.asker.words(each) == row.question)
     return Failure(

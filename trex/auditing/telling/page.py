@@ -10,6 +10,7 @@ from typing import NamedTuple
 from trex.auditing.audit import PICTURES, Audit
 from trex.auditing.beside import Beside
 from trex.auditing.judging.by_question import Row
+from trex.auditing.judging.confirm import deciding_scene
 from trex.auditing.judging.findings import Finding, Share
 from trex.auditing.judging.not_found import NotFound
 from trex.auditing.sweeping.records import Tested
@@ -37,7 +38,6 @@ from trex.pages.wording import percent_interval
 from trex.query.schema import RenderSection
 from trex.render.cache import CachedRenderer
 from trex.scenes.describe import scene_words
-from trex.scenes.noise import fresh_draws
 from trex.scenes.vocabulary import Vocabulary
 from trex.worlds.world import open_renderer
 
@@ -95,7 +95,7 @@ def write_report(
 
 
 def _card(row: Tested, done: Audit, renderer: CachedRenderer) -> Card:
-    scene = fresh_draws(done.scenes[row.scene].scene, 1)[0]
+    scene = deciding_scene(done.scenes[row.scene].scene)
     (picture,) = renderer.render([scene])
     shown = Thumbnail(f"held-out scene {row.scene}", jpeg_url(picture.pixels), scene_words(scene))
     return Card(shown, row.question, row.said, row.truth, row.confidence, row.blamed, flip_words(row.flip))

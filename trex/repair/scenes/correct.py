@@ -11,10 +11,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-import torch
 
 from trex.artifacts.card import read_card
-from trex.artifacts.weights import compact, write_safetensors
+from trex.artifacts.weights import write_safetensors
 from trex.clevr_models.interface.question import question_of
 from trex.clevr_models.percept.model import Percept, PerceptModel
 from trex.clevr_models.percept.training_data import Scenes, labelled
@@ -23,6 +22,7 @@ from trex.inference.rng import stream
 from trex.inference.scoring import images
 from trex.render.picture import Picture
 from trex.repair.arrays import Array, Flags, flags, read_arrays, write_arrays
+from trex.repair.correction.epochs import state_of, stored
 from trex.repair.correction.results import BEFORE, ZERO, Tuned
 from trex.repair.folder import PARTS
 from trex.repair.loaded import Progress
@@ -279,19 +279,14 @@ class _Correction:
                 tell=lambda done, total, *facts: self.progress("steps of this model", done, total),
             )
             right: dict[str, Array] = dict(judges.right(percept))
-            state = {f"weights.{name}": tensor.numpy() for name, tensor in compact(percept).items()}
-            write_arrays(path, {**right, **state})
+            write_arrays(path, {**right, **stored(percept)})
         found = read_arrays(path)
         return {name: flags(found[name]) for name in judges.tests}
 
     def _keep(self, seed: int, weight: float) -> None:
         """Write the chosen weights of a seed with their card: a model that every command takes."""
         found = read_arrays(self.place / PARTS / f"{names.SWEEP}-{seed}-{weight!r}.safetensors")
-        state = {
-            name.removeprefix("weights."): torch.from_numpy(array)
-            for name, array in found.items()
-            if name.startswith("weights.")
-        }
+        state = state_of(found)
         before = read_card(self.loaded.weights)
         card: dict[str, object] = {
             "model": before.get("model", "percept"),
