@@ -17,7 +17,7 @@ from trex.query.shipped import query_path
 from trex.query.toml_file import parse_query, read_text
 from trex.report.report import write_report
 from trex.runs.draw_log import check_draws, run_draws
-from trex.runs.folder import DRAWS, FINISHED, RUNS, RunFolder, check_out, create, is_run, open_run
+from trex.runs.folder import DRAWS, FINDINGS, FINISHED, RUNS, RunFolder, check_out, create, is_run, open_run
 from trex.runs.journal import Journal
 from trex.runs.manifest import Facts, Manifest, check_current, versions
 from trex.runs.open_world import open_world
@@ -35,7 +35,6 @@ from trex.worlds.recorded import WorldFacts
 from trex.worlds.registry import is_shipped, make_plan
 from trex.worlds.world import OpenWorld, Plan
 
-FINDINGS = "findings.json"
 OnBegin = Callable[[Path], None]
 
 

@@ -24,6 +24,7 @@ from trex.foundation.junit import check_junit, write_junit
 from trex.query.schema import SceneSection
 from trex.query.shape_cards import named_card
 from trex.query.toml_file import render_section
+from trex.runs.folder import RUNS
 from trex.worlds.world import open_model
 
 DEFAULT_SIZES = Sizes()
@@ -135,7 +136,7 @@ def _work(model: str, options: AuditOptions) -> Work:
     settings = audit_settings(
         opened, prior, sizes, looks, options.sure, options.seed, options.weigh, options.families
     )
-    folder = options.out or Path("runs") / f"audit-{model.replace(':', '-').replace('/', '-')}"
+    folder = options.out or RUNS / f"audit-{model.replace(':', '-').replace('/', '-')}"
     return Work(
         opened, settings, prior, folder, options.bank, options.processes, options.probed, options.fresh
     )

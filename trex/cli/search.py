@@ -10,7 +10,7 @@ from pathlib import Path
 import typer
 
 from trex.api.check import check_plan
-from trex.api.find import FINDINGS, Outcome, conclude_run, find, query_file, resume
+from trex.api.find import Outcome, conclude_run, find, query_file, resume
 from trex.api.page_pictures import add_pictures
 from trex.api.watchers import NO_LARGE, LargeProgress
 from trex.baseline.attach import store_baseline
@@ -20,7 +20,7 @@ from trex.foundation.errors import InputError, unknown
 from trex.foundation.files import HTML, DiskFullError, check_file_out, write_atomic
 from trex.report.report import goal, model_words
 from trex.runs.draw_log import repair, run_draws
-from trex.runs.folder import open_run
+from trex.runs.folder import FINDINGS, open_run
 from trex.runs.world_of import world_of
 from trex.search.judging.fail_if import Ruling
 from trex.search.judging.headline import family_sentences, headline, how_often_words

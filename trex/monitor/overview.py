@@ -15,10 +15,9 @@ from trex.monitor.status import FarmStatus, RunStatus, read_farm_statuses, read_
 from trex.queue import queue
 from trex.queue.entry import Entry, State, run_path
 from trex.queue.queued_folder import settings_of
-from trex.runs.folder import REPORT
+from trex.runs.folder import FINDINGS, REPORT
 
 SILENT_S = 20.0  # a farm or run without an update for this long is not live
-FINDINGS = "findings.json"
 
 
 @dataclass(frozen=True)

@@ -8,11 +8,12 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from trex.foundation.json_fields import Json
+from trex.runs.folder import FINDINGS, MANIFEST, QUERY, REPORT
 from trex.runs.manifest import Manifest
 from trex.search.results import Results
 from trex.tracking.tracker import RunLog
 
-FILES = ("report.html", "findings.json", "query.toml", "run.json")
+FILES = (REPORT, FINDINGS, QUERY, MANIFEST)
 
 
 def run_log(folder: Path, manifest: Manifest, results: Results) -> RunLog:
