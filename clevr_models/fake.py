@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from trex.clevr_models.interface.answers import ANSWERS, COLORS, COUNTS
 from trex.clevr_models.interface.inputs import check_pictures
 from trex.clevr_models.interface.question import Question
-from trex.scenes.vocabulary import RGB
+from trex.scenes.properties import RGB
 
 OTHER_LOGIT = -12.0  # of an answer that is no number
 

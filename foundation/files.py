@@ -10,7 +10,7 @@ from __future__ import annotations
 import errno
 import os
 import stat
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import BinaryIO
@@ -158,6 +158,11 @@ def make_folder(path: Path) -> None:
         delete_left_behind(path)
     except OSError as problem:
         raise disk_error(problem, path) from problem
+
+
+def holds_only(folder: Path, names: Iterable[str]) -> bool:
+    """Whether a folder has no other entries than these, and what killed processes left half-written."""
+    return {*folder.iterdir()} <= {*map(folder.joinpath, names), *left_behind(folder)}
 
 
 def delete_left_behind(folder: Path) -> None:

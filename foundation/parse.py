@@ -9,6 +9,7 @@ import tomllib
 from collections.abc import Iterator, Mapping
 
 from trex.foundation.errors import InputError, TrexError
+from trex.foundation.files import is_text
 
 DEPTH = 100  # levels of nesting; the project's files have at most ten
 DIGITS = 300  # of an integer; a float holds 308, and the project's files have at most 20
@@ -26,8 +27,8 @@ def parse_json(text: str | bytes, where: str, *, error: type[TrexError] = InputE
             text, parse_constant=_refuse, parse_float=finite_number, parse_int=whole_number
         )
         check_depth(value)
-        if SURROGATE.search(text):
-            _check_surrogates(value)
+        if SURROGATE.search(text) and not is_text(json.dumps(value, ensure_ascii=False)):
+            raise ValueError("a text in it has half of a surrogate pair, which is no character")
         return value
     except (RecursionError, ValueError) as problem:
         raise error(_refusal(where, "JSON", problem)) from problem
@@ -87,14 +88,6 @@ def whole_number(text: str) -> int:
     if len(text) > DIGITS:
         raise ValueError(f"the number {text[:20]}... has {len(text)} digits, more than the limit of {DIGITS}")
     return int(text)
-
-
-def _check_surrogates(value: object) -> None:
-    """ValueError if a text in a parsed value has half of a surrogate pair."""
-    try:
-        json.dumps(value, ensure_ascii=False).encode()
-    except UnicodeEncodeError as problem:
-        raise ValueError("a text in it has half of a surrogate pair, which is no character") from problem
 
 
 def _refuse(constant: str) -> object:

@@ -6,8 +6,9 @@ from collections.abc import Sequence
 from dataclasses import astuple
 
 from trex.foundation.errors import InputError, unknown
+from trex.scenes.properties import RADIUS, RGB
 from trex.scenes.scene import ATTRIBUTES, FARTHEST, MAX_SCENE_OBJECTS, NOISE_SEEDS, Scene, SceneObject
-from trex.scenes.vocabulary import RADIUS, RGB, Vocabulary
+from trex.scenes.vocabulary import Vocabulary
 
 
 def check_scenes(scenes: Sequence[Scene], vocabulary: Vocabulary) -> None:

@@ -12,9 +12,10 @@ import numpy as np
 from trex.foundation.errors import InputError
 from trex.render.checks import check_scenes
 from trex.render.picture import Bytes, Picture
+from trex.scenes.properties import RGB
 from trex.scenes.scene import Nuisances, Scene, SceneObject, scene_id
 from trex.scenes.visibility import id_map
-from trex.scenes.vocabulary import CLEVR, RGB, Vocabulary
+from trex.scenes.vocabulary import CLEVR, Vocabulary
 
 FAKE_VERSION = 2
 GROUND = 120.0  # gray, 0-255

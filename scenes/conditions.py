@@ -11,11 +11,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from trex.scenes.appearance import hidden
+from trex.scenes.properties import RADIUS
 from trex.scenes.questions.programs import Program
 from trex.scenes.scene import ATTRIBUTES, Scene, SceneObject
 from trex.scenes.validity import BEHIND
 from trex.scenes.visibility import id_map
-from trex.scenes.vocabulary import RADIUS, Vocabulary
+from trex.scenes.vocabulary import Vocabulary
 
 SHARES = (0.2, 0.4, 0.6, 0.8)  # visible shares that a rule may name
 BESIDE = 0.5  # gap on the ground between the objects' footprints, Blender units; a large object is 1.4 wide

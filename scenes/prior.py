@@ -10,10 +10,11 @@ from numpy.typing import NDArray
 
 from trex.foundation.errors import InputError
 from trex.scenes.camera import Floats
+from trex.scenes.properties import RADIUS
 from trex.scenes.questions.wrong_answer import WrongAnswer
 from trex.scenes.scene import NOISE_SEEDS, TAU, Nuisances, Scene, SceneObject, Vec3
 from trex.scenes.validity import BEHIND, HALF_WIDTH, MIN_GAP, MIN_MARGIN, REACH, RIGHT, is_valid
-from trex.scenes.vocabulary import CLEVR, RADIUS, Category, Vocabulary
+from trex.scenes.vocabulary import CLEVR, Category, Vocabulary
 
 # Half the width of the turned square along CLEVR's ground directions.
 SPAN = HALF_WIDTH * (abs(RIGHT[0]) + abs(RIGHT[1]))

@@ -5,9 +5,10 @@ from __future__ import annotations
 import numpy as np
 
 from trex.scenes.camera import Floats
+from trex.scenes.properties import RADIUS
 from trex.scenes.scene import NOISE_SEEDS, TAU, Nuisances, Scene
 from trex.scenes.visibility import visible_pixels
-from trex.scenes.vocabulary import RADIUS, Vocabulary
+from trex.scenes.vocabulary import Vocabulary
 
 # clevr-dataset-gen: positions within 3, gap .25 between the footprints, margin .4 along the camera's ground
 # directions, at least 200 visible pixels; the jitters are its --camera_jitter and --*_light_jitter defaults.

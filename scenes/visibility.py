@@ -13,8 +13,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from trex.scenes.camera import HEIGHT_PX, WIDTH_PX, Floats, axes, project, rays
+from trex.scenes.properties import RADIUS
 from trex.scenes.scene import Scene, SceneObject, Vec3
-from trex.scenes.vocabulary import RADIUS, ShapeCard, Vocabulary
+from trex.scenes.vocabulary import ShapeCard, Vocabulary
 
 ROUND = ("sphere", "cylinder", "cone")  # outlines that reach no further than 1 in any direction on the ground
 CUBE_PLANES = np.array(

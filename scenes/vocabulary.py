@@ -8,9 +8,7 @@ from functools import cached_property
 from itertools import product
 
 from trex.foundation.errors import InputError, unknown
-from trex.scenes.properties import MATERIALS
-from trex.scenes.properties import RADIUS as RADIUS
-from trex.scenes.properties import RGB as RGB
+from trex.scenes.properties import MATERIALS, RADIUS, RGB
 from trex.scenes.scene import ATTRIBUTES, SceneObject
 
 # CLEVR's synonyms (its question templates), singular.

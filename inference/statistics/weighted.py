@@ -16,9 +16,7 @@ from trex.inference.statistics.proportion import Interval
 from trex.inference.types import Floats
 
 ROUNDING = 1e-12
-CLEARLY = (
-    0.75  # a lower share of few members may be one below a half: the estimate would be too high on average
-)
+CLEARLY = 0.75  # of the weight of all that were seen
 
 
 def weighted_interval(

@@ -14,8 +14,9 @@ from trex.foundation.errors import InputError
 from trex.render.assets import file_sha256
 from trex.render.blender.settings import Settings
 from trex.render.presets import Preset
+from trex.scenes.properties import RADIUS, RGB
 from trex.scenes.scene import Nuisances, Scene, SceneObject, Vec3
-from trex.scenes.vocabulary import CLEVR, RADIUS, RGB
+from trex.scenes.vocabulary import CLEVR
 
 POOL = 10  # objects of each kind, CLEVR's maximum; grows for larger scenes
 Kind = tuple[str, str]  # shape, material

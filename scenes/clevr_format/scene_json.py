@@ -12,6 +12,7 @@ from trex.foundation.errors import InputError, unknown
 from trex.foundation.json_fields import Json, field, finite, listed, mapping, text, triple, whole
 from trex.scenes.camera import HEIGHT_PX, WIDTH_PX, project
 from trex.scenes.clevr_format.json_files import read_items, write_items
+from trex.scenes.properties import RADIUS
 from trex.scenes.relations import DIRECTIONS, related
 from trex.scenes.scene import (
     ATTRIBUTES,
@@ -24,7 +25,7 @@ from trex.scenes.scene import (
     Vec3,
     noise_seed,
 )
-from trex.scenes.vocabulary import CLEVR, RADIUS, Vocabulary
+from trex.scenes.vocabulary import CLEVR, Vocabulary
 
 # Our extra keys; CLEVR itself stores neither the offsets of camera and lights nor the renderer's seed.
 NUISANCES, NOISE = "nuisances", "noise"

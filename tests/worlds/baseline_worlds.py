@@ -10,8 +10,8 @@ from PIL import Image
 
 from trex.clevr_models.fake import ColorArea
 from trex.scenes.clevr_format.scene_json import to_clevr
+from trex.scenes.properties import RGB
 from trex.scenes.scene import Nuisances, Scene, SceneObject
-from trex.scenes.vocabulary import RGB
 
 WIDTH, HEIGHT = 120, 80
 FAR = (0, 255, 0)  # as far from red as a color can be

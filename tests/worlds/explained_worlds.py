@@ -26,10 +26,11 @@ from trex.runs.pictures import store_picture
 from trex.runs.record import PRIOR
 from trex.runs.replay import independent_record
 from trex.scenes.prior import ScenePrior
+from trex.scenes.properties import RGB
 from trex.scenes.questions.truth import true_answer
 from trex.scenes.scene import Scene, with_attribute
 from trex.scenes.validity import BEHIND, is_valid
-from trex.scenes.vocabulary import CLEVR, RGB
+from trex.scenes.vocabulary import CLEVR
 from trex.search.hit import Hit
 from trex.worlds.registry import make_plan
 from trex.worlds.world import OpenWorld

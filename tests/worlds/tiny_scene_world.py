@@ -29,9 +29,10 @@ from trex.scenes.moves.block_moves import (
     SwapObjects,
 )
 from trex.scenes.prior import LOG_NUISANCES_DENSITY, draw_nuisances, draw_object, log_object_density
+from trex.scenes.properties import RADIUS, RGB
 from trex.scenes.scene import Scene, SceneObject
 from trex.scenes.validity import BEHIND, HALF_WIDTH, MIN_GAP, MIN_MARGIN, REACH, RIGHT
-from trex.scenes.vocabulary import CLEVR, CONE, RADIUS, RGB, Vocabulary
+from trex.scenes.vocabulary import CLEVR, CONE, Vocabulary
 
 # Cones are of rubber only: a material that depends on the shape, as that of a shape of the user's own may.
 VOCABULARY = CLEVR.introduce(CONE).revoke("metal cone")

@@ -37,8 +37,8 @@ from trex.auditing.sweeping.sweep import Sweep, facts_again
 from trex.bank.bank import Bank, bank_of
 from trex.clevr_models.interface.bound import ClevrModel
 from trex.foundation.errors import InputError, RunError
-from trex.foundation.files import left_behind, make_folder, refuse_links, write_atomic
-from trex.foundation.locked_folder import LOCK, lock_folder
+from trex.foundation.files import holds_only, make_folder, refuse_links, write_atomic
+from trex.foundation.locked_folder import LOCK, closed_on_error, lock_folder
 from trex.query.toml_file import render_section
 from trex.render.cache import CachedRenderer
 from trex.render.renderer import SceneRenderer
@@ -199,10 +199,9 @@ def known_fresh(folder: Path) -> int:
 def _open(work: Work) -> int:
     folder, settings = work.folder, work.settings
     known = SETTINGS.read(folder / MANIFEST, REMEDY) if folder.is_dir() else None
-    is_begun = folder.is_dir() and _begun_only(folder)
-    if known is not None and not is_begun:
+    if known is not None and not _begun_only(folder):
         check_same(known, settings, folder)
-    if known is None and folder.exists() and not is_begun:
+    if known is None and folder.exists() and not (folder.is_dir() and _begun_only(folder)):
         raise InputError(f"{folder} exists and holds no audit; choose another folder with --out")
     make_folder(folder)
     refuse_links(folder)
@@ -210,21 +209,17 @@ def _open(work: Work) -> int:
         folder,
         RunError(f"another process audits into {folder}; wait for it, stop it, or help it with --join"),
     )
-    try:
+    with closed_on_error(lock):
         if work.fresh > known_fresh(folder):
             write_atomic(folder / FRESH_SIZE, FRESH_SCENES.text(FreshScenes(work.fresh)).encode())
-        if known is None or is_begun:
+        if known is None or _begun_only(folder):
             write_atomic(folder / MANIFEST, SETTINGS.text(settings).encode())
-    except BaseException:
-        os.close(lock)
-        raise
     return lock
 
 
 def _begun_only(folder: Path) -> bool:
     """Whether nothing has been done yet, so that other settings may take the place of those that are there."""
-    names = {entry.name for entry in folder.iterdir()} - {entry.name for entry in left_behind(folder)}
-    return names <= {LOCK, FRESH_SIZE, MANIFEST}
+    return holds_only(folder, (LOCK, FRESH_SIZE, MANIFEST))
 
 
 def _carried_out(work: Work, tell: Tell) -> Audit:

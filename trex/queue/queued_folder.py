@@ -31,6 +31,7 @@ FAILED = "failed"
 CANCELLED = "cancelled"
 MAX_BYTES = 2 * MIB  # of queued.json, which holds a query
 MAX_PRIORITY = 1_000_000  # priorities range from minus to plus this
+LATEST_S = 1e11  # of a time in Unix seconds; a later one is damage
 FOLDER = re.compile(
     r"[A-Za-z0-9_][A-Za-z0-9_.-]*-([0-9a-f]{16})"
 )  # the query file's name, then the entry's id
@@ -46,7 +47,7 @@ class Queued(Section):
     overrides: tuple[str, ...] = ()
     question: str
     priority: Annotated[int, Field(strict=True, ge=-MAX_PRIORITY, le=MAX_PRIORITY)] = 0
-    added: Annotated[float, Field(strict=True, ge=0, le=1e11)]  # Unix seconds
+    added: Annotated[float, Field(strict=True, ge=0, le=LATEST_S)]
     place: Annotated[int, Field(strict=True, ge=0, lt=2**31)] = 0
 
 

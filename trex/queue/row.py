@@ -7,10 +7,9 @@ import sqlite3
 from collections.abc import Callable, Mapping
 
 from trex.queue.entry import STATES, Entry
-from trex.queue.queued_folder import FOLDER
+from trex.queue.queued_folder import FOLDER, LATEST_S
 
 ID = re.compile(r"[0-9a-f]{16}")
-LATEST_S = 1e11  # as in `queued.json`: Unix seconds
 
 
 def entry_of(row: sqlite3.Row) -> Entry:

@@ -16,7 +16,7 @@ from typing import Any, Generic, Literal, Protocol, Self, TypeVar
 from pydantic import JsonValue
 
 from trex.foundation.errors import InputError, RunError
-from trex.foundation.files import left_behind, make_folder, refuse_links, write_atomic
+from trex.foundation.files import holds_only, make_folder, refuse_links, write_atomic
 from trex.foundation.locked_folder import LOCK, closed_on_error, lock_folder
 from trex.query.toml_file import Table
 from trex.repair.records import (
@@ -223,8 +223,7 @@ def open_folder(path: Path) -> tuple[Sources, int]:
 
 def _begun_only(path: Path, text: str) -> bool:
     """Whether a folder holds nothing but what a kill at the very beginning of this query leaves."""
-    entries = {entry.name for entry in path.iterdir()} - {entry.name for entry in left_behind(path)}
-    if not entries <= {LOCK, QUERY}:
+    if not holds_only(path, (LOCK, QUERY)):
         return False
     query = path / QUERY
     return not query.exists() or (query.is_file() and query.read_bytes() == text.encode())

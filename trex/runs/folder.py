@@ -13,7 +13,7 @@ from trex.foundation.errors import InputError, RunError
 from trex.foundation.files import (
     DiskFullError,
     disk_error,
-    left_behind,
+    holds_only,
     make_folder,
     open_inside,
     read_text,
@@ -174,11 +174,7 @@ def is_run(path: Path) -> bool:
 
 def check_out(path: Path, replaced: Collection[str] = ()) -> None:
     """Raise an error unless a new run may be written here, or the folder holds only files that are `replaced`."""
-    if (
-        replaced
-        and path.is_dir()
-        and {*path.iterdir()} <= {*left_behind(path), *map(path.joinpath, replaced)}
-    ):
+    if replaced and path.is_dir() and holds_only(path, replaced):
         return
     if is_run(path):
         parse_manifest(_manifest_text(path), str(path / MANIFEST))

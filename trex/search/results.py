@@ -69,10 +69,7 @@ class Results:
     fragile: tuple[Hit, ...] = ()
     cheap: int = 0
     calibration: Calibration | None = None
-    fresh_checks: tuple[int, int] = (
-        0,
-        0,
-    )  # how many failed, of how many; a fragile hit's place may have had several
+    fresh_checks: tuple[int, int] = (0, 0)  # how many failed, of how many; one place may have had several
     nearest: tuple[Hit, ...] = ()  # most confident misses of a run without hits
 
     @property

@@ -14,11 +14,12 @@ from trex.clevr_models.interface.bound import BoundModule
 from trex.clevr_models.interface.question import Question
 from trex.render.picture import Picture
 from trex.scenes.conditions import BESIDE, FAR, LOW, Facts, facts_of
+from trex.scenes.properties import RADIUS
 from trex.scenes.questions.bitsets import SceneSets, scene_sets
 from trex.scenes.questions.programs import InvalidProgram, Step, execute_on
 from trex.scenes.scene import Scene, SceneObject, scene_id, with_attribute
 from trex.scenes.validity import BEHIND
-from trex.scenes.vocabulary import CLEVR, RADIUS
+from trex.scenes.vocabulary import CLEVR
 
 CAP = 2
 View = Callable[[Facts], SceneSets]

@@ -13,8 +13,9 @@ from tests.worlds.banks import small_bank
 from trex.inference.rng import BANK_STREAM, PRIOR_STREAM, stream
 from trex.inference.statistics.importance import prior_draw
 from trex.scenes.prior import ScenePrior
+from trex.scenes.properties import RGB
 from trex.scenes.scene import Scene
-from trex.scenes.vocabulary import CLEVR, RGB
+from trex.scenes.vocabulary import CLEVR
 
 ALONE = ScenePrior(CLEVR, (1, 1))
 N = 1280

@@ -15,9 +15,10 @@ import numpy as np
 
 from trex.repair.arrays import Floats
 from trex.scenes.conditions import Facts, gap
+from trex.scenes.properties import RADIUS
 from trex.scenes.scene import ATTRIBUTES, SceneObject
 from trex.scenes.validity import BEHIND, HALF_WIDTH, RIGHT
-from trex.scenes.vocabulary import RADIUS, Vocabulary
+from trex.scenes.vocabulary import Vocabulary
 
 LEAST_SHARE = 0.01  # visible shares below count as this
 NUMBERS = (

@@ -8,8 +8,9 @@ import numpy as np
 
 from trex.foundation.errors import InputError
 from trex.scenes.prior import ScenePrior, draw_positions
+from trex.scenes.properties import RADIUS
 from trex.scenes.validity import MIN_GAP
-from trex.scenes.vocabulary import RADIUS, Vocabulary
+from trex.scenes.vocabulary import Vocabulary
 
 SURE = 6  # this many objects of any size always fit
 BATCH, BATCHES = 8192, 4000  # layouts tried at most; takes seconds, and only if almost nothing fits

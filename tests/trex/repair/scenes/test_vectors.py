@@ -20,10 +20,11 @@ from trex.repair.scenes.reading import MISSED, RIGHT, PerceptReader
 from trex.repair.scenes.vectors import NUMBERS, scale_of, vector
 from trex.scenes.conditions import Facts, facts_of
 from trex.scenes.prior import ScenePrior
+from trex.scenes.properties import RADIUS
 from trex.scenes.scene import Nuisances, Scene, SceneObject
 from trex.scenes.validity import BEHIND
 from trex.scenes.validity import RIGHT as TO_RIGHT
-from trex.scenes.vocabulary import CLEVR, RADIUS
+from trex.scenes.vocabulary import CLEVR
 
 
 def thing(right: float, behind: float, size: str = "small", **values: str) -> SceneObject:
