@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -35,6 +36,11 @@ class Paired:
         return float(binomtest(self.only_first, discordant).pvalue) if discordant else 1.0
 
     @property
+    def sign(self) -> int:
+        """1 if the statement holds for the first alone more often than for the second alone, -1 for less often."""
+        return (self.only_first > self.only_second) - (self.only_first < self.only_second)
+
+    @property
     def difference(self) -> float:
         """The first's share minus the second's."""
         return (self.only_first - self.only_second) / self.n if self.n else 0.0
@@ -61,3 +67,19 @@ def paired(first: Sequence[bool], second: Sequence[bool]) -> Paired:
         sum(b and not a for a, b in pairs),
         sum(not a and not b for a, b in pairs),
     )
+
+
+def paired_clusters(first: Sequence[bool], second: Sequence[bool], clusters: Sequence[int]) -> Paired:
+    """Count clusters of related scenes instead of scenes: each says what most of its discordant scenes say.
+
+    A cluster without a majority, or without a discordant scene, counts as neither. The p-value of these counts is the
+    exact sign test over clusters; with one scene in each it is McNemar's.
+    """
+    if len(clusters) != len(first):
+        raise InputError(f"{len(first)} scenes need a cluster each, not {len(clusters)}")
+    members: defaultdict[int, list[int]] = defaultdict(list)
+    for place, cluster in enumerate(clusters):
+        members[cluster].append(place)
+    counts = [paired([first[k] for k in one], [second[k] for k in one]) for one in members.values()]
+    signs = [one.sign for one in counts]
+    return Paired(0, signs.count(1), signs.count(-1), signs.count(0))

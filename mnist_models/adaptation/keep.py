@@ -54,9 +54,12 @@ def trained_on(plan: AdaptationPlan, settings: SourceSettings) -> str:
 
 
 def _judged_on(plan: AdaptationPlan) -> tuple[tuple[str, str], ...]:
-    """The source's test split, and both splits of the other: the paper seems to have counted on the training split."""
-    asked = asked_about(plan)
-    return tuple(dict.fromkeys([(plan.source, "test"), (asked, "test"), (asked, "train")]))
+    """The source's test split, and both splits of the target and of what it is asked about.
+
+    The paper seems to have counted on the training split.
+    """
+    others = ((name, split) for name in (plan.target, asked_about(plan)) for split in ("test", "train"))
+    return tuple(dict.fromkeys([(plan.source, "test"), *others]))
 
 
 def command(plan: AdaptationPlan, device: str) -> str:

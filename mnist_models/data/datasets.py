@@ -20,12 +20,16 @@ class File(NamedTuple):
 
 
 class Source(NamedTuple):
-    """A data set: its usual folder, its address, its classes, and (images, labels) of each split."""
+    """A data set: its usual folder, its address, its classes, and (images, labels) of each split.
+
+    `contents` is what `labelled.data_hash` gives for the published files of each split, compressed or not.
+    """
 
     folder: str
     url: str
     labels: tuple[str, ...]
     files: Mapping[str, tuple[File, File]]
+    contents: Mapping[str, str]
 
 
 def _files(
@@ -56,6 +60,10 @@ SOURCES: Mapping[str, Source] = {
             "8d422c7b0a1c1c79245a5bcf07fe86e33eeafee792b84584aec276f5a2dbc4e6",
             "f7ae60f92e00ec6debd23a6088c31dbd2371eca3ffa0defaefb259924204aec6",
         ),
+        contents={
+            "train": "251afd29f3c6f204bed9fbe0c5c03f896b5e76daf429154e931f2447cdcca89d",
+            "test": "26120b4578752d7d87c2cb6601f15f4b0efd4dd7947b156b4f7aa2d35f931d2f",
+        },
     ),
     "fashion": Source(
         folder="FashionMNIST",
@@ -79,6 +87,10 @@ SOURCES: Mapping[str, Source] = {
             "346e55b948d973a97e58d2351dde16a484bd415d4595297633bb08f03db6a073",
             "67da17c76eaffca5446c3361aaab5c3cd6d1c2608764d35dfb1850b086bf8dd5",
         ),
+        contents={
+            "train": "d0aa9129c294bdec27e4752ae9cde8aefb740edaee9033747b9b480715cd972c",
+            "test": "b1bf94e2a44c923cebadb1d454111a73e5d6eb5dd7c23459308c93f2bbeccee9",
+        },
     ),
 }
 
@@ -96,6 +108,11 @@ DATASETS: Mapping[str, Described] = {
     "signs": Described(SIGNS, (32, 32, 3), "unsettled: the terms of the pictures, research use"),
     "svhn": Described(tuple("0123456789"), (32, 32, 3), "the terms of the pictures: not commercial"),
 }
+
+
+def published_as(split: str, content: str) -> str | None:
+    """The data set whose published split has this content (`Source.contents`); None if it is of none."""
+    return next((name for name, one in SOURCES.items() if one.contents[split] == content), None)
 
 
 def source(name: str) -> Source:

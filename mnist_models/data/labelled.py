@@ -14,7 +14,7 @@ from trex.artifacts.cache import cache_root
 from trex.artifacts.card import write_whole
 from trex.artifacts.download import download
 from trex.foundation.errors import InputError
-from trex.mnist_models.data.datasets import File, Source, source
+from trex.mnist_models.data.datasets import File, Source, published_as, source
 from trex.mnist_models.data.idx import Bytes, read_idx
 from trex.mnist_models.data.layout import Shape
 
@@ -54,7 +54,8 @@ def load_idx(name: str, split: str, folder: Path | None = None) -> DataSet:
 
     Read from `folder`, else from the folder that $TREX_DIGITS names, else from the user's cache, which is filled
     from the published address and checked by sha256. The files are the published idx files, compressed or not, in
-    the folder, in its `raw`, or in `MNIST/raw` and `FashionMNIST/raw`. InputError describes any fault in them.
+    the folder, in its `raw`, or in `MNIST/raw` and `FashionMNIST/raw`. InputError describes any fault in them, and
+    names the other data set if it is that one's.
     """
     published = source(name)
     place = folder or named_folder()
@@ -62,7 +63,13 @@ def load_idx(name: str, split: str, folder: Path | None = None) -> DataSet:
     paths = _fetched(published, files) if place is None else _found(place, published, files)
     images, labels = read_idx(paths[0], 3), read_idx(paths[1], 1)
     _check(images, labels, paths, len(published.labels))
-    return DataSet(name, split, images, labels, published.labels, data_hash(images, labels))
+    content = data_hash(images, labels)
+    if published_as(split, content) not in (None, name):
+        raise InputError(
+            f"{paths[0]} and {paths[1].name} are {published_as(split, content)}'s, not {name}'s; both data sets use "
+            f"the same file names, so give the folder of {name}, or the one that contains both"
+        )
+    return DataSet(name, split, images, labels, published.labels, content)
 
 
 def data_hash(images: Bytes, labels: Bytes) -> str:

@@ -145,7 +145,7 @@ def fit(
         saved = time.monotonic()
         for step, epoch, batch in _batches(data, settings, first):
             losses = training.step(batch)
-            is_last = batch.done >= 1.0 - 1.0 / settings.n_steps(len(data.images))
+            is_last = step + 1 == settings.n_steps(len(data.images))
             if on_epoch is not None and (step + 1) % (len(data.images) // settings.batch_size) == 0:
                 on_epoch(epoch + 1, training.modules)  # before the checkpoint that would skip it
             if is_last or time.monotonic() - saved > CHECKPOINT_S:

@@ -57,6 +57,22 @@ def test_the_environment_names_the_folder(folder: Path, monkeypatch: pytest.Monk
         load_data("mnist", "test")
 
 
+@pytest.mark.parametrize("split", ["train", "test"])
+def test_the_files_of_the_other_data_set_are_refused(
+    split: str, folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Planted bug: MNIST's folder was read as garments, whose files have the same names."""
+    contents = {one: load_data("mnist", one, folder).sha256 for one in ("train", "test")}
+    published = SOURCES["mnist"]._replace(contents=contents)
+    monkeypatch.setattr(datasets, "SOURCES", {**SOURCES, "mnist": published})
+    for place in (folder / "MNIST", write_data(tmp_path / "plain", packed=False) / "MNIST" / "raw"):
+        with pytest.raises(InputError, match="are mnist's, not fashion's"):
+            load_data("fashion", split, place)
+        assert load_data("mnist", split, place).sha256 == contents[split]
+    monkeypatch.undo()
+    assert load_data("fashion", split, folder / "MNIST").name == "fashion"  # files that nobody published
+
+
 HEAD = b"\0\0\x08\x03" + struct.pack(">3I", 2, 2, 2)
 
 
@@ -191,6 +207,7 @@ def test_the_published_files_are_read(name: str, n_of_last: tuple[int, int]) -> 
     for split, n, last in (("train", 60_000, n_of_last[0]), ("test", 10_000, n_of_last[1])):
         data = load_data(name, split, folder)
         assert len(data.images) == n and int((data.labels == 9).sum()) == last
+        assert data.sha256 == SOURCES[name].contents[split]
         for file in SOURCES[name].files[split]:
             path = folder / SOURCES[name].folder / "raw" / file.name
             assert hashlib.sha256(path.read_bytes()).hexdigest() == file.sha256

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 
 import pytest
@@ -78,6 +78,21 @@ def test_a_killed_training_goes_on_to_the_same_weights(
         killed_after(monkeypatch, given, tmp_path / "forgetful", 3)
         forgetful = train(given, tmp_path / "forgetful")
     assert read_card(forgetful)["sha256"] != unbroken["sha256"]
+
+
+@pytest.mark.parametrize("steps", [1, 2, 3, 7, 19])
+def test_the_last_step_leaves_a_checkpoint_whatever_their_number(
+    steps: int, folder: Path, tmp_path: Path
+) -> None:
+    """Planted bug: (n - 1) / n was compared with 1 - 1 / n, which rounds to another number for n = 3, 7 and 19."""
+    data, path = load_data("mnist", "train", folder), tmp_path / "checkpoint.safetensors"
+    model = torch.nn.Linear(1, 1)
+    job = training.Training({"model": model}, {}, lambda _: {})
+    settings = training.Settings(
+        "line", "mnist", data.sha256, data.names, 1, steps, len(data.images), "cpu", 1
+    )
+    training.fit(lambda: job, data, settings, path)
+    assert load_checkpoint(path, job.modules, job.optimizers, asdict(settings), steps) == steps
 
 
 def test_training_leaves_the_callers_random_state_and_threads_alone(folder: Path, tmp_path: Path) -> None:

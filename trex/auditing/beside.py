@@ -50,6 +50,10 @@ class Beside:
     mistakes: Paired
     families: Mapping[int, Paired]
 
+    def corrected(self, number: int) -> float:
+        """The p-value of a family, corrected for the tests of all families (Bonferroni)."""
+        return min(1.0, self.families[number].p_value * len(self.families))
+
 
 def read_other(folder: Path, settings: Settings) -> Other:
     """The other audit, whose folder is only read; InputError unless its scenes and questions are the same.

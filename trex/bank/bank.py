@@ -60,13 +60,15 @@ class Bank:
         self._drawn = DrawnScenes(
             path.parent / SCENES / f"{index.world_key}.jsonl", partial(member, prior, index.seed)
         )
-        self._index = read_index(path) or index
         try:
             self._use = Use(path)
-            if not (path / FILE).exists():
-                self._note(0)
         except OSError as error:
             not_kept(error, path)
+        try:
+            self._begin()
+        except BaseException:
+            self._use.close()
+            raise
         self._mark_used()
 
     @property
@@ -145,6 +147,17 @@ class Bank:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.close()
+
+    def _begin(self) -> None:
+        """Read the bank's index, or write it; nobody deletes the bank from now on."""
+        found = read_index(self.path)
+        if found is not None:
+            self._index = found
+            return
+        try:
+            self._note(0)
+        except OSError as error:
+            not_kept(error, self.path)
 
     def _is_stored(self, i: int) -> bool:
         (scene,) = self.scenes([i])

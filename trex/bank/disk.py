@@ -110,15 +110,29 @@ def prune_banks(root: Path, due: Due) -> PrunedBanks:
 def delete(folder: Path) -> bool:
     """Delete a bank's pictures and index, and its folder if nothing else is in it; False if the bank is in use."""
     with suppress(FileNotFoundError):
-        lock = os.open(folder / IN_USE, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o644)
+        lock = open_lock(folder / IN_USE)
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            if not is_in_place(lock, folder / IN_USE):  # another program has deleted the bank meanwhile
+                return delete(folder)
             _empty(folder)
         except BlockingIOError:
             return False
         finally:
             os.close(lock)
     return True
+
+
+def open_lock(path: Path) -> int:
+    """The descriptor of a lock file, which is made if it is missing; raises OSError."""
+    return os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o644)
+
+
+def is_in_place(lock: int, path: Path) -> bool:
+    """Whether an open lock file still has its path; a lock on one that was deleted keeps nobody out."""
+    with suppress(FileNotFoundError):
+        return os.path.samestat(os.fstat(lock), os.stat(path, follow_symlinks=False))
+    return False
 
 
 def select(banks: Iterable[StoredBank], prefixes: Iterable[str]) -> frozenset[str]:
@@ -154,11 +168,13 @@ def _kept(folder: Path) -> StoredBank:
 
 def _empty(folder: Path) -> None:
     prune(folder, 0)
-    for name in (FILE, BATCHES, IN_USE):
+    for name in (FILE, BATCHES):
         (folder / name).unlink(missing_ok=True)
-    with suppress(OSError):  # files that are not ours stay
-        for part in list(folder.iterdir()):
+    for part in list(folder.iterdir()):
+        with suppress(OSError):  # files that are not ours stay
             part.rmdir()
+    (folder / IN_USE).unlink(missing_ok=True)  # from now on, other programs may fill the bank anew
+    with suppress(OSError):
         folder.rmdir()
 
 

@@ -10,12 +10,24 @@ from pathlib import Path
 from types import TracebackType
 from typing import NoReturn, Self
 
-from trex.bank.disk import BATCHES, IN_USE, LIMIT, Due, max_bytes, prune_banks, stored_banks
+from trex.bank.disk import (
+    BATCHES,
+    IN_USE,
+    LIMIT,
+    Due,
+    is_in_place,
+    max_bytes,
+    open_lock,
+    prune_banks,
+    stored_banks,
+)
 from trex.foundation.errors import InputError, RunError
 from trex.foundation.files import DiskFullError
+from trex.foundation.locked_folder import closed_on_error
 from trex.render.cache_bound import LOOKS
 
 KEPT = "everything rendered before is kept"
+NO_LOCKS = (errno.ENOLCK, errno.ENOSYS, errno.EOPNOTSUPP)  # of a file system without locks
 
 
 class BankBound:
@@ -70,15 +82,36 @@ class Use:
     """A mark that a bank is in use, until closed or until this process ends: nobody deletes the bank meanwhile."""
 
     def __init__(self, folder: Path) -> None:
-        self._handle = os.open(folder / IN_USE, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o644)
-        with suppress(OSError):  # a file system without locks
-            fcntl.flock(self._handle, fcntl.LOCK_SH | fcntl.LOCK_NB)
+        """Wait until nobody deletes the bank, and make its folder if it is gone; raises OSError."""
+        while (handle := _used(folder)) is None:
+            pass
+        self._handle = handle
 
     def close(self) -> None:
         """Take the mark away."""
         if self._handle >= 0:
             os.close(self._handle)
         self._handle = -1
+
+
+def _used(folder: Path) -> int | None:
+    """The descriptor of a bank's locked file; None if the bank was deleted before it was locked."""
+    with suppress(FileExistsError):
+        os.mkdir(folder)
+    try:
+        handle = open_lock(folder / IN_USE)
+    except FileNotFoundError:
+        return None
+    with closed_on_error(handle):
+        try:
+            fcntl.flock(handle, fcntl.LOCK_SH)
+        except OSError as error:
+            if error.errno not in NO_LOCKS:
+                raise
+        is_used = is_in_place(handle, folder / IN_USE)
+    if not is_used:
+        os.close(handle)
+    return handle if is_used else None
 
 
 class Batches:
@@ -91,7 +124,10 @@ class Batches:
         self._path = folder / BATCHES
 
     def __enter__(self) -> Self:
-        self._handle = os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o644)
+        try:
+            self._handle = open_lock(self._path)
+        except OSError as error:
+            not_kept(error, self._path)
         return self
 
     def __exit__(

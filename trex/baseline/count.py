@@ -15,7 +15,6 @@ from trex.inference.types import Floats
 from trex.pages.thumbnails import Thumbnail, light_url
 from trex.query.question import named_answers
 from trex.scenes.describe import scene_words
-from trex.scenes.questions.truth import true_answer
 from trex.worlds.world import Plan
 
 Tell = Callable[[str, int, int], None]  # (source, pictures done, of)
@@ -90,9 +89,7 @@ def log_probs(plan: Plan, example: Example) -> Floats:
 def judge(plan: Plan, example: Example, row: Floats) -> ScoredExample:
     """The model's answer on a picture, by the query's own target and threshold."""
     best = int(row.argmax())
-    answer, truth = plan.bound.labels[best], example.label
-    if truth is None and example.scene is not None:
-        truth = true_answer(plan.question.program, example.scene)
+    answer, truth = plan.bound.labels[best], plan.world.truth(plan, example)
     is_hit = plan.target.is_hit(row)
     return ScoredExample(
         name=example.name,

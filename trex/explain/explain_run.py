@@ -15,6 +15,7 @@ from trex.explain.scene_scores import CACHE, open_scores
 from trex.explain.stored import CODEC, FOLDER, explanation_path, read_explanation
 from trex.foundation.errors import InputError
 from trex.foundation.files import make_folder, write_atomic
+from trex.query.target import leaves_answer_open
 from trex.render.blender.blender_renderer import LARGEST_FARM
 from trex.runs.folder import RunFolder, check_free, open_run
 from trex.runs.open_world import open_world
@@ -63,7 +64,8 @@ def explain(
     with open_run(path, for_writing=True) as folder:
         found = stored_hits(folder, "to explain", options.top)
         old = [read_explanation(folder, scene.record.picture) for scene in found]
-        is_torn = not folder.manifest.query.target.declared.is_sure
+        about = folder.manifest
+        is_torn = leaves_answer_open(about.query.target, about.question, about.facts.labels)
         if not all(is_complete(made, options, is_torn) for made in old):
             check_free(path)
             _prepare(folder, old)

@@ -8,7 +8,15 @@ from itertools import pairwise
 
 import numpy as np
 
-from trex.explain.explanation import Control, Effect, Explanation, ObjectReplicates, Replicates, SmallestFlip
+from trex.explain.explanation import (
+    Control,
+    Effect,
+    Explanation,
+    JointReplicates,
+    ObjectReplicates,
+    Replicates,
+    SmallestFlip,
+)
 from trex.explain.saliency_masks import make_saliency
 from trex.explain.scene_scores import SceneScores, apply_all
 from trex.inference.attribution.counterfactuals import Limits, smallest_flips
@@ -83,7 +91,11 @@ def needs_nuisances(made: Explanation, options: ExplainOptions) -> bool:
         return False
     if made.nuisances is None or (made.nuisances.draws, made.nuisances.every_object) != asked:
         return True
-    return bool(made.nuisances.baseline) and any(made.nuisances.of(i) is None for i in made.blame.parts)
+    if not made.nuisances.baseline:
+        return False
+    together = made.nuisances.together
+    is_joint = made.blame.how == "together" and (together is None or together.indices != made.blame.parts)
+    return is_joint or any(made.nuisances.of(i) is None for i in made.blame.parts)
 
 
 def _begun(scores: SceneScores, found: Hit) -> Explanation:
@@ -147,15 +159,21 @@ def _replicates(scores: SceneScores, made: Explanation, options: ExplainOptions)
     ranked = sorted(range(len(made.removals)), key=lambda i: made.removals[i].change)
     chosen = sorted(ranked if options.every_object else {*ranked[:REPLICATED], *made.blame.parts})
     scenes, skipped = _under_others(scores, made, options.nuisances)
-    every = [[scene, *(apply_all(scene, [Edit(i)]) for i in chosen)] for scene in scenes]
+    joint = [made.blame.parts] if made.blame.how == "together" else []
+    sets = [*((i,) for i in chosen), *joint]
+    every = [[scene, *(apply_all(scene, [Edit(i) for i in left]) for left in sets)] for scene in scenes]
     flat = scores.confidences([scene for row in every for scene in row])
-    columns = np.array(flat).reshape(len(scenes), 1 + len(chosen)).T.tolist() if scenes else []
-    objects = tuple(
-        ObjectReplicates(i, tuple(after), paired_effect(columns[0], after, reach=1.0))
-        for i, after in zip(chosen, columns[1:], strict=False)
-    )
+    if not scenes:
+        return Replicates(options.nuisances, options.every_object, skipped, (), ())
+    baseline, *columns = np.array(flat).reshape(len(scenes), 1 + len(sets)).T.tolist()
+    effects = [(tuple(after), paired_effect(baseline, after, reach=1.0)) for after in columns]
     return Replicates(
-        options.nuisances, options.every_object, skipped, tuple(columns[0]) if columns else (), objects
+        options.nuisances,
+        options.every_object,
+        skipped,
+        tuple(baseline),
+        tuple(ObjectReplicates(i, *found) for i, found in zip(chosen, effects, strict=False)),
+        JointReplicates(made.blame.parts, *effects[-1]) if joint else None,
     )
 
 

@@ -9,7 +9,7 @@ from pydantic import BeforeValidator, PlainSerializer
 
 from trex.foundation.fields import Hash, LogProb, Number
 from trex.inference.attribution.blame import Blame, find_blame
-from trex.inference.attribution.leave_one_out import Culprit, MeanEffect, find_culprit
+from trex.inference.attribution.leave_one_out import NOTICEABLE, Culprit, MeanEffect, find_culprit
 from trex.scenes.edits import Edit
 from trex.scenes.scene import Scene, scene_from_dict, scene_to_dict
 
@@ -62,9 +62,9 @@ class Effect:
 
     `change` is the change in the target's confidence. `margin` is the log odds of the unedited scene's answer over
     the best other one; `is_flip` says whether the answer differs. For a target that wants no sure answer (two
-    answers alike, say) `is_flip` says whether the edited scene is outside of the level set, and `margin` is how far it
-    is inside, from 1 in its middle to 0 at its edge. `is_valid`: whether the edited scene keeps the prior's rules of
-    distance and visibility.
+    answers alike, say, or less than one half for its answer) `is_flip` says whether the edited scene is outside of
+    the level set, and `margin` is how far it is inside, from 1 in its middle to 0 at its edge. `is_valid`: whether the
+    edited scene keeps the prior's rules of distance and visibility.
     """
 
     edits: tuple[Edit, ...]
@@ -132,14 +132,27 @@ class ObjectReplicates:
 
 
 @dataclass(frozen=True)
+class JointReplicates:
+    """Several objects left out together under each draw of the nuisances, as one object is in `ObjectReplicates`."""
+
+    indices: tuple[int, ...]
+    confidences: tuple[Number, ...]
+    effect: MeanEffect
+
+
+@dataclass(frozen=True)
 class Replicates:
-    """The scene under other cameras and lights from the prior; `skipped` draws left an object too little visible."""
+    """The scene under other cameras and lights from the prior; `skipped` draws left an object too little visible.
+
+    `together` leaves out all objects that are to blame only together.
+    """
 
     draws: int  # requested
     every_object: bool
     skipped: int
     baseline: tuple[Number, ...]  # confidences with all objects
     objects: tuple[ObjectReplicates, ...]
+    together: JointReplicates | None = None
 
     def of(self, index: int) -> ObjectReplicates | None:
         """The replicates of one object, None if it was not left out."""
@@ -204,10 +217,15 @@ class Explanation:
     @property
     def chief(self) -> int | None:
         """The object to blame, of several the one with the strongest effect; None if there is none, if several are
-        equally to blame, or if the control failed, so that effects mean nothing.
+        equally to blame (their effects differ by less than NOTICEABLE), or if the control failed, so that effects mean
+        nothing.
         """
-        is_known = self.control.is_exact and self.blame.parts and self.blame.how != "alike"
-        return self.blame.parts[0] if is_known else None
+        if not self.control.is_exact or not self.blame.parts:
+            return None
+        first, *others = self.blame.parts
+        effects = [effect.change for effect in self.removals]
+        is_tied = any(effects[i] - effects[first] < NOTICEABLE for i in others)
+        return None if is_tied else first
 
     @property
     def blame(self) -> Blame:

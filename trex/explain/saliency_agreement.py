@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from trex.explain.explanation import Explanation, Method, SaliencyMap
+from trex.foundation.words import counted
 from trex.inference.statistics.proportion import Interval, clopper_pearson
 
 FEWEST = 3  # objects, at least, for a rank correlation
@@ -48,10 +49,11 @@ class Agreement:
             return f"{self.method}: no scene has one object to blame, so there is nothing to point at."
         (a, b), (c, d) = self.peak_interval, self.top_interval
         words = "" if self.rank_correlation is None else (
-            f"; mean rank correlation {self.rank_correlation:+.2f} over {self.ranked} scenes"
+            f"; mean rank correlation {self.rank_correlation:+.2f} over {counted(self.ranked, 'scene')}"
         )  # fmt: skip
+        scenes = counted(self.scenes, "scene")
         return (
-            f"{self.method}: largest pixel on the culprit in {self.peak_hits} of {self.scenes} scenes (95 %: {a:.2f} "
+            f"{self.method}: largest pixel on the culprit in {self.peak_hits} of {scenes} (95 %: {a:.2f} "
             f"to {b:.2f}; chance {self.chance_peak:.2f}), most salient object is the culprit in {self.top_hits} of "
             f"{self.scenes} (95 %: {c:.2f} to {d:.2f}; chance {self.chance_top:.2f}){words}."
         )

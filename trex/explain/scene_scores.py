@@ -11,6 +11,7 @@ from trex.explain.explanation import Effect, Score
 from trex.explain.stored import FOLDER
 from trex.inference.attribution.leave_one_out import margin
 from trex.inference.scoring import Scored, Scorer
+from trex.query.target import leaves_answer_open
 from trex.render.cache import CachedRenderer
 from trex.render.picture import Bytes
 from trex.runs.folder import RunFolder
@@ -42,8 +43,9 @@ class SceneScores:
 
     @property
     def is_torn(self) -> bool:
-        """Whether the target wants no sure answer, so that which answer is the most probable says nothing."""
-        return not self.world.plan.query.target.declared.is_sure
+        """Whether a hit need not be answered as the target says, so that another answer is no flip."""
+        plan = self.world.plan
+        return leaves_answer_open(plan.query.target, plan.question, plan.bound.labels)
 
     def margin(self, score: Score, base: Score) -> float:
         """How far a score is from changing the answer of `base`, or from leaving a torn target; see `Effect`."""

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from trex.explain.explanation import Effect, Explanation, SaliencyMap
+from trex.explain.explanation import Effect, Explanation, Replicates, SaliencyMap
 from trex.explain.saliency_agreement import scene_agreement
 from trex.foundation.words import capitalized, counted
 from trex.inference.attribution.blame import Blame
-from trex.inference.attribution.leave_one_out import NOTICEABLE
+from trex.inference.attribution.leave_one_out import NOTICEABLE, MeanEffect
 from trex.pages.table import Column, Table
 from trex.pages.wording import percent, points
 from trex.scenes.describe import object_words
@@ -82,21 +82,35 @@ def sentence(made: Explanation) -> str:
 
 
 def stability_sentences(made: Explanation) -> tuple[str, ...]:
-    """For each object to blame, whether removing it also lowers the confidence under other cameras and lights."""
+    """For each object to blame, whether removing it also lowers the confidence under other cameras and lights.
+
+    Objects that are to blame only together are removed together.
+    """
     if made.nuisances is None:
         return ()
-    others = f"under {len(made.nuisances.baseline)} other cameras and lights"
-    said = []
-    for index in made.blame.parts:
-        found = made.nuisances.of(index)
-        name = f"the {object_words(made.scene, index)} (object {index})"
-        if found is None:
-            said.append(f"Without {name} it was not rendered under other cameras and lights.")
-        elif found.is_stable:
-            said.append(f"Without {name} the confidence falls {others} too (95 %).")
-        else:
-            said.append(f"Without {name} the confidence does not surely fall {others} (95 %).")
-    return tuple(said)
+    names = [f"the {object_words(made.scene, index)} (object {index})" for index in made.blame.parts]
+    if made.blame.how == "together":
+        both = "both" if len(names) == 2 else f"all {len(names)}"
+        together = made.nuisances.together
+        return (
+            _stability(
+                f"{_listed(names)}, {both} together,", together.effect if together else None, made.nuisances
+            ),
+        )
+    found = [made.nuisances.of(index) for index in made.blame.parts]
+    return tuple(
+        _stability(name, one.effect if one else None, made.nuisances)
+        for name, one in zip(names, found, strict=True)
+    )
+
+
+def _stability(name: str, effect: MeanEffect | None, nuisances: Replicates) -> str:
+    others = f"under {len(nuisances.baseline)} other cameras and lights"
+    if effect is None:
+        return f"Without {name} it was not rendered under other cameras and lights."
+    if effect.is_negative:
+        return f"Without {name} the confidence falls {others} too (95 %)."
+    return f"Without {name} the confidence does not surely fall {others} (95 %)."
 
 
 def sentences(made: Explanation) -> tuple[str, ...]:

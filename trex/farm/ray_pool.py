@@ -38,7 +38,7 @@ class Place:
 
     @property
     def name(self) -> str:
-        """The worker's name, a new one for each actor."""
+        """The worker's name, a new one for each actor; `WorkerStatus.place` takes it apart."""
         return f"{self.number}-{self.restarts}"
 
 

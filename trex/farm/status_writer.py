@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import platform
 import time
@@ -24,7 +25,7 @@ from trex.workers.scheduler import Scheduler, WorkerSlot
 
 EVERY_S = 1.0
 WINDOW_S = 30.0  # the time over which rates are averaged
-Moments = deque[tuple[float, Status]]
+Moments = deque[tuple[float, Status]]  # by a clock that is never set back
 
 
 class StatusWriter:
@@ -32,34 +33,34 @@ class StatusWriter:
 
     def __init__(self, runs: Path, owner: str) -> None:
         self._runs, self._owner = runs, owner
-        self._began, self._last = time.time(), 0.0
+        self._began, self._next = time.time(), -math.inf
         self._moments: dict[str, Moments] = {}
 
     def write(self, scheduler: Scheduler, jobs: Mapping[str, RunningSearch]) -> None:
         """Rewrite the files, at most once every `EVERY_S` seconds."""
-        now = time.time()
-        if now - self._last < EVERY_S:
+        now = time.monotonic()
+        if now < self._next:
             return
-        self._last = now
+        self._next = now + EVERY_S
         busy = scheduler.busy
         for job in jobs.values():
-            self._write_run(job, busy.get(job.name, 0), now)
+            self._write_run(job, busy.get(job.name, 0))
         workers = tuple(_worker(slot) for slot in scheduler.slots.values())
         host = platform.node()
-        status = FarmStatus(self._owner, host, os.getpid(), self._began, now, scheduler.lost, workers)
+        status = FarmStatus(self._owner, host, os.getpid(), self._began, time.time(), scheduler.lost, workers)
         write_farm_status(self._runs, status)
 
     def finish(self, job: RunningSearch) -> None:
         """Write the last status of a search that has ended."""
-        self._write_run(job, 0, time.time())
+        self._write_run(job, 0)
         self._moments.pop(job.name, None)
 
     def close(self) -> None:
         """Remove the status of this `trex work`."""
         remove_farm_status(self._runs, self._owner)
 
-    def _write_run(self, job: RunningSearch, workers: int, now: float) -> None:
-        status = job.progress.status
+    def _write_run(self, job: RunningSearch, workers: int) -> None:
+        status, now = job.progress.status, time.monotonic()
         if status is None:
             return
         moments = self._moments.setdefault(job.name, deque())
@@ -67,7 +68,7 @@ class StatusWriter:
         while now - moments[0][0] > WINDOW_S:
             moments.popleft()
         rate, left = rates(moments)
-        write_run_status(job.run, RunStatus(status, rate, workers, left, now))
+        write_run_status(job.run, RunStatus(status, rate, workers, left, time.time()))
 
 
 def rates(moments: Moments) -> tuple[float, float | None]:

@@ -14,7 +14,7 @@ Sample = tuple[Mapping[str, str], float]
 def metrics(snapshot: Overview) -> str:
     """All counters and gauges in the text format."""
     workers = [(farm, worker) for farm in snapshot.farms for worker in farm.workers]
-    each = [({"farm": farm.owner, "worker": one.name, "host": one.host}, one) for farm, one in workers]
+    each = [({"farm": farm.owner, "worker": one.place, "host": one.host}, one) for farm, one in workers]
     farms = [({"farm": farm.owner}, farm) for farm in snapshot.farms]
     families = [
         _family("trex_queue_entries", "gauge", "Entries of the queue by state.",

@@ -17,7 +17,9 @@ from trex.queue.entry import Entry, State, run_path
 from trex.queue.queued_folder import settings_of
 from trex.runs.folder import FINDINGS, REPORT
 
-SILENT_S = 20.0  # a farm or run without an update for this long is not live
+SILENT_S = (
+    20.0  # a farm or run is not live if its last update is this long ago, or ahead: a clock was set back
+)
 
 
 @dataclass(frozen=True)
@@ -64,7 +66,7 @@ def overview(runs: Path, now: float, shown: int) -> Overview:
         running=rows(runs, queue.entries(runs, ["running"])),
         waiting=rows(runs, queue.entries(runs, ["queued"], shown)),
         ended=rows(runs, queue.entries(runs, ended, shown, order=queue.LATEST)),
-        farms=tuple(farm for farm in read_farm_statuses(runs) if now - farm.updated < SILENT_S),
+        farms=tuple(farm for farm in read_farm_statuses(runs) if _is_recent(farm.updated, now)),
     )
 
 
@@ -80,7 +82,11 @@ def rows(runs: Path, entries: Sequence[Entry]) -> tuple[Row, ...]:
 
 def live(status: RunStatus | None, now: float) -> RunStatus | None:
     """The status if it is recent, else None."""
-    return status if status is not None and now - status.updated < SILENT_S else None
+    return status if status is not None and _is_recent(status.updated, now) else None
+
+
+def _is_recent(updated: float, now: float) -> bool:
+    return abs(now - updated) < SILENT_S
 
 
 def _row(runs: Path, entry: Entry) -> Row:

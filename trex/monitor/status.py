@@ -46,6 +46,11 @@ class WorkerStatus:
     memory_mib: float
     seen: float  # Unix time of its last sign of life
 
+    @property
+    def place(self) -> str:
+        """Its place in the pool, which its successors keep: the name without the number of restarts, if it has one."""
+        return self.name.removesuffix(f"-{self.restarts}")
+
 
 @dataclass(frozen=True)
 class FarmStatus:

@@ -10,10 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from trex.datasets.official_scenes import AskedQuestion
+from trex.inference.statistics.clustered import clustered_interval, paired_difference
 from trex.render.similarity import Pixels, mean_ssim, shrink
 
-RESAMPLES = 4000
-SEED = 28
 ALL = "all"  # the source of a row for all questions
 
 
@@ -44,7 +43,7 @@ class PictureAnswers(NamedTuple):
 
 
 class ParityShare(NamedTuple):
-    """A share or a difference of shares, with its 95 % interval; whole pictures are resampled."""
+    """A share or a difference of shares, with its 95 % interval; the questions about a picture are a cluster."""
 
     value: float
     low: float
@@ -73,35 +72,27 @@ def compare_answers(model: str, preset: str, pictures: Sequence[PictureAnswers])
 
 
 def _row(model: str, preset: str, source: str, pictures: Sequence[PictureAnswers]) -> PresetParity:
-    counts = np.array([_counts(picture, source) for picture in pictures], dtype=np.float64)
-    counts = counts[counts[:, 0] > 0]  # (pictures, 4): questions, right on official, right on ours, equal
-    shares = _resampled(counts)
-    columns = (shares[:, 0], shares[:, 1], shares[:, 1] - shares[:, 0], shares[:, 2])
-    official, rendered, difference, equal = (_share(column) for column in columns)
-    asked = int(counts[:, 0].sum())
-    return PresetParity(model, preset, source, asked, len(counts), official, rendered, difference, equal)
+    # (questions, 3): right on the official picture, right on ours, equal answers; by picture
+    by_picture = [rows for picture in pictures if len(rows := _outcomes(picture, source))]
+    every = np.concatenate(by_picture)
+    official, rendered, equal = (_share([rows[:, k] for rows in by_picture]) for k in range(3))
+    clusters = [at for at, rows in enumerate(by_picture) for _ in rows]
+    interval = paired_difference(every[:, 1], every[:, 0], clusters)
+    difference = ParityShare(rendered.value - official.value, *interval)
+    asked = len(every)
+    return PresetParity(model, preset, source, asked, len(by_picture), official, rendered, difference, equal)
 
 
-def _counts(picture: PictureAnswers, source: str) -> tuple[int, int, int, int]:
-    """The questions of a source on a picture, those right on the official one and on ours, and equal answers."""
-    taken = [row for row in zip(*picture, strict=True) if source in (ALL, row[0].source)]
+def _outcomes(picture: PictureAnswers, source: str) -> NDArray[np.bool_]:
+    """(questions, 3) of a source on a picture: right on the official one, right on ours, equal answers."""
     rows = [
         (official == one.answer, rendered == one.answer, official == rendered)
-        for one, official, rendered in taken
+        for one, official, rendered in zip(*picture, strict=True)
+        if source in (ALL, one.source)
     ]
-    right, right_rendered, equal = (sum(row[k] for row in rows) for k in range(3))
-    return len(rows), right, right_rendered, equal
+    return np.array(rows, dtype=np.bool_).reshape(-1, 3)
 
 
-def _resampled(counts: NDArray[np.float64]) -> NDArray[np.float64]:
-    """(1 + RESAMPLES, 3) shares of the questions: as measured, then of pictures drawn with replacement."""
-    rng = np.random.default_rng(SEED)
-    drawn = rng.integers(len(counts), size=(RESAMPLES, len(counts)))
-    sums = np.concatenate([counts.sum(axis=0)[None], counts[drawn].sum(axis=1)])
-    shares: NDArray[np.float64] = sums[:, 1:] / sums[:, :1]
-    return shares
-
-
-def _share(column: NDArray[np.float64]) -> ParityShare:
-    low, high = np.quantile(column[1:], (0.025, 0.975))
-    return ParityShare(float(column[0]), float(low), float(high))
+def _share(by_picture: Sequence[NDArray[np.bool_]]) -> ParityShare:
+    hits, sizes = [int(one.sum()) for one in by_picture], [len(one) for one in by_picture]
+    return ParityShare(sum(hits) / sum(sizes), *clustered_interval(hits, sizes))

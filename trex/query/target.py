@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from trex.foundation.errors import InputError
 from trex.inference.targets import GaussianTarget
 from trex.inference.targets.kind import Goal, TargetRequest
 from trex.query.question import ResolvedQuestion
 from trex.query.schema import TargetSection
+
+BELOW_HALF = 0.499
 
 
 def make_target(
@@ -20,6 +24,20 @@ def make_target(
 def goal(section: TargetSection, question: ResolvedQuestion, labels: tuple[str, ...]) -> Goal:
     """The target behavior of the model as text, and the answers that it concerns."""
     return section.declared.goal(_request(section, question, labels))
+
+
+def leaves_answer_open(section: TargetSection, question: ResolvedQuestion, labels: tuple[str, ...]) -> bool:
+    """Whether the most probable answer to a hit may be another than the target's.
+
+    It may if the target wants no sure answer, or if less than one half suffices, as with `threshold = 0.3`. What the
+    model answers then says little of the level set.
+    """
+    if not section.declared.is_sure or len(labels) < 2:
+        return not section.declared.is_sure
+    target = make_target(section, question, labels)
+    probs = np.full(len(labels), (1.0 - BELOW_HALF) / (len(labels) - 1))
+    probs[labels.index(question.answers[0])] = BELOW_HALF
+    return target.is_hit(np.log(probs))
 
 
 def _request(section: TargetSection, question: ResolvedQuestion, labels: tuple[str, ...]) -> TargetRequest:

@@ -15,7 +15,15 @@ from trex.query.schema import Query
 from trex.queue.entry import Entry
 from trex.queue.queue import find_entry, insert
 from trex.queue.queue_file import run_error, transaction
-from trex.queue.queued_folder import QUEUED, Queued, entry_from_folder, queued_folders, to_entry, to_json
+from trex.queue.queued_folder import (
+    QUEUED,
+    Queued,
+    entry_from_folder,
+    is_queued,
+    queued_folders,
+    to_entry,
+    to_json,
+)
 from trex.queue.requests import QueueRequest
 from trex.runs.folder import check_free
 from trex.runs.trust import record_made_here
@@ -43,8 +51,9 @@ def add(runs: Path, requests: Sequence[QueueRequest], priority: int, now: float)
     names = {entry_id: f"{_stem(request.source)}-{entry_id}" for entry_id, request in by_id.items()}
     missing = [request for request in by_id.values() if request.id not in folders]
     new = {names[request.id]: _queued(request, priority, now, place) for place, request in enumerate(missing)}
-    _make_folders(runs, new, {names[entry_id]: request.query for entry_id, request in by_id.items()})
-    new_by_id = {queued.id: (name, queued) for name, queued in new.items()}
+    taken = _make_folders(runs, new, {names[entry_id]: request.query for entry_id, request in by_id.items()})
+    new_by_id = {queued.id: (name, queued) for name, queued in new.items() if name not in taken}
+    folders |= {new[name].id: runs / name for name in taken}
     with transaction(runs) as db:
         earlier = {entry_id: find_entry(db, entry_id) for entry_id in by_id}
         added = [_added(entry_id, earlier[entry_id], folders, new_by_id) for entry_id in by_id]
@@ -64,7 +73,10 @@ def _added(
 ) -> Added:
     """The new entry, the one in the queue or, if there is none, the one that its run folder describes."""
     if entry_id in new:
-        return Added(to_entry(*new[entry_id]), is_new=True)
+        entry = to_entry(*new[entry_id])
+        if earlier is not None and (earlier.folder, earlier.added) == (entry.folder, entry.added):
+            return Added(earlier, is_new=True)  # another process has found the folder, maybe claimed it
+        return Added(entry, is_new=True)
     if earlier is not None and earlier.folder == folders[entry_id].name:
         return Added(earlier, is_new=False)
     return Added(entry_from_folder(folders[entry_id]), is_new=False)
@@ -82,13 +94,14 @@ def _stem(source: Path) -> str:
     return re.sub(r"[^A-Za-z0-9_.-]", "-", source.stem).lstrip(".-")[:80] or "query"
 
 
-def _make_folders(runs: Path, new: Mapping[str, Queued], queries: Mapping[str, Query]) -> None:
+def _make_folders(runs: Path, new: Mapping[str, Queued], queries: Mapping[str, Query]) -> set[str]:
     """Make the new run folders in a scratch folder, sync them together, then rename them into place.
 
-    First deletes the scratch folders of killed processes. `queries` has the query of each folder name.
+    First deletes the scratch folders of killed processes. `queries` has the query of each folder name. Returns the
+    names that another process has taken meanwhile, for the same queries.
     """
     for name in new:
-        if os.path.lexists(runs / name):
+        if os.path.lexists(runs / name) and not is_queued(f"{runs}/{name}"):
             raise InputError(f"{runs / name} exists but holds no queued query; move it elsewhere")
     scratch = None
     try:
@@ -100,9 +113,12 @@ def _make_folders(runs: Path, new: Mapping[str, Queued], queries: Mapping[str, Q
             with open(f"{scratch.path}/{name}/{QUEUED}", "wb") as file:
                 file.write(to_json(queued))
         os.sync()  # once for all: syncing each file would cost a millisecond
+        taken = set()
         for name in new:
-            put_in_place(f"{scratch.path}/{name}", f"{runs}/{name}")
-            record_made_here(runs / name, queries[name])
+            record_made_here(runs / name, queries[name])  # first: without it, the folder would be foreign
+            if not put_in_place(f"{scratch.path}/{name}", f"{runs}/{name}"):
+                taken.add(name)
+        return taken
     except OSError as error:
         raise run_error(error, runs) from error
     finally:
@@ -110,10 +126,12 @@ def _make_folders(runs: Path, new: Mapping[str, Queued], queries: Mapping[str, Q
             scratch.remove()
 
 
-def put_in_place(scratch: str, place: str) -> None:
-    """Rename a scratch folder to its place; if another process adds the same query meanwhile, its folder stays."""
+def put_in_place(scratch: str, place: str) -> bool:
+    """Rename a scratch folder to its place; False if another process has added the same query: its folder stays."""
     try:
         os.rename(scratch, place)
     except OSError as error:
-        if error.errno not in (errno.ENOTEMPTY, errno.EEXIST) or not os.path.exists(f"{place}/{QUEUED}"):
+        if error.errno not in (errno.ENOTEMPTY, errno.EEXIST) or not is_queued(place):
             raise
+        return False
+    return True

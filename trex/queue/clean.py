@@ -8,10 +8,13 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from trex.foundation.errors import RunError
+from trex.foundation.owned_folder import make_owned, sweep
 from trex.queue.entry import Entry, State
 from trex.queue.queue import NotRemoved, entries, remove
 from trex.queue.queued_folder import QUEUED
 from trex.runs.folder import is_run, open_run
+
+SCRATCH = ".cleaning-"
 
 
 @dataclass(frozen=True)
@@ -25,8 +28,9 @@ class Cleaned:
 def clean(runs: Path, states: Sequence[State], *, delete_runs: bool) -> Cleaned:
     """Remove all entries in these states, except those that were queued again meanwhile.
 
-    A run folder in use stays, and so does its entry.
+    A run folder in use stays, and so does its entry. First deletes what killed processes left of run folders.
     """
+    sweep(SCRATCH, runs)
     removed, not_deleted = [], []
     for entry in entries(runs, states):
         try:
@@ -44,7 +48,16 @@ def _delete(path: Path) -> None:
     if not (path / QUEUED).is_file():
         raise RunError(f"{path} was not deleted: it has no {QUEUED}, so it is not a run folder of the queue")
     if not is_run(path):
-        shutil.rmtree(path)
+        _delete_at_once(path)
         return
     with open_run(path, for_writing=True):  # holds the lock: nothing else writes here
-        shutil.rmtree(path)
+        _delete_at_once(path)
+
+
+def _delete_at_once(path: Path) -> None:
+    """Move the folder out of sight before deleting it: after a kill it is whole or gone, never without its query."""
+    scratch = make_owned(SCRATCH, path.parent)
+    try:
+        shutil.rmtree(path.rename(scratch.path / path.name))
+    finally:
+        scratch.remove()

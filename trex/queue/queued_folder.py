@@ -91,7 +91,7 @@ def queued_folders(runs: Path) -> dict[str, Path]:
         return {}
     with os.scandir(runs) as items:
         named = sorted((match[1], item.path) for item in items if (match := FOLDER.fullmatch(item.name)))
-    return {entry_id: Path(path) for entry_id, path in named if _is_queued(path)}
+    return {entry_id: Path(path) for entry_id, path in named if is_queued(path)}
 
 
 def open_queued(path: Path) -> Plan:
@@ -105,7 +105,8 @@ def queued_query(path: Path) -> Query:
     return parse_query(queued.text, str(path / QUEUED), queued.overrides)
 
 
-def _is_queued(path: str) -> bool:
+def is_queued(path: str) -> bool:
+    """Whether this is a run folder of the queue, and no link to one."""
     return os.path.isfile(f"{path}/{QUEUED}") and not os.path.islink(path)
 
 

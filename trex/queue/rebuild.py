@@ -32,9 +32,9 @@ def rebuild(runs: Path) -> Rebuilt:
     """
     if not runs.is_dir():
         raise InputError(f"{runs} is not a folder; give the runs folder with --runs")
-    found, skipped = _read_entries(runs)
     moved_to = None if _is_sound(runs) else _move_away(runs)
     with transaction(runs) as db:
+        found, skipped = _read_entries(runs)  # in here: a change that came between would be undone
         entries = [_with_history(one, find_entry(db, one.id)) for one in found]
         db.execute("DELETE FROM entries")
         insert(db, entries)

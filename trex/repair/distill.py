@@ -11,12 +11,13 @@ import numpy as np
 from trex.foundation.errors import InputError
 from trex.inference.repair.mixture import Mixture, adjusted_rand, fit_mixture
 from trex.inference.rng import stream
-from trex.repair.arrays import Array, floats, read_arrays, write_arrays
+from trex.repair.arrays import Array, Ints, floats, read_arrays, write_arrays
 from trex.repair.folder import PARTS, RepairFolder
 from trex.repair.identify import GROWN
 from trex.repair.loaded import Loaded, Progress
 from trex.repair.mistakes import Mistakes, read_mistakes
 from trex.repair.records import Record, write_record
+from trex.repair.settings import RepairQuery
 
 MIXTURE = "mixture.safetensors"
 RESULT = "distill.json"
@@ -83,9 +84,8 @@ def mixture_arrays(mixture: Mixture) -> dict[str, Array]:
 def distill(folder: RepairFolder, loaded: Loaded, progress: Progress) -> None:
     """Carry out the step, or resume it; InputError if there are too few mistakes."""
     wanted = folder.query.distill
-    found = read_mistakes(folder.require("identify") / GROWN)
-    if wanted.of == "new":
-        found = found.at(~found.plain_wrong)
+    grown = read_mistakes(folder.require("identify") / GROWN)
+    found = grown.at(clustered(folder.query, grown))
     place = folder.begin("distill")
     if place is None:
         return
@@ -121,6 +121,11 @@ def distill(folder: RepairFolder, loaded: Loaded, progress: Progress) -> None:
     write_arrays(place / MIXTURE, mixture_arrays(mixture))
     write_record(place / RESULT, result)
     folder.finish("distill")
+
+
+def clustered(query: RepairQuery, grown: Mistakes) -> Ints:
+    """The positions of the mistakes that components are made of: all, or those that need noise (`distill.of`)."""
+    return np.flatnonzero(~grown.plain_wrong | (query.distill.of != "new"))
 
 
 def _component(number: int, mixture: Mixture, members: Mistakes, names: tuple[str, ...]) -> Component:

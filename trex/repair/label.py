@@ -28,7 +28,7 @@ from trex.mnist_models.data.labelled import DataSet
 from trex.repair.arrays import Ints, write_arrays
 from trex.repair.committee import NAME, CommitteeTraining, committee_votes, members_for
 from trex.repair.distill import RESULT as DISTILLED
-from trex.repair.distill import DistillResult
+from trex.repair.distill import DistillResult, clustered
 from trex.repair.folder import PARTS, RepairFolder
 from trex.repair.identify import GROWN
 from trex.repair.loaded import SINGLY, Loaded, Progress, validation_rows
@@ -121,10 +121,10 @@ def label_by_committee(folder: RepairFolder, loaded: Loaded, progress: Progress)
     place = folder.begin("label", {"voters": "committee"})
     if place is None:
         return
-    codes = read_mistakes(folder.require("identify") / GROWN).codes
-    order = stream(folder.query.seed, SINGLY).permutation(len(codes))
+    grown = read_mistakes(folder.require("identify") / GROWN)
+    order = stream(folder.query.seed, SINGLY).permutation(clustered(folder.query, grown))
     singled = np.sort(order[:MOST_SINGLES])  # mistakes are stored by seed picture, some data sets by class
-    stacks = [items.pictures, loaded.generator.decode(codes[singled])]
+    stacks = [items.pictures, loaded.generator.decode(grown.codes[singled])]
     table, singly = committee_votes(training_of(folder, loaded.train, place / PARTS), stacks, progress)
     labels = picture_labels(singly)
     rows = np.flatnonzero(labels >= 0)

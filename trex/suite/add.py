@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -12,8 +12,10 @@ from trex.export.clevr import write_clevr
 from trex.export.export import write_whole
 from trex.export.items import Exported, ExportItem, read_items
 from trex.foundation.errors import InputError
-from trex.runs.folder import check_free, open_run
+from trex.runs.draw_log import run_draws
+from trex.runs.folder import RunFolder, check_free, open_run
 from trex.scenes.questions.program_json import program_from_json, program_to_json
+from trex.search.results import read_results
 from trex.suite.add_audit import AuditSelection, add_failures, select_audit
 from trex.suite.batch import BatchFile, BatchScene, read_batches
 from trex.suite.sealing import NEW, Added, file_hashes, known_scenes, seal, sha256
@@ -21,12 +23,16 @@ from trex.suite.sealing import NEW, Added, file_hashes, known_scenes, seal, sha2
 
 @dataclass(frozen=True)
 class _Selection:
-    """A run, its wrong hits, each with the presets that confirm it, and the number left out."""
+    """A run, its wrong hits, each with the presets that confirm it, and the number left out.
+
+    `groups` numbers groups of related hits, by picture.
+    """
 
     run: Path
     exported: Exported
     hits: tuple[tuple[ExportItem, tuple[str, ...]], ...]
     left_out: int
+    groups: Mapping[str, int]
 
 
 def add_runs(runs: Sequence[Path], suite: Path, *, only_confirmed: bool = False) -> list[Added]:
@@ -50,7 +56,7 @@ def add_runs(runs: Sequence[Path], suite: Path, *, only_confirmed: bool = False)
 def _select(run: Path, only_confirmed: bool) -> _Selection:
     with open_run(run, for_writing=False) as folder:
         exported = read_items(folder, edits=False)
-        confirmations = read_confirmations(folder)
+        confirmations, groups = read_confirmations(folder), _groups(folder)
     noise = exported.manifest.query.render.noise
     if noise > 1:
         raise InputError(
@@ -65,7 +71,14 @@ def _select(run: Path, only_confirmed: bool) -> _Selection:
         raise InputError(f"{problem}; a suite keeps failures, so leave this run out")
     looks = [(item, _confirmed_at(item, confirmations)) for item in wrong]
     hits = tuple((item, at) for item, at in looks if at is not None and (at or not only_confirmed))
-    return _Selection(run, exported, hits, len(wrong) - len(hits))
+    return _Selection(run, exported, hits, len(wrong) - len(hits), groups)
+
+
+def _groups(folder: RunFolder) -> dict[str, int]:
+    """By picture, the cluster of a hit: hits of one family or one origin are related (`trex.search.families`)."""
+    results = read_results(folder.manifest, run_draws(folder))
+    clusters = results.families.clusters
+    return {one.record.picture: cluster for one, cluster in zip(results.found, clusters, strict=True)}
 
 
 def _confirmed_at(item: ExportItem, confirmations: Sequence[Confirmation]) -> tuple[str, ...] | None:
@@ -97,7 +110,14 @@ def _fill(scratch: Path, selection: _Selection) -> str:
         question=manifest.question.text,
         program=tuple(program_to_json(manifest.question.program)),
         scenes=tuple(
-            BatchScene(item.name, str(item.truth), item.answer, item.confidence, at)
+            BatchScene(
+                item.name,
+                str(item.truth),
+                item.answer,
+                item.confidence,
+                at,
+                group=selection.groups[item.picture],
+            )
             for item, at in selection.hits
         ),
         files=file_hashes(scratch),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 
@@ -14,6 +14,7 @@ from trex.foundation.json_fields import Json
 from trex.runs.picture_files import to_png
 from trex.scenes.clevr_format.scene_json import SceneRecord
 from trex.scenes.questions.program_json import program_to_json
+from trex.scenes.scene import scene_id
 from trex.suite.batch import BatchFile, BatchScene
 from trex.suite.sealing import NEW, Added, file_hashes, known_scenes, seal, sha256
 
@@ -55,6 +56,10 @@ def _fill(scratch: Path, selection: AuditSelection, new: Kept) -> str:
     """Write the batch; return its name."""
     names = [f"CLEVR_{SPLIT}_{index:06d}.png" for index in range(len(new))]
     rows = list(zip(names, new, strict=True))
+    different = dict.fromkeys(scene_id(one.scene) for one, _ in new)
+    groups = {
+        scene: number for number, scene in enumerate(different)
+    }  # questions about one scene are related
     write_split(
         scratch,
         SPLIT,
@@ -76,7 +81,10 @@ def _fill(scratch: Path, selection: AuditSelection, new: Kept) -> str:
         model=selection.model,
         question="",
         program=(),
-        scenes=tuple(_scene(selection.look, name, one) for name, (one, _) in rows),
+        scenes=tuple(
+            replace(_scene(selection.look, name, one), group=groups[scene_id(one.scene)])
+            for name, (one, _) in rows
+        ),
         files=file_hashes(scratch),
         format=2,
     )

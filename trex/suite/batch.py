@@ -35,7 +35,8 @@ class BatchScene:
     """A scene whose picture is `images/found/NAME`: its true answer, and the wrong one of the run's model.
 
     `confirmed` are the presets at which that model's answer was still wrong. `question` and `program` are the scene's
-    own, empty if the batch has one question for all.
+    own, empty if the batch has one question for all. Scenes of one `group` of a batch are related (hits of one family
+    or chain, questions about one picture) and count once in a test; None, of earlier versions, is a group of its own.
     """
 
     name: Word
@@ -45,6 +46,7 @@ class BatchScene:
     confirmed: tuple[Word, ...]
     question: str = ""
     program: tuple[dict[str, object], ...] = ()
+    group: Annotated[int, Field(ge=0)] | None = None
 
 
 @dataclass(frozen=True)
@@ -105,6 +107,10 @@ class Batch:
     def program(self, scene: BatchScene) -> Program:
         """The program of the question about a scene."""
         return self.programs[scene.name]
+
+    def group(self, scene: BatchScene) -> str:
+        """What the scenes that are related to this one share, in the whole suite."""
+        return self.key(scene) if scene.group is None else f"{self.folder.name} {scene.group}"
 
     def identity(self, scene: BatchScene) -> tuple[str, Program]:
         """What makes it the same test again: the picture's hash and the question's program."""

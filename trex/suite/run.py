@@ -15,7 +15,7 @@ from trex.clevr_models.interface.options import ModelOptions
 from trex.clevr_models.interface.question import question_of
 from trex.foundation.errors import InputError
 from trex.foundation.words import counted
-from trex.inference.statistics.paired import Paired, paired
+from trex.inference.statistics.paired import Paired, paired, paired_clusters
 from trex.query.schema import RenderSection
 from trex.suite.batch import Batch, BatchScene, check_files, read_batches
 from trex.suite.last_run import LastRun, read_last_run
@@ -43,7 +43,8 @@ class Change(Enum):
 class SceneResult:
     """The model's answer to one scene; `failed_before` is None if the last run did not have the scene.
 
-    `is_selected`: the scene was added because this run's model, or the last one's, fails on it.
+    `is_selected`: the scene was added because this run's model, or the last one's, fails on it. `group` is shared by
+    related scenes.
     """
 
     key: str
@@ -53,6 +54,7 @@ class SceneResult:
     probability: float
     failed_before: bool | None
     is_selected: bool = False
+    group: str = ""
 
     @property
     def fails(self) -> bool:
@@ -89,9 +91,20 @@ class SuiteRun:
         Scenes that were added because one of the two models fails on them do not count: they were selected, so that any
         other model fails on fewer.
         """
-        both = [one for one in self.results if one.failed_before is not None and not one.is_selected]
-        before = [bool(one.failed_before) for one in both]
-        return paired(before, [one.fails for one in both]) if both else None
+        both = self._in_both
+        return paired(_failed_before(both), [one.fails for one in both]) if both else None
+
+    @property
+    def paired_groups(self) -> Paired | None:
+        """The same of groups of related scenes, each of which counts once."""
+        both = self._in_both
+        numbers = {group: k for k, group in enumerate(dict.fromkeys(one.group for one in both))}
+        clusters = [numbers[one.group] for one in both]
+        return paired_clusters(_failed_before(both), [one.fails for one in both], clusters) if both else None
+
+    @property
+    def _in_both(self) -> list[SceneResult]:
+        return [one for one in self.results if one.failed_before is not None and not one.is_selected]
 
     def of(self, change: Change) -> tuple[SceneResult, ...]:
         """The results with this change."""
@@ -106,7 +119,8 @@ class SuiteRun:
         counts = ", ".join(f"{len(self.of(change))} {change.value}" for change in Change)
         look, here = (f", {self.look.words}", " at this look") if self.look.words else ("", "")
         first = f"{self.model} on {counted(len(self.results), 'scene')}{look}: {counts}."
-        if (test := self.paired) is None:
+        test, groups = self.paired, self.paired_groups
+        if test is None or groups is None:
             unasked = all(one.failed_before is None for one in self.results)
             why = (
                 f"No earlier run has asked these scenes{here}"
@@ -117,10 +131,17 @@ class SuiteRun:
             )
             return first, f"{why}, so there is nothing to test."
         before, now = test.both + test.only_first, test.both + test.only_second
+        exact = "exact McNemar test"
+        if groups.n < test.n:
+            exact = f"exact sign test over {counted(groups.n, 'group')} of related scenes"
         return first, (
             f"Against the last run{here} ({self.last}) on {counted(test.n, 'scene')} of both: {before} failed before, "
-            f"{now} fail now; exact McNemar test p = {test.p_value:.3g}."
+            f"{now} fail now; {exact} p = {groups.p_value:.3g}."
         )
+
+
+def _failed_before(results: Sequence[SceneResult]) -> list[bool]:
+    return [bool(one.failed_before) for one in results]
 
 
 def read_suite(suite: Path) -> tuple[Batch, ...]:
@@ -185,7 +206,13 @@ def ask_scene(
     question = question_of(batch.question(scene), batch.program(scene))
     said = ask_mean(model, pictures, question)
     return SceneResult(
-        batch.key(scene), question.text, scene.truth, said.answer, said.probability, failed_before
+        batch.key(scene),
+        question.text,
+        scene.truth,
+        said.answer,
+        said.probability,
+        failed_before,
+        group=batch.group(scene),
     )
 
 

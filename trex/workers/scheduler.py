@@ -28,6 +28,14 @@ MAX_LOSSES = 10  # of workers during one task, before the task counts as failed
 log = logging.getLogger(__name__)
 
 
+@dataclass(frozen=True)
+class Refusal:
+    """That a worker cannot run a job, as the board had opened it then (`TaskBoard.opening`), and why."""
+
+    opening: int
+    why: str
+
+
 @dataclass
 class WorkerSlot:
     """The scheduler's view of a worker, and its statistics."""
@@ -38,9 +46,7 @@ class WorkerSlot:
     restarts: int = 0
     task: Task | None = None
     last_job: str = ""  # its last job, whose world it has open
-    refused: dict[str, int] = field(
-        default_factory=dict
-    )  # jobs that it cannot run, as the board opened them then
+    refused: dict[str, Refusal] = field(default_factory=dict)  # by job
     tasks_done: int = 0
     renders: int = 0
     memory_mib: float = 0.0
@@ -74,9 +80,9 @@ class Scheduler:
             return
         for slot in self.slots.values():
             slot.refused = {
-                job: opening
-                for job, opening in slot.refused.items()
-                if self._board.opening(job) == opening  # a job that is retried gets another chance
+                job: refusal
+                for job, refusal in slot.refused.items()
+                if self._board.opening(job) == refusal.opening  # a job that is retried gets another chance
             }
             if slot.task is None:
                 task = self._board.take(slot.last_job, slot.refused)
@@ -134,10 +140,10 @@ class Scheduler:
             case FailureKind.INVALID_QUERY:
                 self._board.end(task.job, InputError(failure.why))
             case FailureKind.INCOMPATIBLE:
-                slot.refused[task.job] = self._board.opening(task.job)
+                slot.refused[task.job] = Refusal(self._board.opening(task.job), failure.why)
                 log.warning("worker %s gets no more tasks of %s: %s", slot.name, task.job, failure.why)
                 self._board.give_back(task)
-                self._check_any_worker_left(task.job, failure.why)
+                self._check_any_worker_left(task.job)
             case FailureKind.ERROR:
                 self._retry(task, failure.why)
 
@@ -150,11 +156,14 @@ class Scheduler:
         reasons = "; then: ".join(dict.fromkeys(task.failures))
         self._board.end(task.job, RenderError(f"a task failed {MAX_ATTEMPTS} times: {reasons}"))
 
-    def _check_any_worker_left(self, job: str, why: str) -> None:
+    def _check_any_worker_left(self, job: str) -> None:
+        """End the job if all workers have started and each one has refused it, with one of their reasons."""
         are_all_here = len(self.slots) + len(self.incompatible) >= self._pool.size
         opening = self._board.opening(job)
-        if are_all_here and all(slot.refused.get(job) == opening for slot in self.slots.values()):
-            self._board.end(job, RunError(f"no worker can run it: {why}"))
+        refusals = [slot.refused.get(job) for slot in self.slots.values()]
+        reasons = [refusal.why for refusal in refusals if refusal and refusal.opening == opening]
+        if are_all_here and reasons and len(reasons) == len(refusals):
+            self._board.end(job, RunError(f"no worker can run it: {reasons[-1]}"))
 
     def _lost(self, name: str, why: str) -> None:
         slot = self.slots.pop(name, None)
@@ -175,3 +184,5 @@ class Scheduler:
         self.incompatible[name] = why
         if len(self.incompatible) >= self._pool.size and not self.slots:
             raise RunError(f"no worker is compatible: {why}")
+        for job in self._board.jobs:  # it may have been the last one that a job was waiting for
+            self._check_any_worker_left(job)

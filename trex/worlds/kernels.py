@@ -178,12 +178,22 @@ def _with_defaults(query: Query, form: Form, has_noise: bool) -> Query:
     return query.model_copy(update={"search": search.model_copy(update={"bank": bank}), "render": render})
 
 
-def check_gradients(query: Query, form: Form, has_gradients: bool) -> None:
-    """Raise InputError if the kernel, already resolved, needs gradients and the query's world has none."""
+def check_gradients(query: Query, form: Form, has_gradients: bool, is_standard_normal: bool = False) -> None:
+    """Raise InputError if the kernel, already resolved, needs gradients and the query's world has none.
+
+    A world gives those of the target; the prior's are those of N(0, I), so any other prior is refused.
+    """
     kernel, world = query.search.kernel, query.generator.name
-    if not has_gradients and kernel in SAMPLERS.known and SAMPLERS.known[kernel].needs_gradients:
+    if kernel not in SAMPLERS.known or not SAMPLERS.known[kernel].needs_gradients:
+        return
+    if not has_gradients:
         raise InputError(
             f"search.kernel = {kernel!r} needs gradients, which {world!r} does not have; use {DEFAULTS[form]!r}"
+        )
+    if not is_standard_normal:
+        raise InputError(
+            f"search.kernel = {kernel!r} needs the prior N(0, I), and that of {world!r} is another; make it a "
+            f"trex.mnist_models.latent.StandardNormal, or use {DEFAULTS[form]!r}"
         )
 
 

@@ -15,6 +15,7 @@ from trex.foundation.errors import InputError
 from trex.inference.scoring import Scorer
 from trex.inference.statistics.diagnostics import basic_summaries
 from trex.inference.types import Classifier, Draw, Floats, Generator, Prior
+from trex.mnist_models.latent import StandardNormal
 from trex.query.question import ResolvedQuestion, check_answers
 from trex.query.resolved import ResolvedQuery
 from trex.query.schema import Query, RenderSection, SceneSection
@@ -39,8 +40,8 @@ class VectorParts:
 
     The key of `renderer`, and `model_key`, change whenever their output changes. `size` is width and height of the
     pictures in pixels. `trained_on` lists the classes that a decoder has seen; empty if that is unknown or
-    meaningless. `differentiable` maps latents (B, d) to log probabilities (B, K) in torch; kernel "nuts" needs it
-    and a standard normal prior.
+    meaningless. `differentiable` maps latents (B, d) to log probabilities (B, K) in torch; kernel "nuts" needs it,
+    and `StandardNormal` as prior.
     """
 
     prior: Prior[Floats]
@@ -59,7 +60,8 @@ class VectorWorld:
 
     `load` returns the parts for a query and checks [generator] and [model]. `question` puts in words what the
     classifier answers, `things` what the world draws ("digits"); `labelled` opens splits of a data set in a folder.
-    A query may name a class by its number in `classes`, if there are any.
+    `classes` are that data set's, if there is one: a query may name one by its number, and only an answer that is one
+    of them can be a class that a decoder never saw.
     """
 
     name: str
@@ -77,7 +79,8 @@ class VectorWorld:
         _check_sections(self.name, query)
         resolved = check_search(query, "vector")
         parts = self.load(query)
-        check_gradients(resolved, "vector", parts.differentiable is not None)
+        is_standard_normal = type(parts.prior) is StandardNormal  # a subclass may have another density
+        check_gradients(resolved, "vector", parts.differentiable is not None, is_standard_normal)
         labels = tuple(parts.classifier.labels)
         resolved = with_names(resolved, labels, self.classes)
         check_answers(resolved, self.question, labels)
@@ -110,6 +113,12 @@ class VectorWorld:
             return None
         return example.label in plan.trained_on
 
+    def truth(self, plan: Plan, example: Example) -> str | None:
+        """The example's class, unless the model answers in other words than the data set's and has none for it."""
+        answers = plan.bound.labels
+        is_known = example.label in answers or set(answers) <= set(self.classes)
+        return example.label if is_known else None
+
     def scope(self, query: Query) -> str:
         """The world in a few words: "digits that mnist-vae draws, trained without 3"."""
         generator = query.generator
@@ -128,11 +137,11 @@ class VectorWorld:
 
     def judge(self, resolved: ResolvedQuery, z: Latent, answer: str) -> Judgment:
         """The truth about a drawn picture is unknown, except that it cannot show a class that the decoder never saw."""
-        return Judgment(None, True) if answer in _unseen(resolved) else NOT_KNOWN
+        return Judgment(None, True) if answer in self._unseen(resolved) else NOT_KNOWN
 
     def remarks(self, resolved: ResolvedQuery) -> tuple[str, ...]:
         """The classes that no picture of this world can show, if there are any."""
-        unseen = [answer for answer in resolved.question.answers if answer in _unseen(resolved)]
+        unseen = [answer for answer in resolved.question.answers if answer in self._unseen(resolved)]
         return tuple(
             f"The decoder was trained without {answer}: it never saw one, so every picture here that the model calls "
             f"{answer} is a failure by construction."
@@ -146,6 +155,11 @@ class VectorWorld:
             found[f"latent {k + 1}"] = partial(_coordinate, k=k)
         found["distance from the origin"] = lambda draw: float(np.linalg.norm(vector_of(draw.z)))
         return found
+
+    def _unseen(self, resolved: ResolvedQuery) -> tuple[str, ...]:
+        """The classes that the decoder has never seen; "even" is none, whatever the model means by it."""
+        seen = resolved.trained_on
+        return tuple(name for name in self.classes if seen and name not in seen)
 
 
 def with_names(query: Query, labels: tuple[str, ...], classes: tuple[str, ...]) -> Query:
@@ -192,12 +206,6 @@ def _check_sections(name: str, query: Query) -> None:
         raise InputError(
             f"[render] belongs to the generator 'clevr'; {name!r} has no presets; remove the section"
         )
-
-
-def _unseen(resolved: ResolvedQuery) -> tuple[str, ...]:
-    """The classes that the model can answer and the decoder has never seen."""
-    seen = resolved.trained_on
-    return tuple(label for label in resolved.labels if seen and label not in seen)
 
 
 def _coordinate(draw: Draw[Latent], k: int) -> float:

@@ -216,6 +216,10 @@ class World(Protocol):
         """Whether the example could come from the query's world; None if unknown."""
         ...
 
+    def truth(self, plan: Plan, example: Example) -> str | None:
+        """The true answer to the query's question for an example; None if unknown."""
+        ...
+
     def scope(self, query: Query) -> str:
         """The query's world in a few words: "5 objects, no cube", "digits that mnist-vae draws"."""
         ...

@@ -16,6 +16,7 @@ from tests.worlds.mnist_worlds import N_TRAIN, idx_bytes, write_data
 from trex.artifacts.card import card_path, read_card
 from trex.foundation.errors import InputError, RunError
 from trex.mnist_models.adaptation import typeset
+from trex.mnist_models.adaptation.optdigits import optdigits
 from trex.mnist_models.adaptation.settings import AdaptationPlan
 from trex.mnist_models.adaptation.train import Pair, read_lenet, train_pair
 from trex.mnist_models.data.load import load_data
@@ -140,6 +141,15 @@ def test_the_card_says_what_it_was_trained_on_and_asked_about(folder: Path, tmp_
     card_path(pair.source).write_text(json.dumps(source | {"trained_on": 3}))
     with pytest.raises(InputError, match="has no text under trained_on"):
         load_classifier(str(pair.source))
+
+
+def test_the_card_has_the_accuracy_on_a_target_that_is_not_mnist(folder: Path, tmp_path: Path) -> None:
+    """Planted bug: both splits of MNIST alone, although the networks were adapted to another target."""
+    pair = train_pair(plan(folder, source="mnist", target="optdigits"), tmp_path)
+    figures = json.loads(card_path(pair.adapted).read_text())["figures"]
+    assert list(figures) == ["mnist test", "optdigits test", "optdigits train", "mnist train"]
+    module, test = load_classifier(str(pair.adapted)).module, optdigits("test")
+    assert figures["optdigits test"] == classifier_figures(module, test, torch.device("cpu"))
 
 
 def test_the_adaptation_starts_with_the_source_weights_as_saved(folder: Path, tmp_path: Path) -> None:

@@ -15,11 +15,12 @@ from tests.trex.auditing.planted_models import (
     small_things_at_the_back_are_missed,
 )
 from trex.auditing.audit import MANIFEST, SWEPT
-from trex.auditing.beside import SAME, Other, beside, read_other
+from trex.auditing.beside import SAME, Beside, Other, beside, read_other
 from trex.auditing.grouping.family import Family, Rules, Symptom
 from trex.auditing.sweeping.lines import Lines
 from trex.auditing.sweeping.records import EXAMINED, SETTINGS, Settings
 from trex.foundation.errors import InputError, RunError
+from trex.inference.statistics.paired import Paired
 from trex.scenes.vocabulary import CLEVR
 
 N = 24
@@ -66,6 +67,14 @@ def test_a_family_of_one_model_is_not_blamed_on_the_other(
     assert (
         same.both == against.only_first and same.only_first == same.only_second == 0 and same.p_value == 1.0
     )
+
+
+def test_the_p_value_of_a_family_is_corrected_for_the_number_of_families() -> None:
+    rows = Paired(0, 6, 0, 10)
+    found = Beside("other", rows, dict.fromkeys(range(3), rows))
+    assert found.corrected(1) == pytest.approx(3 * rows.p_value) and rows.p_value < 0.05
+    even = Paired(0, 1, 1, 0)
+    assert Beside("other", even, dict.fromkeys(range(3), even)).corrected(0) == 1.0
 
 
 def write(folder: Path, one: Swept, lines: int = 5) -> Path:

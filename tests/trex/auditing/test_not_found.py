@@ -110,4 +110,4 @@ def test_every_wrong_answer_is_of_a_kind_that_its_question_allows() -> None:
     answers = ["yes", "no", "red", "cube", *map(str, range(11))]
     for truth, said in product(answers, answers):
         if truth != said:
-            assert wrong_words(Answer(0, truth, said, 1.0)) in wrong_kinds(truth)
+            assert wrong_words(truth, said) in wrong_kinds(truth)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
+import shutil
 import signal
 from collections.abc import Sequence
 from pathlib import Path
@@ -11,6 +13,8 @@ import pytest
 
 from tests.running.kills import ended, in_child
 from tests.worlds.banks import Telling, filled, picture_bytes, small_bank
+from trex.bank import disk
+from trex.foundation.errors import RunError
 from trex.scenes.scene import Scene
 
 N = 48
@@ -119,3 +123,77 @@ def test_a_program_waits_for_no_batch_that_is_done(tmp_path: Path) -> None:
     finally:
         os.kill(pid, signal.SIGKILL)
     assert ended(pid)
+
+
+@pytest.mark.process
+def test_a_bank_that_is_opened_during_its_deletion_is_begun_anew_and_kept(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Planted bug: the other program went on in the bank that was being deleted, and another deletion took it too."""
+    path = filled(tmp_path, 5)
+    go, opening = os.pipe(), os.pipe()
+
+    def other() -> None:
+        lock = fcntl.flock
+
+        def tell(file: int, how: int) -> None:
+            fcntl.flock = lock
+            os.write(opening[1], b"x")
+            lock(file, how)
+
+        os.close(go[1])
+        os.read(go[0], 1)
+        fcntl.flock = tell  # type: ignore[assignment]
+        with small_bank(tmp_path) as bank:
+            bank.render(3)
+            os.kill(os.getpid(), signal.SIGSTOP)
+
+    def prune(folder: Path, most: int) -> None:
+        os.write(go[1], b"x")
+        os.read(opening[0], 1)  # the other one has opened the lock file, and asks for its lock next
+        real(folder, most)
+
+    pid, real = in_child(other), disk.prune
+    os.close(opening[1])
+    monkeypatch.setattr(disk, "prune", prune)
+    assert disk.delete(path)
+    monkeypatch.undo()
+    assert _is_stopped(pid)
+    try:
+        assert not disk.delete(path), "it is open"
+        assert len(picture_bytes(path)) == 3
+    finally:
+        os.kill(pid, signal.SIGKILL)
+    assert ended(pid)
+    assert disk.delete(path) and not path.exists()
+    for end in (*go, opening[0]):
+        os.close(end)
+
+
+def test_a_bank_that_was_deleted_and_begun_anew_meanwhile_is_not_deleted_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Planted bug: two programs delete it, and the second one has locked a file that the first one has deleted."""
+    path, lock = filled(tmp_path, 5), fcntl.flock
+    begun = []
+
+    def late(file: int, how: int) -> None:
+        monkeypatch.undo()
+        assert disk.delete(path)
+        begun.append(small_bank(tmp_path))
+        begun[0].render(3)
+        lock(file, how)
+
+    monkeypatch.setattr(fcntl, "flock", late)
+    assert not disk.delete(path), "it is open"
+    assert len(picture_bytes(path)) == 3
+    begun[0].close()
+
+
+def test_a_bank_whose_folder_is_gone_is_a_named_error(tmp_path: Path) -> None:
+    with small_bank(tmp_path) as bank:
+        shutil.rmtree(bank.path)
+        with pytest.raises(
+            RunError, match=r"cannot write .*No such file.*everything rendered before is kept"
+        ):
+            bank.render(3)

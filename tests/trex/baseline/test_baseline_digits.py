@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 from tests.worlds.mnist_worlds import N_TEST, N_TRAIN, bars, write_data
+from trex.baseline.count import judge
 from trex.baseline.run import BaselineOptions, make_baseline
 from trex.datasets.labelled_pictures import LabelledPictures
 from trex.experiments.experiment import run_experiment
 from trex.experiments.page import write_page
 from trex.foundation.errors import InputError
+from trex.inference.targets import high_confidence
 from trex.mnist_models.load import load_classifier
+from trex.query.toml_file import parse_query
 from trex.search.progress import Silent
+from trex.worlds.registry import make_plan
 
 QUERY = """
 answer = "{answer}"
@@ -61,6 +66,29 @@ def test_hits_mistakes_and_confusion_are_counted_by_the_labels(tmp_path: Path, f
     assert sum(sum(row.values()) for row in found.confusion.values()) == N_TEST
     assert found.hits_inside == found.hits  # the decoder has seen all classes
     assert "data:image/png" in (tmp_path / "out" / "baseline.html").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize(
+    ("answers", "known"),
+    [
+        (("even", "odd"), ()),
+        (("0", "1", "2", "three"), ("0", "1", "2")),  # as of "T-shirt/top": the 3 may be what it means
+        (("0", "1", "2"), tuple("0123456789")),  # no answer is right for a 7
+    ],
+)
+def test_a_label_that_the_model_may_have_another_word_for_is_no_truth(
+    answers: tuple[str, ...], known: tuple[str, ...], tmp_path: Path, folder: Path
+) -> None:
+    """Planted bug: every even digit that a model called "even" was a true mistake."""
+    plan = make_plan(parse_query(QUERY.format(answer=7), "q"), tmp_path)
+    bound = replace(plan.bound, labels=answers)  # type: ignore[type-var]
+    other = replace(plan, bound=bound, target=high_confidence(answers, answers[0], width=0.5))
+    row = np.full(len(answers), -np.log(len(answers)))
+    seen = [(one.label, judge(other, one, row)) for one in LabelledPictures("mnist", folder, ())]
+    assert {label: row.truth for label, row in seen} == {
+        digit: digit if digit in known else None for digit in "0123456789"
+    }
+    assert not any(row.is_mistake for label, row in seen if label not in known)
 
 
 EXPERIMENT = """

@@ -134,6 +134,8 @@ def test_the_command_tells_the_table_and_refuses_other_models(folder: Path) -> N
     drawn = ("overconfidence", SAME, "--data", folder, "--member", "mnist-classifier", "--seed", -1)
     refused(trex(*drawn), "seed -1 is out of range")
     refused(trex(*drawn[:-2], "--draws", 10**30), "draws 1", "give 1 to 1,000,000")
+    garments = ("--member", "mnist-classifier", "--draws", 2, "--generator", "fashion-vae")
+    refused(trex("overconfidence", SAME, "--data", folder, *garments), "draws pictures of fashion")
     refused(trex("overconfidence", SAME, SAME, "--data", folder), "a pair is given twice")
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -21,11 +22,15 @@ from tests.worlds.explained_worlds import (
 )
 from trex.clevr_models.interface.answers import ANSWERS
 from trex.explain.explain_scene import explain_scene, is_complete, needs_nuisances
-from trex.explain.explanation import Explanation
+from trex.explain.explanation import Explanation, Saliency, SaliencyMap
+from trex.explain.saliency_agreement import agreements
 from trex.explain.stored import CODEC, check_parts
 from trex.explain.view import RED, make_strip
 from trex.explain.words import sentence, stability_sentences
 from trex.inference.attribution.blame import Blame, find_blame
+from trex.query.question import ResolvedQuestion
+from trex.query.schema import TargetSection
+from trex.query.target import leaves_answer_open
 from trex.render.fake import GROUND
 from trex.runs.pictures import read_picture
 from trex.scenes.describe import object_words
@@ -75,7 +80,8 @@ def explained(tmp_path: Path, least: int) -> tuple[Explanation, Scene, tuple[int
         marked = [k - 1 for k, shot in enumerate(strip.shots) if shot.is_culprit]
         assert tuple(marked) == causes
         assert strip.sentences[0] == sentence(made)
-        assert strip.sentences[1:3] == stability_sentences(made)
+        stability = stability_sentences(made)
+        assert strip.sentences[1 : 1 + len(stability)] == stability
         assert strip.effect == min(made.removals[i].change for i in causes)
     return made, scene, causes, mask == 0
 
@@ -99,6 +105,16 @@ def test_two_objects_that_change_the_answer_only_together_are_named_together(tmp
     assert "are to blame, both together: leaving out both makes the answer 0, leaving out fewer" in sentence(
         made
     )
+    # Planted bug: only single removals were repeated, which by the blame do not change the answer.
+    assert made.nuisances is not None and made.nuisances.together is not None
+    together = made.nuisances.together
+    assert tuple(sorted(together.indices)) == causes and len(together.confidences) == 3
+    assert together.effect.is_negative and all(after < 0.5 for after in together.confidences)
+    (said,) = stability_sentences(made)
+    assert "both together, the confidence falls under 3 other cameras and lights too" in said
+    assert CODEC.parse(CODEC.text(made), "", "") == made
+    before = replace(made, nuisances=replace(made.nuisances, together=None))
+    assert needs_nuisances(before, replace(ALL_BUT_SALIENCY, edits=False, nuisances=3))
 
 
 def test_all_that_change_the_answer_are_repeated_under_other_lights(tmp_path: Path) -> None:
@@ -201,3 +217,50 @@ def test_no_object_is_the_one_to_blame_where_the_control_failed_or_several_are_a
     assert not unsure.control.is_exact and unsure.chief is None
     alike = replace(made, removals=tuple(replace(e, is_flip=False, change=-0.2) for e in made.removals))
     assert alike.blame.how == "alike" and alike.chief is None
+
+
+@pytest.mark.parametrize(("second", "chief"), [(-0.995, None), (-0.98, 0)])
+def test_of_objects_with_equal_effects_none_is_the_one_to_blame(
+    second: float, chief: int | None, tmp_path: Path
+) -> None:
+    """Planted bug: of two that each change the answer the first was, and a map that points at the other was wrong."""
+    scene, _ = planted_scene(SEED, 4)
+    with coded_run(tmp_path, CountsBlobs()) as scores:
+        made = explain_scene(scores, found(scores, scene), replace(ALL_BUT_SALIENCY, edits=False), None)
+    changes = (-0.998, second, 0.0, 0.0, 0.0)
+    removed = tuple(
+        replace(effect, change=change, is_flip=change < -0.5)
+        for effect, change in zip(made.removals, changes, strict=True)
+    )
+    even = replace(made, removals=removed)
+    assert even.blame == Blame("either", (0, 1)) and even.chief == chief
+    pixels = (10, 10, 10, 10, 10)
+    points = SaliencyMap("smoothgrad", {}, (1.0, 5.0, 0.5, 0.2, 0.1), pixels, 0.1, 50, (0, 0), 1)
+    (agreed,) = agreements([replace(even, saliency=Saliency(("1",), (points,)))])
+    assert agreed.scenes == (0 if chief is None else 1)
+
+
+def test_a_hit_that_needs_less_than_one_half_is_left_by_leaving_the_level_set(tmp_path: Path) -> None:
+    """Planted bug: an object was to blame for making the answer more probable, as the most probable one changed."""
+    scene, first, _ = torn_scene()
+    low = ["answer=0", "target.kind=threshold", "target.threshold=0.4"]
+    with coded_run(tmp_path, Torn(), overrides=low) as scores:
+        made = explain_scene(scores, found(scores, scene), replace(ALL_BUT_SALIENCY, edits=False), None)
+    assert made.is_torn and made.removals[first].score.answer == "1"
+    assert not any(effect.is_flip for effect in made.removals), "all of them stay above .4"
+
+
+@pytest.mark.parametrize(
+    ("section", "is_open"),
+    [
+        ({}, False),
+        ({"width": 0.2}, False),
+        ({"width": 0.3}, True),  # a hit from .4 on
+        ({"kind": "threshold", "threshold": 0.5}, False),
+        ({"kind": "threshold", "threshold": 0.49}, True),
+        ({"kind": "ambiguous"}, True),
+    ],
+)
+def test_whether_another_answer_may_be_the_most_probable(section: dict[str, Any], is_open: bool) -> None:
+    question = ResolvedQuestion("How many cubes are there?", (), ("1",), ("0", "1", "2"))
+    assert leaves_answer_open(TargetSection(**section), question, ("0", "1", "2")) == is_open

@@ -318,6 +318,16 @@ def test_hf_has_a_file_for_each_split_and_a_card_that_names_them(explained: Path
     assert str(wanted.folder.path.parent) not in card  # whoever publishes it does not publish paths
 
 
+def test_the_card_says_if_an_answer_is_a_mean_over_several_pictures(searched: Path, tmp_path: Path) -> None:
+    pytest.importorskip("pyarrow", reason="pyarrow is not installed")
+    (tmp_path / "two").mkdir()
+    of_two = run(tmp_path / "two", ["search.steps=20", "render.noise=2"]).folder
+    says = "Answers are means over 2 noise draws of the renderer; the picture is the first of them."
+    for folder, is_said in ((searched, False), (of_two, True)):
+        out = exported(folder, "hf", tmp_path / f"out {is_said}")
+        assert (says in (out / "README.md").read_text(encoding="utf-8")) == is_said
+
+
 def test_no_folder_is_in_the_card_of_an_hf_export(tmp_path: Path) -> None:
     """Planted bug: the card repeats the query with the paths of its shapes, and the overrides, as they were given."""
     pytest.importorskip("pyarrow", reason="pyarrow is not installed")

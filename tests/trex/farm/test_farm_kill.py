@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import sqlite3
@@ -18,14 +19,18 @@ from tests.running.farm_pools import SEARCHES, ChaosPool, add, farmed, new_worke
 from tests.running.farm_processes import n_draws, start_work
 from tests.running.farm_runs import begun
 from tests.running.waiting import wait_for
+from trex.api import find as finding
 from trex.farm import work as farm_work
 from trex.farm.work import Farm
+from trex.foundation.errors import RunError
+from trex.foundation.files import DiskFullError
 from trex.queue import queue
 from trex.queue.entry import Entry, run_path
 from trex.queue.queue_file import QueueMissing, queue_file
 from trex.queue.rebuild import rebuild
 from trex.render.fake import FAKE_VERSION
 from trex.runs.folder import MANIFEST
+from trex.search.progress import Silent
 from trex.search.stopping import stoppable
 from trex.workers.local_pool import LocalPool
 from trex.workers.pool import Answered
@@ -108,6 +113,26 @@ def test_a_query_that_fails_leaves_the_others_alone(tmp_path: Path, whole: bytes
     assert work(tmp_path, LocalPool(new_worker(tmp_path))).done == 1
 
 
+def test_a_disk_without_room_for_the_queue_ends_the_work_and_the_next_one_resumes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(path: Path, why: str) -> None:
+        raise DiskFullError("no space left on the disk")
+
+    (entry,) = add(tmp_path, [["search.steps=0"]])
+    runs, clock = tmp_path / "runs", Clock()
+    monkeypatch.setattr(queue, "mark_failed", full)
+    with pytest.raises(DiskFullError, match="no space left"):
+        work(tmp_path, Spoiled(tmp_path, entry.id, TaskFailure(FailureKind.ERROR, "no space left")))
+    monkeypatch.undo()
+    assert queue.counts(runs) == {"running": 1}
+    clock.ahead_s = 60.0
+    assert (
+        Farm(runs, LocalPool(new_worker(tmp_path)), lambda _: None, 5.0, clock).run(until_empty=True).done
+        == 1
+    )
+
+
 class Cancelling(ChaosPool):
     """Workers in whose fifth piece of work for an entry somebody cancels it."""
 
@@ -148,6 +173,21 @@ def test_a_run_that_would_be_scored_otherwise_is_refused(tmp_path: Path) -> None
     (run / MANIFEST).write_text(text)
     with pytest.raises(IncompatibleWorker, match="the renderer was fake v0"):
         Worlds(None).engine(run)
+
+
+def test_a_run_that_trex_resume_refuses_as_earlier_is_refused_by_trex_work(tmp_path: Path) -> None:
+    """Planted bug: its draws were continued under other rules than they were begun with."""
+    (entry,) = add(tmp_path, [CHAINS])
+    run = run_path(tmp_path / "runs", entry)
+    begun(run).close()
+    manifest = json.loads((run / MANIFEST).read_text())
+    manifest["query"]["search"]["common_rate"] = 0.1  # a key of earlier versions
+    (run / MANIFEST).write_text(json.dumps(manifest))
+    with pytest.raises(RunError, match="made by an earlier version of trex"):
+        finding.resume(run, Silent(), lambda _: None)
+    assert work(tmp_path, LocalPool(new_worker(tmp_path))).failed == 1
+    assert "made by an earlier version of trex" in queue.entry(tmp_path / "runs", entry.id).why
+    assert farmed(tmp_path, [entry]) == [b""]
 
 
 class Clock:
@@ -248,6 +288,17 @@ def test_an_entry_that_is_no_longer_held_counts_neither_as_done_nor_as_failed(
 def trex_work(folder: Path) -> Result:
     """The command, in this process."""
     return trex("work", "--runs", folder / "runs", "--until-empty")
+
+
+@pytest.mark.parametrize("lease", ["inf", "nan", "1e12", "86401"])
+def test_a_lease_that_no_clock_reaches_is_refused_before_the_queue_is_touched(
+    lease: str, tmp_path: Path
+) -> None:
+    """Planted bug: it went into the queue, which then counted as damaged."""
+    (entry,) = add(tmp_path, [CHAINS])
+    result = trex("work", "--runs", tmp_path / "runs", "--until-empty", "--lease", lease)
+    assert result.exit_code == 2 and "--lease" in result.stderr and "86400" in result.stderr
+    assert queue.entries(tmp_path / "runs") == [entry]
 
 
 def test_trex_work_ends_with_1_if_an_entry_failed(tmp_path: Path) -> None:

@@ -138,7 +138,7 @@ def test_a_status_comes_back_as_it_was_written(tmp_path: Path) -> None:
     assert isinstance(farm, FarmStatus)
 
 
-def test_a_disk_without_room_does_not_stop_the_work(tmp_path: Path) -> None:
+def test_a_status_of_a_run_folder_that_is_gone_raises_nothing(tmp_path: Path) -> None:
     runs = queued(tmp_path)
     entry = working(runs, 1000.0)
     status = read_run_status(runs / entry.folder)

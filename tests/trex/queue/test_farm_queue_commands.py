@@ -6,10 +6,11 @@ import errno
 import json
 import os
 import shutil
+import signal
 import sqlite3
 import subprocess
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace as Namespace
@@ -18,6 +19,7 @@ import pytest
 from typer.testing import Result
 
 from tests.running.command_line import trex
+from tests.running.kills import ended, in_child
 from tests.running.runs import QUERY, write_query
 from trex.api import find
 from trex.api.find import manifest_of
@@ -25,12 +27,14 @@ from trex.foundation.errors import InputError, RunError
 from trex.foundation.files import DiskFullError
 from trex.query.shipped import QUERIES
 from trex.queue import add as queue_add
-from trex.queue import clean, queue
+from trex.queue import clean, queue, rebuild
 from trex.queue.entry import Entry
 from trex.queue.queue_file import QueueDamaged, queue_file, transaction
 from trex.queue.queued_folder import CANCELLED, FAILED, QUEUED, open_queued, read_queued
+from trex.queue.requests import QueueRequest, queue_requests
 from trex.queue.sweep import combinations
 from trex.runs.folder import FINISHED, REPORT, RunFolder, begin, is_run, open_run
+from trex.runs.trust import check_made_here, named_code
 from trex.search.progress import Silent
 from trex.workers.worlds import IncompatibleWorker, Worlds
 
@@ -549,3 +553,112 @@ def test_clean_leaves_what_was_queued_again_meanwhile(runs: Path, monkeypatch: p
     assert [one.id for one in cleaned.entries] == [first.id]
     assert queue.entry(runs, second.id).state == "queued" and (runs / second.folder / QUEUED).exists()
     assert not (runs / first.folder).exists()
+
+
+@pytest.mark.process
+@pytest.mark.parametrize("is_begun", [False, True])
+def test_a_clean_that_was_killed_while_it_deleted_a_run_blocks_nothing(is_begun: bool, runs: Path) -> None:
+    """Planted bug: without its queued.json the folder could be neither cleaned nor added again."""
+    one = queue.entries(runs)[0]
+    if is_begun:
+        begin_run(runs / one.folder).close()
+    queue.cancel(runs, [one.id], 1.0)
+
+    def killed(path: Path, ignore_errors: bool = False) -> None:
+        (Path(path) / QUEUED).unlink()
+        os.kill(os.getpid(), signal.SIGKILL)
+
+    def half() -> None:
+        shutil.rmtree = killed  # type: ignore[assignment]
+        clean.clean(runs, ["cancelled"], delete_runs=True)
+
+    assert ended(in_child(half))
+    cleaned = clean.clean(runs, ["cancelled"], delete_runs=True)
+    assert [each.id for each in cleaned.entries] == [one.id] and cleaned.not_deleted == ()
+    assert list(runs.glob(".cleaning-*")) == []
+    assert added(runs, runs.parent / "query.toml", "--set", "search.seed=0")[0]["is_new"]
+
+
+def requests(runs: Path, *overrides: str) -> list[QueueRequest]:
+    """The query with these overrides, to be added."""
+    return queue_requests([runs.parent / "query.toml"], (), [overrides])
+
+
+def test_what_happens_during_a_rebuild_is_not_undone(runs: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Planted bug: the folders were read first, and what came before the transaction was forgotten."""
+    first, second, *_ = queue.entries(runs)
+    queue.claim(runs, "worker", 1.0, 60.0)
+    changes: list[Callable[[], object]] = [
+        lambda: queue_add.add(runs, requests(runs, "search.seed=9"), 0, 2.0),
+        lambda: queue.fail(runs, first.id, "worker", 3.0, "the model is gone"),
+        lambda: queue.cancel(runs, [second.id], 4.0),
+    ]
+    waiting: list[Callable[[], object]] = []
+    read = rebuild._read_entries
+
+    def meanwhile(place: Path) -> tuple[list[Entry], list[str]]:
+        found = read(place)
+        for change in changes:
+            try:
+                change()
+            except RunError:  # another process has locked the queue
+                waiting.append(change)
+        return found
+
+    monkeypatch.setattr("trex.queue.queue_file.BUSY_S", 0.0)  # who must wait, is told so at once
+    monkeypatch.setattr(rebuild, "_read_entries", meanwhile)
+    rebuild.rebuild(runs)
+    for change in waiting:
+        change()
+    found = states(runs)
+    assert (found[first.id], found[second.id]) == ("failed", "cancelled")
+    assert sorted(found.values()) == ["cancelled", "failed", "queued", "queued", "queued"]
+
+
+@pytest.mark.parametrize("moment", ["before its folders", "before they are in place", "before its entries"])
+def test_two_adds_of_one_query_at_once_leave_its_lease_alone(
+    moment: str, runs: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Planted bug: the later one wrote its entry over the other one's, which a worker had already claimed."""
+    step = {"before its folders": "_make_folders", "before they are in place": "os.sync"}.get(
+        moment, "transaction"
+    )
+    one = requests(runs, "search.seed=9")
+    claimed: list[Entry | None] = []
+    real = os.sync if step == "os.sync" else getattr(queue_add, step)
+
+    def late(*arguments: object) -> object:
+        monkeypatch.undo()
+        queue_add.add(runs, one, 5, 2.0)
+        claimed.append(queue.claim(runs, "worker", 3.0, 60.0))
+        return real(*arguments)
+
+    monkeypatch.setattr(f"trex.queue.add.{step}", late)
+    (found,) = queue_add.add(runs, one, 5, 1.0)
+    assert found.entry == claimed[0] == queue.entry(runs, one[0].id)
+    assert found.is_new == (moment == "before its entries")
+    assert queue.heartbeat(runs, [one[0].id], "worker", 4.0, 60.0) == {one[0].id}
+
+
+@pytest.mark.parametrize("step", ["record_made_here", "put_in_place"])
+def test_an_add_that_was_killed_leaves_no_folder_that_seems_foreign(
+    step: str, runs: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Planted bug: the folder came first, its record second, and without one a query's own code is not run."""
+    own = 'generator.name="tests.worlds.toy_disk:disk"'
+    (runs.parent / "query.toml").write_text('answer = "far"\n[search]\nprior_scenes = 8\nchains = 2\n')
+    one = requests(runs, own)
+    assert named_code(one[0].query)
+    real = queue_add.put_in_place
+
+    def killed(*arguments: str) -> None:
+        real(*arguments) if step == "put_in_place" else None
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(queue_add, step, killed)
+        with pytest.raises(KeyboardInterrupt):
+            queue_add.add(runs, one, 0, 1.0)
+    (found,) = queue_add.add(runs, one, 0, 2.0)
+    assert found.is_new == (step == "record_made_here")
+    check_made_here(runs / found.entry.folder, one[0].query)

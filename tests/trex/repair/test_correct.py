@@ -16,6 +16,8 @@ from trex.foundation.errors import InputError
 from trex.mnist_models.load import load_classifier
 from trex.mnist_models.training.fine_tune import Extra, fine_tune_training
 from trex.mnist_models.training.loop import Batch
+from trex.repair import label as labelling
+from trex.repair.arrays import Ints, Pictures
 from trex.repair.correction.correct import RESULT, correct
 from trex.repair.correction.results import (
     FRESH,
@@ -30,8 +32,11 @@ from trex.repair.correction.results import (
     Compared,
     CorrectResult,
 )
-from trex.repair.label import label_by_files
+from trex.repair.correction.sets import sources
+from trex.repair.identify import GROWN as GROWN_FILE
+from trex.repair.label import label_by_committee, label_by_files
 from trex.repair.loaded import Loaded
+from trex.repair.mistakes import read_mistakes
 from trex.repair.pictures import ITEMS, draw_pictures, read_items
 from trex.repair.records import read_record
 
@@ -89,6 +94,35 @@ def test_a_planted_failure_is_mended_and_neither_weight_0_nor_plain_decodings_me
     load_into(tuned, state, path)
     draws = torch.from_numpy(PLANTED + np.zeros((1, 2)))
     assert int(tuned(Draw()(draws.float())).argmax()) == 1
+
+
+def test_controls_draw_from_the_mistakes_that_components_are_made_of(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Planted bug: with `distill.of = "new"`, mistakes that need no noise were in both controls."""
+    votes: list[Ints] = []
+
+    def all_left(training: object, stacks: list[Pictures], progress: object) -> list[Ints]:
+        votes[:] = [np.zeros((len(stack), 5), np.int64) for stack in stacks]
+        return votes
+
+    monkeypatch.setattr(labelling, "committee_votes", all_left)
+    loaded = toy()
+    changes: dict[str, object] = {"identify": {"scale": 40.0}, "distill": {"of": "new", "components": 2}}
+    with begun(tmp_path / "r", loaded, **changes) as folder:
+        label_by_committee(folder, loaded, silent)
+        grown = read_mistakes(folder.require("identify") / GROWN_FILE)
+        made = sources(folder, loaded, ())
+        pool = grown.codes[~grown.plain_wrong]
+        assert 0 < len(pool) < len(grown.codes) and len(votes[1]) == len(pool)
+        for kind in (RAW, SINGLE):
+            drawn = made.control(kind, len(pool), 0).pictures
+            assert shades(drawn) == pytest.approx(shades(loaded.generator.decode(pool)), abs=1e-5)
+
+
+def shades(pictures: Pictures) -> Pictures:
+    """(2, n): the toy's two shades of the pictures, each in ascending order."""
+    return np.sort(np.stack([pictures[:, 0, 0], pictures[:, -1, 0]]))
 
 
 def test_the_claim_rests_on_the_interval_of_related_pictures() -> None:

@@ -31,6 +31,16 @@ def vote_lines(items: Items, said: Ints, annotator: str) -> str:
     return "".join(f"{name},{annotator},{NAMES[one]}\n" for name, one in zip(items.names, said, strict=True))
 
 
+def exchanged(items: Items, said: Ints) -> Ints:
+    """The labels in another order, in which most of the hidden checks are wrong.
+
+    Which permutation does that depends on the last bits of the mixture, and so on the machine.
+    """
+    checks = items.truth != NOT
+    orders = (np.random.default_rng(seed).permutation(said) for seed in range(100))
+    return next(one for one in orders if np.mean(one[checks] == items.truth[checks]) < 0.4)
+
+
 def begun(path: Path, loaded: Loaded, **changes: object) -> RepairFolder:
     folder = toy_folder(path, loaded, toy_query(**changes))
     try:
@@ -86,7 +96,7 @@ def test_a_vote_file_whose_rows_were_permuted_is_detected(tmp_path: Path) -> Non
         items = read_items(draw_pictures(folder, loaded) / ITEMS)
         said = truths(items, loaded)
         votes = tmp_path / "votes.csv"
-        votes.write_text(HEAD + vote_lines(items, np.random.default_rng(2).permutation(said), "Ada"))
+        votes.write_text(HEAD + vote_lines(items, exchanged(items, said), "Ada"))
         with pytest.raises(InputError, match="do not belong to these pictures"):
             label_by_files(folder, loaded, [votes], ())
         careless = said.copy()  # right of most pictures, of 14 in 20 checks
@@ -129,7 +139,7 @@ def test_votes_in_a_file_for_each_annotator_count_as_in_one(tmp_path: Path) -> N
         label_by_files(folder, loaded, paths[1:], ())
         assert labelled(folder) == joined
         assert [one.name for one in joined.voters] == ["Ada", "Bob"]
-        paths[2].write_text(HEAD + vote_lines(items, np.random.default_rng(2).permutation(said), "Bob"))
+        paths[2].write_text(HEAD + vote_lines(items, exchanged(items, said), "Bob"))
         with pytest.raises(InputError, match=r"bob\.csv: only .* do not belong to these pictures"):
             label_by_files(folder, loaded, paths[1:], ())  # though all files together are mostly right
         label_by_files(folder, loaded, paths[1:], ("Bob",))

@@ -16,7 +16,9 @@ from trex.repair.correction.results import (
     CorrectResult,
     Tuned,
 )
+from trex.repair.identify import IdentifyResult, NoiseCount
 from trex.repair.page.sentences import corrected as said
+from trex.repair.page.sentences import identified
 
 RIGHT = dict.fromkeys((FRESH, GROWN, TEST), (90, 100))
 
@@ -44,6 +46,17 @@ def result(chosen: tuple[float | None, ...], lost: int = 0, gained: int = 60) ->
         compared=compared,
         has_singles=False,
     )
+
+
+def test_a_mistake_that_needs_no_noise_is_not_blamed_on_the_generator() -> None:
+    """The model was never asked about the picture itself: it may misread that, too."""
+    grown = NoiseCount(noise="centred", decodings=6000, wrong=900, wrong_new=400)
+    found = IdentifyResult(
+        seeds=300, seeds_plain_wrong=40, grown=grown, kept=800, kept_new=300, held_out=9, compared=[]
+    )
+    words = identified(found)
+    assert "Of 500 (62.5\u00a0%) the model is already wrong on the plain reconstruction" in words
+    assert words.endswith("these needed no noise.") and "generator" not in words
 
 
 def test_a_gain_in_every_seed_is_claimed() -> None:

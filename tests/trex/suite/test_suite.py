@@ -24,6 +24,7 @@ from trex.clevr_models.interface.question import Question
 from trex.crosscheck.confirmation import CODEC, Confirmation, Confirmed, Look
 from trex.datasets.clevr_folder import ClevrFolder
 from trex.export.items import Exported, ExportItem, read_items
+from trex.inference.statistics.paired import Paired
 from trex.runs.folder import RunFolder, open_run
 from trex.scenes.clevr_format.scene_json import read_scenes
 from trex.scenes.questions.program_json import program_from_json
@@ -31,6 +32,7 @@ from trex.scenes.questions.programs import execute
 from trex.scenes.vocabulary import CLEVR
 from trex.suite import batch as batches
 from trex.suite.batch import Batch, batch_name, read_batches
+from trex.suite.run import SceneResult, SuiteRun
 
 
 @pytest.fixture(autouse=True, scope="module")
@@ -222,7 +224,9 @@ def test_fixed_newly_failing_and_the_paired_test(suite: Path, ask: Ask) -> None:
     assert code == 3 and counts(told) == [n, 0, 0, 0]
     paired = told["paired"]
     assert (paired["only_first"], paired["only_second"]) == (0, n)
-    assert paired["p_value"] == pytest.approx(min(1.0, 2 * 0.5**n))
+    groups = len({one.group for one in only(suite).content.scenes})
+    assert 1 <= groups == paired["groups"] < n, "hits of one family or chain are related"
+    assert paired["p_value"] == pytest.approx(min(1.0, 2 * 0.5**groups))
     assert ask([False] * n)[0] == 3, "without a record it is new again"
     code, told = ask([False] * n)
     assert code == 0 and counts(told) == [0, n, 0, 0], "the last run has failed too"
@@ -236,6 +240,24 @@ def test_a_run_of_the_model_whose_failures_were_selected_is_no_comparison(suite:
     assert code == 0 and counts(told) == [0, 0, n, 0] and told["paired"] is None
     code, told = ask([False, *[True] * (n - 1)])
     assert told["paired"]["only_second"] == 1
+
+
+def test_related_hits_are_one_case_of_the_test(suite: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Planted bug: twenty hits of one chain, which all fail or all pass, gave p = 2e-6."""
+    batch = only(suite)
+    alike = [replace(one, group=0) for one in batch.content.scenes]
+    results = [
+        SceneResult(batch.key(one), "Q?", "1", "2", 0.9, failed_before=False, group=batch.group(one))
+        for one in alike
+    ]
+    done = SuiteRun("new", "old", tuple(results))
+    assert done.paired is not None and done.paired.only_second == len(alike) > 5
+    assert done.paired_groups == Paired(0, 0, 1, 0) and done.paired_groups.p_value == 1.0
+    assert "exact sign test over 1 group of related scenes p = 1." in done.sentences()[1]
+    apart = [replace(one, group=str(number)) for number, one in enumerate(results)]
+    assert "exact McNemar test p = 0.0" in SuiteRun("new", "old", tuple(apart)).sentences()[1]
+    of_earlier_versions = [batch.group(replace(one, group=None)) for one in alike]
+    assert len(set(of_earlier_versions)) == len(alike)
 
 
 def test_a_model_is_the_one_that_was_searched_by_its_weights_or_else_by_its_name(suite: Path) -> None:

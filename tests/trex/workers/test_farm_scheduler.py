@@ -205,6 +205,28 @@ def test_a_refusal_of_before_does_not_count_against_a_retried_query() -> None:
     assert bench.turn() == {busy: "one"}
 
 
+@pytest.mark.parametrize("last", ["a worker of another version", "a refusal"])
+def test_a_query_ends_whichever_worker_is_the_last_that_cannot_run_it(last: str) -> None:
+    """Planted bug: after a refusal it waited for ever for a worker that turned out to have another version."""
+    bench = Bench("a")
+    bench.size = 2
+    bench.job("one")
+    assert bench.turn() == {"a": "one"}
+    refusal = TaskFailure(FailureKind.INCOMPATIBLE, "the renderer was A, now it is B")
+    if last == "a refusal":
+        bench.scheduler.handle(IncompatibleVersion("b", "numpy is 3, here it is 1"))
+        bench.answer("a", refusal)
+    else:
+        bench.answer("a", refusal)
+        bench.job("other")
+        assert bench.turn() == {"a": "other"}, "another query goes on"
+        bench.scheduler.handle(IncompatibleVersion("b", "numpy is 3, here it is 1"))
+        bench.answer("a")
+        assert bench.board.wait("other")
+    assert bench.board.take() is None, "nothing waits for another worker"
+    assert "the renderer was A" in str(bench.end_of("one"))
+
+
 def test_no_fit_worker_at_all_is_an_error() -> None:
     bench = Bench()
     bench.size = 2

@@ -5,14 +5,18 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import torch
 from PIL import Image
+from torch import Tensor
 
+import trex as trex_api
 from tests.references.rank_test import RankTest, p_values, rank_histograms, smallest
 from tests.references.statistics import ALPHA
 from tests.running.command_line import trex
 from tests.running.digit_runs import QUERY, save, save_models, search
 from tests.running.runs import draws, go_on, leave_draws, write_query
 from trex.api.find import Outcome
+from trex.api.keywords import Keywords
 from trex.baseline.attach import attach_runs
 from trex.baseline.baseline import Baseline
 from trex.baseline.run import empty_baseline
@@ -69,6 +73,38 @@ def test_a_class_that_the_decoder_never_saw_is_a_failure_by_construction(tmp_pat
     assert attach_runs([baseline_of(other)], [other.folder])[0].beside[0].mistakes is None
     assert not any(one.is_wrong for one in other.results.found)
     assert not other.results.remarks
+
+
+class Parity(torch.nn.Module):
+    """Answers in other words than the data set's classes."""
+
+    labels = ("even", "odd")
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.weight = torch.nn.Parameter(torch.randn(784, 2, generator=torch.Generator().manual_seed(1)))
+
+    def forward(self, images: Tensor) -> Tensor:
+        """(B, 1, 28, 28) -> (B, 2)."""
+        return images.flatten(1) @ self.weight
+
+
+@pytest.mark.usefixtures("models")
+def test_an_answer_that_is_no_class_of_the_data_set_is_not_called_wrong(tmp_path: Path) -> None:
+    """Planted bug: the decoder was "trained without even", and every picture called so was a failure."""
+    keywords: Keywords = {"generator": "mnist-vae", "target": "threshold", "threshold": 0.5, "chains": 2}
+    for answer in Parity.labels:
+        run = trex_api.find(
+            model=Parity(),
+            answer=answer,
+            out=tmp_path / answer,
+            prior_scenes=24,
+            steps=0,
+            progress=False,
+            **keywords,
+        )
+        assert run.results.found and all(one.is_wrong is None for one in run.results.found)
+        assert not run.results.remarks
 
 
 @pytest.mark.usefixtures("models")

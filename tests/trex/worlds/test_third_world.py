@@ -22,6 +22,8 @@ from trex.inference.scoring import images
 from trex.inference.statistics.budget import FURTHER_LEVEL
 from trex.inference.statistics.proportion import clopper_pearson
 from trex.inference.statistics.verdict import MIN_ESS
+from trex.inference.types import Floats
+from trex.mnist_models.latent import StandardNormal
 from trex.search.progress import Silent
 from trex.search.results import Results
 from trex.search.sampling.prior_plan import SPARE
@@ -175,6 +177,27 @@ def test_nuts_needs_a_warmup_and_gradients(tmp_path: Path, monkeypatch: pytest.M
     monkeypatch.setattr(toy_disk, "differentiable", None)
     refused = trex("check", query, "--set", "search.kernel=nuts", "--set", "search.warmup=50")
     assert refused.exit_code == 2 and "needs gradients" in refused.stderr
+
+
+class Shifted(StandardNormal):
+    """N((3, 3), I)."""
+
+    def sample(self, rng: np.random.Generator) -> Floats:
+        return 3.0 + super().sample(rng)
+
+    def log_density(self, z: Floats) -> float:
+        return super().log_density(z - 3.0)
+
+
+def test_nuts_is_refused_unless_the_prior_is_standard_normal(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Planted bug: its density had the prior N(0, I) whatever the world's, so that it drew from another law."""
+    monkeypatch.setattr(toy_disk, "StandardNormal", Shifted)
+    query = write_query(tmp_path, QUERY)
+    refused = trex("check", query, "--set", "search.kernel=nuts", "--set", "search.warmup=50")
+    assert refused.exit_code == 2 and "needs the prior N(0, I)" in refused.stderr
+    assert trex("check", query).exit_code == 0
 
 
 COMMON = ["search.further=20000", "search.steps=2000"]

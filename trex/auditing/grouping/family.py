@@ -9,7 +9,7 @@ from functools import cached_property
 import numpy as np
 
 from trex.auditing.grouping.question_conditions import question_conditions, question_rows
-from trex.auditing.sweeping.records import Answer, Examined
+from trex.auditing.sweeping.records import Examined
 from trex.inference.subgroups.rules import Bools
 from trex.scenes.conditions import (
     Asked,
@@ -123,18 +123,21 @@ def symptoms(one: Examined) -> list[tuple[Symptom, int, str, str]]:
     if one.misread:
         return [_of_misreading(misreading) for misreading in one.misread]
     answers = ((mistake.at, one.answers[mistake.at]) for mistake in one.mistakes)
-    return [(Symptom("question", wrong_words(said)), at, said.truth, said.said) for at, said in answers]
+    return [
+        (Symptom("question", wrong_words(one.truth, one.said)), at, one.truth, one.said)
+        for at, one in answers
+    ]
 
 
-def wrong_words(answer: Answer) -> str:
+def wrong_words(truth: str, said: str) -> str:
     """The kind of a wrong answer."""
-    if answer.truth.isdecimal() and answer.said.isdecimal():
-        return "too few" if int(answer.said) < int(answer.truth) else "too many"
-    if {answer.truth, answer.said} == set(YES_NO):
-        return f"{answer.said} for {answer.truth}"
-    if answer.truth in YES_NO:
+    if truth.isdecimal() and said.isdecimal():
+        return "too few" if int(said) < int(truth) else "too many"
+    if {truth, said} == set(YES_NO):
+        return f"{said} for {truth}"
+    if truth in YES_NO:
         return NO_WORD
-    return NO_NUMBER if answer.truth.isdecimal() else OTHER
+    return NO_NUMBER if truth.isdecimal() else OTHER
 
 
 def wrong_kinds(truth: str) -> tuple[str, ...]:

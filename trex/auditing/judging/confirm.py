@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from trex.auditing.grouping.family import Family
+from trex.auditing.grouping.family import Family, wrong_words
 from trex.auditing.judging.flips import smallest_flip, truth_about
 from trex.auditing.sweeping.examine import NUISANCES, Asker
 from trex.auditing.sweeping.lines import Lines
@@ -17,6 +17,7 @@ from trex.inference.scoring import images
 from trex.render.renderer import SceneRenderer
 from trex.scenes.conditions import Facts
 from trex.scenes.describe import object_words
+from trex.scenes.edits import leave_out
 from trex.scenes.misreading import Misreading
 from trex.scenes.noise import fresh_draws
 from trex.scenes.prior import draw_nuisances
@@ -58,6 +59,13 @@ def _are_exchanged(scene: Scene, rows: Sequence[Misreading], one: int, other: in
     return first.index != second.index and [first.value, second.value] == true[::-1]
 
 
+def _fails_so(family: Family, truth: str, said: str) -> bool:
+    """Whether an answer is wrong and, in a family of wrong answers, wrong in the family's way."""
+    return said != truth and (
+        family.symptom.level != "question" or wrong_words(truth, said) == family.symptom.what
+    )
+
+
 def blamed_words(family: Family, scene: Scene, one: Examined, unit: int) -> str:
     """The object to blame and what becomes of it: "the small red metal cube, taken for cylinder"."""
     if family.symptom.level != "object":
@@ -92,14 +100,14 @@ class Confirmer:
     def _asked_again(
         self, number: int, family: Family, facts: Facts, one: Examined, failed: list[int], is_shown: bool
     ) -> Tested:
-        """The mistakes stay if at least half of them are made again, as surely."""
+        """The mistakes stay if at least half of them are made again, of the same kind and as surely."""
         questions = self.asker.questions(facts.scene, one.scene)
         wrong = [questions[at] for at in mistakes_of(family, facts.scene, one, failed)]
         scene = deciding_scene(facts.scene)
         (image,) = images(self.renderer.render([scene]))
         said = self.asker.ask(image, wrong)
         sure = [
-            answer.probability if answer.answer != question.answer else 0.0
+            answer.probability if _fails_so(family, question.answer, answer.answer) else 0.0
             for question, answer in zip(wrong, said, strict=True)
         ]
         first = int(np.argmax(sure)) if sure else 0
@@ -131,11 +139,16 @@ class Confirmer:
     def _variants(
         self, family: Family, scene: Scene, questions: Sequence[SceneQuestion], number: int, unit: int
     ) -> Variants:
-        """Whether the mistakes stay under another noise, other lights and camera, and without the object to blame."""
+        """Whether the mistakes stay under another noise, other lights and camera, and without the object to blame.
+
+        Without it only questions count whose true answer stays: a model that misses the object would be right about the
+        others by saying the same again.
+        """
         without = None
         if family.symptom.level == "object":
-            left = tuple(item for i, item in enumerate(scene.objects) if i != unit)
-            without = self._stay(replace(scene, objects=left), questions)
+            left = leave_out(scene, unit)
+            same = [row for row in questions if truth_about(row, left) == row.answer]
+            without = self._stay(left, same)
         return Variants(
             noise=self._stay(fresh_draws(scene, 1)[0], questions),
             nuisances=self._stay(self._other_nuisances(scene, number), questions),

@@ -96,7 +96,7 @@ def shown_kinds(one: Examined) -> Iterator[str]:
 
 def question_kind(answer: Answer) -> str:
     """The kind of a wrong answer to a question: "zero_hop: too few"."""
-    return _of_question(answer, wrong_words(answer))
+    return _of_question(answer, wrong_words(answer.truth, answer.said))
 
 
 def _of_question(answer: Answer, wrong: str) -> str:

@@ -107,7 +107,14 @@ def _beside(beside: Beside, confirmed: Sequence[Finding]) -> dict[str, object]:
     return {
         "model": beside.model,
         "mistakes": _paired(beside.mistakes),
-        "families": [{"words": one.words, **_paired(beside.families[one.number])} for one in confirmed],
+        "families": [
+            {
+                "words": one.words,
+                **_paired(beside.families[one.number]),
+                "corrected_p_value": beside.corrected(one.number),
+            }
+            for one in confirmed
+        ],
     }
 
 

@@ -145,7 +145,11 @@ def _beside(beside: Beside, confirmed: Sequence[Finding]) -> Table[Finding]:
         Column[Finding]("this model fails so", lambda row: cell(row, "only_first"), True),
         Column[Finding]("the other", lambda row: cell(row, "only_second"), True),
         Column[Finding]("both", lambda row: f"{beside.families[row.number].both:,}", True),
-        Column[Finding]("p (McNemar)", lambda row: f"{beside.families[row.number].p_value:.2g}", True),
+        Column[Finding](
+            f"p (McNemar, corrected for {len(confirmed)})",
+            lambda row: f"{beside.corrected(row.number):.2g}",
+            True,
+        ),
     )
     return Table("Families in the scenes in which their conditions hold", columns, confirmed)
 

@@ -14,6 +14,7 @@ from trex.experiments.adaptation.measures import DIGITS, NO_DIGIT, Answers, Cont
 from trex.foundation.errors import InputError
 from trex.mnist_models.classify import DigitClassifier
 from trex.mnist_models.data.load import load_data
+from trex.mnist_models.decoder import DecoderRenderer
 from trex.mnist_models.load import load_classifier, load_decoder
 from trex.mnist_models.training.loop import check_number
 
@@ -50,7 +51,7 @@ class Comparison:
 
 
 def compare(request: Request, tell: Tell) -> Comparison:
-    """Score all networks; InputError for a model that does not know the ten digits, or for fewer than one pair."""
+    """Score all networks; InputError for a model or generator that is not of MNIST's digits, or without a pair."""
     if not request.pairs or request.draws < 1:
         raise InputError(f"{len(request.pairs)} pairs and {request.draws} draws; both must be at least 1")
     check_number("draws", request.draws, 1, MOST_DRAWS)
@@ -58,7 +59,7 @@ def compare(request: Request, tell: Tell) -> Comparison:
     if len(set(request.pairs)) < len(request.pairs):
         raise InputError("a pair is given twice; runs count as independent, so give each once")
     networks = {name: _network(name) for name in (*sum(request.pairs, ()), *request.committee)}
-    decoder = load_decoder(request.generator) if request.committee else None
+    decoder = _decoder(request.generator) if request.committee else None
     test = load_data("mnist", "test", request.data)
     pictures = (test.images[:, None] / np.float32(255.0)).astype(np.float32)
     on_test = {
@@ -93,6 +94,15 @@ def _network(name: str) -> DigitClassifier:
             f"{name} is a classifier of {', '.join(network.labels)} ({network.dataset}); one of ten digits is due here"
         )
     return network
+
+
+def _decoder(name: str) -> DecoderRenderer:
+    decoder = load_decoder(name)
+    if decoder.dataset != "mnist":
+        raise InputError(
+            f"generator {name} draws pictures of {decoder.dataset}; one of MNIST's digits is due here, e.g. mnist-gan"
+        )
+    return decoder
 
 
 def _log_probs(network: DigitClassifier, pictures: Pictures, tell: Tell) -> Floats:

@@ -24,7 +24,7 @@ from trex.repair.correction.results import (
     VALIDATION,
     Corrected,
 )
-from trex.repair.distill import MIXTURE, read_mixture
+from trex.repair.distill import MIXTURE, clustered, read_mixture
 from trex.repair.folder import RepairFolder
 from trex.repair.identify import GROWN as GROWN_FILE
 from trex.repair.identify import HELD
@@ -102,7 +102,8 @@ class Sources:
 
     def control(self, kind: str, n: int, seed: int) -> Set:
         """`n` pictures of a control: decodings of unperturbed codes and mistakes, both labelled as their seeds, or
-        mistakes that voters labelled one by one; drawn with replacement only if there are fewer.
+        mistakes that voters labelled one by one; drawn with replacement only if there are fewer. The mistakes are
+        those that the components are made of.
         """
         found = read_mistakes(self.folder.require("identify") / GROWN_FILE)
         rng = stream(self.folder.query.seed, streams.CONTROL, seed)
@@ -111,7 +112,7 @@ class Sources:
             codes = self.loaded.generator.encode(pictures_of(self.loaded.train, rows)).mean
             return Set(self.loaded.generator.decode(codes), self.loaded.train.labels[rows].astype(np.int64))
         if kind == RAW:
-            rows = _some(rng, np.arange(len(found.rows)), n)
+            rows = _some(rng, clustered(self.folder.query, found), n)
             return Set(self.loaded.generator.decode(found.codes[rows]), found.labels[rows])
         singles = read_arrays(self.folder.require("label") / SINGLES)
         place = _some(rng, np.arange(len(singles["rows"])), n)

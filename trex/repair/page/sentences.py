@@ -15,13 +15,15 @@ from trex.repair.words import NAMES, NOVEL, accuracy_words, epoch_words
 
 
 def identified(found: IdentifyResult) -> str:
-    """How many mistakes there are, and how many of them the generator's own blur explains."""
-    blurred = found.kept - found.kept_new
-    share = percent(blurred / found.kept) if found.kept else "none"
+    """How many mistakes there are, and for how many of them no noise was needed.
+
+    Whether the generator or the model is to blame for those is not known: the picture itself is not put to the model.
+    """
+    plain = found.kept - found.kept_new
+    share = percent(plain / found.kept) if found.kept else "none"
     return (
         f"{counted(found.kept, 'likely mistake')} grown from {counted(found.seeds, 'picture')} by {found.grown.noise} "
-        f"noise. Of {blurred:,} ({share}) the model is already wrong on the plain reconstruction: these are due to the "
-        "generator and not to the noise."
+        f"noise. Of {plain:,} ({share}) the model is already wrong on the plain reconstruction: these needed no noise."
     )
 
 

@@ -53,6 +53,10 @@ class ClevrWorld:
         is_allowed = all(plan.vocabulary.allows(item) for item in example.scene.objects)
         return is_allowed and (wrong is None or wrong.is_wrong(example.scene))
 
+    def truth(self, plan: Plan, example: Example) -> str | None:
+        """What the question's program gives on the example's scene; None without a scene."""
+        return None if example.scene is None else true_answer(plan.question.program, example.scene)
+
     def scope(self, query: Query) -> str:
         """The world in a few words: "5 objects, no cube, cone introduced"."""
         low, high = query.scene.objects

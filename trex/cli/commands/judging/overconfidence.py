@@ -22,7 +22,9 @@ def overconfidence(
         list[str] | None,
         typer.Option(help="A network of the committee that labels drawings; none: no drawings. Repeatable."),
     ] = None,
-    generator: Annotated[str, typer.Option(help="What draws: mnist-gan, mnist-vae, ...")] = "mnist-gan",
+    generator: Annotated[
+        str, typer.Option(help="What draws MNIST's digits: mnist-gan, mnist-vae, ...")
+    ] = "mnist-gan",
     draws: Annotated[int, typer.Option(help="Number of drawings.")] = 10_000,
     seed: Annotated[int, typer.Option(help="Another seed, other drawings.")] = 0,
     data: Annotated[Path | None, typer.Option(help="The folder of MNIST, as in trex train.")] = None,

@@ -165,14 +165,16 @@ def _run_json(done: SuiteRun) -> dict[str, object]:
 
     from trex.suite.run import Change
 
-    test = done.paired
+    test, groups = done.paired, done.paired_groups
     return {
         "model": done.model,
         "look": done.look.name,
         "last_model": done.last or None,
         "counts": {change.value: len(done.of(change)) for change in Change},
         "scenes": [{**asdict(one), "change": one.change.value} for one in done.results],
-        "paired": {**asdict(test), "p_value": test.p_value} if test else None,
+        "paired": {**asdict(test), "groups": groups.n, "p_value": groups.p_value}
+        if test and groups
+        else None,
     }
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
 from typing import Annotated
 
@@ -13,6 +14,13 @@ from trex.cli.options import refuse
 from trex.cli.result import AsJson, tell_result
 from trex.cli.trust import Trust, trust_queue
 from trex.foundation.errors import OURS
+
+
+def _number(seconds: float) -> float:
+    """The value as it is; BadParameter for nan, which no bound refuses."""
+    if math.isnan(seconds):
+        raise typer.BadParameter("nan is not a number of seconds; give 2 to 86400")
+    return seconds
 
 
 def work(
@@ -36,7 +44,10 @@ def work(
     lease: Annotated[
         float,
         typer.Option(
-            help="Seconds without renewal after which another `trex work` may claim a query.", min=2.0
+            help="Seconds without renewal after which another `trex work` may claim a query.",
+            min=2.0,
+            max=86_400.0,
+            callback=_number,
         ),
     ] = 60.0,
     ray_temp: Annotated[
