@@ -20,6 +20,7 @@ COLUMNS: tuple[Column[PresetParity], ...] = (
     Column("preset", lambda row: row.preset),
     Column("questions", lambda row: row.source),
     Column("n", lambda row: str(row.questions), is_number=True),
+    Column("pictures", lambda row: str(row.pictures), is_number=True),
     Column("right, official", lambda row: _percent(row.official), is_number=True),
     Column("right, ours", lambda row: _percent(row.rendered), is_number=True),
     Column("difference, points", lambda row: _points(row.difference), is_number=True),
