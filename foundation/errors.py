@@ -29,13 +29,17 @@ class RunError(TrexError):
 
 
 def unknown(kind: str, value: str, allowed: Iterable[str], fix: str = "") -> InputError:
-    """An InputError that names the value, the nearest allowed one, and all allowed ones."""
+    """An InputError that names the value, the nearest allowed one, and all allowed ones, then `fix`."""
     choices = tuple(allowed)
     near = difflib.get_close_matches(value[:MAX_VALUE_LENGTH], choices, n=1)
     quoted = repr(value) if len(value) <= MAX_VALUE_LENGTH else repr(value[:MAX_VALUE_LENGTH]) + "..."
     hint = f"; did you mean {near[0]!r}?" if near else ""
-    ending = f" {fix}" if fix else ""
-    return InputError(f"{kind} {quoted} is not known ({', '.join(choices)}){hint}{ending}")
+    wrong = f"{kind} {quoted} is not known ({', '.join(choices)}){hint}"
+    if not fix:
+        return InputError(wrong)
+    if fix[0].isupper():  # a sentence of its own
+        return InputError(f"{wrong}{'' if near else '.'} {fix}")
+    return InputError(f"{wrong} {fix}" if fix[0] == "(" else f"{wrong}; {fix}")
 
 
 USER = 2

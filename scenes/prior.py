@@ -38,6 +38,8 @@ class ScenePrior:
 
     def __post_init__(self) -> None:
         low, high = self.n_objects
+        if low > high:
+            raise InputError(f"objects {low}-{high} is reversed; give the smaller number first")
         if not 1 <= low <= high <= MAX_OBJECTS:
             raise InputError(
                 f"objects {low}-{high} is out of range; CLEVR's ground has room for 1 to {MAX_OBJECTS}"

@@ -24,10 +24,18 @@ def import_factory(module: str, attribute: str) -> Callable[..., object]:
         found = importlib.import_module(module)
         factory: Callable[..., object] | None = getattr(found, attribute, None)
     except RAISED as error:  # a user's module may raise anything while it is imported, or end the program
-        raise InputError(f"cannot import module {module!r}: {error_text(error)}") from error
+        is_missing = isinstance(error, ModuleNotFoundError) and error.name in _parents(module)
+        searched = f"; it is neither in {here} nor installed" if is_missing else ""
+        raise InputError(f"cannot import module {module!r}: {error_text(error)}{searched}") from error
     if not callable(factory):
         near = ", ".join(
             name for name in vars(found) if not name.startswith("_") and callable(vars(found)[name])
         )
         raise InputError(f"module {module!r} has no function {attribute!r}; it has {near or 'none'}")
     return factory
+
+
+def _parents(module: str) -> set[str]:
+    """The module's name and those of its packages: "a", "a.b" of "a.b"."""
+    parts = module.split(".")
+    return {".".join(parts[: n + 1]) for n in range(len(parts))}

@@ -34,4 +34,4 @@ def _goal(request: TargetRequest) -> Goal:
     return Goal("gives", (f"{one}: {percent(request.share)}", f"{other}: {percent(1 - request.share)}"))
 
 
-TARGET = TargetKind("graded", (2, 2), _build, _goal)
+TARGET = TargetKind("graded", (2, 2), _build, _goal, takes_share=True)

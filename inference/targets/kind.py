@@ -46,8 +46,8 @@ class TargetKind:
     """One kind of target.
 
     A query names from `n_answers[0]` to `n_answers[1]` answers. `build` returns the level set, `goal` the words for
-    reports. `is_sure`: a hit is sure of one answer, which is right or wrong. `options` declares the keys of
-    [target] options.
+    reports. `is_sure`: a hit is sure of one answer, which is right or wrong. `takes_...`: it uses that key of
+    [target], which is refused otherwise. `options` declares the keys of [target] options.
     """
 
     name: str
@@ -56,4 +56,6 @@ class TargetKind:
     goal: Callable[[TargetRequest], Goal]
     is_sure: bool = False
     takes_probabilities: bool = False
+    takes_threshold: bool = False
+    takes_share: bool = False
     options: type[BaseModel] = NoOptions

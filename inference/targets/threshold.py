@@ -58,4 +58,4 @@ def _goal(request: TargetRequest) -> Goal:
     return Goal(f"is at least {percent(request.threshold)} sure of", request.answers)
 
 
-TARGET = TargetKind("threshold", (1, 1), _build, _goal, is_sure=True)
+TARGET = TargetKind("threshold", (1, 1), _build, _goal, is_sure=True, takes_threshold=True)

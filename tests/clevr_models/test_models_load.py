@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import importlib
+import os
+import re
 import sys
 import textwrap
 from pathlib import Path
@@ -226,6 +228,8 @@ def test_the_hash_of_ordinary_tensors_stays_what_it_was() -> None:
 
 def test_a_module_or_factory_that_is_not_there_is_named(module: str) -> None:
     with pytest.raises(InputError, match="cannot import module 'no_such_module': ModuleNotFoundError"):
+        load_model("no_such_module:factory")
+    with pytest.raises(InputError, match=f"it is neither in {re.escape(os.getcwd())} nor installed"):
         load_model("no_such_module:factory")
     with pytest.raises(InputError, match=r"has no function 'missing'; it has .*good"):
         load_model(f"{module}:missing")

@@ -4,20 +4,24 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from trex.api.page_pictures import LARGE, most_large
+from trex.foundation.words import rough_span
+from trex.query.question import named_answers
 from trex.query.schema import Query
-from trex.search.render_speed import Estimate, estimate
+from trex.search.render_speed import Estimate, estimate, large_s
 from trex.search.sampling.budget import most_pictures
 from trex.worlds.world import Plan
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class QueryCheck:
     """A query with every value checked.
 
     `answers` are all that the question can have; `target`, `world` and `renders` are descriptions. `model` names
     the opened model. `renders_at_most` counts pictures at the deciding look, `cheap_at_most` those at cheaper looks;
     `takes` is an upper bound on their time, None if it is unknown. `control_at_most` and `control_cheap_at_most` count
-    the further ones of the positive control that a search makes if it finds nothing.
+    the further ones of the positive control that a search makes if it finds nothing, `large_at_most` the large pictures
+    of hits that `trex find` then renders for the page.
     """
 
     query: Query
@@ -32,6 +36,7 @@ class QueryCheck:
     control_at_most: int
     control_cheap_at_most: int
     takes: Estimate | None
+    large_at_most: int = 0
 
     @property
     def _others(self) -> str:
@@ -47,9 +52,31 @@ class QueryCheck:
         """An upper bound on the search's duration in seconds, None if it is unknown."""
         return self.takes.seconds if self.takes else None
 
+    @property
+    def large_seconds_at_most(self) -> float:
+        """An upper bound on the further seconds that the large pictures of hits take."""
+        return large_s(self.large_at_most, LARGE)
+
+    @property
+    def _time(self) -> str:
+        """The durations of the search and of the large pictures, in words."""
+        time = f"at most {self.takes.sentence()}" if self.takes else "unknown: no such query has run yet"
+        if not self.large_at_most:
+            return time
+        more = f"about {rough_span(self.large_seconds_at_most)} more"
+        return (
+            f"{time}; large pictures of up to {self.large_at_most} hits take {more} (--no-large skips them)"
+        )
+
+    def __repr__(self) -> str:
+        """The question, the kind of target and the bounds on one line; `str` has everything."""
+        target = " ".join((self.query.target.kind, *named_answers(self.query)))
+        time = f", about {rough_span(self.takes.seconds)}" if self.takes else ""
+        most = f"at most {self.renders_at_most:,} renders{time}"
+        return f"<QueryCheck: {self.question!r}, target {target}, {most}; print it for all>"
+
     def __str__(self) -> str:
         """The text that `trex check` prints."""
-        time = f"at most {self.takes.sentence()}" if self.takes else "unknown: no such query has run yet"
         name = self.query.model.name
         model = name if self.model == name else f"{name} ({self.model})"
         rows = {
@@ -58,7 +85,7 @@ class QueryCheck:
             "world": self.world,
             "model": model,
             "renders": f"at most {self.renders_at_most:,}: {self.renders}{self._others}",
-            "time": time,
+            "time": self._time,
         }
         return "\n".join(f"{name:8}  {words}" for name, words in rows.items())
 
@@ -79,4 +106,5 @@ def check_plan(plan: Plan) -> QueryCheck:
         control_at_most=most.control,
         control_cheap_at_most=most.control_cheap,
         takes=estimate(plan.query, most.deciding, most.cheap, most.cheap_cpu_s),
+        large_at_most=most_large(plan),
     )

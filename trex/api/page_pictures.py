@@ -9,14 +9,16 @@ from pathlib import Path
 
 from trex.api.find import Outcome, conclude_run
 from trex.crosscheck.confirm import ConfirmOptions, ConfirmProgress, confirm
+from trex.crosscheck.confirmation import read_confirmation
+from trex.crosscheck.hits import stored_hits
 from trex.crosscheck.misses import has_misses, keep_misses
 from trex.foundation.errors import TrexError
-from trex.render.presets import preset_named
+from trex.render.presets import PRESETS, preset_named
 from trex.runs.draw_log import read_draws
 from trex.runs.folder import open_run
 from trex.runs.manifest import Manifest
 from trex.runs.world_of import world_of
-from trex.worlds.world import FAKE
+from trex.worlds.world import FAKE, Plan
 
 LARGE = "reference"  # looks like CLEVR's own preset in a twentieth of the time
 MAX_LARGE = 8  # most confident first; each costs about 5 seconds of CPU time
@@ -38,8 +40,8 @@ def add_pictures(done: Outcome, watcher: ConfirmProgress, *, large: bool) -> tup
 
 
 def render_large(run: Path, manifest: Manifest, top: int, watcher: ConfirmProgress) -> bool:
-    """Render the `top` most confident hits of a run at preset LARGE; False if its scenes cannot be rendered larger."""
-    if not may_be_larger(manifest):
+    """Render the `top` most confident hits of a run at preset LARGE; False if nothing is missing or can be larger."""
+    if not may_be_larger(manifest) or _has_large(run, top):
         return False
     confirm([run], ConfirmOptions(LARGE, top, manifest.query.render.device), watcher)
     return True
@@ -60,6 +62,21 @@ def may_be_larger(manifest: Manifest) -> bool:
     """Whether a run's scenes can be rendered larger than in its search."""
     is_rendered = world_of(manifest).has_scenes and manifest.query.render.preset != FAKE
     return is_rendered and manifest.facts.size[0] < preset_named(LARGE).width
+
+
+def most_large(plan: Plan) -> int:
+    """The most large pictures that a search of this plan renders for its page, unless it is told not to."""
+    preset = plan.query.render.preset
+    is_rendered = plan.world.has_scenes and preset in PRESETS
+    return MAX_LARGE if is_rendered and preset_named(preset).width < preset_named(LARGE).width else 0
+
+
+def _has_large(run: Path, top: int) -> bool:
+    """Whether these pictures exist: then no renderer needs to start."""
+    with open_run(run, for_writing=False) as folder:
+        large = read_confirmation(folder, LARGE)
+        found = stored_hits(folder, "to render", top)
+    return large is not None and all(large.of(hit.record.picture) for hit in found)
 
 
 def _render_missing(done: Outcome, watcher: ConfirmProgress, large: bool) -> bool:

@@ -16,7 +16,8 @@ from trex.api.html import run_html
 from trex.api.searching import search
 from trex.clevr_models.adapters.live import SessionModel, session_model_available
 from trex.explain.causes import explained_results
-from trex.foundation.errors import RunError
+from trex.foundation.errors import RunError, TrexError
+from trex.foundation.words import counted
 from trex.inference.statistics.proportion import Rate
 from trex.pages.display import display_if
 from trex.query.schema import Query
@@ -37,7 +38,7 @@ if TYPE_CHECKING:
 SHOWN = 8  # hits in a notebook
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Run:
     """A run folder. Its draws are read once, at their first use; `trex.open_run(run.path)` reads them again.
 
@@ -164,6 +165,16 @@ class Run:
             ((_, confirmation),) = confirm([self.path], ConfirmOptions(preset, top, device), watcher)
         self.report()
         return confirmation
+
+    def __repr__(self) -> str:
+        """Folder, question and model on one line; how the search ended, if the draws have been read."""
+        try:
+            facts, state = self.manifest.facts, "finished" if self.is_finished else "not finished"
+        except TrexError:  # the folder has moved or is damaged: every other use says so
+            return f"<Run {self.path}>"
+        if "results" in vars(self):
+            state = f"{state}, {self.ending}, {counted(len(self.results.found), 'distinct hit')}"
+        return f"<Run {self.path}: {facts.question!r}, model {facts.model}, {state}>"
 
     def _repr_html_(self) -> str:
         """Headline, rate and the first hits, for notebooks."""

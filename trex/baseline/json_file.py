@@ -71,5 +71,5 @@ def read_document(file: Path) -> Baselines:
     """All that is read of a `baseline.json`; InputError if it is missing or damaged."""
     found = CODEC.read(file, AGAIN)
     if found is None:
-        raise InputError(f"there is no baseline {file}; make one: trex baseline QUERY")
+        raise InputError(f"there is no baseline {file}; make one: trex baseline QUERY --rendered 1000")
     return found

@@ -22,7 +22,11 @@ def run_check_question(text: str, as_json: bool) -> None:
         "answers": list(answers),
         "program": program_to_json(program),
     }
-    name = f"{family.name} (number {family.index} of CLEVR's 90)" if family else "none of CLEVR's 90"
+    name = (
+        f"{family.name} (number {family.index + 1} of CLEVR's 90, index {family.index})"
+        if family
+        else "none of CLEVR's 90"
+    )
     lines = [
         f"the question is understood; nothing was rendered\nquestion  {text}",
         f"reworded  {ours or 'not among the phrasings of trex'}",

@@ -16,8 +16,11 @@ from trex.api.watchers import NO_LARGE, LargeProgress
 from trex.baseline.attach import store_baseline
 from trex.cli.result import tell_result
 from trex.cli.verdicts import Gate, exit_by, rulings_json
+from trex.crosscheck.confirmation import read_confirmations
 from trex.foundation.errors import InputError, unknown
 from trex.foundation.files import HTML, DiskFullError, check_file_out, write_atomic
+from trex.foundation.words import capitalized
+from trex.report.first_screen import stays
 from trex.report.report import goal, model_words
 from trex.runs.draw_log import repair, run_draws
 from trex.runs.folder import FINDINGS, open_run
@@ -89,6 +92,8 @@ def run_check(query: Path, overrides: Sequence[str], as_json: bool) -> None:
             "control_at_most": found.control_at_most,
             "control_cheap_at_most": found.control_cheap_at_most,
             "seconds_at_most_about": found.seconds_at_most,
+            "large_at_most": found.large_at_most,
+            "large_seconds_at_most_about": found.large_seconds_at_most,
         }
         typer.echo(json.dumps(document))
         return
@@ -224,10 +229,12 @@ def _show(done: Outcome, verdicts: Sequence[str]) -> None:
         typer.echo(f"      and {len(done.results.found) - 10} more")
     typer.echo(f"{done.results.ending}: {headline(manifest, done.results)}")
     often = how_often_words(manifest, done.results)
-    typer.echo(f"{often[:1].upper()}{often[1:]}.")
+    typer.echo(f"{capitalized(often)}.")
     for sentence in family_sentences(done.results):
         typer.echo(f"  {sentence}")
-    for sentence in (done.results.control, *done.results.remarks):
+    with open_run(done.folder, for_writing=False) as folder:
+        again = stays(read_confirmations(folder)) if done.results.found else ""
+    for sentence in (f"{capitalized(again)}." if again else "", done.results.control, *done.results.remarks):
         if sentence:
             typer.echo(sentence)
     for words in verdicts:

@@ -61,13 +61,20 @@ def _check_count(query: Query) -> None:
     low, high = query.target.declared.n_answers
     given = len(query.answer)
     if not low <= given <= high:
-        expected = f"{low}" if low == high else f"{low} to {high}"
-        raise InputError(
-            f"target {query.target.kind!r} needs {expected} answers, but the query has {given}; "
-            'write e.g. answer = "1" or answer = ["1", "2"]'
-        )
+        raise InputError(f"target {query.target.kind!r} {_needed(query.target, low, high, given)}")
     if len(set(query.answer)) < given:
         raise InputError(f"answer = {list(query.answer)} has a duplicate")
+
+
+def _needed(target: TargetSection, low: int, high: int, given: int) -> str:
+    """The number of answers that a target names, what the query has instead, and what to write."""
+    if high == 0:
+        instead = " and set target.probabilities" if target.declared.takes_probabilities else ""
+        return f"takes no answer, but the query has {given}; remove answer{instead}"
+    expected = f"{low} to {high}" if low < high else "one" if low == 1 else f"{low}"
+    noun = "answer" if high == 1 else "answers"
+    example = '"1"' if high == 1 else '["1", "2"]'
+    return f"needs {expected} {noun}, but the query has {given or 'none'}; write e.g. answer = {example}"
 
 
 def _check_answer(kind: str, answer: str, text: str, possible: tuple[str, ...]) -> None:

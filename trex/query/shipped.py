@@ -24,5 +24,5 @@ def is_question(given: str) -> bool:
 def query_path(given: Path) -> Path:
     """The file at this path or, if there is none, the shipped query of this name."""
     shipped = QUERIES / f"{given}{SUFFIX}"
-    is_name = given.name == str(given) and not given.exists()
-    return shipped if is_name and shipped.is_file() else given
+    is_name = given.name == str(given) and not os.path.exists(given)  # false if it is too long
+    return shipped if is_name and os.path.isfile(shipped) else given

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import difflib
+import json
+import os
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TypeVar, get_args
@@ -16,8 +18,8 @@ from trex.foundation.fields import problem_in
 from trex.foundation.files import is_missing, is_text
 from trex.foundation.json_fields import short
 from trex.foundation.parse import parse_toml
-from trex.query.schema import Query, RenderSection
-from trex.query.shipped import QUERIES, names, query_path
+from trex.query.schema import Query, RenderSection, TargetSection
+from trex.query.shipped import QUERIES, is_question, names, query_path
 
 M = TypeVar("M", bound=BaseModel)
 Table = dict[str, object]
@@ -40,6 +42,21 @@ def read_text(path: Path) -> str:
     try:
         return files.read_text(file, limit=LIMIT)
     except InputError as error:
+        if os.path.isdir(file):
+            what = (
+                "the query is empty or '.', a folder"
+                if path == Path()
+                else f"query {files.shown(path)} is a folder"
+            )
+            raise InputError(
+                f"{what}; give the path of a TOML file or the name of a shipped query"
+            ) from error
+        if is_missing(error) and is_question(str(path)):
+            raise InputError(
+                f"query {str(path)!r} is a question, not a file; write it into a TOML file "
+                f"(question = {json.dumps(str(path), ensure_ascii=False)}, and an answer) and give its path, or see "
+                "how the question is read: trex check 'QUESTION'"
+            ) from error
         if is_missing(error) and path.name == str(path) and not path.suffix:
             shipped = ", ".join(names(QUERIES))
             raise InputError(
@@ -61,7 +78,9 @@ def parse_table(text: str, source: str) -> Table:
 
 def query_in(table: Table, source: str, overrides: Sequence[str] = ()) -> Query:
     """The query in a table; does not modify the table."""
-    return validated(Query, overridden(table, overrides), source)
+    query = validated(Query, overridden(table, overrides), source)
+    _refuse_unused(query.target, source)
+    return query
 
 
 def validated(model: type[M], table: Table, source: str) -> M:
@@ -69,7 +88,10 @@ def validated(model: type[M], table: Table, source: str) -> M:
     try:
         return model.model_validate(table)
     except ValidationError as error:
-        problems = list(dict.fromkeys(_problem(model, detail) for detail in error.errors(include_url=False)))
+        listed: set[tuple[str, ...]] = set()
+        problems = list(
+            dict.fromkeys(_problem(model, detail, listed) for detail in error.errors(include_url=False))
+        )
         more = f"; and {len(problems) - PROBLEMS} more" if len(problems) > PROBLEMS else ""
         raise InputError(f"{source}: {'; '.join(problems[:PROBLEMS])}{more}") from error
 
@@ -113,19 +135,61 @@ def _toml_value(text: str) -> object:
         return text
 
 
-def _problem(root: type[BaseModel], detail: ErrorDetails) -> str:
+def _refuse_unused(target: TargetSection, source: str) -> None:
+    """Raise InputError if the file or an override sets a key of the target that its kind does not use."""
+    kind = target.declared
+    for key, is_used, user in (
+        ("threshold", kind.takes_threshold, "threshold"),
+        ("share", kind.takes_share, "graded"),
+    ):
+        if key in target.model_fields_set and not is_used:
+            raise InputError(
+                f"{source}: target.{key} has no effect on target {target.kind!r}; remove it, or write "
+                f'target.kind = "{user}"'
+            )
+
+
+def _problem(root: type[BaseModel], detail: ErrorDetails, listed: set[tuple[str, ...]]) -> str:
+    """One problem in words; `listed` are the tables whose keys are listed already."""
     where = [str(part) for part in detail["loc"]]
     key = ".".join(where)
     if detail["type"] == "extra_forbidden":
-        allowed = _keys(root, where[:-1])
-        near = difflib.get_close_matches(where[-1], allowed, n=1, cutoff=0.5)
-        hint = f"; did you mean {near[0]!r}?" if near else ""
-        place = f"in [{'.'.join(where[:-1])}]" if where[:-1] else "in the query"
-        return f"unknown key {where[-1]!r} {place}{hint} (keys: {', '.join(allowed)})"
+        return _unknown_key(root, where, listed)
+    if detail["type"] == "model_type":
+        return f"{key} = {short(detail['input'])}: this is a table; set its keys ({', '.join(_keys(root, where))})"
     if detail["type"] == "literal_error":
         expected = str(detail.get("ctx", {}).get("expected", ""))
         return f"{key} = {short(detail['input'])} is not known; use {expected}"
     return f"{key} = {short(detail['input'])}: {problem_in(detail).message}"
+
+
+def _unknown_key(root: type[BaseModel], where: Sequence[str], listed: set[tuple[str, ...]]) -> str:
+    table, key = tuple(where[:-1]), where[-1]
+    place = f"in [{'.'.join(table)}]" if table else "in the query"
+    wrong = f"unknown key {key!r} {place}"
+    if homes := _homes(root, key):
+        sections = " or ".join(f"[{home}]" if home else "the query, above all sections" for home in homes)
+        dotted = " or ".join(f"{home}.{key}" if home else key for home in homes)
+        return f"{wrong}; it belongs to {sections}: {dotted}"
+    allowed = _keys(root, table)
+    near = difflib.get_close_matches(key, allowed, n=1, cutoff=0.5)
+    hint = f"; did you mean {near[0]!r}?" if near else ""
+    if table in listed:
+        return wrong + hint
+    listed.add(table)
+    return f"{wrong}{hint} (keys: {', '.join(allowed)})"
+
+
+def _homes(root: type[BaseModel], key: str) -> list[str]:
+    """The sections that have this key; "" is the top of the file."""
+    sections = {
+        name: field.annotation
+        for name, field in root.model_fields.items()
+        if isinstance(field.annotation, type) and issubclass(field.annotation, BaseModel)
+    }
+    homes = [name for name, section in sections.items() if key in section.model_fields]
+    is_top = key in root.model_fields and key not in sections
+    return ["", *homes] if is_top else homes
 
 
 def _keys(root: type[BaseModel], where: Sequence[str]) -> tuple[str, ...]:

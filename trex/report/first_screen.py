@@ -36,7 +36,7 @@ def summary(
     """Two sentences below the headline: how often and how fragile, then why; leaves out what was not examined."""
     outcome = how_often_words(manifest, results)
     detail = "; ".join(
-        part for part in (_how_sure(manifest, results), _why(explanations), _stays(looks)) if part
+        part for part in (_how_sure(manifest, results), _why(explanations), stays(looks)) if part
     )
     return f"{capitalized(outcome)}. {capitalized(detail)}."
 
@@ -70,8 +70,8 @@ def _blamed_names(made: Explanation) -> set[str]:
     return {object_words(made.scene, index) for index in made.blame.parts}
 
 
-def _stays(looks: Sequence[Confirmation]) -> str:
-    """How many hits stay at the look that is closest to CLEVR's own."""
+def stays(looks: Sequence[Confirmation]) -> str:
+    """How many hits stay at the look that is closest to CLEVR's own; "" if none was rendered again."""
     done = [look for look in sorted(looks, key=lambda look: look.preset != "clevr") if look.scenes]
     if not done:
         return ""

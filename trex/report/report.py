@@ -52,7 +52,9 @@ def write_report(folder: RunFolder, results: Results, files: Mapping[str, str]) 
 def report_html(folder: RunFolder, results: Results, files: Mapping[str, str]) -> str:
     """The HTML of the report."""
     manifest, kind = folder.manifest, world_of(folder.manifest)
-    sessions = read_sessions(folder.path)
+    sessions = [
+        one for one in read_sessions(folder.path) if one.renders
+    ]  # a finished run resumed renders nothing
     context = ReportContext(folder, results)
     explanations, confirmed = context.explanations, context.confirmations
     looks = larger_looks(confirmed, manifest.facts.size)

@@ -15,11 +15,11 @@ class Journal:
     """All records of a run, in file order; one process at a time has it open."""
 
     def __init__(self, folder: RunFolder) -> None:
-        self._folder = folder
+        self._folder, self._render = folder, folder.manifest.query.render
         self.records = read_draws(folder.draws, folder.manifest)
         self._log = DrawLog(folder.draws)
         self._known: dict[Key, Record] = {record.key: record for record in self.records}
-        self.renders = 0  # in this process
+        self.renders = 0  # pictures at all looks, in this process
 
     def of(self, phase: str) -> list[Record]:
         """The records of a phase."""
@@ -31,7 +31,7 @@ class Journal:
 
     def add(self, records: Sequence[Record]) -> None:
         """Write the records that are new; RunError if a step repeated after a kill differs from its record."""
-        self.renders += sum(record.is_rendered for record in records)
+        self.renders += sum(record.pictures(self._render) + record.inner_pictures for record in records)
         for record in records:
             if self._known.get(record.key, record) != record:
                 phase, chain, index = record.key

@@ -11,6 +11,7 @@ from trex.foundation.errors import InputError, RunError
 from trex.foundation.json_fields import finite, listed, mapping, short, text, whole
 from trex.foundation.parse import parse_json
 from trex.inference.rng import RngState
+from trex.query.schema import RenderSection
 from trex.scenes.scene import Scene
 from trex.worlds.latents import StoredLatent, from_fields, scene_of, to_fields
 
@@ -65,6 +66,19 @@ class Record:
     def is_rendered(self) -> bool:
         """Whether this step was rendered."""
         return bool(self.log_probs) and not self.is_copy
+
+    def pictures(self, render: RenderSection) -> int:
+        """The pictures that were rendered for this step at its own look: its noise draws."""
+        if not self.is_rendered:
+            return 0
+        if self.phase in (BANK, CALIBRATION):
+            return 1
+        return (render.fresh or 0) if self.phase == FRESH else render.noise
+
+    @property
+    def inner_pictures(self) -> int:
+        """The pictures that were rendered at a cheaper look to lead this step of a chain."""
+        return int(self.figures.get("inner_renders", 0))
 
     @property
     def is_copy(self) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from trex.query.schema import Query, RenderSection
-from trex.runs.record import BANK, CALIBRATION, FRESH, Record
+from trex.runs.record import BANK, CALIBRATION, Record
 from trex.worlds.costs import CPU_S
 from trex.worlds.looks import ladder
 
@@ -27,7 +27,6 @@ def _cost(record: Record, looks: Sequence[str], lead: int, render: RenderSection
         return of_bank * CPU_S[looks[max(record.chain, 0)]]
     if record.phase == CALIBRATION:
         return CPU_S[looks[record.chain]]
-    draws = (render.fresh or 0) if record.phase == FRESH else render.noise
-    total = draws * CPU_S[render.preset] if record.is_rendered else 0.0
-    inner = record.figures.get("inner_renders", 0)
+    total = record.pictures(render) * CPU_S[render.preset]
+    inner = record.inner_pictures
     return total + (inner * CPU_S[looks[lead]] if inner else 0.0)

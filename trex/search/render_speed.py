@@ -14,15 +14,18 @@ from trex.foundation.errors import TrexError
 from trex.foundation.files import read_text, write_atomic
 from trex.foundation.json_fields import mapping
 from trex.foundation.parse import parse_json
-from trex.foundation.words import span
+from trex.foundation.words import rough_span
 from trex.query.schema import Query
 from trex.render.blender.blender_renderer import default_processes
 from trex.runs.sessions import Counts
 from trex.worlds.costs import CPU_S
+from trex.worlds.kernels import SURROGATE
+from trex.worlds.looks import ladder
 
 FILE = "seconds_a_picture.json"
 LEAST = 20  # least number of pictures for a measurement
 BESIDE_S = 0.022  # docs/PERFORMANCE.md: proposing and scoring one picture
+START_S = 4.0  # about, until a Blender renders its first picture; each look has its own
 
 
 @dataclass(frozen=True)
@@ -33,8 +36,8 @@ class Estimate:
     source: str
 
     def sentence(self) -> str:
-        """The estimate in words: "about 12 min 30 s, at the speed measured on this machine"."""
-        return f"about {span(self.seconds)}, at the speed {self.source}"
+        """The estimate in words: "about 13 min, at the speed measured on this machine"."""
+        return f"about {rough_span(self.seconds)}, at the speed {self.source}"
 
 
 def has_known_cost(query: Query) -> bool:
@@ -45,19 +48,32 @@ def has_known_cost(query: Query) -> bool:
 def estimate(query: Query, pictures: int, cheap: int = 0, cheap_cpu_s: float = 0.0) -> Estimate | None:
     """The time for this many pictures of a query, and for cheap ones with the CPU seconds that they cost.
 
-    None if nothing is known about their speed.
-
-    Only searches without a bank are measured: in others a picture may cost anything from a read to a dear render.
+    Blender's starts are included. None if nothing is known about the pictures' speed. Only searches
+    without a bank are measured: in others a picture may cost anything from a read to a dear render.
     """
     measured = _known().get(_key(query))
     if not query.search.bank and isinstance(measured, int | float) and 0 < measured < 1e6:
-        return Estimate(pictures * measured, "measured on this machine")
+        return Estimate(pictures * measured + START_S, "measured on this machine")
     if not has_known_cost(query):
         return None
     cpu_s = CPU_S[query.render.preset]
     processes = query.render.processes or default_processes()
     seconds = pictures * (cpu_s / processes + BESIDE_S) + cheap_cpu_s / processes + cheap * BESIDE_S
-    return Estimate(seconds, "documented for a CPU (docs/PERFORMANCE.md); no search was measured here yet")
+    missing = "" if query.search.bank else "; no search was measured here yet"
+    return Estimate(
+        seconds + _starts(query) * START_S, f"documented for an idle CPU (docs/PERFORMANCE.md){missing}"
+    )
+
+
+def large_s(pictures: int, preset: str) -> float:
+    """The time for large pictures of hits at a preset, which one Blender renders after the search."""
+    return pictures * (CPU_S[preset] + BESIDE_S) + START_S if pictures else 0.0
+
+
+def _starts(query: Query) -> int:
+    """The most Blenders that a search starts one after the other: for the deciding look, and for cheaper ones."""
+    looks = ladder(query.render.preset) if query.search.bank else ()
+    return 1 + (len(looks) if query.search.kernel == SURROGATE else len(looks[:1]))
 
 
 @contextmanager

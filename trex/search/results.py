@@ -14,7 +14,7 @@ from trex.inference.statistics.how_often import HowOften
 from trex.inference.statistics.verdict import Conclusion, conclude
 from trex.inference.types import Draw, State
 from trex.runs.manifest import Manifest
-from trex.runs.record import BANK, CALIBRATION, CHAIN, CONTROLS, FRESH, PRIOR, Record
+from trex.runs.record import BANK, CALIBRATION, CHAIN, CONTROLS, PRIOR, Record
 from trex.runs.replay import chain_draws
 from trex.runs.world_of import world_of
 from trex.scenes.appearance import Appearance
@@ -138,17 +138,14 @@ def read_results(manifest: Manifest, records: Sequence[Record], blamed: Blamed |
 
 def _renders(manifest: Manifest, record: Record) -> int:
     """The pictures that a record cost at the deciding look."""
-    if not record.is_rendered or record.phase in (BANK, CALIBRATION):
-        return 0
-    render = manifest.query.render
-    return (render.fresh or 0) if record.phase == FRESH else render.noise
+    return 0 if record.phase in (BANK, CALIBRATION) else record.pictures(manifest.query.render)
 
 
 def _cheap_renders(record: Record) -> int:
     """The pictures that a record cost at cheaper looks."""
     if record.phase in (BANK, CALIBRATION):
         return 1
-    return int(record.figures.get("inner_renders", 0))
+    return record.inner_pictures
 
 
 def _calibration(manifest: Manifest, records: Sequence[Record]) -> Calibration | None:

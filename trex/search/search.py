@@ -54,7 +54,7 @@ class Search:
         self._query = folder.manifest.query
         self._options = self._query.search
         self._are_distinct = world_named(self._query.generator.name).are_distinct
-        self._found = self._hits([])
+        self._found = self._hits(journal.records)  # of the whole run, until the prior scenes are decided on
 
     def run(self) -> None:
         """Carry out everything that the query asks for."""
@@ -113,10 +113,16 @@ class Search:
         """The prior draws below `end`, and the fresh draws of the hits among them."""
         options, is_banked = self._options, bool(self._options.bank)
         seed = options.bank_seed if is_banked else options.seed
+        self._found = self._known_below(end)
         self._draw(Independent(PRIOR, seed=seed, zs=zs, is_banked=is_banked), end)
-        known = (one for one in self._journal.records if one.phase == FRESH or _is_prior_below(one, end))
-        self._found = self._hits(list(known))
+        self._found = self._known_below(end)
         self._check_fresh()
+        self._show(PRIOR, end, end)
+
+    def _known_below(self, end: int) -> Hits:
+        """The hits among the prior draws below `end` that are on the disk, with all fresh draws."""
+        known = (one for one in self._journal.records if one.phase == FRESH or _is_prior_below(one, end))
+        return self._hits(list(known))
 
     def _lead(self, sample: PriorSample) -> str:
         """The look that leads the chains; renders the calibration's scenes at one look after the other."""

@@ -7,8 +7,10 @@ from collections.abc import Sequence
 
 from trex.foundation.errors import InputError
 from trex.scenes.scene import ATTRIBUTES
-from trex.scenes.vocabulary import Vocabulary
+from trex.scenes.vocabulary import CONE, Vocabulary
 
+SHIPPED = (CONE,)  # shapes that a query can introduce by name
+_SIMILAR = 0.8  # "cbues" is that similar to "cubes"; "weather" and "either" are .77
 # clevr-dataset-gen, synonyms.json; we write the first of each.
 RELATION_PHRASES = {
     "left": ("left of", "to the left of", "on the left side of"),
@@ -35,8 +37,18 @@ def known_words(vocabulary: Vocabulary) -> set[str]:
 
 def unknown_words(words: Sequence[str], text: str, known: set[str]) -> InputError:
     """The error for words that are not known, with the nearest known one of each."""
-    near = [close for word in words for close in difflib.get_close_matches(word, sorted(known), n=1)]
+    near = [
+        close
+        for word in words
+        for close in difflib.get_close_matches(word, sorted(known), n=1, cutoff=_SIMILAR)
+    ]
     names = ", ".join(map(repr, words))
     what = f"the word {names} in {text!r} is" if len(words) == 1 else f"the words {names} in {text!r} are"
+    shape = next((card.name for card in SHIPPED for word in words if word in card.words), "")
+    if shape:
+        return InputError(
+            f"{what} not known; only the question of a query that introduces the shape may name it: "
+            f'[scene] introduce = ["{shape}"]'
+        )
     hint = f"did you mean {', '.join(map(repr, near))}?" if near else "no known word is similar."
     return InputError(f"{what} not known; {hint} Note: {PROGRAM_HINT}")

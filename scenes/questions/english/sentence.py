@@ -12,12 +12,14 @@ from trex.scenes.vocabulary import Vocabulary
 
 _MOST_WORDS = 5  # of those at fault that an error quotes
 _MOST_EXPECTED = 8
+_PUNCTUATION = ";:,.!?"
+_MARKS = re.compile(rf"[{_PUNCTUATION}](?:[{_PUNCTUATION}\s]*[{_PUNCTUATION}])?")  # with spaces between them
 
 
 def normalize(text: str) -> str:
     """The question in lower case, with single spaces, " ; " for punctuation within, none at the end."""
-    marked = re.sub(r"[;:,.!?]+", " ; ", text.lower())
-    return re.sub(r"(^[; ]+|[; ]+$)", "", re.sub(r"\s+", " ", marked).replace("; ;", ";"))
+    marked = _MARKS.sub(" ; ", text.lower())
+    return re.sub(r"(^[; ]+|[; ]+$)", "", re.sub(r"\s+", " ", marked))
 
 
 class Sentence:
@@ -89,6 +91,11 @@ class Sentence:
         if self.is_at_end():
             last = " ".join(self._said.split()[-_MOST_WORDS:])
             return self.error(f"ends too early, after {last!r}{could}")
+        if mark := self._mark_here():
+            if set(mark) & set("?!"):
+                more = " ".join(self._said[self._at :].split()[1 : _MOST_WORDS + 1])
+                return self.error(f"is more than one: {more!r} follows; ask one at a time")
+            return self.error(f"cannot be read at {mark!r}{could}")
         return self.error(f"cannot be read at {self._next_words()!r}{could}")
 
     def error(self, fault: str) -> InputError:
@@ -109,6 +116,13 @@ class Sentence:
     def _next_words(self) -> str:
         rest = self._said[self._at :].split(";")[0].split() or [";"]
         return " ".join(rest[:_MOST_WORDS])
+
+    def _mark_here(self) -> str:
+        """The punctuation that comes next, as it was typed; "" if a word comes next."""
+        if not self._comes(";"):
+            return ""
+        typed: list[str] = _MARKS.findall(re.sub(rf"^[{_PUNCTUATION}\s]+", "", self.text))
+        return typed[self._said[: self._at].count(";")]
 
     def _vocabulary_word(self, at: int) -> str:
         """The longest word of the vocabulary at a place (a noun may consist of several), "" for none."""

@@ -12,7 +12,7 @@ from tests.scenes.questions.not_questions import KNOWN_WORDS, UNKNOWN_WORDS
 from trex.foundation.errors import InputError
 from trex.scenes.questions.english import lexicon, parse
 from trex.scenes.questions.english.forms import _forms
-from trex.scenes.vocabulary import CLEVR
+from trex.scenes.vocabulary import CLEVR, CONE
 
 
 def test_a_hundred_sentences() -> None:
@@ -61,3 +61,37 @@ def test_a_refusal_gives_examples_that_are_read() -> None:
 def test_a_chain_that_makes_too_long_a_program_is_refused() -> None:
     with pytest.raises(InputError, match="a program must have 1 to 128 steps"):
         parse("How many cubes are behind the cube" + " behind the cube" * 55)
+
+
+@pytest.mark.parametrize("word", ["dogs", "weather", "count"])
+def test_a_word_that_resembles_nothing_is_not_taken_for_another(word: str) -> None:
+    """Planted bug: dogs were taken for 'does', the weather for 'either'."""
+    with pytest.raises(InputError, match="no known word is similar"):
+        parse(f"How many {word} are there?")
+
+
+def test_a_shape_that_is_not_introduced_is_named_as_one_that_a_query_can_introduce() -> None:
+    with pytest.raises(
+        InputError, match=r'introduces the shape may name it: \[scene\] introduce = \["cone"\]$'
+    ):
+        parse("How many cones are there?")
+    parse("How many cones are there?", CLEVR.introduce(CONE))
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        (
+            "How many cubes are there? How many spheres?",
+            "is more than one: 'how many spheres' follows; ask one",
+        ),
+        ("How many cubes are there! How many spheres?", "is more than one"),
+        ("How many cubes, spheres?", "cannot be read at ','"),
+        ("?! How many cubes; spheres", "cannot be read at ';'"),
+    ],
+)
+def test_punctuation_is_quoted_as_it_was_typed(text: str, told: str) -> None:
+    """Planted bug: "cannot be read at ';'", which nobody had typed."""
+    with pytest.raises(InputError) as refused:
+        parse(text)
+    assert told in str(refused.value)

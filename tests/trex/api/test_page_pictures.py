@@ -12,10 +12,14 @@ from PIL import Image
 from tests.running.command_line import trex
 from tests.running.large_looks import add_looks
 from tests.running.runs import QUERY, draws, run, write_query
+from trex.api import page_pictures
 from trex.api.find import conclude_run
+from trex.api.page_pictures import MAX_LARGE, render_large
+from trex.api.watchers import LargeProgress
 from trex.crosscheck.confirmation import read_confirmation
 from trex.crosscheck.misses import FILE, has_misses, read_misses
 from trex.foundation.errors import RunError
+from trex.pages.display import Display
 from trex.runs.draw_log import read_draws
 from trex.runs.folder import open_run
 
@@ -92,6 +96,30 @@ def test_a_larger_look_is_on_the_page_once_with_what_the_model_says_there(tmp_pa
         assert f'data-large-id="look-{scene.after.picture}"' in html
     assert html.count("The same scene at another look, preset reference, 480×320.") == 2
     assert html.count("As the model saw it, 120×80 pixels, scaled up.") == len(done.results.found) - 2
+
+
+def test_no_renderer_starts_for_large_pictures_that_exist(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Planted bug: to resume a finished run started Blender once for the search and once for its pictures."""
+    done = run(tmp_path, ["search.steps=40"])
+    count = min(MAX_LARGE, len(done.results.found))
+    started: list[Path] = []
+    monkeypatch.setattr(page_pictures, "may_be_larger", lambda _: True)
+    monkeypatch.setattr(page_pictures, "confirm", lambda runs, *_: started.extend(runs))
+    add_looks(done.folder, count - 1)
+    assert render_large(done.folder, done.manifest, MAX_LARGE, LargeProgress(Display())) and started
+    started.clear()
+    add_looks(done.folder, count)
+    assert not render_large(done.folder, done.manifest, MAX_LARGE, LargeProgress(Display())) and not started
+
+
+def test_a_search_says_how_many_of_its_scenes_stay_at_the_large_look(tmp_path: Path) -> None:
+    done = run(tmp_path, ["search.steps=40"])
+    look = add_looks(done.folder, 3)
+    stays = sum(scene.after.is_hit for scene in look.scenes)
+    said = call("resume", done.folder)
+    assert f"Rendered again at preset reference, {stays} of 3" in said and "stay in the level set.\n" in said
 
 
 @pytest.mark.blender

@@ -285,3 +285,20 @@ def test_a_card_of_a_shape_is_found_from_the_current_folder(
     with_cone: Keywords = {**ASKED, "introduce": "cone.toml"}
     asked = trex.check(**with_cone)
     assert asked.query.scene.introduce == (str(tmp_path / "cone.toml"),)
+
+
+def test_a_run_and_a_check_are_shown_on_one_line(tmp_path: Path) -> None:
+    """Planted bug: every field of the query, or nothing but the path."""
+    found = trex.open_run(run(tmp_path, ["search.steps=0"]).folder)
+    begins = (
+        f"<Run {found.path}: 'How many red things are there?', model {found.manifest.facts.model}, finished"
+    )
+    assert repr(found) == f"{begins}>"
+    ending = found.ending
+    assert repr(found).startswith(f"{begins}, {ending}, ") and "distinct hit" in repr(found)
+    assert repr(trex.Run(tmp_path / "gone")) == f"<Run {tmp_path / 'gone'}>"
+    checked = trex.check(write_query(tmp_path))
+    assert repr(checked).startswith(
+        "<QueryCheck: 'How many red things are there?', target high_confidence 2, at most "
+    )
+    assert "\n" not in repr(checked) and len(repr(checked)) < 150

@@ -51,9 +51,17 @@ BAD = {
     "no question": (QUERY.replace('"How many red things are there?"', '" "'), ["has no question"]),
     "unknown question": (QUERY.replace("How many red things", "Why are there red things"), ["Why"]),
     "impossible count": (QUERY.replace('"2"', '"11"'), ["answer '11'", "10"]),
-    "answer of another kind": (QUERY.replace('"2"', '"red"'), ["answer 'red'", "0, 1, 2"]),
-    "no answer": (QUERY.replace('answer = "2"', ""), ["needs 1 answers, but the query has 0"]),
-    "two answers for one": (QUERY.replace('"2"', '["3", "4"]'), ["needs 1 answers, but the query has 2"]),
+    "answer of another kind": (
+        QUERY.replace('"2"', '"red"'),
+        ["answer 'red'", "9, 10). These are the answers that"],
+    ),
+    "no answer": (QUERY.replace('answer = "2"', ""), ["needs one answer, but the query has none"]),
+    "two answers for one": (QUERY.replace('"2"', '["3", "4"]'), ["needs one answer, but the query has 2"]),
+    "an answer for none": (
+        QUERY + '[target]\nkind = "uniform"\n',
+        ["target 'uniform' takes no answer, but the query has 1; remove answer"],
+    ),
+    "one answer for two": (QUERY + '[target]\nkind = "graded"\n', ["needs 2 answers", 'answer = ["1", "2"]']),
     "every shape revoked": (
         QUERY.replace('["cube"]', '["cube", "sphere", "cylinder"]'),
         ["leaves no object", "revoke less"],

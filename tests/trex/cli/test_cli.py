@@ -124,7 +124,15 @@ def test_models_list_names_what_there_is() -> None:
     assert result.exit_code == 0
     assert "shipped" in result.stdout
     assert "relation-network" in result.stdout
+    assert all(form in result.stdout for form in ("onnx:", "hf:", "openai:", "ask:", "https:"))
     assert trex("models", "fetch", "resnet").exit_code == 2
+
+
+def test_a_model_that_cannot_be_verified_is_answered_with_those_that_can() -> None:
+    result = trex("models", "verify", "foo")
+    assert result.exit_code == 2
+    assert all(name in result.stderr for name in ("shipped", "relation-network:ir", "iep:lstm", "resnet101"))
+    assert result.stderr.rstrip().endswith("). With --dataset, any --model can be verified.")
 
 
 @pytest.mark.parametrize("name", ["relation-network", "iep", "resnet101"])

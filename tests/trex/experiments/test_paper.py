@@ -228,6 +228,11 @@ def test_a_row_that_rests_on_nothing_is_refused(tmp_path: Path, text: str, told:
         read_paper(path)
 
 
+def test_a_mistyped_folder_of_outputs_is_refused_and_not_created(tmp_path: Path) -> None:
+    refused(trex("paper", "--outputs", tmp_path / "nosuch"), "nosuch is not a folder", "--run")
+    assert not (tmp_path / "nosuch").exists()
+
+
 def test_the_command_writes_the_page_and_names_a_damaged_record(tmp_path: Path) -> None:
     done = trex("paper", "--outputs", tmp_path / "none", "--out", tmp_path / "PAPER.md")
     assert done.exit_code == 0 and "absent" in done.stdout

@@ -28,7 +28,7 @@ def test_a_question_is_shown_with_its_family_and_program() -> None:
     lines = result.stdout.splitlines()
     assert "question  Are there more cubes than spheres?" in lines
     assert "reworded  Is the number of cubes greater than the number of spheres?" in lines
-    assert "family    compare_integer/greater_than (number 2 of CLEVR's 90)" in lines
+    assert "family    compare_integer/greater_than (number 3 of CLEVR's 90, index 2)" in lines
     assert "answers   yes, no" in lines
     assert [line[10:].strip() for line in lines[-7:]] == [
         "0  scene",

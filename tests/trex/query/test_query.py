@@ -1,10 +1,11 @@
 """A query file is read strictly, and every mistake in it is named with a way out."""
 
+import json
 from pathlib import Path
 
 import pytest
 
-from tests.running.runs import QUERY
+from tests.running.runs import QUERY, go_on, run
 from trex.foundation.errors import InputError
 from trex.query.toml_file import parse_query, read_query
 
@@ -43,7 +44,12 @@ def test_set_overrides_are_checked_like_the_file() -> None:
         ("[scene]\nobjects = 2.5", ["scene.objects = 2.5", "[3, 10]"]),
         ("answer = 1.5", ["answer = 1.5", 'like "1"']),
         ('program = [{functon = "scene"}]', ["'functon' in [program.0]", "did you mean 'function'"]),
-        ("target = 3", ["target = 3"]),
+        ("target = 3", ["target = 3: this is a table; set its keys (kind, width, threshold"]),
+        ('revoke = ["cube"]', ["'revoke' in the query; it belongs to [scene]: scene.revoke"]),
+        ("seed = 3", ["it belongs to [search]: search.seed"]),
+        ('[search]\npreset = "fast"', ["'preset' in [search]; it belongs to [render]: render.preset"]),
+        ("[search]\nwrong = true", ["it belongs to the query, above all sections: wrong"]),
+        ('name = "fake"', ["it belongs to [generator] or [model]: generator.name or model.name"]),
         (
             "[target.options]\nbeta = 2",
             ["options.beta of kind 'high_confidence': extra inputs are not permitted"],
@@ -59,6 +65,43 @@ def test_a_mistake_is_named(text: str, parts: list[str]) -> None:
         assert part in str(caught.value)
 
 
+def test_the_keys_of_a_section_are_listed_once() -> None:
+    """Planted bug: every unknown key of a section was followed by all keys of that section."""
+    with pytest.raises(InputError) as caught:
+        parse_query("[search]\nstepz = 1\nchainz = 1", "q.toml")
+    assert str(caught.value).count("keys: ") == 1
+    assert "did you mean 'steps'" in str(caught.value) and "did you mean 'chains'" in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("settings", "told"),
+    [
+        (
+            ["target.threshold=0.4"],
+            "target.threshold has no effect on target 'high_confidence'; .*\"threshold\"",
+        ),
+        (["target.threshold=0.9"], "target.threshold has no effect"),  # the default, but written
+        (["target.kind=threshold", "target.share=0.1"], 'target.share has no effect .*"graded"'),
+    ],
+)
+def test_a_setting_of_the_target_without_effect_is_refused(settings: list[str], told: str) -> None:
+    with pytest.raises(InputError, match=told):
+        parse_query(QUERY, "q.toml", settings)
+
+
+def test_a_setting_of_the_target_is_taken_by_its_kind_and_from_stored_runs(tmp_path: Path) -> None:
+    assert (
+        parse_query(QUERY, "q.toml", ["target.kind=threshold", "target.threshold=0.4"]).target.threshold
+        == 0.4
+    )
+    assert parse_query(QUERY, "q.toml", ["target.kind=graded", "target.share=0.1"]).target.share == 0.1
+    place = run(tmp_path, ["search.steps=0"]).folder / "run.json"
+    data = json.loads(place.read_text())
+    data["query"]["target"]["threshold"] = 0.4  # as earlier versions took it
+    place.write_text(json.dumps(data))
+    assert go_on(place.parent).manifest.query.target.threshold == 0.4
+
+
 @pytest.mark.parametrize("text", ["search.seed", "=3", "question.text=3"])
 def test_a_set_without_sense_is_named(text: str) -> None:
     with pytest.raises(InputError, match="--set"):
@@ -71,3 +114,24 @@ def test_a_query_that_cannot_be_read_is_named(tmp_path: Path) -> None:
     (tmp_path / "binary.toml").write_bytes(b"\xff\xfe")
     with pytest.raises(InputError, match="cannot be read"):
         read_query(tmp_path / "binary.toml")
+
+
+@pytest.mark.parametrize("given", ["", "."])
+def test_an_empty_query_is_called_so(given: str) -> None:
+    with pytest.raises(InputError) as caught:
+        read_query(Path(given))
+    assert str(caught.value).count("give ") == 1
+    assert "the query is empty or '.', a folder; give the path of a TOML file" in str(caught.value)
+
+
+def test_a_question_in_place_of_a_query_says_where_questions_go() -> None:
+    """Planted bug: a list of all shipped queries, and nothing on questions."""
+    with pytest.raises(InputError) as caught:
+        read_query(Path("How many cubes are there?"))
+    assert "is a question, not a file; write it into a TOML file" in str(caught.value)
+    assert "trex check 'QUESTION'" in str(caught.value) and "demo" not in str(caught.value)
+
+
+def test_a_name_that_is_too_long_for_a_file_is_an_error_with_a_remedy() -> None:
+    with pytest.raises(InputError, match="File name too long; give the path"):
+        read_query(Path("a" * 5000))

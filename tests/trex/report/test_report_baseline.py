@@ -63,7 +63,10 @@ def test_what_is_no_baseline_or_no_run_is_refused(done: Outcome, tmp_path: Path)
     (tmp_path / "cut.json").write_text('{"format": 1, "base')
     for words, said in (
         (("report", done.folder, "--baseline", tmp_path / "cut.json"), "is damaged"),
-        (("report", done.folder, "--baseline", tmp_path / "nothing"), "there is no baseline"),
+        (
+            ("report", done.folder, "--baseline", tmp_path / "nothing"),
+            "make one: trex baseline QUERY --rendered 1000",
+        ),
         (("report", done.folder, tmp_path), "is not a run folder"),
         (("report", tmp_path), "is not a run folder"),
         (("report", done.folder, done.folder), "given twice"),

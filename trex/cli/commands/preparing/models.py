@@ -13,7 +13,7 @@ from trex.cli.command import PARTS, Command
 from trex.cli.options import Endpoint, MaxRequests, TrustRemoteCode, model_options, refuse
 from trex.cli.progress import display_until_stopped
 from trex.cli.result import AsJson, tell_result
-from trex.foundation.errors import OURS, InputError
+from trex.foundation.errors import OURS, InputError, unknown
 from trex.foundation.percent import percent
 
 if TYPE_CHECKING:
@@ -31,10 +31,11 @@ def models_list(as_json: AsJson = False) -> None:
     """List the available models and those that can be fetched."""
     from trex.clevr_models.fetch import list_models
     from trex.clevr_models.iep.fetch import list_iep
+    from trex.clevr_models.specs.adapter import forms
 
     found = [*list_models(), *list_iep()]
     lines = [f"{name}  {path if is_there else _how_to_fetch(name)}" for name, path, is_there in found]
-    words = "\n".join(["shipped", *lines, "package.module:factory  any torch module"])
+    words = "\n".join(["shipped", *lines, f"Forms of --model: {forms()}."])
     models = [{"name": name, "path": str(path), "is_there": is_there} for name, path, is_there in found]
     tell_result([{"name": "shipped", "path": None, "is_there": True}, *models], words, as_json)
 
@@ -57,7 +58,6 @@ def models_fetch(
     """
     from trex.clevr_models.fetch import fetch_relation_network
     from trex.clevr_models.iep.fetch import fetch_iep, fetch_resnet
-    from trex.foundation.errors import unknown
     from trex.pages.display import Display
 
     if source is not None and not source.exists():
@@ -157,16 +157,19 @@ def models_verify(
 def _check_weights(name: str) -> str:
     """ "good" with the path of a fetched file; InputError if the weights do not match the card."""
     from trex.clevr_models.catalog import load_model
-    from trex.clevr_models.fetch import verify_model
-    from trex.clevr_models.iep.fetch import RESNET, load_resnet
+    from trex.clevr_models.fetch import NAMES, verify_model
+    from trex.clevr_models.iep.fetch import RESNET, list_iep, load_resnet
     from trex.clevr_models.specs.iep import PREFIX
 
     if name == RESNET:
         load_resnet()
     elif name == "shipped" or name.startswith(PREFIX):
         load_model(name)
-    else:
+    elif name in NAMES:
         return f"good ({verify_model(name)})"
+    else:
+        known = ["shipped", *NAMES, *(iep for iep, *_ in list_iep())]
+        raise unknown("model", name, known, "With --dataset, any --model can be verified.")
     return "good"
 
 

@@ -15,11 +15,13 @@ from trex.cli.result import AsJson, tell_result
 if TYPE_CHECKING:
     from trex.experiments.paper.paper_file import Item
 
+OUTPUTS = Path("runs/experiments")
+
 
 def paper(
-    outputs: Annotated[Path, typer.Option(help="The folder that holds a folder for each experiment.")] = Path(
-        "runs/experiments"
-    ),
+    outputs: Annotated[
+        Path, typer.Option(help="The folder that holds a folder for each experiment.")
+    ] = OUTPUTS,
     out: Annotated[Path | None, typer.Option(help="The page; OUTPUTS/PAPER.md if not given.")] = None,
     run: Annotated[
         bool,
@@ -32,8 +34,13 @@ def paper(
     """Compare every table and figure of the publication with the experiments' records."""
     from trex.experiments.paper.paper import compare_all, markdown, summary
     from trex.experiments.paper.paper_file import read_paper
+    from trex.foundation.errors import InputError
     from trex.foundation.files import check_file_out, make_folder, write_atomic
 
+    if out is None and not run and outputs != OUTPUTS and not outputs.is_dir():  # it would be created
+        raise InputError(
+            f"--outputs {outputs} is not a folder; give the one that holds the experiments' folders, or add --run"
+        )
     place = out if out is not None else outputs / "PAPER.md"
     make_folder(place.parent)
     check_file_out(place, "--out", b"#")
