@@ -79,7 +79,7 @@ def parse_table(text: str, source: str) -> Table:
 def query_in(table: Table, source: str, overrides: Sequence[str] = ()) -> Query:
     """The query in a table; does not modify the table."""
     query = validated(Query, overridden(table, overrides), source)
-    _refuse_unused(query.target, source)
+    _refuse_unused(query.target, source, overrides)
     return query
 
 
@@ -135,14 +135,20 @@ def _toml_value(text: str) -> object:
         return text
 
 
-def _refuse_unused(target: TargetSection, source: str) -> None:
-    """Raise InputError if the file or an override sets a key of the target that its kind does not use."""
+def _refuse_unused(target: TargetSection, source: str, overrides: Sequence[str]) -> None:
+    """Raise InputError if the file or an override sets a key of the target that its kind does not use.
+
+    If an override changes the kind, the file's keys belong to another one, and are ignored.
+    """
     kind = target.declared
+    overridden_keys = {override.partition("=")[0].strip() for override in overrides}
+    is_changed = "target.kind" in overridden_keys
     for key, is_used, user in (
         ("threshold", kind.takes_threshold, "threshold"),
         ("share", kind.takes_share, "graded"),
     ):
-        if key in target.model_fields_set and not is_used:
+        is_given = f"target.{key}" in overridden_keys if is_changed else key in target.model_fields_set
+        if is_given and not is_used:
             raise InputError(
                 f"{source}: target.{key} has no effect on target {target.kind!r}; remove it, or write "
                 f'target.kind = "{user}"'

@@ -95,6 +95,9 @@ def test_a_setting_of_the_target_is_taken_by_its_kind_and_from_stored_runs(tmp_p
         == 0.4
     )
     assert parse_query(QUERY, "q.toml", ["target.kind=graded", "target.share=0.1"]).target.share == 0.1
+    file = 'question = "How many cubes are there?"\nanswer = "1"\n[target]\nkind = "threshold"\nthreshold = 0.4\n'
+    of_another = parse_query(file, "q.toml", ["target.kind=high_confidence"])
+    assert of_another.target.kind == "high_confidence"  # a key of the file cannot be taken away by --set
     place = run(tmp_path, ["search.steps=0"]).folder / "run.json"
     data = json.loads(place.read_text())
     data["query"]["target"]["threshold"] = 0.4  # as earlier versions took it
