@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 
 from trex.foundation.errors import InputError
@@ -69,7 +69,7 @@ def paired(first: Sequence[bool], second: Sequence[bool]) -> Paired:
     )
 
 
-def paired_clusters(first: Sequence[bool], second: Sequence[bool], clusters: Sequence[int]) -> Paired:
+def paired_clusters(first: Sequence[bool], second: Sequence[bool], clusters: Sequence[Hashable]) -> Paired:
     """Count clusters of related scenes instead of scenes: each says what most of its discordant scenes say.
 
     A cluster without a majority, or without a discordant scene, counts as neither. The p-value of these counts is the
@@ -77,7 +77,7 @@ def paired_clusters(first: Sequence[bool], second: Sequence[bool], clusters: Seq
     """
     if len(clusters) != len(first):
         raise InputError(f"{len(first)} scenes need a cluster each, not {len(clusters)}")
-    members: defaultdict[int, list[int]] = defaultdict(list)
+    members: defaultdict[Hashable, list[int]] = defaultdict(list)
     for place, cluster in enumerate(clusters):
         members[cluster].append(place)
     counts = [paired([first[k] for k in one], [second[k] for k in one]) for one in members.values()]

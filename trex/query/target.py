@@ -32,8 +32,10 @@ def leaves_answer_open(section: TargetSection, question: ResolvedQuestion, label
     It may if the target wants no sure answer, or if less than one half suffices, as with `threshold = 0.3`. What the
     model answers then says little of the level set.
     """
-    if not section.declared.is_sure or len(labels) < 2:
-        return not section.declared.is_sure
+    if not section.declared.is_sure:
+        return True
+    if len(labels) < 2:
+        return False
     target = make_target(section, question, labels)
     probs = np.full(len(labels), (1.0 - BELOW_HALF) / (len(labels) - 1))
     probs[labels.index(question.answers[0])] = BELOW_HALF

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
@@ -56,10 +56,8 @@ def _fill(scratch: Path, selection: AuditSelection, new: Kept) -> str:
     """Write the batch; return its name."""
     names = [f"CLEVR_{SPLIT}_{index:06d}.png" for index in range(len(new))]
     rows = list(zip(names, new, strict=True))
-    different = dict.fromkeys(scene_id(one.scene) for one, _ in new)
-    groups = {
-        scene: number for number, scene in enumerate(different)
-    }  # questions about one scene are related
+    scenes = [scene_id(one.scene) for one, _ in new]
+    groups = [scenes.index(scene) for scene in scenes]  # questions about one scene are related
     write_split(
         scratch,
         SPLIT,
@@ -82,8 +80,8 @@ def _fill(scratch: Path, selection: AuditSelection, new: Kept) -> str:
         question="",
         program=(),
         scenes=tuple(
-            replace(_scene(selection.look, name, one), group=groups[scene_id(one.scene)])
-            for name, (one, _) in rows
+            _scene(selection.look, name, one, group)
+            for (name, (one, _)), group in zip(rows, groups, strict=True)
         ),
         files=file_hashes(scratch),
         format=2,
@@ -95,10 +93,9 @@ def _picture(one: KnownFailure, png: bytes) -> tuple[bytes, bytes]:
     return png, to_png(one.mask)
 
 
-def _scene(look: str, name: str, one: KnownFailure) -> BatchScene:
-    return BatchScene(
-        name, one.truth, one.said, one.confidence, (look,), one.question, tuple(program_to_json(one.program))
-    )
+def _scene(look: str, name: str, one: KnownFailure, group: int) -> BatchScene:
+    program = tuple(program_to_json(one.program))
+    return BatchScene(name, one.truth, one.said, one.confidence, (look,), one.question, program, group)
 
 
 def _answer(model: str, name: str, one: KnownFailure) -> Json:

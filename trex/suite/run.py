@@ -98,9 +98,8 @@ class SuiteRun:
     def paired_groups(self) -> Paired | None:
         """The same of groups of related scenes, each of which counts once."""
         both = self._in_both
-        numbers = {group: k for k, group in enumerate(dict.fromkeys(one.group for one in both))}
-        clusters = [numbers[one.group] for one in both]
-        return paired_clusters(_failed_before(both), [one.fails for one in both], clusters) if both else None
+        groups = [one.group for one in both]
+        return paired_clusters(_failed_before(both), [one.fails for one in both], groups) if both else None
 
     @property
     def _in_both(self) -> list[SceneResult]:
