@@ -16,6 +16,7 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")  # scoring beside Blender; see doc
 from benchmarks import efficiency as searches
 from benchmarks.efficiency import efficiency
 from benchmarks.farm import farm, farm_simulation
+from benchmarks.gpu import gpu
 from benchmarks.nuts import SEEDS, nuts
 from benchmarks.overhead import overhead
 from benchmarks.queue import queue
@@ -37,6 +38,7 @@ PARTS = {
         memory_long,
         quality,
         costs,
+        gpu,
         efficiency,
     )
 }

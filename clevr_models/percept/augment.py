@@ -28,9 +28,9 @@ def mirror(scenes: Scenes, rng: np.random.Generator) -> Scenes:
 
 
 def disturb(pixels: Tensor, generator: torch.Generator) -> Tensor:
-    """(B, 3, H, W) with a brightness and an amount of noise of its own for each picture; drawn on the CPU."""
-    batch = (len(pixels), 1, 1, 1)
-    factor = 1.0 + BRIGHTNESS * (2.0 * torch.rand(batch, generator=generator) - 1.0)
-    amount = NOISE * torch.rand(batch, generator=generator)
-    noise = torch.randn(pixels.shape, generator=generator).to(memory_format=torch.channels_last)
+    """(B, 3, H, W) with a brightness and an amount of noise of its own for each picture; on the generator's device."""
+    batch, device = (len(pixels), 1, 1, 1), generator.device
+    factor = 1.0 + BRIGHTNESS * (2.0 * torch.rand(batch, generator=generator, device=device) - 1.0)
+    amount = NOISE * torch.rand(batch, generator=generator, device=device)
+    noise = torch.randn(pixels.shape, generator=generator, device=device).to(memory_format=torch.channels_last)
     return (pixels * factor + noise * amount).clamp(0.0, 1.0)

@@ -35,7 +35,7 @@ def look(percept: Percept, scenes: Scenes, batch_size: int = 32) -> Evidence:
     found = []
     with torch.no_grad():
         for begin in range(0, len(scenes.numbers), batch_size):
-            pixels = to_pixels(scenes.pictures[begin : begin + batch_size]).to(device)
+            pixels = to_pixels(scenes.pictures[begin : begin + batch_size], device)
             found.append(Evidence(*(field.cpu() for field in find_peaks(percept.network(pixels)))))
     return Evidence(*(torch.cat(fields) for fields in zip(*found, strict=True)))
 

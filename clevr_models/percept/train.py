@@ -72,7 +72,7 @@ def train(
     _check_numbers(
         {"seed": (seed, 0), "epochs": (epochs, 1), "batch-size": (batch_size, 1), "limit": (limit or 1, 1)}
     )
-    target = _device(device)
+    target = training_device(device)
     scenes = load_scenes(dataset, "train", limit)
     fresh = str(read_card(start)["sha256"]) if start else ""
     settings = Settings(seed, epochs, batch_size, limit, len(scenes.numbers), fresh)
@@ -110,7 +110,8 @@ def _history(start: Path | None, settings: Settings) -> list[object]:
     return [*before, {"command": command, **asdict(settings)}]
 
 
-def _device(name: str) -> torch.device:
+def training_device(name: str) -> torch.device:
+    """The device of this name: cpu, cuda or auto; InputError for one that is not there."""
     if name == "auto":
         return torch.device("cuda" if torch.cuda.is_available() else "cpu")
     if name == "cuda" and not torch.cuda.is_available():
@@ -154,10 +155,10 @@ def _schedule(done: float) -> float:
 
 
 def batch_loss(percept: Percept, batch: Scenes, rng: np.random.Generator) -> Loss:
-    """The loss of a batch on the model's device, each picture with its own brightness and noise."""
+    """The loss of a batch on the model's device, each picture with its own brightness and noise, drawn there."""
     device = next(percept.parameters()).device
-    generator = torch.Generator().manual_seed(int(rng.integers(2**62)))
-    pixels = disturb(to_pixels(batch.pictures), generator).to(device)
+    generator = torch.Generator(device).manual_seed(int(rng.integers(2**62)))
+    pixels = disturb(to_pixels(batch.pictures, device), generator)
     arrays = (batch.numbers, batch.cells, batch.attributes, batch.positions)
     labels = Labels(*(torch.from_numpy(array).to(device) for array in arrays))
     with half_precision(device.type):

@@ -142,9 +142,9 @@ def _cell(item: Record) -> tuple[int, int]:
     return min(max(row, 0), GRID[0] - 1), min(max(column, 0), GRID[1] - 1)
 
 
-def to_pixels(pictures: NDArray[np.uint8]) -> Tensor:
-    """(B, 160, 240, 3) uint8 as (B, 3, 160, 240) float32 in [0, 1], channels last in memory."""
-    return torch.from_numpy(pictures).permute(0, 3, 1, 2).float() / 255.0
+def to_pixels(pictures: NDArray[np.uint8], device: torch.device | None = None) -> Tensor:
+    """(B, 160, 240, 3) uint8 as (B, 3, 160, 240) float32 in [0, 1] on the device, channels last in memory."""
+    return torch.from_numpy(pictures).to(device).permute(0, 3, 1, 2).float() / 255.0
 
 
 def load_questions(dataset: Path, split: str) -> tuple[QuestionRecord, ...]:

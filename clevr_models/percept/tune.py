@@ -12,7 +12,7 @@ from trex.artifacts.weights import compact, expand, load_into
 from trex.clevr_models.percept.augment import mirror
 from trex.clevr_models.percept.calibrate import calibrate
 from trex.clevr_models.percept.model import SHIPPED, Percept
-from trex.clevr_models.percept.train import WEIGHT_DECAY, Tell, batch_loss
+from trex.clevr_models.percept.train import WEIGHT_DECAY, Tell, batch_loss, training_device
 from trex.clevr_models.percept.training_data import Scenes, kept_out
 from trex.foundation.errors import InputError
 
@@ -29,17 +29,21 @@ def tune(
     epochs: int,
     batch_size: int,
     rate: float,
+    device: str = "cpu",
     tell: Tell = lambda done, total, *facts: None,
 ) -> Percept:
-    """A tuned copy of `start`, calibrated anew, with its weights as they would be stored; on the CPU.
+    """A tuned copy of `start` on the CPU, calibrated anew, with its weights as they would be stored.
 
     A step takes a batch of `ordinary`, which an epoch passes once, and one of equal size of `further`. What is drawn of
     `ordinary` depends on the seed and the step alone, so that weight 0 is an exact control. Batch normalization keeps
-    its statistics; the rate falls to zero along a cosine. InputError for fewer than LEAST ordinary scenes.
+    its statistics; the rate falls to zero along a cosine. `device`: cpu, cuda or auto; a GPU draws other noise for the
+    pictures than the CPU does, and its weights are not the same to the last bit each time. InputError for fewer than
+    LEAST ordinary scenes, or a device that is not there.
     """
+    target = training_device(device)
     if len(ordinary.numbers) < LEAST:
         raise InputError(f"{len(ordinary.numbers)} ordinary scenes are too few to tune on; at least {LEAST}")
-    percept = copy.deepcopy(start).requires_grad_(True).eval()
+    percept = copy.deepcopy(start).to(target).requires_grad_(True).eval()
     held = kept_out(len(ordinary.numbers))
     rows = np.flatnonzero(~held)
     optimizer = torch.optim.AdamW(percept.network.parameters(), lr=rate, weight_decay=WEIGHT_DECAY)
@@ -59,6 +63,7 @@ def tune(
         torch.nn.utils.clip_grad_norm_(percept.network.parameters(), 5.0)
         optimizer.step()
         tell(step + 1, steps * epochs)
+    percept.to("cpu")
     calibrate(percept, ordinary.take(np.flatnonzero(held)))
     load_into(percept, expand(compact(percept)), SHIPPED)
     return percept.eval().requires_grad_(False)

@@ -27,9 +27,9 @@ def drawn() -> Scenes:
     return labelled(scenes, [one.pixels for one in pictures])
 
 
-def tuned(ordinary: Scenes, further: Scenes, weight: float) -> Percept:
+def tuned(ordinary: Scenes, further: Scenes, weight: float, device: str = "cpu") -> Percept:
     start = load_shipped().percept
-    return tune(start, ordinary, further, weight, seed=1, epochs=1, batch_size=8, rate=1e-3)
+    return tune(start, ordinary, further, weight, seed=1, epochs=1, batch_size=8, rate=1e-3, device=device)
 
 
 def weights(percept: Percept) -> torch.Tensor:
@@ -69,3 +69,19 @@ def test_the_scenes_kept_out_for_the_calibration_are_not_trained_on(drawn: Scene
 def test_too_few_ordinary_scenes_are_refused(drawn: Scenes) -> None:
     with pytest.raises(InputError, match="too few to tune on"):
         tuned(drawn.take(np.arange(LEAST - 1)), drawn, 1.0)
+
+
+def test_a_device_that_is_not_there_is_refused(drawn: Scenes) -> None:
+    with pytest.raises(InputError, match="'abacus' is not known"):
+        tuned(drawn.take(np.arange(LEAST)), drawn, 1.0, "abacus")
+
+
+@pytest.mark.gpu
+def test_a_gpu_learns_the_further_scenes_and_gives_weights_for_the_cpu(drawn: Scenes) -> None:
+    if not torch.cuda.is_available():
+        pytest.skip("torch finds no CUDA device on this machine")
+    ordinary, further = drawn.take(np.arange(LEAST)), drawn.take(np.arange(LEAST, LEAST + 6))
+    zero, one = (tuned(ordinary, further, weight, "cuda") for weight in (0.0, 1.0))
+    assert weights(one).device.type == "cpu"
+    assert loss(one, further) < loss(zero, further)
+    assert loss(one, further) < loss(load_shipped().percept, further)

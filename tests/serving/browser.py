@@ -10,6 +10,7 @@ from contextlib import contextmanager
 import pytest
 from selenium.webdriver import Chrome, ChromeOptions
 from selenium.webdriver.chrome.service import Service
+from selenium.webdriver.support.wait import WebDriverWait
 
 NAMES = ("chromium", "chromium-browser", "google-chrome")
 FLAGS = (
@@ -24,6 +25,7 @@ FLAGS = (
     "--disable-dev-shm-usage",
     "--window-size=1200,1000",
 )
+LOAD_S = 60.0
 
 
 @contextmanager
@@ -46,6 +48,14 @@ def chromium() -> Iterator[Chrome]:
             yield browser
         finally:
             browser.quit()
+
+
+def open_page(browser: Chrome, address: str) -> None:
+    """Load a page whole. On a busy machine `get` alone may come back while the page before it is still being left."""
+    browser.get("about:blank")
+    browser.get(address)
+    is_there = "return document.readyState === 'complete' && document.URL !== 'about:blank'"
+    WebDriverWait(browser, LOAD_S).until(lambda _: browser.execute_script(is_there))
 
 
 def console(browser: Chrome) -> list[str]:

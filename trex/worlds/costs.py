@@ -12,12 +12,29 @@ MOST_INNER = 16
 # Cheap steps for a dear one, from which ratio of their costs on (benchmarks/kernels/KERNELS.md).
 INNER = ((20.0, MOST_INNER), (8.0, 8), (0.0, 4))
 
+LEAST_RATIO = 8.0  # a look scores a whole bank if a picture at the deciding look costs at least so many of its own
+
+
+def may_score_bank(query: Query, lead: str) -> bool:
+    """Whether a bank is scored again at this look if it leads the chains.
+
+    At `sharp`, which costs a third of `reference`, a bank of 1,000 scenes costs as much as 300 deciding pictures: a
+    search spent its whole budget on it (docs/RESULTS.md, "At equal CPU time").
+    """
+    ratio = _ratio(query, lead)
+    return ratio is None or ratio >= LEAST_RATIO
+
 
 def inner_steps(query: Query, lead: str) -> int:
     """The cheap steps before each render at the deciding look, if this look leads the chains."""
     if query.search.inner is not None:
         return query.search.inner
+    ratio = _ratio(query, lead)
+    return MOST_INNER if ratio is None else next(steps for least, steps in INNER if ratio >= least)
+
+
+def _ratio(query: Query, lead: str) -> float | None:
+    """How many pictures at the leading look cost as much as one scene at the deciding look; None if not documented."""
     if lead not in CPU_S or query.render.preset not in CPU_S:
-        return MOST_INNER
-    ratio = query.render.noise * CPU_S[query.render.preset] / CPU_S[lead]
-    return next(steps for least, steps in INNER if ratio >= least)
+        return None
+    return query.render.noise * CPU_S[query.render.preset] / CPU_S[lead]

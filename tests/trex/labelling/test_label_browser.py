@@ -12,7 +12,7 @@ from selenium.webdriver.common.keys import Keys
 from selenium.webdriver.support.ui import WebDriverWait
 
 from tests.running.waiting import wait_for
-from tests.serving.browser import chromium, console
+from tests.serving.browser import chromium, console, open_page
 from tests.serving.labelling import TOKEN, polled, shown_of
 from tests.worlds.repair_toy import toy
 from trex.inference.repair.votes import NONE
@@ -51,7 +51,7 @@ def fits(browser: Chrome) -> None:
 @pytest.mark.process
 def test_people_label_by_keyboard_alone(folder: Path) -> None:
     with polled(folder) as site, chromium() as browser:
-        browser.get(f"{site.url}/login#{TOKEN}")
+        open_page(browser, f"{site.url}/login#{TOKEN}")
         said(browser, "Pseudonym")
         assert TOKEN not in browser.current_url
         press(browser, "Ada", Keys.ENTER)
@@ -88,7 +88,7 @@ def test_an_exported_page_is_answered_by_keyboard_and_downloaded(folder: Path, t
         browser.execute_cdp_cmd(
             "Page.setDownloadBehavior", {"behavior": "allow", "downloadPath": str(tmp_path)}
         )
-        browser.get(page.as_uri())
+        open_page(browser, page.as_uri())
         press(browser, "Ada", Keys.ENTER)
         said(browser, "Picture 1 of 23")
         fits(browser)

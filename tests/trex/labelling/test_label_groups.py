@@ -18,7 +18,7 @@ from selenium.webdriver import Chrome
 from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
 
-from tests.serving.browser import chromium, console
+from tests.serving.browser import chromium, console, open_page
 from tests.serving.html_page import Page
 from tests.serving.labelling import TOKEN, Annotator, shown_of
 from tests.serving.served import Site, answering
@@ -151,7 +151,7 @@ def outlined(browser: Chrome) -> list[str]:
 @pytest.mark.process
 def test_signs_are_labelled_by_two_keys(folder: Path) -> None:
     with polled_signs(folder) as (site, tally), chromium() as browser:
-        browser.get(f"{site.url}/login#{TOKEN}")
+        open_page(browser, f"{site.url}/login#{TOKEN}")
         said(browser, "Pseudonym")
         press(browser, "Ada", Keys.ENTER)
         said(browser, "Picture 1 of 23")
@@ -182,7 +182,7 @@ def test_the_exported_page_takes_the_same_keys(folder: Path, tmp_path: Path) -> 
     page = tmp_path / "page.html"
     write_page(page, signs_of(folder))
     with chromium() as browser:
-        browser.get(page.as_uri())
+        open_page(browser, page.as_uri())
         press(browser, "Ada", Keys.ENTER)
         said(browser, "Picture 1 of 23")
         fits(browser)

@@ -17,7 +17,7 @@ from selenium.webdriver.support.ui import WebDriverWait
 
 from tests.running.command_line import trex, trex_done
 from tests.running.farm_runs import OWNER, finished, queued, working
-from tests.serving.browser import chromium, console
+from tests.serving.browser import chromium, console, open_page
 from tests.serving.served import Site, served
 from trex.foundation.errors import InputError
 from trex.monitor import serve_app, serve_guard
@@ -366,7 +366,7 @@ def test_in_a_browser(tmp_path: Path) -> None:
     finished(runs, queue.entries(runs)[0])
     with served(runs, TOKEN) as site, chromium() as browser:
         wait = WebDriverWait(browser, 30)
-        browser.get(site.url)
+        open_page(browser, site.url)
         assert browser.current_url.endswith("/login")
         browser.find_element(By.NAME, "token").send_keys(TOKEN + "\n")
         wait.until(lambda _: browser.find_elements(By.ID, "headline"))

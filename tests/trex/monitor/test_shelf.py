@@ -15,7 +15,7 @@ from selenium.webdriver.support.ui import WebDriverWait
 from tests.running.command_line import trex_done
 from tests.running.farm_runs import finished, line_of, queued, working
 from tests.running.runs import QUERY, run, write_query
-from tests.serving.browser import chromium, console
+from tests.serving.browser import chromium, console, open_page
 from tests.serving.served import Site, served
 from trex.pages.page import link_below
 from trex.queue import queue
@@ -194,7 +194,7 @@ def test_a_link_from_one_page_to_another_works_in_a_browser_that_has_logged_in(r
         assert again.status == 200 and "refresh" in again.text and "demo" not in again.text
         with chromium() as browser:
             wait = WebDriverWait(browser, 60)
-            browser.get(f"{site.url}/all")
+            open_page(browser, f"{site.url}/all")
             browser.find_element(By.NAME, "token").send_keys(TOKEN + "\n")
             wait.until(lambda _: browser.find_elements(By.ID, "headline"))
             browser.find_element(By.LINK_TEXT, "all runs and pages").click()

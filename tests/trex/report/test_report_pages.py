@@ -16,7 +16,7 @@ from selenium.webdriver.support.select import Select
 
 from tests.running.large_looks import add_looks
 from tests.running.runs import run
-from tests.serving.browser import chromium, console
+from tests.serving.browser import chromium, console, open_page
 from trex.api.find import Outcome, conclude_run
 from trex.explain.explain_run import explain
 from trex.explain.explain_scene import ExplainOptions
@@ -59,7 +59,7 @@ def browser() -> Iterator[Chrome]:
 
 @pytest.fixture
 def page(browser: Chrome, done: Outcome) -> Chrome:
-    browser.get(done.report.as_uri())
+    open_page(browser, done.report.as_uri())
     return browser
 
 
@@ -223,7 +223,7 @@ def test_the_comparison_page(browser: Chrome, done: Outcome, tmp_path: Path) -> 
     other = run(tmp_path, ["target.kind=threshold", "search.steps=0", "search.seed=3"], "other")
     path = tmp_path / "comparison.html"
     write_comparison(compare([done.folder, other.folder]), path)
-    browser.get(path.as_uri())
+    open_page(browser, path.as_uri())
     assert console(browser) == []
     table = browser.find_element(By.CSS_SELECTOR, "[aria-label='Paired tests']").text
     assert "right answers" in table
@@ -331,7 +331,7 @@ def natural_width(browser: Chrome) -> int:
 
 
 def test_enlarging_shows_the_larger_look_and_says_that_it_is_one(browser: Chrome, enlarged: Path) -> None:
-    browser.get(enlarged.as_uri())
+    open_page(browser, enlarged.as_uri())
     dialog = browser.find_element(By.ID, "enlarged")
     browser.find_elements(By.CSS_SELECTOR, ".scene button.zoom")[0].click()
     assert natural_width(browser) == 480
@@ -355,7 +355,7 @@ def test_on_a_phone_the_enlarged_picture_fills_the_screen_and_is_swiped(
     browser: Chrome, enlarged: Path
 ) -> None:
     with phone(browser):
-        browser.get(enlarged.as_uri())
+        open_page(browser, enlarged.as_uri())
         card = browser.find_elements(By.CSS_SELECTOR, ".scene button.zoom")[0]
         small = card.size["width"]
         card.click()
@@ -397,7 +397,7 @@ def test_more_hits_than_a_page_holds_are_reached_by_turning_it(browser: Chrome, 
     made = run(tmp_path, ["answer=0", "search.prior_scenes=160", "search.steps=0"])
     n = len(made.results.found)
     assert 24 < n <= 240
-    browser.get(made.report.as_uri())
+    open_page(browser, made.report.as_uri())
     if browser.find_elements(By.ID, "family"):
         choose(browser, "order", "number")
     assert numbers(browser) == list(range(1, 25))

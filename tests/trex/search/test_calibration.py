@@ -18,7 +18,7 @@ from trex.runs.draw_log import read_draws
 from trex.runs.record import Record
 from trex.search.sampling import calibration
 from trex.search.sampling.prior_plan import RESCORED_LEVEL
-from trex.worlds.costs import CPU_S, inner_steps
+from trex.worlds.costs import CPU_S, inner_steps, may_score_bank
 from trex.worlds.latents import to_stored
 from trex.worlds.looks import DECIDING, ladder
 
@@ -108,6 +108,24 @@ def test_the_look_that_leads_chooses_from_the_bank_too(
     prior = [one.z for one in rows if one.phase == "prior"]
     assert len(prior) == len(set(prior)) > len(sample.draws), "a member of both samples is rendered once"
     assert done.results.how_often.level == RESCORED_LEVEL
+
+
+def test_a_dear_look_leads_without_scoring_the_whole_bank(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Planted bug: `sharp` scored 1,000 scenes before the first step, which took a search's whole budget."""
+    query = parse_query(QUERY, "test", ["render.preset=reference"])
+    assert [may_score_bank(query, look) for look in ladder("reference")] == [True, True, True, False]
+    use_ladder(monkeypatch, TINY, SMALL)
+    for name, cost in {"fake": 3.0, SMALL: 1.0}.items():
+        monkeypatch.setitem(CPU_S, name, cost)
+    done = run(tmp_path, [*SURROGATE, "search.further=0"])
+    rows = records(done)
+    assert "Look fake-small led the chains" in read_page(done.report).text
+    assert any(one.phase == "chain" for one in rows)
+    assert not any(one.phase == "bank" and one.chain == 1 for one in rows)
+    sampled = {to_stored(draw.z) for draw in done.results.sample.draws}
+    assert sampled == {one.z for one in rows if one.phase == "prior"}, "the first sample stands"
 
 
 @pytest.mark.parametrize("names", [(TINY,), (TINY, TINY + "-too")])

@@ -276,6 +276,7 @@ class _Correction:
                 epochs=wanted.epochs,
                 batch_size=wanted.batch,
                 rate=wanted.rate,
+                device=wanted.device,
                 tell=lambda done, total, *facts: self.progress("steps of this model", done, total),
             )
             right: dict[str, Array] = dict(judges.right(percept))

@@ -62,7 +62,8 @@ class SceneCorrectSection(Section):
     Only the `most` scenarios that are misread most often (by the lower bound) are corrected. Judged on as many fresh
     scenes as `label.pictures`, on `deciding` ones at the deciding look, and by `questions` about each validation scene.
     The lambda is chosen by `choose` further scenes among those that lose at most `loss` of the answers of the first
-    third of the validation scenes against lambda 0.
+    third of the validation scenes against lambda 0. `device` (cpu, cuda or auto) tunes; everything else of the model
+    runs on the CPU.
     """
 
     lambdas: Lambdas = (0.0, 0.1, 1.0)
@@ -76,6 +77,7 @@ class SceneCorrectSection(Section):
     deciding: Annotated[Count, Field(ge=1, le=100_000)] = 100
     questions: Annotated[Count, Field(ge=1, le=1000)] = 10
     loss: Share = 0.003
+    device: Literal["cpu", "cuda", "auto"] = "cpu"
 
 
 class SceneRepairQuery(Section):
