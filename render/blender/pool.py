@@ -23,6 +23,11 @@ from trex.scenes.scene import Scene, scene_id
 log = logging.getLogger(__name__)
 MIN_SHARE = 0.02  # of one core: a process that gets less counts as hanging
 GPU_FIRST_RENDER_S = 900.0  # the first render on a GPU may compile kernels
+OUT_OF_MEMORY = "System is out of GPU memory"  # what Cycles says
+FULL_CARD = (
+    "The graphics card's memory is full: use fewer Blender processes ([render] processes; docs/PERFORMANCE.md says "
+    'what each takes), or [render] device = "cpu".'
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -246,7 +251,11 @@ class Run:
             reasons = "; then ".join(task.failures)
             raise RenderError(
                 f"scene {scene_id(task.scene)} could not be rendered in {len(task.failures)} attempts: {reasons}. "
-                "Render it alone at preset 'draft', or raise timeout_s."
+                + (
+                    FULL_CARD
+                    if OUT_OF_MEMORY in reasons
+                    else "Render it alone at preset 'draft', or raise timeout_s."
+                )
             )
         log.warning("rendering scene %s again: %s", scene_id(task.scene)[:12], task.failures[-1])
         self.waiting.appendleft(task)

@@ -97,6 +97,15 @@ def test_a_scene_that_never_works_is_named_with_what_was_tried(plan: Plan) -> No
 
 
 @pytest.mark.process
+def test_a_full_graphics_card_is_said_to_need_fewer_processes(plan: Plan) -> None:
+    """Planted bug: 48 processes filled a card, and the advice was to raise timeout_s."""
+    plan("full full full")
+    with renderer() as blender, pytest.raises(RenderError, match=r"use fewer Blender processes") as caught:
+        blender.render(SCENES[:1])
+    assert "timeout_s" not in str(caught.value)
+
+
+@pytest.mark.process
 def test_after_an_error_the_next_render_works(plan: Plan) -> None:
     plan("killed killed killed")
     with renderer(3) as blender:

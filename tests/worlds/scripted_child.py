@@ -71,6 +71,8 @@ def act(word: str, request: dict[str, object], size: list[int], write_fd: int) -
         os._exit(0)
     if word == "failed":
         header = {"failed": "KeyError: 'Combined'"}
+    if word == "full":
+        header = {"failed": "RuntimeError: Error: System is out of GPU memory"}
     if word == "stale":
         header["request"] = 0
     if word == "small":
