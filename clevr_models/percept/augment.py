@@ -32,5 +32,7 @@ def disturb(pixels: Tensor, generator: torch.Generator) -> Tensor:
     batch, device = (len(pixels), 1, 1, 1), generator.device
     factor = 1.0 + BRIGHTNESS * (2.0 * torch.rand(batch, generator=generator, device=device) - 1.0)
     amount = NOISE * torch.rand(batch, generator=generator, device=device)
-    noise = torch.randn(pixels.shape, generator=generator, device=device).to(memory_format=torch.channels_last)
+    noise = torch.randn(pixels.shape, generator=generator, device=device).to(
+        memory_format=torch.channels_last
+    )
     return (pixels * factor + noise * amount).clamp(0.0, 1.0)
