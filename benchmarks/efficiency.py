@@ -17,6 +17,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import math
 from bisect import bisect_left
 from collections.abc import Sequence
 from contextlib import suppress
@@ -185,7 +186,9 @@ def cost_of_effective(results: Results, spent: float) -> Figures:
 
 def figures_of(results: Results) -> Figures:
     """What the results amount to."""
-    informative = [one.ess for one in results.conclusion.diagnoses if one.is_informative]
+    informative = [
+        one.ess for one in results.conclusion.diagnoses if one.is_informative and math.isfinite(one.ess)
+    ]
     return {
         "distinct": len(results.found), "fragile": len(results.fragile), "families": results.families.count,
         "chains": len(by_chain(results.chains)), "chains_hit": results.conclusion.n_chains_hit,
