@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from trex.artifacts.card import read_card
 from trex.artifacts.checkpoint import load_checkpoint, save_checkpoint
-from trex.artifacts.precision import half_precision
+from trex.artifacts.precision import half_precision, training_device
 from trex.artifacts.weights import compact, expand, load_into, read_safetensors, write_safetensors
 from trex.clevr_models.percept.augment import disturb, mirror
 from trex.clevr_models.percept.calibrate import calibrate
@@ -108,17 +108,6 @@ def _history(start: Path | None, settings: Settings) -> list[object]:
         options.append("--start WEIGHTS_BEFORE")
     command = " ".join(("trex train clevr --dataset DATASET --out OUT", *options))
     return [*before, {"command": command, **asdict(settings)}]
-
-
-def training_device(name: str) -> torch.device:
-    """The device of this name: cpu, cuda or auto; InputError for one that is not there."""
-    if name == "auto":
-        return torch.device("cuda" if torch.cuda.is_available() else "cpu")
-    if name == "cuda" and not torch.cuda.is_available():
-        raise InputError("this machine has no CUDA device; use --device cpu or auto")
-    if name not in ("cpu", "cuda"):
-        raise InputError(f"device {name!r} is not known (auto, cpu, cuda)")
-    return torch.device(name)
 
 
 def _fit(

@@ -8,11 +8,12 @@ import math
 import numpy as np
 import torch
 
+from trex.artifacts.precision import training_device
 from trex.artifacts.weights import compact, expand, load_into
 from trex.clevr_models.percept.augment import mirror
 from trex.clevr_models.percept.calibrate import calibrate
 from trex.clevr_models.percept.model import SHIPPED, Percept
-from trex.clevr_models.percept.train import WEIGHT_DECAY, Tell, batch_loss, training_device
+from trex.clevr_models.percept.train import WEIGHT_DECAY, Tell, batch_loss
 from trex.clevr_models.percept.training_data import Scenes, kept_out
 from trex.foundation.errors import InputError
 

@@ -9,6 +9,7 @@ from pathlib import Path
 import torch
 
 from trex.artifacts.card import read_card
+from trex.artifacts.precision import training_device
 from trex.artifacts.weights import expand, load_into, read_safetensors
 from trex.mnist_models.adaptation.adversarial import adaptation_training
 from trex.mnist_models.adaptation.domains import load_domain
@@ -24,7 +25,7 @@ from trex.mnist_models.data.labelled import DataSet
 from trex.mnist_models.load import SUFFIX
 from trex.mnist_models.networks.classifiers import LeNet
 from trex.mnist_models.training.finished import check_out, is_done
-from trex.mnist_models.training.loop import Progress, check_settings, device_of, fit, silent
+from trex.mnist_models.training.loop import Progress, check_settings, fit, silent
 
 
 @dataclass(frozen=True)
@@ -55,7 +56,7 @@ def train_pair(plan: AdaptationPlan, out: Path, progress: Progress = silent) -> 
     settings, RunError if OUT holds another training of that name; both before anything is trained.
     """
     check_plan(plan)
-    device = device_of(plan.device)
+    device = training_device(plan.device)
     source, target = (load_domain(name, "train", plan.data) for name in (plan.source, plan.target))
     settings = _source_settings(plan, source, device)
     for data in (source, target):

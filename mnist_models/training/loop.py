@@ -83,17 +83,6 @@ def silent(status: Status) -> None:
     """Ignore progress."""
 
 
-def device_of(name: str) -> torch.device:
-    """The device of this name (auto, cpu, cuda); InputError if it is not available."""
-    if name == "auto":
-        return torch.device("cuda" if torch.cuda.is_available() else "cpu")
-    if name not in ("cpu", "cuda"):
-        raise InputError(f"device {name!r} is not known (auto, cpu, cuda)")
-    if name == "cuda" and not torch.cuda.is_available():
-        raise InputError("this machine has no CUDA device; use --device cpu or auto")
-    return torch.device(name)
-
-
 def check_number(name: str, value: int, least: int, most: int) -> None:
     """Raise InputError unless a number is in its range."""
     if not least <= value <= most:

@@ -6,12 +6,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from trex.artifacts.precision import training_device
 from trex.foundation.errors import InputError, unknown
 from trex.mnist_models.card import CLASSIFIERS, DIGIT_KINDS, KINDS
 from trex.mnist_models.data.datasets import DATASETS
 from trex.mnist_models.data.labelled import DataSet
 from trex.mnist_models.data.layout import DIGIT
-from trex.mnist_models.training.loop import Settings, check_number, check_numbers, device_of
+from trex.mnist_models.training.loop import Settings, check_number, check_numbers
 from trex.mnist_models.training.train_beta_vae import OTHERS, PUBLISHED, BetaVaeSettings, check_beta
 
 # the papers train VAEs for 100, classifiers for up to 100, ResNets of signs for 20 and beta-VAEs for 400 or 800; the
@@ -90,7 +91,7 @@ def settings_of(plan: Plan, data: DataSet) -> Settings:
         seed=plan.seed,
         epochs=EPOCHS[plan.kind] if plan.epochs is None else plan.epochs,
         batch_size=plan.batch_size,
-        device=device_of(plan.device).type,
+        device=training_device(plan.device).type,
         threads=plan.threads,
     )
     if not isinstance(plan, BetaVaePlan):

@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from trex.artifacts.precision import training_device
 from trex.foundation.errors import InputError
 from trex.mnist_models.card import CLASSIFIERS
 from trex.mnist_models.data.classes import chosen_classes, with_classes
@@ -22,7 +23,6 @@ from trex.mnist_models.training.loop import (
     Settings,
     Training,
     check_settings,
-    device_of,
     fit,
     silent,
 )
@@ -43,7 +43,7 @@ def train(
     classes, RunError if OUT holds another training of that name; both before anything is trained.
     """
     check_plan(plan)
-    device = device_of(plan.device)
+    device = training_device(plan.device)
     found = _data(plan)
     settings = settings_of(plan, found.data)
     check_settings(settings, len(found.data.images))

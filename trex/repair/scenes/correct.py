@@ -13,6 +13,7 @@ from pathlib import Path
 import numpy as np
 
 from trex.artifacts.card import read_card
+from trex.artifacts.precision import training_device
 from trex.artifacts.weights import write_safetensors
 from trex.clevr_models.interface.question import question_of
 from trex.clevr_models.percept.model import Percept, PerceptModel
@@ -59,7 +60,11 @@ Right = Mapping[str, Flags]
 
 
 def correct_scenes(folder: SceneFolder, loaded: SceneLoaded, progress: Progress) -> None:
-    """Carry out the step, or resume it; without a scenario nothing is tuned."""
+    """Carry out the step, or resume it; without a scenario nothing is tuned.
+
+    InputError, before anything is rendered, if the device that tunes is not there.
+    """
+    training_device(folder.query.correct.device)
     found = read_record(SceneLabelResult, folder.require("label") / LABELS)
     place = folder.begin("correct")
     if place is None:

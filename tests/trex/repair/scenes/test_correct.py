@@ -12,6 +12,7 @@ from tests.trex.repair.scenes.planted import loaded, opened, query, silent
 from tests.worlds.repair_toy import tree
 from trex.artifacts.card import read_card
 from trex.clevr_models.percept.model import load_percept
+from trex.foundation.errors import InputError
 from trex.repair.correction.results import BEFORE, ZERO, Tuned
 from trex.repair.records import read_record
 from trex.repair.scenes import results as names
@@ -106,6 +107,22 @@ def test_it_resumes_between_models_to_the_same_bytes(corrected_once: Path, tmp_p
     assert {k: v for k, v in mine.items() if k.startswith("correct/")} == {
         k: v for k, v in whole.items() if k.startswith("correct/")
     }
+
+
+def test_a_device_that_is_not_there_is_refused_before_anything_is_rendered(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Planted bug: it was refused by the first model, after all test scenes had been rendered."""
+    monkeypatch.setattr("torch.cuda.is_available", lambda: False)
+    path = tmp_path / "cuda"
+    wanted = query(**SMALL, correct={"device": "cuda"})
+    told: list[str] = []
+    with opened(path, wanted) as folder, loaded(path, is_planted=False) as given:
+        for step in (identify_scenes, distill_scenes, label_scenes):
+            step(folder, given, silent)
+        with pytest.raises(InputError, match="no CUDA device"):
+            correct_scenes(folder, given, lambda what, done, total: told.append(what))
+    assert told == [] and not (path / "correct").exists()
 
 
 def result(gain: int, lost: float, *, seeds: int = 2) -> SceneCorrectResult:
