@@ -49,7 +49,7 @@ def _sentence(manifest: Manifest, results: Results, found: Calibration) -> str:
         )
     inner = inner_steps(manifest.query, found.lead)
     led = f"Look {found.lead} led the chains, {inner} of its steps for one at the deciding look"
-    anew = " It also chose anew which scenes of the bank were rendered." if len(found.rungs) > 1 else ""
+    anew = " It also chose anew which scenes of the bank were rendered." if results.is_chosen_anew else ""
     return f"{led}: {_ranks(found.rungs[-1])}.{anew}"
 
 

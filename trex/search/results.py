@@ -33,7 +33,7 @@ from trex.search.sampling.decisions import (
     control_starts,
     controls_of,
 )
-from trex.search.sampling.prior_plan import first_sample, prior_sample
+from trex.search.sampling.prior_plan import first_sample, prior_sample, rescored_plan
 from trex.search.sampling.prior_sample import PriorSample
 from trex.worlds.kernels import SURROGATE
 from trex.worlds.latents import Latent, StoredLatent, from_stored, to_stored
@@ -51,7 +51,7 @@ class Results:
 
     `fragile` are the distinct hits that left the level set under fresh noise draws, most confident first. `renders`
     counts the pictures at the deciding look, `cheap` those of the bank and of the looks that led or might have led the
-    chains.
+    chains. `is_chosen_anew`: the leading look scored the whole bank, and `sample` is what it chose.
     """
 
     conclusion: Conclusion
@@ -70,6 +70,7 @@ class Results:
     cheap: int = 0
     calibration: Calibration | None = None
     fresh_checks: tuple[int, int] = (0, 0)  # how many failed, of how many; one place may have had several
+    is_chosen_anew: bool = False
     nearest: tuple[Hit, ...] = ()  # most confident misses of a run without hits
 
     @property
@@ -132,6 +133,7 @@ def read_results(manifest: Manifest, records: Sequence[Record], blamed: Blamed |
         fresh_checks=(len(found.lost), found.checked),
         cheap=sum(_cheap_renders(record) for record in records),
         calibration=calibration,
+        is_chosen_anew=rescored_plan(records, target, options) is not None,
         nearest=() if found.hits else nearest_misses(manifest, records),
     )
 

@@ -107,6 +107,7 @@ def test_the_look_that_leads_chooses_from_the_bank_too(
     assert [to_stored(draw.z) for draw in sample.draws] == [again[int(k)].z for k in chosen.members]
     prior = [one.z for one in rows if one.phase == "prior"]
     assert len(prior) == len(set(prior)) > len(sample.draws), "a member of both samples is rendered once"
+    assert "It also chose anew which scenes of the bank were rendered." in read_page(done.report).text
     assert done.results.how_often.level == RESCORED_LEVEL
 
 
@@ -124,6 +125,7 @@ def test_a_dear_look_leads_without_scoring_the_whole_bank(
     assert "Look fake-small led the chains" in read_page(done.report).text
     assert any(one.phase == "chain" for one in rows)
     assert not any(one.phase == "bank" and one.chain == 1 for one in rows)
+    assert "chose anew" not in read_page(done.report).text
     sampled = {to_stored(draw.z) for draw in done.results.sample.draws}
     assert sampled == {one.z for one in rows if one.phase == "prior"}, "the first sample stands"
 
