@@ -175,8 +175,8 @@ def cost_of_first(records: Sequence[Record], query: Query, of_bank: float, n: in
 def cost_of_effective(results: Results, spent: float) -> Figures:
     """CPU seconds for 25 effective scenes at the price of this search; a bound if it has none."""
     hits = results.conclusion.n_chains_hit
-    chains = [one.ess for one in results.conclusion.diagnoses if one.is_informative] if hits else []
-    effective = max(results.how_often.ess if results.how_often.hits else 0.0, min(chains, default=0.0))
+    chains = (least_ess(results) or 0.0) if hits else 0.0
+    effective = max(results.how_often.ess if results.how_often.hits else 0.0, chains)
     seconds = spent * EFFECTIVE / effective if effective else spent
     return {
         "spent_cpu_s": round(spent), "effective_a_cpu_s": effective / spent if spent else 0.0,
@@ -184,15 +184,19 @@ def cost_of_effective(results: Results, spent: float) -> Figures:
     }  # fmt: skip
 
 
+def least_ess(results: Results) -> float | None:
+    """The least effective size of the informative diagnoses; None if there is none, or one of them has none."""
+    known = [one.ess for one in results.conclusion.diagnoses if one.is_informative]
+    return min(known) if known and all(map(math.isfinite, known)) else None
+
+
 def figures_of(results: Results) -> Figures:
     """What the results amount to."""
-    informative = [
-        one.ess for one in results.conclusion.diagnoses if one.is_informative and math.isfinite(one.ess)
-    ]
+    least = least_ess(results)
     return {
         "distinct": len(results.found), "fragile": len(results.fragile), "families": results.families.count,
         "chains": len(by_chain(results.chains)), "chains_hit": results.conclusion.n_chains_hit,
-        "least_ess": round(min(informative), 1) if informative else None,
+        "least_ess": None if least is None else round(least, 1),
         "prior_ess": round(results.how_often.ess, 1),
         "renders": results.renders, "cheap": results.cheap, "rate": results.how_often.said.figure,
     }  # fmt: skip

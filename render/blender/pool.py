@@ -24,6 +24,7 @@ log = logging.getLogger(__name__)
 MIN_SHARE = 0.02  # of one core: a process that gets less counts as hanging
 GPU_FIRST_RENDER_S = 900.0  # the first render on a GPU may compile kernels
 OUT_OF_MEMORY = "System is out of GPU memory"  # what Cycles says
+SLOW_OR_BROKEN = "Render it alone at preset 'draft', or raise timeout_s."
 FULL_CARD = (
     "The graphics card's memory is full: use fewer Blender processes ([render] processes; docs/PERFORMANCE.md says "
     'what each takes), or [render] device = "cpu".'
@@ -251,11 +252,7 @@ class Run:
             reasons = "; then ".join(task.failures)
             raise RenderError(
                 f"scene {scene_id(task.scene)} could not be rendered in {len(task.failures)} attempts: {reasons}. "
-                + (
-                    FULL_CARD
-                    if OUT_OF_MEMORY in reasons
-                    else "Render it alone at preset 'draft', or raise timeout_s."
-                )
+                f"{FULL_CARD if OUT_OF_MEMORY in reasons else SLOW_OR_BROKEN}"
             )
         log.warning("rendering scene %s again: %s", scene_id(task.scene)[:12], task.failures[-1])
         self.waiting.appendleft(task)

@@ -33,7 +33,7 @@ from trex.search.sampling.decisions import (
     control_starts,
     controls_of,
 )
-from trex.search.sampling.prior_plan import first_sample, prior_sample, rescored_plan
+from trex.search.sampling.prior_plan import first_sample, prior_sample, second_look
 from trex.search.sampling.prior_sample import PriorSample
 from trex.worlds.kernels import SURROGATE
 from trex.worlds.latents import Latent, StoredLatent, from_stored, to_stored
@@ -133,7 +133,7 @@ def read_results(manifest: Manifest, records: Sequence[Record], blamed: Blamed |
         fresh_checks=(len(found.lost), found.checked),
         cheap=sum(_cheap_renders(record) for record in records),
         calibration=calibration,
-        is_chosen_anew=rescored_plan(records, target, options) is not None,
+        is_chosen_anew=second_look(records, options) is not None,
         nearest=() if found.hits else nearest_misses(manifest, records),
     )
 

@@ -12,9 +12,8 @@ MOST_INNER = 16
 # Cheap steps for a dear one, from which ratio of their costs on (benchmarks/kernels/KERNELS.md).
 INNER = ((20.0, MOST_INNER), (8.0, 8), (0.0, 4))
 
-LEAST_RATIO = (
-    8.0  # a look scores a whole bank if a picture at the deciding look costs at least so many of its own
-)
+# A look scores a whole bank if a scene at the deciding look costs at least so many of its own pictures.
+LEAST_RATIO = 8.0
 
 
 def may_score_bank(query: Query, lead: str) -> bool:

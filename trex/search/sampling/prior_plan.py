@@ -182,15 +182,21 @@ def bank_draws(records: Sequence[Record], rank: int = 0) -> list[Draw[Latent]]:
     return independent_draws_of([record for record in records if record.chain == chain], BANK)
 
 
+def second_look(records: Sequence[Record], options: SearchSection) -> int | None:
+    """The rank of the look at which the whole bank has been scored a second time; None if it has not."""
+    chains = [record.chain for record in records if record.phase == BANK]
+    rank = max(chains, default=PRIOR_CHAIN)
+    return rank if rank > 0 and chains.count(rank) >= (options.bank or 1) else None
+
+
 def rescored_plan(
     records: Sequence[Record], target: GaussianTarget, options: SearchSection
 ) -> PriorPlan | None:
     """The plan of a bank that has been scored at a second look, whole; None of one that has not."""
-    rank = max((record.chain for record in records if record.phase == BANK), default=PRIOR_CHAIN)
-    bank = bank_draws(records, rank) if rank > 0 else []
-    if len(bank) < (options.bank or 1):
+    rank = second_look(records, options)
+    if rank is None:
         return None
-    draws = independent_draws_of(records, PRIOR)
+    bank, draws = bank_draws(records, rank), independent_draws_of(records, PRIOR)
     return prior_plan(records, target, options).rescored(tuple(bank), draws)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections import Counter
 from pathlib import Path
 
@@ -123,6 +124,15 @@ def test_a_device_that_is_not_there_is_refused_before_anything_is_rendered(
         with pytest.raises(InputError, match="no CUDA device"):
             correct_scenes(folder, given, lambda what, done, total: told.append(what))
     assert told == [] and not (path / "correct").exists()
+
+
+def test_a_correction_of_before_the_device_was_a_setting_is_still_finished(corrected_once: Path) -> None:
+    """Planted bug: a setting that is new decided the key, and a finished correction was deleted."""
+    section = json.loads((corrected_once / "correct" / "key.json").read_text())["settings"]["section"]
+    assert "epochs" in section and "device" not in section
+    other = query(**SMALL, correct={"device": "auto"})
+    with opened(corrected_once, other) as folder:
+        assert folder.is_done("label") and not folder.is_done("correct")
 
 
 def result(gain: int, lost: float, *, seeds: int = 2) -> SceneCorrectResult:
