@@ -32,7 +32,7 @@ from trex.search.sampling.decisions import (
 )
 from trex.search.sampling.prior_plan import PriorPlan, prior_plan, rescored_plan
 from trex.search.sampling.prior_sample import PriorSample
-from trex.worlds.costs import may_score_bank
+from trex.worlds.costs import rescores_bank
 from trex.worlds.kernels import SURROGATE
 from trex.worlds.latents import Latent, from_stored
 from trex.worlds.looks import DECIDING, ladder
@@ -67,7 +67,7 @@ class Search:
         if self._is_done(sample):
             return
         lead = self._lead(sample)
-        if lead in looks[1:] and may_score_bank(self._query, lead):
+        if rescores_bank(self._query, lead):
             sample = self._rescored(lead)
             if self._is_done(sample):
                 return

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from trex.query.schema import Query
+from trex.worlds.looks import ladder
 
 # CPU seconds of one core; docs/PERFORMANCE.md, render.cpu_s
 CPU_S = {
@@ -16,12 +17,16 @@ INNER = ((20.0, MOST_INNER), (8.0, 8), (0.0, 4))
 LEAST_RATIO = 8.0
 
 
-def may_score_bank(query: Query, lead: str) -> bool:
-    """Whether a bank is scored again at this look if it leads the chains.
+def rescores_bank(query: Query, lead: str) -> bool:
+    """Whether the bank is scored once more, at this look, if it leads the chains.
+
+    The cheapest look has scored it already, and a dear one would cost too much.
 
     At `sharp`, which costs a third of `reference`, a bank of 1,000 scenes costs as much as 300 deciding pictures: a
     search spent its whole budget on it (docs/RESULTS.md, "At equal CPU time").
     """
+    if lead not in ladder(query.render.preset)[1:]:
+        return False
     ratio = _ratio(query, lead)
     return ratio is None or ratio >= LEAST_RATIO
 

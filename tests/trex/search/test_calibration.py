@@ -18,7 +18,7 @@ from trex.runs.draw_log import read_draws
 from trex.runs.record import Record
 from trex.search.sampling import calibration
 from trex.search.sampling.prior_plan import RESCORED_LEVEL
-from trex.worlds.costs import CPU_S, inner_steps, may_score_bank
+from trex.worlds.costs import CPU_S, inner_steps, rescores_bank
 from trex.worlds.latents import to_stored
 from trex.worlds.looks import DECIDING, ladder
 
@@ -116,7 +116,7 @@ def test_a_dear_look_leads_without_scoring_the_whole_bank(
 ) -> None:
     """Planted bug: `sharp` scored 1,000 scenes before the first step, which took a search's whole budget."""
     query = parse_query(QUERY, "test", ["render.preset=reference"])
-    assert [may_score_bank(query, look) for look in ladder("reference")] == [True, True, True, False]
+    assert [rescores_bank(query, look) for look in ladder("reference")] == [False, True, True, False]
     use_ladder(monkeypatch, TINY, SMALL)
     for name, cost in {"fake": 3.0, SMALL: 1.0}.items():
         monkeypatch.setitem(CPU_S, name, cost)

@@ -87,8 +87,8 @@ def labelled(found: SceneLabelResult) -> str:
     strong = sum(one.kind == SCENARIO for one in found.verdicts)
     weak = len(found.scenarios) - strong
     return (
-        f"By the truth of fresh scenes, {strong} of {counted(len(found.verdicts), 'component')} are scenarios, in "
-        f"which more than half of the objects are misread, and {weak} weak ones; of all objects the model misreads "
+        f"Scenarios, by the truth of fresh scenes (more than half of their objects are misread): {strong} of "
+        f"{counted(len(found.verdicts), 'component')}. Weak scenarios: {weak}. Of all objects the model misreads "
         f"{percent(found.prior)}."
     )
 

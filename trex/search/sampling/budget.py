@@ -10,7 +10,7 @@ from trex.query.schema import Query
 from trex.search.hits import TRIES
 from trex.search.sampling.calibration import SCENES
 from trex.search.sampling.prior_plan import GROWTH
-from trex.worlds.costs import CPU_S, MOST_INNER, inner_steps, may_score_bank
+from trex.worlds.costs import CPU_S, MOST_INNER, inner_steps, rescores_bank
 from trex.worlds.kernels import SURROGATE
 from trex.worlds.looks import ladder
 
@@ -63,7 +63,7 @@ def _cheap_cpu_s(query: Query, steps: int, looks: Sequence[str]) -> float:
     tried = SCENES * sum(CPU_S[look] for look in looks[1:])
     led = [
         steps * inner_steps(query, look) * CPU_S[look]
-        + (bank * CPU_S[look] if look != looks[0] and may_score_bank(query, look) else 0.0)
+        + (bank * CPU_S[look] if rescores_bank(query, look) else 0.0)
         for look in looks
     ]
     return bank * CPU_S[looks[0]] + tried + max(led)
