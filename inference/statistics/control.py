@@ -176,5 +176,7 @@ def control_words(attempts: Sequence[Attempt]) -> str:
     if all(one.is_passed for one in attempts):
         end = "It finds what is there clearly sooner than chance would"
     else:
-        end = "That is not clearly sooner than chance, so that it found nothing says no more than the prior draws do"
+        end = (
+            "That is not clearly sooner than chance, so finding nothing says no more than the prior draws do"
+        )
     return f"Positive control, the same search on easier targets: {rungs}. {end}."

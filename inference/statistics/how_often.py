@@ -125,7 +125,7 @@ class HowOften:
 
     def _verdict(self) -> str:
         if self.is_common:
-            return f"It is common: the weighted prior draws (effective size {self.ess:.0f}) are the answer."
+            return f"It is common: the weighted prior draws (effective size {self.ess:.0f}) represent it."
         return "It is rare: chains search for it."
 
 

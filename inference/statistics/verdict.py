@@ -92,14 +92,14 @@ def _converged(diagnoses: Sequence[Diagnosis], n_chains_hit: int) -> tuple[str, 
     worst_r_hat = max(informative, key=lambda d: d.r_hat)
     worst_ess = min(informative, key=lambda d: d.ess)
     return (
-        f"CONVERGED: {n_chains_hit} chains hit the level set and agree, so the draws stand for all of it.",
+        f"CONVERGED: {n_chains_hit} chains hit the level set and agree, so the draws represent all of it.",
         f"Worst R-hat {worst_r_hat.r_hat:.3f} ({worst_r_hat.name}), worst ESS {worst_ess.ess:.0f} ({worst_ess.name}).",
     )
 
 
 def _common(prior: HowOften) -> tuple[str, ...]:
     return (
-        "CONVERGED: the target is common; independent prior draws, weighted, stand for all of the level set (effective "
+        "CONVERGED: the target is common; independent prior draws, weighted, represent all of the level set (effective "
         f"size {prior.ess:.0f}).",
     )
 

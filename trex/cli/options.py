@@ -114,7 +114,7 @@ Log = Annotated[
 ]
 
 
-Port = Annotated[int | None, typer.Option(help="Port of --serve; 8322 if not given, 0 for any free one.")]
+Port = Annotated[int | None, typer.Option(help="Port of --serve; by default 8322; 0 takes any free one.")]
 
 
 Token = Annotated[

@@ -19,12 +19,12 @@ Conditions = Annotated[
     typer.Option(
         "--fail-if",
         metavar="CONDITION",
-        help='found, or "rate > 0.01": exit 3 if it holds, 4 if the draws do not tell. Repeatable.',
+        help='found, or "rate > 0.01": exit 3 if it holds, 4 if that is undecided. Repeatable.',
     ),
 ]
 Junit = Annotated[
     Path | None,
-    typer.Option("--junit", metavar="FILE", help="Write the verdicts as JUnit XML, a test case each."),
+    typer.Option("--junit", metavar="FILE", help="Write the verdicts as JUnit XML, one test case each."),
 ]
 
 

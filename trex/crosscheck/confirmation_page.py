@@ -15,9 +15,9 @@ from trex.runs.pictures import read_picture
 
 COLUMNS: tuple[Column[Confirmed], ...] = (
     Column("true answer", lambda scene: scene.truth),
-    Column("search: says", lambda scene: scene.before.answer),
+    Column("model in the search", lambda scene: scene.before.answer),
     Column("confidence", lambda scene: percent(scene.before.confidence), is_number=True),
-    Column("now: says", lambda scene: scene.after.answer),
+    Column("model now", lambda scene: scene.after.answer),
     Column("confidence", lambda scene: percent(scene.after.confidence), is_number=True),
     Column("outcome", lambda scene: scene.verdict),
 )

@@ -107,10 +107,10 @@ def stability_sentences(made: Explanation) -> tuple[str, ...]:
 def _stability(name: str, effect: MeanEffect | None, nuisances: Replicates) -> str:
     others = f"under {len(nuisances.baseline)} other cameras and lights"
     if effect is None:
-        return f"Without {name} it was not rendered under other cameras and lights."
+        return f"The scene without {name} was not rendered under other cameras and lights."
     if effect.is_negative:
         return f"Without {name} the confidence falls {others} too (95 %)."
-    return f"Without {name} the confidence does not surely fall {others} (95 %)."
+    return f"Without {name} it is not certain that the confidence falls {others} (95 %)."
 
 
 def sentences(made: Explanation) -> tuple[str, ...]:

@@ -10,8 +10,8 @@ WORDS = {
     "level set": "all scenes in which the model's answers match the query's target, within its width",
     "prior": "the distribution of scenes before any search",
     "prior draws": "scenes drawn at random from the prior, without selection; they estimate how often something occurs",
-    "chain": "a walk from scene to scene: each step proposes a change and keeps it or not, by Metropolis and Hastings",
-    "chains": "walks from scene to scene: each step proposes a change and keeps it or not, by Metropolis and Hastings",
+    "chain": "a walk from scene to scene: each step proposes a change and accepts or rejects it (Metropolis–Hastings)",
+    "chains": "walks from scene to scene: each step proposes a change and accepts or rejects it (Metropolis–Hastings)",
     "families": "groups of scenes that have the same cause or are variations of each other",
     "fragile": "in the level set under the search's noise draws but not under fresh ones, so not counted as found",
     "noise draws": "renders of the same scene with different random numbers, which change only the noise",
@@ -28,13 +28,13 @@ WORDS = {
     "FOUND": "there are examples, but they may not represent the whole level set",
     "NOT FOUND": "no rendered scene is in the level set; that bounds how often it occurs but does not exclude it",
     "Remove-nothing control": "the scene rendered once more unchanged: the answers have to be the same, bit for bit",
-    "positive control": "the same search for something that is known to exist, as evidence that the search can find it",
+    "positive control": "the same search for something known to exist, to test whether the search can find it",
     "lift": "how many times as frequent it is here as under the prior",
     "saliency": "a map of the pixels that affect the model's answer most, from its gradients",
     "control": "a check with a known correct outcome",
     "preset": "size and quality of a render; clevr is CLEVR's own, reference is close to it in a twentieth of the time",
     "distinct": "different enough to count separately, by the rule above the pictures",
-    "95 %": "an interval that holds the true value in 95 of 100 such samples",
+    "95 %": "an interval from a method that contains the true value in 95 % of repeated samples",
 }
 _ANY = re.compile(
     "|".join(rf"(?<!\w){re.escape(word)}(?!\w)" for word in sorted(WORDS, key=len, reverse=True))

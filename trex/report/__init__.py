@@ -1,1 +1,1 @@
-"""A run's report and the comparison of two runs: first screen, gallery, patterns."""
+"""A run's report and the comparison of several runs: first screen, gallery, patterns."""

@@ -58,11 +58,12 @@ def _why(explanations: Mapping[str, Explanation]) -> str:
     if not made:
         return ""
     if not blamed:
-        return f"no one object is to blame in the {len(made)} explained"
+        return f"no object is to blame in any of the {len(made)} explained scenes"
     names = Counter(name for one in blamed for name in _blamed_names(one))
     name, times = names.most_common(1)[0]
     return (
-        f"objects to blame are known in {len(blamed)} of {len(made)} explained, most often a {name} ({times})"
+        f"objects to blame were identified in {len(blamed)} of {len(made)} explained scenes, most often a "
+        f"{name} ({times})"
     )
 
 

@@ -177,7 +177,7 @@ def test_the_page_tells_of_fresh_scenes(whole: tuple[Path, Path]) -> None:
     assert told["fresh"]["scenes"] == 40 and "40 fresh scenes" in told["headline"]
     assert "40 more scenes neither made nor judged a rule" in page
     assert (
-        page.count("In fresh scenes with these conditions the model fails so")
+        page.count("In fresh scenes with these conditions the model fails in this way")
         == len(told["fresh"]["families"])
         > 0
     )

@@ -55,7 +55,7 @@ def test_a_mistake_that_needs_no_noise_is_not_blamed_on_the_generator() -> None:
         seeds=300, seeds_plain_wrong=40, grown=grown, kept=800, kept_new=300, held_out=9, compared=[]
     )
     words = identified(found)
-    assert "Of 500 (62.5\u00a0%) the model is already wrong on the plain reconstruction" in words
+    assert "For 500 (62.5\u00a0%) the model is already wrong on the plain reconstruction" in words
     assert words.endswith("these needed no noise.") and "generator" not in words
 
 

@@ -380,8 +380,8 @@ def test_the_result_comes_first_and_a_found_failure_is_not_green(page: Chrome, d
     assert said.startswith("At preset fake (120×80) it happens in ") and ". The model is " in said
     assert (
         "to blame in" in said
-        or "objects to blame are known in" in said
-        or "no one object is to blame" in said
+        or "objects to blame were identified in" in said
+        or "no object is to blame in any" in said
     )
     assert any(found.is_wrong for found in done.results.found) == ("bad" in ending(page))
     color = page.execute_script("return getComputedStyle(document.querySelector('.ending')).color")

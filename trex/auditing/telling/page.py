@@ -142,7 +142,7 @@ def _beside(beside: Beside, confirmed: Sequence[Finding]) -> Table[Finding]:
 
     columns = (
         Column[Finding]("family", lambda row: row.words),
-        Column[Finding]("this model fails so", lambda row: cell(row, "only_first"), True),
+        Column[Finding]("this model fails in this way", lambda row: cell(row, "only_first"), True),
         Column[Finding]("the other", lambda row: cell(row, "only_second"), True),
         Column[Finding]("both", lambda row: f"{beside.families[row.number].both:,}", True),
         Column[Finding](

@@ -100,8 +100,8 @@ def leads_words(leads: Sequence[Lead]) -> str:
     """What can be searched for, and what was, in one or two sentences."""
     n, done = len(leads), [one.searched for one in leads if one.searched]
     lean = (
-        f"To {counted(n, 'kind')} of confident mistakes that no scene shows the model leans in some scene, at most "
-        f"{percent(leads[0].leaning.probability)} sure"
+        f"The model leans towards {counted(n, 'kind')} of confident mistakes that no scene shows, with at most "
+        f"{percent(leads[0].leaning.probability)} confidence"
     )
     if not done:
         return (

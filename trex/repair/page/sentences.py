@@ -23,7 +23,7 @@ def identified(found: IdentifyResult) -> str:
     share = percent(plain / found.kept) if found.kept else "none"
     return (
         f"{counted(found.kept, 'likely mistake')} grown from {counted(found.seeds, 'picture')} by {found.grown.noise} "
-        f"noise. Of {plain:,} ({share}) the model is already wrong on the plain reconstruction: these needed no noise."
+        f"noise. For {plain:,} ({share}) the model is already wrong on the plain reconstruction: these needed no noise."
     )
 
 

@@ -46,7 +46,8 @@ def identified(found: SceneIdentifyResult) -> str:
     return (
         f"Of {counted(found.objects, 'object')} in {counted(found.scenes, 'prior scene')} the model misreads "
         f"{found.misread:,} ({percent(found.misread / max(1, found.objects))}; {kinds}).{of_runs} Small "
-        f"changes of these scenes: {found.perturbed:,}, of which {found.still:,} ({still}) keep it misread. Held out: "
+        f"changes of these scenes: {found.perturbed:,}, of which {found.still:,} ({still}) keep the object "
+        "misread. Held out: "
         f"{counted(found.held_out, 'mistake')}."
     )
 

@@ -69,8 +69,8 @@ def _none_survives(found: Hits, how: HowOften) -> str:
     n = len(found.fragile)
     words = "1 distinct hit was" if n == 1 else f"{n} distinct hits were"
     return (
-        f"NOT FOUND: {words} in the level set once and left it under fresh noise draws, so what was found there is "
-        f"noise of the renderer. With its noise, it happens in {how.said.figure} of all prior draws."
+        f"NOT FOUND: {words} in the level set once and left it under fresh noise draws, so the model reacted to "
+        f"the renderer's noise. With that noise, it happens in {how.said.figure} of all prior draws."
     )
 
 
@@ -81,7 +81,7 @@ def _no_chain(found: Hits, how: HowOften, options: SearchSection) -> str:
     if how.is_common:
         return (
             f"No chain was run: the target is common, but the effective size of {how.n} prior draws is only "
-            f"{how.ess:.1f} ({MIN_ESS:.0f} are needed for them to stand for all of it); raise search.prior_scenes."
+            f"{how.ess:.1f} ({MIN_ESS:.0f} are needed for them to represent all of it); raise search.prior_scenes."
         )
     if options.steps == 0:
         return "No chain was run: the query asks for none (search.steps = 0)."

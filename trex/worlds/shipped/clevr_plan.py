@@ -87,7 +87,7 @@ def _outline(query: Query, prior: ScenePrior) -> Outline:
 
 def _processes(render: RenderSection) -> str:
     if render.processes is None:
-        return "a process a core (4 at most)"
+        return "one process per core (at most 4)"
     return counted(render.processes, "process", "processes")
 
 

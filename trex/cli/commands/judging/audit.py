@@ -32,16 +32,16 @@ def audit(
         typer.Option(metavar="HOURS", help="CPU hours to plan for; sets --scenes, --held-out and --tested."),
     ] = None,
     scenes: Annotated[int, typer.Option(help="Scenes that rules are made from.")] = 1000,
-    held_out: Annotated[int, typer.Option(help="More scenes, by which the rules are judged.")] = 1000,
+    held_out: Annotated[int, typer.Option(help="Further scenes, on which the rules are tested.")] = 1000,
     questions: Annotated[int, typer.Option(help="Questions about each scene.")] = 50,
-    look: Annotated[str, typer.Option(metavar="PRESET", help="The look of all these scenes.")] = "fast",
+    look: Annotated[str, typer.Option(metavar="PRESET", help="The look of all scenes above.")] = "fast",
     deciding: Annotated[
-        str, typer.Option(metavar="PRESET", help="The look of the last check.")
+        str, typer.Option(metavar="PRESET", help="The look at which failures are rendered again.")
     ] = "reference",
     sure: Annotated[
         float, typer.Option(help="A mistake counts as confident from this probability on.")
     ] = 0.9,
-    tested: Annotated[int, typer.Option(help="Failures of a family that are rendered again, at most.")] = 20,
+    tested: Annotated[int, typer.Option(help="Most failures of a family to render again.")] = 20,
     probed: Annotated[
         int, typer.Option(help="New scenes made from each family's failures, in each of four ways.")
     ] = 8,
@@ -85,7 +85,7 @@ def audit(
     ] = 0,
     beside: Annotated[
         Path | None,
-        typer.Option(metavar="AUDIT", help="A finished audit of another model, to show beside this one."),
+        typer.Option(metavar="AUDIT", help="A finished audit of another model, to compare with this one."),
     ] = None,
     join: Annotated[
         bool,

@@ -63,7 +63,7 @@ def baseline(
 
     if dataset is not None:
         refuse(
-            ctx, RENDERED_ONLY, "it is of scenes that --rendered N draws, and --dataset draws none; drop it"
+            ctx, RENDERED_ONLY, "it applies to the scenes of --rendered N, and --dataset draws none; drop it"
         )
     options = BaselineOptions(
         dataset, tuple(split or ()), rendered, world, seed, cache, tuple(beside or ()), all_pictures

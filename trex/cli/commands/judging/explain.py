@@ -46,7 +46,7 @@ def explain(
     flip_depth: Annotated[
         int,
         typer.Option(
-            help="Search for this many edits at most that change the answer together; 0: no search."
+            help="Search for sets of at most this many edits that together change the answer; 0: no search."
         ),
     ] = 2,
     flip_renders: Annotated[
@@ -66,7 +66,7 @@ def explain(
     every_object: Annotated[
         bool,
         typer.Option(
-            "--every-object", help="Repeat under other nuisances for every object, not for these alone."
+            "--every-object", help="With --nuisances: repeat for every object, not only for the chosen ones."
         ),
     ] = False,
     saliency: Annotated[
@@ -139,7 +139,7 @@ def _refuse_ignored(ctx: typer.Context, flip_depth: int, nuisances: int) -> None
     why = "a RUN is explained as it was searched, and its report is in its folder; drop it, or give --dataset for RUN"
     refuse(ctx, OF_PICTURES, why)
     if flip_depth < 2:
-        why = f"it is of sets of two or more edits, and --flip-depth {flip_depth} tries none; drop it"
+        why = f"it applies to sets of two or more edits, and --flip-depth {flip_depth} tries none; drop it"
         refuse(ctx, ["flip_renders"], why)
     if nuisances == 0:
         refuse(ctx, ["every_object"], "--nuisances 0 repeats nothing; drop one of the two")

@@ -15,7 +15,7 @@ def overconfidence(
     pairs: Annotated[
         list[str],
         typer.Argument(
-            metavar="SOURCE:ADAPTED...", help="Two digit models, by name or path; one pair a run."
+            metavar="SOURCE:ADAPTED...", help="Two digit models, by name or path; one pair per training run."
         ),
     ],
     member: Annotated[
@@ -26,7 +26,7 @@ def overconfidence(
         str, typer.Option(help="What draws MNIST's digits: mnist-gan, mnist-vae, ...")
     ] = "mnist-gan",
     draws: Annotated[int, typer.Option(help="Number of drawings.")] = 10_000,
-    seed: Annotated[int, typer.Option(help="Another seed, other drawings.")] = 0,
+    seed: Annotated[int, typer.Option(help="Seed of the drawings.")] = 0,
     data: Annotated[Path | None, typer.Option(help="The folder of MNIST, as in trex train.")] = None,
     as_json: AsJson = False,
 ) -> None:

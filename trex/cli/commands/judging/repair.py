@@ -28,7 +28,7 @@ Data = Annotated[
     ),
 ]
 VOTING = ("voters", "votes", "without", "serve", "port", "token", "export")
-SCENES = "of rendered scenes the truth is known; a repair on them takes no data and no votes"
+SCENES = "for rendered scenes the truth is known, so a repair on them takes no data and no votes"
 RENDERED = "only a repair on rendered scenes renders anything"
 Folder = Annotated[
     Path, typer.Argument(metavar="FOLDER", help="The folder that `trex repair identify` names first.")

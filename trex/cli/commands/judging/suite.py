@@ -91,7 +91,7 @@ def run(
     ] = True,
     junit: Annotated[
         Path | None,
-        typer.Option("--junit", metavar="FILE", help="Write the results as JUnit XML, a test case a scene."),
+        typer.Option("--junit", metavar="FILE", help="Write JUnit XML, one test case per scene."),
     ] = None,
     as_json: AsJson = False,
 ) -> None:

@@ -14,7 +14,7 @@ from trex.cli.result import AsJson, tell_result
 Data = Annotated[
     Path | None,
     typer.Option(
-        help="The folder of MNIST's, SVHN's and USPS's files; else $TREX_DIGITS, else MNIST is fetched."
+        help="The folder with the files of MNIST, SVHN or USPS; by default $TREX_DIGITS, or MNIST is fetched."
     ),
 ]
 

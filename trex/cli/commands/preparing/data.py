@@ -33,8 +33,8 @@ def _dataset() -> None:
 def dataset_render(
     out: Annotated[Path, OUT],
     n: Annotated[int, typer.Option(help="Number of scenes.")] = 1000,
-    seed: Annotated[int, typer.Option(help="Another seed, other scenes.")] = 0,
-    split: Annotated[str, typer.Option(help="train, val, ...: another split, other scenes.")] = "train",
+    seed: Annotated[int, typer.Option(help="Seed of the scenes.")] = 0,
+    split: Annotated[str, typer.Option(help="train, val, ...; each split has its own scenes.")] = "train",
     preset: Annotated[str, typer.Option(help=f"{LOOKS}.")] = "fast",
     objects: Annotated[str, typer.Option(help="Number of objects: 5, or 3-10.")] = "3-10",
     processes: Processes = None,
@@ -55,7 +55,7 @@ def dataset_render(
 def train_clevr(
     dataset: Annotated[Path, typer.Option(help="A folder that `trex dataset render` has made.")],
     out: Annotated[Path, OUT],
-    seed: Annotated[int, typer.Option(help="Another seed, other weights.")] = 1,
+    seed: Annotated[int, typer.Option(help="Seed of the weights and of the order of the data.")] = 1,
     epochs: Annotated[int, typer.Option(help="Passes over the data.")] = 8,
     device: Annotated[str, typer.Option(help="auto, cpu or cuda.")] = "auto",
     batch_size: Annotated[int, typer.Option(help="Pictures per step.")] = 32,

@@ -26,7 +26,7 @@ Out = Annotated[
 ]
 Without = Annotated[str, typer.Option(help="Classes to exclude, e.g. 3 or Trouser,Bag.")]
 Classes = Annotated[str, typer.Option(help="Only these classes, e.g. 0,1,3,6,9.")]
-Seed = Annotated[int, typer.Option(help="Another seed, other weights.")]
+Seed = Annotated[int, typer.Option(help="Seed of the training.")]
 Epochs = Annotated[int | None, typer.Option(help="Passes over the data; the default depends on the kind.")]
 BatchSize = Annotated[int, typer.Option(help="Pictures per step.")]
 Device = Annotated[str, typer.Option(help="auto, cpu or cuda.")]

@@ -14,7 +14,7 @@ from trex.foundation.errors import OURS
 def doctor(as_json: AsJson = False) -> None:
     """Examine the installation: Blender, devices, torch, memory, cache, models; renders one small scene.
 
-    Ends with 1 if something is missing or broken that a search needs.
+    Exits with 1 if something that a search needs is missing or broken.
     """
     from trex.doctor.examine import findings
     from trex.doctor.finding import Finding, State

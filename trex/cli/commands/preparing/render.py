@@ -36,7 +36,7 @@ def render(
     objects: Annotated[str, typer.Option(help="Number of objects with --prior: 5, or 3-10.")] = "3-10",
     preset: Annotated[
         str,
-        typer.Option(help=f"{LOOKS}; --parity by default: the first two and fast."),
+        typer.Option(help=f"{LOOKS}; with --parity by default clevr, reference and fast."),
     ] = "fast",
     device: RenderDevice = "auto",
     processes: Processes = None,
