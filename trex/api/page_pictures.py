@@ -20,7 +20,7 @@ from trex.runs.manifest import Manifest
 from trex.runs.world_of import world_of
 from trex.worlds.world import FAKE, Plan
 
-LARGE = "reference"  # looks like CLEVR's own preset in a twentieth of the time
+LARGE = "reference"  # looks like CLEVR's own preset in a twenty-fifth of the time
 MAX_LARGE = 8  # most confident first; each costs about 5 seconds of CPU time
 
 

@@ -48,7 +48,7 @@ def compared(item: Item, record: OutcomeRecord | None, command: str) -> Compared
         return _accuracy(item, record)
     cells = chosen_cells(item, record)
     if item.compare == "mistakes":
-        here = _mistakes(cells) or item.here
+        here = _mistakes(cells) or "–"
         return Compared(item, item.published, here, "not comparable", item.why, item.command)
     if item.compare == "means":
         return _means(item, record, cells)
