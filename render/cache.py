@@ -65,7 +65,7 @@ class CachedRenderer:
             folder.mkdir(parents=True, exist_ok=True)
         except OSError as error:
             raise InputError(
-                f"cannot create the picture cache {folder} ({error}); give another folder"
+                f"cannot create the picture cache {folder} ({error}); give another folder (TREX_CACHE)"
             ) from error
         self._bound = Bound(folder) if bound is None else bound
         self._not_kept = not_kept

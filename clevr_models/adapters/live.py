@@ -72,8 +72,8 @@ def session_model(name: str) -> Callable[..., object]:
     model = _AVAILABLE.get()
     if model is None or model.name != name:
         raise InputError(
-            f"model {name!r} is an object of a Python session, which a run folder cannot store; resume in Python: "
-            "trex.open_run(folder).resume(model=...)"
+            f"model {name!r} is an object of a Python session, which a run folder cannot store; give it again in "
+            "Python: trex.open_run(folder).resume(model=...), and so for .explain and .confirm"
         )
     return model.model
 

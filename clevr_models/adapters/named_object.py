@@ -26,6 +26,8 @@ def import_factory(module: str, attribute: str) -> Callable[..., object]:
     except RAISED as error:  # a user's module may raise anything while it is imported, or end the program
         is_missing = isinstance(error, ModuleNotFoundError) and error.name in _parents(module)
         searched = f"; it is neither in {here} nor installed" if is_missing else ""
+        if is_missing and module.endswith(".py"):
+            searched = f"; write {module.removesuffix('.py')}:{attribute}"
         raise InputError(f"cannot import module {module!r}: {error_text(error)}{searched}") from error
     if not callable(factory):
         near = ", ".join(

@@ -99,7 +99,7 @@ class UserModel:
         pictures = torch.zeros(2, 3, *PROBE_PX, device=device)
         try:
             with torch.inference_mode():
-                logits = module(pictures)
+                logits, again = module(pictures), module(pictures)
         except RAISED as error:
             takes = f"it must take float32 {tuple(pictures.shape)}"
             raise InputError(
@@ -122,6 +122,11 @@ class UserModel:
         if not bool(torch.isfinite(logits).all()):
             raise InputError(
                 f"model {self.name!r} returns values that are not finite on a blank picture; check its weights"
+            )
+        if not torch.equal(logits, again):
+            raise InputError(
+                f"model {self.name!r} gives two different answers to the same picture; make it deterministic "
+                "(no dropout or sampling), or no search with it can be resumed"
             )
         self._try_alone(module, labels)
 

@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from trex.foundation.percent import percent
+from trex.foundation.words import counted
 from trex.inference.statistics.diagnostics import Diagnosis, by_chain, diagnose_all
 from trex.inference.statistics.how_often import HowOften
 from trex.inference.types import Draw, Target, Z
@@ -73,7 +74,9 @@ def _reasons(diagnoses: Sequence[Diagnosis], n_chains_hit: int, n_chains: int) -
     """Why the draws are not a sample of the level set; empty if nothing contradicts that."""
     reasons = []
     if n_chains_hit < MIN_CHAINS_HIT:
-        reasons.append(f"{n_chains_hit} chains hit the level set after warmup ({MIN_CHAINS_HIT} are needed)")
+        reasons.append(
+            f"{counted(n_chains_hit, 'chain')} hit the level set after warmup ({MIN_CHAINS_HIT} are needed)"
+        )
     elif n_chains_hit < n_chains:
         reasons.append(f"{n_chains - n_chains_hit} of {n_chains} chains never hit the level set after warmup")
     informative = [d for d in diagnoses if d.is_informative]

@@ -13,6 +13,7 @@ from trex.api.keywords import Keywords, with_keywords
 from trex.api.run import Run
 from trex.api.searching import search
 from trex.clevr_models.adapters.live import session_model_available
+from trex.foundation.errors import InputError
 
 
 @with_keywords
@@ -55,6 +56,11 @@ def find(
 @with_keywords
 def check(query: str | PathLike[str] | None = None, **keywords: Unpack[Keywords]) -> QueryCheck:
     """What a search would do; renders and writes nothing. Takes the query as `find` does; InputError as there."""
+    for name in ("out", "progress", "large"):
+        if name in keywords:
+            raise InputError(
+                f"{name} belongs to trex.find; trex.check writes nothing and shows no progress: drop it"
+            )
     request = find_request(query, keywords, None)
     with session_model_available(request.model):
         return check_plan(request.source.plan())

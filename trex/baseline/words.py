@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from trex.baseline.baseline import Baseline, ComparedRun
+from trex.foundation.words import counted
 from trex.inference.statistics.proportion import Proportion
 from trex.pages.wording import rate_words
 
@@ -36,8 +37,8 @@ def mark_words(one: Baseline) -> str:
 
 def run_words(run: ComparedRun, one: Baseline) -> str:
     """A run compared with the baseline: renders per hit there, and pictures per hit here."""
-    mistakes = "true mistakes unknown" if run.mistakes is None else f"{run.mistakes} true mistakes"
-    found = f"{run.found} distinct scenes ({mistakes}) in {run.renders} renders"
+    mistakes = "true mistakes unknown" if run.mistakes is None else counted(run.mistakes, "true mistake")
+    found = f"{counted(run.found, 'distinct scene')} ({mistakes}) in {counted(run.renders, 'render')}"
     each = f", one in {run.renders / run.found:.3g}" if run.found else ""
     return f"{run.run}: {run.ending}, {found}{each}; here {_each(one.hits)}"
 

@@ -105,7 +105,7 @@ def sentences(scenes: Sequence[Confirmed], preset: str, asked: int) -> tuple[str
     wrong = still_wrong(scenes)
     if wrong.of:
         said.append(
-            f"Of the wrong answers {rate_words(wrong)} stay wrong, {wrong.of - wrong.count} become right."
+            f"Wrong answers that stay wrong: {rate_words(wrong)}; that become right: {wrong.of - wrong.count}."
         )
     said.append(
         "The intervals treat the scenes as independent, which scenes of one chain are not; the most confident scenes "

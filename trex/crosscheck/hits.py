@@ -18,7 +18,8 @@ def stored_hits(folder: RunFolder, purpose: str, top: int | None = None) -> tupl
     results = read_results(folder.manifest, run_draws(folder))
     found = tuple(one for one in results.found if one.record.picture)[:top]
     if not found:
-        raise RunError(
-            f"{folder.path} has no hit {purpose}; search longer (trex resume {folder.path}) or for something else"
-        )
+        how = "start a longer search in another folder (trex find QUERY --set search.steps=... --out NEW)"
+        if not folder.is_finished:
+            how = f"search longer (trex resume {folder.path})"
+        raise RunError(f"{folder.path} has no hit {purpose}; {how} or search for something else")
     return found

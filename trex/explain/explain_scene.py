@@ -86,10 +86,11 @@ def needs_flip(made: Explanation, options: ExplainOptions) -> bool:
 
 def needs_nuisances(made: Explanation, options: ExplainOptions) -> bool:
     """Whether the scene still has to be scored under other nuisances."""
-    asked = (options.nuisances, options.every_object)
     if options.nuisances < 1:
         return False
-    if made.nuisances is None or (made.nuisances.draws, made.nuisances.every_object) != asked:
+    if made.nuisances is None or made.nuisances.draws < options.nuisances:
+        return True
+    if options.every_object and not made.nuisances.every_object:
         return True
     if not made.nuisances.baseline:
         return False

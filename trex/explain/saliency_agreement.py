@@ -46,7 +46,7 @@ class Agreement:
     def sentence(self) -> str:
         """The agreement in a sentence, for the report."""
         if not self.scenes:
-            return f"{self.method}: no scene has one object to blame, so there is nothing to point at."
+            return f"{self.method}: no scene has exactly one object to blame, so there is nothing to compare."
         (a, b), (c, d) = self.peak_interval, self.top_interval
         words = "" if self.rank_correlation is None else (
             f"; mean rank correlation {self.rank_correlation:+.2f} over {counted(self.ranked, 'scene')}"

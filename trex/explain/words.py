@@ -105,7 +105,10 @@ def stability_sentences(made: Explanation) -> tuple[str, ...]:
 
 
 def _stability(name: str, effect: MeanEffect | None, nuisances: Replicates) -> str:
-    others = f"under {len(nuisances.baseline)} other cameras and lights"
+    draws = len(nuisances.baseline)
+    if draws == 1 and effect is not None:
+        return f"One other camera and light cannot show whether the confidence falls without {name}."
+    others = f"under {draws} other cameras and lights"
     if effect is None:
         return f"The scene without {name} was not rendered under other cameras and lights."
     if effect.is_negative:
@@ -156,7 +159,9 @@ def _mean_effect(made: Explanation, effect: Effect) -> str:
 def map_words(made: Explanation, found: SaliencyMap) -> str:
     """What a saliency map says beside the ablation: its most salient object and its largest pixel."""
     top, rank = found.ranking[0], scene_agreement(made, found).rank_correlation
-    verdict = "as ablation says" if top in made.blame.parts else "not an object to blame"
+    verdict = "not an object to blame"
+    if top in made.blame.parts:
+        verdict = "as ablation says" if len(made.blame.parts) == 1 else "one of those to blame"
     if not made.blame.parts:
         verdict = "no object is to blame"
     peak = "the background" if found.peak_object is None else f"object {found.peak_object}"

@@ -32,7 +32,7 @@ WORDS = {
     "lift": "how many times as frequent it is here as under the prior",
     "saliency": "a map of the pixels that affect the model's answer most, from its gradients",
     "control": "a check with a known correct outcome",
-    "preset": "size and quality of a render; clevr is CLEVR's own, reference is close to it in a twenty-fifth of the time",
+    "preset": "size and quality of a render; clevr is CLEVR's own, reference is close, in a twenty-fifth of the time",
     "distinct": "different enough to count separately, by the rule above the pictures",
     "95 %": "an interval from a method that contains the true value in 95 % of repeated samples",
 }

@@ -22,7 +22,7 @@ def is_question(given: str) -> bool:
 
 
 def query_path(given: Path) -> Path:
-    """The file at this path or, if there is none, the shipped query of this name."""
+    """The file at this path or, if there is none (a folder is none), the shipped query of this name."""
     shipped = QUERIES / f"{given}{SUFFIX}"
-    is_name = given.name == str(given) and not os.path.exists(given)  # false if it is too long
+    is_name = given.name == str(given) and (os.path.isdir(given) or not os.path.exists(given))
     return shipped if is_name and os.path.isfile(shipped) else given

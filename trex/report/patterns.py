@@ -114,9 +114,9 @@ class Patterns:
                 "discovery rate)."
             )
         return (
-            f"Nothing can be said yet: {sample} are too few to tell any of {self.considered} descriptions from what "
-            f"the prior shows anyway. One that fits {EXAMPLE_SHARE:.0%} of the prior and {EXAMPLE_LIFT:g} times as "
-            f"many here would stand out among {self.needed} groups."
+            f"Nothing can be said yet: {sample} is too small a sample to tell any of {self.considered} descriptions "
+            f"from what the prior shows anyway. One that fits {EXAMPLE_SHARE:.0%} of the prior and {EXAMPLE_LIFT:g} times "
+            f"as many here would stand out among {self.needed} groups."
         )
 
     @property

@@ -120,7 +120,7 @@ def _plots(manifest: Manifest, results: Results) -> list[tuple[str, str, str]]:
     hits = sum(target.is_hit(draw.evaluation.log_probs) for draw in results.prior)
     words = (
         f"{len(results.prior)} {noun.many} from the prior, by the confidence they get; the best has "
-        f"{percent(how.best)}, {hits} are in the level set. The count is on a log scale."
+        f"{percent(how.best)}; in the level set: {hits}. The count is on a log scale."
     )
     plots = [("Before the search", words, figures.prior_histogram(results.prior, target, noun.many))]
     chains = by_chain(results.chains)

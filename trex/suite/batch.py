@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import os
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -123,14 +124,24 @@ def picture_path(scene: BatchScene) -> str:
 
 
 def read_batches(suite: Path) -> tuple[Batch, ...]:
-    """The batches of a suite, sorted by name; InputError if one is damaged. Follows no link inside the suite."""
+    """The batches of a suite, sorted by name, following no link in it; InputError if one is damaged or renamed."""
     try:
-        names = sorted(path.name for path in suite.iterdir() if NAME.fullmatch(path.name))
+        with os.scandir(suite) as found:
+            folders = sorted(
+                one.name for one in found if NAME.fullmatch(one.name) or one.is_dir(follow_symlinks=False)
+            )
     except OSError as error:
         reason = error.strerror or error
         raise InputError(
             f"{shown(suite)} is not a suite ({reason}); make one: trex suite add RUN --to DIR"
         ) from error
+    names = [name for name in folders if NAME.fullmatch(name)]
+    strange = [name for name in folders if name not in names and not name.startswith((".", "__"))]
+    if strange:
+        raise InputError(
+            f"{shown(suite / strange[0])} is not the folder of a batch, whose name is 32 hexadecimal digits; was it "
+            f"renamed? {REMEDY}; keep other files elsewhere"
+        )
     if len(names) > MOST_BATCHES:
         raise InputError(f"{shown(suite)} has {len(names):,} batches; the limit is {MOST_BATCHES:,}")
     return tuple(_read_batch(suite, name) for name in names)

@@ -134,8 +134,8 @@ class SuiteRun:
         if groups.n < test.n:
             exact = f"exact sign test over {counted(groups.n, 'group')} of related scenes"
         return first, (
-            f"Against the last run{here} ({self.last}) on {counted(test.n, 'scene')} of both: {before} failed before, "
-            f"{now} fail now; {exact} p = {groups.p_value:.3g}."
+            f"Against the last run{here} ({self.last}) on {counted(test.n, 'scene')} of both: failed before: "
+            f"{before}, now: {now}; {exact} p = {groups.p_value:.3g}."
         )
 
 

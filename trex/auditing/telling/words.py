@@ -60,8 +60,8 @@ def agreement_words(one: Agreement) -> str:
     kappa = "" if one.kappa is None else f" (Cohen's kappa {one.kappa:.2f})"
     return (
         "If the scenes that made the rules and those that judged them swap roles, "
-        f"{second} rules are borne out instead of {first}; {both} have the same words. Of the confident mistakes in "
-        f"fresh scenes, both sets of rules hold the same or leave out the same: {share_words(one.same)}{kappa}."
+        f"the number of rules borne out is {second} instead of {first}; with the same words: {both}. Of the "
+        f"confident mistakes in fresh scenes, both sets of rules hold the same or leave out the same: {share_words(one.same)}{kappa}."
     )
 
 

@@ -170,7 +170,9 @@ def retry(
 
 @queue_app.command()
 def clean(
-    failed: Annotated[bool, typer.Option("--failed", help="Remove failed entries too.")] = False,
+    failed: Annotated[
+        bool, typer.Option("--failed", help="Remove failed entries as well as finished and cancelled ones.")
+    ] = False,
     delete_runs: Annotated[
         bool, typer.Option("--delete-runs", help="Delete their run folders, draws and reports included.")
     ] = False,
