@@ -176,11 +176,6 @@ def check_same(known: Settings, settings: Settings, folder: Path) -> None:
             f"{folder} holds an audit of {known.model}, which now gives other answers to its probe pictures; choose "
             "another --out"
         )
-    if settings.tried and not known.tried and settings.weights.startswith(f"{known.weights} "):
-        raise InputError(
-            f"{folder} holds an audit by an earlier version, which did not tell models of other code apart; "
-            "choose another --out"
-        )
     differing = [
         name for name, value in vars(settings).items() if name != "tried" and getattr(known, name) != value
     ]

@@ -17,7 +17,7 @@ from trex.foundation.errors import InputError
 from trex.inference.rng import stream
 from trex.inference.statistics.importance import effective_size, normalized_weights, resample
 from trex.inference.types import Draw, Floats
-from trex.query.schema import Query, same_query
+from trex.query.schema import Query
 from trex.report.gallery import picture_url
 from trex.runs.draw_log import read_draws
 from trex.runs.folder import RUNS, is_run, open_run
@@ -208,7 +208,7 @@ def _is_done(place: Path, resolved: Query) -> bool:
     if not is_run(place):
         return False
     with open_run(place, for_writing=False) as folder:
-        return folder.is_finished and same_query(folder.manifest.query, resolved)
+        return folder.is_finished and folder.manifest.query == resolved
 
 
 def level_set(
