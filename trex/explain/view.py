@@ -10,10 +10,11 @@ from trex.crosscheck.enlarged import EnlargedLook
 from trex.explain.explanation import Effect, Explanation
 from trex.explain.saliency_masks import Map, read_map
 from trex.explain.words import METHOD_NAMES, effect_table, map_words, sentences
+from trex.foundation.percent import percent
 from trex.inference.attribution.blame import Blame
 from trex.pages.table import Table
 from trex.pages.thumbnails import jpeg_url
-from trex.pages.wording import percent, points
+from trex.pages.wording import points
 from trex.render.picture import Bytes
 from trex.runs.folder import RunFolder
 from trex.runs.pictures import read_picture

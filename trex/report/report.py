@@ -10,13 +10,13 @@ from pathlib import Path
 
 from trex.crosscheck.enlarged import larger_looks
 from trex.explain.view import make_strip
+from trex.foundation.percent import percent
 from trex.foundation.words import span
 from trex.inference.statistics.diagnostics import by_chain
 from trex.inference.targets.kind import Goal
 from trex.pages import figures
 from trex.pages.glossary import WORDS
 from trex.pages.page import TEMPLATES, page
-from trex.pages.wording import percent
 from trex.parity.accuracy_check import check_words
 from trex.query.target import goal as target_goal
 from trex.report.calibration import calibration_view

@@ -30,11 +30,10 @@ from trex.auditing.telling.words import (
     survival_words,
 )
 from trex.foundation.files import write_atomic
-from trex.foundation.percent import percent
+from trex.foundation.percent import percent, percent_interval
 from trex.pages.page import page
 from trex.pages.table import Column, Table
 from trex.pages.thumbnails import Thumbnail, jpeg_url
-from trex.pages.wording import percent_interval
 from trex.query.schema import RenderSection
 from trex.render.cache import CachedRenderer
 from trex.scenes.describe import scene_words

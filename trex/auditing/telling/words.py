@@ -11,9 +11,8 @@ from trex.auditing.judging.fresh import Agreement
 from trex.auditing.judging.not_found import LookedFor
 from trex.auditing.sweeping.records import Flip
 from trex.auditing.telling.searches import Lead
-from trex.foundation.percent import percent
+from trex.foundation.percent import percent, percent_interval
 from trex.foundation.words import counted
-from trex.pages.wording import percent_interval
 
 WAYS: Mapping[str, str] = {
     "objects": "with objects moved or redrawn",
@@ -136,6 +135,6 @@ def not_found_words(done: LookedFor) -> str:
     bounds = sorted(one.bound for one in done.absent)
     return (
         f"{len(done.absent)} of {done.kinds} kinds of confident mistakes that were looked for occur in no held-out "
-        f"scene; the bounds on their rates reach from {percent(bounds[0])} to {percent(bounds[-1])} of the scenes that "
+        f"scene; the bounds on their rates reach from {percent_interval(bounds[0], bounds[-1])} of the scenes that "
         "allow them (95\u00a0% each)."
     )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from trex.foundation.percent import percent
+from trex.foundation.percent import percent, signed_points
 from trex.foundation.words import capitalized, counted
 from trex.repair.correction.results import FRESH, GROWN, TEST, ZERO, Claim, CorrectResult
 from trex.repair.distill import DistillResult
@@ -99,8 +99,8 @@ def _mended(found: CorrectResult) -> str:
 
 def difference_words(claim: Claim) -> str:
     """The mean difference and its range over the seeds, in percentage points."""
-    mean, low, high = (100 * one for one in claim.difference)
-    return f"{mean:+.1f} points, {low:+.1f} to {high:+.1f}".replace("-", "−")
+    mean, low, high = (signed_points(one) for one in claim.difference)
+    return f"{mean} points, {low} to {high}"
 
 
 def compared(found: NoveltyResult) -> str:
