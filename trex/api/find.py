@@ -17,10 +17,11 @@ from trex.query.shipped import query_path
 from trex.query.toml_file import parse_query, read_text
 from trex.report.report import write_report
 from trex.runs.draw_log import check_draws, run_draws
-from trex.runs.folder import DRAWS, FINDINGS, FINISHED, RUNS, RunFolder, check_out, create, is_run, open_run
+from trex.runs.folder import DRAWS, FINDINGS, FINISHED, RunFolder, check_out, create, is_run, open_run
 from trex.runs.journal import Journal
 from trex.runs.manifest import Facts, Manifest, versions
 from trex.runs.open_world import open_world
+from trex.runs.place import RUNS
 from trex.runs.record import Record
 from trex.runs.sessions import session
 from trex.runs.trust import record_made_here

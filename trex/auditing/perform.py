@@ -24,7 +24,7 @@ from trex.foundation.junit import check_junit, write_junit
 from trex.query.schema import SceneSection
 from trex.query.shape_cards import named_card
 from trex.query.toml_file import render_section
-from trex.runs.folder import RUNS
+from trex.runs.place import RUNS
 from trex.worlds.world import open_model
 
 DEFAULT_SIZES = Sizes()

@@ -20,8 +20,9 @@ from trex.inference.types import Draw, Floats
 from trex.query.schema import Query
 from trex.report.gallery import picture_url
 from trex.runs.draw_log import read_draws
-from trex.runs.folder import RUNS, is_run, open_run
+from trex.runs.folder import is_run, open_run
 from trex.runs.manifest import Manifest
+from trex.runs.place import RUNS
 from trex.search.cost import cpu_s_of
 from trex.search.progress import Progress
 from trex.search.render_speed import has_known_cost
