@@ -159,11 +159,11 @@ def _check_weights(name: str) -> str:
     from trex.clevr_models.catalog import load_model
     from trex.clevr_models.fetch import NAMES, verify_model
     from trex.clevr_models.iep.fetch import RESNET, list_iep, load_resnet
-    from trex.clevr_models.specs.iep import PREFIX
+    from trex.clevr_models.interface.prefixes import IEP
 
     if name == RESNET:
         load_resnet()
-    elif name == "shipped" or name.startswith(PREFIX):
+    elif name == "shipped" or name.startswith(IEP):
         load_model(name)
     elif name in NAMES:
         return f"good ({verify_model(name)})"
