@@ -8,10 +8,11 @@ from pathlib import Path
 
 from trex.auditing.audit import Audit, Tell, Work, audit
 from trex.auditing.beside import Beside, beside, read_other
+from trex.auditing.defaults import DECIDING, LOOK, PROBED, SURE, WORLD
 from trex.auditing.joining import Helped, join
 from trex.auditing.judging.fresh import check_fresh
 from trex.auditing.judging.probe import check_probed
-from trex.auditing.plan import PROBED, Sizes, audit_settings, planned
+from trex.auditing.plan import Sizes, audit_settings, planned
 from trex.auditing.telling.document import document
 from trex.auditing.telling.junit import cases
 from trex.auditing.telling.page import write_report
@@ -42,12 +43,12 @@ class AuditOptions:
     mistakes in confirmed families is measured.
     """
 
-    world: Path = Path("clevr")
+    world: Path = Path(WORLD)
     budget: float | None = None
     sizes: Sizes = DEFAULT_SIZES
-    look: str = "fast"
-    deciding: str = "reference"
-    sure: float = 0.9
+    look: str = LOOK
+    deciding: str = DECIDING
+    sure: float = SURE
     seed: int = 0
     weigh: tuple[str, ...] = ()
     families: tuple[str, ...] = ()
