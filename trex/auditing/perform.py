@@ -16,7 +16,7 @@ from trex.auditing.plan import Sizes, audit_settings, planned
 from trex.auditing.telling.document import document
 from trex.auditing.telling.junit import cases
 from trex.auditing.telling.page import write_report
-from trex.auditing.telling.searches import Aim, Lead, SearchFor, write_leads
+from trex.auditing.telling.searches import Lead, SearchFor, SearchTemplate, write_leads
 from trex.auditing.telling.words import beside_words, headline, leads_words, not_found_words, rate_words
 from trex.bank.named import bank_world, world_query
 from trex.clevr_models.interface.options import ModelOptions
@@ -110,8 +110,8 @@ def perform(
     on_begin(work.folder)
     done = audit(work, tell)
     compared = None if other is None else beside(done.rest, other, done.confirmed, done.asker)
-    aim = Aim(work.settings, scene, model, options.model or ModelOptions())
-    leads = write_leads(work.folder, done.leanings, aim, options.searched, search)
+    template = SearchTemplate(work.settings, scene, model, options.model or ModelOptions())
+    leads = write_leads(work.folder, done.leanings, template, options.searched, search)
     page = write_report(done, work.prior.vocabulary, leads, compared)
     if options.junit is not None:
         write_junit(options.junit, "trex audit", cases(done))
