@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from trex.auditing.audit import Audit, Tell, Work, audit
+from trex.auditing.audit import Audit, Tell, audit
 from trex.auditing.beside import Beside, beside, read_other
 from trex.auditing.defaults import DECIDING, LOOK, PROBED, SURE, WORLD
 from trex.auditing.joining import Helped, join
@@ -18,6 +18,7 @@ from trex.auditing.telling.junit import cases
 from trex.auditing.telling.page import write_report
 from trex.auditing.telling.searches import Lead, SearchFor, SearchTemplate, write_leads
 from trex.auditing.telling.words import beside_words, headline, leads_words, not_found_words, rate_words
+from trex.auditing.work import Work
 from trex.bank.named import bank_world, world_query
 from trex.clevr_models.interface.options import ModelOptions
 from trex.foundation.errors import InputError
