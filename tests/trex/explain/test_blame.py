@@ -124,7 +124,7 @@ def test_all_that_change_the_answer_are_repeated_under_other_lights(tmp_path: Pa
         made = explain_scene(scores, found(scores, scene), options, None)
     flipping = replace(made, removals=tuple(replace(effect, is_flip=True) for effect in made.removals))
     assert not needs_nuisances(made, options)
-    assert needs_nuisances(flipping, options)  # as an older version left it: two of five
+    assert needs_nuisances(flipping, options)  # two of five are repeated
 
 
 def test_an_explanation_of_before_is_read_and_gets_its_blame(tmp_path: Path) -> None:
