@@ -12,14 +12,7 @@ from trex.foundation.parse import parse_json
 
 FOLDER = Path(__file__).resolve().parent
 MANIFEST = FOLDER / "manifest.json"
-BASE_SCENE = FOLDER / "base_scene.blend"
 REPAIR = "check it out again, or make it with `python -m trex.blender_assets.make_assets`"
-
-
-def shape_path(mesh: str) -> Path:
-    """Where a shape card's mesh lies: our own shapes by file name ("cube.obj"), a user's by absolute path."""
-    path = Path(mesh)
-    return path if path.is_absolute() else FOLDER / "shapes" / path.name
 
 
 def sha256(path: Path) -> str:

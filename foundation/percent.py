@@ -10,3 +10,13 @@ def percent(value: float) -> str:
     if value == 0 or value >= 0.01:
         return f"{value:.1%}".replace("%", "\u00a0%")
     return f"{value * 100:.2g}\u00a0%"
+
+
+def percent_interval(low: float, high: float) -> str:
+    """Both ends of an interval: "0.1 % to 5.4 %"."""
+    return f"{percent(low)} to {percent(high)}"
+
+
+def signed_points(change: float) -> str:
+    """A difference of two shares in percentage points, with its sign and without the unit: "−89.3"."""
+    return f"{100 * change:+.1f}".replace("-", "−")

@@ -23,7 +23,7 @@ import numpy as np
 from benchmarks.auditing.trees import Bools, Slice, members, mistaken, p_value, slices
 from tests.trex.auditing.in_memory import Swept
 from tests.trex.auditing.planted_models import Book
-from trex.auditing.audit import FRESH, SWEPT, TESTS, Grouped, Work, examined_scenes, grouped_scenes
+from trex.auditing.audit import Grouped, examined_scenes, grouped_scenes
 from trex.auditing.grouping.situation import situations
 from trex.auditing.judging.findings import (
     Share,
@@ -36,6 +36,7 @@ from trex.auditing.judging.findings import (
 )
 from trex.auditing.sweeping.lines import read_lines
 from trex.auditing.sweeping.records import EXAMINED, REMEDY, SETTINGS, TESTED, Examined
+from trex.auditing.work import FRESH, SWEPT, TESTS, Work
 from trex.bank.named import bank_world
 from trex.foundation.errors import InputError
 from trex.inference.statistics.discoveries import discoveries

@@ -18,8 +18,8 @@ from numpy.typing import NDArray
 from trex.artifacts.card import sha256_of
 from trex.clevr_models.adapters.callable_model import AdaptedModel, Floats
 from trex.clevr_models.interface.answers import ANSWERS
+from trex.clevr_models.interface.prefixes import ONNX
 from trex.clevr_models.interface.question import Question
-from trex.clevr_models.specs.onnx import PREFIX
 from trex.foundation.errors import InputError, unknown
 from trex.foundation.extensions import import_extra
 from trex.foundation.files import DATA_LIMIT, TEXT_LIMIT, read_bytes
@@ -113,7 +113,7 @@ def load_onnx(path: Path, threads: int = 1) -> AdaptedModel:
         session, card, tuple(i.name for i in session.get_inputs()), _size(path, session, card)
     )
     identity = sha256_of(data + repr(card).encode())
-    return AdaptedModel(f"{PREFIX}{path}", answerer, identity, input_size=answerer.size, is_hashed=True)
+    return AdaptedModel(f"{ONNX}{path}", answerer, identity, input_size=answerer.size, is_hashed=True)
 
 
 def _size(path: Path, session: Any, card: OnnxCard) -> tuple[int, int] | None:

@@ -19,7 +19,7 @@ from trex.clevr_models.huggingface.processor import load_processor
 from trex.clevr_models.huggingface.prompt import has_chat_template
 from trex.clevr_models.huggingface.text_answerer import TextAnswerer
 from trex.clevr_models.interface.options import ModelOptions
-from trex.clevr_models.specs.hf import PREFIX
+from trex.clevr_models.interface.prefixes import HF
 from trex.foundation.errors import InputError
 
 METHOD = 1  # changes whenever the way from a model to probabilities does
@@ -36,7 +36,7 @@ def load_hf(spec: str, options: ModelOptions | None = None) -> PromptedModel:
     """
     given = options or ModelOptions()
     import_library()
-    folder = open_folder(spec.removeprefix(PREFIX), trusts_code=given.trust_remote_code)
+    folder = open_folder(spec.removeprefix(HF), trusts_code=given.trust_remote_code)
     auto = _auto_class(folder)
     with loading(f"model {spec!r}"):
         model = _load_model(folder, auto, given.trust_remote_code)

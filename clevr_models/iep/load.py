@@ -11,7 +11,7 @@ from trex.clevr_models.iep.baselines import BaselineSizes
 from trex.clevr_models.iep.checkpoint import Part, read_parts
 from trex.clevr_models.iep.fetch import PARTS, load_part, load_resnet
 from trex.clevr_models.iep.model import BaselineModel, EngineModel, put_together
-from trex.clevr_models.specs.iep import PREFIX
+from trex.clevr_models.interface.prefixes import IEP
 from trex.foundation.errors import unknown
 
 # Generator and engine that were released together.
@@ -28,7 +28,7 @@ SPECS = (
 
 def load_iep(spec: str) -> EngineModel | BaselineModel:
     """The model of a spec; InputError if a part is unknown, missing or damaged, or the parts do not fit together."""
-    names = spec.removeprefix(PREFIX).split(",")
+    names = spec.removeprefix(IEP).split(",")
     parts = [part for name in names for part in _parts(name)]
     return put_together(spec, parts, _features(parts))
 

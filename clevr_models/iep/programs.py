@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from trex.clevr_models.iep.vocabulary import END, NULL, PROGRAM_TOKENS, START
+from trex.clevr_models.iep.vocabulary import NULL, START
 from trex.clevr_models.interface.program_kinds import SIGNATURES, Program, check_program
 from trex.clevr_models.interface.question import ProgramStep
-from trex.foundation.errors import InputError, unknown
+from trex.foundation.errors import InputError
 
 SCENE = "scene"
 LONGEST = 256  # tokens; CLEVR's longest program has 25
-TOKEN = re.compile(r"(\w+)(?:\[(\w+)\])?")
 
 
 class Call(NamedTuple):
@@ -69,24 +67,3 @@ def to_prefix(program: Program) -> tuple[str, ...]:
 def step_token(step: ProgramStep) -> str:
     """ "filter_color[red]", "unique"."""
     return f"{step.function}[{step.value_inputs[0]}]" if step.value_inputs else step.function
-
-
-def from_prefix(tokens: Sequence[str]) -> Program:
-    """The program of prefix tokens, inputs before their users; InputError unless it is one whole program."""
-    bare = [token for token in tokens if token not in (START, NULL)]
-    bare = bare[: bare.index(END)] if END in bare else bare
-    calls = calls_of(bare)
-    if len(bare) > LONGEST or len(calls) != len(bare):
-        kind = "is incomplete" if len(calls) > len(bare) else "has tokens after its end"
-        raise InputError(f"the program {' '.join(bare)!r} {kind}")
-    program = tuple(_step(call) for call in calls)
-    check_program(program)
-    return program
-
-
-def _step(call: Call) -> ProgramStep:
-    if call.token not in PROGRAM_TOKENS:
-        raise unknown("program token", call.token, PROGRAM_TOKENS)
-    found = TOKEN.fullmatch(call.token)
-    assert found is not None, "every token of the vocabulary has this form"
-    return ProgramStep(found[1], call.inputs, (found[2],) if found[2] else ())

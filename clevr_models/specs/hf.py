@@ -4,18 +4,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from trex.clevr_models.interface.prefixes import HF
 from trex.clevr_models.specs.adapter import Adapter
 
 if TYPE_CHECKING:
     from trex.clevr_models.interface.bound import ClevrModel
     from trex.clevr_models.interface.options import ModelOptions
 
-PREFIX = "hf:"
-
 
 def is_hf(spec: str) -> bool:
     """Whether a model's spec has the form `hf:NAME`."""
-    return spec.startswith(PREFIX)
+    return spec.startswith(HF)
 
 
 def _load(spec: str, threads: int) -> ClevrModel:

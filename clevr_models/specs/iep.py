@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from trex.clevr_models.interface.prefixes import IEP
 from trex.clevr_models.specs.adapter import Adapter, runs_nothing
 
 if TYPE_CHECKING:
     from trex.clevr_models.interface.bound import ClevrModel
 
-PREFIX = "iep:"
 WORDS = "'iep:18k' and other released CLEVR models ('iep:GENERATOR.pt,ENGINE.pt' for files)"
 
 
@@ -19,4 +19,4 @@ def _load(spec: str, threads: int) -> ClevrModel:
     return load_iep(spec)
 
 
-ADAPTER = Adapter("iep", lambda spec: spec.startswith(PREFIX), _load, WORDS, 30, runs_nothing)
+ADAPTER = Adapter("iep", lambda spec: spec.startswith(IEP), _load, WORDS, 30, runs_nothing)

@@ -23,7 +23,7 @@ from typing import Generic
 
 import numpy as np
 
-from trex.foundation.percent import percent
+from trex.foundation.percent import percent, percent_interval
 from trex.inference.statistics.importance import reweigh
 from trex.inference.statistics.two_phase import Estimate, Selection, estimate
 from trex.inference.statistics.weighted import upper_counts
@@ -112,10 +112,10 @@ class Attempt:
     def sentence(self) -> str:
         """The outcome with its numbers."""
         easier, mass = self.control, self.control.mass
-        low, high = (percent(end) for end in mass.interval)
+        interval = percent_interval(*mass.interval)
         chance = easier.chance(easier.needed, easier.window)
         return (
-            f"on a level set of prior mass {percent(mass.value)} (95 %: {low} to {high}), {self.n_hit} of "
+            f"on a level set of prior mass {percent(mass.value)} (95 %: {interval}), {self.n_hit} of "
             f"{easier.chains} chains, started outside it, hit within {easier.window} renders each ({easier.needed} are "
             f"needed, which prior draws reach with a chance of {percent(chance)})"
         )

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from trex.foundation.errors import InputError
-from trex.foundation.percent import percent
+from trex.foundation.percent import percent, percent_interval
 from trex.inference.statistics.importance import effective_size
 from trex.inference.statistics.proportion import LEAST_HITS, Interval, Proportion, Rate
 from trex.inference.statistics.two_phase import Estimate, Selection, estimate
@@ -120,8 +120,8 @@ class HowOften:
         if self.said.point is None:
             hits = f"{self.hits or 'No'} {'hit' if self.hits == 1 else 'hits'}"
             return f"{hits} of {self.n} give no point value."
-        low, high = (percent(end) for end in self.mass.interval)
-        return f"Prior mass of the relaxed level set: {percent(self.mass.value)} (95 %: {low} to {high})."
+        value, interval = percent(self.mass.value), percent_interval(*self.mass.interval)
+        return f"Prior mass of the relaxed level set: {value} (95 %: {interval})."
 
     def _verdict(self) -> str:
         if self.is_common:

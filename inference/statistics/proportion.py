@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from trex.foundation.errors import InputError
-from trex.foundation.percent import percent
+from trex.foundation.percent import percent, percent_interval
 
 LEAST_HITS = 4  # fewer give no point value, whatever the standard error
 MAX_RELATIVE_ERROR = 0.5  # of the standard error to the value: a larger one rules out a point value
@@ -86,7 +86,7 @@ class Rate(ABC):
     @property
     def range(self) -> str:
         """The interval in words: "0.025 % to 5.4 %"."""
-        return f"{percent(self.interval.low)} to {percent(self.interval.high)}"
+        return percent_interval(*self.interval)
 
     @property
     def detail(self) -> str:

@@ -9,8 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from trex.blender_assets.load import BASE_SCENE, FOLDER, MANIFEST, read_manifest, shape_path, verify_manifest
+from trex.blender_assets.load import FOLDER, MANIFEST, read_manifest, verify_manifest
 from trex.foundation.errors import InputError
+
+BASE_SCENE = FOLDER / "base_scene.blend"
 
 
 @pytest.fixture
@@ -68,12 +70,6 @@ def test_manifest_cannot_reach_out_of_its_folder(copied: Path) -> None:
     (copied / MANIFEST.name).write_text(json.dumps({"files": rows}), encoding="utf-8")
     with pytest.raises(InputError, match="outside"):
         verify_manifest(copied)
-
-
-def test_shape_path_stays_with_our_shapes_unless_absolute(tmp_path: Path) -> None:
-    assert shape_path("cube.obj") == FOLDER / "shapes" / "cube.obj"
-    assert shape_path("../../secret.obj") == FOLDER / "shapes" / "secret.obj"
-    assert shape_path(str(tmp_path / "own.obj")) == tmp_path / "own.obj"
 
 
 @pytest.mark.process

@@ -13,7 +13,7 @@ import pytest
 from numpy.typing import NDArray
 
 from trex.blender_assets import mesh as mesh_module
-from trex.blender_assets.load import shape_path
+from trex.blender_assets.load import FOLDER
 from trex.blender_assets.make_shapes import shapes, write_obj
 from trex.blender_assets.mesh import Mesh, read_obj
 from trex.foundation.errors import InputError
@@ -25,7 +25,7 @@ TETRAHEDRON = "v 1 1 1\nv -1 -1 1\nv -1 1 -1\nv 1 -1 -1\nf 1 2 4\nf 1 3 2\nf 1 4
 
 
 def load(name: str) -> Mesh:
-    return read_obj(shape_path(f"{name}.obj"))
+    return read_obj(FOLDER / "shapes" / f"{name}.obj")
 
 
 def is_closed(mesh: Mesh) -> bool:
@@ -121,7 +121,7 @@ def test_cone_has_its_apex_on_top_and_a_straight_side() -> None:
 
 @pytest.mark.parametrize("name", NAMES)
 def test_card_agrees_with_the_vocabulary(name: str) -> None:
-    facts = tomllib.loads(shape_path(f"{name}.toml").read_text(encoding="utf-8"))
+    facts = tomllib.loads((FOLDER / "shapes" / f"{name}.toml").read_text(encoding="utf-8"))
     card = CONE if name == "cone" else CLEVR.card(name)
     assert (facts["name"], facts["plural"], facts["outline"], facts["mesh"]) == (
         card.name,

@@ -14,6 +14,7 @@ import pytest
 import torch
 
 from tests.running.command_line import trex
+from tests.running.queries import read_query
 from tests.running.runs import QUERY, run
 from trex.artifacts.weights import read_checkpoint
 from trex.blender_assets.mesh import read_obj
@@ -28,7 +29,7 @@ from trex.foundation.images import read_png
 from trex.foundation.parse import parse_json, parse_toml
 from trex.mnist_models.data.idx import read_idx
 from trex.query.shape_cards import read_card
-from trex.query.toml_file import parse_query, read_query
+from trex.query.toml_file import parse_query
 from trex.queue.queued_folder import QUEUED, read_queued
 from trex.runs.sessions import read_sessions
 from trex.scenes.clevr_format.json_files import read_items

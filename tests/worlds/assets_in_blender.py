@@ -14,7 +14,7 @@ import bpy
 import numpy as np
 
 from trex.blender_assets.bpy_mesh import make_mesh, mesh_from_obj
-from trex.blender_assets.load import BASE_SCENE, shape_path
+from trex.blender_assets.load import FOLDER
 from trex.blender_assets.make_base_scene import make_base_scene
 from trex.blender_assets.mesh import Mesh, read_obj
 from trex.foundation.errors import InputError
@@ -70,7 +70,7 @@ def shading() -> dict[str, object]:
     """How far Blender's normals are from those of the files; and how a box without normals is shaded."""
     worst = {}
     for name in ("cube", "sphere", "cylinder", "cone"):
-        path = shape_path(f"{name}.obj")
+        path = FOLDER / "shapes" / f"{name}.obj"
         found = np.array([tuple(n.vector) for n in mesh_from_obj(path, name).corner_normals])
         worst[name] = float(np.linalg.norm(found - read_obj(path).corner_normals, axis=1).max())
     corners = np.array([(x, y, z) for x in (-1, 1) for y in (-1, 1) for z in (-1, 1)], dtype=np.float64)
@@ -95,7 +95,12 @@ def main() -> None:
     made = scratch / "made.blend"
     make_base_scene(made)
     beside = sorted(path.name for path in scratch.iterdir() if "blend" in path.name)
-    found = {"shipped": stage(BASE_SCENE), "made": stage(made), "shading": shading(), "beside": beside}
+    found = {
+        "shipped": stage(FOLDER / "base_scene.blend"),
+        "made": stage(made),
+        "shading": shading(),
+        "beside": beside,
+    }
     (scratch / "found.json").write_text(json.dumps(found), encoding="utf-8")
 
 

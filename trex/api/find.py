@@ -12,15 +12,16 @@ from pathlib import Path
 from trex.explain.causes import explained_results
 from trex.export.found_scenes import write_found_scenes
 from trex.foundation.errors import InputError
-from trex.query.schema import ProgramStep, same_query
+from trex.query.schema import ProgramStep
 from trex.query.shipped import query_path
 from trex.query.toml_file import parse_query, read_text
 from trex.report.report import write_report
 from trex.runs.draw_log import check_draws, run_draws
-from trex.runs.folder import DRAWS, FINDINGS, FINISHED, RUNS, RunFolder, check_out, create, is_run, open_run
+from trex.runs.folder import DRAWS, FINDINGS, FINISHED, RunFolder, check_out, create, is_run, open_run
 from trex.runs.journal import Journal
-from trex.runs.manifest import Facts, Manifest, check_current, versions
+from trex.runs.manifest import Facts, Manifest, versions
 from trex.runs.open_world import open_world
+from trex.runs.place import RUNS
 from trex.runs.record import Record
 from trex.runs.sessions import session
 from trex.runs.trust import record_made_here
@@ -88,8 +89,7 @@ def find_query(source: QuerySource, run_dir: Path, progress: Progress, on_begin:
     plan = source.plan()
     if is_run(run_dir):
         found = open_run(run_dir, for_writing=False).manifest
-        check_current(found, run_dir)
-        if same_query(found.query, plan.query) and found.facts.cards == plan.cards:
+        if found.query == plan.query and found.facts.cards == plan.cards:
             return resume(run_dir, progress, on_begin)
     check_out(run_dir)
     world = plan.open()

@@ -8,8 +8,8 @@ from html import escape
 import numpy as np
 from numpy.typing import NDArray
 
+from trex.foundation.percent import percent
 from trex.pages.thumbnails import jpeg_url
-from trex.pages.wording import percent
 from trex.search.hit import Hit
 
 SHOWN = 3  # answers per hit

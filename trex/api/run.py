@@ -17,7 +17,7 @@ from trex.api.searching import search
 from trex.clevr_models.adapters.live import SessionModel, session_model_available
 from trex.explain.causes import explained_results
 from trex.foundation.errors import RunError, TrexError
-from trex.foundation.words import counted
+from trex.foundation.words import capitalized, counted
 from trex.inference.statistics.proportion import Rate
 from trex.pages.display import display_if
 from trex.query.schema import Query
@@ -187,7 +187,7 @@ class Run:
         often = how_often_words(self.manifest, results)
         sentences = [
             f"{results.ending}{state}: {headline(self.manifest, results)}",
-            f"{often[:1].upper()}{often[1:]}.",
+            f"{capitalized(often)}.",
         ]
         shown = self.hits[:SHOWN]
         more = f"{len(shown)} of {len(self.hits)} shown; " if len(self.hits) > len(shown) else ""

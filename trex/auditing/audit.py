@@ -19,7 +19,7 @@ from trex.auditing.judging.not_found import LookedFor, looked_for
 from trex.auditing.judging.probe import Prober, probe_shares
 from trex.auditing.sweeping.examine import Asker
 from trex.auditing.sweeping.lines import Lines
-from trex.auditing.sweeping.parts import PARTS, Parts
+from trex.auditing.sweeping.parts import Parts
 from trex.auditing.sweeping.records import (
     EXAMINED,
     FRESH_SCENES,
@@ -34,23 +34,16 @@ from trex.auditing.sweeping.records import (
     Tested,
 )
 from trex.auditing.sweeping.sweep import Sweep, facts_again
-from trex.bank.bank import Bank, bank_of
-from trex.clevr_models.interface.bound import ClevrModel
+from trex.auditing.work import FRESH_SIZE, MANIFEST, PROBES, TESTS, SweepLog, Work, known_fresh
+from trex.bank.bank import Bank
 from trex.foundation.errors import InputError, RunError
 from trex.foundation.files import holds_only, make_folder, refuse_links, write_atomic
 from trex.foundation.locked_folder import LOCK, closed_on_error, lock_folder
-from trex.query.toml_file import render_section
-from trex.render.cache import CachedRenderer
 from trex.render.renderer import SceneRenderer
 from trex.runs.manifest import answers_alike
 from trex.scenes.conditions import Facts
-from trex.scenes.prior import ScenePrior
 from trex.scenes.scene import Scene
-from trex.worlds.world import open_renderer
 
-MANIFEST, SWEPT, TESTS, PICTURES = "audit.json", "swept.jsonl", "tested.jsonl", "pictures"
-PROBES = "probed.jsonl"
-FRESH, FRESH_PARTS, FRESH_SIZE = "fresh.jsonl", "fresh_parts", "fresh.json"
 Tell = Callable[[str, int, int], None]  # step, done, of
 
 
@@ -84,69 +77,6 @@ class Audit:
 
 
 @dataclass(frozen=True)
-class SweepLog:
-    """A log of examined scenes: its file, the folder of its parts, the members of the bank, and its name."""
-
-    log: str
-    parts: str
-    members: range
-    step: str
-
-
-@dataclass(frozen=True)
-class Work:
-    """What an audit works with: the model, the settings, the world, and where everything is kept.
-
-    `probed` scenes like the failures of each confirmed family are made in each way, and the model is asked about
-    `fresh` scenes that no rule was made from or judged by; more of both can be asked for later.
-    """
-
-    model: ClevrModel
-    settings: Settings
-    prior: ScenePrior
-    folder: Path
-    bank: Path | None = None
-    processes: int | None = None
-    probed: int = 0
-    fresh: int = 0
-
-    @property
-    def asker(self) -> Asker:
-        """The model with its questions."""
-        settings = self.settings
-        return Asker(
-            self.model,
-            self.prior.vocabulary,
-            settings.questions,
-            settings.seed,
-            settings.sure,
-            settings.families,
-        )
-
-    @property
-    def total(self) -> int:
-        """The number of scenes, those held out among them."""
-        return self.settings.scenes + self.settings.held_out
-
-    @property
-    def sweeps(self) -> tuple[SweepLog, ...]:
-        """The logs of examined scenes: of those that make and judge rules, and of fresh ones if there are any."""
-        n = known_fresh(self.folder)
-        fresh = SweepLog(FRESH, FRESH_PARTS, range(self.total, self.total + n), "fresh scenes")
-        return (SweepLog(SWEPT, PARTS, range(self.total), "scenes"), *((fresh,) if n else ()))
-
-    def open_bank(self) -> Bank:
-        """The bank of the world at the sweep's look."""
-        return bank_of(self.prior, render_section(self.settings.look, self.processes), self.bank)
-
-    def open_renderer(self) -> CachedRenderer:
-        """The renderer at the deciding look, which keeps its pictures in the folder."""
-        section = render_section(self.settings.deciding, self.processes)
-        inner = open_renderer(section, self.prior.vocabulary, self.processes)
-        return CachedRenderer(inner, self.folder / PICTURES)
-
-
-@dataclass(frozen=True)
 class Grouped:
     """The scenes of a finished sweep, those that made the families, and what the held-out rest says of these."""
 
@@ -176,11 +106,6 @@ def check_same(known: Settings, settings: Settings, folder: Path) -> None:
             f"{folder} holds an audit of {known.model}, which now gives other answers to its probe pictures; choose "
             "another --out"
         )
-    if settings.tried and not known.tried and settings.weights.startswith(f"{known.weights} "):
-        raise InputError(
-            f"{folder} holds an audit by an earlier version, which did not tell models of other code apart; "
-            "choose another --out"
-        )
     differing = [
         name for name, value in vars(settings).items() if name != "tried" and getattr(known, name) != value
     ]
@@ -188,12 +113,6 @@ def check_same(known: Settings, settings: Settings, folder: Path) -> None:
         raise InputError(
             f"{folder} holds an audit with other settings ({', '.join(differing)}); choose another --out"
         )
-
-
-def known_fresh(folder: Path) -> int:
-    """The number of fresh scenes that the audit in this folder was asked for so far."""
-    known = FRESH_SCENES.read(folder / FRESH_SIZE, REMEDY) if folder.is_dir() else None
-    return known.scenes if known else 0
 
 
 def _open(work: Work) -> int:

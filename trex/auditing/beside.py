@@ -6,12 +6,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from trex.auditing.audit import MANIFEST, SWEPT
 from trex.auditing.grouping.family import Family
 from trex.auditing.grouping.situation import Situation
 from trex.auditing.judging.findings import Finding
 from trex.auditing.sweeping.examine import Asker
 from trex.auditing.sweeping.records import EXAMINED, REMEDY, SETTINGS, Examined, Settings
+from trex.auditing.work import MANIFEST, SWEPT
 from trex.foundation.errors import InputError, RunError
 from trex.inference.statistics.paired import Paired, paired
 from trex.runs.checked_lines import read_checked
@@ -70,7 +70,7 @@ def read_other(folder: Path, settings: Settings) -> Other:
         )
     path, total = folder / SWEPT, settings.scenes + settings.held_out
     found = read_checked(path)
-    if found.sound < len(found.lines) or not found.is_checked:
+    if found.sound < len(found.lines):
         raise RunError(f"{path}, line {found.sound + 1}, was changed; {REMEDY}")
     if len(found.lines) < total:
         raise RunError(f"--beside {folder} is not finished; give its own command again first")

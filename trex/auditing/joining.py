@@ -15,20 +15,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TypeVar
 
-from trex.auditing.audit import (
-    MANIFEST,
-    PROBES,
-    SWEPT,
-    TESTS,
-    Grouped,
-    SweepLog,
-    Tell,
-    Work,
-    check_same,
-    grouped_scenes,
-    known_failures,
-    known_fresh,
-)
+from trex.auditing.audit import Grouped, Tell, check_same, grouped_scenes, known_failures
 from trex.auditing.judging.confirm import Confirmer
 from trex.auditing.judging.findings import belonging, findings
 from trex.auditing.judging.probe import Prober
@@ -44,6 +31,7 @@ from trex.auditing.sweeping.records import (
     Tested,
 )
 from trex.auditing.sweeping.sweep import Sweep
+from trex.auditing.work import MANIFEST, PROBES, SWEPT, TESTS, SweepLog, Work, known_fresh
 from trex.bank.bank import Bank
 from trex.foundation.codec import Codec
 from trex.foundation.errors import InputError, RunError

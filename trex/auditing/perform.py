@@ -6,17 +6,19 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from trex.auditing.audit import Audit, Tell, Work, audit
+from trex.auditing.audit import Audit, Tell, audit
 from trex.auditing.beside import Beside, beside, read_other
+from trex.auditing.defaults import DECIDING, LOOK, PROBED, SURE, WORLD
 from trex.auditing.joining import Helped, join
 from trex.auditing.judging.fresh import check_fresh
 from trex.auditing.judging.probe import check_probed
-from trex.auditing.plan import PROBED, Sizes, audit_settings, planned
+from trex.auditing.plan import Sizes, audit_settings, planned
 from trex.auditing.telling.document import document
 from trex.auditing.telling.junit import cases
 from trex.auditing.telling.page import write_report
-from trex.auditing.telling.searches import Aim, Lead, SearchFor, write_leads
+from trex.auditing.telling.searches import Lead, SearchFor, SearchTemplate, write_leads
 from trex.auditing.telling.words import beside_words, headline, leads_words, not_found_words, rate_words
+from trex.auditing.work import Work
 from trex.bank.named import bank_world, world_query
 from trex.clevr_models.interface.options import ModelOptions
 from trex.foundation.errors import InputError
@@ -24,7 +26,7 @@ from trex.foundation.junit import check_junit, write_junit
 from trex.query.schema import SceneSection
 from trex.query.shape_cards import named_card
 from trex.query.toml_file import render_section
-from trex.runs.folder import RUNS
+from trex.runs.place import RUNS
 from trex.worlds.world import open_model
 
 DEFAULT_SIZES = Sizes()
@@ -42,12 +44,12 @@ class AuditOptions:
     mistakes in confirmed families is measured.
     """
 
-    world: Path = Path("clevr")
+    world: Path = Path(WORLD)
     budget: float | None = None
     sizes: Sizes = DEFAULT_SIZES
-    look: str = "fast"
-    deciding: str = "reference"
-    sure: float = 0.9
+    look: str = LOOK
+    deciding: str = DECIDING
+    sure: float = SURE
     seed: int = 0
     weigh: tuple[str, ...] = ()
     families: tuple[str, ...] = ()
@@ -109,8 +111,8 @@ def perform(
     on_begin(work.folder)
     done = audit(work, tell)
     compared = None if other is None else beside(done.rest, other, done.confirmed, done.asker)
-    aim = Aim(work.settings, scene, model, options.model or ModelOptions())
-    leads = write_leads(work.folder, done.leanings, aim, options.searched, search)
+    template = SearchTemplate(work.settings, scene, model, options.model or ModelOptions())
+    leads = write_leads(work.folder, done.leanings, template, options.searched, search)
     page = write_report(done, work.prior.vocabulary, leads, compared)
     if options.junit is not None:
         write_junit(options.junit, "trex audit", cases(done))

@@ -7,6 +7,7 @@ import math
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from trex.auditing.defaults import HELD_OUT, PROBED, QUESTIONS, SCENES, TESTED
 from trex.auditing.grouping.family import SYMPTOMS
 from trex.auditing.judging.confirm import SHOWN
 from trex.auditing.judging.flips import TRIED
@@ -26,7 +27,6 @@ from trex.worlds.world import picture_size
 
 ASKING_S = 0.3  # drawing a scene, its id maps, 50 questions to the shipped model
 EXPECTED_FAMILIES = 8
-PROBED = 8  # scenes of each family in each way, unless --probed says otherwise
 SWEEP_SHARE = 0.7  # of the budget
 MOST_HOURS = 1_000_000
 CLOSER = SHOWN * (3 + TRIED)  # renders of a family for the scenes that are looked at more closely
@@ -37,10 +37,10 @@ MOST_QUESTIONS = 500
 class Sizes(NamedTuple):
     """How many scenes are swept and held out, questions asked about each, and failures of a family rendered again."""
 
-    scenes: int = 1000
-    held_out: int = 1000
-    questions: int = 50
-    tested: int = 20
+    scenes: int = SCENES
+    held_out: int = HELD_OUT
+    questions: int = QUESTIONS
+    tested: int = TESTED
 
 
 def planned(hours: float, sizes: Sizes, look: str, deciding: str) -> Sizes:

@@ -18,7 +18,8 @@ from trex.foundation.errors import InputError, unknown
 from trex.pages.wording import world_words
 from trex.query.question import named_answers
 from trex.query.shipped import query_path
-from trex.runs.folder import RUNS, check_out
+from trex.runs.folder import check_out
+from trex.runs.place import RUNS
 from trex.scenes.prior import ScenePrior
 from trex.worlds.query_plan import check
 from trex.worlds.world import Plan

@@ -76,7 +76,7 @@ class StoredBaseline:
 
 
 def read_stored(folder: Path) -> StoredBaseline:
-    """The baseline in a folder; InputError if there is none, it is damaged, or an earlier version kept no pictures."""
+    """The baseline in a folder; InputError if there is none, it is damaged, or its pictures are missing."""
     document = read_document(folder / FILE)
     found = CODEC.read(folder / PICTURES, AGAIN, _check_urls)
     if found is None:

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from markupsafe import Markup
 
 from trex.crosscheck.confirmation import Confirmation, Confirmed, sentences
+from trex.foundation.percent import percent
 from trex.pages.table import Column, Table
 from trex.pages.thumbnails import jpeg_url
-from trex.pages.wording import percent
 from trex.runs.folder import RunFolder
 from trex.runs.pictures import read_picture
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from trex.crosscheck.confirmation import Confirmation, Confirmed
 from trex.crosscheck.confirmation_page import look_id
-from trex.pages.wording import percent
+from trex.foundation.percent import percent
 from trex.render.picture import Bytes
 from trex.runs.folder import RunFolder
 from trex.runs.pictures import read_picture

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -17,7 +17,7 @@ from trex.scenes.clevr_format.camera_fit import CameraFit, from_clevr_fitted
 from trex.scenes.clevr_format.json_files import read_items
 from trex.scenes.questions.english import phrase
 from trex.scenes.questions.families import FAMILIES, random_question
-from trex.scenes.questions.programs import Program, execute
+from trex.scenes.questions.programs import Program
 from trex.scenes.scene import Scene
 
 PHRASED_KINDS = ("zero_hop", "one_hop")
@@ -83,11 +83,3 @@ def phrase_questions(
                     name, family.kind if by_kind else "phrased", asked, program, answer
                 )
     return list(found.values())
-
-
-def wrong_truths(
-    questions: Sequence[AskedQuestion], pictures: Sequence[OfficialPicture]
-) -> list[AskedQuestion]:
-    """The questions whose recorded answer differs from their program's answer on the scene."""
-    scenes = {picture.name: picture.scene for picture in pictures}
-    return [q for q in questions if execute(q.program, scenes[q.picture]) != q.answer]

@@ -17,11 +17,12 @@ from trex.foundation.errors import InputError
 from trex.inference.rng import stream
 from trex.inference.statistics.importance import effective_size, normalized_weights, resample
 from trex.inference.types import Draw, Floats
-from trex.query.schema import Query, same_query
+from trex.query.schema import Query
 from trex.report.gallery import picture_url
 from trex.runs.draw_log import read_draws
-from trex.runs.folder import RUNS, is_run, open_run
+from trex.runs.folder import is_run, open_run
 from trex.runs.manifest import Manifest
+from trex.runs.place import RUNS
 from trex.search.cost import cpu_s_of
 from trex.search.progress import Progress
 from trex.search.render_speed import has_known_cost
@@ -208,7 +209,7 @@ def _is_done(place: Path, resolved: Query) -> bool:
     if not is_run(place):
         return False
     with open_run(place, for_writing=False) as folder:
-        return folder.is_finished and same_query(folder.manifest.query, resolved)
+        return folder.is_finished and folder.manifest.query == resolved
 
 
 def level_set(

@@ -82,7 +82,7 @@ class SmallestFlip:
     """The smallest sets of edits that change the answer; `found` has one size, strongest first, or is empty.
 
     `tried` of `possible` sets of up to `reached` edits were scored, at most `renders` of them of two or more edits, and
-    none of more than `depth`. `reached` is None in explanations of an earlier version.
+    none of more than `depth`.
     """
 
     found: tuple[Effect, ...]
@@ -92,7 +92,7 @@ class SmallestFlip:
     depth: int
     renders: int
     with_attributes: bool  # False: only removals
-    reached: int | None = None
+    reached: int
 
     @property
     def size(self) -> int | None:
@@ -108,7 +108,7 @@ class SmallestFlip:
             size = f"{self.size} {kinds[:-1] if self.size == 1 else kinds}"
             becomes = "the scene leaves the level set, with answer" if is_torn else "the answer becomes"
             return f"Smallest flip ({size}): {first.words}; {becomes} {first.score.answer}."
-        reached = self.reached or self.depth
+        reached = self.reached
         up_to = f"{reached} {kinds}" if reached > 1 else f"1 {kinds[:-1]}"
         if self.is_exhaustive:
             return f"No change of up to {up_to} {does} (all {self.tried} tried)."

@@ -1,4 +1,4 @@
-"""An explanation as a report shows it: a strip of pictures, tables of all changes, and the maps."""
+"""An explanation as a report shows it: a row of pictures, tables of all changes, and the maps."""
 
 from __future__ import annotations
 
@@ -10,10 +10,11 @@ from trex.crosscheck.enlarged import EnlargedLook
 from trex.explain.explanation import Effect, Explanation
 from trex.explain.saliency_masks import Map, read_map
 from trex.explain.words import METHOD_NAMES, effect_table, map_words, sentences
+from trex.foundation.percent import percent
 from trex.inference.attribution.blame import Blame
 from trex.pages.table import Table
 from trex.pages.thumbnails import jpeg_url
-from trex.pages.wording import percent, points
+from trex.pages.wording import points
 from trex.render.picture import Bytes
 from trex.runs.folder import RunFolder
 from trex.runs.pictures import read_picture
@@ -24,7 +25,7 @@ RED = np.array([215, 38, 30], dtype=np.float64)
 
 @dataclass(frozen=True)
 class Shot:
-    """One picture of a strip; `words` is its alternative text."""
+    """One picture of an explanation; `words` is its alternative text."""
 
     image: str  # data URI
     title: str
@@ -36,7 +37,7 @@ class Shot:
 
 
 @dataclass(frozen=True)
-class Strip:
+class ExplanationView:
     """Everything that the page shows of one explanation."""
 
     sentences: tuple[str, ...]
@@ -48,14 +49,16 @@ class Strip:
     is_torn: bool
 
 
-def make_strip(folder: RunFolder, explanation: Explanation, look: EnlargedLook | None = None) -> Strip:
-    """The strip of an explained scene; RunError if one of its pictures is missing or damaged."""
+def make_explanation_view(
+    folder: RunFolder, explanation: Explanation, look: EnlargedLook | None = None
+) -> ExplanationView:
+    """The view of an explained scene; RunError if one of its pictures is missing or damaged."""
     edits = sorted(explanation.edits or (), key=lambda effect: effect.change)
     tables = (
         effect_table(explanation, explanation.removals, "Each object left out"),
         effect_table(explanation, edits, "Each attribute changed"),
     )
-    return Strip(
+    return ExplanationView(
         sentences=sentences(explanation),
         shots=(_original(folder, explanation, look), *_removal_shots(folder, explanation)),
         maps=tuple(_map_shots(folder, explanation)),

@@ -7,11 +7,12 @@ from typing import NamedTuple
 
 from trex.explain.explanation import Effect, Explanation, Replicates, SaliencyMap
 from trex.explain.saliency_agreement import scene_agreement
+from trex.foundation.percent import percent
 from trex.foundation.words import capitalized, counted
 from trex.inference.attribution.blame import Blame
 from trex.inference.attribution.leave_one_out import NOTICEABLE, MeanEffect
 from trex.pages.table import Column, Table
-from trex.pages.wording import percent, points
+from trex.pages.wording import points
 from trex.scenes.describe import object_words
 
 METHOD_NAMES = {"smoothgrad": "SmoothGrad", "integrated_gradients": "Integrated gradients"}

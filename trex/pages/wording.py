@@ -2,15 +2,10 @@
 
 from __future__ import annotations
 
-from trex.foundation.percent import percent as percent
+from trex.foundation.percent import percent, percent_interval, signed_points
 from trex.inference.statistics.proportion import Proportion
 from trex.query.schema import Query
 from trex.worlds.registry import world_named
-
-
-def percent_interval(low: float, high: float) -> str:
-    """Both ends of an interval: "0.1 % to 5.4 %"."""
-    return f"{percent(low)} to {percent(high)}"
 
 
 def rate_words(rate: Proportion) -> str:
@@ -24,7 +19,7 @@ def rate_words(rate: Proportion) -> str:
 
 def points(change: float) -> str:
     """A difference of two shares in percentage points, with its sign: "−89.3 points"."""
-    return f"{100 * change:+.1f}".replace("-", "−") + "\u00a0points"
+    return f"{signed_points(change)}\u00a0points"
 
 
 def world_words(query: Query) -> str:

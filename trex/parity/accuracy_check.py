@@ -13,9 +13,9 @@ from trex.clevr_models.published import PUBLISHED
 from trex.foundation.codec import Codec
 from trex.foundation.fields import Number
 from trex.foundation.files import make_folder, write_atomic
+from trex.foundation.percent import percent, percent_interval
 from trex.foundation.words import counted
 from trex.inference.statistics.clustered import clustered_interval
-from trex.pages.wording import percent, percent_interval
 
 PASSED, FAILED, UNDECIDED, NOT_COMPARED = "PASSED", "FAILED", "UNDECIDED", "NOT COMPARED"
 WIDEST = 0.2  # a wider interval cannot detect a wrongly assembled model

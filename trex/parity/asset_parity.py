@@ -46,7 +46,7 @@ class ColorRow:
 
 @dataclass(frozen=True)
 class AssetComparison:
-    """The measurements, and whether the assets are similar enough."""
+    """The measurements of the same scenes with both sets of assets."""
 
     preset: str
     seed: int
@@ -57,11 +57,6 @@ class AssetComparison:
     def mean_ssim(self) -> float:
         """The mean over the scenes."""
         return float(np.mean([row.ssim for row in self.pairs]))
-
-    @property
-    def is_alike(self) -> bool:
-        """Whether the mean SSIM reaches NEEDED_SSIM."""
-        return self.mean_ssim >= NEEDED_SSIM
 
 
 def compare_scenes(published: Path, scenes: list[Scene], preset: str) -> AssetComparison:

@@ -248,18 +248,3 @@ class Query(Section):
     model: OptionedModelSection = OptionedModelSection()
     render: RenderSection = RenderSection()
     search: SearchSection = SearchSection()
-
-
-EARLIER_INNER = 16  # search.inner of every query that was resolved before the leading look decided it
-
-
-def as_before(query: Query) -> Query:
-    """A resolved query as runs of it were recorded before `search.inner` could be None."""
-    return query.model_copy(
-        update={"search": query.search.model_copy(update={"inner": query.search.inner or EARLIER_INNER})}
-    )
-
-
-def same_query(known: Query, now: Query) -> bool:
-    """Whether a run of `known` is one of `now`, both resolved; one that was begun with the earlier `inner` is."""
-    return known in (now, as_before(now))

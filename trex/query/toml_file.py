@@ -27,11 +27,6 @@ LIMIT = 1 << 20  # bytes of a query file; the largest shipped one has 1,500
 PROBLEMS = 5  # most problems reported of one query
 
 
-def read_query(path: Path, overrides: Sequence[str] = ()) -> Query:
-    """The query in a TOML file, with `key=value` overrides (dotted keys, TOML values)."""
-    return parse_query(read_text(path), str(path), overrides)
-
-
 def read_text(path: Path) -> str:
     """The text of a query file; a name without a file is that of a shipped query, see `query_path`."""
     file = query_path(path)

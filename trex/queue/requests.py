@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from trex.foundation.errors import InputError
-from trex.query.schema import Query, as_before
+from trex.query.schema import Query
 from trex.query.shape_cards import read_card
 from trex.query.shipped import query_path
 from trex.query.toml_file import parse_table, query_in, read_text
@@ -100,7 +100,7 @@ def _planned(query: Query, query_dir: Path, named: str) -> Planned:
         plan = make_plan(query, query_dir)
     except InputError as error:
         raise InputError(f"{named}: {error}") from error
-    resolved = as_before(plan.query).model_dump_json(exclude=SEED)  # so that earlier entries keep their ids
+    resolved = plan.query.model_dump_json(exclude=SEED)
     model = model_fingerprint(plan.model_name, plan.bound)
     return Planned(plan.question.text, " ".join([resolved, model, *_cards(query, query_dir)]))
 

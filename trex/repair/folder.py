@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Mapping
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Generic, Literal, Protocol, Self, TypeVar
@@ -42,8 +41,6 @@ QUERY, MANIFEST, KEY, DONE, PARTS = (
 )
 Step = Literal["identify", "distill", "pictures", "label", "correct", "novelty"]
 STEPS: tuple[Step, ...] = ("identify", "distill", "pictures", "label", "correct", "novelty")
-# settings without which repairs were begun; left out at these values
-LATER: Mapping[str, JsonValue] = {"runs": [], "device": "cpu"}
 COMMANDS = {"pictures": "label", "novelty": "correct"}  # steps that a command of another name carries out
 
 
@@ -161,8 +158,7 @@ class StepFolder(Generic[Q]):
                 self.require(STEPS[before])
             digest = file_sha256(self.path / STEPS[before] / DONE)
         used = self.query.model_dump(mode="json")[COMMANDS.get(step, step)]
-        kept = [name for name in _used(step, tuple(used)) if name not in LATER or used[name] != LATER[name]]
-        settings |= {"section": {name: used[name] for name in kept}}
+        settings |= {"section": {name: used[name] for name in _used(step, tuple(used))}}
         return {"step": step, "format": FORMAT, "settings": settings, "given": dict(given), "before": digest}
 
 

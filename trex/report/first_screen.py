@@ -8,9 +8,10 @@ from typing import Literal
 
 from trex.crosscheck.confirmation import Confirmation, stay
 from trex.explain.explanation import Explanation
+from trex.foundation.percent import percent
 from trex.foundation.words import capitalized
 from trex.inference.statistics.verdict import Ending
-from trex.pages.wording import percent, rate_words
+from trex.pages.wording import rate_words
 from trex.runs.manifest import Manifest
 from trex.scenes.describe import object_words
 from trex.search.judging.headline import how_often_words

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 
 from trex.crosscheck.enlarged import EnlargedLook
 from trex.crosscheck.misses import read_misses
-from trex.explain.view import Strip
+from trex.explain.view import ExplanationView
 from trex.pages.thumbnails import SMALL_PX, jpeg_url
 from trex.render.png_url import url_of_png
 from trex.report.family_cards import FamilyCard, family_card, family_key, first_places
@@ -47,14 +47,14 @@ class Card:
     family_number: int | None = None
     family_key: str = ""
     family: FamilyCard | None = None  # of the hit that stands for its family
-    strip: Strip | None = None
+    explained: ExplanationView | None = None
     large: EnlargedLook | None = None  # the same scene at a larger preset
 
 
 def make_cards(
     folder: RunFolder,
     found: Sequence[Hit],
-    made: Mapping[str, Strip],
+    made: Mapping[str, ExplanationView],
     looks: Mapping[str, EnlargedLook],
     families: Families | None = None,
 ) -> list[Card]:
@@ -81,7 +81,7 @@ def make_cards(
             kinds=_kinds(one, one.record.picture in made),
             rank=rank,
             nuisances=nuisances(one.record),
-            strip=made.get(one.record.picture),
+            explained=made.get(one.record.picture),
             large=looks.get(one.record.picture),
         )
         for rank, (place, one) in enumerate(zip(places, shown, strict=True))

@@ -9,14 +9,14 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from trex.crosscheck.enlarged import larger_looks
-from trex.explain.view import make_strip
+from trex.explain.view import make_explanation_view
+from trex.foundation.percent import percent
 from trex.foundation.words import span
 from trex.inference.statistics.diagnostics import by_chain
 from trex.inference.targets.kind import Goal
 from trex.pages import figures
 from trex.pages.glossary import WORDS
 from trex.pages.page import TEMPLATES, page
-from trex.pages.wording import percent
 from trex.parity.accuracy_check import check_words
 from trex.query.target import goal as target_goal
 from trex.report.calibration import calibration_view
@@ -58,7 +58,7 @@ def report_html(folder: RunFolder, results: Results, files: Mapping[str, str]) -
     context = ReportContext(folder, results)
     explanations, confirmed = context.explanations, context.confirmations
     looks = larger_looks(confirmed, manifest.facts.size)
-    made = {key: make_strip(folder, one, looks.get(key)) for key, one in explanations.items()}
+    made = {key: make_explanation_view(folder, one, looks.get(key)) for key, one in explanations.items()}
     cards = make_cards(folder, results.found, made, looks, results.families)
     script = (TEMPLATES / "report.js").read_text(encoding="utf-8")
     values: dict[str, object] = {
@@ -67,7 +67,7 @@ def report_html(folder: RunFolder, results: Results, files: Mapping[str, str]) -
         "cards": cards,
         "kinds": [kind for kind in KIND_WORDS if any(kind in card.kinds for card in cards)],
         "kind_words": KIND_WORDS,
-        "strips": explanations,
+        "explanations": explanations,
         "sections": list(section_pages(context)),
         "tone": tone(results),
         "summary": summary(manifest, results, explanations, confirmed),

@@ -24,14 +24,10 @@ DIGITS = 32
 
 @dataclass(frozen=True)
 class CheckedLines:
-    """The whole lines of a log, each with its newline, and the number of leading lines whose checksums are right.
-
-    `is_checked` is False for a log without checksums; all its lines count as sound.
-    """
+    """The whole lines of a log, each with its newline, and the number of leading lines whose checksums are right."""
 
     lines: tuple[bytes, ...]
     sound: int
-    is_checked: bool
 
 
 class CheckedLog:
@@ -124,15 +120,15 @@ def chained(lines: Iterable[bytes], before: str = "") -> Iterator[str]:
 def read_checked(path: Path) -> CheckedLines:
     """The whole lines of the log at this path; leaves out a half-written last line and follows no link."""
     if not path.is_symlink() and not path.exists():
-        return CheckedLines((), 0, is_checked=True)
+        return CheckedLines((), 0)
     lines = whole_lines(read_bytes(path, error=RunError, inside=path.parent))
     check = check_path(path)
     if not check.is_symlink() and not check.exists():
-        return CheckedLines(lines, len(lines), is_checked=not lines)
+        return CheckedLines(lines, 0)
     recorded = [line[:-1].decode("ascii", "replace") for line in whole_lines(
         read_bytes(check, error=RunError, inside=path.parent)
     )]  # fmt: skip
-    return CheckedLines(lines, _sound(lines, recorded), is_checked=True)
+    return CheckedLines(lines, _sound(lines, recorded))
 
 
 def whole_lines(data: bytes) -> tuple[bytes, ...]:

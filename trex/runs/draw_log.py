@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 import os
 import re
 from collections.abc import Sequence
@@ -18,8 +17,6 @@ from trex.runs.folder import FINISHED, RunFolder
 from trex.runs.manifest import Manifest
 from trex.runs.record import PRIOR, Record, from_line, to_line
 
-log = logging.getLogger(__name__)
-
 
 @dataclass(frozen=True)
 class Draws:
@@ -28,7 +25,6 @@ class Draws:
     records: list[Record]
     lines: tuple[bytes, ...]
     damage: str
-    is_checked: bool
 
 
 class DrawLog:
@@ -63,7 +59,7 @@ class DrawLog:
         self.close()
 
 
-CHANGED = "this line or one before it was changed, lost or doubled (wrong checksum)"
+CHANGED = "this line or one before it was changed, lost or doubled (wrong or missing checksum)"
 
 
 def run_draws(folder: RunFolder) -> list[Record]:
@@ -87,13 +83,6 @@ def read_draws(path: Path, manifest: Manifest | None = None) -> list[Record]:
     found = sound_draws(path, manifest)
     if found.damage:
         raise RunError(found.damage)
-    if not found.is_checked:
-        log.warning(
-            "note: %s has no checksums (an earlier version wrote it, or %s was deleted), "
-            "so changed numbers cannot be detected",
-            path,
-            check_path(path).name,
-        )
     return found.records
 
 
@@ -125,7 +114,7 @@ def sound_draws(path: Path, manifest: Manifest | None = None) -> Draws:
             damage = _damaged(
                 path, len(found.lines) + 1, f"the run ended with {ended:,} draws, and this one is missing"
             )
-    return Draws(records, found.lines[: len(records)], damage, found.is_checked)
+    return Draws(records, found.lines[: len(records)], damage)
 
 
 def repair(path: Path, manifest: Manifest) -> tuple[Path, int] | None:

@@ -33,7 +33,6 @@ DRAWS = "draws.jsonl"
 REPORT = "report.html"
 FINDINGS = "findings.json"
 FINISHED = "finished"
-RUNS = Path("runs")  # where runs are kept if nothing else is said
 FREE_BYTES = 32 << 20  # the size of a typical run, pictures included
 
 

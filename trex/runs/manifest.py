@@ -5,7 +5,6 @@ from __future__ import annotations
 import shlex
 import sys
 from importlib import metadata
-from pathlib import Path
 from typing import Annotated, Literal
 
 import numpy as np
@@ -13,7 +12,6 @@ from pydantic import Field, ValidationError
 
 from trex.foundation.errors import InputError, RunError
 from trex.foundation.fields import first_problem
-from trex.foundation.json_fields import mapping
 from trex.foundation.parse import parse_json
 from trex.inference.targets import GaussianTarget
 from trex.query.question import ResolvedQuestion, check_answers
@@ -30,7 +28,6 @@ from trex.worlds.registry import is_shipped
 FORMAT = 1
 MIN_PROBABILITY = 1e-6  # smaller probabilities count as zero
 MAX_LOG_CHANGE = 0.02  # tolerated change of a probability, on the logarithm
-RETIRED = {"search": frozenset({"common_rate"})}  # section, keys
 PACKAGES = ("bayes-trex", "bpy", "torch", "numpy", "pyro-ppl")
 
 
@@ -48,7 +45,7 @@ class Facts(Section):
     ]  # width and height of the pictures in pixels
     trained_on: tuple[str, ...] = ()  # the classes that the decoder has seen
     world: WorldFacts | None = None  # of a user-defined world
-    weights: str = ""  # fingerprint of the model, whatever the question; "" in older runs
+    weights: str  # fingerprint of the model, whatever the question
 
 
 class Manifest(Section):
@@ -62,9 +59,6 @@ class Manifest(Section):
     facts: Facts
     made: Provenance
     versions: dict[str, str]
-    is_earlier: bool = Field(
-        default=False, exclude=True
-    )  # an earlier version with other rules made it; not stored
 
     @property
     def command(self) -> str:
@@ -130,7 +124,7 @@ def parse_manifest(text: str, source: str) -> Manifest:
             "use the version that wrote it, or start a new run"
         )
     try:
-        manifest = Manifest.model_validate(_without_retired(dict(mapping(data, source))))
+        manifest = Manifest.model_validate(data)
         check_answers(manifest.query, manifest.facts.question, manifest.facts.possible)
         make_target(manifest.query.target, manifest.question, manifest.facts.labels)
         if manifest.has_scenes:
@@ -150,29 +144,6 @@ def _check_cards(manifest: Manifest) -> None:
     if missing:
         raise InputError(f"facts.cards has no card of {', '.join(missing)}")
     manifest.vocabulary.combinations()
-
-
-def _without_retired(data: dict[str, object]) -> dict[str, object]:
-    """The data without the keys of a query that earlier versions had and that no reader of draws needs."""
-    query = data.get("query")
-    if not isinstance(query, dict):
-        return data
-    current, is_earlier = dict(query), False
-    for section, keys in RETIRED.items():
-        if isinstance(current.get(section), dict):
-            is_earlier = is_earlier or not keys.isdisjoint(current[section])
-            current[section] = {key: value for key, value in current[section].items() if key not in keys}
-    return {**data, "query": current, "is_earlier": is_earlier}
-
-
-def check_current(manifest: Manifest, path: Path) -> None:
-    """Raise RunError if an earlier version, with other rules for searching and rendering, made the run at `path`."""
-    if manifest.is_earlier:
-        raise RunError(
-            f"{path} was made by an earlier version of trex, which rendered without noise seeds and used other "
-            "rules; this version reports and exports it but cannot add to its draws: search again with "
-            f"`trex find {shlex.quote(str(path / 'query.toml'))} --out NEW_FOLDER`"
-        )
 
 
 def differences(before: Provenance, now: Provenance) -> tuple[str, ...]:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from trex.foundation.errors import RunError
 from trex.runs.folder import RunFolder
-from trex.runs.manifest import check_current, differences
+from trex.runs.manifest import differences
 from trex.runs.trust import check_made_here
 from trex.worlds.registry import make_plan
 from trex.worlds.world import OpenWorld
@@ -17,12 +17,11 @@ from trex.worlds.world import OpenWorld
 
 @contextmanager
 def open_world(folder: RunFolder, processes: int | None = None) -> Iterator[OpenWorld]:
-    """The model, renderer and vocabulary of a run; RunError if any of them, or the rules of search, have changed.
+    """The model, renderer and vocabulary of a run; RunError if any of them has changed.
 
     `processes` replaces the run's own number of render processes: no picture depends on it.
     """
     manifest = folder.manifest
-    check_current(manifest, folder.path)
     check_made_here(folder.path, manifest.query)
     world = replace(make_plan(manifest.query, Path(manifest.folder)), processes=processes).open()
     try:

@@ -65,11 +65,6 @@ class Families:
         return max(self.numbers, default=0)
 
     @property
-    def cluster_count(self) -> int:
-        """The number of independent clusters."""
-        return max(self.clusters, default=0)
-
-    @property
     def source_count(self) -> int:
         """The number of chains and prior draws that the hits come from."""
         return max(self.sources, default=0)

@@ -104,11 +104,10 @@ def _fill(scratch: Path, selection: _Selection) -> str:
     """Write the batch; return its name."""
     manifest = selection.exported.manifest
     write_clevr(scratch, replace(selection.exported, items=tuple(item for item, _ in selection.hits)))
+    program = tuple(program_to_json(manifest.question.program))
     content = BatchFile(
         run=selection.run.resolve().name,
         model=manifest.facts.model,
-        question=manifest.question.text,
-        program=tuple(program_to_json(manifest.question.program)),
         scenes=tuple(
             BatchScene(
                 item.name,
@@ -116,7 +115,9 @@ def _fill(scratch: Path, selection: _Selection) -> str:
                 item.answer,
                 item.confidence,
                 at,
-                group=selection.groups[item.picture],
+                manifest.question.text,
+                program,
+                selection.groups[item.picture],
             )
             for item, at in selection.hits
         ),

@@ -77,14 +77,11 @@ def _fill(scratch: Path, selection: AuditSelection, new: Kept) -> str:
     content = BatchFile(
         run=selection.folder.resolve().name,
         model=selection.model,
-        question="",
-        program=(),
         scenes=tuple(
             _scene(selection.look, name, one, group)
             for (name, (one, _)), group in zip(rows, groups, strict=True)
         ),
         files=file_hashes(scratch),
-        format=2,
     )
     return seal(scratch, content)
 

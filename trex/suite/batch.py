@@ -35,9 +35,9 @@ Word = Annotated[str, StringConstraints(min_length=1, max_length=1000)]
 class BatchScene:
     """A scene whose picture is `images/found/NAME`: its true answer, and the wrong one of the run's model.
 
-    `confirmed` are the presets at which that model's answer was still wrong. `question` and `program` are the scene's
-    own, empty if the batch has one question for all. Scenes of one `group` of a batch are related (hits of one family
-    or chain, questions about one picture) and count once in a test; None, of earlier versions, is a group of its own.
+    `confirmed` are the presets at which that model's answer was still wrong. `program` is CLEVR's JSON.
+    Scenes of one `group` of a batch are related (hits of one family or chain, questions about one picture) and count
+    once in a test.
     """
 
     name: Word
@@ -45,26 +45,23 @@ class BatchScene:
     answer: Word
     confidence: Number
     confirmed: tuple[Word, ...]
-    question: str = ""
-    program: tuple[dict[str, object], ...] = ()
-    group: Annotated[int, Field(ge=0)] | None = None
+    question: Annotated[str, StringConstraints(min_length=1)]
+    program: tuple[dict[str, object], ...]
+    group: Annotated[int, Field(ge=0)]
 
 
 @dataclass(frozen=True)
 class BatchFile:
-    """What `batch.json` holds; `program` is CLEVR's JSON, `files` the sha256 of every other file by its path.
+    """What `batch.json` holds; `files` is the sha256 of every other file by its path.
 
-    `run` names a run, or an audit; `weights` is the fingerprint of its model, "" if it is unknown. In format 1 all
-    scenes have the batch's question; in format 2 each has its own, and the batch's is empty.
+    `run` names a run, or an audit; `weights` is the fingerprint of its model, "" if it is unknown.
     """
 
     run: str
     model: str
-    question: str
-    program: tuple[dict[str, object], ...]
     scenes: Annotated[tuple[BatchScene, ...], Field(min_length=1)]
     files: Mapping[str, Sha256]
-    format: Literal[1, 2] = 1
+    format: Literal[1] = 1
     weights: str = ""
 
     def is_by(self, model: str, weights: str) -> bool:
@@ -101,17 +98,13 @@ class Batch:
         """The scene's name in the suite: BATCH/PICTURE."""
         return f"{self.folder.name}/{scene.name}"
 
-    def question(self, scene: BatchScene) -> str:
-        """The question about a scene, in English."""
-        return scene.question or self.content.question
-
     def program(self, scene: BatchScene) -> Program:
         """The program of the question about a scene."""
         return self.programs[scene.name]
 
     def group(self, scene: BatchScene) -> str:
         """What the scenes that are related to this one share, in the whole suite."""
-        return self.key(scene) if scene.group is None else f"{self.folder.name} {scene.group}"
+        return f"{self.folder.name} {scene.group}"
 
     def identity(self, scene: BatchScene) -> tuple[str, Program]:
         """What makes it the same test again: the picture's hash and the question's program."""
@@ -166,11 +159,7 @@ def _read_batch(suite: Path, name: str) -> Batch:
             f"{shown(path)} was changed after it was added (its folder is named by its hash); {REMEDY}"
         )
     content = CODEC.parse(data.decode("utf-8", "replace"), shown(path), REMEDY, _check)
-    common = program_from_json(list(content.program)) if content.format == 1 else ()
-    programs = {
-        one.name: program_from_json(list(one.program)) if content.format == 2 else common
-        for one in content.scenes
-    }
+    programs = {one.name: program_from_json(list(one.program)) for one in content.scenes}
     return Batch(suite / name, content, programs)
 
 
@@ -184,7 +173,4 @@ def _check(content: BatchFile) -> None:
         check_plain(scene.name, "the name of a scene")
         if picture_path(scene) not in content.files:
             raise ValueError(f"files lacks {picture_path(scene)}")
-    for asked in (content,) if content.format == 1 else content.scenes:
-        if not asked.question:
-            raise ValueError("a question is empty")
-        program_from_json(list(asked.program))
+        program_from_json(list(scene.program))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
@@ -29,20 +29,11 @@ class LastRun:
 class LastRuns:
     """What the file holds: the last run of each look, by the look's name."""
 
-    looks: Mapping[str, LastRun] = field(default_factory=dict)
-    format: Literal[2] = 2
-
-
-@dataclass(frozen=True)
-class _Format:
-    """The file's format; 1 is a single LastRun, on the stored pictures."""
-
-    format: Literal[1, 2] = 1
+    looks: Mapping[str, LastRun]
+    format: Literal[1] = 1
 
 
 CODEC = Codec(LastRuns, InputError)
-FIRST = Codec(LastRun, InputError)
-FORMAT = Codec(_Format, InputError)
 
 
 def read_last_run(suite: Path, look: Look = STORED) -> LastRun | None:
@@ -62,8 +53,6 @@ def _read(suite: Path) -> LastRuns:
         text = read_text(path, error=InputError, inside=suite)
     except InputError as problem:
         if is_missing(problem):
-            return LastRuns()
+            return LastRuns({})
         raise InputError(f"{problem}; {REMEDY}") from problem
-    if FORMAT.parse(text, str(path), REMEDY).format == 1:
-        return LastRuns({STORED.name: FIRST.parse(text, str(path), REMEDY)})
     return CODEC.parse(text, str(path), REMEDY)

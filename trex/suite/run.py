@@ -189,7 +189,7 @@ def run_suite(
 
 def _weights(model: ClevrModel, asked: Asked) -> str:
     batch, scene = asked
-    bound = model.bind(question_of(batch.question(scene), batch.program(scene)))
+    bound = model.bind(question_of(scene.question, batch.program(scene)))
     return weights_fingerprint(model.name, bound)
 
 
@@ -202,7 +202,7 @@ def ask_scene(
     model: ClevrModel, batch: Batch, scene: BatchScene, pictures: Pictures, failed_before: bool | None
 ) -> SceneResult:
     """Ask a model about the pictures of a scene, and judge its mean probabilities."""
-    question = question_of(batch.question(scene), batch.program(scene))
+    question = question_of(scene.question, batch.program(scene))
     said = ask_mean(model, pictures, question)
     return SceneResult(
         batch.key(scene),
@@ -222,9 +222,7 @@ def _stored(asked: Asked) -> Pictures:
 
 def _check_asked(model: ClevrModel, scenes: Sequence[Asked], preset: str) -> None:
     """Raise the model's error if it cannot read a question, or takes no pictures of the preset's size."""
-    questions = list(
-        dict.fromkeys(question_of(batch.question(one), batch.program(one)) for batch, one in scenes)
-    )
+    questions = list(dict.fromkeys(question_of(one.question, batch.program(one)) for batch, one in scenes))
     for question in questions:
         model.bind(question)
     width, height = picture_size(RenderSection(preset=preset))

@@ -12,7 +12,6 @@ from trex.api.find import run_to_end
 from trex.foundation.errors import TrexError
 from trex.queue.queued_folder import queued_query, read_queued
 from trex.runs.folder import RunFolder, begin, is_run, open_run
-from trex.runs.manifest import check_current
 from trex.runs.trust import check_made_here
 from trex.search.progress import Progress, Status
 from trex.workers.engine import FarmEngine, begin_run
@@ -87,7 +86,6 @@ def _opened(board: TaskBoard, name: str, run: Path) -> RunFolder:
         folder = open_run(run, for_writing=True)
         try:
             check_made_here(run, folder.manifest.query)
-            check_current(folder.manifest, run)
         except TrexError:
             folder.close()
             raise

@@ -8,9 +8,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.references.official_clevr import OFFICIAL, data_file, raw
+from tests.references.prefix_programs import from_prefix
 from tests.references.prefix_reference import NoAnswer, prefix_answer
 from tests.references.scene_strategies import random_scene
-from trex.clevr_models.iep.programs import Call, calls_of, from_prefix, to_prefix
+from trex.clevr_models.iep.programs import Call, calls_of, to_prefix
 from trex.clevr_models.iep.vocabulary import SPECIALS, IepVocabulary, read_iep_vocabulary, tokenize
 from trex.clevr_models.interface.answers import ANSWERS
 from trex.clevr_models.interface.question import ProgramStep
@@ -116,23 +117,6 @@ def test_what_a_generator_may_write_is_taken_as_the_released_engines_take_it() -
     assert calls_of(["count", "<END>"]) == (scene, Call("<END>", (0,)), Call("count", (1,)))
     assert calls_of([]) == (scene,)
     assert calls_of(["union", "unique", "scene", "count", "scene"])[-1] == Call("union", (1, 3))
-
-
-@pytest.mark.parametrize(
-    ("tokens", "message"),
-    [
-        ("", "is incomplete"),
-        ("count", "is incomplete"),
-        ("less_than count scene", "is incomplete"),
-        ("count scene scene", "has tokens after its end"),
-        ("count lots scene", "'lots' is not known"),
-        ("unique scene", "returns no answer"),
-        ("count unique scene", "gets object; it needs set"),
-    ],
-)
-def test_tokens_that_are_no_program_are_refused(tokens: str, message: str) -> None:
-    with pytest.raises(InputError, match=message):
-        from_prefix(tokens.split())
 
 
 def test_a_step_that_the_models_do_not_know_is_refused() -> None:

@@ -14,11 +14,11 @@ from tests.trex.auditing.planted_models import (
     left_is_right_under_a_low_camera,
     small_things_at_the_back_are_missed,
 )
-from trex.auditing.audit import MANIFEST, SWEPT
 from trex.auditing.beside import SAME, Beside, Other, beside, read_other
 from trex.auditing.grouping.family import Family, Rules, Symptom
 from trex.auditing.sweeping.lines import Lines
 from trex.auditing.sweeping.records import EXAMINED, SETTINGS, Settings
+from trex.auditing.work import MANIFEST, SWEPT
 from trex.foundation.errors import InputError, RunError
 from trex.inference.statistics.paired import Paired
 from trex.scenes.vocabulary import CLEVR

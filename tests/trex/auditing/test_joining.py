@@ -14,12 +14,12 @@ import pytest
 
 from tests.running.command_line import refused, trex
 from tests.worlds.repair_toy import tree
-from trex.auditing.audit import FRESH_PARTS
 from trex.auditing.sweeping.examine import Asker
 from trex.auditing.sweeping.lines import Lines
 from trex.auditing.sweeping.parts import PARTS, Parts
 from trex.auditing.sweeping.records import EXAMINED, Examined
 from trex.auditing.sweeping.sweep import Sweep
+from trex.auditing.work import FRESH_PARTS
 from trex.bank.bank import bank_of
 from trex.bank.named import bank_world
 from trex.clevr_models.fake import FakeModel

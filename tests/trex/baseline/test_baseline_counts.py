@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from scipy.stats import binom
 
+from tests.running.queries import read_query
 from tests.worlds.baseline_worlds import QUERY, SEED, Folder, probability, scene_with, write_query
 from trex.baseline import baseline as counted
 from trex.baseline import count as baseline_count
@@ -17,7 +18,6 @@ from trex.baseline.baseline import Baseline, ScoredExample, is_mistake
 from trex.baseline.json_file import read_baselines
 from trex.baseline.run import BaselineOptions, make_baseline
 from trex.inference.statistics.proportion import Interval, Proportion
-from trex.query.toml_file import read_query
 
 # (red things that the model sees, scene or None): what the query asks is P(2) >= .85
 PICTURES = [

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from tests.running.command_line import trex
+from tests.running.queries import read_query
 from tests.running.runs import write_query
 from trex.experiments import experiment as carrying_out
 from trex.experiments.experiment import LEAST, Outcome, level_set, run_experiment
@@ -22,7 +23,6 @@ from trex.inference.statistics.two_phase import Selection
 from trex.inference.targets import high_confidence
 from trex.inference.types import Draw, Evaluation
 from trex.query.shipped import EXPERIMENTS
-from trex.query.toml_file import read_query
 from trex.search.progress import Silent
 from trex.search.sampling.prior_sample import PriorSample
 from trex.worlds.latents import Latent, scene_of

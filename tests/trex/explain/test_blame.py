@@ -25,7 +25,7 @@ from trex.explain.explain_scene import explain_scene, is_complete, needs_nuisanc
 from trex.explain.explanation import Explanation, Saliency, SaliencyMap
 from trex.explain.saliency_agreement import agreements
 from trex.explain.stored import CODEC, check_parts
-from trex.explain.view import RED, make_strip
+from trex.explain.view import RED, make_explanation_view
 from trex.explain.words import sentence, stability_sentences
 from trex.inference.attribution.blame import Blame, find_blame
 from trex.query.question import ResolvedQuestion
@@ -67,22 +67,22 @@ def two_causes(index: int) -> tuple[Scene, tuple[int, int]]:
 
 
 def explained(tmp_path: Path, least: int) -> tuple[Explanation, Scene, tuple[int, int], NDArray[np.bool_]]:
-    """Two causes of which `least` have to be there; and where the strip's first picture is red."""
+    """Two causes of which `least` have to be there; and where the view's first picture is red."""
     scene, causes = two_causes(3)
     options = replace(ALL_BUT_SALIENCY, edits=False, nuisances=3)
     with coded_run(tmp_path, NeedsAll(ANSWERS, least)) as scores:
         made = explain_scene(scores, found(scores, scene), options, None)
-        strip = make_strip(scores.folder, made)
+        view = make_explanation_view(scores.folder, made)
         _, mask = read_picture(scores.folder, made.control.score.picture)
         assert is_complete(made, options, is_torn=False)
         assert not is_complete(made, options, is_torn=True)  # its flips are those of another target
-        assert "red outline" in strip.shots[0].words
-        marked = [k - 1 for k, shot in enumerate(strip.shots) if shot.is_culprit]
+        assert "red outline" in view.shots[0].words
+        marked = [k - 1 for k, shot in enumerate(view.shots) if shot.is_culprit]
         assert tuple(marked) == causes
-        assert strip.sentences[0] == sentence(made)
+        assert view.sentences[0] == sentence(made)
         stability = stability_sentences(made)
-        assert strip.sentences[1 : 1 + len(stability)] == stability
-        assert strip.effect == min(made.removals[i].change for i in causes)
+        assert view.sentences[1 : 1 + len(stability)] == stability
+        assert view.effect == min(made.removals[i].change for i in causes)
     return made, scene, causes, mask == 0
 
 
@@ -124,7 +124,7 @@ def test_all_that_change_the_answer_are_repeated_under_other_lights(tmp_path: Pa
         made = explain_scene(scores, found(scores, scene), options, None)
     flipping = replace(made, removals=tuple(replace(effect, is_flip=True) for effect in made.removals))
     assert not needs_nuisances(made, options)
-    assert needs_nuisances(flipping, options)  # as an older version left it: two of five
+    assert needs_nuisances(flipping, options)  # two of five are repeated
 
 
 def test_an_explanation_of_before_is_read_and_gets_its_blame(tmp_path: Path) -> None:

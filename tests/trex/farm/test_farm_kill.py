@@ -175,18 +175,17 @@ def test_a_run_that_would_be_scored_otherwise_is_refused(tmp_path: Path) -> None
         Worlds(None).engine(run)
 
 
-def test_a_run_that_trex_resume_refuses_as_earlier_is_refused_by_trex_work(tmp_path: Path) -> None:
+def test_a_run_of_another_format_is_refused_by_trex_work_as_by_trex_resume(tmp_path: Path) -> None:
     """Planted bug: its draws were continued under other rules than they were begun with."""
     (entry,) = add(tmp_path, [CHAINS])
     run = run_path(tmp_path / "runs", entry)
     begun(run).close()
     manifest = json.loads((run / MANIFEST).read_text())
-    manifest["query"]["search"]["common_rate"] = 0.1  # a key of earlier versions
-    (run / MANIFEST).write_text(json.dumps(manifest))
-    with pytest.raises(RunError, match="made by an earlier version of trex"):
+    (run / MANIFEST).write_text(json.dumps(manifest | {"format": 2}))
+    with pytest.raises(RunError, match="has run format 2"):
         finding.resume(run, Silent(), lambda _: None)
     assert work(tmp_path, LocalPool(new_worker(tmp_path))).failed == 1
-    assert "made by an earlier version of trex" in queue.entry(tmp_path / "runs", entry.id).why
+    assert "has run format 2" in queue.entry(tmp_path / "runs", entry.id).why
     assert farmed(tmp_path, [entry]) == [b""]
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -11,7 +12,7 @@ from PIL import Image
 
 from tests.references.official_clevr import data_file
 from trex.datasets.clevr_questions import read_questions
-from trex.datasets.official_scenes import AskedQuestion, read_official, wrong_truths
+from trex.datasets.official_scenes import AskedQuestion, OfficialPicture, read_official
 from trex.foundation.errors import InputError
 from trex.parity import parity
 from trex.parity.parity import make_pair, write_parity_page
@@ -21,6 +22,7 @@ from trex.render.presets import PRESETS
 from trex.render.similarity import shrink
 from trex.scenes.clevr_format.scene_json import to_clevr
 from trex.scenes.prior import ScenePrior
+from trex.scenes.questions.programs import execute
 
 
 def asked(answer: str, source: str = "CLEVR") -> AskedQuestion:
@@ -174,6 +176,14 @@ def test_a_scene_that_names_a_picture_outside_its_folder_is_refused(
     file.write_text(json.dumps({"scenes": [first, second | change]}))
     with pytest.raises(InputError, match=r"scene 1, .*a plain name is allowed, no path"):
         read_official(folder)
+
+
+def wrong_truths(
+    questions: Sequence[AskedQuestion], pictures: Sequence[OfficialPicture]
+) -> list[AskedQuestion]:
+    """The questions whose recorded answer differs from their program's answer on the scene."""
+    scenes = {picture.name: picture.scene for picture in pictures}
+    return [q for q in questions if execute(q.program, scenes[q.picture]) != q.answer]
 
 
 def test_the_phrased_questions_have_true_answers(folder: Path) -> None:

@@ -5,9 +5,10 @@ from pathlib import Path
 
 import pytest
 
+from tests.running.queries import read_query
 from tests.running.runs import QUERY, go_on, run
 from trex.foundation.errors import InputError
-from trex.query.toml_file import parse_query, read_query
+from trex.query.toml_file import parse_query
 
 
 def test_six_lines_are_a_query() -> None:

@@ -14,8 +14,8 @@ from tests.running.runs import QUERY, SEARCHES, run, write_query
 from tests.serving.html_page import Page, read_page
 from trex.api.find import Outcome, conclude_run, find
 from trex.export.netcdf import write_netcdf
+from trex.foundation.percent import percent
 from trex.pages import figures
-from trex.pages.wording import percent
 from trex.report import gallery
 from trex.report.family_cards import first_places
 from trex.report.report import goal

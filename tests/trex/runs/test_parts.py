@@ -10,11 +10,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.references.scene_strategies import scenes
+from tests.running.queries import read_query
 from tests.running.runs import QUERY, run
 from trex.foundation.errors import InputError, RunError
 from trex.inference.targets import high_confidence
 from trex.query.shape_cards import read_card
-from trex.query.toml_file import parse_query, read_query
+from trex.query.toml_file import parse_query
 from trex.runs.folder import open_run
 from trex.runs.record import Record, from_line, to_line
 from trex.scenes.distinct import are_distinct

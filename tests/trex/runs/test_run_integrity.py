@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import logging
 import os
 import random
 import resource
@@ -20,7 +19,7 @@ from tests.running.command_line import trex
 from tests.running.runs import draws, go_on, run
 from trex.foundation.errors import RunError
 from trex.runs.checked_lines import chained
-from trex.runs.draw_log import read_draws, repair
+from trex.runs.draw_log import repair
 from trex.runs.folder import open_run
 from trex.runs.record import from_line
 
@@ -54,9 +53,9 @@ def write_lines(folder: Path, lines: Lines) -> None:
     (folder / "draws.jsonl").write_bytes(b"".join(lines))
 
 
-def make_old(folder: Path) -> None:
-    """As a version without checksums left it."""
-    (folder / "draws.check").unlink()
+def seal(folder: Path) -> None:
+    """Give the lines that are there their checksums, as a program with a bug would."""
+    (folder / "draws.check").write_text("".join(f"{one}\n" for one in chained(lines_of(folder))))
 
 
 def changed(line: bytes, **fields: object) -> bytes:
@@ -77,15 +76,13 @@ def test_every_one_of_120_changed_digits_is_noticed_by_resume_and_its_line_named
     assert draws(go_on(folder).folder) == whole
 
 
-@pytest.mark.parametrize("is_old", [False, True])
+@pytest.mark.parametrize("is_sealed", [False, True])
 @pytest.mark.parametrize("damage", ["lost", "doubled", "swapped"])
 @pytest.mark.parametrize("at", [3, 20])  # a prior draw, a step
 def test_a_line_that_is_lost_doubled_or_swapped_is_noticed(
-    at: int, damage: str, is_old: bool, folder: Path
+    at: int, damage: str, is_sealed: bool, folder: Path
 ) -> None:
     lines = lines_of(folder)
-    if is_old:
-        make_old(folder)
     if damage == "lost":
         del lines[at]
     elif damage == "doubled":
@@ -93,6 +90,8 @@ def test_a_line_that_is_lost_doubled_or_swapped_is_noticed(
     else:
         lines[at], lines[at + 3] = lines[at + 3], lines[at]
     write_lines(folder, lines)
+    if is_sealed:
+        seal(folder)
     for command in ("resume", "report"):
         refused(trex(command, folder), "draws.jsonl, line ", "--repair")
 
@@ -142,11 +141,11 @@ BAD_FIELDS: dict[str, dict[str, object]] = {
 
 
 @pytest.mark.parametrize("name", BAD_FIELDS)
-def test_an_impossible_draw_is_refused_in_a_folder_without_checksums_too(name: str, folder: Path) -> None:
+def test_an_impossible_draw_is_refused_although_its_checksum_is_right(name: str, folder: Path) -> None:
     lines = lines_of(folder)
     lines[4] = changed(lines[4], **BAD_FIELDS[name])
     write_lines(folder, lines)
-    make_old(folder)
+    seal(folder)
     refused(trex("resume", folder), "draws.jsonl, line 5: ")
     refused(trex("report", folder), "draws.jsonl, line 5: ")
 
@@ -157,7 +156,7 @@ def test_a_number_that_json_does_not_know_is_refused(word: str, folder: Path) ->
     head, key, tail = lines[4].partition(b'"log_weight":')
     lines[4] = head + key + word.encode() + b"," + tail.partition(b",")[2]
     write_lines(folder, lines)
-    make_old(folder)
+    seal(folder)
     refused(trex("report", folder), "draws.jsonl, line 5: ")
 
 
@@ -176,19 +175,21 @@ def test_repair_keeps_what_is_before_the_damage_and_ends_with_the_same_bytes(fol
     assert again.exit_code == 0 and "nothing to repair" in again.stderr
 
 
-def test_an_old_folder_opens_with_a_note_and_has_checksums_after_resume(
-    folder: Path, caplog: pytest.LogCaptureFixture
-) -> None:
-    make_old(folder)
+def test_a_folder_without_checksums_is_damaged_from_its_first_line_on(folder: Path) -> None:
+    """Planted bug: whoever deleted them could change any number, and the run opened with a note."""
     whole = draws(folder)
-    with caplog.at_level(logging.WARNING):
-        assert trex("report", folder).exit_code == 0
-    assert "has no checksums" in caplog.text
-    assert draws(go_on(folder).folder) == whole
-    caplog.clear()
-    with caplog.at_level(logging.WARNING):
-        read_draws(folder / "draws.jsonl")
-    assert not caplog.text
+    (folder / "draws.check").unlink()
+    for command in ("report", "resume"):
+        refused(
+            trex(command, folder),
+            "draws.jsonl, line 1: ",
+            "missing checksum",
+            f"trex resume {folder} --repair",
+        )
+    assert draws(folder) == whole
+    result = trex("resume", folder, "--repair")
+    assert result.exit_code == 0 and "kept 0 sound draws" in result.stderr, result.output
+    assert draws(folder) == whole
     assert (folder / "draws.check").read_text().split() == list(chained(lines_of(folder)))
 
 
@@ -331,7 +332,7 @@ def test_draws_and_facts_that_no_search_writes_are_named_errors(folder: Path) ->
     for changed_rows, words in (([*rows, of_control], "no easier target"), (chain, "a trajectory has")):
         lines = [json.dumps(row, separators=(",", ":")).encode() + b"\n" for row in changed_rows]
         write_lines(folder, lines)
-        (folder / "draws.check").write_text("".join(f"{one}\n" for one in chained(lines)))
+        seal(folder)
         refused(trex("report", folder), words)
     manifest = json.loads((folder / "run.json").read_text())
     manifest["facts"]["size"] = [0, 40]
@@ -362,8 +363,21 @@ def test_an_accepted_draw_of_words_that_the_run_lacks_is_named(
     objects = [scene["objects"][0] | of_object, *scene["objects"][1:]]
     lines[at] = changed(lines[at], scene={**scene, "objects": objects}, **of_draw)
     write_lines(folder, lines)
-    make_old(folder)
+    seal(folder)
     refused(trex("report", folder), f"draws.jsonl, line {at + 1}: ", words)
+
+
+def test_a_run_of_another_format_is_refused_with_what_to_do(folder: Path) -> None:
+    whole, manifest = draws(folder), json.loads((folder / "run.json").read_text())
+    (folder / "run.json").write_text(json.dumps(manifest | {"format": 2}))
+    for command in (("report",), ("resume",), ("explain",), ("export",)):
+        refused(
+            trex(*command, folder),
+            "run.json has run format 2, but this version reads format 1",
+            "start a new run",
+        )
+    refused(trex("find", folder / "query.toml", "--out", folder), "has run format 2", "start a new run")
+    assert draws(folder) == whole
 
 
 def test_a_manifest_with_half_of_a_surrogate_pair_is_named(folder: Path) -> None:

@@ -10,10 +10,11 @@ from pathlib import Path
 from trex.api.arguments import model_argument
 from trex.api.audit_search import audit_search
 from trex.api.stopped import Stopped
+from trex.auditing import defaults
 from trex.auditing.judging.findings import Finding
 from trex.auditing.judging.not_found import LookedFor
 from trex.auditing.perform import AuditOptions, Performed, perform
-from trex.auditing.plan import PROBED, Sizes
+from trex.auditing.plan import Sizes
 from trex.auditing.telling.words import headline
 from trex.clevr_models.adapters.live import session_model_available
 from trex.clevr_models.interface.options import ModelOptions
@@ -70,16 +71,16 @@ class AuditResult:
 def audit(
     model: object,
     *,
-    world: AnyPath = "clevr",
+    world: AnyPath = defaults.WORLD,
     budget: float | None = None,
-    scenes: int = 1000,
-    held_out: int = 1000,
-    questions: int = 50,
-    look: str = "fast",
-    deciding: str = "reference",
-    sure: float = 0.9,
-    tested: int = 20,
-    probed: int = PROBED,
+    scenes: int = defaults.SCENES,
+    held_out: int = defaults.HELD_OUT,
+    questions: int = defaults.QUESTIONS,
+    look: str = defaults.LOOK,
+    deciding: str = defaults.DECIDING,
+    sure: float = defaults.SURE,
+    tested: int = defaults.TESTED,
+    probed: int = defaults.PROBED,
     fresh: int = 0,
     seed: int = 0,
     weigh: Mapping[str, float] | None = None,

@@ -11,8 +11,9 @@ from trex.foundation.errors import InputError
 from trex.pages.display import display_if
 from trex.query.toml_text import toml_value
 from trex.repair.loaded import Progress
+from trex.runs.place import RUNS
 
-RUNS = Path("runs/repair")
+REPAIRS = RUNS / "repair"  # where repairs are kept if nothing else is said
 Given = str | PathLike[str]
 ShowProgress = Callable[[Path], AbstractContextManager[Progress]]
 

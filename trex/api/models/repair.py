@@ -8,7 +8,7 @@ from os import PathLike, fspath
 from pathlib import Path
 from typing import TypeVar
 
-from trex.api.models.given import RUNS, Given, ShowProgress, display_of, overrides_of, path_of
+from trex.api.models.given import REPAIRS, Given, ShowProgress, display_of, overrides_of, path_of
 from trex.foundation.errors import InputError
 from trex.labelling.shown import read_shown
 from trex.labelling.vote_log import VOTES, read_tally, votes_csv
@@ -161,7 +161,7 @@ def begun(
     if is_of_scenes(table):
         raise InputError(f"{query} is a repair on rendered scenes; from Python: trex.begin_scene_repair")
     wanted = repair_query(table, str(path))
-    place = out or RUNS / path.stem
+    place = out or REPAIRS / path.stem
     with shown(place) as progress:
         loaded = loading.load(wanted, data)
         check_enough(wanted, loaded)

@@ -8,7 +8,7 @@ from os import fspath
 from pathlib import Path
 from typing import TypeVar
 
-from trex.api.models.given import RUNS, Given, ShowProgress, display_of, overrides_of, path_of
+from trex.api.models.given import REPAIRS, Given, ShowProgress, display_of, overrides_of, path_of
 from trex.api.models.scene_proof import prove_searches
 from trex.foundation.errors import InputError
 from trex.query.toml_file import Table
@@ -160,7 +160,7 @@ def begin_scene_repair(
     text, table = chosen_table(path, overrides_of(set))
     if not is_of_scenes(table):
         raise InputError(f"{query} is no repair on rendered scenes; from Python: trex.begin_repair")
-    repair = begun_scenes(path_of(out) or RUNS / path.stem, text, table, display_of(progress), processes)
+    repair = begun_scenes(path_of(out) or REPAIRS / path.stem, text, table, display_of(progress), processes)
     repair.identify()
     return repair
 

@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Iterable
 
 from trex.auditing.grouping.family import NO_NUMBER, NO_WORD, OTHER, Family
+from trex.foundation.words import capitalized
 from trex.scenes.conditions import noun_words, part_words
 
 CLEAR = 0.8  # share of a family's members from which on the most frequent value stands for all
@@ -75,4 +76,4 @@ def _one(words: str) -> str:
 
 
 def _sentence(words: str) -> str:
-    return f"{words[:1].upper()}{words[1:]}."
+    return f"{capitalized(words)}."

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from trex.auditing.grouping.family import symptoms, wrong_kinds, wrong_words
 from trex.auditing.sweeping.records import Answer, Examined
 from trex.foundation.errors import InputError
+from trex.foundation.words import capitalized
 from trex.scenes.conditions import Facts
 from trex.scenes.misreading import ATTRIBUTE_KINDS, MIRRORS
 from trex.scenes.questions.families import FAMILIES
@@ -17,7 +18,7 @@ MISREADINGS = {
     "missed": "An object is missed",
     "doubled": "An object is counted twice",
     **{kind: f"An object's {kind} is misread" for kind in ATTRIBUTE_KINDS},
-    **{what: f"{what[:1].upper()}{what[1:]} are confused" for what in MIRRORS},
+    **{what: f"{capitalized(what)} are confused" for what in MIRRORS},
 }
 
 

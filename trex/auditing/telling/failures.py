@@ -10,10 +10,11 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field, StringConstraints
 
-from trex.auditing.audit import MANIFEST, PICTURES, Audit
+from trex.auditing.audit import Audit
 from trex.auditing.judging.confirm import deciding_scene
 from trex.auditing.judging.findings import Finding
 from trex.auditing.sweeping.records import REMEDY, Tested
+from trex.auditing.work import MANIFEST, PICTURES
 from trex.foundation.codec import Codec
 from trex.foundation.errors import InputError, RunError, TrexError
 from trex.foundation.files import read_bytes, write_atomic

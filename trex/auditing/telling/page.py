@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from trex.auditing.audit import PICTURES, Audit
+from trex.auditing.audit import Audit
 from trex.auditing.beside import Beside
 from trex.auditing.judging.by_question import Row
 from trex.auditing.judging.confirm import deciding_scene
@@ -29,12 +29,12 @@ from trex.auditing.telling.words import (
     share_words,
     survival_words,
 )
+from trex.auditing.work import PICTURES
 from trex.foundation.files import write_atomic
-from trex.foundation.percent import percent
+from trex.foundation.percent import percent, percent_interval
 from trex.pages.page import page
 from trex.pages.table import Column, Table
 from trex.pages.thumbnails import Thumbnail, jpeg_url
-from trex.pages.wording import percent_interval
 from trex.query.schema import RenderSection
 from trex.render.cache import CachedRenderer
 from trex.scenes.describe import scene_words

@@ -52,7 +52,7 @@ SearchFor = Callable[[Path, Path], Searched]  # a query's file, the run's folder
 
 
 @dataclass(frozen=True)
-class Aim:
+class SearchTemplate:
     """What all searches of an audit share: its settings, the scenes of its world, and the model with its options."""
 
     settings: Settings
@@ -82,14 +82,14 @@ class Aim:
 
 
 def write_leads(
-    folder: Path, found: Sequence[Leaning], aim: Aim, n: int, search: SearchFor
+    folder: Path, found: Sequence[Leaning], template: SearchTemplate, n: int, search: SearchFor
 ) -> tuple[Lead, ...]:
     """A query file for each leaning in the audit's folder; the first n are searched for, or resumed, in order."""
     leads = []
     for number, one in enumerate(found, start=1):
         make_folder(folder / FOLDER)
         query = f"{FOLDER}/{number}.toml"
-        write_atomic(folder / query, aim.query(one).encode())
+        write_atomic(folder / query, template.query(one).encode())
         done = search(folder / query, folder / FOLDER / str(number)) if number <= n else None
         leads.append(Lead(one, query, done))
     return tuple(leads)

@@ -11,9 +11,8 @@ from trex.auditing.judging.fresh import Agreement
 from trex.auditing.judging.not_found import LookedFor
 from trex.auditing.sweeping.records import Flip
 from trex.auditing.telling.searches import Lead
-from trex.foundation.percent import percent
+from trex.foundation.percent import percent, percent_interval
 from trex.foundation.words import counted
-from trex.pages.wording import percent_interval
 
 WAYS: Mapping[str, str] = {
     "objects": "with objects moved or redrawn",
@@ -61,7 +60,8 @@ def agreement_words(one: Agreement) -> str:
     return (
         "If the scenes that made the rules and those that judged them swap roles, "
         f"the number of rules borne out is {second} instead of {first}; with the same words: {both}. Of the "
-        f"confident mistakes in fresh scenes, both sets of rules hold the same or leave out the same: {share_words(one.same)}{kappa}."
+        f"confident mistakes in fresh scenes, both sets of rules hold the same or leave out the same: "
+        f"{share_words(one.same)}{kappa}."
     )
 
 
@@ -136,6 +136,6 @@ def not_found_words(done: LookedFor) -> str:
     bounds = sorted(one.bound for one in done.absent)
     return (
         f"{len(done.absent)} of {done.kinds} kinds of confident mistakes that were looked for occur in no held-out "
-        f"scene; the bounds on their rates reach from {percent(bounds[0])} to {percent(bounds[-1])} of the scenes that "
+        f"scene; the bounds on their rates reach from {percent_interval(bounds[0], bounds[-1])} of the scenes that "
         "allow them (95\u00a0% each)."
     )

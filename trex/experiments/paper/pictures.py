@@ -8,6 +8,7 @@ from pathlib import Path
 from urllib.parse import quote
 
 from trex.experiments.paper.agreement import Compared
+from trex.foundation.words import capitalized
 
 HEAD = "\n## Pictures\n\nAll are generated here; no picture of a data set is among them.\n"
 LEFT_OUT = (
@@ -35,7 +36,7 @@ def pictures(rows: Sequence[Compared], place: Path) -> str:
 
 def _section(row: Compared, place: Path) -> str:
     what = row.item.what
-    words = f"{what[:1].upper()}{what[1:]}.{LEFT_OUT if row.has_test_set else ''}"
+    words = f"{capitalized(what)}.{LEFT_OUT if row.has_test_set else ''}"
     return f"\n### {row.item.item}\n\n{words}\n\n![{what}]({_relative(row.sheet, place)})\n"
 
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from trex.foundation.percent import percent
-from trex.foundation.words import counted
+from trex.foundation.percent import percent, signed_points
+from trex.foundation.words import capitalized, counted
 from trex.repair.correction.results import FRESH, GROWN, TEST, ZERO, Claim, CorrectResult
 from trex.repair.distill import DistillResult
 from trex.repair.identify import IdentifyResult
@@ -43,7 +43,7 @@ def voted(found: LabelResult) -> str:
     warning = f" Below 80 % of hidden checks right: {', '.join(doubtful)}." if doubtful else ""
     people = "" if "annotator" in found.who else " No person has looked at these pictures."
     return (
-        f"{found.who[:1].upper()}{found.who[1:]}: in {len(found.scenarios)} of "
+        f"{capitalized(found.who)}: in {len(found.scenarios)} of "
         f"{counted(len(found.components), 'component')} most labels differ from the model's answers "
         f"and one label leads. These are the failure scenarios.{people}{warning}"
     )
@@ -67,7 +67,7 @@ def corrected(found: CorrectResult) -> Iterator[str]:
     )
     words = epoch_words(found) if found.epoch_by else ""
     if words:
-        yield f"{words[:1].upper()}{words[1:]}."
+        yield f"{capitalized(words)}."
     yield _mended(found)
 
 
@@ -99,8 +99,8 @@ def _mended(found: CorrectResult) -> str:
 
 def difference_words(claim: Claim) -> str:
     """The mean difference and its range over the seeds, in percentage points."""
-    mean, low, high = (100 * one for one in claim.difference)
-    return f"{mean:+.1f} points, {low:+.1f} to {high:+.1f}".replace("-", "−")
+    mean, low, high = (signed_points(one) for one in claim.difference)
+    return f"{mean} points, {low} to {high}"
 
 
 def compared(found: NoveltyResult) -> str:

@@ -1,7 +1,6 @@
 """Step 4: tunes the model on fresh scenes of each scenario, with every control, and judges all of it by the same tests.
 
-The tests: fresh scenes of the scenarios, mistakes grown from held-out scenes, fresh scenes at the deciding look, and
-questions about ordinary scenes. All pictures and draws are new to every model.
+`judges` has the tests. All pictures and draws are new to every model.
 """
 
 from __future__ import annotations
@@ -15,14 +14,10 @@ import numpy as np
 from trex.artifacts.card import read_card
 from trex.artifacts.precision import training_device
 from trex.artifacts.weights import write_safetensors
-from trex.clevr_models.interface.question import question_of
-from trex.clevr_models.percept.model import Percept, PerceptModel
 from trex.clevr_models.percept.training_data import Scenes, labelled
 from trex.clevr_models.percept.tune import tune
 from trex.inference.rng import stream
-from trex.inference.scoring import images
-from trex.render.picture import Picture
-from trex.repair.arrays import Array, Flags, flags, read_arrays, write_arrays
+from trex.repair.arrays import Array, flags, read_arrays, write_arrays
 from trex.repair.correction.epochs import state_of, stored
 from trex.repair.correction.results import BEFORE, ZERO, Tuned
 from trex.repair.folder import PARTS
@@ -43,20 +38,18 @@ from trex.repair.scenes.identify import (
     learned,
     validation,
 )
+from trex.repair.scenes.judges import Asked, Judges, Right, Shown
 from trex.repair.scenes.label import RESULT as LABELS
 from trex.repair.scenes.label import SceneLabelResult, generator_of
 from trex.repair.scenes.loaded import SceneFolder, SceneLoaded
 from trex.repair.scenes.mistakes import Misread, read_misreads
-from trex.repair.scenes.reading import RIGHT, PerceptReader
 from trex.repair.scenes.results import SceneCompared, SceneCorrectResult, compared, scenario_test
 from trex.scenes.questions.families import random_questions
 from trex.scenes.questions.programs import Program
 from trex.scenes.scene import Scene
-from trex.worlds.asking import ask_all
 
 RESULT = "correct.json"
 CHECKING = 3  # one in so many validation scenes bounds lambda's cost; the others test
-Right = Mapping[str, Flags]
 
 
 def correct_scenes(folder: SceneFolder, loaded: SceneLoaded, progress: Progress) -> None:
@@ -77,69 +70,6 @@ def correct_scenes(folder: SceneFolder, loaded: SceneLoaded, progress: Progress)
         result = _Correction(folder, loaded, numbers, generator, place, progress).all(result)
     write_record(place / RESULT, result)
     folder.finish("correct")
-
-
-@dataclass(frozen=True, eq=False)
-class _Shown:
-    """Scenes, with the object of each that counts, and their pictures."""
-
-    drawn: Sequence[Fresh]
-    pictures: Sequence[Picture]
-
-
-@dataclass(frozen=True, eq=False)
-class _Asked:
-    """A picture with questions about it and their true answers."""
-
-    picture: Picture
-    programs: Sequence[tuple[str, Program, str]]
-
-
-@dataclass(frozen=True, eq=False)
-class _Judges:
-    """What every model is judged by; `joined` tests are others one after another."""
-
-    shown: Mapping[str, _Shown]
-    joined: Mapping[str, Sequence[str]]
-    answers: Mapping[str, Sequence[_Asked]]
-
-    @property
-    def tests(self) -> tuple[str, ...]:
-        """All names."""
-        return (*self.shown, *self.joined, *self.answers)
-
-    def clusters(self, test: str) -> list[int]:
-        """The prior scene from which each of a test's objects or answers comes."""
-        if test in self.joined:
-            return [member for part in self.joined[test] for member in self.clusters(part)]
-        if test in self.shown:
-            return [one.member for one in self.shown[test].drawn]
-        return [k for k, one in enumerate(self.answers[test]) for _ in one.programs]
-
-    def right(self, percept: Percept) -> dict[str, Flags]:
-        """What a model has right of each test; each picture is read once."""
-        reader = PerceptReader(percept)
-        found = {
-            name: np.array(
-                [
-                    words[fresh.index] == RIGHT
-                    for fresh, words in zip(
-                        one.drawn,
-                        reader.read([fresh.scene for fresh in one.drawn], one.pictures),
-                        strict=True,
-                    )
-                ],
-                dtype=np.bool_,
-            )
-            for name, one in self.shown.items()
-        }
-        found |= {
-            name: np.concatenate([found[part] for part in parts]) for name, parts in self.joined.items()
-        }
-        return found | {
-            name: np.array([right for one in asked for right in _answered(percept, one)], dtype=np.bool_)
-            for name, asked in self.answers.items()
-        }
 
 
 @dataclass(frozen=True, eq=False)
@@ -196,7 +126,7 @@ class _Correction:
             }
         )
 
-    def _judges(self) -> _Judges:
+    def _judges(self) -> Judges:
         """All pictures that judge, rendered where they are not stored yet."""
         wanted, folder, loaded = self.folder.query.correct, self.folder, self.loaded
         held = read_misreads(folder.require("identify") / HELD)
@@ -214,11 +144,11 @@ class _Correction:
         rows = validation(folder)
         pictures = loaded.of_bank(rows, self.progress, "validation scenes")
         asked = [
-            _Asked(picture, self._questions(scene, number))
+            Asked(picture, self._questions(scene, number))
             for number, scene, picture in zip(rows, loaded.members(rows), pictures, strict=True)
         ]
         n_checked = max(1, len(asked) // CHECKING)
-        return _Judges(shown, joined, {names.CHECKED: asked[:n_checked], names.ANSWERS: asked[n_checked:]})
+        return Judges(shown, joined, {names.CHECKED: asked[:n_checked], names.ANSWERS: asked[n_checked:]})
 
     def _questions(self, scene: Scene, number: int) -> list[tuple[str, Program, str]]:
         rng = stream(self.folder.query.seed, ASK, number)
@@ -227,11 +157,11 @@ class _Correction:
         )
         return [("", one.program, one.answer) for one in drawn]
 
-    def _shown(self, drawn: Sequence[Fresh], is_deciding: bool) -> _Shown:
+    def _shown(self, drawn: Sequence[Fresh], is_deciding: bool) -> Shown:
         scenes = [one.scene for one in drawn]
         render = self.loaded.decided if is_deciding else self.loaded.pictures
         what = "test scenes at the deciding look" if is_deciding else "test scenes"
-        return _Shown(drawn, render(scenes, self.progress, what))
+        return Shown(drawn, render(scenes, self.progress, what))
 
     def _ordinary(self, rows: range, what: str) -> Scenes:
         pictures = self.loaded.of_bank(rows, self.progress, what)
@@ -266,7 +196,7 @@ class _Correction:
         return None if best is None else best.weight
 
     def _tune(
-        self, seed: int, kind: str, weight: float, ordinary: Scenes, extra: Scenes, judges: _Judges
+        self, seed: int, kind: str, weight: float, ordinary: Scenes, extra: Scenes, judges: Judges
     ) -> Right:
         """What the tuned model, as its weights are stored, has right of each test."""
         wanted = self.folder.query.correct
@@ -319,20 +249,13 @@ def raw_mistakes(rng: np.random.Generator, rows: Sequence[Misread], n: int) -> l
     return chosen[:n]
 
 
-def _answered(percept: Percept, one: _Asked) -> list[bool]:
-    model = PerceptModel(percept)
-    questions = [question_of(words, program) for words, program, _ in one.programs]
-    said = ask_all(model, images([one.picture])[0], questions)
-    return [answer.answer == truth for answer, (_, _, truth) in zip(said, one.programs, strict=True)]
-
-
 def _tuned(seed: int, kind: str, weight: float, right: Right) -> Tuned:
     counts = {name: (int(one.sum()), len(one)) for name, one in right.items()}
     return Tuned(seed=seed, kind=kind, weight=weight, right=counts)
 
 
 def _compared(
-    seed: int, chosen: Right, others: Mapping[str, Right], judges: _Judges
+    seed: int, chosen: Right, others: Mapping[str, Right], judges: Judges
 ) -> Iterator[SceneCompared]:
     for against, other in others.items():
         for test in chosen:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
-from trex.foundation.percent import percent
+from trex.foundation.percent import percent, percent_interval, signed_points
 from trex.foundation.words import capitalized, counted
 from trex.inference.statistics.proportion import Proportion
 from trex.repair.correction.results import BEFORE, ZERO, Tuned
@@ -78,7 +78,7 @@ def labelled_words(found: SceneLabelResult, place: Path) -> str:
     lines = ["component  misread            95 %              verdict        what"]
     for one in found.verdicts:
         counts = f"{one.misread} of {one.drawn}"
-        bounds = f"{percent(one.low)} to {percent(one.high)}"
+        bounds = percent_interval(one.low, one.high)
         lines.append(f"{one.number:>9}  {counts:<17}  {bounds:<16}  {one.kind:<13}  {one.sentence}")
     return "\n".join([*lines, labelled(found), f"next: trex repair correct {place}"])
 
@@ -142,7 +142,8 @@ def corrected(found: SceneCorrectResult, is_proof_held: bool = True) -> Iterator
     lost = found.lost
     yield (
         f"Answers about ordinary scenes: {_right(found.before)} right before, "
-        f"{share_words(found.best, names.ANSWERS)} after ({_points(-max(lost))} to {_points(-min(lost))} points)."
+        f"{share_words(found.best, names.ANSWERS)} after "
+        f"({signed_points(-max(lost))} to {signed_points(-min(lost))} points)."
     )
     yield _mended(found, is_proof_held)
 
@@ -166,7 +167,9 @@ def _mended(found: SceneCorrectResult, is_proof_held: bool) -> str:
     if missed:
         reasons.append("no clear gain in every seed on " + "; ".join(map(claim_words, missed)))
     if max(found.lost) > names.MOST_LOST:
-        reasons.append(f"{_points(max(found.lost))} points of the answers about ordinary scenes are lost")
+        reasons.append(
+            f"{signed_points(max(found.lost))} points of the answers about ordinary scenes are lost"
+        )
     if not is_proof_held:
         reasons.append("official pictures or a new search speak against it (below)")
     return f"Not claimed to be mended: {'; '.join(reasons)}."
@@ -183,7 +186,7 @@ def difference_words(claim: SceneClaim) -> str:
     if not values:
         return "–"
     mean = sum(values) / len(values)
-    return f"{_points(mean)} points, {_points(min(values))} to {_points(max(values))}"
+    return f"{signed_points(mean)} points, {signed_points(min(values))} to {signed_points(max(values))}"
 
 
 def scenario_rows(
@@ -220,7 +223,3 @@ def _wrongs(found: SceneCorrectResult, test: str) -> str:
 
 def _right(model: Tuned) -> str:
     return f"{100 * Proportion(*model.right[names.ANSWERS]).value:.1f} %"
-
-
-def _points(share: float) -> str:
-    return f"{100 * share:+.1f}".replace("-", "−")

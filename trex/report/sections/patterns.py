@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from trex.foundation.percent import percent, percent_interval
 from trex.pages.table import Column, Table, with_note
-from trex.pages.wording import percent, percent_interval
 from trex.report.patterns import Pattern, Patterns, run_patterns
 from trex.report.section import ReportContext, Section, template_file
 

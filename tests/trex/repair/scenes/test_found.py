@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import shutil
 from pathlib import Path
 
@@ -12,8 +11,6 @@ import pytest
 from tests.running.runs import run as search
 from tests.trex.repair.scenes.planted import TAKEN, loaded, opened, query, silent
 from trex.foundation.errors import InputError, RunError
-from trex.foundation.json_fields import mapping
-from trex.repair.folder import KEY
 from trex.repair.records import read_record
 from trex.repair.scenes.correct import raw_mistakes
 from trex.repair.scenes.found import (
@@ -124,18 +121,6 @@ def test_raw_mistakes_take_found_scenes_before_those_that_are_learned_anyway(sea
     rows = [misread(scene, 0, "missed", k if k % 2 else FIRST + k, is_grown=False) for k in range(20)]
     some = raw_mistakes(np.random.default_rng(1), rows, 15)
     assert all(one.member >= FIRST for one in some[:10]) and not any(one.member >= FIRST for one in some[10:])
-
-
-def test_a_repair_without_runs_keeps_the_key_that_it_was_begun_with(tmp_path: Path) -> None:
-    """Planted bug: a new key of a section would let every earlier repair begin anew."""
-    with opened(tmp_path / "r") as folder:
-        folder.begin("identify")
-    with opened(tmp_path / "r", wanted(tmp_path)) as folder:
-        key = json.loads((tmp_path / "r" / "identify" / KEY).read_text())
-        folder.begin("identify")
-    section = mapping(mapping(key["settings"], "settings")["section"], "section")
-    assert set(section) == {"seeds", "draws", "step", "held_out", "validation"}
-    assert "runs" in (tmp_path / "r" / "identify" / KEY).read_text()
 
 
 def test_what_gives_no_scenes_is_refused(searched: Path, tmp_path: Path) -> None:

@@ -8,6 +8,7 @@ from typing import Annotated
 
 import typer
 
+from trex.auditing import defaults
 from trex.cli import complete
 from trex.cli.command import WHY, Command
 from trex.cli.options import Endpoint, MaxRequests, Processes, TrustRemoteCode, model_options
@@ -26,25 +27,29 @@ def audit(
             help="A query, for the scenes of its world, or clevr for CLEVR's own.",
             autocompletion=complete.queries,
         ),
-    ] = Path("clevr"),
+    ] = Path(defaults.WORLD),
     budget: Annotated[
         float | None,
         typer.Option(metavar="HOURS", help="CPU hours to plan for; sets --scenes, --held-out and --tested."),
     ] = None,
-    scenes: Annotated[int, typer.Option(help="Scenes that rules are made from.")] = 1000,
-    held_out: Annotated[int, typer.Option(help="Further scenes, on which the rules are tested.")] = 1000,
-    questions: Annotated[int, typer.Option(help="Questions about each scene.")] = 50,
-    look: Annotated[str, typer.Option(metavar="PRESET", help="The look of all scenes above.")] = "fast",
+    scenes: Annotated[int, typer.Option(help="Scenes that rules are made from.")] = defaults.SCENES,
+    held_out: Annotated[
+        int, typer.Option(help="Further scenes, on which the rules are tested.")
+    ] = defaults.HELD_OUT,
+    questions: Annotated[int, typer.Option(help="Questions about each scene.")] = defaults.QUESTIONS,
+    look: Annotated[
+        str, typer.Option(metavar="PRESET", help="The look of all scenes above.")
+    ] = defaults.LOOK,
     deciding: Annotated[
         str, typer.Option(metavar="PRESET", help="The look at which failures are rendered again.")
-    ] = "reference",
+    ] = defaults.DECIDING,
     sure: Annotated[
         float, typer.Option(help="A mistake counts as confident from this probability on.")
-    ] = 0.9,
-    tested: Annotated[int, typer.Option(help="Most failures of a family to render again.")] = 20,
+    ] = defaults.SURE,
+    tested: Annotated[int, typer.Option(help="Most failures of a family to render again.")] = defaults.TESTED,
     probed: Annotated[
         int, typer.Option(help="New scenes made from each family's failures, in each of four ways.")
-    ] = 8,
+    ] = defaults.PROBED,
     fresh: Annotated[
         int,
         typer.Option(

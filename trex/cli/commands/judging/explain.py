@@ -16,6 +16,7 @@ from trex.cli.result import AsJson, tell_result
 from trex.cli.trust import Trust, trust_runs
 from trex.foundation.errors import OURS, InputError
 from trex.foundation.percent import percent
+from trex.runs.place import RUNS
 
 if TYPE_CHECKING:
     from trex.explain.explain_picture import PictureQuestion
@@ -155,7 +156,7 @@ def renew_report(run: Path) -> Path:
 def _explain_picture(wanted: PictureQuestion, out: Path | None, as_json: bool) -> None:
     from trex.explain.explain_picture import FILE, PAGE, explain_picture, removal_table
 
-    place = out or Path("runs") / f"explained-{Path(wanted.image).stem}"
+    place = out or RUNS / f"explained-{Path(wanted.image).stem}"
     typer.echo(f"writing to {place}", err=True)
     with display_until_stopped("every picture that was rendered is kept") as display:
         display.say(f"rendering {wanted.image} again, whole and without each object")

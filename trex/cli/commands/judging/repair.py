@@ -56,7 +56,7 @@ def identify(
     as_json: AsJson = False,
 ) -> None:
     """Grow mistakes by perturbing the codes of labelled pictures, or rendered scenes."""
-    from trex.api.models.given import RUNS
+    from trex.api.models.given import REPAIRS
     from trex.api.models.repair import begun
     from trex.cli.repairing.scene_steps import identify_scenes_step
     from trex.repair.identify import RESULT, IdentifyResult
@@ -69,7 +69,7 @@ def identify(
     text, table = chosen_table(path, settings or [])
     if is_of_scenes(table):
         refuse(ctx, ["data"], SCENES)
-        identify_scenes_step(out or RUNS / path.stem, text, table, processes, as_json)
+        identify_scenes_step(out or REPAIRS / path.stem, text, table, processes, as_json)
         return
     refuse(ctx, ["processes"], RENDERED)
     with begun(query, settings or [], out, data, progress_of) as folder:

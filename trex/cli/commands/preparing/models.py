@@ -14,7 +14,7 @@ from trex.cli.options import Endpoint, MaxRequests, TrustRemoteCode, model_optio
 from trex.cli.progress import display_until_stopped
 from trex.cli.result import AsJson, tell_result
 from trex.foundation.errors import OURS, InputError, unknown
-from trex.foundation.percent import percent
+from trex.foundation.percent import percent, percent_interval
 
 if TYPE_CHECKING:
     from trex.parity.accuracy_check import AccuracyCheck, AccuracyShare
@@ -159,11 +159,11 @@ def _check_weights(name: str) -> str:
     from trex.clevr_models.catalog import load_model
     from trex.clevr_models.fetch import NAMES, verify_model
     from trex.clevr_models.iep.fetch import RESNET, list_iep, load_resnet
-    from trex.clevr_models.specs.iep import PREFIX
+    from trex.clevr_models.interface.prefixes import IEP
 
     if name == RESNET:
         load_resnet()
-    elif name == "shipped" or name.startswith(PREFIX):
+    elif name == "shipped" or name.startswith(IEP):
         load_model(name)
     elif name in NAMES:
         return f"good ({verify_model(name)})"
@@ -181,7 +181,7 @@ def _text(check: AccuracyCheck) -> str:
         Column("type", lambda row: row[1]),
         Column("right", lambda row: f"{row[2].right} of {row[2].of}", is_number=True),
         Column("accuracy", lambda row: percent(row[2].value), is_number=True),
-        Column("95 %", lambda row: f"{percent(row[2].low)} to {percent(row[2].high)}", is_number=True),
+        Column("95 %", lambda row: percent_interval(row[2].low, row[2].high), is_number=True),
     )
     sources = (("official", check.official), *check.others.items())
     rows = [(source, kind, share) for source, shares in sources for kind, share in shares.items()]

@@ -11,11 +11,12 @@ import typer
 
 from trex.cli.command import MANY, Command
 from trex.cli.result import AsJson, tell_result
+from trex.runs.place import RUNS
 
 if TYPE_CHECKING:
     from trex.experiments.paper.paper_file import Item
 
-OUTPUTS = Path("runs/experiments")
+OUTPUTS = RUNS / "experiments"
 
 
 def paper(

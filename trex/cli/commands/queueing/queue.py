@@ -15,6 +15,7 @@ from trex.cli.result import AsJson, tell_result
 from trex.foundation.errors import InputError, RunError, unknown
 from trex.queue.entry import Entry
 from trex.queue.words import HEADER, details, fields, line, tally
+from trex.runs.place import RUNS
 
 queue_app = typer.Typer(no_args_is_help=True, help="Queue many queries; `trex work` runs them.")
 SHOWN = 10  # entries that a command names; --json names all
@@ -25,7 +26,6 @@ Ids = Annotated[
 ]
 Priority = Annotated[int, typer.Option(help="Higher goes first.", min=-1_000_000, max=1_000_000)]
 OpenOnes = Annotated[bool, typer.Option("--all", help="All queued and running entries.")]
-RUNS = Path("runs")
 
 
 @queue_app.command()

@@ -7,8 +7,9 @@ from typing import Annotated
 import typer
 
 from trex.cli.command import MANY, Command
-from trex.cli.commands.queueing.queue import RUNS, Runs
+from trex.cli.commands.queueing.queue import Runs
 from trex.cli.result import AsJson, tell_result
+from trex.runs.place import RUNS
 
 
 def top(

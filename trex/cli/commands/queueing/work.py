@@ -9,11 +9,12 @@ from typing import Annotated
 import typer
 
 from trex.cli.command import MANY, Command
-from trex.cli.commands.queueing.queue import RUNS, Runs
+from trex.cli.commands.queueing.queue import Runs
 from trex.cli.options import refuse
 from trex.cli.result import AsJson, tell_result
 from trex.cli.trust import Trust, trust_queue
 from trex.foundation.errors import OURS
+from trex.runs.place import RUNS
 
 
 def _number(seconds: float) -> float:

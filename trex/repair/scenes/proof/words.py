@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from trex.foundation.percent import signed_points
 from trex.foundation.words import counted
 from trex.repair.scenes.proof.records import OfficialProof, Proof, SearchProof
 
@@ -33,7 +34,7 @@ def official_words(found: OfficialProof) -> str:
     if first is None:
         return "Official pictures: no seed chose a model."
     after = ", ".join(f"{100 * one.right / one.n:.1f}" for one in found.rows)
-    points = ", ".join(f"{100 * one.difference:+.1f}" for one in found.rows).replace("-", "−")
+    points = ", ".join(signed_points(one.difference) for one in found.rows)
     return (
         f"Official pictures ({found.dataset}, {counted(found.pictures, 'picture')}, {counted(first.n, 'question')}): "
         f"{100 * first.other_right / first.n:.1f} % right before, {after} % after ({points} points)."
