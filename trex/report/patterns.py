@@ -115,8 +115,8 @@ class Patterns:
             )
         return (
             f"Nothing can be said yet: {sample} is too small a sample to tell any of {self.considered} descriptions "
-            f"from what the prior shows anyway. One that fits {EXAMPLE_SHARE:.0%} of the prior and {EXAMPLE_LIFT:g} times "
-            f"as many here would stand out among {self.needed} groups."
+            f"from what the prior shows anyway. One that fits {EXAMPLE_SHARE:.0%} of the prior and "
+            f"{EXAMPLE_LIFT:g} times as many here would stand out among {self.needed} groups."
         )
 
     @property
