@@ -110,7 +110,7 @@ def test_a_weight_is_chosen_by_what_chooses_and_bounded_by_what_is_checked(
     made = correction(monkeypatch)
     object.__setattr__(made.folder, "query", query(correct={"loss": 0.003}))
     rows = [
-        sweep(0.0, 900, 900, 999, 999), sweep(0.1, 897, 500, 300, 200), sweep(0.5, 899, 500, 250, 950),
+        sweep(0.0, 900, 950, 999, 999), sweep(0.1, 897, 500, 300, 200), sweep(0.5, 899, 500, 250, 950),
         sweep(1.0, 896, 990, 900, 900), sweep(2.0, 900, 900, 300, 300),
     ]  # fmt: skip
     assert made._choose(rows) == 0.1  # as good as 2, and smaller; 1 costs too many of the checked answers
