@@ -163,7 +163,9 @@ def readings(place: Path, cpu_s: float, name: str) -> dict[str, Figures]:
             results, spent = read_results(manifest, paid), cost(len(paid))
             if query.search.kernel == "random_walk":
                 spent = results.renders * PUBLISHED_CPU_S
-            found[reading] = {"cpu_s": cpu_s, **figures_of(results), **cost_of_effective(results, spent)}
+            found[reading] = {
+                "look": query.render.preset, "cpu_s": cpu_s, **figures_of(results), **cost_of_effective(results, spent)
+            }  # fmt: skip
     return found
 
 
