@@ -174,7 +174,7 @@ class Run:
             return f"<Run {self.path}>"
         if "results" in vars(self):
             state = f"{state}, {self.ending}, {counted(len(self.results.found), 'distinct hit')}"
-        return f"<Run {self.path}: {facts.question!r}, model {facts.model}, {state}>"
+        return f"<Run {self.path}: {facts.question!r}, model {self.manifest.query.model.name}, {state}>"
 
     def _repr_html_(self) -> str:
         """Headline, rate and the first hits, for notebooks."""
@@ -192,7 +192,12 @@ class Run:
         shown = self.hits[:SHOWN]
         more = f"{len(shown)} of {len(self.hits)} shown; " if len(self.hits) > len(shown) else ""
         cards = [hit._repr_html_() for hit in shown]
-        return run_html(f"{facts.question} Model: {facts.model}", sentences, cards, f"{more}{self.path}")
+        return run_html(
+            f"{facts.question} Model: {self.manifest.query.model.name}",
+            sentences,
+            cards,
+            f"{more}{self.path}",
+        )
 
     def _checked_records(self) -> Sequence[Record]:
         check_begun(self.path, self.records)

@@ -40,8 +40,8 @@ from trex.worlds.latents import Latent, StoredLatent, from_stored, to_stored
 
 Blamed = Mapping[str, frozenset[Appearance]]
 NO_CONTROL = (
-    "No positive control could be run: the prior scenes show no easier level set of known mass (for about 1\u00a0% "
-    "at least 100 of them with different scores are needed at the deciding look)."
+    "No positive control could be run: for an easier level set of known mass (about 1\u00a0%) at least 100 prior draws "
+    "with different scores are needed; raise search.prior_scenes."
 )
 
 

@@ -184,7 +184,7 @@ def test_list_and_show(runs: Path) -> None:
     assert json.loads(queue_command(runs, "show", every[0].id, "--json").stdout)["why"] == "the model is gone"
     queue_command(runs, "show", "nothing", fails="no entry 'nothing'")
     queue_command(runs / "none", "show", "1", fails="has no queue")
-    assert "no such entries" in queue_command(runs / "none", "list").stdout
+    assert "has no queue; add a query" in queue_command(runs / "none", "list").stdout
     assert not (runs / "none").exists()
 
 

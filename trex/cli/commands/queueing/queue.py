@@ -85,12 +85,16 @@ def list_entries(
     """Show the queue, in the order in which entries will run."""
     from trex.queue import queue
     from trex.queue.entry import STATES
+    from trex.queue.queue_file import has_queue
 
     for one in state or []:
         if one not in STATES:
             raise unknown("state", one, STATES)
     entries = queue.entries(runs, [one for one in STATES if one in (state or [])], limit)
-    lines = [HEADER, *(line(runs, one) for one in entries)] if entries else [f"no such entries in {runs}"]
+    none = f"no such entries in {runs}"
+    if not has_queue(runs):
+        none = f"{runs} has no queue; add a query, or rebuild it from run folders: trex queue rebuild --runs {runs}"
+    lines = [HEADER, *(line(runs, one) for one in entries)] if entries else [none]
     lines.append(f"total: {tally(queue.counts(runs))}")
     tell_result([fields(runs, one) for one in entries], "\n".join(lines), as_json)
 

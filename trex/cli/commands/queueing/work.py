@@ -13,7 +13,7 @@ from trex.cli.commands.queueing.queue import Runs
 from trex.cli.options import refuse
 from trex.cli.result import AsJson, tell_result
 from trex.cli.trust import Trust, trust_queue
-from trex.foundation.errors import OURS
+from trex.foundation.errors import OURS, InputError
 from trex.runs.place import RUNS
 
 
@@ -64,6 +64,8 @@ def work(
     """
     from trex.farm.run_work import Workforce, run_work
 
+    if not runs.is_dir():
+        raise InputError(f"{runs} is not a folder; queue a query first, or give the runs folder with --runs")
     if workers is None:
         why = "only Ray workers use it; add --workers N"
         refuse(ctx, ("address", "gpus_per_worker", "ray_temp"), why)
