@@ -98,6 +98,12 @@ def help_out(
         Sweep(bank, one, parts, members).help(n_of(folder / name), tell)
 
 
+def begin(folder: Path, whole: Path, log: str, n: int) -> None:
+    """A log that was stopped after n lines, with its checksums."""
+    for name in (f"{log}.jsonl", f"{log}.check"):
+        (folder / name).write_bytes(b"".join((whole / name).read_bytes().splitlines(keepends=True)[:n]))
+
+
 def test_the_leader_takes_what_a_helper_examined(alone: tuple[Path, Path], tmp_path: Path) -> None:
     helper, leader = asker(), asker()
     with pytest.raises(KeyboardInterrupt):
@@ -115,8 +121,7 @@ def test_a_part_that_is_half_there_is_completed(alone: tuple[Path, Path], tmp_pa
     help_out(tmp_path, alone[1], asker())
     part = tmp_path / PARTS / "2.jsonl"
     part.write_bytes(b"".join(part.read_bytes().splitlines(keepends=True)[:5]) + b'{"scene')
-    log = (alone[0] / "swept.jsonl").read_bytes().splitlines(keepends=True)
-    (tmp_path / "swept.jsonl").write_bytes(b"".join(log[:19]))
+    begin(tmp_path, alone[0], "swept", 19)
     leader = asker()
     lead(tmp_path, alone[1], leader)
     assert leader.numbers == [*range(37, 48)]
@@ -125,8 +130,8 @@ def test_a_part_that_is_half_there_is_completed(alone: tuple[Path, Path], tmp_pa
 
 def test_a_sweep_of_fresh_scenes_is_shared_like_the_first(alone: tuple[Path, Path], tmp_path: Path) -> None:
     """Their numbers begin at 75 and their log at 0. A part that holds more than its batch now needs is cut."""
-    members, log = range(N, N + 21), (alone[0] / "fresh.jsonl").read_bytes().splitlines(keepends=True)
-    (tmp_path / "fresh.jsonl").write_bytes(b"".join(log[:3]))
+    members = range(N, N + 21)
+    begin(tmp_path, alone[0], "fresh", 3)
     helper, leader = asker(), asker()
     help_out(tmp_path, alone[1], helper, members=range(N, N + 32))
     assert sorted(helper.numbers) == [*range(N + 16, N + 32)], "the leader is within the first batch"
@@ -138,8 +143,7 @@ def test_a_sweep_of_fresh_scenes_is_shared_like_the_first(alone: tuple[Path, Pat
 
 
 def test_a_helper_examines_nothing_that_the_log_has(alone: tuple[Path, Path], tmp_path: Path) -> None:
-    log = (alone[0] / "swept.jsonl").read_bytes().splitlines(keepends=True)
-    (tmp_path / "swept.jsonl").write_bytes(b"".join(log[:50]))
+    begin(tmp_path, alone[0], "swept", 50)
     helper = asker()
     help_out(tmp_path, alone[1], helper)
     assert helper.numbers == [*range(64, 75)]  # the leader is within the batch before

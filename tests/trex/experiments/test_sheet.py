@@ -200,7 +200,7 @@ def test_an_accuracy_agrees_within_five_points(outcome: Outcome, right: int, ver
 
 
 def test_mistakes_of_a_test_set_are_told_with_and_without_marks(outcome: Outcome) -> None:
-    item = Item(item="3", what="w", experiment="digits", compare="mistakes", here="by hand", command="c")
+    item = Item(item="3", what="w", experiment="digits", compare="mistakes", command="c")
     record = write_page(outcome, ())
     cell = record.cells[0]
     plain = replace(cell, test_set=Counts(100, 9, 5))
@@ -209,7 +209,7 @@ def test_mistakes_of_a_test_set_are_told_with_and_without_marks(outcome: Outcome
     def here(*cells: CellRecord) -> str:
         return compared(item, replace(record, cells=cells), "").here
 
-    assert here(replace(cell, test_set=None)) == "by hand"
+    assert here(replace(cell, test_set=None)) == "–"
     assert here(plain) == "5 of 100, mislabelled ones not sorted out"
     assert (
         here(plain, marked) == "9 of 100, without 3 mislabelled ones 6 (0 of these unclear, 5 not looked at)"
