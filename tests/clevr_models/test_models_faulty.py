@@ -49,6 +49,11 @@ MODULE = """
         def forward(self, images):
             return super().forward(images) / (images.max() < 1)  * (0 if images.max() == 1 else 1)
 
+    class Drops(Mean):
+        def forward(self, images):
+            return nn.functional.dropout(super().forward(images) + torch.rand(2), training=True)
+
+    def drops(question): return Drops()
     def good(question): return Mean()
     def squeezes(question): return Squeezes()
     def small(question): return Small()
@@ -89,6 +94,7 @@ def bright(height: int = 80) -> np.typing.NDArray[np.float32]:
         ("exits", "fails on a picture: SystemExit: usage: mymodel"),
         ("quits", "fails for 'How many cubes are there\\?': SystemExit: 3"),
         ("twice", "name an answer twice"),
+        ("drops", "gives two different answers to the same picture"),
         ("word", "its labels are str"),
         ("number", "its labels are int"),
         ("control", r"names the answer .*\\x1b.*printable"),

@@ -239,6 +239,15 @@ def test_a_shipped_query_is_found_by_its_name(tmp_path: Path, monkeypatch: pytes
     assert trex.check("demo").question == "How many red things are there?", (
         "a file comes before the shipped query"
     )
+    (tmp_path / "demo").unlink()
+    (tmp_path / "demo").mkdir()
+    assert trex.check("demo").question == "How many cubes are there?", "a folder is no query"
+
+
+@pytest.mark.parametrize("name", ["out", "progress", "large"])
+def test_a_check_says_which_arguments_are_those_of_a_search(name: str) -> None:
+    with pytest.raises(trex.InputError, match=f"{name} belongs to trex.find"):
+        trex.check("demo", **{name: False})  # type: ignore[arg-type]
 
 
 def test_a_notebook_shows_a_run_escaped_with_its_pictures(found: trex.Run, tmp_path: Path) -> None:

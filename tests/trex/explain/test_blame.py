@@ -125,6 +125,10 @@ def test_all_that_change_the_answer_are_repeated_under_other_lights(tmp_path: Pa
     flipping = replace(made, removals=tuple(replace(effect, is_flip=True) for effect in made.removals))
     assert not needs_nuisances(made, options)
     assert needs_nuisances(flipping, options)  # two of five are repeated
+    # Planted bug: fewer draws replaced those that were made.
+    assert not needs_nuisances(made, replace(options, nuisances=1))
+    assert needs_nuisances(made, replace(options, nuisances=3))
+    assert needs_nuisances(made, replace(options, every_object=True))
 
 
 def test_an_explanation_of_before_is_read_and_gets_its_blame(tmp_path: Path) -> None:

@@ -24,6 +24,7 @@ from trex.clevr_models.interface.question import Question
 from trex.crosscheck.confirmation import CODEC, Confirmation, Confirmed, Look
 from trex.datasets.clevr_folder import ClevrFolder
 from trex.export.items import Exported, ExportItem, read_items
+from trex.foundation.errors import InputError
 from trex.inference.statistics.paired import Paired
 from trex.runs.folder import RunFolder, open_run
 from trex.scenes.clevr_format.scene_json import read_scenes
@@ -73,6 +74,16 @@ def test_every_wrong_hit_is_kept_in_clevrs_layout(searched: Path, suite: Path) -
     for question, record, scene in zip(questions, records, batch.content.scenes, strict=True):
         assert execute(program_from_json(question["program"]), record.scene) == scene.truth
         assert question["image_filename"] == record.image_filename == scene.name
+
+
+def test_a_renamed_batch_is_named_and_not_left_out(suite: Path) -> None:
+    """Planted bug: its scenes were gone without a word, and the suite passed."""
+    (suite / "__pycache__").mkdir()
+    (suite / ".git").mkdir()
+    assert only(suite).content.scenes
+    only(suite).folder.rename(suite / "batch-of-june")
+    with pytest.raises(InputError, match=r"batch-of-june is not the folder of a batch.*was it renamed"):
+        read_batches(suite)
 
 
 def test_the_same_again_adds_nothing(searched: Path, suite: Path, tmp_path: Path) -> None:
