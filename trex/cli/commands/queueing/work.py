@@ -64,11 +64,11 @@ def work(
     """
     from trex.farm.run_work import Workforce, run_work
 
-    if not runs.is_dir():
-        raise InputError(f"{runs} is not a folder; queue a query first, or give the runs folder with --runs")
     if workers is None:
         why = "only Ray workers use it; add --workers N"
         refuse(ctx, ("address", "gpus_per_worker", "ray_temp"), why)
+    if not runs.is_dir():
+        raise InputError(f"{runs} is not a folder; queue a query first, or give the runs folder with --runs")
     if trust:
         trust_queue(runs)
     workforce = Workforce(workers, address, gpus_per_worker, ray_temp)
