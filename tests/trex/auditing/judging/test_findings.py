@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from tests.trex.auditing.test_not_found import FACTS
-from tests.trex.auditing.test_probe import BACK, SMALL
+from tests.trex.auditing.judging.test_not_found import FACTS
+from tests.trex.auditing.judging.test_probe import BACK, SMALL
 from trex.auditing.judging import by_question as module
 from trex.auditing.judging.by_question import by_question
 from trex.auditing.judging.findings import HeldOut, covered, findings
