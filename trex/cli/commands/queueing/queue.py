@@ -28,6 +28,12 @@ Priority = Annotated[int, typer.Option(help="Higher goes first.", min=-1_000_000
 OpenOnes = Annotated[bool, typer.Option("--all", help="All queued and running entries.")]
 
 
+def check_runs(runs: Path) -> None:
+    """InputError unless the folder of runs is there."""
+    if not runs.is_dir():
+        raise InputError(f"{runs} is not a folder; queue a query first, or give the runs folder with --runs")
+
+
 @queue_app.command()
 def add(
     queries: Annotated[

@@ -7,8 +7,7 @@ from typing import Annotated
 import typer
 
 from trex.cli.command import MANY, Command
-from trex.cli.commands.queueing.queue import Runs
-from trex.foundation.errors import InputError
+from trex.cli.commands.queueing.queue import Runs, check_runs
 from trex.runs.place import RUNS
 
 
@@ -28,8 +27,7 @@ def serve(
 
     serving.check_installed()
     address = serving.check_address(host, port, token or None)
-    if not runs.is_dir():
-        raise InputError(f"{runs} is not a folder; queue a query first, or give the runs folder with --runs")
+    check_runs(runs)
     with serving.listen(address, port) as listening:
         bound, *_ = listening.getsockname()[1:]
         shown = f"[{address}]" if ":" in address else address

@@ -9,11 +9,11 @@ from typing import Annotated
 import typer
 
 from trex.cli.command import MANY, Command
-from trex.cli.commands.queueing.queue import Runs
+from trex.cli.commands.queueing.queue import Runs, check_runs
 from trex.cli.options import refuse
 from trex.cli.result import AsJson, tell_result
 from trex.cli.trust import Trust, trust_queue
-from trex.foundation.errors import OURS, InputError
+from trex.foundation.errors import OURS
 from trex.runs.place import RUNS
 
 
@@ -67,8 +67,7 @@ def work(
     if workers is None:
         why = "only Ray workers use it; add --workers N"
         refuse(ctx, ("address", "gpus_per_worker", "ray_temp"), why)
-    if not runs.is_dir():
-        raise InputError(f"{runs} is not a folder; queue a query first, or give the runs folder with --runs")
+    check_runs(runs)
     if trust:
         trust_queue(runs)
     workforce = Workforce(workers, address, gpus_per_worker, ray_temp)
