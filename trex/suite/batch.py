@@ -120,19 +120,21 @@ def read_batches(suite: Path) -> tuple[Batch, ...]:
     """The batches of a suite, sorted by name, following no link in it; InputError if one is damaged or renamed."""
     try:
         with os.scandir(suite) as found:
-            folders = sorted(
-                one.name for one in found if NAME.fullmatch(one.name) or one.is_dir(follow_symlinks=False)
+            names = sorted(
+                one.name
+                for one in found
+                if NAME.fullmatch(one.name)
+                or (one.is_dir(follow_symlinks=False) and not one.name.startswith((".", "__")))
             )
     except OSError as error:
         reason = error.strerror or error
         raise InputError(
             f"{shown(suite)} is not a suite ({reason}); make one: trex suite add RUN --to DIR"
         ) from error
-    names = [name for name in folders if NAME.fullmatch(name)]
-    strange = [name for name in folders if name not in names and not name.startswith((".", "__"))]
-    if strange:
+    strange = next((name for name in names if not NAME.fullmatch(name)), None)
+    if strange is not None:
         raise InputError(
-            f"{shown(suite / strange[0])} is not the folder of a batch, whose name is 32 hexadecimal digits; was it "
+            f"{shown(suite / strange)} is not the folder of a batch, whose name is 32 hexadecimal digits; was it "
             f"renamed? {REMEDY}; keep other files elsewhere"
         )
     if len(names) > MOST_BATCHES:
