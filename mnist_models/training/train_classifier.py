@@ -16,6 +16,7 @@ from trex.mnist_models.data.datasets import DATASETS
 from trex.mnist_models.networks.by_kind import classifier_of
 from trex.mnist_models.training.classifier_loss import ambiguous_loss, nll_loss
 from trex.mnist_models.training.loop import Batch, Settings, Training, placed, set_rate
+from trex.mnist_models.training.views import varied
 
 LEARNING_RATE = 1e-3
 Loss = Callable[[Tensor, Tensor], Tensor]
@@ -31,13 +32,14 @@ def classifier_training(settings: Settings) -> Training:
 
 
 def classifier_step(
-    network: nn.Module, optimizer: torch.optim.Optimizer, loss: Loss
+    network: nn.Module, optimizer: torch.optim.Optimizer, loss: Loss, is_varied: bool = False
 ) -> Callable[[Batch], dict[str, Tensor]]:
-    """A step of Adam whose rate falls to zero along a cosine, in bfloat16."""
+    """A step of Adam whose rate falls to zero along a cosine, in bfloat16; `is_varied`: it sees `varied` pictures."""
 
     def step(batch: Batch) -> dict[str, Tensor]:
         set_rate(optimizer, LEARNING_RATE, batch.done)
-        images = batch.images.contiguous(memory_format=torch.channels_last)
+        images = varied(batch.images) if is_varied else batch.images
+        images = images.contiguous(memory_format=torch.channels_last)
         with half_precision(images.device.type):
             logits = network(images)
         value = loss(logits.float(), batch.labels)

@@ -67,6 +67,24 @@ def test_digits_are_padded_with_black_inside_and_cropped_again() -> None:
     )
 
 
+def test_the_initial_weights_keep_the_spread_from_layer_to_layer() -> None:
+    torch.manual_seed(0)
+    vae = BetaVae(COLOR, 16).requires_grad_(False)
+    spreads: list[float] = []
+    for half, inputs in ((vae.encoder, torch.randn(200, 3, 32, 32)), (vae.decoder, torch.randn(200, 16))):
+        before = inputs
+        for layer in half.layers:
+            if not isinstance(layer, (nn.ReLU, nn.Flatten, nn.Unflatten)):
+                after = layer(before)
+                spreads.append(float(after.square().mean().sqrt() / before.square().mean().sqrt()))
+                before = after
+            else:
+                before = layer(before)
+    assert len(spreads) == 6 + 7 and all(
+        0.8 < one < 1.8 for one in spreads
+    )  # a ReLU takes half of the square
+
+
 def knowable(picture: tuple[int, int, int], latent: int) -> BetaVae:
     """Every posterior is N(1, 1) in each latent, and every pixel is drawn with probability one half."""
     vae = BetaVae(picture, latent)

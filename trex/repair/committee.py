@@ -115,7 +115,9 @@ def _trained(training: CommitteeTraining, number: int, progress: Progress) -> nn
         network = placed(kind(len(data.names), data.picture), "cpu")
         optimizer = torch.optim.Adam(network.parameters(), lr=LEARNING_RATE)
         return Training(
-            {"model": network}, {"optimizer": optimizer}, classifier_step(network, optimizer, nll_loss)
+            {"model": network},
+            {"optimizer": optimizer},
+            classifier_step(network, optimizer, nll_loss, is_varied=members_for(data.picture) is IN_COLOR),
         )
 
     what = f"training member {number + 1} of {len(MEMBERS)}, steps"
