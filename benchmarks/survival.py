@@ -2,16 +2,16 @@ r"""Do found scenes stay in the level set under noise that nothing in their sear
 
     python -m benchmarks.survival queries/demo.toml --out runs/survival --scenes 20 --look reference
 
-Runs each query until it has found so many scenes, or resumes it; takes a run folder as it is. Renders every found
-scene, and as many of its best prior misses, under two further noise draws at each look, and prints one JSON line a
-query and look: the share that stays, the mean confidence of found scenes and of misses, and the hits of the prior
-sample that the cheapest look would have missed.
+Runs each query until it has found so many scenes, or resumes it; takes a run folder as it is. Asks twice more of every
+found scene, and of as many of its best prior misses, at each look, each time under as many further noise draws as the
+level set takes the mean of (`render.noise`). Prints one JSON line a query and look: the share that stays, the mean
+confidence of found scenes and of misses, and the hits of the prior sample that the cheapest look would have missed.
 
     python -m benchmarks.survival queries/demo.toml --kept benchmarks/measured/found --look clevr --found-only
 
 `--keep DIR` writes the found scenes and the misses of each query and model to DIR, in CLEVR's format; `--kept DIR`
 takes them from there instead of searching. `--found-only` leaves the misses out. With `--confirm`, kept scenes
-count only if they survive as many fresh draws at the deciding look as the query asks for now:
+count only if they are hits at the deciding look with the query's `noise` now, and survive as many fresh draws:
 
     python -m benchmarks.survival queries/one_cube_without_cubes.toml --kept benchmarks/measured/found --confirm \
         --set model.name=relation-network:original --set render.fresh=4 --look reference --found-only
@@ -23,6 +23,7 @@ import argparse
 import json
 import os
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
@@ -31,7 +32,7 @@ import numpy as np
 from trex.api.find import find_query, query_file
 from trex.inference.scoring import Scorer
 from trex.inference.targets.gaussian import GaussianTarget
-from trex.inference.types import PRIOR_CHAIN, Floats
+from trex.inference.types import PRIOR_CHAIN, Floats, Renderer
 from trex.pages.display import Display
 from trex.query.schema import RenderSection
 from trex.runs.draw_log import run_draws
@@ -39,14 +40,14 @@ from trex.runs.folder import open_run
 from trex.runs.open_world import open_world
 from trex.runs.record import BANK, Record
 from trex.scenes.clevr_format.scene_json import SceneRecord, read_scenes, write_scenes
-from trex.scenes.noise import fresh_draws
+from trex.scenes.noise import fresh_draws, noise_draws
 from trex.scenes.scene import Scene
 from trex.search.progress import SearchProgress
 from trex.search.results import Results, read_results
 from trex.worlds.latents import scene_of
 from trex.worlds.world import Plan, open_renderer
 
-DRAWS = 2  # further noise draws of each scene
+DRAWS = 2  # times that each scene is asked again
 SPLITS = ("found", "missed")
 
 
@@ -134,15 +135,19 @@ def read_kept(place: Path, query: str, plan: Plan) -> Shown:
 
 
 def confirmed(scenes: Sequence[Scene], plan: Plan) -> list[Scene]:
-    """Those that survive the query's fresh draws, as a search decides it: by their mean, at the deciding look."""
+    """Those that are hits and survive fresh draws, as a search decides it: by means, at the deciding look."""
     render = plan.query.render
     renderer = open_renderer(render, plan.vocabulary, plan.processes)
     try:
-        scorer = Scorer(renderer, plan.bound, draws=lambda scene: fresh_draws(scene, render.fresh or 0))
-        scored = scorer.score(scenes)
+        for draws, n in ((noise_draws, render.noise), (fresh_draws, render.fresh or 0)):
+            scorer = Scorer(renderer, plan.bound, draws=partial(draws, n=n))
+            scored = scorer.score(scenes)
+            scenes = [
+                one for one, row in zip(scenes, scored, strict=True) if plan.target.is_hit(row.log_probs)
+            ]
     finally:
         renderer.close()
-    return [scene for scene, one in zip(scenes, scored, strict=True) if plan.target.is_hit(one.log_probs)]
+    return list(scenes)
 
 
 def rendered_again(plan: Plan, shown: Shown, look: str, has_misses: bool) -> dict[str, object]:
@@ -150,9 +155,8 @@ def rendered_again(plan: Plan, shown: Shown, look: str, has_misses: bool) -> dic
     began = cpu_s()
     renderer = open_renderer(RenderSection(preset=look), plan.vocabulary, plan.processes)
     try:
-        scorer: Scorer[Scene] = Scorer(renderer, plan.bound)
-        stay, sure = again(shown.found, scorer, plan)
-        _, near = again(shown.misses if has_misses else (), scorer, plan)
+        stay, sure = again(shown.found, renderer, plan)
+        _, near = again(shown.misses if has_misses else (), renderer, plan)
     finally:
         renderer.close()
     return {
@@ -191,12 +195,19 @@ def best_misses(results: Results, target: GaussianTarget, n: int) -> list[Scene]
     return [scene_of(draw.z) for draw in order[:n]]
 
 
-def again(scenes: Sequence[Scene], scorer: Scorer[Scene], plan: Plan) -> tuple[list[bool], list[float]]:
-    """For each scene and further noise draw: whether it is a hit, and its confidence."""
-    fresh, target = plan.query.render.fresh or 0, plan.target
-    draws = [draw for scene in scenes for draw in fresh_draws(scene, fresh + DRAWS)[fresh:]]
-    rows: list[Floats] = [scored.log_probs for scored in scorer.score(draws)]
+def again(scenes: Sequence[Scene], renderer: Renderer[Scene], plan: Plan) -> tuple[list[bool], list[float]]:
+    """For each scene and time that it is asked again: whether it is a hit, and its confidence."""
+    fresh, n, target = plan.query.render.fresh or 0, plan.query.render.noise, plan.target
+    rows: list[Floats] = []
+    for first in range(fresh, fresh + DRAWS * n, n):
+        scorer = Scorer(renderer, plan.bound, draws=partial(further, first=first, n=n))
+        rows += [scored.log_probs for scored in scorer.score(scenes)]
     return [target.is_hit(row) for row in rows], [target.confidence(row) for row in rows]
+
+
+def further(scene: Scene, first: int, n: int) -> Sequence[Scene]:
+    """n fresh draws of a scene after so many."""
+    return fresh_draws(scene, first + n)[first:]
 
 
 def mean(values: Sequence[float]) -> float | None:
