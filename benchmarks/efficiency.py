@@ -8,9 +8,9 @@ fresh noise, families, chains that hit, effective sizes, and `cpu_s_for_25`, the
 then the medians over the seeds, and how many times as many distinct scenes today's search finds as the block kernel.
 Today's search is read twice: the whole bank counts for `own bank`, a fifth of it for `shared bank`, as if five queries
 shared it. `published` is the paper's random walk; its steps are taken at the query's look, and for `cpu_s_for_25` each
-costs what the paper's pictures do. Where it has no effective scene, that is a lower bound: what its steps would have
-cost. `--search` takes only some of the searches. Run folders below `--out` are resumed, and what they hold is not
-searched again.
+costs what the paper's pictures do. If its chains are stuck, each with its own value of a summary, that is a lower
+bound: a stuck chain counts as one effective scene. `--search` takes only some of the searches. Run folders below
+`--out` are resumed, and what they hold is not searched again.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from __future__ import annotations
 import argparse
 import json
 import math
+import time
 from bisect import bisect_left
 from collections.abc import Sequence
 from contextlib import suppress
@@ -51,6 +52,7 @@ READINGS = {
     "block": {"block": 1.0}, "bank": {"own bank": 1.0, "shared bank": 0.2}, "published": {"published": 1.0}
 }  # fmt: skip
 EFFECTIVE = 25  # scenes that stand for a level set (trex.inference.statistics.budget)
+CHECK_S = 20.0  # what a search makes beyond its budget is not read
 PUBLISHED_CPU_S = 123.0  # docs/PERFORMANCE.md, render.cpu_s.published
 Figures = dict[str, object]
 
@@ -64,10 +66,13 @@ class Budget:
 
     def __init__(self, place: Path, query: Query, cpu_s: float, of_bank: float) -> None:
         self._place, self._query, self._left, self._bank = place, query, cpu_s, of_bank
+        self._next_check = time.monotonic()
 
     def update(self, status: Status) -> None:
-        """Called after each write to the disk."""
-        self.check()
+        """Called after each write to the disk; reads the draws again only now and then."""
+        if time.monotonic() >= self._next_check:
+            self.check()
+            self._next_check = time.monotonic() + CHECK_S
 
     def check(self) -> None:
         """Raise Spent if the draws on the disk have cost it."""
@@ -175,11 +180,15 @@ def cost_of_first(records: Sequence[Record], query: Query, of_bank: float, n: in
 
 
 def cost_of_effective(results: Results, spent: float) -> Figures:
-    """CPU seconds for 25 effective scenes at the price of this search; a bound if it has none."""
+    """CPU seconds for 25 effective scenes at the price of this search; a lower bound if it has no effective size.
+
+    If a summary differs between the chains and changes within none, each chain that hits stands for one scene at most.
+    """
     hits = results.conclusion.n_chains_hit
-    chains = (least_ess(results) or 0.0) if hits else 0.0
-    effective = max(results.how_often.ess if results.how_often.hits else 0.0, chains)
-    seconds = spent * EFFECTIVE / effective if effective else spent
+    chains = least_ess(results) if hits else None
+    effective = max(results.how_often.ess if results.how_often.hits else 0.0, chains or 0.0)
+    at_most = hits if chains == 0.0 else EFFECTIVE  # 0: stuck; None: not known
+    seconds = spent * EFFECTIVE / (effective or at_most)
     return {
         "spent_cpu_s": round(spent), "effective_a_cpu_s": effective / spent if spent else 0.0,
         "cpu_s_for_25": round(seconds), "is_bound": not effective,

@@ -37,12 +37,18 @@ MEMBERS: tuple[Member, ...] = (
     ("strided convolutions, other seed", Strided),
 )
 NARROW = 8  # channels of a residual member: half of the narrowest model under repair
+
+
+def _narrow(classes: int, picture: Shape) -> nn.Module:
+    return ResNet18(classes, picture[2], NARROW)
+
+
 IN_COLOR: tuple[Member, ...] = (  # on signs a perceptron and strided convolutions would be voters that guess
     ("LeNet", LeNet),
-    ("narrow ResNet-18", lambda classes, picture: ResNet18(classes, picture[2], NARROW)),
-    ("narrow ResNet-18, other seed", lambda classes, picture: ResNet18(classes, picture[2], NARROW)),
+    ("narrow ResNet-18", _narrow),
+    ("narrow ResNet-18, other seed", _narrow),
     ("LeNet, other seed", LeNet),
-    ("narrow ResNet-18, third seed", lambda classes, picture: ResNet18(classes, picture[2], NARROW)),
+    ("narrow ResNet-18, third seed", _narrow),
 )
 NAME = "committee of five networks"
 BATCH_SIZE = 128
