@@ -22,14 +22,14 @@ OWN = "'package.module:callable' for one of your own (docs/DIGITS.md)"
 
 
 @dataclass(frozen=True)
-class WorldKind:
+class WorldEntry:
     """A world under the name that [generator] takes; `make` receives that name."""
 
     name: str
     make: Callable[[str], World]
 
 
-WORLDS = ExtensionPoint("generator.name", "trex.worlds.shipped", "WORLDS", "trex.worlds", WorldKind)
+WORLDS = ExtensionPoint("generator.name", "trex.worlds.shipped", "WORLDS", "trex.worlds", WorldEntry)
 
 
 def is_shipped(name: str) -> bool:

@@ -19,7 +19,7 @@ from trex.scenes.questions.wrong_answer import wrong_words
 from trex.scenes.vocabulary import Vocabulary
 from trex.worlds.description import Judgment, Noun, Summary
 from trex.worlds.latents import Latent, scene_of
-from trex.worlds.registry import WorldKind
+from trex.worlds.registry import WorldEntry
 from trex.worlds.shipped.clevr_plan import plan_scenes
 from trex.worlds.shipped.scene_summaries import scene_summaries
 from trex.worlds.shipped.served_model import model_remarks
@@ -91,7 +91,7 @@ class ClevrWorld:
         return scene_summaries(resolved.target, resolved.vocabulary, resolved.query.scene.objects)
 
 
-WORLDS = (WorldKind("clevr", ClevrWorld),)
+WORLDS = (WorldEntry("clevr", ClevrWorld),)
 
 
 def _words(plans: Sequence[Plan]) -> Vocabulary:

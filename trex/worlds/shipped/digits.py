@@ -12,7 +12,7 @@ from trex.mnist_models.data.classes import chosen_classes
 from trex.mnist_models.data.datasets import DATASETS
 from trex.mnist_models.data.layout import DIGIT
 from trex.query.schema import Query
-from trex.worlds.registry import WorldKind
+from trex.worlds.registry import WorldEntry
 from trex.worlds.vectors import VectorParts, VectorWorld
 
 QUESTIONS = {
@@ -66,7 +66,7 @@ def _load(dataset: str, decoder_kind: str, query: Query) -> VectorParts:
 
 
 WORLDS = tuple(
-    WorldKind(f"{dataset}-{decoder}", _world)
+    WorldEntry(f"{dataset}-{decoder}", _world)
     for dataset in QUESTIONS
     for decoder in DECODERS
     if decoder not in DIGIT_KINDS or DATASETS[dataset].picture == DIGIT
