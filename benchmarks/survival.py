@@ -76,7 +76,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
             if chosen.confirm:
                 scenes = scenes._replace(found=confirmed(scenes.found, plan))
             for look in looks:
-                tell(path.stem, plan.model_name, rendered_again(plan, scenes, look, not chosen.found_only))
+                print_figures(
+                    path.stem, plan.model_name, rendered_again(plan, scenes, look, not chosen.found_only)
+                )
         return
     for path in chosen.queries:
         place = path
@@ -94,7 +96,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
                 write_kept(chosen.keep, path.stem, plan, shown)
             for look in looks:
                 figures = rendered_again(plan, shown, look, not chosen.found_only)
-                tell(path.stem, plan.model_name, figures | of_search(results, plan.target, records))
+                print_figures(path.stem, plan.model_name, figures | of_search(results, plan.target, records))
 
 
 class Shown(NamedTuple):
@@ -104,7 +106,7 @@ class Shown(NamedTuple):
     misses: Sequence[Scene]
 
 
-def tell(query: str, model: str, figures: dict[str, object]) -> None:
+def print_figures(query: str, model: str, figures: dict[str, object]) -> None:
     """Print a line of figures."""
     print(json.dumps({"query": query, "model": model, **figures}), flush=True)
 

@@ -44,7 +44,7 @@ class Settings:
     start: str  # sha256 of the initial weights, or ""
 
 
-class Tell(Protocol):
+class OnProgress(Protocol):
     """Receives progress updates of a training."""
 
     def __call__(self, done: int, total: int, /, *facts: str) -> None:
@@ -62,7 +62,7 @@ def train(
     batch_size: int = 32,
     limit: int | None = None,
     start: Path | None = None,
-    tell: Tell = lambda done, total, *facts: None,
+    on_progress: OnProgress = lambda done, total, *facts: None,
 ) -> Path:
     """Train on the first `limit` scenes of split "train"; return the weights' path, OUT/percept.safetensors.
 
@@ -82,7 +82,7 @@ def train(
         load_into(percept, expand(read_safetensors(start)), start)
     channels_last(percept.to(target))
     held = kept_out(len(scenes.numbers))
-    _fit(percept, (scenes, np.flatnonzero(~held)), settings, out, tell)
+    _fit(percept, (scenes, np.flatnonzero(~held)), settings, out, on_progress)
     percept.eval()
     calibrate(percept, scenes.take(np.flatnonzero(held)))
     weights = out / "percept.safetensors"
@@ -111,7 +111,11 @@ def _history(start: Path | None, settings: Settings) -> list[object]:
 
 
 def _fit(
-    percept: Percept, data: tuple[Scenes, NDArray[np.int64]], settings: Settings, out: Path, tell: Tell
+    percept: Percept,
+    data: tuple[Scenes, NDArray[np.int64]],
+    settings: Settings,
+    out: Path,
+    on_progress: OnProgress,
 ) -> None:
     scenes, rows = data
     percept.train()
@@ -122,7 +126,7 @@ def _fit(
     total = steps_an_epoch * settings.epochs
     checkpoint, parts = out / "checkpoint.safetensors", ({"model": percept}, {"optimizer": optimizer})
     first = load_checkpoint(checkpoint, *parts, asdict(settings), total)
-    losses = _Losses(first, total, tell)
+    losses = _Losses(first, total, on_progress)
     saved = time.monotonic()
     for step in range(first, total):
         epoch, place = divmod(step, steps_an_epoch)
@@ -169,10 +173,10 @@ def _step(
 class _Losses:
     """The mean losses since the last report, every EVERY steps: reading a loss stalls the device."""
 
-    def __init__(self, first: int, total: int, tell: Tell) -> None:
-        self._tell, self._total = tell, total
+    def __init__(self, first: int, total: int, on_progress: OnProgress) -> None:
+        self._on_progress, self._total = on_progress, total
         self._losses: list[Loss] = []
-        tell(first, total)
+        on_progress(first, total)
 
     def add(self, step: int, loss: Loss) -> None:
         """Add the losses of one step."""
@@ -182,4 +186,4 @@ class _Losses:
         mean = [float(torch.stack(parts).mean()) for parts in zip(*self._losses, strict=True)]
         self._losses = []
         text = "loss {:.3f} (presence {:.3f}, attributes {:.3f}, position {:.4f})".format(*mean)
-        self._tell(step + 1, self._total, text)
+        self._on_progress(step + 1, self._total, text)

@@ -13,7 +13,7 @@ from trex.artifacts.weights import compact, expand, load_into
 from trex.clevr_models.percept.augment import mirror
 from trex.clevr_models.percept.calibrate import calibrate
 from trex.clevr_models.percept.model import SHIPPED, Percept
-from trex.clevr_models.percept.train import WEIGHT_DECAY, Tell, batch_loss
+from trex.clevr_models.percept.train import WEIGHT_DECAY, OnProgress, batch_loss
 from trex.clevr_models.percept.training_data import Scenes, kept_out
 from trex.foundation.errors import InputError
 
@@ -31,7 +31,7 @@ def tune(
     batch_size: int,
     rate: float,
     device: str = "cpu",
-    tell: Tell = lambda done, total, *facts: None,
+    on_progress: OnProgress = lambda done, total, *facts: None,
 ) -> Percept:
     """A tuned copy of `start` on the CPU, calibrated anew, with its weights as they would be stored.
 
@@ -63,7 +63,7 @@ def tune(
         loss.backward()
         torch.nn.utils.clip_grad_norm_(percept.network.parameters(), 5.0)
         optimizer.step()
-        tell(step + 1, steps * epochs)
+        on_progress(step + 1, steps * epochs)
     percept.to("cpu")
     calibrate(percept, ordinary.take(np.flatnonzero(held)))
     load_into(percept, expand(compact(percept)), SHIPPED)

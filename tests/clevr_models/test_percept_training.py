@@ -69,8 +69,10 @@ def dataset(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return root
 
 
-def run(dataset: Path, out: Path, seed: int = 1, tell: Callable[..., None] = lambda *_: None) -> Path:
-    return train_percept.train(dataset, out, seed=seed, epochs=2, device="cpu", batch_size=8, tell=tell)
+def run(dataset: Path, out: Path, seed: int = 1, on_progress: Callable[..., None] = lambda *_: None) -> Path:
+    return train_percept.train(
+        dataset, out, seed=seed, epochs=2, device="cpu", batch_size=8, on_progress=on_progress
+    )
 
 
 class _Killed(Exception):
@@ -92,10 +94,10 @@ def test_a_killed_run_resumes_to_the_same_weights(
         patch.setattr(train_percept, "CHECKPOINT_S", -1.0)
         patch.setattr(train_percept, "EVERY", 1)
         with pytest.raises(_Killed):
-            run(dataset, tmp_path / "broken", tell=dies)
+            run(dataset, tmp_path / "broken", on_progress=dies)
     assert not (tmp_path / "broken" / "percept.safetensors").exists()
     told: list[int] = []
-    resumed = run(dataset, tmp_path / "broken", tell=lambda done, *_: told.append(done))
+    resumed = run(dataset, tmp_path / "broken", on_progress=lambda done, *_: told.append(done))
     assert told == [4, 6]  # it goes on after the fourth step, and does not begin anew
     assert read_card(resumed)["sha256"] == read_card(unbroken)["sha256"]
     with pytest.raises(RunError, match="other settings"):

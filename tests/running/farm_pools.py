@@ -103,11 +103,11 @@ class ChaosPool:
         else:
             self._held.append(Answered(worker, task, answer))
         while len(self._held) > self._rng.randrange(self.size):
-            self._tell(self._held.pop(self._rng.randrange(len(self._held))))
+            self._deliver(self._held.pop(self._rng.randrange(len(self._held))))
 
     def check(self) -> None:
         while self._held:
-            self._tell(self._held.pop())
+            self._deliver(self._held.pop())
 
     def close(self) -> None:
         self._worker.close()
@@ -123,7 +123,7 @@ class ChaosPool:
             self.late += 1
             self._held.append(Answered(worker, task, answer))
 
-    def _tell(self, event: Event) -> None:
+    def _deliver(self, event: Event) -> None:
         self._inbox.put(event)
         if self._rng.random() < 0.3:
             self.doubles += 1

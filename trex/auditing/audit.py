@@ -44,7 +44,7 @@ from trex.runs.manifest import answers_alike
 from trex.scenes.conditions import Facts
 from trex.scenes.scene import Scene
 
-Tell = Callable[[str, int, int], None]  # step, done, of
+OnProgress = Callable[[str, int, int], None]  # step, done, of
 
 
 @dataclass(frozen=True)
@@ -87,14 +87,14 @@ class Grouped:
     seen: Sequence[HeldOut]
 
 
-def audit(work: Work, tell: Tell = lambda step, done, of: None) -> Audit:
+def audit(work: Work, on_progress: OnProgress = lambda step, done, of: None) -> Audit:
     """Audit a model, or go on with an audit that was stopped; a finished one is only read.
 
     InputError if the folder holds anything else, or an audit with other settings.
     """
     lock = _open(work)
     try:
-        return _carried_out(work, tell)
+        return _carried_out(work, on_progress)
     finally:
         os.close(lock)
 
@@ -141,21 +141,21 @@ def _begun_only(folder: Path) -> bool:
     return holds_only(folder, (LOCK, FRESH_SIZE, MANIFEST))
 
 
-def _carried_out(work: Work, tell: Tell) -> Audit:
+def _carried_out(work: Work, on_progress: OnProgress) -> Audit:
     folder, asker, settings = work.folder, work.asker, work.settings
     with work.open_bank() as bank:
-        swept, *further = [_examined(work, one, bank, tell) for one in work.sweeps]
-        grouped = grouped_scenes(work, bank, swept, tell)
+        swept, *further = [_examined(work, one, bank, on_progress) for one in work.sweeps]
+        grouped = grouped_scenes(work, bank, swept, on_progress)
         fresh = examined_scenes(bank, work.total, further[0]) if further else []
     owners = belonging(grouped.families, grouped.rest)
     rest = grouped.rows[settings.scenes :]
     scenes = {one.scene: known for known, one in rest}
     renderer = work.open_renderer()
     try:
-        tested = _tested(folder, renderer, asker, grouped.seen, settings.tested, tell)
+        tested = _tested(folder, renderer, asker, grouped.seen, settings.tested, on_progress)
         found = findings(grouped.seen, tested, owners, settings.severity)
         chosen = [one for one in found if one.is_confirmed]
-        probes = _probes(folder, Prober(renderer, asker, work.probed), chosen, scenes, tell)
+        probes = _probes(folder, Prober(renderer, asker, work.probed), chosen, scenes, on_progress)
     finally:
         renderer.close()
     return Audit(
@@ -181,13 +181,13 @@ def _in_fresh(
     return in_fresh_scenes(parts, grouped.families, confirmed, scenes, work.prior.vocabulary)
 
 
-def _examined(work: Work, sweep: SweepLog, bank: Bank, tell: Tell) -> list[Examined]:
+def _examined(work: Work, sweep: SweepLog, bank: Bank, on_progress: OnProgress) -> list[Examined]:
     """The log of a sweep, completed."""
     with Lines(work.folder / sweep.log, EXAMINED) as log:
         if len(log.values) < len(sweep.members):
             with Parts(work.folder, sweep.parts) as parts:
                 Sweep(bank, work.asker, parts, sweep.members).lead(
-                    log, lambda done, of: tell(sweep.step, done, of)
+                    log, lambda done, of: on_progress(sweep.step, done, of)
                 )
         return list(log.values)
 
@@ -198,23 +198,28 @@ def examined_scenes(bank: Bank, first: int, examined: Sequence[Examined]) -> lis
     return list(zip(facts_again(scenes, examined), examined, strict=True))
 
 
-def grouped_scenes(work: Work, bank: Bank, swept: Sequence[Examined], tell: Tell) -> Grouped:
+def grouped_scenes(work: Work, bank: Bank, swept: Sequence[Examined], on_progress: OnProgress) -> Grouped:
     """The families of a finished sweep; a function of its lines alone."""
     rows = examined_scenes(bank, 0, swept[: work.total])
     scenes = situations(rows, work.asker)
     made, rest = scenes[: work.settings.scenes], scenes[work.settings.scenes :]
-    tell("rules", 0, 1)
+    on_progress("rules", 0, 1)
     families = group(made, work.prior.vocabulary)
     return Grouped(rows, made, rest, families, held_out(families, rest))
 
 
 def _tested(
-    folder: Path, renderer: SceneRenderer, asker: Asker, seen: Sequence[HeldOut], most: int, tell: Tell
+    folder: Path,
+    renderer: SceneRenderer,
+    asker: Asker,
+    seen: Sequence[HeldOut],
+    most: int,
+    on_progress: OnProgress,
 ) -> list[Tested]:
     """Failures of each family at the deciding look, at most so many."""
     with Lines(folder / TESTS, TESTED) as log:
         for number, one in enumerate(seen):
-            tell("families", number, len(seen))
+            on_progress("families", number, len(seen))
             Confirmer(renderer, asker).confirm(number, one.family, one.askable[:most], log)
         return list(log.values)
 
@@ -225,11 +230,15 @@ def known_failures(one: Finding, scenes: Mapping[int, Facts]) -> list[tuple[int,
 
 
 def _probes(
-    folder: Path, prober: Prober, chosen: Sequence[Finding], scenes: Mapping[int, Facts], tell: Tell
+    folder: Path,
+    prober: Prober,
+    chosen: Sequence[Finding],
+    scenes: Mapping[int, Facts],
+    on_progress: OnProgress,
 ) -> list[Probed]:
     """Scenes like the failures of each family, with all that earlier calls made."""
     with Lines(folder / PROBES, PROBED) as log:
         for number, one in enumerate(chosen):
-            tell("probes", number, len(chosen))
+            on_progress("probes", number, len(chosen))
             prober.probe(one.number, one.family, known_failures(one, scenes), log)
         return list(log.values)

@@ -15,7 +15,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TypeVar
 
-from trex.auditing.audit import Grouped, Tell, check_same, grouped_scenes, known_failures
+from trex.auditing.audit import Grouped, OnProgress, check_same, grouped_scenes, known_failures
 from trex.auditing.judging.confirm import Confirmer
 from trex.auditing.judging.findings import belonging, findings
 from trex.auditing.judging.probe import Prober
@@ -56,7 +56,7 @@ class Helped:
         return f"helped: {self.swept:,} scenes rendered for the sweep, {self.rendered:,} at the deciding look"
 
 
-def join(work: Work, tell: Tell = lambda step, done, of: None) -> Helped:
+def join(work: Work, on_progress: OnProgress = lambda step, done, of: None) -> Helped:
     """Help until nothing is left to do.
 
     InputError if the folder holds no audit, or one with other settings; RunError if its leader stops before its end.
@@ -72,19 +72,19 @@ def join(work: Work, tell: Tell = lambda step, done, of: None) -> Helped:
         )
     with work.open_bank() as bank:
         for one in work.sweeps:
-            _help_sweep(work, one, bank, tell)
+            _help_sweep(work, one, bank, on_progress)
         swept = waited_for(work.folder / SWEPT, EXAMINED, work.total)
-        grouped = grouped_scenes(work, bank, swept, tell)
+        grouped = grouped_scenes(work, bank, swept, on_progress)
         n_swept = bank.rendered_now
     with closing(work.open_renderer()) as renderer, TemporaryDirectory() as scratch:
-        _render_failures(work, grouped, renderer, Path(scratch), tell)
+        _render_failures(work, grouped, renderer, Path(scratch), on_progress)
     return Helped(n_swept, renderer.misses)
 
 
-def _help_sweep(work: Work, sweep: SweepLog, bank: Bank, tell: Tell) -> None:
+def _help_sweep(work: Work, sweep: SweepLog, bank: Bank, on_progress: OnProgress) -> None:
     with Parts(work.folder, sweep.parts) as parts:
         Sweep(bank, work.asker, parts, sweep.members).help(
-            lambda: n_lines(work.folder / sweep.log), lambda done, of: tell(sweep.step, done, of)
+            lambda: n_lines(work.folder / sweep.log), lambda done, of: on_progress(sweep.step, done, of)
         )
 
 
@@ -122,7 +122,7 @@ def check_led(folder: Path) -> None:
 
 
 def _render_failures(
-    work: Work, grouped: Grouped, renderer: CachedRenderer, scratch: Path, tell: Tell
+    work: Work, grouped: Grouped, renderer: CachedRenderer, scratch: Path, on_progress: OnProgress
 ) -> None:
     """Render what the leader will need for the families that it has not begun: the last first."""
     asker, tested = work.asker, work.settings.tested
@@ -130,7 +130,7 @@ def _render_failures(
         for number in reversed(range(len(grouped.seen))):
             if _is_begun(work.folder / TESTS, TESTED, number):
                 break
-            tell("families", number, len(grouped.seen))
+            on_progress("families", number, len(grouped.seen))
             one = grouped.seen[number]
             Confirmer(renderer, asker).confirm(number, one.family, one.askable[:tested], log)
     n_tested = sum(min(len(one.askable), tested) for one in grouped.seen)
@@ -144,7 +144,7 @@ def _render_failures(
         for place, finding in reversed(list(enumerate(chosen))):
             if _is_begun(work.folder / PROBES, PROBED, finding.number):
                 break
-            tell("probes", place, len(chosen))
+            on_progress("probes", place, len(chosen))
             prober.probe(finding.number, finding.family, known_failures(finding, scenes), log_of_probes)
 
 

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from trex.auditing.audit import Audit, Tell, audit
+from trex.auditing.audit import Audit, OnProgress, audit
 from trex.auditing.beside import Beside, beside, read_other
 from trex.auditing.defaults import DECIDING, LOOK, PROBED, SURE, WORLD
 from trex.auditing.joining import Helped, join
@@ -94,7 +94,7 @@ class Performed:
 def perform(
     model: str,
     options: AuditOptions,
-    tell: Tell,
+    on_progress: OnProgress,
     search: SearchFor,
     on_begin: Callable[[Path], None] = lambda folder: None,
 ) -> Performed:
@@ -109,7 +109,7 @@ def perform(
     work = _work(model, options)
     other = None if options.beside is None else read_other(options.beside, work.settings)
     on_begin(work.folder)
-    done = audit(work, tell)
+    done = audit(work, on_progress)
     compared = None if other is None else beside(done.rest, other, done.confirmed, done.asker)
     template = SearchTemplate(work.settings, scene, model, options.model or ModelOptions())
     leads = write_leads(work.folder, done.leanings, template, options.searched, search)
@@ -119,9 +119,9 @@ def perform(
     return Performed(done, page, leads, compared)
 
 
-def join_audit(model: str, options: AuditOptions, tell: Tell) -> Helped:
+def join_audit(model: str, options: AuditOptions, on_progress: OnProgress) -> Helped:
     """Help the audit that another program leads with the same options, in the same folder; errors as from `join`."""
-    return join(_work(model, options), tell)
+    return join(_work(model, options), on_progress)
 
 
 def _work(model: str, options: AuditOptions) -> Work:

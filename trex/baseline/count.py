@@ -17,7 +17,7 @@ from trex.query.question import named_answers
 from trex.scenes.describe import scene_words
 from trex.worlds.world import Plan
 
-Tell = Callable[[str, int, int], None]  # (source, pictures done, of)
+OnProgress = Callable[[str, int, int], None]  # (source, pictures done, of)
 Key = tuple[str, str, object]
 
 
@@ -40,7 +40,7 @@ class SourceResult:
 
 
 def score_examples(
-    examples: Examples, planned: Sequence[PlannedQuery], all_pictures: bool, tell: Tell
+    examples: Examples, planned: Sequence[PlannedQuery], all_pictures: bool, on_progress: OnProgress
 ) -> SourceResult:
     """Score every example for every query; InputError if not a single example could be used.
 
@@ -54,7 +54,7 @@ def score_examples(
         scored.append(rows)
         if all_pictures or any(row.is_hit for row in rows):
             thumbnails.append(_thumbnail(example))
-        tell(examples.words, number, examples.total)
+        on_progress(examples.words, number, examples.total)
     if not scored:
         first = examples.problems[0] if examples.problems else Problem(examples.words, "it is empty")
         raise InputError(f"no picture can be used; the first: {first.file}: {first.what}")

@@ -10,7 +10,7 @@ from typing import TypeVar
 from trex.artifacts.cache import cache_root
 from trex.baseline.attach import attach_runs
 from trex.baseline.baseline import Baseline
-from trex.baseline.count import PlannedQuery, SourceResult, Tell, score_examples
+from trex.baseline.count import OnProgress, PlannedQuery, SourceResult, score_examples
 from trex.baseline.rendered import RenderedScenes
 from trex.baseline.stored import FILES, StoredBaseline
 from trex.datasets.examples import Examples, Problem
@@ -69,7 +69,11 @@ class BaselineOutcome:
 
 
 def make_baseline(
-    queries: Sequence[Path], overrides: Sequence[str], options: BaselineOptions, out: Path | None, tell: Tell
+    queries: Sequence[Path],
+    overrides: Sequence[str],
+    options: BaselineOptions,
+    out: Path | None,
+    on_progress: OnProgress,
 ) -> BaselineOutcome:
     """Score every picture and write OUT/baseline.json, its pictures and OUT/baseline.html, after all cheap checks.
 
@@ -85,7 +89,7 @@ def make_baseline(
     empty = attach_runs(begun, options.beside)
     planned = [PlannedQuery(*pair) for pair in zip(plans, empty, strict=True)]
     results = [
-        score_examples(examples, part, options.all_pictures, tell)
+        score_examples(examples, part, options.all_pictures, on_progress)
         for examples, part in _sources(planned, options)
     ]
     done = BaselineOutcome(place, tuple(results))

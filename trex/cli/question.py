@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from trex.cli.result import tell_result
+from trex.cli.result import print_result
 from trex.foundation.errors import InputError
 from trex.scenes.questions.english import parse, phrase
 from trex.scenes.questions.family_forms import family_of
@@ -34,7 +34,7 @@ def run_check_question(text: str, as_json: bool) -> None:
         f"answers   {', '.join(answers)}",
         *(f"{'program' if at == 0 else '':8}  {line}" for at, line in enumerate(program_lines(program))),
     ]
-    tell_result(document, "\n".join(lines), as_json)
+    print_result(document, "\n".join(lines), as_json)
 
 
 def _phrased(program: Program) -> str | None:

@@ -12,6 +12,6 @@ AsJson = Annotated[
 ]
 
 
-def tell_result(document: object, words: str, as_json: bool) -> None:
+def print_result(document: object, words: str, as_json: bool) -> None:
     """Print the document on one line, or the text, to standard output."""
     typer.echo(json.dumps(document) if as_json else words)

@@ -14,7 +14,7 @@ from trex.api.find import Outcome, conclude_run, find, query_file, resume
 from trex.api.page_pictures import add_pictures
 from trex.api.watchers import NO_LARGE, LargeProgress
 from trex.baseline.attach import store_baseline
-from trex.cli.result import tell_result
+from trex.cli.result import print_result
 from trex.cli.verdicts import Gate, exit_by, rulings_json
 from trex.crosscheck.confirmation import read_confirmations
 from trex.foundation.errors import InputError, unknown
@@ -129,7 +129,7 @@ def run_report(runs: Sequence[Path], request: ReportRequest, as_json: bool) -> N
         key = "report" if form == "html" else form
         document = {"run": str(runs[0]), key: str(written), **rulings_json(rulings)}
         words = "\n".join([*(ruling.words for ruling in rulings), f"{key}: {written}"])
-        tell_result(document, words, as_json)
+        print_result(document, words, as_json)
         exit_by(rulings)
         return
     if form != "html" or request.baseline is not None:
@@ -144,7 +144,7 @@ def _compare(runs: Sequence[Path], path: Path, as_json: bool) -> None:
     found = compare(runs)
     write_comparison(found, path)
     document = {"runs": [str(run) for run in runs], "report": str(path), **comparison_json(found)}
-    tell_result(document, f"report: {path}", as_json)
+    print_result(document, f"report: {path}", as_json)
 
 
 def _report_one(run: Path, request: ReportRequest) -> tuple[Path, tuple[Ruling, ...]]:

@@ -64,11 +64,11 @@ class ClevrFolder:
             try:
                 pixels = read_pixels(path)
             except InputError as error:
-                self._tell(f"images/{name}", str(error))
+                self._add_problem(f"images/{name}", str(error))
                 continue
             yield Example(name, _split(name), pixels, self._scenes.get(name))
 
-    def _tell(self, file: str, what: str) -> None:
+    def _add_problem(self, file: str, what: str) -> None:
         problem = Problem(file, what)
         if problem not in self._problems[-1:]:
             self._problems.append(problem)
@@ -78,7 +78,7 @@ class ClevrFolder:
         if split and self._is_left_out(split):
             return
         if split and not self._has_pictures(split):
-            self._tell(where, f"not read: there is no picture of split {split!r}")
+            self._add_problem(where, f"not read: there is no picture of split {split!r}")
             return
         records = _records(path)
         for index in count():
@@ -87,7 +87,7 @@ class ClevrFolder:
             except StopIteration:
                 return
             except InputError as error:  # the rest of this file is unreadable
-                self._tell(where, str(error))
+                self._add_problem(where, str(error))
                 return
             self._take(record, split, f"{where}: scene {index}")
 
@@ -97,15 +97,17 @@ class ClevrFolder:
             record = mapping(data, where)
             split, plain = image_of(record, file_split, where)
         except InputError as error:
-            self._tell(where, str(error))
+            self._add_problem(where, str(error))
             return
         if self._is_left_out(split):
             return
         name = f"{split}/{plain}" if f"{split}/{plain}" in self._pictures else plain
         if name not in self._pictures:
-            self._tell(where, f"its picture {'/'.join(filter(None, ('images', split, plain)))} is not there")
+            self._add_problem(
+                where, f"its picture {'/'.join(filter(None, ('images', split, plain)))} is not there"
+            )
         elif name in self._scenes:
-            self._tell(where, f"a second scene for images/{name}; the first is used")
+            self._add_problem(where, f"a second scene for images/{name}; the first is used")
         else:
             self._keep(name, record, where)
 
@@ -114,7 +116,7 @@ class ClevrFolder:
             self._scenes[name] = from_clevr(record, self._vocabulary, where)
         except InputError as error:
             self._damaged.add(name)
-            self._tell(where, f"{error}; images/{name} is looked at without a true answer")
+            self._add_problem(where, f"{error}; images/{name} is looked at without a true answer")
 
     def _tell_missing_scenes(self) -> None:
         """Record one problem for a split without any scenes, else one for each picture."""
@@ -123,10 +125,10 @@ class ClevrFolder:
         whole = Counter(_split(name) for name in bare if _split(name) not in with_scenes)
         for split, number in sorted(whole.items()):
             place = f"images/{split}".rstrip("/")
-            self._tell(place, f"no scenes: its {number} pictures are looked at without a true answer")
+            self._add_problem(place, f"no scenes: its {number} pictures are looked at without a true answer")
         for name in bare:
             if _split(name) in with_scenes:
-                self._tell(f"images/{name}", "no scene: looked at without a true answer")
+                self._add_problem(f"images/{name}", "no scene: looked at without a true answer")
 
     def _is_left_out(self, split: str) -> bool:
         return bool(self._only) and split not in self._only

@@ -31,7 +31,7 @@ from trex.scenes.scene import Scene
 
 MOST = 10_000_000  # scenes per split
 BATCH = 16  # scenes rendered between two writes
-Tell = Callable[[int, int], None]  # scenes done, scenes in all
+OnProgress = Callable[[int, int], None]  # scenes done, scenes in all
 
 
 @dataclass(frozen=True)
@@ -77,7 +77,7 @@ def render_dataset(
     plan: DatasetPlan,
     device: str = "auto",
     processes: int | None = None,
-    tell: Tell = lambda done, total: None,
+    on_progress: OnProgress = lambda done, total: None,
 ) -> Path:
     """Write images/, masks/, scenes/ and questions/ of one split below `out`; return the scenes file.
 
@@ -98,7 +98,7 @@ def render_dataset(
         begun = _whole_lines(log, lines)
         with renderer:
             _check_same(out / f"{plan.split}.plan.json", plan, renderer.key, is_begun=begun > 0)
-            _render_rest(out, plan, renderer, log, begun, tell)
+            _render_rest(out, plan, renderer, log, begun, on_progress)
     return _finish(out, plan, lines)
 
 
@@ -134,17 +134,22 @@ def _whole_lines(log: BinaryIO, path: Path) -> int:
 
 
 def _render_rest(
-    out: Path, plan: DatasetPlan, renderer: BlenderRenderer, log: BinaryIO, index: int, tell: Tell
+    out: Path,
+    plan: DatasetPlan,
+    renderer: BlenderRenderer,
+    log: BinaryIO,
+    index: int,
+    on_progress: OnProgress,
 ) -> None:
     scenes = _scenes(plan, index)
-    tell(min(index, plan.n), plan.n)
+    on_progress(min(index, plan.n), plan.n)
     while batch := list(islice(scenes, BATCH)):
         for scene, picture in zip(batch, renderer.render(batch), strict=True):
             _write_one(out, plan, index, scene, picture, log)
             index += 1
         log.flush()
         os.fsync(log.fileno())
-        tell(index, plan.n)
+        on_progress(index, plan.n)
 
 
 def _scenes(plan: DatasetPlan, start: int) -> Iterator[Scene]:

@@ -36,7 +36,7 @@ PICTURES = 12  # per cell
 LEAST = 5  # independent draws that a mean or a violin takes at least
 SHOWN_DRAWS = 1000  # from a weighted prior batch, resampled by weight
 SHOW_STREAM = 2000  # a random stream that no search uses
-TellCell = Callable[[Cell, int, int], None]  # (cell, its number, number of cells)
+OnProgress = Callable[[Cell, int, int], None]  # (cell, its number, number of cells)
 
 
 @dataclass(frozen=True)
@@ -130,7 +130,7 @@ def run_experiment(
     overrides: Sequence[str],
     out: Path | None,
     progress: Callable[[str], Progress],
-    tell: TellCell,
+    on_progress: OnProgress,
     train: Callable[[str], None],
     dataset: Path | None = None,
 ) -> Outcome:
@@ -153,7 +153,7 @@ def run_experiment(
     counted = None if dataset is None else count_test_set(query, chosen, dataset, folder / TEST_SET)
     results = []
     for number, cell in enumerate(chosen):
-        tell(cell, number, len(chosen))
+        on_progress(cell, number, len(chosen))
         result = _carry_out(cell, query, resolved, folder, progress)
         if counted is not None:
             picture = surest_picture(counted, number)

@@ -28,12 +28,12 @@ CACHE = "cache"  # below explanations/
 
 @dataclass(frozen=True)
 class SceneScores:
-    """The renderer and the model of a run, with a cache; calls `tell` with the number of pictures done."""
+    """The renderer and the model of a run, with a cache; calls `on_progress` with the number of pictures done."""
 
     world: OpenWorld
     folder: RunFolder
     cached: Scorer[Latent]
-    tell: Callable[[int], None]
+    on_progress: Callable[[int], None]
 
     @property
     def batch(self) -> int:
@@ -62,7 +62,7 @@ class SceneScores:
     def fresh(self, scene: Scene) -> Score:
         """Score a scene rendered past the cache."""
         (scored,) = self.world.scorer.score([scene])
-        self.tell(1)
+        self.on_progress(1)
         return self._score(scored)
 
     def confidences(self, scenes: Sequence[Scene]) -> list[float]:
@@ -73,7 +73,7 @@ class SceneScores:
     def pixels(self, scene: Scene) -> Bytes:
         """The pixels (H, W, 3), 0-255; the picture stays in the cache only."""
         (picture,) = self.cached.renderer.render([scene])
-        self.tell(1)
+        self.on_progress(1)
         return as_bytes(picture.pixels)
 
     def effects(self, scene: Scene, base: Score, sets: Sequence[tuple[Edit, ...]]) -> list[Effect]:
@@ -88,7 +88,7 @@ class SceneScores:
         found: list[Scored] = []
         for start in range(0, len(scenes), self.batch):
             found += self.cached.score(scenes[start : start + self.batch])
-            self.tell(len(found) - start)
+            self.on_progress(len(found) - start)
         return found
 
     def _score(self, scored: Scored) -> Score:
@@ -117,11 +117,11 @@ class SceneScores:
         )
 
 
-def open_scores(world: OpenWorld, folder: RunFolder, tell: Callable[[int], None]) -> SceneScores:
+def open_scores(world: OpenWorld, folder: RunFolder, on_progress: Callable[[int], None]) -> SceneScores:
     """The scores of a run's world, pictures cached below its explanations."""
     cache = CachedRenderer(scene_renderer(world.renderer), folder.path / FOLDER / CACHE)
     scorer = replace(world.scorer, renderer=any_renderer(cache))
-    return SceneScores(world, folder, scorer, tell)
+    return SceneScores(world, folder, scorer, on_progress)
 
 
 def apply_all(scene: Scene, edits: Sequence[Edit]) -> Scene:

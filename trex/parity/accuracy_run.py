@@ -35,7 +35,7 @@ from trex.parity.parity import given
 from trex.worlds.fingerprint import is_known_by_weights, tried_of, weights_fingerprint
 
 UNREAD = ""  # in place of an answer, if the model lacks a word of the question
-Tell = Callable[[int, int], None]
+OnProgress = Callable[[int, int], None]
 
 
 @dataclass(frozen=True)
@@ -48,9 +48,13 @@ class Answered:
 
 
 def verify(
-    model: ClevrModel, folder: Path, options: QuestionOptions, tell: Tell, published: float | None = None
+    model: ClevrModel,
+    folder: Path,
+    options: QuestionOptions,
+    on_progress: OnProgress,
+    published: float | None = None,
 ) -> AccuracyCheck:
-    """Measure and store the accuracy; `tell` receives (pictures done, pictures). A stopped measurement is resumed.
+    """Measure and store the accuracy, or resume it; `on_progress` receives (pictures done, pictures).
 
     Not stored for a model that its weights do not identify: reports of other models of its name would quote it.
     `published` replaces the known published accuracy of the model.
@@ -68,7 +72,7 @@ def verify(
     path = (
         checks_folder() / f"{short_hash(what)}.answers.jsonl"
     )  # the model may be measured elsewhere in parallel
-    rows = _answer(model, path, asked, tell)
+    rows = _answer(model, path, asked, on_progress)
     check = _checked(model.name, weights, asked, rows, published)
     if check.official and is_known_by_weights(bound):
         store_check(check)
@@ -76,7 +80,7 @@ def verify(
     return check
 
 
-def _answer(model: ClevrModel, path: Path, asked: AskedFolder, tell: Tell) -> list[Answered]:
+def _answer(model: ClevrModel, path: Path, asked: AskedFolder, on_progress: OnProgress) -> list[Answered]:
     """Write each picture's answers to a file at once, so that a killed measurement resumes there."""
     make_folder(path.parent)
     known, rows = _read(path), []
@@ -91,7 +95,7 @@ def _answer(model: ClevrModel, path: Path, asked: AskedFolder, tell: Tell) -> li
                     answers = ask(model, pixels, picture.asked)
                     log.write(json.dumps([key, answers, _check(key, answers)]).encode() + b"\n")
                 rows.append(Answered(picture, answers, key))
-                tell(len(rows), len(asked.pictures))
+                on_progress(len(rows), len(asked.pictures))
     except OSError as error:
         raise disk_error(error, path) from error
     return rows

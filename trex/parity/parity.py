@@ -22,7 +22,7 @@ from trex.worlds.asking import ask_all
 
 PRESETS = ("clevr", "reference", "fast")
 MODELS = ("relation-network:original", "relation-network:ir", "shipped")
-Tell = Callable[[str, int, int, str], None]  # (step, done, total, name of the last one)
+OnProgress = Callable[[str, int, int, str], None]  # (step, done, total, name of the last one)
 TIMEOUT_S = 3600.0  # per picture; generous, since the machine may be busy
 
 
@@ -33,7 +33,7 @@ def write_parity_page(
     presets: Sequence[str] = PRESETS,
     table: Path | None = None,
     *,
-    tell: Tell = lambda step, done, total, last: None,
+    on_progress: OnProgress = lambda step, done, total, last: None,
 ) -> Path:
     """Write the page of pairs (out/index.html) and the table (out/table.md, and `table` if given).
 
@@ -43,11 +43,11 @@ def write_parity_page(
     loaded = {spec: load_model(spec) for spec in models}  # before anything is rendered
     pictures = read_official(data)
     questions = read_questions(data, pictures)
-    pairs = {name: render_pairs(pictures, name, out / "pictures", tell) for name in presets}
+    pairs = {name: render_pairs(pictures, name, out / "pictures", on_progress) for name in presets}
     rows = [
         row
         for named in loaded.items()
-        for row in judge(named, pictures, questions, pairs, partial(tell, f"questioned, {named[0]}"))
+        for row in judge(named, pictures, questions, pairs, partial(on_progress, f"questioned, {named[0]}"))
     ]
     for path in filter(None, (out / "table.md", table)):
         write_table(path, pictures, pairs, rows)
@@ -56,7 +56,9 @@ def write_parity_page(
     return page
 
 
-def render_pairs(pictures: Sequence[OfficialPicture], preset: str, kept: Path, tell: Tell) -> list[Pair]:
+def render_pairs(
+    pictures: Sequence[OfficialPicture], preset: str, kept: Path, on_progress: OnProgress
+) -> list[Pair]:
     """Render every scene at a preset and pair it with its official picture; reuses pictures in the folder `kept`."""
     pairs = []
     with BlenderRenderer(preset, timeout_s=TIMEOUT_S) as renderer:
@@ -65,7 +67,7 @@ def render_pairs(pictures: Sequence[OfficialPicture], preset: str, kept: Path, t
             pixels = cache.render([picture.scene])[0].pixels
             pairs.append(make_pair(picture.pixels, pixels))
             alike = f"SSIM {pairs[-1].ssim:.3f}, pixel error {pairs[-1].error:.2f} of 255"
-            tell(f"rendered at {preset}", number, len(pictures), f"{picture.name}, {alike}")
+            on_progress(f"rendered at {preset}", number, len(pictures), f"{picture.name}, {alike}")
     return pairs
 
 
@@ -74,7 +76,7 @@ def judge(
     pictures: Sequence[OfficialPicture],
     questions: Sequence[AskedQuestion],
     pairs: dict[str, list[Pair]],
-    tell: Callable[[int, int, str], None],
+    on_progress: Callable[[int, int, str], None],
 ) -> list[PresetParity]:
     """A model's answers to the same questions on official and re-rendered pictures, by preset and question source."""
     name, model = named
@@ -85,7 +87,7 @@ def judge(
         for preset, rendered in pairs.items():
             found = given(model, rendered[at].pixels, asked)
             answers[preset].append(PictureAnswers(tuple(asked), official, found))
-        tell(at + 1, len(pictures), picture.name)
+        on_progress(at + 1, len(pictures), picture.name)
     return [row for preset in pairs for row in compare_answers(name, preset, answers[preset])]
 
 

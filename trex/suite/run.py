@@ -26,7 +26,7 @@ from trex.worlds.fingerprint import weights_fingerprint
 from trex.worlds.world import open_model, picture_size
 
 Asked = tuple[Batch, BatchScene]
-Tell = Callable[[str, int, int], None]  # receives what is counted, how many are done, and of how many
+OnProgress = Callable[[str, int, int], None]  # receives what is counted, how many are done, and of how many
 HERE = Rendering()
 
 
@@ -158,7 +158,7 @@ def run_suite(
     spec: str,
     look: Look = STORED,
     rendering: Rendering = HERE,
-    tell: Tell = lambda what, done, total: None,
+    on_progress: OnProgress = lambda what, done, total: None,
     options: ModelOptions | None = None,
 ) -> SuiteRun:
     """Ask the model that a spec names about every scene of a suite; writes nothing but rendered pictures to the cache.
@@ -180,10 +180,10 @@ def run_suite(
             _check_asked(model, scenes, look.preset)
             pictures = rendered.pictures([batch.key(scene) for batch, scene in scenes])
         for number, (batch, scene) in enumerate(scenes):
-            tell("scenes", number, len(scenes))
+            on_progress("scenes", number, len(scenes))
             said = ask_scene(model, batch, scene, next(pictures), failed.get(batch.key(scene)))
             results.append(replace(said, is_selected=any(batch.content.is_by(*one) for one in names)))
-        tell("scenes", len(scenes), len(scenes))
+        on_progress("scenes", len(scenes), len(scenes))
     return SuiteRun(model.name, last.model if last else "", tuple(results), look, weights)
 
 

@@ -86,7 +86,7 @@ def help_out(
     told: list[int] = []
     name, parts_name = names_of(members)
 
-    def tell(done: int, of: int) -> None:
+    def on_progress(done: int, of: int) -> None:
         told.append(done)
         if len(told) > stop_after:
             raise KeyboardInterrupt
@@ -95,7 +95,7 @@ def help_out(
         bank_of(bank_world(Path("one_cube_without_cubes")), "fake", bank_folder) as bank,
         Parts(folder, parts_name) as parts,
     ):
-        Sweep(bank, one, parts, members).help(n_of(folder / name), tell)
+        Sweep(bank, one, parts, members).help(n_of(folder / name), on_progress)
 
 
 def begin(folder: Path, whole: Path, log: str, n: int) -> None:

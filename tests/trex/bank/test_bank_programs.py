@@ -79,13 +79,13 @@ def test_two_programs_share_the_work_and_neither_ends_before_all_is_there(tmp_pa
     pid = in_child(other)
     assert os.read(begun[0], 1) == b"x"
 
-    def tell(done: int, _: int) -> None:
+    def on_progress(done: int, _: int) -> None:
         if done == 32:
             os.write(go[1], b"x")
 
     inner = Telling()
     with small_bank(tmp_path, inner) as bank:
-        bank.render(N, tell)
+        bank.render(N, on_progress)
         assert (inner.rendered, bank.count()) == (32, N)
     assert tuple(os.read(told[0], 2)) == (16, N)
     assert not ended(pid)
@@ -99,13 +99,13 @@ def test_a_program_that_is_killed_holds_up_no_other(tmp_path: Path) -> None:
     assert _is_stopped(pid)  # it holds the first batch
     passes: list[int] = []
 
-    def tell(done: int, _: int) -> None:
+    def on_progress(done: int, _: int) -> None:
         passes.append(done)
         if done == 32:
             os.kill(pid, signal.SIGKILL)
 
     with small_bank(tmp_path) as bank:
-        bank.render(N, tell)
+        bank.render(N, on_progress)
         assert passes == [16, 32, 48] and bank.count() == N
     assert ended(pid)
 
@@ -136,14 +136,14 @@ def test_a_bank_that_is_opened_during_its_deletion_is_begun_anew_and_kept(
     def other() -> None:
         lock = fcntl.flock
 
-        def tell(file: int, how: int) -> None:
+        def signal_and_lock(file: int, how: int) -> None:
             fcntl.flock = lock
             os.write(opening[1], b"x")
             lock(file, how)
 
         os.close(go[1])
         os.read(go[0], 1)
-        fcntl.flock = tell  # type: ignore[assignment]
+        fcntl.flock = signal_and_lock  # type: ignore[assignment]
         with small_bank(tmp_path) as bank:
             bank.render(3)
             os.kill(os.getpid(), signal.SIGSTOP)

@@ -58,7 +58,7 @@ def test_two_programs_never_render_one_split(tmp_path: Path) -> None:
                 render_dataset(tmp_path, PLAN)
             assert Stand.started == 1  # the second one has started no renderer
 
-    render_dataset(tmp_path, PLAN, tell=meanwhile)
+    render_dataset(tmp_path, PLAN, on_progress=meanwhile)
     assert [json.loads(line)["image_index"] for line in lines(tmp_path).read_text().splitlines()] == [0, 1, 2]
     render_dataset(tmp_path, PLAN)  # free again
 

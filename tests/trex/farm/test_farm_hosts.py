@@ -140,7 +140,7 @@ def test_two_hosts_survive_a_cut_of_the_link_and_its_return(
     entries = add(tmp_path, queries)
     runs, began = tmp_path / "runs", time.monotonic()
 
-    def tell(what: str) -> None:
+    def print_step(what: str) -> None:
         print(
             json.dumps({"s": round(time.monotonic() - began), "draws": n_draws(runs), "what": what}),
             flush=True,
@@ -156,37 +156,37 @@ def test_two_hosts_survive_a_cut_of_the_link_and_its_return(
         head = ["--head", "--port=6379", "--include-dashboard=false"]
         stack.enter_context(ray_node("trexhead", temp, *head))
         wait_for(lambda: _listens("trexhead", "6379"))
-        tell("the head is up")
+        print_step("the head is up")
         second = ExitStack()
         stack.callback(second.close)
         second.enter_context(ray_node("trexhost", temp, f"--address={HEAD}"))
         process = start_work(tmp_path, "--workers", "2", "--address", HEAD, inside="trexhead")
         stack.callback(process.kill)
         wait_for(lambda: workers_in("trexhead") and workers_in("trexhost"))
-        tell("a worker on either host")
+        print_step("a worker on either host")
         wait_for(
             lambda: {"worker-0-0.jsonl", "worker-1-0.jsonl"} <= {path.name for path in runs.glob("logs/*")}
         )
-        tell("both have worked")
+        print_step("both have worked")
         ip("-n", "trexhead", "link", "set", "trex0", "down")
-        tell("the link is cut")
+        print_step("the link is cut")
         wait_for(lambda: "is lost" in (tmp_path / "work.log").read_text())
-        tell("the worker beyond it is given up")
+        print_step("the worker beyond it is given up")
         before = n_draws(runs)
         wait_for(lambda: n_draws(runs) > before)
-        tell("the other one carries on")
+        print_step("the other one carries on")
         ip("-n", "trexhead", "link", "set", "trex0", "up")
         second.close()
         second.enter_context(ray_node("trexhost", temp, f"--address={HEAD}"))
-        tell("the link is back, ray start was given again beyond it")
+        print_step("the link is back, ray start was given again beyond it")
         wait_for(lambda: workers_in("trexhost") or process.poll() is not None)
-        tell(
+        print_step(
             "a worker is back there"
             if workers_in("trexhost")
             else "the queue was done before a worker was back"
         )
         assert process.wait(timeout=1200) == 0, (tmp_path / "work.log").read_text()
-        tell("done")
+        print_step("done")
     assert queue.counts(runs) == {"done": QUERIES}
     assert farmed(tmp_path, entries) == whole
 

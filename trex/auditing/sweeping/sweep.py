@@ -35,19 +35,19 @@ class Sweep:
         """The number of scenes."""
         return len(self.members)
 
-    def lead(self, log: Lines[Examined], tell: OnProgress) -> None:
+    def lead(self, log: Lines[Examined], on_progress: OnProgress) -> None:
         """Fill the log, from where it ends: in order, and out of order while another program has the next batch."""
         while len(log.values) < self.n:
-            tell(len(log.values), self.n)
+            on_progress(len(log.values), self.n)
             batch = len(log.values) // BATCH
             if not self._joined(batch, log, wait=False):
                 later = range(batch + 1, n_batches(self.n))
                 if not any(self._completed(one) for one in later):
                     self._joined(batch, log, wait=True)
         self.parts.clear()
-        tell(self.n, self.n)
+        on_progress(self.n, self.n)
 
-    def help(self, n_joined: Callable[[], int], tell: OnProgress) -> None:
+    def help(self, n_joined: Callable[[], int], on_progress: OnProgress) -> None:
         """Examine what no other program does, from the end to the scenes that the log has; `n_joined` counts these.
 
         A batch that another program has is left to it, and to the leader if it dies.
@@ -56,9 +56,9 @@ class Sweep:
             joined = n_joined()
             if joined > batch * BATCH:
                 break
-            tell(joined, self.n)
+            on_progress(joined, self.n)
             self._completed(batch, n_joined)
-        tell(n_joined(), self.n)
+        on_progress(n_joined(), self.n)
 
     def _joined(self, batch: int, log: Lines[Examined], *, wait: bool) -> bool:
         """Whether this program examined the batch; False if another program holds it and `wait` is off."""

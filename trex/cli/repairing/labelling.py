@@ -10,7 +10,7 @@ import typer
 
 from trex.cli.options import refuse
 from trex.cli.repairing.step import step
-from trex.cli.result import tell_result
+from trex.cli.result import print_result
 
 if TYPE_CHECKING:
     from trex.labelling.serving import Address
@@ -64,7 +64,7 @@ def serve_label_page(
         shown = read_shown(opened)
         cast = serve_shown(folder, shown, address)
     document = {"folder": str(folder), "votes": cast, "pictures": len(shown.pictures)}
-    tell_result(document, served_words(cast, shown, folder), as_json)
+    print_result(document, served_words(cast, shown, folder), as_json)
 
 
 def serve_shown(folder: Path, shown: Shown, address: Address) -> dict[str, int]:
@@ -91,7 +91,7 @@ def export_label_page(folder: Path, data: Path | None, page: Path, as_json: bool
     words = (
         f"page: {page}\nits answers are downloaded as CSV; then: trex repair label {folder} --votes FILE.csv"
     )
-    tell_result({"page": str(page)}, words, as_json)
+    print_result({"page": str(page)}, words, as_json)
 
 
 def _drawn(folder: Path, data: Path | None) -> RepairFolder:

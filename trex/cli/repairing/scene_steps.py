@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from trex.cli.repairing.step import progress_of
-from trex.cli.result import tell_result
+from trex.cli.result import print_result
 
 if TYPE_CHECKING:
     from trex.api.models.scene_repair import SceneRepair
@@ -29,7 +29,7 @@ def identify_scenes_step(place: Path, text: str, table: Table, processes: int | 
 
     result = begun_scenes(place, text, table, progress_of, processes).identify()
     document = {"folder": str(place), **result.model_dump()}
-    tell_result(document, identified_words(result, place), as_json)
+    print_result(document, identified_words(result, place), as_json)
 
 
 def distill_scenes_step(place: Path, processes: int | None, as_json: bool) -> None:
@@ -37,7 +37,7 @@ def distill_scenes_step(place: Path, processes: int | None, as_json: bool) -> No
     from trex.repair.scenes.words import distilled_words
 
     result = _repair(place, processes).distill()
-    tell_result({"folder": str(place), **result.model_dump()}, distilled_words(result, place), as_json)
+    print_result({"folder": str(place), **result.model_dump()}, distilled_words(result, place), as_json)
 
 
 def label_scenes_step(place: Path, processes: int | None, as_json: bool) -> None:
@@ -45,7 +45,7 @@ def label_scenes_step(place: Path, processes: int | None, as_json: bool) -> None
     from trex.repair.scenes.words import labelled_words
 
     result = _repair(place, processes).label()
-    tell_result({"folder": str(place), **result.model_dump()}, labelled_words(result, place), as_json)
+    print_result({"folder": str(place), **result.model_dump()}, labelled_words(result, place), as_json)
 
 
 def correct_scenes_step(place: Path, processes: int | None, as_json: bool) -> None:
@@ -53,7 +53,7 @@ def correct_scenes_step(place: Path, processes: int | None, as_json: bool) -> No
     from trex.repair.scenes.words import corrected_words
 
     result = _repair(place, processes).correct()
-    tell_result({"folder": str(place), **result.model_dump()}, corrected_words(result, place), as_json)
+    print_result({"folder": str(place), **result.model_dump()}, corrected_words(result, place), as_json)
 
 
 def prove_scenes_step(
@@ -74,7 +74,7 @@ def prove_scenes_step(
         "searches": [{**one.model_dump(), "verdict": one.verdict} for one in found.searches],
     }
     words = [*proof_sentences(found), f"next: trex repair report {place}"]
-    tell_result(document, "\n".join(words), as_json)
+    print_result(document, "\n".join(words), as_json)
 
 
 def report_scenes_step(place: Path, as_json: bool) -> None:
@@ -85,7 +85,7 @@ def report_scenes_step(place: Path, as_json: bool) -> None:
     sentences = document["sentences"]
     words = "\n".join(map(str, sentences)) if isinstance(sentences, list) else ""
     files = f"page: {place / PAGE}\nJSON: {place / DOCUMENT}"
-    tell_result({"page": str(place / PAGE), **document}, f"{words}\n{files}", as_json)
+    print_result({"page": str(place / PAGE), **document}, f"{words}\n{files}", as_json)
 
 
 def _repair(place: Path, processes: int | None) -> SceneRepair:

@@ -22,7 +22,7 @@ AGREED = 0.6  # the committee sees no digit if its most probable one is less pro
 BATCH = 250
 MOST_DRAWS = 1_000_000
 Pictures = NDArray[np.float32]  # (N, 1, 28, 28) in [0, 1]
-Tell = Callable[[str, int, int], None]  # (what, done, of)
+OnProgress = Callable[[str, int, int], None]  # (what, done, of)
 
 
 @dataclass(frozen=True)
@@ -50,7 +50,7 @@ class Comparison:
     no_digit: int  # drawings in which the committee sees none
 
 
-def compare(request: Request, tell: Tell) -> Comparison:
+def compare(request: Request, on_progress: OnProgress) -> Comparison:
     """Score all networks; InputError for a model or generator that is not of MNIST's digits, or without a pair."""
     if not request.pairs or request.draws < 1:
         raise InputError(f"{len(request.pairs)} pairs and {request.draws} draws; both must be at least 1")
@@ -63,7 +63,7 @@ def compare(request: Request, tell: Tell) -> Comparison:
     test = load_data("mnist", "test", request.data)
     pictures = (test.images[:, None] / np.float32(255.0)).astype(np.float32)
     on_test = {
-        name: Answers(_log_probs(networks[name], pictures, tell), test.labels.astype(np.int64))
+        name: Answers(_log_probs(networks[name], pictures, on_progress), test.labels.astype(np.int64))
         for name in sum(request.pairs, ())
     }
     contrasts = tuple(Contrast(on_test[source], on_test[adapted]) for source, adapted in request.pairs)
@@ -73,9 +73,10 @@ def compare(request: Request, tell: Tell) -> Comparison:
     with torch.inference_mode():
         parts = [decoder.pixels(torch.from_numpy(z[k : k + BATCH]).float()) for k in range(0, len(z), BATCH)]
     drawings = torch.cat(parts).numpy()
-    truth = committee_truth([_log_probs(networks[name], drawings, tell) for name in request.committee])
+    truth = committee_truth([_log_probs(networks[name], drawings, on_progress) for name in request.committee])
     on_drawn = {
-        name: Answers(_log_probs(networks[name], drawings, tell), truth) for name in sum(request.pairs, ())
+        name: Answers(_log_probs(networks[name], drawings, on_progress), truth)
+        for name in sum(request.pairs, ())
     }
     drawn = tuple(Contrast(on_drawn[source], on_drawn[adapted]) for source, adapted in request.pairs)
     return Comparison(request, contrasts, drawn, int((truth == NO_DIGIT).sum()))
@@ -105,11 +106,11 @@ def _decoder(name: str) -> DecoderRenderer:
     return decoder
 
 
-def _log_probs(network: DigitClassifier, pictures: Pictures, tell: Tell) -> Floats:
+def _log_probs(network: DigitClassifier, pictures: Pictures, on_progress: OnProgress) -> Floats:
     """(N, 10), in batches: a search scores pictures one at a time, which may differ in the last bits."""
     rows = []
     with torch.inference_mode():
         for k in range(0, len(pictures), BATCH):
             rows.append(network.differentiable_log_probs(torch.from_numpy(pictures[k : k + BATCH])).numpy())
-            tell(f"{network.name}: pictures scored", min(k + BATCH, len(pictures)), len(pictures))
+            on_progress(f"{network.name}: pictures scored", min(k + BATCH, len(pictures)), len(pictures))
     return np.concatenate(rows)

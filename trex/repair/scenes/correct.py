@@ -212,7 +212,7 @@ class _Correction:
                 batch_size=wanted.batch,
                 rate=wanted.rate,
                 device=wanted.device,
-                tell=lambda done, total, *facts: self.progress("steps of this model", done, total),
+                on_progress=lambda done, total, *facts: self.progress("steps of this model", done, total),
             )
             right: dict[str, Array] = dict(judges.right(percept))
             write_arrays(path, {**right, **stored(percept)})

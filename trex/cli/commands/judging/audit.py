@@ -13,7 +13,7 @@ from trex.cli import complete
 from trex.cli.command import WHY, Command
 from trex.cli.options import Endpoint, MaxRequests, Processes, TrustRemoteCode, model_options
 from trex.cli.progress import display_until_stopped
-from trex.cli.result import AsJson, tell_result
+from trex.cli.result import AsJson, print_result
 
 
 def audit(
@@ -116,11 +116,11 @@ def audit(
     if join:
         with display_until_stopped("what this program did is kept") as display:
             helped = join_audit(model, options, display.show)
-        tell_result(asdict(helped), helped.line(), as_json)
+        print_result(asdict(helped), helped.line(), as_json)
         return
     with display_until_stopped("every answer is kept") as display:
         made = perform(model, options, display.show, audit_search(display))
-    tell_result({**made.document(), "page": str(made.page)}, "\n".join(made.lines()), as_json)
+    print_result({**made.document(), "page": str(made.page)}, "\n".join(made.lines()), as_json)
 
 
 COMMAND = Command("audit", audit, WHY, 125)

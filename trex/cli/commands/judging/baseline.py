@@ -11,7 +11,7 @@ import typer
 from trex.cli.command import WHY, Command
 from trex.cli.options import ModelName, Settings, overrides, refuse
 from trex.cli.progress import display_until_stopped
-from trex.cli.result import AsJson, tell_result
+from trex.cli.result import AsJson, print_result
 
 if TYPE_CHECKING:
     from trex.baseline.run import BaselineOutcome
@@ -73,7 +73,7 @@ def baseline(
     if not as_json:
         _note(done.problems)
     places = {"json": str(done.out / FILE), "page": str(done.out / PAGE)}
-    tell_result({**places, **summary_json(done.baselines, done.problems)}, _text(done), as_json)
+    print_result({**places, **summary_json(done.baselines, done.problems)}, _text(done), as_json)
 
 
 def _note(problems: Sequence[Problem]) -> None:

@@ -13,7 +13,7 @@ from trex.cli import complete
 from trex.cli.command import WHY, Command
 from trex.cli.options import LOOKS, RenderDevice
 from trex.cli.progress import display_until_stopped
-from trex.cli.result import AsJson, tell_result
+from trex.cli.result import AsJson, print_result
 from trex.cli.trust import Trust, trust_runs
 from trex.foundation.words import counted
 
@@ -54,7 +54,7 @@ def confirm(
     with display_until_stopped("every scene that was done is kept") as display:
         made = confirm_runs(runs, ConfirmOptions(preset, top, device), ConfirmProgress(display, preset))
     reports = [renew_report(folder.path) for folder, _ in made]
-    tell_result(_json(made), _text(made, reports), as_json)
+    print_result(_json(made), _text(made, reports), as_json)
 
 
 def _text(made: Made, reports: Sequence[Path]) -> str:

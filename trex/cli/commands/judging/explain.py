@@ -12,7 +12,7 @@ import typer
 from trex.cli.command import WHY, Command
 from trex.cli.options import Endpoint, MaxRequests, TrustRemoteCode, model_options, refuse
 from trex.cli.progress import display_until_stopped
-from trex.cli.result import AsJson, tell_result
+from trex.cli.result import AsJson, print_result
 from trex.cli.trust import Trust, trust_runs
 from trex.foundation.errors import OURS, InputError
 from trex.foundation.percent import percent
@@ -129,7 +129,7 @@ def explain(
         trust_runs([run])
     with display_until_stopped("every explained scene and every render is kept") as display:
         done, report = explain_with_report(run, options, display, processes, large=large, hint=NO_LARGE)
-    tell_result(_json(done), f"{_text(done)}\nreport: {report}", as_json)
+    print_result(_json(done), f"{_text(done)}\nreport: {report}", as_json)
     if not done.is_exact:
         typer.echo("error: a remove-nothing control is not exact, see above", err=True)
         raise typer.Exit(OURS)
@@ -162,7 +162,7 @@ def _explain_picture(wanted: PictureQuestion, out: Path | None, as_json: bool) -
         display.say(f"rendering {wanted.image} again, whole and without each object")
         made = explain_picture(wanted, place)
     words = "\n".join([*made.sentences(), *removal_table(made).text("  "), f"report: {place / PAGE}"])
-    tell_result(json.loads((place / FILE).read_text(encoding="utf-8")), words, as_json)
+    print_result(json.loads((place / FILE).read_text(encoding="utf-8")), words, as_json)
     if made.control_difference != 0.0:
         raise typer.Exit(OURS)
 

@@ -9,7 +9,7 @@ import typer
 
 from trex.cli.command import WHY, Command
 from trex.cli.options import RunPath
-from trex.cli.result import AsJson, tell_result
+from trex.cli.result import AsJson, print_result
 from trex.foundation.words import counted
 
 
@@ -37,7 +37,7 @@ def export(
         typer.echo(f"note: the question has no true answer on {done.unanswered} of the scenes", err=True)
     scenes = ", ".join(counted(n, f"{split} scene") for split, n in done.scenes.items())
     document = {"out": str(done.out), "scenes": done.scenes, "unanswered": done.unanswered}
-    tell_result(document, f"{scenes}\n{form}: {done.out}", as_json)
+    print_result(document, f"{scenes}\n{form}: {done.out}", as_json)
 
 
 COMMAND = Command("export", export, WHY, 140)

@@ -9,7 +9,7 @@ import typer
 
 from trex.cli.command import WHY, Command
 from trex.cli.options import Port, Token, refuse
-from trex.cli.result import AsJson, tell_result
+from trex.cli.result import AsJson, print_result
 
 if TYPE_CHECKING:
     from trex.baseline.stored import StoredBaseline
@@ -67,7 +67,9 @@ def mark(
             new = take_votes(found, votes)
             typer.echo(f"{counted(new, 'new mark')} from {votes}", err=True)
         done = write_marks(found)
-    tell_result({"folder": str(folder), **summary_json(done.baselines, done.problems)}, _words(done), as_json)
+    print_result(
+        {"folder": str(folder), **summary_json(done.baselines, done.problems)}, _words(done), as_json
+    )
 
 
 def _export(folder: Path, page: Path, as_json: bool) -> None:
@@ -77,7 +79,7 @@ def _export(folder: Path, page: Path, as_json: bool) -> None:
     check_page_path(page)
     write_page(page, read_marking(folder).shown)
     words = f"page: {page}\nits answers are downloaded as CSV; then: trex mark {folder} --votes FILE.csv"
-    tell_result({"page": str(page)}, words, as_json)
+    print_result({"page": str(page)}, words, as_json)
 
 
 def _words(done: StoredBaseline) -> str:

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from trex.cli.command import WHY, Command
-from trex.cli.result import AsJson, tell_result
+from trex.cli.result import AsJson, print_result
 
 
 def overconfidence(
@@ -41,7 +41,7 @@ def overconfidence(
     )
     with Display() as display:
         found = compare(request, display.show)
-    tell_result(comparison_json(found), markdown(found), as_json)
+    print_result(comparison_json(found), markdown(found), as_json)
 
 
 def _pair(words: str) -> tuple[str, str]:

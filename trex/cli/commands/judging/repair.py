@@ -11,7 +11,7 @@ import typer
 from trex.cli.command import WHY, Command
 from trex.cli.options import Port, Processes, Token, refuse
 from trex.cli.repairing.step import progress_of, step
-from trex.cli.result import AsJson, tell_result
+from trex.cli.result import AsJson, print_result
 from trex.foundation.errors import InputError
 
 repair_app = typer.Typer(
@@ -75,7 +75,7 @@ def identify(
     with begun(query, settings or [], out, data, progress_of) as folder:
         place = folder.path
         result = read_record(IdentifyResult, folder.require("identify") / RESULT)
-    tell_result({"folder": str(place), **result.model_dump()}, identify_words(result, place), as_json)
+    print_result({"folder": str(place), **result.model_dump()}, identify_words(result, place), as_json)
 
 
 @repair_app.command()
@@ -98,7 +98,7 @@ def distill(
 
     with step(folder, data, distill) as opened:
         result = read_record(DistillResult, opened.require("distill") / RESULT)
-    tell_result({"folder": str(folder), **result.model_dump()}, distill_words(result, folder), as_json)
+    print_result({"folder": str(folder), **result.model_dump()}, distill_words(result, folder), as_json)
 
 
 @repair_app.command()
@@ -158,10 +158,10 @@ def label(
     with step(folder, data, label_step(voters, tuple(votes or ()), tuple(without or ()))) as opened:
         if voters is None and not votes:
             place = opened.require("pictures")
-            tell_result({"pictures": str(place)}, vote_words(place, folder), as_json)
+            print_result({"pictures": str(place)}, vote_words(place, folder), as_json)
             return
         result = read_record(LabelResult, opened.require("label") / RESULT)
-    tell_result({"folder": str(folder), **result.model_dump()}, label_words(result, folder), as_json)
+    print_result({"folder": str(folder), **result.model_dump()}, label_words(result, folder), as_json)
 
 
 @repair_app.command()
@@ -187,7 +187,7 @@ def correct(
     result, novelty = results.correct, results.novelty
     assert result is not None and novelty is not None
     document = {"folder": str(folder), **result.model_dump(), "novelty": novelty.model_dump()}
-    tell_result(document, f"{novelty_words(novelty)}\n{correct_words(result, folder)}", as_json)
+    print_result(document, f"{novelty_words(novelty)}\n{correct_words(result, folder)}", as_json)
 
 
 @repair_app.command()
@@ -238,7 +238,7 @@ def report(folder: Folder, as_json: AsJson = False) -> None:
     sentences = document["sentences"]
     words = "\n".join(map(str, sentences)) if isinstance(sentences, list) else ""
     files = f"page: {folder / PAGE}\nJSON: {folder / DOCUMENT}"
-    tell_result({"page": str(folder / PAGE), **document}, f"{words}\n{files}", as_json)
+    print_result({"page": str(folder / PAGE), **document}, f"{words}\n{files}", as_json)
 
 
 def _is_of_scenes(ctx: typer.Context, folder: Path, also: Sequence[str] = ()) -> bool:

@@ -19,7 +19,7 @@ from trex.cli.options import (
     refuse,
 )
 from trex.cli.progress import display_until_stopped
-from trex.cli.result import AsJson, tell_result
+from trex.cli.result import AsJson, print_result
 from trex.foundation.errors import FAILED
 from trex.foundation.words import counted
 
@@ -60,7 +60,7 @@ def add(
     from trex.suite.add import add_runs
 
     added = add_runs(runs, to, only_confirmed=confirmed)
-    tell_result([_added_json(one) for one in added], "\n".join(map(_added_words, added)), as_json)
+    print_result([_added_json(one) for one in added], "\n".join(map(_added_words, added)), as_json)
 
 
 @suite_app.command()
@@ -115,7 +115,7 @@ def run(
         write_junit(junit, "trex suite", cases(suite, done, strict=strict))
     if record:
         write_last_run(suite, done.record(), done.look)
-    tell_result(_run_json(done), _run_words(done), as_json)
+    print_result(_run_json(done), _run_words(done), as_json)
     if any(is_failure(one, strict=strict) for one in done.results):
         raise typer.Exit(FAILED)
 

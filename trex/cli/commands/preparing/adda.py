@@ -9,7 +9,7 @@ import typer
 
 from trex.cli.commands.preparing.digits import BatchSize, Device, Out, Seed, Threads
 from trex.cli.progress import display_until_stopped
-from trex.cli.result import AsJson, tell_result
+from trex.cli.result import AsJson, print_result
 
 Data = Annotated[
     Path | None,
@@ -66,14 +66,14 @@ def adda(
     typer.echo(f"writing to {folder}", err=True)
     with display_until_stopped("the training up to its last checkpoint is kept") as display:
 
-        def tell(status: Status) -> None:
+        def on_progress(status: Status) -> None:
             losses = [f"{name} {value:.4f}" for name, value in status.losses.items()]
             display.show("training steps", status.step, status.total, *losses)
 
-        pair = train_pair(plan, folder, tell)
+        pair = train_pair(plan, folder, on_progress)
     trained = {"source": pair.source, "adapted": pair.adapted}
     document: dict[str, object] = {
         name: {"weights": str(path), "figures": read_card(path)["figures"]} for name, path in trained.items()
     }
     words = [json.dumps(document, indent=1), *(f"weights: {path}" for path in trained.values())]
-    tell_result(document, "\n".join(words), as_json)
+    print_result(document, "\n".join(words), as_json)

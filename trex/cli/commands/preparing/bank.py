@@ -12,7 +12,7 @@ from trex.cli import complete
 from trex.cli.command import PARTS, Command
 from trex.cli.options import LOOKS, Processes, RenderDevice, Settings, refuse
 from trex.cli.progress import display_until_stopped
-from trex.cli.result import AsJson, tell_result
+from trex.cli.result import AsJson, print_result
 from trex.foundation.words import counted
 
 if TYPE_CHECKING:
@@ -61,7 +61,7 @@ def render(
     with display_until_stopped(kept) as display, bank_of(prior, section, folder, seed=seed) as bank:
         bank.render(scenes, lambda done, total: display.show("scenes in the bank", done, total))
         document = _rendered(bank)
-    tell_result(document, _rendered_words(document), as_json)
+    print_result(document, _rendered_words(document), as_json)
 
 
 @bank_app.command("list")
@@ -79,7 +79,7 @@ def list_banks(folder: Folder = None, as_json: AsJson = False) -> None:
     total = size_words(sum(one.size for one in banks))
     said = f"{root}: {counted(len(banks), 'bank')}, {total} of at most {size_words(most)} (TREX_BANK_MAX)"
     document = {"folder": str(root), "max_bytes": most, "banks": [_fields(one) for one in banks]}
-    tell_result(document, "\n".join([*map(_line, banks), said]), as_json)
+    print_result(document, "\n".join([*map(_line, banks), said]), as_json)
 
 
 @bank_app.command()
@@ -128,7 +128,7 @@ def prune(
     document = {what: [_fields(one) for one in banks] for what, banks in parts.items()}
     lines = [f"in use, not deleted: {_line(one)}" for one in done.busy]
     lines.append(f"{root}: deleted {_sum(done.gone)}; {_sum((*done.left, *done.busy))} left")
-    tell_result({"folder": str(root), **document}, "\n".join(lines), as_json)
+    print_result({"folder": str(root), **document}, "\n".join(lines), as_json)
 
 
 def _rendered(bank: Bank) -> dict[str, object]:

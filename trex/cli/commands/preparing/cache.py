@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from trex.cli.command import PARTS, Command
-from trex.cli.result import AsJson, tell_result
+from trex.cli.result import AsJson, print_result
 from trex.foundation.errors import InputError
 from trex.foundation.words import counted
 
@@ -60,7 +60,7 @@ def cache_prune(
     place = folder or pictures_folder()
     done = prune_pictures(place, most, used_after)
     document = {"folder": str(place), "deleted": _fields(done.gone), "left": _fields(done.left)}
-    tell_result(document, f"{place}: deleted {_words(done.gone)}; {_words(done.left)} left", as_json)
+    print_result(document, f"{place}: deleted {_words(done.gone)}; {_words(done.left)} left", as_json)
 
 
 def _show(as_json: bool) -> None:
@@ -84,7 +84,7 @@ def _show(as_json: bool) -> None:
         *Table("", columns, found).text("  "),
         f"Pictures take at most {size_words(most)} (TREX_CACHE_MAX); to delete some now: trex cache prune",
     ]
-    tell_result({"root": str(root), "parts": listed, "max_picture_bytes": most}, "\n".join(lines), as_json)
+    print_result({"root": str(root), "parts": listed, "max_picture_bytes": most}, "\n".join(lines), as_json)
 
 
 def _fields(amount: Amount) -> dict[str, int]:

@@ -14,7 +14,7 @@ from trex.cli.commands.preparing.adda import adda
 from trex.cli.commands.preparing.digits import beta_vae, classifier, gan, vae
 from trex.cli.options import LOOKS, Processes, RenderDevice
 from trex.cli.progress import display_until_stopped
-from trex.cli.result import AsJson, tell_result
+from trex.cli.result import AsJson, print_result
 
 dataset_app = typer.Typer(no_args_is_help=True, help="Make data sets of rendered scenes and questions.")
 train_app = typer.Typer(
@@ -48,7 +48,7 @@ def dataset_render(
     plan = DatasetPlan(n, seed, split, object_range(objects), preset, questions_per_scene)
     with display_until_stopped("every scene that was rendered is kept") as display:
         file = render_dataset(out, plan, device, processes, partial(display.show, "scenes rendered"))
-    tell_result({"scenes": str(file)}, f"scenes: {file}", as_json)
+    print_result({"scenes": str(file)}, f"scenes: {file}", as_json)
 
 
 @train_app.command("clevr")
@@ -82,7 +82,7 @@ def train_clevr(
             batch_size=batch_size,
             limit=limit,
             start=start,
-            tell=partial(display.show, "training steps"),
+            on_progress=partial(display.show, "training steps"),
         )
     words = ""
     if (dataset / "scenes" / "CLEVR_val_scenes.json").is_file():
@@ -90,7 +90,7 @@ def train_clevr(
         write_card(weights, dataset, report)
         words = f"{report.text()}\n"
     document = {"weights": str(weights), "card": read_card(weights)}
-    tell_result(document, f"{words}weights: {weights}", as_json)
+    print_result(document, f"{words}weights: {weights}", as_json)
 
 
 train_app.command("vae")(vae)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from trex.cli.progress import display_until_stopped
-from trex.cli.result import AsJson, tell_result
+from trex.cli.result import AsJson, print_result
 
 if TYPE_CHECKING:
     from trex.mnist_models.training.plan import Plan
@@ -149,12 +149,12 @@ def _train(plan: Plan, out: Path | None, judge: str | None, as_json: bool) -> No
     typer.echo(f"writing to {folder}", err=True)
     with display_until_stopped("the training up to its last checkpoint is kept") as display:
 
-        def tell(status: Status) -> None:
+        def on_progress(status: Status) -> None:
             losses = [f"{name} {value:.4f}" for name, value in status.losses.items()]
             epoch = f"epoch {status.epoch}/{status.epochs}"
             display.show("training steps", status.step, status.total, epoch, *losses)
 
-        weights = train(plan, folder, fid_features, tell)
+        weights = train(plan, folder, fid_features, on_progress)
     figures = read_card(weights)["figures"]
     words = f"{json.dumps(figures, indent=1)}\nweights: {weights}"
-    tell_result({"weights": str(weights), "figures": figures}, words, as_json)
+    print_result({"weights": str(weights), "figures": figures}, words, as_json)

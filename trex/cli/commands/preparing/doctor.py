@@ -7,7 +7,7 @@ from dataclasses import asdict
 import typer
 
 from trex.cli.command import PARTS, Command
-from trex.cli.result import AsJson, tell_result
+from trex.cli.result import AsJson, print_result
 from trex.foundation.errors import OURS
 
 
@@ -33,7 +33,7 @@ def doctor(as_json: AsJson = False) -> None:
     end = (
         f"{counted(len(faults), 'fault')}: {', '.join(one.part for one in faults)}" if faults else "all works"
     )
-    tell_result([asdict(one) for one in found], "\n".join([*lines, end]), as_json)
+    print_result([asdict(one) for one in found], "\n".join([*lines, end]), as_json)
     if faults:
         raise typer.Exit(OURS)
 

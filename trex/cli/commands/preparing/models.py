@@ -12,7 +12,7 @@ import typer
 from trex.cli.command import PARTS, Command
 from trex.cli.options import Endpoint, MaxRequests, TrustRemoteCode, model_options, refuse
 from trex.cli.progress import display_until_stopped
-from trex.cli.result import AsJson, tell_result
+from trex.cli.result import AsJson, print_result
 from trex.foundation.errors import OURS, InputError, unknown
 from trex.foundation.percent import percent, percent_interval
 
@@ -37,7 +37,7 @@ def models_list(as_json: AsJson = False) -> None:
     lines = [f"{name}  {path if is_there else _how_to_fetch(name)}" for name, path, is_there in found]
     words = "\n".join(["shipped", *lines, f"Forms of --model: {forms()}."])
     models = [{"name": name, "path": str(path), "is_there": is_there} for name, path, is_there in found]
-    tell_result([{"name": "shipped", "path": None, "is_there": True}, *models], words, as_json)
+    print_result([{"name": "shipped", "path": None, "is_there": True}, *models], words, as_json)
 
 
 def _how_to_fetch(name: str) -> str:
@@ -78,7 +78,7 @@ def models_fetch(
                 else [fetch_resnet(source, progress=mebibytes)]
             )
     made = [str(path) for path in paths]
-    tell_result({"weights": made}, "\n".join(made), as_json)
+    print_result({"weights": made}, "\n".join(made), as_json)
 
 
 @models_app.command("convert")
@@ -91,7 +91,7 @@ def models_convert(
     from trex.clevr_models.iep.checkpoint import convert
 
     kind = convert(checkpoint, out)
-    tell_result({"kind": kind, "weights": str(out)}, f"{kind}: {out}", as_json)
+    print_result({"kind": kind, "weights": str(out)}, f"{kind}: {out}", as_json)
 
 
 @models_app.command("verify")
@@ -137,7 +137,7 @@ def models_verify(
             why,
         )
         good = _check_weights(name)
-        tell_result({"model": name, "good": good}, f"{name}: {good}", as_json)
+        print_result({"model": name, "good": good}, f"{name}: {good}", as_json)
         return
     from trex.datasets.clevr_questions import QuestionOptions
     from trex.parity.accuracy_check import FAILED
@@ -145,11 +145,11 @@ def models_verify(
     from trex.worlds.world import open_model
 
     with display_until_stopped("every answer is kept") as display:
-        tell = partial(display.show, "pictures scored")
+        on_progress = partial(display.show, "pictures scored")
         options = QuestionOptions(tuple(split or ()), limit, phrased)
         model = open_model(name, model_options(endpoint, max_requests, trust_remote_code))
-        check = verify(model, dataset, options, tell, published)
-    tell_result({**asdict(check), "outcome": check.outcome}, _text(check), as_json)
+        check = verify(model, dataset, options, on_progress, published)
+    print_result({**asdict(check), "outcome": check.outcome}, _text(check), as_json)
     if check.outcome == FAILED:
         raise typer.Exit(OURS)
 

@@ -12,7 +12,7 @@ import typer
 from trex.cli.command import PARTS, Command
 from trex.cli.options import LOOKS, Processes, RenderDevice, is_given, refuse
 from trex.cli.progress import display_until_stopped
-from trex.cli.result import AsJson, tell_result
+from trex.cli.result import AsJson, print_result
 
 
 class Form(StrEnum):
@@ -87,8 +87,8 @@ def _compare_official(scenes: Path, out: Path, chosen: Sequence[str] | None, as_
     presets = chosen or PRESETS
     check_presets(presets)
     with display_until_stopped("every picture that was rendered is kept") as display:
-        page = write_parity_page(scenes, out, presets=presets, tell=display.show)
-    tell_result({"page": str(page)}, f"page: {page}", as_json)
+        page = write_parity_page(scenes, out, presets=presets, on_progress=display.show)
+    print_result({"page": str(page)}, f"page: {page}", as_json)
 
 
 def _compare_assets(published: Path, out: Path, as_json: bool) -> None:
@@ -100,7 +100,7 @@ def _compare_assets(published: Path, out: Path, as_json: bool) -> None:
         display.say(f"rendering {N_SCENES} scenes with both sets of assets at preset {PRESET}")
         compare(published, out)
     page = out / "index.html"
-    tell_result({"page": str(page)}, f"page: {page}", as_json)
+    print_result({"page": str(page)}, f"page: {page}", as_json)
 
 
 def _write(done: Iterable[Path], total: int, what: str, files: str, as_json: bool) -> None:
@@ -113,7 +113,7 @@ def _write(done: Iterable[Path], total: int, what: str, files: str, as_json: boo
         for path in done:
             paths.append(str(path))
             display.show(what, len(paths), total)
-    tell_result({files: paths}, "\n".join(paths), as_json)
+    print_result({files: paths}, "\n".join(paths), as_json)
 
 
 def check_presets(names: Sequence[str]) -> None:

@@ -17,7 +17,7 @@ from trex.cli import complete
 from trex.cli.command import MANY, Command
 from trex.cli.options import Settings
 from trex.cli.progress import display_until_stopped
-from trex.cli.result import AsJson, tell_result
+from trex.cli.result import AsJson, print_result
 
 if TYPE_CHECKING:
     from trex.experiments.experiment import Outcome
@@ -52,7 +52,7 @@ def experiment(
     outcome, record = run_and_write(name, tuple(cell or ()), tuple(settings or ()), out, dataset)
     page = str(outcome.folder / PAGE)
     told = {"folder": str(outcome.folder), "found": record.found, **asdict(record), "page": page}
-    tell_result(told, f"{markdown(outcome)}\npage: {page}", as_json)
+    print_result(told, f"{markdown(outcome)}\npage: {page}", as_json)
 
 
 def run_and_write(
@@ -66,11 +66,11 @@ def run_and_write(
 
     with display_until_stopped("every draw is kept") as display:
 
-        def tell(one: Cell, number: int, total: int) -> None:
+        def on_progress(one: Cell, number: int, total: int) -> None:
             display.say(f"{number + 1} of {total}: {one.name}")
 
         progress = partial(SearchProgress, display)
-        outcome = run_experiment(name, only, overrides, out, progress, tell, _train, dataset)
+        outcome = run_experiment(name, only, overrides, out, progress, on_progress, _train, dataset)
     return outcome, write_page(outcome, overrides)
 
 

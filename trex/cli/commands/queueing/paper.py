@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from trex.cli.command import MANY, Command
-from trex.cli.result import AsJson, tell_result
+from trex.cli.result import AsJson, print_result
 from trex.runs.place import RUNS
 
 if TYPE_CHECKING:
@@ -50,7 +50,7 @@ def paper(
     words = ["trex", "paper", "--outputs", str(outputs), "--out", str(place)]
     write_atomic(place, markdown(listed, rows, shlex.join(words), place).encode())
     found = [{**asdict(row), "item": row.item.item, "what": row.item.what} for row in rows]
-    tell_result({"page": str(place), "items": found}, f"{summary(rows)}\npage: {place}", as_json)
+    print_result({"page": str(place), "items": found}, f"{summary(rows)}\npage: {place}", as_json)
 
 
 def _carry_out(item: Item, folder: Path) -> None:

@@ -11,7 +11,7 @@ import typer
 
 from trex.cli.command import MANY, Command
 from trex.cli.options import refuse
-from trex.cli.result import AsJson, tell_result
+from trex.cli.result import AsJson, print_result
 from trex.foundation.errors import InputError, RunError, unknown
 from trex.queue.entry import Entry
 from trex.queue.words import HEADER, details, fields, line, tally
@@ -73,7 +73,7 @@ def add(
     repeated = len(requests) - len(added)
     repeats = f", {repeated} repeated in this command" if repeated else ""
     lines.append(f"{len(new)} queued, {len(known)} already in the queue{repeats}; run them: trex work")
-    tell_result(
+    print_result(
         [{**fields(runs, one.entry), "is_new": one.is_new} for one in added], "\n".join(lines), as_json
     )
 
@@ -102,7 +102,7 @@ def list_entries(
         none = f"{runs} has no queue; add a query, or rebuild it from run folders: trex queue rebuild --runs {runs}"
     lines = [HEADER, *(line(runs, one) for one in entries)] if entries else [none]
     lines.append(f"total: {tally(queue.counts(runs))}")
-    tell_result([fields(runs, one) for one in entries], "\n".join(lines), as_json)
+    print_result([fields(runs, one) for one in entries], "\n".join(lines), as_json)
 
 
 @queue_app.command()
@@ -126,7 +126,7 @@ def show(
         typer.echo(f"note: {error}", err=True)
         overrides = ()
     document = {**fields(runs, one), "overrides": overrides}
-    tell_result(document, "\n".join(details(runs, one, overrides)), as_json)
+    print_result(document, "\n".join(details(runs, one, overrides)), as_json)
 
 
 @queue_app.command()
@@ -212,7 +212,7 @@ def rebuild(runs: Runs = RUNS, as_json: AsJson = False) -> None:
     if done.moved_to is not None:
         typer.echo(f"the damaged queue file is now {done.moved_to}", err=True)
     words = f"{len(done.entries)} entries from the run folders in {runs}: {tally(queue.counts(runs))}"
-    tell_result([fields(runs, one) for one in done.entries], words, as_json)
+    print_result([fields(runs, one) for one in done.entries], words, as_json)
 
 
 def _open_ids(ctx: typer.Context, runs: Path, ids: list[str] | None, everything: bool) -> list[str]:
@@ -234,7 +234,7 @@ def _given_ids(ids: list[str] | None, other: str) -> list[str]:
 
 def _changed(what: str, runs: Path, entries: Sequence[Entry], as_json: bool) -> None:
     lines = [*_first([line(runs, one) for one in entries]), f"{len(entries)} {what}"]
-    tell_result([fields(runs, one) for one in entries], "\n".join(lines), as_json)
+    print_result([fields(runs, one) for one in entries], "\n".join(lines), as_json)
 
 
 def _first(lines: Sequence[str]) -> list[str]:

@@ -8,7 +8,7 @@ import typer
 
 from trex.cli.command import MANY, Command
 from trex.cli.commands.queueing.queue import Runs
-from trex.cli.result import AsJson, tell_result
+from trex.cli.result import AsJson, print_result
 from trex.runs.place import RUNS
 
 
@@ -29,7 +29,7 @@ def top(
 
         from trex.monitor.overview import overview, overview_json
 
-        tell_result(overview_json(overview(runs, time.time(), shown)), "", as_json)
+        print_result(overview_json(overview(runs, time.time(), shown)), "", as_json)
         return
     run_top(runs, shown, once=once)
 

@@ -11,7 +11,7 @@ import typer
 from trex.cli.command import MANY, Command
 from trex.cli.commands.queueing.queue import Runs, check_runs
 from trex.cli.options import refuse
-from trex.cli.result import AsJson, tell_result
+from trex.cli.result import AsJson, print_result
 from trex.cli.trust import Trust, trust_queue
 from trex.foundation.errors import OURS
 from trex.runs.place import RUNS
@@ -73,7 +73,7 @@ def work(
     workforce = Workforce(workers, address, gpus_per_worker, ray_temp)
     ended = run_work(runs, workforce, lease, until_empty=until_empty)
     words = f"{ended.done} done, {ended.failed} failed; list them: trex queue list --runs {runs}"
-    tell_result({"done": ended.done, "failed": ended.failed}, words, as_json)
+    print_result({"done": ended.done, "failed": ended.failed}, words, as_json)
     if ended.failed:
         raise typer.Exit(OURS)
 
