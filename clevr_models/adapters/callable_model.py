@@ -88,7 +88,7 @@ class AskedAnswerer:
     labels: tuple[str, ...]
     answerer: Callable[..., object]
     question: Question
-    tried: tuple[float, ...]  # answers to `probe_pictures`, row by row, in place of weights
+    probe_probabilities: tuple[float, ...]  # answers to `probe_pictures`, row by row, in place of weights
     batch: int = BATCH
     is_hashed: bool = False
 

@@ -42,7 +42,7 @@ class StatusError(ModelError):
         self.status = status
 
 
-def tried(
+def retried(
     once: Callable[[], bytes],
     url: str,
     waits_s: Sequence[float],

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from trex.clevr_models.adapters.callable_model import AdaptedModel, Floats
 from trex.clevr_models.adapters.http_address import check_secret, is_loopback, split_address
-from trex.clevr_models.adapters.http_exchange import post, tried, whole
+from trex.clevr_models.adapters.http_exchange import post, retried, whole
 from trex.clevr_models.interface.inputs import eight_bits
 from trex.clevr_models.interface.question import Question
 from trex.foundation.errors import InputError, ModelError
@@ -51,7 +51,7 @@ class HttpAnswerer:
                 "pictures": [png_base64(picture) for picture in pictures],
             }
         ).encode()
-        reply = self._parsed(tried(lambda: self._posted(body), self.url, self.waits_s, self.sleep))
+        reply = self._parsed(retried(lambda: self._posted(body), self.url, self.waits_s, self.sleep))
         if self.labels and reply[0] != self.labels:
             raise ModelError(f"{self.url} returns other labels than before; it now runs another model")
         self.labels = reply[0]

@@ -38,7 +38,7 @@ class UserModule(BoundModule):
         self.identity = code_hash(module)
 
     @cached_property
-    def tried(self) -> tuple[float, ...]:
+    def probe_probabilities(self) -> tuple[float, ...]:
         """Its answers to `probe_pictures`, row by row; computed only if needed, as an audit binds many questions."""
         return tuple(np.exp(self.log_probs(probe_pictures())).ravel().tolist())
 

@@ -58,4 +58,4 @@ class PromptedModel:
             return AskedAnswerer(*names, self.answerer, question, (), is_hashed=self.is_hashed)
         bound = AdaptedModel(self.name, self.answerer, self.identity, is_hashed=self.is_hashed).bind(question)
         self.is_probed = True
-        return replace(bound, tried=()) if self.is_estimate else bound
+        return replace(bound, probe_probabilities=()) if self.is_estimate else bound

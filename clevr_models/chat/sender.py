@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from trex.clevr_models.adapters.http_exchange import StatusError, post, tried, whole
+from trex.clevr_models.adapters.http_exchange import StatusError, post, retried, whole
 from trex.clevr_models.chat.cost import METER, Cost, Meter
 from trex.clevr_models.chat.endpoint import KEY, PATH
 from trex.clevr_models.chat.errors import AbandonedError, RequestLimitError
@@ -54,7 +54,7 @@ class Sender:
                     f"{self.url} replied with status {error.status}{_advice(error.status)}"
                 ) from None
 
-        return tried(once, self.url, self.waits_s, self.sleep)
+        return retried(once, self.url, self.waits_s, self.sleep)
 
     def _counted(self, data: bytes) -> bytes:
         self.meter.add(reply_cost(data))

@@ -21,7 +21,7 @@ from trex.clevr_models.interface.question import Question
 from trex.clevr_models.specs.relation_network import SPECS
 from trex.foundation.errors import InputError
 from trex.runs.manifest import answers_alike
-from trex.worlds.fingerprint import model_fingerprint, tensor_hash, tried_of
+from trex.worlds.fingerprint import model_fingerprint, probe_probabilities_of, tensor_hash
 
 QUESTION = Question("How many cubes are there?", ())
 MODULE = """
@@ -147,7 +147,7 @@ def test_a_module_without_tensors_is_known_by_its_code_and_its_answers(
         sys.modules.pop("bare_model", None)
         importlib.invalidate_caches()
         bound = load_model("bare_model:factory").bind(QUESTION)
-        return model_fingerprint("m", bound), tried_of(bound)
+        return model_fingerprint("m", bound), probe_probabilities_of(bound)
 
     first, again = known("0.1", ""), known("0.1", "  # a comment")
     assert first == again and len(first[1]) == 2 * 3

@@ -101,13 +101,15 @@ def audit(work: Work, on_progress: OnProgress = lambda step, done, of: None) -> 
 
 def check_same(known: Settings, settings: Settings, folder: Path) -> None:
     """InputError unless an audit's settings are these."""
-    if not answers_alike(known.tried, settings.tried):
+    if not answers_alike(known.probe_probabilities, settings.probe_probabilities):
         raise InputError(
             f"{folder} holds an audit of {known.model}, which now gives other answers to its probe pictures; choose "
             "another --out"
         )
     differing = [
-        name for name, value in vars(settings).items() if name != "tried" and getattr(known, name) != value
+        name
+        for name, value in vars(settings).items()
+        if name != "probe_probabilities" and getattr(known, name) != value
     ]
     if differing:
         raise InputError(

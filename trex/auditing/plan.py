@@ -22,7 +22,7 @@ from trex.scenes.prior import ScenePrior
 from trex.scenes.questions.english import parse
 from trex.scenes.questions.families import FAMILIES
 from trex.worlds.costs import CPU_S
-from trex.worlds.fingerprint import tried_of, weights_fingerprint
+from trex.worlds.fingerprint import probe_probabilities_of, weights_fingerprint
 from trex.worlds.world import picture_size
 
 ASKING_S = 0.3  # drawing a scene, its id maps, 50 questions to the shipped model
@@ -105,7 +105,7 @@ def audit_settings(
         seed=seed,
         severity=dict(map(_weight, weigh)),
         families=_families(families),
-        tried=tried_of(bound),
+        probe_probabilities=probe_probabilities_of(bound),
     )
 
 

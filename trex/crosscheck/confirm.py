@@ -34,7 +34,7 @@ from trex.runs.manifest import differences
 from trex.runs.pictures import read_picture
 from trex.runs.trust import check_made_here
 from trex.search.hit import Hit
-from trex.worlds.fingerprint import model_fingerprint, tried_of
+from trex.worlds.fingerprint import model_fingerprint, probe_probabilities_of
 from trex.worlds.latents import any_renderer
 from trex.worlds.looks import deciding_scorer
 from trex.worlds.registry import make_plan
@@ -145,7 +145,7 @@ def _check(folder: RunFolder, preset: Preset, top: int) -> tuple[RunFolder, Plan
     plan = make_plan(manifest.query, Path(manifest.folder))
     asked = {
         "model": model_fingerprint(plan.model_name, plan.bound),
-        "tried": tried_of(plan.bound),
+        "probe_probabilities": probe_probabilities_of(plan.bound),
     }
     now = manifest.made.model_copy(update=asked)
     if changed := differences(manifest.made, now):

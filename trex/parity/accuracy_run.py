@@ -32,7 +32,7 @@ from trex.parity.accuracy_check import (
     store_check,
 )
 from trex.parity.parity import given
-from trex.worlds.fingerprint import is_known_by_weights, tried_of, weights_fingerprint
+from trex.worlds.fingerprint import is_known_by_weights, probe_probabilities_of, weights_fingerprint
 
 UNREAD = ""  # in place of an answer, if the model lacks a word of the question
 OnProgress = Callable[[int, int], None]
@@ -67,7 +67,11 @@ def verify(
     bound = model.bind(_readable(model, asked))
     weights = weights_fingerprint(model.name, bound)
     what = "\n".join(
-        [weights, repr(tried_of(bound)), *(str(picture.path.resolve()) for picture in asked.pictures)]
+        [
+            weights,
+            repr(probe_probabilities_of(bound)),
+            *(str(picture.path.resolve()) for picture in asked.pictures),
+        ]
     )
     path = (
         checks_folder() / f"{short_hash(what)}.answers.jsonl"

@@ -152,7 +152,7 @@ def differences(before: Provenance, now: Provenance) -> tuple[str, ...]:
     for name in sorted(before.shapes.keys() | now.shapes.keys()):
         pairs.append((f"shape {name}", before.shapes.get(name, "none"), now.shapes.get(name, "none")))
     words = [f"{what} was {old}, now it is {new}" for what, old, new in pairs if old != new]
-    if not words and not answers_alike(before.tried, now.tried):
+    if not words and not answers_alike(before.probe_probabilities, now.probe_probabilities):
         words.append(f"the model {now.model} now gives other answers to its probe pictures")
     return tuple(words)
 

@@ -25,9 +25,9 @@ def model_fingerprint(name: str, bound: Classifier) -> str:
     return f"{name} {tensor_hash(tensors)} {getattr(bound, 'identity', '')}".strip()
 
 
-def tried_of(bound: Classifier) -> tuple[float, ...]:
+def probe_probabilities_of(bound: Classifier) -> tuple[float, ...]:
     """The answers of a model whose weights are out of reach to its probe pictures; empty for any other."""
-    return tuple(getattr(bound, "tried", ()))
+    return tuple(getattr(bound, "probe_probabilities", ()))
 
 
 def weights_fingerprint(name: str, bound: Classifier) -> str:
@@ -48,11 +48,11 @@ def is_known_by_weights(bound: Classifier) -> bool:
     """Whether no other model has the same `weights_fingerprint`, as that covers tensors or a hash of all files.
 
     False for a callable, a service, and a module without tensors: name, address and code may stay the same when their
-    answers change, which `tried_of` shows for one question only.
+    answers change, which `probe_probabilities_of` shows for one question only.
     """
     tensors = _tensors(bound)
     if tensors is None:
-        return bool(getattr(bound, "is_hashed", not hasattr(bound, "tried")))
+        return bool(getattr(bound, "is_hashed", not hasattr(bound, "probe_probabilities")))
     return any(True for _ in _named_tensors(tensors))
 
 
@@ -68,7 +68,8 @@ def _tensors(bound: Classifier) -> dict[str, object] | None:
 def tensor_hash(state: Mapping[str, object]) -> str:
     """sha256 (16 characters) of a module's state: names, types, shapes, values of its tensors.
 
-    Leaves out what is no tensor and holds none: a module's answers to its probe pictures (`tried_of`) show that.
+    Leaves out what is no tensor and holds none: a module's answers to its probe pictures show that
+    (`probe_probabilities_of`).
     """
     digest = hashlib.sha256()
     for key, tensor in _named_tensors(state):

@@ -11,8 +11,7 @@ class Provenance(Section):
     """Names and hashes that the draws depend on; a run can be resumed only if all of them are unchanged."""
 
     model: str
-    tried: tuple[
-        float, ...
-    ] = ()  # for a model whose weights are out of reach: its answers to the probe pictures
+    # for a model whose weights are out of reach: its answers to the probe pictures
+    probe_probabilities: tuple[float, ...] = ()
     renderer: str
     shapes: dict[str, str] = Field(default_factory=dict)

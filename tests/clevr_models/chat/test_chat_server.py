@@ -108,7 +108,9 @@ def test_samples_come_near_the_planted_probabilities_and_do_not_claim_to_be_exac
     one = float(row[sampled.LABELS.index("1")])
     assert abs(one - 0.75) < 4.5 * (0.75 * 0.25 / 200) ** 0.5 and row.min() > 0
     assert one != pytest.approx(0.75, abs=1e-9)
-    assert bound.labels == sampled.LABELS and bound.tried == () and "sampled, 200" in repr(bound)
+    assert (
+        bound.labels == sampled.LABELS and bound.probe_probabilities == () and "sampled, 200" in repr(bound)
+    )
     assert (
         len({request["seed"] for request in server.requests}) == 600
     )  # each sample of each picture has its own
@@ -244,9 +246,9 @@ def test_nothing_is_tried_again_once_a_search_has_stopped() -> None:
 def test_only_the_first_question_is_tried_on_probe_pictures() -> None:
     with chat_server(one_or_two) as server:
         model = load_chat("openai:planted", ModelOptions(endpoint=server.url))
-        assert len(model.bind(CUBES).tried) == 60 and len(server.requests) == 2
+        assert len(model.bind(CUBES).probe_probabilities) == 60 and len(server.requests) == 2
         other = model.bind(Question("How many spheres are there?", ()))
-        assert other.tried == () and len(server.requests) == 2
+        assert other.probe_probabilities == () and len(server.requests) == 2
         assert other.log_probs(pictures(1)).shape == (1, 30) and len(server.requests) == 3
 
 

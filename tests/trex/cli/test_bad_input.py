@@ -245,8 +245,8 @@ def test_other_weights_behind_a_callable_are_noticed(tmp_path: Path, monkeypatch
         "find", write_query(tmp_path), "--out", out, "--set", "model.name=ask:answerer_with_weight:ask"
     )
     assert made.exit_code == 0, made.output
-    tried = json.loads((out / "run.json").read_text())["made"]["tried"]
-    assert len(tried) == 2 * 3
+    probabilities = json.loads((out / "run.json").read_text())["made"]["probe_probabilities"]
+    assert len(probabilities) == 2 * 3
     module = importlib.import_module("answerer_with_weight")
     for weight in (1.0, 1.001):  # the second as another processor might round
         monkeypatch.setattr(module, "WEIGHT", weight)

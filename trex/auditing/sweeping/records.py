@@ -24,7 +24,8 @@ class Settings:
     `held_out` more; `questions` a scene; `look` of these scenes, and the `deciding` look, at which at most `tested`
     failures of each family are rendered again; `sure` is the probability from which a mistake is confident.
     `families` holds kinds or names of question families, of which alone questions are asked; all if it is empty.
-    `tried` are the answers of a model whose weights are out of reach to its probe pictures; empty for any other.
+    `probe_probabilities` are the answers to the probe pictures of a model whose weights are out of reach; empty for any
+    other.
     """
 
     model: str
@@ -40,7 +41,7 @@ class Settings:
     seed: int
     severity: dict[str, float]
     families: tuple[str, ...] = ()
-    tried: tuple[float, ...] = ()
+    probe_probabilities: tuple[float, ...] = ()
 
 
 @dataclass(frozen=True)

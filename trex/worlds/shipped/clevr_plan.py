@@ -20,7 +20,7 @@ from trex.scenes.prior import ScenePrior
 from trex.scenes.questions.wrong_answer import WrongAnswer
 from trex.scenes.vocabulary import CLEVR, Vocabulary
 from trex.worlds.description import Outline
-from trex.worlds.fingerprint import file_fingerprint, model_fingerprint, tried_of
+from trex.worlds.fingerprint import file_fingerprint, model_fingerprint, probe_probabilities_of
 from trex.worlds.kernels import SamplerParts, check_gradients, check_search, make_proposal, make_sampler
 from trex.worlds.latents import Latent, OpenRenderer, any_prior, any_renderer, scene_of
 from trex.worlds.looks import Looks, deciding_scorer, drawn
@@ -129,7 +129,7 @@ def open_scenes(plan: Plan) -> OpenWorld:
     generator = Generator(plan.world.name, plan.prior, proposal, renderer, leave_one_out)
     made = Provenance(
         model=model_fingerprint(plan.model_name, plan.bound),
-        tried=tried_of(plan.bound),
+        probe_probabilities=probe_probabilities_of(plan.bound),
         renderer=renderer.key,
         shapes=dict(plan.shapes()),
     )
