@@ -26,7 +26,7 @@ from trex.inference.metropolis import Candidate, Metropolis
 from trex.inference.types import Evaluation, Info, State, Z
 
 N_INNER = 16  # steps at the leading look between corrections; benchmarks/kernels/KERNELS.md
-MOST_REMEMBERED = 1024  # cheap scores; a step needs one per chain
+MAX_REMEMBERED = 1024  # cheap scores; a step needs one per chain
 
 
 @dataclass
@@ -45,7 +45,7 @@ class Remembered:
             key = latent_key(state.z)
             self.known[key] = state.evaluation._replace(picture=None)
             self.known.move_to_end(key)
-        while len(self.known) > MOST_REMEMBERED:
+        while len(self.known) > MAX_REMEMBERED:
             self.known.popitem(last=False)
 
 

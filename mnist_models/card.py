@@ -15,7 +15,7 @@ DECODERS = ("vae", "gan", "beta-vae")
 AUTOENCODERS = ("vae", "beta-vae")  # decoders with an encoder
 DIGIT_KINDS = ("classifier", "ambiguous", "vae", "gan")  # for pictures of 28x28 in gray alone
 KINDS = (*CLASSIFIERS, *DECODERS)
-LATENT, MOST_LATENTS = 5, 1000  # of a card that gives none, and at most
+LATENT, MAX_LATENTS = 5, 1000  # of a card that gives none, and at most
 ARCHITECTURES = {
     "classifier": "conv 32 k3, ReLU, conv 64 k3, maxpool 2, fc 128, ReLU, fc K; dropout .25 and .5 in training",
     "ambiguous": "as classifier; trained by KL to 1/2 on the true class and 1/2 on the next (appendix H)",
@@ -76,9 +76,9 @@ def parse_card(card: Card, weights: Path, kinds: tuple[str, ...]) -> DigitCard:
     if not isinstance(trained_on, str):
         raise InputError(f"card {card_path(weights)} has no text under trained_on; train the model again")
     picture, latent = _picture(card, weights), card.get("latent", LATENT)
-    if not isinstance(latent, int) or isinstance(latent, bool) or not 1 <= latent <= MOST_LATENTS:
+    if not isinstance(latent, int) or isinstance(latent, bool) or not 1 <= latent <= MAX_LATENTS:
         raise InputError(
-            f"card {card_path(weights)}: latent {latent!r} is not 1 to {MOST_LATENTS}; train again"
+            f"card {card_path(weights)}: latent {latent!r} is not 1 to {MAX_LATENTS}; train again"
         )
     return DigitCard(kind, str(dataset), tuple(labels), str(card["sha256"]), trained_on, picture, latent)
 

@@ -20,7 +20,7 @@ from trex.scenes.vocabulary import CLEVR, Vocabulary
 LEAST_MARGIN = (
     2  # answers by which a change must be ahead: of what speaks against it, and of every other change
 )
-MOST_MISREADINGS = 6  # in one scene
+MAX_MISREADINGS = 6  # in one scene
 Kind = Literal["missed", "doubled", "shape", "size", "color", "material", "mirrored"]
 ATTRIBUTE_KINDS: tuple[Kind, ...] = ("shape", "size", "color", "material")
 NOTHING = ""  # the shape of an object that is not seen
@@ -73,7 +73,7 @@ def explain(scene: Scene, answers: Sequence[Answered], vocabulary: Vocabulary = 
     found: list[Misreading] = []
     right = _right(scene_sets(scene), answers)
     by = [0 if is_right else None for is_right in right]
-    while len(found) < MOST_MISREADINGS and not all(right):
+    while len(found) < MAX_MISREADINGS and not all(right):
         change = _strongest(changed, mirrored, answers, right, vocabulary)
         if change is None:
             break

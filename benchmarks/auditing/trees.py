@@ -18,7 +18,7 @@ from trex.scenes.conditions import Facts, object_conditions, object_rows, scene_
 from trex.scenes.vocabulary import CLEVR
 
 LEAST_QUESTIONS = 20  # in a leaf
-MOST_LEAVES = 16
+MAX_LEAVES = 16
 Bools = NDArray[np.bool_]
 
 
@@ -52,7 +52,7 @@ def slices(one: Swept, seed: int = 0) -> list[Slice]:
     if not wrong.any():
         return []
     tree = DecisionTreeClassifier(
-        max_leaf_nodes=MOST_LEAVES, min_samples_leaf=LEAST_QUESTIONS, random_state=seed
+        max_leaf_nodes=MAX_LEAVES, min_samples_leaf=LEAST_QUESTIONS, random_state=seed
     ).fit(table, wrong)
     leaves = [Slice(tree, int(leaf)) for leaf in np.unique(tree.apply(table))]
     p_values = np.array([p_value(inside, one.rest) for inside in members(leaves, one.rest, one.asker)])

@@ -23,7 +23,7 @@ from trex.foundation.errors import ModelError
 from trex.foundation.fields import first_problem
 from trex.foundation.parse import parse_json
 
-LONGEST_TOKEN, LONGEST_TEXT, MOST_TOKENS, MOST_ALTERNATIVES = 200, 10_000, 64, 100
+LONGEST_TOKEN, LONGEST_TEXT, MAX_TOKENS, MAX_ALTERNATIVES = 200, 10_000, 64, 100
 ROUNDING = 1e-3  # by which a log probability may exceed 0
 Text = Annotated[str, Field(max_length=LONGEST_TOKEN)]
 LogProb = Annotated[float, Field(le=ROUNDING, allow_inf_nan=False)]
@@ -45,7 +45,7 @@ class Alternative(Lenient):
 class Token(Alternative):
     """A token of the reply, with the likeliest tokens at its place."""
 
-    top_logprobs: Annotated[list[Alternative], Field(max_length=MOST_ALTERNATIVES)] = Field(
+    top_logprobs: Annotated[list[Alternative], Field(max_length=MAX_ALTERNATIVES)] = Field(
         default_factory=list
     )
 
@@ -53,7 +53,7 @@ class Token(Alternative):
 class LogProbs(Lenient):
     """The tokens of a reply."""
 
-    content: Annotated[list[Token], Field(max_length=MOST_TOKENS)] | None = None
+    content: Annotated[list[Token], Field(max_length=MAX_TOKENS)] | None = None
 
 
 class Message(Lenient):
@@ -94,7 +94,7 @@ class Said(Lenient):
     """What a model said about one picture: its text, and its tokens if they were asked for."""
 
     text: Annotated[str, Field(max_length=LONGEST_TEXT)]
-    tokens: Annotated[list[Token], Field(max_length=MOST_TOKENS)] | None = None
+    tokens: Annotated[list[Token], Field(max_length=MAX_TOKENS)] | None = None
 
     def texts(self) -> Iterator[str]:
         """All texts in it: the reply, its tokens put together, and each alternative after the tokens before it."""

@@ -14,7 +14,7 @@ from torch import Tensor
 from trex.clevr_models.huggingface.prompt import Inputs
 
 BATCH = 32  # replies at a time
-MOST_LOGITS = 1 << 27  # numbers that a batch may return: half a GiB
+MAX_LOGITS = 1 << 27  # numbers that a batch may return: half a GiB
 ENDED = "attention_mask"
 
 
@@ -74,7 +74,7 @@ class Replies:
 
     def _batch(self, length: int) -> int:
         words: int = self.model.config.get_text_config().vocab_size
-        return max(1, min(BATCH, MOST_LOGITS // (length * words)))
+        return max(1, min(BATCH, MAX_LOGITS // (length * words)))
 
 
 def _extended(inputs: Inputs, rows: Tensor) -> Inputs:

@@ -37,7 +37,7 @@ SHARE = 0.75  # of the chains have to hit; a stuck one of four is no failure of 
 KNOWN = 10.0  # a mass is known if its interval ends at most this many times above it
 POINTS = 500  # quantiles that stand for the mass's distribution
 ROUNDING = 1e-9
-MOST_WINDOW = 1 << 24
+MAX_WINDOW = 1 << 24
 
 
 @dataclass(frozen=True)
@@ -62,7 +62,7 @@ class Control(Generic[Z]):
     def window(self) -> int:
         """The most renders a chain at which prior draws pass with a chance of at most 5 %; 0 if there is none."""
         low, high = 0, 1
-        while high < MOST_WINDOW and self.chance(self.needed, high) <= LEVEL:
+        while high < MAX_WINDOW and self.chance(self.needed, high) <= LEVEL:
             low, high = high, 2 * high
         while high - low > 1:
             middle = (low + high) // 2

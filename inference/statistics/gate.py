@@ -13,7 +13,7 @@ from trex.inference.types import Floats
 # 20 (benchmarks/kernels/KERNELS.md); .7 leaves a margin. A few dozen scenes hardly estimate the second (.3 to .9 for
 # .7): with .3 most good looks pass, and four of five that are blind near the level set do not.
 LEAST, LEAST_TOP = 0.7, 0.3
-MOST_TOP_SHARE, LEAST_IN_TOP = 0.2, 8
+MAX_TOP_SHARE, LEAST_IN_TOP = 0.2, 8
 LEAST_SCENES = 24
 
 
@@ -39,7 +39,7 @@ def gate(cheap_log_weights: Floats, dear_log_weights: Floats) -> Gate:
         )
     if np.isnan(cheap).any() or np.isnan(dear).any():
         raise InputError("a log weight is NaN; check the model's probabilities")
-    top = np.argsort(-dear, kind="stable")[: max(LEAST_IN_TOP, round(MOST_TOP_SHARE * dear.size))]
+    top = np.argsort(-dear, kind="stable")[: max(LEAST_IN_TOP, round(MAX_TOP_SHARE * dear.size))]
     overall, near = _rank_correlation(cheap, dear), _rank_correlation(cheap[top], dear[top])
     passes = overall is not None and near is not None and overall >= LEAST and near >= LEAST_TOP
     return Gate(overall, near, passes)

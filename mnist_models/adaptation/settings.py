@@ -12,7 +12,7 @@ from trex.mnist_models.training.loop import Settings, check_number, check_number
 
 STEPS = 10_000  # of either training, as published
 BATCH_SIZE = 128
-MOST_STEPS = 1_000_000_000
+MAX_STEPS = 1_000_000_000
 DOMAIN_LABELS = ("true", "shuffled")  # shuffled: a control, from which nothing can be learned
 
 
@@ -66,5 +66,5 @@ def check_plan(plan: AdaptationPlan) -> None:
         if name not in known:
             raise unknown(what, name, known)
     for what, steps in (("source steps", plan.source_steps), ("steps", plan.steps)):
-        check_number(what, steps, 1, MOST_STEPS)
+        check_number(what, steps, 1, MAX_STEPS)
     check_numbers(plan.seed, plan.batch_size, plan.threads)

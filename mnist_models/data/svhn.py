@@ -19,7 +19,7 @@ from trex.mnist_models.data.mat_file import read_mat
 
 NAME = "svhn"
 SIDE_PX = 32
-MOST_PICTURES = 600_000  # the largest of its files, `extra`, has 531,131
+MAX_PICTURES = 600_000  # the largest of its files, `extra`, has 531,131
 ZERO = 10  # its label of the digit 0
 FIX = f"name the folder of SVHN's cropped digits with --data or {DATA_VARIABLE}"
 
@@ -27,7 +27,7 @@ FIX = f"name the folder of SVHN's cropped digits with --data or {DATA_VARIABLE}"
 def load_svhn(split: str, folder: Path | None = None) -> DataSet:
     """A split in color, (N, 32, 32, 3); InputError for any fault in the file."""
     path = _found(split, folder)
-    arrays = read_mat(path, ("X", "y"), limit=MOST_PICTURES * (SIDE_PX**2 * 3 + 8))
+    arrays = read_mat(path, ("X", "y"), limit=MAX_PICTURES * (SIDE_PX**2 * 3 + 8))
     pictures, labels = _checked(path, arrays["X"], arrays["y"])
     images = np.ascontiguousarray(pictures.transpose(3, 0, 1, 2))
     return DataSet(NAME, split, images, labels, tuple("0123456789"), data_hash(images, labels))

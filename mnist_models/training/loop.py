@@ -22,7 +22,7 @@ from trex.mnist_models.data.labelled import DataSet
 from trex.mnist_models.data.layout import planes
 
 CHECKPOINT_S = 60.0
-MOST_THREADS = 1024
+MAX_THREADS = 1024
 Losses = Mapping[str, float]
 
 
@@ -93,7 +93,7 @@ def check_numbers(seed: int, batch_size: int, threads: int) -> None:
     """Raise InputError for numbers of a user that cannot train anything, whatever the data."""
     check_number("seed", seed, 0, (1 << 63) - 1)
     check_number("batch size", batch_size, 2, (1 << 31) - 1)
-    check_number("threads", threads, 1, MOST_THREADS)
+    check_number("threads", threads, 1, MAX_THREADS)
 
 
 def check_settings(settings: Settings, n_images: int) -> None:

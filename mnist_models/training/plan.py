@@ -28,7 +28,7 @@ EPOCHS = {
     "beta-vae": 100,
 }
 BATCH_SIZE = 128
-MOST_EPOCHS = 100_000
+MAX_EPOCHS = 100_000
 
 
 @dataclass(frozen=True)
@@ -70,7 +70,7 @@ def check_plan(plan: Plan) -> None:
             f"{picture[2]} channels: train one of {others}"
         )
     check_numbers(plan.seed, plan.batch_size, plan.threads)
-    check_number("epochs", EPOCHS[plan.kind] if plan.epochs is None else plan.epochs, 1, MOST_EPOCHS)
+    check_number("epochs", EPOCHS[plan.kind] if plan.epochs is None else plan.epochs, 1, MAX_EPOCHS)
     if isinstance(plan, BetaVaePlan):
         check_beta(*_beta_numbers(plan))
 

@@ -16,7 +16,7 @@ from torch import Tensor
 
 from trex.artifacts.precision import half_precision
 from trex.foundation.errors import InputError
-from trex.mnist_models.card import MOST_LATENTS
+from trex.mnist_models.card import MAX_LATENTS
 from trex.mnist_models.data.datasets import DATASETS
 from trex.mnist_models.networks.beta_vae import BetaVae
 from trex.mnist_models.networks.vae import Terms
@@ -48,8 +48,8 @@ class BetaVaeSettings(Settings):
 
 def check_beta(latent: int, beta: float, anneal: int) -> None:
     """Raise InputError for numbers that make no beta-VAE."""
-    if not 1 <= latent <= MOST_LATENTS:
-        raise InputError(f"latent {latent} must be 1 to {MOST_LATENTS}")
+    if not 1 <= latent <= MAX_LATENTS:
+        raise InputError(f"latent {latent} must be 1 to {MAX_LATENTS}")
     if not (math.isfinite(beta) and beta >= 0.0):
         raise InputError(f"beta {beta:g} must be a number of at least 0")
     if anneal < 1:

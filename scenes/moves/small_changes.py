@@ -15,7 +15,7 @@ from trex.scenes.vocabulary import Vocabulary
 
 TURN = 2.0  # radians of rotation for each Blender unit of a step
 RECOLORED = 0.5  # chance that one attribute of one object changes
-MOST_TRIES = 200
+MAX_TRIES = 200
 
 
 @dataclass(frozen=True)
@@ -32,13 +32,13 @@ class SmallChange:
     def draw(self, rng: np.random.Generator, scene: Scene) -> tuple[Scene | None, int]:
         """A valid scene whose objects keep their order, and how many invalid ones came before it.
 
-        None if MOST_TRIES draws were invalid.
+        None if MAX_TRIES draws were invalid.
         """
-        for tries in range(MOST_TRIES):
+        for tries in range(MAX_TRIES):
             changed = self._once(rng, scene)
             if is_valid(changed, self.vocabulary):
                 return changed, tries
-        return None, MOST_TRIES
+        return None, MAX_TRIES
 
     def _once(self, rng: np.random.Generator, scene: Scene) -> Scene:
         objects = tuple(self._moved(rng, item) for item in scene.objects)

@@ -30,7 +30,7 @@ from trex.runs.place import RUNS
 from trex.worlds.world import open_model
 
 DEFAULT_SIZES = Sizes()
-MOST_SEARCHED = 100
+MAX_SEARCHED = 100
 
 
 @dataclass(frozen=True)
@@ -147,8 +147,8 @@ def _work(model: str, options: AuditOptions) -> Work:
 def _scene(options: AuditOptions) -> SceneSection:
     """[scene] of the audit's world, with absolute paths of shape cards; InputError if it cannot be searched."""
     query, folder = world_query(options.world)
-    if not 0 <= options.searched <= MOST_SEARCHED:
-        raise InputError(f"--searched {options.searched}: give 0 to {MOST_SEARCHED}")
+    if not 0 <= options.searched <= MAX_SEARCHED:
+        raise InputError(f"--searched {options.searched}: give 0 to {MAX_SEARCHED}")
     if options.searched and query.wrong:
         raise InputError(
             f"--searched: {options.world} has wrong = true, and a query has one such condition only"

@@ -13,7 +13,7 @@ from trex.auditing.judging.confirm import SHOWN
 from trex.auditing.judging.flips import TRIED
 from trex.auditing.judging.probe import CHANGES
 from trex.auditing.sweeping.examine import is_of
-from trex.auditing.sweeping.records import MOST_SCENES, Settings
+from trex.auditing.sweeping.records import MAX_SCENES, Settings
 from trex.clevr_models.interface.bound import ClevrModel
 from trex.clevr_models.interface.question import question_of
 from trex.foundation.errors import InputError, unknown
@@ -28,10 +28,10 @@ from trex.worlds.world import picture_size
 ASKING_S = 0.3  # drawing a scene, its id maps, 50 questions to the shipped model
 EXPECTED_FAMILIES = 8
 SWEEP_SHARE = 0.7  # of the budget
-MOST_HOURS = 1_000_000
+MAX_HOURS = 1_000_000
 CLOSER = SHOWN * (3 + TRIED)  # renders of a family for the scenes that are looked at more closely
 LEAST_SCENES = 100
-MOST_QUESTIONS = 500
+MAX_QUESTIONS = 500
 
 
 class Sizes(NamedTuple):
@@ -48,11 +48,11 @@ def planned(hours: float, sizes: Sizes, look: str, deciding: str) -> Sizes:
 
     InputError if it is too small for LEAST_SCENES.
     """
-    if not 0 < hours <= MOST_HOURS:
-        raise InputError(f"--budget {hours:g}: give CPU hours above 0, at most {MOST_HOURS:,}")
+    if not 0 < hours <= MAX_HOURS:
+        raise InputError(f"--budget {hours:g}: give CPU hours above 0, at most {MAX_HOURS:,}")
     seconds = hours * 3600.0
     each = _cost_s(look) + ASKING_S
-    scenes = min(MOST_SCENES, int(seconds * SWEEP_SHARE / each / 2))
+    scenes = min(MAX_SCENES, int(seconds * SWEEP_SHARE / each / 2))
     if scenes < LEAST_SCENES:
         least = LEAST_SCENES * 2 * each / SWEEP_SHARE / 3600
         raise InputError(f"--budget {hours:g} is too small at look {look}; give at least {least:.2f}")
@@ -79,7 +79,7 @@ def audit_settings(
 ) -> Settings:
     """The settings with every value checked; InputError names the first that is wrong. Nothing is rendered."""
     bounds = {
-        "scenes": (1, MOST_SCENES), "held_out": (1, MOST_SCENES), "questions": (1, MOST_QUESTIONS),
+        "scenes": (1, MAX_SCENES), "held_out": (1, MAX_SCENES), "questions": (1, MAX_QUESTIONS),
         "tested": (1, 1000),
     }  # fmt: skip
     for name, (low, high) in bounds.items():

@@ -13,7 +13,7 @@ from typing import Self
 
 from trex.bank.disk import SCENES, bank_root
 from trex.bank.drawn import DrawnScenes
-from trex.bank.index import FILE, MOST, BankIndex, index_of, read_index, write_index
+from trex.bank.index import FILE, MAX_MEMBERS, BankIndex, index_of, read_index, write_index
 from trex.bank.store import BankBound, Batches, Uncounted, Use, has_room, not_kept
 from trex.foundation.errors import InputError, TrexError
 from trex.inference.rng import BANK_STREAM
@@ -92,8 +92,10 @@ class Bank:
     def scenes(self, indices: Iterable[int]) -> list[Scene]:
         """The members with these numbers, in this order; renders nothing."""
         wanted = list(indices)
-        if any(not 0 <= i < MOST for i in wanted):
-            raise InputError(f"members {wanted[0]} to {wanted[-1]}: a bank has members 0 to {MOST - 1:,}")
+        if any(not 0 <= i < MAX_MEMBERS for i in wanted):
+            raise InputError(
+                f"members {wanted[0]} to {wanted[-1]}: a bank has members 0 to {MAX_MEMBERS - 1:,}"
+            )
         try:
             return list(self._drawn.scenes(wanted))
         except OSError as error:
@@ -204,8 +206,8 @@ def bank_of(
 
 def check_number(n: int) -> None:
     """InputError unless a bank can have this many scenes."""
-    if not 1 <= n <= MOST:
-        raise InputError(f"{n:,} scenes: a bank holds 1 to {MOST:,}")
+    if not 1 <= n <= MAX_MEMBERS:
+        raise InputError(f"{n:,} scenes: a bank holds 1 to {MAX_MEMBERS:,}")
 
 
 def member(prior: ScenePrior, seed: int, i: int) -> Scene:

@@ -22,7 +22,7 @@ from trex.scenes.vocabulary import CLEVR, Vocabulary
 FILE = "bank.json"
 FORMAT = 1
 LIMIT = 4 * MIB
-MOST = 10_000_000  # members of a bank
+MAX_MEMBERS = 10_000_000  # members of a bank
 Sha256 = Annotated[str, Field(pattern="^[0-9a-f]{64}$")]
 
 
@@ -49,7 +49,7 @@ class BankIndex(Section):
     seed: Annotated[Count, Field(ge=0, lt=2**63)]
     look: Name
     renderer: Sentence
-    rendered: Annotated[Count, Field(ge=0, le=MOST)] = 0
+    rendered: Annotated[Count, Field(ge=0, le=MAX_MEMBERS)] = 0
     trex: Name = ""
 
     @property

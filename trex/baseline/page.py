@@ -14,7 +14,7 @@ from trex.pages.thumbnails import Thumbnail
 from trex.pages.wording import rate_words
 
 PAGE = "baseline.html"
-MOST_PICTURES = 200  # hits on the page; baseline.json holds all
+MAX_PICTURES = 200  # hits on the page; baseline.json holds all
 
 
 @dataclass(frozen=True)
@@ -67,5 +67,5 @@ def _gallery(result: SourceResult, all_pictures: bool) -> Gallery:
         for picture in result.thumbnails
     ]
     cards.sort(key=lambda card: card.order)
-    shown = cards if all_pictures else cards[:MOST_PICTURES]
+    shown = cards if all_pictures else cards[:MAX_PICTURES]
     return Gallery(result.source, tuple(shown), len(cards) - len(shown))

@@ -27,7 +27,7 @@ from trex.scenes.prior import ScenePrior
 from trex.scenes.scene import Scene, scene_from_dict, scene_to_dict
 from trex.scenes.vocabulary import CLEVR, Vocabulary
 
-MOST_SCENES = 100_000  # per command; all of them are drawn before rendering
+MAX_SCENES = 100_000  # per command; all of them are drawn before rendering
 SCENES_LIMIT = 1024 * MIB  # the largest scenes file of CLEVR v1.0 has 330 MB
 
 BATCH = 8
@@ -56,10 +56,10 @@ class Source:
     def _drawn(self) -> list[tuple[str, Scene]]:
         if self.prior < 1:
             raise InputError("nothing to render; give a scenes file, or --prior N for N scenes of the prior")
-        if self.prior > MOST_SCENES or not 0 <= self.seed < 1 << 63:
+        if self.prior > MAX_SCENES or not 0 <= self.seed < 1 << 63:
             raise InputError(
                 f"--prior {self.prior} with --seed {self.seed} is not possible; give at most "
-                f"{MOST_SCENES:,} scenes and a seed from 0 to 2^63 - 1"
+                f"{MAX_SCENES:,} scenes and a seed from 0 to 2^63 - 1"
             )
         prior = ScenePrior(n_objects=self.objects)
         rngs = (np.random.default_rng([self.seed, index]) for index in range(self.prior))

@@ -29,7 +29,7 @@ from trex.scenes.questions.families import random_questions
 from trex.scenes.questions.program_json import program_to_json
 from trex.scenes.scene import Scene
 
-MOST = 10_000_000  # scenes per split
+MAX_SCENES = 10_000_000  # scenes per split
 BATCH = 16  # scenes rendered between two writes
 OnProgress = Callable[[int, int], None]  # scenes done, scenes in all
 
@@ -47,12 +47,12 @@ class DatasetPlan:
 
     def __post_init__(self) -> None:
         if (
-            not 1 <= self.n <= MOST
+            not 1 <= self.n <= MAX_SCENES
             or not 0 <= self.questions_per_scene <= 1000
             or not 0 <= self.seed < 1 << 63
         ):
             raise InputError(f"{self.n} scenes, {self.questions_per_scene} questions each, seed {self.seed}: "
-                             f"ask for 1 to {MOST:,} scenes, 0 to 1000 questions, a seed below 2^63")  # fmt: skip
+                             f"ask for 1 to {MAX_SCENES:,} scenes, 0 to 1000 questions, a seed below 2^63")  # fmt: skip
         if not self.split.isidentifier():
             raise InputError(
                 f"split {self.split!r} must be one word of letters, digits and _, such as train or val"

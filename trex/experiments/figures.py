@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 SPREAD = 1e-6  # a smaller spread gives no density estimate
-MOST = 300  # latents of each kind in the plot
+MAX_LATENTS = 300  # latents of each kind in the plot
 PERPLEXITY = 30.0
 SEED = 0
 
@@ -113,10 +113,10 @@ def _plane(vectors: Floats) -> Floats:
 
 
 def _vectors(rows: Sequence[object]) -> Floats:
-    """At most MOST distinct vectors, evenly spaced: a rejected step repeats the chain's state."""
+    """At most MAX_LATENTS distinct vectors, evenly spaced: a rejected step repeats the chain's state."""
     rows = list({np.asarray(row).tobytes(): row for row in rows}.values())
     kept: NDArray[np.int64] = np.unique(
-        np.linspace(0, len(rows) - 1, min(MOST, len(rows))).astype(np.int64)
+        np.linspace(0, len(rows) - 1, min(MAX_LATENTS, len(rows))).astype(np.int64)
         if rows
         else np.zeros(0, np.int64)
     )

@@ -29,7 +29,7 @@ from trex.scenes.validity import is_valid
 from trex.scenes.vocabulary import Vocabulary
 from trex.search.hit import Hit
 
-MOST_TRIES = 100  # draws of the nuisances for each valid one
+MAX_TRIES = 100  # draws of the nuisances for each valid one
 REPLICATED = 2  # objects left out under other nuisances: those with the largest effects, besides all to blame
 
 
@@ -183,7 +183,7 @@ def _under_others(scores: SceneScores, made: Explanation, n: int) -> tuple[list[
     rng = np.random.default_rng(int(made.picture, 16))
     scenes: list[Scene] = []
     skipped = 0
-    while len(scenes) < n and skipped < MOST_TRIES * n:
+    while len(scenes) < n and skipped < MAX_TRIES * n:
         scene = replace(made.scene, nuisances=draw_nuisances(rng))
         if is_valid(scene, scores.world.plan.vocabulary):
             scenes.append(scene)

@@ -9,7 +9,7 @@ from trex.foundation.json_fields import short
 from trex.labelling.annotator import check_pseudonym
 from trex.labelling.survey import Survey
 from trex.repair.records import Record
-from trex.repair.votes_file import MOST_ANNOTATORS
+from trex.repair.votes_file import MAX_ANNOTATORS
 
 
 class Vote(Record):
@@ -53,8 +53,8 @@ class Tally:
             raise InputError(
                 f"{name} has already voted on picture {vote.picture}; undo that vote to change it"
             )
-        elif name not in self._votes and len(self._votes) >= MOST_ANNOTATORS:
-            raise InputError(f"{MOST_ANNOTATORS} annotators have voted, and no more are allowed")
+        elif name not in self._votes and len(self._votes) >= MAX_ANNOTATORS:
+            raise InputError(f"{MAX_ANNOTATORS} annotators have voted, and no more are allowed")
 
     def take(self, vote: Vote) -> None:
         """Count a vote; InputError if it cannot follow those before it."""

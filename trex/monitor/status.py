@@ -68,7 +68,7 @@ class FarmStatus:
 RUN = TypeAdapter(RunStatus)
 WORK = TypeAdapter(FarmStatus)
 MAX_BYTES = 1 << 20  # bytes; a usual file has a few hundred
-MOST = 1e12  # of any number: counts, seconds, Unix times, MiB
+MAX_NUMBER = 1e12  # of any number: counts, seconds, Unix times, MiB
 
 
 def write_run_status(run: Path, status: RunStatus) -> None:
@@ -111,8 +111,8 @@ def read_farm_statuses(runs: Path) -> list[FarmStatus]:
 def _read(path: Path) -> object:
     """The JSON value of a status file; RunError if it is none, or has a number that no page could show."""
     value = parse_json(read_bytes(path, limit=MAX_BYTES, error=RunError), str(path), error=RunError)
-    if any(abs(one) > MOST for one in numbers_in(value)):
-        raise RunError(f"{path} has a number of more than {MOST:g}")
+    if any(abs(one) > MAX_NUMBER for one in numbers_in(value)):
+        raise RunError(f"{path} has a number of more than {MAX_NUMBER:g}")
     return value
 
 

@@ -22,7 +22,7 @@ from trex.scenes.vocabulary import OUTLINES, ShapeCard
 SHIPPED = FOLDER / "shapes"
 CARD_LIMIT = MIB
 ROUNDING = 1e-3
-MOST_SIDES = 500  # of a mesh's hull: drawing a scene with such an object takes some tenths of a second more
+MAX_SIDES = 500  # of a mesh's hull: drawing a scene with such an object takes some tenths of a second more
 Plane = tuple[float, float, float, float]
 Vertices = NDArray[np.float64]
 
@@ -131,9 +131,9 @@ def _hull(vertices: Vertices, mesh: Path) -> tuple[Plane, ...]:
         rows = np.unique(ConvexHull(vertices).equations.round(9), axis=0)
     except QhullError as error:
         raise InputError(f"mesh {mesh} is flat: its convex hull has no volume") from error
-    if len(rows) > MOST_SIDES:
+    if len(rows) > MAX_SIDES:
         raise InputError(
-            f"mesh {mesh} has a convex hull of {len(rows):,} sides, at most {MOST_SIDES}: each takes its time in every "
+            f"mesh {mesh} has a convex hull of {len(rows):,} sides, at most {MAX_SIDES}: each takes its time in every "
             'scene that is drawn; simplify the mesh, or give outline = "sphere", "cylinder" or "cone"'
         )
     return tuple((float(a), float(b), float(c), float(-d)) for a, b, c, d in rows)

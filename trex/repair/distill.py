@@ -22,7 +22,7 @@ from trex.repair.settings import RepairQuery
 MIXTURE = "mixture.safetensors"
 RESULT = "distill.json"
 SEEDS = (0, 1)  # of the two fits that are compared, added to the query's
-MOST_PAIRS = 3
+MAX_PAIRS = 3
 
 
 class Component(Record):
@@ -130,7 +130,7 @@ def clustered(query: RepairQuery, grown: Mistakes) -> Ints:
 
 def _component(number: int, mixture: Mixture, members: Mistakes, names: tuple[str, ...]) -> Component:
     pairs = Counter(zip(members.labels.tolist(), members.answers.tolist(), strict=True))
-    ordered = sorted(pairs.items(), key=lambda item: (-item[1], item[0]))[:MOST_PAIRS]
+    ordered = sorted(pairs.items(), key=lambda item: (-item[1], item[0]))[:MAX_PAIRS]
     return Component(
         number=number,
         weight=float(mixture.weights[number]),

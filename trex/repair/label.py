@@ -38,7 +38,7 @@ from trex.repair.records import Fields, Record, read_record, write_record
 from trex.repair.votes_file import LIMIT, Votes, joined, parse_votes
 
 RESULT, TABLE, SINGLES = "label.json", "votes.safetensors", "singles.safetensors"
-MOST_SINGLES = 10_000  # mistakes that a committee labels one by one, for a control of the correction
+MAX_SINGLES = 10_000  # mistakes that a committee labels one by one, for a control of the correction
 LEAST_RIGHT = 0.8  # of the hidden checks: an annotator below it is named
 UNRELATED = 0.5  # of all votes on checks: below it the file is not of these pictures
 
@@ -123,7 +123,7 @@ def label_by_committee(folder: RepairFolder, loaded: Loaded, progress: Progress)
         return
     grown = read_mistakes(folder.require("identify") / GROWN)
     order = stream(folder.query.seed, SINGLY).permutation(clustered(folder.query, grown))
-    singled = np.sort(order[:MOST_SINGLES])  # mistakes are stored by seed picture, some data sets by class
+    singled = np.sort(order[:MAX_SINGLES])  # mistakes are stored by seed picture, some data sets by class
     stacks = [items.pictures, loaded.generator.decode(grown.codes[singled])]
     table, singly = committee_votes(training_of(folder, loaded.train, place / PARTS), stacks, progress)
     labels = picture_labels(singly)

@@ -27,7 +27,7 @@ from trex.repair.mistakes import read_mistakes
 from trex.repair.records import Record, read_record, write_record
 
 RESULT, PAIRS = "novelty.json", "pairs.safetensors"
-MOST = 1000  # pictures of a group
+MAX_PICTURES = 1000  # pictures of a group
 SHOWN = 10
 BLOCK = 4096  # training pictures at a time: bounds the memory
 SCENARIOS, FROM_TRAINING, FROM_TEST = "scenarios", "from training", "from test"
@@ -103,7 +103,7 @@ def read_pairs(path: Path) -> list[tuple[Pictures, Pictures, float]]:
 
 
 def _groups(folder: RepairFolder, loaded: Loaded) -> Iterator[tuple[str, Pictures]]:
-    """At most MOST pictures of each group; no group without pictures."""
+    """At most MAX_PICTURES pictures of each group; no group without pictures."""
     decode, test = loaded.generator.decode, loaded.test
     drawn = _drawn(folder)
     if len(drawn):
@@ -129,7 +129,7 @@ def _drawn(folder: RepairFolder) -> Floats:
     mixture = read_mixture(folder.require("distill") / MIXTURE)
     codes = [
         mixture.draw(
-            stream(seed, NOVEL, 4, one.number), one.number, wanted.tau, max(1, MOST // len(scenarios))
+            stream(seed, NOVEL, 4, one.number), one.number, wanted.tau, max(1, MAX_PICTURES // len(scenarios))
         )
         for one in scenarios
     ]
@@ -137,8 +137,8 @@ def _drawn(folder: RepairFolder) -> Floats:
 
 
 def _some(folder: RepairFolder, key: int, n: int) -> Ints:
-    """At most MOST of n rows, at random by seed."""
-    return np.sort(stream(folder.query.seed, NOVEL, key).permutation(n)[:MOST])
+    """At most MAX_PICTURES of n rows, at random by seed."""
+    return np.sort(stream(folder.query.seed, NOVEL, key).permutation(n)[:MAX_PICTURES])
 
 
 def _vectors(pictures: Pictures) -> Floats:

@@ -17,7 +17,7 @@ from trex.query.toml_text import toml_text
 
 REPAIRS = QUERIES / "repair"
 Share = Annotated[Real, Field(ge=0, le=1)]
-MOST = 10_000_000
+MAX_NUMBER = 10_000_000
 
 
 def _with_control(lambdas: tuple[float, ...]) -> tuple[float, ...]:
@@ -52,13 +52,13 @@ class IdentifySection(Section):
     noise: Noise = "centred"
     concentration: Annotated[Real, Field(ge=0.01, le=1e6)] = 50.0
     scale: Annotated[Real, Field(gt=0, le=100)] | None = None
-    seeds: Annotated[Count, Field(ge=1, le=MOST)] = 6000
+    seeds: Annotated[Count, Field(ge=1, le=MAX_NUMBER)] = 6000
     draws: Annotated[Count, Field(ge=1, le=100_000)] = 50
-    held_out: Annotated[Count, Field(ge=1, le=MOST)] = 1000
+    held_out: Annotated[Count, Field(ge=1, le=MAX_NUMBER)] = 1000
     cap: Annotated[Count, Field(ge=1, le=100_000)] = 10
-    most: Annotated[Count, Field(ge=1, le=MOST)] = 50_000
-    compared: Annotated[Count, Field(ge=1, le=MOST)] = 500
-    validation: Annotated[Count, Field(ge=1, le=MOST)] = 5000
+    most: Annotated[Count, Field(ge=1, le=MAX_NUMBER)] = 50_000
+    compared: Annotated[Count, Field(ge=1, le=MAX_NUMBER)] = 500
+    validation: Annotated[Count, Field(ge=1, le=MAX_NUMBER)] = 5000
 
 
 class DistillSection(Section):
@@ -101,7 +101,7 @@ class CorrectSection(Section):
     batch: Annotated[Count, Field(ge=2, le=100_000)] = 256
     rate: Annotated[Real, Field(gt=0, le=1)] = 1e-3
     pictures: Annotated[Count, Field(ge=1, le=100_000)] = 256
-    training: Annotated[Count, Field(ge=2, le=MOST)] | None = None
+    training: Annotated[Count, Field(ge=2, le=MAX_NUMBER)] | None = None
     purity: Share = 0.8
     select: Literal["choose", "printed"] = "choose"
     epoch: Literal["last", "best"] = "last"

@@ -20,7 +20,7 @@ COLUMNS = ["picture", "annotator", "label"]
 NONE_WORD = "none"
 COMMITTEE, PEOPLE = "committee", "people"  # whose votes count, if they come from no file
 LIMIT = 64 << 20
-MOST_ANNOTATORS = 1000
+MAX_ANNOTATORS = 1000
 
 
 class Votes(NamedTuple):
@@ -61,9 +61,9 @@ def joined(votes: Mapping[Path, Votes], pictures: Sequence[str]) -> Votes:
     whole = first[1]
     for path, more in others:
         whole = _with(whole, more, path, pictures)
-    if len(whole.annotators) > MOST_ANNOTATORS:
+    if len(whole.annotators) > MAX_ANNOTATORS:
         raise InputError(
-            f"the files hold votes of {len(whole.annotators)} annotators; there must be 1 to {MOST_ANNOTATORS}"
+            f"the files hold votes of {len(whole.annotators)} annotators; there must be 1 to {MAX_ANNOTATORS}"
         )
     return whole
 
@@ -123,8 +123,8 @@ def read_cast(
             )
         cast[picture, annotator] = label
     names = {annotator for _, annotator in cast}
-    if not names or len(names) > MOST_ANNOTATORS:
+    if not names or len(names) > MAX_ANNOTATORS:
         raise InputError(
-            f"{path} holds votes of {len(names)} annotators; there must be 1 to {MOST_ANNOTATORS}"
+            f"{path} holds votes of {len(names)} annotators; there must be 1 to {MAX_ANNOTATORS}"
         )
     return cast

@@ -24,7 +24,7 @@ from trex.worlds.description import Noun
 from trex.worlds.latents import from_stored
 
 PER_PAGE = 24  # cards on screen at once
-MOST_CARDS = 240  # on the page; findings.json holds all hits
+MAX_CARDS = 240  # on the page; findings.json holds all hits
 TOP_ANSWERS = 3  # of a folded card
 
 
@@ -58,11 +58,11 @@ def make_cards(
     looks: Mapping[str, EnlargedLook],
     families: Families | None = None,
 ) -> list[Card]:
-    """The cards of the first MOST_CARDS hits; with families, those that stand for one come first.
+    """The cards of the first MAX_CARDS hits; with families, those that stand for one come first.
 
     Pictures after the first page are JPEG, which bounds the size.
     """
-    places = first_places(families, MOST_CARDS) if families else range(min(len(found), MOST_CARDS))
+    places = first_places(families, MAX_CARDS) if families else range(min(len(found), MAX_CARDS))
     shown = [found[place] for place in places]
     kind = world_of(folder.manifest)
     truths = sorted({one.truth or "" for one in shown}, key=lambda truth: (truth.zfill(2), truth))

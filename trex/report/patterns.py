@@ -26,7 +26,7 @@ from trex.scenes.vocabulary import Vocabulary
 from trex.search.results import Results
 from trex.worlds.latents import scene_of
 
-MOST_ADJECTIVES = 2  # of size, color and material; the shape is the noun
+MAX_ADJECTIVES = 2  # of size, color and material; the shape is the noun
 FALSE_SHARE = 0.05  # of the rows that are named
 EXAMPLE_SHARE, EXAMPLE_LIFT = 0.1, 3.0  # what the number of groups that would be needed is told for
 Kind = Literal["present", "to blame"]
@@ -204,7 +204,7 @@ def descriptions(vocabulary: Vocabulary) -> Iterator[Description]:
     values = [(None, *vocabulary.available(attribute)) for attribute in FILTER_ORDER]
     for size, color, material, shape in product(*values):
         said = (size, color, material, shape)
-        few = sum(word is not None for word in said[:-1]) <= MOST_ADJECTIVES
+        few = sum(word is not None for word in said[:-1]) <= MAX_ADJECTIVES
         if few and any(_allows(said, category) for category in vocabulary.combinations()):
             yield said
 

@@ -12,7 +12,7 @@ from trex.runs.record import CHAIN, CONTROLS, PRIOR, Record
 from trex.runs.world_of import world_of
 from trex.worlds.latents import from_stored
 
-MOST_MISSES = 6
+MAX_MISSES = 6
 MISSES_LOOKED_AT = 1000  # most confident first; a chain may stay at one scene for long
 
 
@@ -63,7 +63,7 @@ def nearest_misses(manifest: Manifest, records: Sequence[Record]) -> tuple[Hit, 
         z = from_stored(record.z)
         if all(world_of(manifest).are_distinct(z, from_stored(other.record.z)) for other in kept):
             kept.append(hit_of(manifest, record))
-        if len(kept) == MOST_MISSES:
+        if len(kept) == MAX_MISSES:
             break
     return tuple(kept)
 

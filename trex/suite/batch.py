@@ -25,7 +25,7 @@ from trex.scenes.questions.programs import Program
 
 BATCH, IMAGES = "batch.json", "images/found"
 NAME = re.compile("[0-9a-f]{32}")  # of a batch's folder
-MOST_BATCHES = 10_000
+MAX_BATCHES = 10_000
 REMEDY = "restore the folder from its repository, or delete the batch and add its run again"
 Sha256 = Annotated[str, StringConstraints(pattern="^[0-9a-f]{64}$")]
 Word = Annotated[str, StringConstraints(min_length=1, max_length=1000)]
@@ -137,8 +137,8 @@ def read_batches(suite: Path) -> tuple[Batch, ...]:
             f"{shown(suite / strange)} is not the folder of a batch, whose name is 32 hexadecimal digits; was it "
             f"renamed? {REMEDY}; keep other files elsewhere"
         )
-    if len(names) > MOST_BATCHES:
-        raise InputError(f"{shown(suite)} has {len(names):,} batches; the limit is {MOST_BATCHES:,}")
+    if len(names) > MAX_BATCHES:
+        raise InputError(f"{shown(suite)} has {len(names):,} batches; the limit is {MAX_BATCHES:,}")
     return tuple(_read_batch(suite, name) for name in names)
 
 

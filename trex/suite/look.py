@@ -11,7 +11,7 @@ from trex.scenes.noise import seeded_draws
 from trex.scenes.scene import Scene
 from trex.worlds.world import FAKE_SIZES
 
-MOST_FRESH = 64
+MAX_FRESH = 64
 
 
 @dataclass(frozen=True)
@@ -30,8 +30,8 @@ class Look:
     def __post_init__(self) -> None:
         if self.preset is not None and self.preset not in FAKE_SIZES:
             preset_named(self.preset)
-        if not 0 <= self.fresh <= MOST_FRESH:
-            raise InputError(f"--fresh {self.fresh} is not possible; give a number from 0 to {MOST_FRESH}")
+        if not 0 <= self.fresh <= MAX_FRESH:
+            raise InputError(f"--fresh {self.fresh} is not possible; give a number from 0 to {MAX_FRESH}")
         if not 0 <= self.seed < 2**63:
             raise InputError(f"--seed {self.seed} is not possible; give 0 or more, below 2^63")
 

@@ -9,9 +9,9 @@ from trex.worlds.looks import ladder
 CPU_S = {
     "draft": 0.063, "sketch": 0.134, "fast": 0.382, "coarse": 0.521, "sharp": 1.41, "reference": 4.59, "clevr": 118.0
 }  # fmt: skip
-MOST_INNER = 16
+MAX_INNER = 16
 # Cheap steps for a dear one, from which ratio of their costs on (benchmarks/kernels/KERNELS.md).
-INNER = ((20.0, MOST_INNER), (8.0, 8), (0.0, 4))
+INNER = ((20.0, MAX_INNER), (8.0, 8), (0.0, 4))
 
 # A look scores a whole bank if a scene at the deciding look costs at least so many of its own pictures.
 LEAST_RATIO = 8.0
@@ -36,7 +36,7 @@ def inner_steps(query: Query, lead: str) -> int:
     if query.search.inner is not None:
         return query.search.inner
     ratio = _ratio(query, lead)
-    return MOST_INNER if ratio is None else next(steps for least, steps in INNER if ratio >= least)
+    return MAX_INNER if ratio is None else next(steps for least, steps in INNER if ratio >= least)
 
 
 def _ratio(query: Query, lead: str) -> float | None:

@@ -10,8 +10,8 @@ from trex.scenes.questions.english.tree import Things
 from trex.scenes.questions.filters import FILTER_ORDER, Description
 from trex.scenes.vocabulary import Vocabulary
 
-_MOST_WORDS = 5  # of those at fault that an error quotes
-_MOST_EXPECTED = 8
+_MAX_WORDS = 5  # of those at fault that an error quotes
+_MAX_EXPECTED = 8
 _PUNCTUATION = ";:,.!?"
 _MARKS = re.compile(rf"[{_PUNCTUATION}](?:[{_PUNCTUATION}\s]*[{_PUNCTUATION}])?")  # with spaces between them
 
@@ -86,14 +86,14 @@ class Sentence:
 
     def stop(self, *expected: str) -> InputError:
         """The error for words that cannot be read: which, and what could stand there."""
-        more = ", ..." if len(expected) > _MOST_EXPECTED else ""
-        could = f"; expected {', '.join(map(repr, expected[:_MOST_EXPECTED]))}{more}" if expected else ""
+        more = ", ..." if len(expected) > _MAX_EXPECTED else ""
+        could = f"; expected {', '.join(map(repr, expected[:_MAX_EXPECTED]))}{more}" if expected else ""
         if self.is_at_end():
-            last = " ".join(self._said.split()[-_MOST_WORDS:])
+            last = " ".join(self._said.split()[-_MAX_WORDS:])
             return self.error(f"ends too early, after {last!r}{could}")
         if mark := self._mark_here():
             if set(mark) & set("?!"):
-                more = " ".join(self._said[self._at :].split()[1 : _MOST_WORDS + 1])
+                more = " ".join(self._said[self._at :].split()[1 : _MAX_WORDS + 1])
                 return self.error(f"is more than one: {more!r} follows; ask one at a time")
             return self.error(f"cannot be read at {mark!r}{could}")
         return self.error(f"cannot be read at {self._next_words()!r}{could}")
@@ -115,7 +115,7 @@ class Sentence:
 
     def _next_words(self) -> str:
         rest = self._said[self._at :].split(";")[0].split() or [";"]
-        return " ".join(rest[:_MOST_WORDS])
+        return " ".join(rest[:_MAX_WORDS])
 
     def _mark_here(self) -> str:
         """The punctuation that comes next, as it was typed; "" if a word comes next."""

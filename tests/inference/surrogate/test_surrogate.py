@@ -17,7 +17,7 @@ from trex.inference.leading_target import LeadingTarget
 from trex.inference.metropolis import Metropolis
 from trex.inference.rng import load_rng
 from trex.inference.scoring import Scorer
-from trex.inference.surrogate import MOST_REMEMBERED, Remembered, Surrogate
+from trex.inference.surrogate import MAX_REMEMBERED, Remembered, Surrogate
 from trex.inference.targets import high_confidence
 from trex.inference.toy import Pixel, PixelClassifier, SquarePrior
 from trex.inference.types import Evaluation, Floats, State
@@ -176,8 +176,8 @@ def test_no_inner_step_is_refused_and_the_oldest_scores_are_forgotten() -> None:
         replace(toy_surrogate(), n_inner=0)
     known = Remembered()
     evaluation = Evaluation(0.0, 0.0, np.zeros(3), None)
-    known.keep(State(np.array([float(i)]), evaluation) for i in range(MOST_REMEMBERED + 5))
-    assert len(known.known) == MOST_REMEMBERED
+    known.keep(State(np.array([float(i)]), evaluation) for i in range(MAX_REMEMBERED + 5))
+    assert len(known.known) == MAX_REMEMBERED
     assert known.get(np.array([4.0])) is None and known.get(np.array([5.0])) is not None
 
 

@@ -14,7 +14,7 @@ from tests.running.command_line import refused, trex
 from tests.worlds.color_models import NAMED
 from tests.worlds.repair_toy import tree
 from trex.auditing.perform import AuditOptions, _work
-from trex.auditing.plan import ASKING_S, EXPECTED_FAMILIES, MOST_SCENES, SWEEP_SHARE, Sizes, planned
+from trex.auditing.plan import ASKING_S, EXPECTED_FAMILIES, MAX_SCENES, SWEEP_SHARE, Sizes, planned
 from trex.foundation.errors import InputError
 from trex.render.presets import PRESETS
 from trex.scenes.questions.families import FAMILIES
@@ -166,7 +166,7 @@ def test_what_a_kill_at_the_very_beginning_leaves_is_an_audit_begun(
 def test_a_budget_counts_each_look_at_its_measured_cost(preset: str) -> None:
     """Planted bug: a look that a table of costs lacks, draft among them, cost a minute a scene."""
     scenes = planned(1000.0, Sizes(), preset, "reference").scenes
-    assert scenes == min(MOST_SCENES, int(1000 * 3600 * SWEEP_SHARE / (CPU_S[preset] + ASKING_S) / 2))
+    assert scenes == min(MAX_SCENES, int(1000 * 3600 * SWEEP_SHARE / (CPU_S[preset] + ASKING_S) / 2))
     assert planned(10.0, Sizes(), "fast", preset).tested == max(5, min(50, _renders(preset) - 65))
 
 

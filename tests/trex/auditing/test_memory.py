@@ -17,7 +17,7 @@ from trex.clevr_models.interface.answers import ANSWERS
 from trex.scenes.conditions import Facts
 
 SCENES, QUESTIONS = 2000, 50
-MOST_MIB = 80.0
+MAX_MIB = 80.0
 Rows = list[tuple[Facts, Examined]]
 
 
@@ -51,7 +51,7 @@ def test_one_hundred_thousand_questions_fit_into_little_memory(tmp_path: Path) -
     peak = tracemalloc.get_traced_memory()[1] / 2**20
     tracemalloc.stop()
     print(f"{read:.0f} MiB after reading, {peak:.0f} MiB at most")
-    assert peak < MOST_MIB
+    assert peak < MAX_MIB
 
 
 def test_an_answer_that_is_read_back_shares_its_words() -> None:

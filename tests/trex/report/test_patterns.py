@@ -88,16 +88,16 @@ def alarms(per_chain: int, counted_apart: bool, prior: list[Scene]) -> int:
     return sum(named(without_a_cause(SEED + 100 + k, per_chain, counted_apart, prior)) > 0 for k in range(16))
 
 
-MOST_ALARMS = int(stats.binom.isf(ALPHA, 16, 0.05))
+MAX_ALARMS = int(stats.binom.isf(ALPHA, 16, 0.05))
 
 
 @pytest.mark.parametrize("per_chain", [1, 6])
 def test_chance_names_nothing(per_chain: int, prior: list[Scene]) -> None:
-    assert alarms(per_chain, False, prior) <= MOST_ALARMS
+    assert alarms(per_chain, False, prior) <= MAX_ALARMS
 
 
 def test_draws_of_one_chain_counted_as_independent_name_what_is_not_there(prior: list[Scene]) -> None:
-    assert alarms(6, True, prior) > MOST_ALARMS  # planted
+    assert alarms(6, True, prior) > MAX_ALARMS  # planted
 
 
 def test_rows_taken_one_by_one_name_what_is_not_there(prior: list[Scene]) -> None:

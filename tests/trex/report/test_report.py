@@ -62,7 +62,7 @@ def test_a_page_that_leaves_scenes_out_says_which(done: Outcome, monkeypatch: py
     """Planted bug: "The 4 most confident" of a page whose first cards stand for families."""
     found, families = done.results.found, done.results.families
     assert first_places(families, 4) != [0, 1, 2, 3], "these are the most confident ones"
-    monkeypatch.setattr(gallery, "MOST_CARDS", 4)
+    monkeypatch.setattr(gallery, "MAX_CARDS", 4)
     try:
         with open_run(done.folder, for_writing=True) as folder:
             text = conclude_run(folder, read_draws(folder.draws)).report.read_text(encoding="utf-8")

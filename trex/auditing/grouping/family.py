@@ -30,7 +30,7 @@ from trex.scenes.vocabulary import Vocabulary
 
 OTHER, NO_WORD, NO_NUMBER = "another value", "neither yes nor no", "no number"
 WRONG = ("too few", "too many", "no for yes", "yes for no", OTHER, NO_WORD, NO_NUMBER)
-MOST_COUNTED = 10  # objects of a CLEVR scene
+MAX_COUNTED = 10  # objects of a CLEVR scene
 SYMPTOMS = ("missed", "doubled", *ATTRIBUTE_KINDS, *MIRRORS, *WRONG)
 
 
@@ -147,7 +147,7 @@ def wrong_kinds(truth: str) -> tuple[str, ...]:
         return (f"{said} for {truth}", NO_WORD)
     if not truth.isdecimal():
         return (OTHER,)
-    few, many = int(truth) > 0, int(truth) < MOST_COUNTED
+    few, many = int(truth) > 0, int(truth) < MAX_COUNTED
     return (*(("too few",) if few else ()), *(("too many",) if many else ()), NO_NUMBER)
 
 

@@ -18,7 +18,7 @@ from trex.auditing.judging.findings import (
     held_out,
     share_of,
 )
-from trex.auditing.sweeping.records import MOST_SCENES
+from trex.auditing.sweeping.records import MAX_SCENES
 from trex.foundation.errors import InputError
 from trex.scenes.vocabulary import Vocabulary
 
@@ -59,8 +59,8 @@ class Fresh:
 
 def check_fresh(n: int) -> None:
     """InputError unless so many fresh scenes can be asked for."""
-    if not isinstance(n, int) or not 0 <= n <= MOST_SCENES:
-        raise InputError(f"--fresh {n}: give 0 to {MOST_SCENES:,}")
+    if not isinstance(n, int) or not 0 <= n <= MAX_SCENES:
+        raise InputError(f"--fresh {n}: give 0 to {MAX_SCENES:,}")
 
 
 def in_fresh_scenes(

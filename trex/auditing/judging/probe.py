@@ -34,7 +34,7 @@ Change = Callable[[np.random.Generator, Scene], Scene]
 OBJECTS = "objects"  # the way in which objects change
 STEPS = 2  # moves of objects between a known failure and a new scene
 TRIES = 30  # changed scenes, until the conditions hold in one that is valid
-MOST_PROBED = 1000
+MAX_PROBED = 1000
 FIRST = 1 << 40  # numbers of scenes with changed objects, for their questions: no bank has as many members
 
 
@@ -62,7 +62,7 @@ class Prober:
         known, scene = member
         place = list(CHANGES).index(way)
         rng = stream(self.asker.seed, AUDIT_STREAM, PROBING, number, round_, place)
-        asked_as = FIRST + number * MOST_PROBED + round_ if way == OBJECTS else known
+        asked_as = FIRST + number * MAX_PROBED + round_ if way == OBJECTS else known
         start = fresh_draws(scene, 1)[0]
         facts = next(self._like(rng, start, family, asked_as, way), None)
         if facts is None:
@@ -89,8 +89,8 @@ class Prober:
 
 def check_probed(probed: int) -> None:
     """InputError unless a family can be probed so often."""
-    if not isinstance(probed, int) or not 0 <= probed <= MOST_PROBED:
-        raise InputError(f"--probed {probed}: give 0 to {MOST_PROBED:,}")
+    if not isinstance(probed, int) or not 0 <= probed <= MAX_PROBED:
+        raise InputError(f"--probed {probed}: give 0 to {MAX_PROBED:,}")
 
 
 def probe_shares(rows: Sequence[Probed]) -> dict[str, Share]:

@@ -12,7 +12,7 @@ from trex.foundation.codec import Codec
 from trex.scenes.misreading import Misreading
 
 Shared = Annotated[str, AfterValidator(sys.intern)]  # one of few words, kept once however often it is read
-MOST_SCENES = 1_000_000
+MAX_SCENES = 1_000_000
 REMEDY = "delete the folder and audit again"
 
 
@@ -48,7 +48,7 @@ class Settings:
 class FreshScenes:
     """The number of fresh scenes that an audit's leader was asked for at most; its helpers read it."""
 
-    scenes: Annotated[int, Field(ge=0, le=MOST_SCENES)]
+    scenes: Annotated[int, Field(ge=0, le=MAX_SCENES)]
 
 
 @dataclass(frozen=True, slots=True)

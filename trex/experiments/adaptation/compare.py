@@ -20,7 +20,7 @@ from trex.mnist_models.training.loop import check_number
 
 AGREED = 0.6  # the committee sees no digit if its most probable one is less probable on average
 BATCH = 250
-MOST_DRAWS = 1_000_000
+MAX_DRAWS = 1_000_000
 Pictures = NDArray[np.float32]  # (N, 1, 28, 28) in [0, 1]
 OnProgress = Callable[[str, int, int], None]  # (what, done, of)
 
@@ -54,7 +54,7 @@ def compare(request: Request, on_progress: OnProgress) -> Comparison:
     """Score all networks; InputError for a model or generator that is not of MNIST's digits, or without a pair."""
     if not request.pairs or request.draws < 1:
         raise InputError(f"{len(request.pairs)} pairs and {request.draws} draws; both must be at least 1")
-    check_number("draws", request.draws, 1, MOST_DRAWS)
+    check_number("draws", request.draws, 1, MAX_DRAWS)
     check_number("seed", request.seed, 0, (1 << 63) - 1)
     if len(set(request.pairs)) < len(request.pairs):
         raise InputError("a pair is given twice; runs count as independent, so give each once")

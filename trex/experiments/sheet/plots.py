@@ -20,14 +20,14 @@ if TYPE_CHECKING:
 DPI = 80
 COLUMNS = 4  # violins beside each other
 ROW_IN, PLANE_IN, TITLE_IN = 1.5, 3.2, 0.35  # heights
-MOST_VIOLINS = 12  # a matrix has 45 cells, whose violins would fill a page
+MAX_VIOLINS = 12  # a matrix has 45 cells, whose violins would fill a page
 PALETTE = tuple(f"C{k}" for k in range(8))  # Matplotlib's own colors
 REST = "0.6"  # gray, of what has no color of its own
 
 
 def violins_panel(results: Sequence[CellResult]) -> Image | None:
     """The named answers' probabilities in the first cells that have enough draws; None if none has."""
-    shown = [one for one in results if has_violins(one)][:MOST_VIOLINS]
+    shown = [one for one in results if has_violins(one)][:MAX_VIOLINS]
     if not shown:
         return None
     rows = -(-len(shown) // COLUMNS)

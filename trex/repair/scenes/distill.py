@@ -37,8 +37,8 @@ from trex.scenes.scene import Scene
 from trex.scenes.vocabulary import Vocabulary
 
 MIXTURE, RESULT = "mixture.safetensors", "distill.json"
-MOST_PRIOR = 1000  # prior scenes that vectors and sentences are compared with
-MOST_KINDS = 3
+MAX_PRIOR = 1000  # prior scenes that vectors and sentences are compared with
+MAX_KINDS = 3
 
 
 class SceneComponent(Record):
@@ -96,7 +96,7 @@ def distill_scenes(folder: SceneFolder, loaded: SceneLoaded, progress: Progress)
     place = folder.begin("distill")
     if place is None:
         return
-    prior = [facts_of(one, vocabulary) for one in loaded.members(learned(folder)[:MOST_PRIOR])]
+    prior = [facts_of(one, vocabulary) for one in loaded.members(learned(folder)[:MAX_PRIOR])]
     usual = np.stack(
         [vector(facts, k, vocabulary) for facts in prior for k in range(len(facts.scene.objects))]
     )
@@ -167,7 +167,7 @@ def _component(
         members=len(chosen),
         origins=len({one.member for one in chosen}),
         sentence=sentences.of(members),
-        kinds=sorted(kinds.items(), key=lambda item: (-item[1], item[0]))[:MOST_KINDS],
+        kinds=sorted(kinds.items(), key=lambda item: (-item[1], item[0]))[:MAX_KINDS],
     )
 
 

@@ -14,7 +14,7 @@ from trex.repair.scenes.mistakes import Misread
 from trex.scenes.moves.small_changes import SmallChange
 from trex.scenes.scene import Scene
 
-MOST_TRIES = 100
+MAX_TRIES = 100
 
 
 @dataclass(frozen=True)
@@ -37,7 +37,7 @@ class Generator:
     seed: int
 
     def draw(self, component: int, n: int, *key: int) -> tuple[list[Fresh], float]:
-        """n scenes and the share of small changes that stayed inside; fewer scenes if MOST_TRIES a scene do not do.
+        """n scenes and the share of small changes that stayed inside; fewer scenes if MAX_TRIES a scene do not do.
 
         Each starts from a member drawn with equal chances. A function of the seed, the component and the key alone.
         """
@@ -46,7 +46,7 @@ class Generator:
         tried = 0
         for number in range(n):
             rng = stream(self.seed, *key, component, number)
-            for _ in range(MOST_TRIES):
+            for _ in range(MAX_TRIES):
                 tried += 1
                 row = self.rows[int(members[int(rng.integers(len(members)))])]
                 scene, _ = self.change.draw(rng, row.value)

@@ -29,7 +29,7 @@ from trex.scenes.moves.small_changes import SmallChange
 RESULT = "label.json"
 SCENARIO, WEAK, NEITHER = "scenario", "weak scenario", "no scenario"
 HALF = 0.5
-MOST_EXAMPLES = 4
+MAX_EXAMPLES = 4
 BOX = (255, 255, 255)
 
 
@@ -145,7 +145,7 @@ def _examples(
         if word != RIGHT:
             chosen.setdefault(fresh.member, (fresh, word))
     found = []
-    for k, (fresh, word) in enumerate(list(chosen.values())[:MOST_EXAMPLES]):
+    for k, (fresh, word) in enumerate(list(chosen.values())[:MAX_EXAMPLES]):
         (picture,) = loaded.near.render([fresh.scene])
         name = f"example-{number}-{k}.png"
         write_atomic(place / name, png_bytes(_boxed(picture, fresh.index)))

@@ -18,7 +18,7 @@ CHOOSE, CHECKED = "choose", "checked"  # scenes that choose lambda; answers that
 SWEEP, ORDINARY, RAW = "sweep", "ordinary", "raw"
 CONTROLS = (ORDINARY, RAW)
 CLAIMED = (FRESH, GROWN, DECIDING)
-MOST_LOST = 0.003  # of the answers about ordinary scenes
+MAX_LOST = 0.003  # of the answers about ordinary scenes
 
 
 def scenario_test(name: str, number: int) -> str:
@@ -142,7 +142,7 @@ class SceneCorrectResult(Record):
     def is_mended(self) -> bool:
         """Whether in every seed the chosen model misreads fewer objects than the model before and than every control on
         fresh scenes, on held-out mistakes and at the deciding look, each interval clear of 0, and loses at most
-        MOST_LOST of the answers about ordinary scenes.
+        MAX_LOST of the answers about ordinary scenes.
         """
         claims = [self.claim(against, test) for against in self.others for test in CLAIMED]
-        return bool(claims) and all(one.is_better for one in claims) and max(self.lost) <= MOST_LOST
+        return bool(claims) and all(one.is_better for one in claims) and max(self.lost) <= MAX_LOST

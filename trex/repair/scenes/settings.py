@@ -8,10 +8,10 @@ from pydantic import Field
 
 from trex.query.schema import Count, ModelSection, Name, Real, Section
 from trex.query.toml_file import Table, validated
-from trex.repair.settings import MOST, Lambdas, Share
+from trex.repair.settings import MAX_NUMBER, Lambdas, Share
 
 CLEVR = "clevr"  # the generator's name
-Positive = Annotated[Count, Field(ge=1, le=MOST)]
+Positive = Annotated[Count, Field(ge=1, le=MAX_NUMBER)]
 
 
 class SceneGeneratorSection(Section):
@@ -31,11 +31,11 @@ class SceneIdentifySection(Section):
     `runs` (folders) as well.
     """
 
-    seeds: Annotated[Count, Field(ge=25, le=MOST)] = 3000
+    seeds: Annotated[Count, Field(ge=25, le=MAX_NUMBER)] = 3000
     draws: Annotated[Count, Field(ge=1, le=100_000)] = 5
     held_out: Positive = 1000
     step: Annotated[Real, Field(gt=0, le=1)] = 0.1
-    validation: Annotated[Count, Field(ge=2, le=MOST)] = 1500
+    validation: Annotated[Count, Field(ge=2, le=MAX_NUMBER)] = 1500
     runs: tuple[Annotated[str, Field(min_length=1)], ...] = ()
 
 

@@ -166,7 +166,7 @@ def _mended(found: SceneCorrectResult, is_proof_held: bool) -> str:
     ]
     if missed:
         reasons.append("no clear gain in every seed on " + "; ".join(map(claim_words, missed)))
-    if max(found.lost) > names.MOST_LOST:
+    if max(found.lost) > names.MAX_LOST:
         reasons.append(
             f"{signed_points(max(found.lost))} points of the answers about ordinary scenes are lost"
         )

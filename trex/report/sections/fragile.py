@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from trex.report.gallery import make_cards, small_card_values
 from trex.report.section import ReportContext, Section, template_file
 
-MOST = 12  # most confident first
+MAX_CARDS = 12  # most confident first
 
 
 def fragile(context: ReportContext) -> Mapping[str, object] | None:
@@ -16,7 +16,7 @@ def fragile(context: ReportContext) -> Mapping[str, object] | None:
     if not results.fragile:
         return None
     return {
-        "fragile": make_cards(context.folder, results.fragile[:MOST], {}, {}),
+        "fragile": make_cards(context.folder, results.fragile[:MAX_CARDS], {}, {}),
         "count": len(results.fragile),
         "hits": len(results.fragile) + len(results.found),
         "draws": context.manifest.query.render.fresh,

@@ -9,7 +9,7 @@ from trex.pages.table import Column, Table, with_note
 from trex.report.patterns import Pattern, Patterns, run_patterns
 from trex.report.section import ReportContext, Section, template_file
 
-MOST_ROWS = 8  # of each kind
+MAX_ROWS = 8  # of each kind
 
 
 def patterns(context: ReportContext) -> Mapping[str, object] | None:
@@ -21,8 +21,8 @@ def patterns(context: ReportContext) -> Mapping[str, object] | None:
 def pattern_tables(found: Patterns) -> list[Table[Pattern]]:
     """The clear patterns of each kind."""
     return [
-        Table("The object to blame", _columns("is to blame in"), found.clear("to blame", MOST_ROWS)),
-        Table("In the scene", _columns("is in"), found.clear("present", MOST_ROWS)),
+        Table("The object to blame", _columns("is to blame in"), found.clear("to blame", MAX_ROWS)),
+        Table("In the scene", _columns("is in"), found.clear("present", MAX_ROWS)),
     ]
 
 

@@ -15,7 +15,7 @@ from trex.scenes.validity import MIN_PIXELS
 from trex.scenes.visibility import visible_pixels
 from trex.scenes.vocabulary import Vocabulary
 
-MOST = 100  # scenes compared; each id map costs milliseconds
+MAX_COMPARED = 100  # scenes compared; each id map costs milliseconds
 
 
 @dataclass(frozen=True)
@@ -43,7 +43,7 @@ def check_passes(records: Sequence[Record], vocabulary: Vocabulary, size: tuple[
     rendered = [
         record for record in records if record.is_rendered and record.phase not in (BANK, CALIBRATION)
     ]
-    picked = rendered[:: max(1, -(-len(rendered) // MOST))]
+    picked = rendered[:: max(1, -(-len(rendered) // MAX_COMPARED))]
     scale = WIDTH_PX * HEIGHT_PX / (size[0] * size[1])
     by_pass = np.array([count * scale for record in picked for count in record.visible])
     by_map = np.array([count for record in picked for count in visible_pixels(record.scene, vocabulary)])

@@ -10,7 +10,7 @@ from trex.query.schema import Query
 from trex.search.hits import TRIES
 from trex.search.sampling.calibration import SCENES
 from trex.search.sampling.prior_plan import GROWTH
-from trex.worlds.costs import CPU_S, MOST_INNER, inner_steps, rescores_bank
+from trex.worlds.costs import CPU_S, MAX_INNER, inner_steps, rescores_bank
 from trex.worlds.kernels import SURROGATE
 from trex.worlds.looks import ladder
 
@@ -41,7 +41,7 @@ def most_pictures(query: Query) -> Pictures:
             (search.prior_scenes + max(steps, further)) * query.render.noise + fresh, 0, control, 0
         )
     is_led = search.kernel == SURROGATE
-    inner = steps * (search.inner or MOST_INNER) if is_led else 0
+    inner = steps * (search.inner or MAX_INNER) if is_led else 0
     calibration = SCENES * (len(looks) - 1)
     scored = 2 if is_led and calibration else 1  # at the cheapest look, and at the one that leads
     prior = min(search.bank, scored * GROWTH * search.prior_scenes)

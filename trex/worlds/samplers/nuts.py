@@ -24,7 +24,7 @@ if TYPE_CHECKING:  # importing torch takes seconds
     from trex.inference.nuts.sampler import NutsCheckpoint, NutsRound, Tree
 
 WARMUP_SHARE = 0.5  # as in Stan: as many steps tune the step size and the mass matrix as draw
-PATH_SHARE, MOST_PATH = 4, 60  # the path into the level set takes a quarter of the warmup, 60 steps at most
+PATH_SHARE, MAX_PATH = 4, 60  # the path into the level set takes a quarter of the warmup, 60 steps at most
 
 
 @dataclass(frozen=True)
@@ -68,7 +68,7 @@ class NutsSampler:
 
 def nuts_options(search: SearchSection) -> NutsOptions:
     """The options of NUTS for a search; InputError if its warmup has too few steps."""
-    path = min(MOST_PATH, search.n_warmup // PATH_SHARE)
+    path = min(MAX_PATH, search.n_warmup // PATH_SHARE)
     return NutsOptions(warmup=search.n_warmup, path=path, max_depth=search.max_depth)
 
 

@@ -16,7 +16,7 @@ PROOF, RUNS = "proof", "runs"
 OFFICIAL = "official-"  # official-DIGEST.json, one for each data set
 SEARCH = "search-"  # search-QUERY-SEED.json
 TEST = "official"
-MOST_LOST = 0.01  # of the answers about official pictures
+MAX_LOST = 0.01  # of the answers about official pictures
 
 Verdict = Literal["nothing to mend", "mended", "fewer", "displaced", "not mended"]
 
@@ -39,8 +39,8 @@ class OfficialProof(Record):
 
     @property
     def holds(self) -> bool:
-        """Whether every seed loses at most MOST_LOST."""
-        return bool(self.rows) and max(self.lost) <= MOST_LOST
+        """Whether every seed loses at most MAX_LOST."""
+        return bool(self.rows) and max(self.lost) <= MAX_LOST
 
 
 class Searched(Record):
