@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from trex.api.find import find
-from trex.auditing.telling.searches import Searched, SearchFor
+from trex.auditing.reporting.searches import Searched, SearchFor
 from trex.pages.display import Display
 from trex.search.progress import SearchProgress
 

@@ -13,11 +13,11 @@ from trex.auditing.joining import Helped, join
 from trex.auditing.judging.fresh import check_fresh
 from trex.auditing.judging.probe import check_probed
 from trex.auditing.plan import Sizes, audit_settings, planned
-from trex.auditing.telling.document import document
-from trex.auditing.telling.junit import cases
-from trex.auditing.telling.page import write_report
-from trex.auditing.telling.searches import Lead, SearchFor, SearchTemplate, write_leads
-from trex.auditing.telling.words import beside_words, headline, leads_words, not_found_words, rate_words
+from trex.auditing.reporting.document import document
+from trex.auditing.reporting.junit import cases
+from trex.auditing.reporting.page import write_report
+from trex.auditing.reporting.searches import Lead, SearchFor, SearchTemplate, write_leads
+from trex.auditing.reporting.words import beside_words, headline, leads_words, not_found_words, rate_words
 from trex.auditing.work import Work
 from trex.bank.named import bank_world, world_query
 from trex.clevr_models.interface.options import ModelOptions

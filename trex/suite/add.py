@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from trex.auditing.telling.failures import is_audit
+from trex.auditing.reporting.failures import is_audit
 from trex.crosscheck.confirmation import Confirmation, read_confirmations
 from trex.export.clevr import write_clevr
 from trex.export.export import write_whole

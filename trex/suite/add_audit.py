@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
-from trex.auditing.telling.failures import KnownFailure, known_failure, read_failures
+from trex.auditing.reporting.failures import KnownFailure, known_failure, read_failures
 from trex.export.clevr import LaidOut, write_answers, write_split
 from trex.export.export import write_whole
 from trex.foundation.errors import InputError

@@ -15,7 +15,7 @@ from trex.auditing.judging.findings import Finding
 from trex.auditing.judging.not_found import LookedFor
 from trex.auditing.perform import AuditOptions, Performed, perform
 from trex.auditing.plan import Sizes
-from trex.auditing.telling.words import headline
+from trex.auditing.reporting.words import headline
 from trex.clevr_models.adapters.live import session_model_available
 from trex.clevr_models.interface.options import ModelOptions
 from trex.pages.display import display_if

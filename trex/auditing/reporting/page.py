@@ -13,11 +13,10 @@ from trex.auditing.judging.by_question import Row
 from trex.auditing.judging.confirm import deciding_scene
 from trex.auditing.judging.findings import Finding, Share
 from trex.auditing.judging.not_found import NotFound
-from trex.auditing.sweeping.records import Tested
-from trex.auditing.telling.document import document
-from trex.auditing.telling.failures import write_failures
-from trex.auditing.telling.searches import Lead
-from trex.auditing.telling.words import (
+from trex.auditing.reporting.document import document
+from trex.auditing.reporting.failures import write_failures
+from trex.auditing.reporting.searches import Lead
+from trex.auditing.reporting.words import (
     agreement_words,
     beside_words,
     flip_words,
@@ -29,6 +28,7 @@ from trex.auditing.telling.words import (
     share_words,
     survival_words,
 )
+from trex.auditing.sweeping.records import Tested
 from trex.auditing.work import PICTURES
 from trex.foundation.files import write_atomic
 from trex.foundation.percent import percent, percent_interval

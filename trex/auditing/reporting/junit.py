@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from trex.auditing.audit import Audit
 from trex.auditing.judging.findings import Finding
-from trex.auditing.telling.words import not_found_words, rate_words, share_words
+from trex.auditing.reporting.words import not_found_words, rate_words, share_words
 from trex.foundation.junit import Case, CaseStatus
 
 NO_FAMILY = "no failure family"

@@ -9,8 +9,8 @@ from trex.auditing.beside import Beside
 from trex.auditing.judging.findings import Finding, Share
 from trex.auditing.judging.fresh import Agreement
 from trex.auditing.judging.not_found import LookedFor
+from trex.auditing.reporting.searches import Lead
 from trex.auditing.sweeping.records import Flip
-from trex.auditing.telling.searches import Lead
 from trex.foundation.percent import percent, percent_interval
 from trex.foundation.words import counted
 

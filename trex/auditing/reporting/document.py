@@ -9,8 +9,8 @@ from trex.auditing.audit import Audit
 from trex.auditing.beside import Beside
 from trex.auditing.judging.findings import Finding, Share
 from trex.auditing.judging.fresh import Agreement, Fresh
-from trex.auditing.telling.searches import Lead
-from trex.auditing.telling.words import headline
+from trex.auditing.reporting.searches import Lead
+from trex.auditing.reporting.words import headline
 from trex.inference.statistics.paired import Paired
 
 
