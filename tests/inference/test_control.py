@@ -219,3 +219,20 @@ def test_the_block_kernel_passes_both_rungs() -> None:
     outcomes = [search(easier, SEED + rank) for rank, easier in enumerate(rungs)]
     print(control_words(outcomes))
     assert all(one.is_passed for one in outcomes)
+
+
+def test_a_control_starts_with_the_weights_of_its_own_target() -> None:
+    """Planted: with those of the query's, every first move is accepted that nears the easier set."""
+    draws = draws_of(uniform(np.random.default_rng(SEED), 3000))
+    for easier in controls(draws, everyone(3000), TARGET, CHAINS):
+        scored = [draw.evaluation for draw in easier.outside]
+        weights = [one.log_weight for one in scored]
+        assert weights == [easier.target.log_weight(one.log_probs) for one in scored]
+        assert weights != [TARGET.log_weight(one.log_probs) for one in scored]
+
+
+def test_the_last_render_of_the_window_counts() -> None:
+    easier = plain(np.random.default_rng(4))[0]
+    last = [False] * (easier.window - 1) + [True]
+    assert attempt(easier, [last] * CHAINS).n_hit == CHAINS
+    assert attempt(easier, [[False, *last]] * CHAINS).n_hit == 0

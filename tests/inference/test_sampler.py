@@ -10,7 +10,9 @@ from typing import cast
 
 import numpy as np
 import pytest
+from scipy import stats
 
+from tests.references.statistics import ALPHA
 from trex.foundation.errors import InputError, RunError
 from trex.inference.chains import Checkpoint, Round, resume, rounds, start, starts, tempering_power
 from trex.inference.gaussian_walk import GaussianWalk
@@ -205,3 +207,18 @@ def test_starts_follow_the_weights() -> None:
     places = {draw.z.tobytes(): i for i, draw in enumerate(draws)}
     for seed in range(20):
         assert {places[state.z.tobytes()] for state in starts(seed, weighed, 3)} <= heavy
+
+
+def test_starts_are_drawn_by_tempered_weights() -> None:
+    """Planted: by the plain ones, nearly every chain starts at the one heaviest draw."""
+    log_weights = np.array([0.0, -4.0, -8.0, -12.0, -16.0])
+    weighed = [
+        draw._replace(z=np.array([float(i)]), evaluation=draw.evaluation._replace(log_weight=float(w)))
+        for i, (draw, w) in enumerate(zip(toy_draws(5), log_weights, strict=True))
+    ]
+    picked = [int(starts(seed, weighed, 1)[0].z[0]) for seed in range(400)]
+    counts = np.bincount(picked, minlength=5)
+    for power, is_right in ((tempering_power(log_weights, 2.0), True), (1.0, False)):
+        due = np.exp(power * log_weights)
+        p_value = stats.chisquare(counts, 400 * due / due.sum()).pvalue
+        assert bool(p_value > ALPHA) is is_right

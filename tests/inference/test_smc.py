@@ -12,14 +12,14 @@ from scipy import stats
 from tests.references.statistics import ALPHA
 from tests.simulations.plateau import mass as plateau_mass
 from tests.simulations.plateau import step_kernel
-from tests.simulations.tiny_world import kernel, posterior, states
+from tests.simulations.tiny_world import VALID, kernel, posterior, states
 from trex.foundation.errors import RunError
 from trex.inference.metropolis import Metropolis
-from trex.inference.smc import Particles, next_level, particles, stages
+from trex.inference.smc import Particles, next_level, particles, select, stages, step
 from trex.inference.statistics.importance import prior_draws
 from trex.inference.targets import high_confidence
 from trex.inference.toy import PixelClassifier
-from trex.inference.types import Floats
+from trex.inference.types import PRIOR_CHAIN, Draw, Evaluation, Floats
 
 TARGET = high_confidence(PixelClassifier().labels, "red", width=0.1)
 OF = kernel(target=TARGET)
@@ -115,6 +115,16 @@ def test_what_falls_below_a_level_keeps_its_part_in_the_mass() -> None:
     assert stats.ttest_1samp(planted, MASS).pvalue < ALPHA
 
 
+def test_a_level_that_drops_most_particles_counts_them_by_their_share() -> None:
+    """Planted bug: as half of them, which is right unless many are equally close."""
+    rows = [np.log([p, (1.0 - p) / 2.0, (1.0 - p) / 2.0]) for p in [0.8] * 7 + [0.95] * 3]
+    scored = [Evaluation(0.0, TARGET.log_weight(row), row, None) for row in rows]
+    draws = [Draw(PRIOR_CHAIN, k, VALID[k], one, True, False) for k, one in enumerate(scored)]
+    now = select(TARGET, particles(0, draws), enough=0.9).particles
+    assert now.log_above == pytest.approx(math.log(0.3))
+    assert now.log_below == pytest.approx(math.log(0.7) + scored[0].log_weight - TARGET.log_peak)
+
+
 def test_a_target_out_of_reach_ends_at_its_tiny_mass() -> None:
     target = high_confidence(PixelClassifier().labels, "blue", width=0.01)
     of = kernel(target=target)
@@ -122,3 +132,31 @@ def test_a_target_out_of_reach_ends_at_its_tiny_mass() -> None:
     *_, last = stages(of, particles(1, prior_draws(1, range(60), of.prior, of.scorer, target)), 2)
     exact = float(weights.max() + np.log(np.mean(np.exp(weights - weights.max()))))
     assert abs(last.particles.log_mass - exact) < math.log(3.0)
+
+
+def risen(seed: int, levels: int = 2) -> Particles[tuple[int, int, int]]:
+    """Particles above the second level, each moved once there: a run that stops early."""
+    now = particles(seed, prior_draws(seed, range(60), OF.prior, OF.scorer, TARGET))
+    for _ in range(levels):
+        now, _ = step(OF, select(TARGET, now, enough=0.9).particles)
+    return now
+
+
+def test_a_run_that_stops_early_has_an_estimate_of_the_whole_mass() -> None:
+    """Planted: the particles above the level count as if they were all of the prior."""
+    found, planted = [], []
+    for now in map(risen, range(40)):
+        assert now.power == 0.0 and math.exp(now.log_above) == pytest.approx(0.25, abs=0.1)
+        found.append(math.exp(now.log_mass))
+        below = math.exp(now.log_below)
+        planted.append(below + (found[-1] - below) / math.exp(now.log_above))
+    assert stats.ttest_1samp(found, MASS).pvalue > ALPHA
+    assert stats.ttest_1samp(planted, MASS).pvalue < ALPHA
+
+
+def test_every_move_is_recorded_with_the_weight_of_the_target() -> None:
+    """Planted: with that of the level, 0 inside and none outside, which a resumed run would resample by."""
+    _, infos = step(OF, select(TARGET, risen(1), enough=0.9).particles)
+    rendered = [info.evaluation for info in infos if info.evaluation is not None]
+    assert len(rendered) > 20
+    assert [one.log_weight for one in rendered] == [TARGET.log_weight(one.log_probs) for one in rendered]

@@ -26,7 +26,7 @@ from tests.simulations.surrogate_worlds import (
     surrogate_steps,
     tiny_surrogate,
 )
-from tests.simulations.tiny_world import VALID, Tiny, posterior, states
+from tests.simulations.tiny_world import VALID, Tiny, TinyPrior, posterior, states
 from trex.inference.gaussian_walk import GaussianWalk
 from trex.inference.metropolis import Metropolis
 from trex.inference.surrogate import Surrogate
@@ -64,6 +64,29 @@ def test_it_is_in_detailed_balance_with_the_posterior(
     assert imbalance(matrix, exact) < ROUNDING
     assert np.abs(exact @ matrix - exact).max() < ROUNDING
     assert np.abs(exact @ np.linalg.matrix_power(matrix, 64) - exact).max() < 1e-12
+
+
+class Tilted(TinyPrior):
+    """The later the color, the likelier."""
+
+    def log_density(self, z: Tiny) -> float:
+        return super().log_density(z) + 0.5 * z[2]
+
+
+def test_it_is_in_detailed_balance_where_the_prior_is_not_uniform() -> None:
+    of = tiny_surrogate(n_inner=1)
+    of = replace(
+        of, deciding=replace(of.deciding, prior=Tilted()), leading=replace(of.leading, prior=Tilted())
+    )
+    uniform = posterior(of.deciding)
+    exact = uniform * np.exp([0.5 * z[2] for z in VALID])
+    matrix = surrogate_matrix(of)
+    assert imbalance(matrix, exact / exact.sum()) < ROUNDING
+    assert imbalance(matrix, uniform) > 1e6 * ROUNDING
+    rng, state = np.random.default_rng(0), of.init(VALID[0])
+    for _ in range(40):  # planted bug: the end was weighed with the prior density of the start
+        state, _ = of.step(rng, state)
+        assert state.evaluation.log_prior == Tilted().log_density(state.z)
 
 
 def test_the_cheap_looks_differ_from_the_deciding_one_and_one_of_them_is_useless() -> None:

@@ -221,3 +221,11 @@ def test_the_second_sample_gives_the_right_rate_whatever_the_first_one_chose() -
     for values, is_right in ((rates, True), (planted, False)):
         error = np.std(values, ddof=1) / np.sqrt(len(values))
         assert bool(abs(np.mean(values) - 0.2) < 4.5 * error + 1e-9) is is_right
+
+
+@pytest.mark.parametrize("n", [1, 7, 20])
+def test_the_first_scenes_of_a_sample_stand_for_those_before_the_first_that_is_missing(n: int) -> None:
+    """Planted bug: that one, which was chosen but not rendered, counted as outside of the level set."""
+    plan, draws = banked(0.5)
+    said = plan.sample(draws[:n])
+    assert said.selection.n == plan.members[n] and said.selection.members.max() < said.selection.n

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import shutil
 from dataclasses import replace
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -17,6 +18,7 @@ from tests.running.runs import QUERY, draws, go_on, leave_draws, run
 from tests.simulations.plateau import REACH, STEP, TARGET, answers, step_kernel
 from trex.api.find import Outcome
 from trex.foundation.errors import InputError, RunError
+from trex.foundation.json_fields import mapping
 from trex.inference.chains import Checkpoint, Round, rounds, start
 from trex.inference.statistics.diagnostics import by_chain
 from trex.inference.statistics.importance import prior_draws
@@ -92,6 +94,32 @@ def test_every_round_resumes_from_its_checkpoint_and_its_records_give_the_states
     rebuilt = chain_draws(records(whole), "chain", first.states, 0)
     made = sorted((draw for one in whole for draw in one.draws), key=lambda draw: (draw.chain, draw.index))
     assert [(d.z.tolist(), d.is_warmup) for d in rebuilt] == [(d.z.tolist(), d.is_warmup) for d in made]  # type: ignore[union-attr]
+
+
+def test_resampling_draws_other_numbers_than_any_particle() -> None:
+    """PCG64's increment tells its streams apart."""
+    (first,) = SAMPLER(TARGET, begin(3), 1)
+    states = first.checkpoint.rng_states
+    rngs = [mapping(state["rng"], "rng") for state in (*states, mapping(states[0]["smc"], "smc"))]
+    assert len({mapping(rng["state"], "state")["inc"] for rng in rngs}) == PARTICLES + 1
+
+
+def lines(done: Round[Latent]) -> list[tuple[object, float]]:
+    """Each particle's latent, and the start that it descends from."""
+    pairs = zip(done.draws, done.infos, strict=True)
+    return [(draw.z.tolist(), info.figures["line"]) for draw, info in pairs]  # type: ignore[union-attr]
+
+
+def test_a_copy_descends_from_the_start_of_the_particle_that_it_copies() -> None:
+    """Planted bug: the particle's place before the last level was taken for its start."""
+    levels = 0
+    for before, after in pairwise(raised(3)):
+        if "resampled" in after.infos[0].figures:
+            assert all(one in lines(before) for one in lines(after))
+            levels += 1
+        else:
+            assert [line for _, line in lines(after)] == [line for _, line in lines(before)]
+    assert levels > 2
 
 
 def test_a_checkpoint_of_another_kernel_is_refused() -> None:

@@ -1,0 +1,81 @@
+"""Where the chains of a search and of its control start, and that their random numbers are their own."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from scipy import stats
+
+from tests.references.statistics import ALPHA
+from trex.inference.chains import start
+from trex.inference.rng import load_rng
+from trex.inference.statistics.control import Control
+from trex.inference.statistics.how_often import how_often
+from trex.inference.statistics.proportion import Interval
+from trex.inference.statistics.two_phase import Estimate, Selection
+from trex.inference.targets import threshold
+from trex.inference.types import PRIOR_CHAIN, Draw, Evaluation, State
+from trex.query.schema import SearchSection
+from trex.search.sampling.decisions import chain_starts, control_starts
+from trex.search.sampling.prior_sample import PriorSample
+from trex.worlds.latents import Latent, vector_of
+
+TARGET = threshold(("a", "b"), "a", 0.5, width=0.05)
+ROW = np.log([0.9, 0.1])
+
+
+def sample(places: Sequence[float], inclusion: Sequence[float]) -> PriorSample:
+    """Hits of equal weight at these places, chosen with these probabilities."""
+    one = Evaluation(0.0, TARGET.log_weight(ROW), ROW, None)
+    draws = tuple(Draw[Latent](PRIOR_CHAIN, k, np.array([x]), one, True, False) for k, x in enumerate(places))
+    chosen = Selection(np.arange(len(places)), np.array(inclusion))
+    return PriorSample(draws, chosen, how_often(draws, chosen, TARGET))
+
+
+def options(**fields: object) -> SearchSection:
+    return SearchSection.model_validate({"prior_scenes": 40, "bank": 400, **fields})
+
+
+def are_distinct(one: Latent, other: Latent) -> bool:
+    return abs(float(vector_of(one)[0] - vector_of(other)[0])) > 0.5
+
+
+def places(states: Sequence[State[Latent]]) -> list[float]:
+    return [float(vector_of(state.z)[0]) for state in states]
+
+
+def test_particles_start_as_the_prior_has_the_scenes_of_a_bank() -> None:
+    """Planted bug: the scenes that the cheap look likes, each chosen for sure, started nearly all."""
+    of = sample([0.0, 1.0, 2.0, 3.0], [1.0, 1.0, 0.1, 0.1])
+    found = places(chain_starts(of, options(kernel="smc", chains=220), are_distinct))
+    counts = np.bincount(np.array(found, int), minlength=4)
+    assert np.abs(counts - np.array([10, 10, 100, 100])).max() <= 1
+    assert places(chain_starts(of, options(kernel="smc", chains=3, bank=0), are_distinct)) == [0.0, 1.0, 2.0]
+
+
+def test_a_chain_starts_at_a_scene_as_often_as_it_stands_for_others() -> None:
+    """Planted: as if each had been chosen for sure."""
+    inclusion = np.array([1.0, 0.5, 0.25, 0.25])
+    of = sample([0.0, 1.0, 2.0, 3.0], inclusion.tolist())
+    starts = [chain_starts(of, options(chains=1, seed=seed), are_distinct) for seed in range(500)]
+    counts = np.bincount([int(places(one)[0]) for one in starts], minlength=4)
+    for weights, is_right in ((1.0 / inclusion, True), (np.ones(4), False)):
+        p_value = stats.chisquare(counts, 500 * weights / weights.sum()).pvalue
+        assert bool(p_value > ALPHA) is is_right
+
+
+def test_chains_from_a_bank_start_at_scenes_that_are_distinct() -> None:
+    """Planted bug: clusters of scenes that are unlike each other."""
+    of = sample([0.0, 0.1, 0.2, 5.0], [1.0] * 4)
+    for seed in range(12):
+        assert max(places(chain_starts(of, options(chains=2, seed=seed), are_distinct))) == 5.0
+
+
+def test_the_chains_of_each_rung_draw_other_numbers_than_those_of_the_search() -> None:
+    """Planted bug: the first rung had the query's own seed."""
+    draws = sample([0.0, 1.0, 2.0, 3.0], [1.0] * 4).draws
+    easier = Control(TARGET, Estimate(0.01, 0.3, Interval(0.001, 0.03)), (3.0, 98.0), draws, 4)
+    rungs = [control_starts(rank, easier, options(seed=7, chains=4)) for rank in (0, 1)]
+    begun = [start(seed, states) for seed, states in ((7, rungs[0][1]), *rungs)]
+    assert len({load_rng(rng).random() for one in begun for rng in one.rng_states}) == 12
