@@ -33,8 +33,8 @@ MEMBERS: tuple[Member, ...] = (
     ("LeNet", LeNet),
     ("strided convolutions", Strided),
     ("perceptron", Perceptron),
-    ("LeNet, other seed", LeNet),
-    ("strided convolutions, other seed", Strided),
+    ("LeNet (second seed)", LeNet),
+    ("strided convolutions (second seed)", Strided),
 )
 NARROW = 8  # channels of a residual member: half of the narrowest model under repair
 
@@ -46,9 +46,9 @@ def _narrow(classes: int, picture: Shape) -> nn.Module:
 IN_COLOR: tuple[Member, ...] = (  # on signs a perceptron and strided convolutions would be voters that guess
     ("LeNet", LeNet),
     ("narrow ResNet-18", _narrow),
-    ("narrow ResNet-18, other seed", _narrow),
-    ("LeNet, other seed", LeNet),
-    ("narrow ResNet-18, third seed", _narrow),
+    ("narrow ResNet-18 (second seed)", _narrow),
+    ("LeNet (second seed)", LeNet),
+    ("narrow ResNet-18 (third seed)", _narrow),
 )
 NAME = "committee of five networks"
 BATCH_SIZE = 128
