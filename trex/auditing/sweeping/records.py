@@ -10,6 +10,7 @@ from pydantic import AfterValidator, Field
 
 from trex.foundation.codec import Codec
 from trex.scenes.misreading import Misreading
+from trex.worlds.provenance import ProbeProbabilities
 
 Shared = Annotated[str, AfterValidator(sys.intern)]  # one of few words, kept once however often it is read
 MAX_SCENES = 1_000_000
@@ -41,7 +42,7 @@ class Settings:
     seed: int
     severity: dict[str, float]
     families: tuple[str, ...] = ()
-    probe_probabilities: tuple[float, ...] = ()
+    probe_probabilities: ProbeProbabilities = ()
 
 
 @dataclass(frozen=True)
