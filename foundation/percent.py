@@ -12,6 +12,11 @@ def percent(value: float) -> str:
     return f"{value * 100:.2g}\u00a0%"
 
 
+def whole_percent(value: float) -> str:
+    """A share in whole percent: .25 gives "25 %"."""
+    return f"{value:.0%}".replace("%", "\u00a0%")
+
+
 def percent_interval(low: float, high: float) -> str:
     """Both ends of an interval: "0.1 % to 5.4 %"."""
     return f"{percent(low)} to {percent(high)}"

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from trex.foundation.errors import ModelError, RenderError
+from trex.foundation.percent import percent
 from trex.inference.types import Classifier, Floats, Picture, Pixels, Renderer, Z
 
 
@@ -119,8 +120,8 @@ def check_purity(scorer: Scorer[Z], z: Z) -> Scored:
     if not np.array_equal(first.picture.pixels, second.picture.pixels):
         differ = float(np.mean(first.picture.pixels != second.picture.pixels))
         raise RenderError(
-            f"two renders of one latent differ in {differ:.1%} of their values; a picture must be a pure function of "
-            "its latent: fix the renderer's seed, and keep camera and light offsets in the latent"
+            f"two renders of one latent differ in {percent(differ)} of their values; a picture must be a pure "
+            "function of its latent: fix the renderer's seed, and keep camera and light offsets in the latent"
         )
     if not np.array_equal(first.log_probs, second.log_probs):
         raise ModelError(

@@ -16,6 +16,7 @@ from typing import Protocol
 import numpy as np
 
 from trex.foundation.errors import InputError
+from trex.foundation.percent import percent, whole_percent
 from trex.inference.nuts.options import NutsOptions
 from trex.inference.statistics.diagnostics import MIN_DRAWS, Diagnosis, basic_summaries, diagnose_all
 from trex.inference.statistics.verdict import MAX_R_HAT, MIN_ESS
@@ -91,7 +92,7 @@ class NutsDiagnosis:
     def doubts(self) -> tuple[str, ...]:
         """Reasons against convergence that the summaries of the draws cannot show."""
         share = self.divergent / self.n_draws
-        too_many = f"{share:.1%} of the trajectories diverged ({MAX_DIVERGENT:.0%} at most are allowed)"
+        too_many = f"{percent(share)} of the trajectories diverged ({whole_percent(MAX_DIVERGENT)} at most are allowed)"
         return (too_many,) if share > MAX_DIVERGENT else ()
 
     def sentences(self) -> tuple[str, ...]:
@@ -118,16 +119,16 @@ class NutsDiagnosis:
     def _divergences(self) -> str:
         share = self.divergent / self.n_draws
         return (
-            f"{share:.1%} of the trajectories diverged: edges of the level set are steeper than the step size, and "
-            "may be drawn too seldom; raise accept"
+            f"{percent(share)} of the trajectories diverged: edges of the level set are steeper than the step size, "
+            "and may be drawn too seldom; raise accept"
             if self.divergent
             else ""
         )
 
     def _depths(self) -> str:
         return (
-            f"{self.saturated / self.n_draws:.1%} of the trees hit the limit of {self.max_depth} doublings: slower "
-            "mixing, not wrong; raise max_depth"
+            f"{percent(self.saturated / self.n_draws)} of the trees hit the limit of {self.max_depth} doublings: "
+            "slower mixing, not wrong; raise max_depth"
             if self.saturated
             else ""
         )

@@ -10,6 +10,7 @@ from rich.live import Live
 from rich.table import Table
 from rich.text import Text
 
+from trex.foundation.percent import whole_percent
 from trex.foundation.words import counted, span
 from trex.monitor.overview import Overview, Row, live, overview
 from trex.monitor.status import FarmStatus
@@ -81,7 +82,7 @@ def cells(row: Row, now: float) -> tuple[str, ...]:
         row.settings,
         where(row),
         "" if row.best is None else f"{row.best:.3f}",
-        f"{search.accepted / search.steps:.0%}" if search and search.steps else "",
+        whole_percent(search.accepted / search.steps) if search and search.steps else "",
         "" if search is None else f"{search.found}" + (f"/{search.wanted}" if search.wanted else ""),
         "" if current is None else f"{current.renders_per_s:.2f}",
         "" if current is None else f"{current.workers}",

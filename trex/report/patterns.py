@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from trex.explain.explanation import Explanation
+from trex.foundation.percent import whole_percent
 from trex.foundation.words import capitalized, counted
 from trex.inference.statistics.discoveries import discoveries, excess_p_value, groups_needed
 from trex.inference.statistics.proportion import Interval, clopper_pearson
@@ -82,7 +83,7 @@ class Pattern:
         """The pattern in a sentence, for the report."""
         one = f"{'an' if self.words[0] in 'aeiou' else 'a'} {self.words}"
         fact = f"{one} is the object to blame in" if self.kind == "to blame" else f"{one} is in"
-        return f"{capitalized(fact)} {self.share:.0%} of {self.n} groups, prior {self.prior_share:.2g}"
+        return f"{capitalized(fact)} {whole_percent(self.share)} of {self.n} groups, prior {self.prior_share:.2g}"
 
 
 @dataclass(frozen=True)
@@ -110,12 +111,12 @@ class Patterns:
         if self.is_clear:
             return (
                 f"Descriptions that fit here more often than under the prior, for {sample}. Of {self.considered} "
-                f"considered, these stand out; {FALSE_SHARE:.0%} of such rows are expected to be chance (false "
-                "discovery rate)."
+                f"considered, these stand out; {whole_percent(FALSE_SHARE)} of such rows are expected to be chance "
+                "(false discovery rate)."
             )
         return (
             f"Nothing can be said yet: {sample} is too small a sample to tell any of {self.considered} descriptions "
-            f"from what the prior shows anyway. One that fits {EXAMPLE_SHARE:.0%} of the prior and "
+            f"from what the prior shows anyway. One that fits {whole_percent(EXAMPLE_SHARE)} of the prior and "
             f"{EXAMPLE_LIFT:g} times as many here would stand out among {self.needed} groups."
         )
 

@@ -7,6 +7,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
+from trex.foundation.percent import whole_percent
+
 if TYPE_CHECKING:
     from trex.pages.display import Display
 
@@ -66,7 +68,7 @@ class SearchProgress:
         seconds = self._clock() - self._began
         wanted = f"/{status.wanted}" if status.wanted else ""
         return (
-            f"accepted {status.accepted / status.steps:.0%}" if status.steps else "",
+            f"accepted {whole_percent(status.accepted / status.steps)}" if status.steps else "",
             f"best confidence {status.best:.3f}" if status.done or status.renders else "",
             f"found {status.found}{wanted}",
             f"{status.renders / seconds:.2f} renders/s" if status.renders and seconds > 0 else "",

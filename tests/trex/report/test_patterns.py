@@ -60,7 +60,7 @@ def test_the_planted_cause_comes_first(prior: list[Scene]) -> None:
     assert first.is_clear
     assert first.words == "small metal cylinder"
     assert first.sentence().startswith(
-        "A small metal cylinder is the object to blame in 100% of 60 groups, prior 0.0"
+        "A small metal cylinder is the object to blame in 100\u00a0% of 60 groups, prior 0.0"
     )
     (present, *_) = found.top("present", 5)
     assert present.said == BLAMED

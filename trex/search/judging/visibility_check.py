@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from trex.foundation.percent import percent
 from trex.runs.manifest import Manifest
 from trex.runs.record import BANK, CALIBRATION, Record
 from trex.runs.world_of import world_of
@@ -34,7 +35,7 @@ class PassCheck:
         return (
             f"Visible pixels, id map against the renderer's index pass, on {self.scenes} scenes with "
             f"{self.objects} objects: {self.under} decisions differ (the pass sees fewer than {MIN_PIXELS} "
-            f"pixels); the counts differ by {self.median_difference:.1%} in the median."
+            f"pixels); the counts differ by {percent(self.median_difference)} in the median."
         )
 
 
