@@ -15,6 +15,7 @@ from trex.foundation.json_fields import field, mapping, text
 from trex.scenes.clevr_format.json_files import read_items
 from trex.scenes.clevr_format.scene_json import from_clevr
 from trex.scenes.questions.program_json import program_from_json
+from trex.scenes.questions.programs import Program
 from trex.scenes.scene import Scene
 
 QUESTIONS_FILE = re.compile(r"(?P<source>[^_]+)_(?P<split>.+)_questions\.json")
@@ -111,8 +112,23 @@ def _questions(
             yield None
             continue
         asked = text(field(record, "question", where), f"{where}, question")
-        program, answer = program_from_json(record["program"]), _answer(record["answer"], where)
-        yield image, AskedQuestion(image.stem, source, asked, program, answer)
+        yield (
+            image,
+            AskedQuestion(
+                image.stem,
+                source,
+                asked,
+                _program(record["program"], where),
+                _answer(record["answer"], where),
+            ),
+        )
+
+
+def _program(found: object, where: str) -> Program:
+    try:
+        return program_from_json(found)
+    except InputError as error:
+        raise InputError(f"{where}: {error}") from error
 
 
 def _answer(found: object, where: str) -> str:

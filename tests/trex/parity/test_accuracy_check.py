@@ -165,6 +165,17 @@ def test_phrased_questions_are_counted_by_kind_and_their_truth_is_the_scene_s(tm
     assert isinstance(others, dict) and sum(s["all"]["of"] for s in others.values()) == len(own)
 
 
+def test_a_broken_program_names_its_file_and_its_question(tmp_path: Path) -> None:
+    data = folder(tmp_path / "data", pictures=2)
+    path = data / "questions/CLEVR_val_questions.json"
+    questions = json.loads(path.read_text())
+    questions["questions"][3]["program"][1]["function"] = "filter_flavor"
+    path.write_text(json.dumps(questions))
+    result = verify("fake", "--dataset", data)
+    assert result.exit_code == 2
+    assert "CLEVR_val_questions.json: question 3" in result.output and "filter_flavor" in result.output
+
+
 def test_training_questions_are_told(tmp_path: Path) -> None:
     data = folder(tmp_path / "data", pictures=20, split="train")
     folder(data, pictures=20, seed=1)
