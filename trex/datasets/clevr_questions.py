@@ -112,16 +112,8 @@ def _questions(
             yield None
             continue
         asked = text(field(record, "question", where), f"{where}, question")
-        yield (
-            image,
-            AskedQuestion(
-                image.stem,
-                source,
-                asked,
-                _program(record["program"], where),
-                _answer(record["answer"], where),
-            ),
-        )
+        program, answer = _program(record["program"], where), _answer(record["answer"], where)
+        yield image, AskedQuestion(image.stem, source, asked, program, answer)
 
 
 def _program(found: object, where: str) -> Program:

@@ -1,4 +1,4 @@
-"""A run that an earlier version wrote opens like one of today's: `format_1` is such a run, of five draws.
+"""A run that an earlier version wrote opens like one of today's: `format_1` is such a run, of six draws.
 
 Its model has no answers to probe pictures; two were added to `run.json` by hand, under the name of that time.
 """
