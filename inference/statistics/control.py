@@ -3,10 +3,14 @@
 A search without hits means something only if the same search reaches a level set that exists sooner than prior draws
 would. That it hits at all proves nothing: so does a kernel that ignores the classifier, given enough renders.
 
-The null hypothesis: every render hits as a fresh prior draw does, with probability p, the mass of the set. The chains
-start near the set, as those of the search do, so that the starts count as part of it: a kernel that ignores the
-classifier and takes long steps from there may pass more often than the null hypothesis allows. A chain
-then hits within its first t renders with probability 1 - (1 - p)^t, and the number of such chains is binomial. The
+The null hypothesis: every render takes the chain into the set as a fresh prior draw would, with probability p, the
+mass of the set. A chain then hits within its first t renders with probability 1 - (1 - p)^t, and the number of such
+chains is binomial. For a kernel that ignores the classifier this holds because of two choices. Its chains start at
+prior draws outside the set, as the prior has them: from there, a reversible chain that leaves the prior invariant
+reaches the set no sooner than fresh draws do, but for a factor 1 - p. (Its first step enters with a probability of at
+most p / (1 - p), and chains that have not hit slow down, if the kernel has no negative eigenvalues: Aldous and Brown
+1992, "Inequalities for rare events in time-reversible Markov chains".) And a hit is a state of the chain, not a
+proposal: proposals are wider than the prior, and in its tails they hit sooner than prior draws. The
 mass is known from the prior sample alone, as Beta(k + 1, n - k) for k of n draws inside: the radius is an order
 statistic, and this distribution, whose quantiles are Clopper and Pearson's upper ends, lies above that of the mass
 (with ties too). Averaged over it, the chance of a false pass is at most 5 %, over sample and chains together. For a
@@ -51,6 +55,7 @@ class Control(Generic[Z]):
     mass: Estimate
     counts: tuple[float, float]  # the two parameters of the Beta distribution above the mass
     outside: tuple[Draw[Z], ...]
+    weights: Floats  # (n,): the number of prior draws that each of `outside` stands for
     chains: int
 
     @property
@@ -122,7 +127,7 @@ class Attempt:
 
 
 def attempt(easier: Control[Z], hits: Sequence[Sequence[bool]]) -> Attempt:
-    """The attempt so far; `hits` tells of each chain's renders, in order, whether they hit the control's target."""
+    """The attempt so far; `hits` tells, for each chain, whether its state after each render was in the set."""
     first = tuple(next((k for k, hit in enumerate(row, start=1) if hit), None) for row in hits)
     return Attempt(easier, first, tuple(len(row) for row in hits))  # type: ignore[arg-type]
 
@@ -152,9 +157,10 @@ def _control(
         return None
     easier = distance_target(target, radius)
     inside = np.array([float(easier.is_hit(draw.evaluation.log_probs)) for draw in draws])
-    outside = tuple(draw for draw, is_in in zip(reweigh(draws, easier), inside, strict=True) if not is_in)
+    is_out = inside == 0.0
+    outside = tuple(draw for draw, out in zip(reweigh(draws, easier), is_out, strict=True) if out)
     counts = upper_counts(inside, selection.weights, selection.n, selection.heaviest)
-    made = Control(easier, estimate(selection, inside), counts, outside, chains)
+    made = Control(easier, estimate(selection, inside), counts, outside, selection.weights[is_out], chains)
     is_known = made.mass.interval.high <= KNOWN * made.mass.value
     return made if is_known and len(outside) >= chains and made.window else None
 

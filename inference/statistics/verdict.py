@@ -3,18 +3,25 @@
 from __future__ import annotations
 
 import enum
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
+import numpy as np
+from numpy.typing import NDArray
+
 from trex.foundation.percent import percent
 from trex.foundation.words import counted
-from trex.inference.statistics.diagnostics import Diagnosis, by_chain, diagnose_all
+from trex.inference.statistics.diagnostics import Diagnosis, by_chain, diagnose, diagnose_all
 from trex.inference.statistics.how_often import HowOften
-from trex.inference.types import Draw, Target, Z
+from trex.inference.statistics.proportion import clopper_pearson
+from trex.inference.statistics.unvisited import unvisited
+from trex.inference.types import PRIOR_CHAIN, Draw, Floats, Target, Z
 
 MAX_R_HAT = 1.05
 MIN_ESS = 25.0
 MIN_CHAINS_HIT = 4
+CLEARLY = 0.999  # level of the interval of the chains' share of hits: chains that ignore the classifier fail for sure
 
 
 class Ending(enum.Enum):
@@ -57,13 +64,22 @@ def conclude(
     known = sum(target.is_hit(draw.evaluation.log_probs) for draw in draws if draw.chain < 0)
     before = max(prior.hits, known)  # the rate may leave out the first draws
     best = max([prior.best, *(target.confidence(draw.evaluation.log_probs) for draw in chain_draws)])
-    n_chains_hit = sum(any(target.is_hit(d.evaluation.log_probs) for d in chain) for chain in by_chain(draws))
+    chains = by_chain(draws)
+    is_hit = np.array(
+        [[target.is_hit(d.evaluation.log_probs) for d in chain] for chain in chains], dtype=bool
+    )
+    n_chains_hit = sum(bool(row.any()) for row in is_hit)
     diagnoses = diagnose_all(draws, summaries)
     if hits + before == 0:
         ending, words = Ending.NOT_FOUND, _not_found(prior, renders, best)
     elif prior.is_common and prior.ess >= MIN_ESS:
         ending, words = Ending.CONVERGED, _common(prior)
-    elif reasons := [*_reasons(diagnoses, n_chains_hit, len(by_chain(draws))), *doubts]:
+    elif reasons := [
+        *_reasons(diagnoses, n_chains_hit, len(chains)),
+        *_too_few_hits(is_hit, diagnoses, prior),
+        *_missed(draws, chains, is_hit, target, summaries),
+        *doubts,
+    ]:
         ending, words = Ending.FOUND, _found(examples or _draws(hits + before), reasons)
     else:
         ending, words = Ending.CONVERGED, _converged(diagnoses, n_chains_hit)
@@ -90,20 +106,79 @@ def _reasons(diagnoses: Sequence[Diagnosis], n_chains_hit: int, n_chains: int) -
     return reasons
 
 
+def _too_few_hits(is_hit: NDArray[np.bool_], diagnoses: Sequence[Diagnosis], prior: HowOften) -> list[str]:
+    """Why the chains' hits do not show that the classifier led them; `is_hit` is (chains, draws).
+
+    Chains that ignore the classifier hit as often as the prior does, and mix well. Those led by it are in the set for
+    much of the time, and enter it more than once.
+    """
+    if not is_hit.any():
+        return []
+    size = _hit_size(is_hit, diagnoses)
+    if not size >= MIN_ESS:  # NaN fails
+        return [f"the chains' draws in the level set have an ESS of {size:.0f} ({MIN_ESS:.0f} are needed)"]
+    share, n = float(is_hit.mean()), int(min(size, is_hit.size))
+    low, high = clopper_pearson(share * n, n, CLEARLY).low, prior.rate_interval.high
+    if low > high:
+        return []
+    return [
+        f"{percent(share)} of the chains' draws are in the level set (ESS {n}; {percent(CLEARLY)} confidence: "
+        f"{percent(low)} or more), which is not clearly more than among prior draws (up to {percent(high)})"
+    ]
+
+
+def _hit_size(is_hit: NDArray[np.bool_], diagnoses: Sequence[Diagnosis]) -> float:
+    """The effective size of the hit indicator; where every draw hits, of the summary that mixes worst."""
+    if is_hit.all():
+        return min((d.ess for d in diagnoses if d.is_informative), default=math.nan)
+    return diagnose("in the level set", is_hit.astype(float)).ess
+
+
+def _missed(
+    draws: Sequence[Draw[Z]],
+    chains: Sequence[Sequence[Draw[Z]]],
+    is_hit: NDArray[np.bool_],
+    target: Target,
+    summaries: Mapping[str, Callable[[Draw[Z]], float]],
+) -> list[str]:
+    """The hits of the prior sample to which no chain draw is similar, as a reason; chains are (chains, draws)."""
+    prior = [draw for draw in draws if draw.chain == PRIOR_CHAIN]
+    hits = [draw for draw in prior if target.is_hit(draw.evaluation.log_probs)]
+    if not hits or is_hit.any(axis=-1).sum() < 2:
+        return []
+
+    def values(of: Sequence[Draw[Z]]) -> Floats:
+        return np.array([[summary(draw) for summary in summaries.values()] for draw in of], float)
+
+    found = [
+        values([d for d, hit in zip(chain, row, strict=True) if hit])
+        for chain, row in zip(chains, is_hit, strict=True)
+        if row.any()
+    ]
+    n = unvisited(values(hits), found, values(prior).std(axis=0))
+    if not n:
+        return []
+    which = "the only hit" if len(hits) == n == 1 else f"{n} of {counted(len(hits), 'hit')}"
+    return [
+        f"no chain draw is similar to {which} of the prior sample, so the chains miss part of the level set"
+    ]
+
+
 def _converged(diagnoses: Sequence[Diagnosis], n_chains_hit: int) -> tuple[str, ...]:
     informative = [d for d in diagnoses if d.is_informative]
     worst_r_hat = max(informative, key=lambda d: d.r_hat)
     worst_ess = min(informative, key=lambda d: d.ess)
     return (
-        f"CONVERGED: {n_chains_hit} chains hit the level set and agree, so the draws represent all of it.",
+        f"CONVERGED: {n_chains_hit} chains hit the level set and agree, and nothing contradicts that their draws "
+        "represent it.",
         f"Worst R-hat {worst_r_hat.r_hat:.3f} ({worst_r_hat.name}), worst ESS {worst_ess.ess:.0f} ({worst_ess.name}).",
     )
 
 
 def _common(prior: HowOften) -> tuple[str, ...]:
     return (
-        "CONVERGED: the target is common; independent prior draws, weighted, represent all of the level set (effective "
-        f"size {prior.ess:.0f}).",
+        "CONVERGED: the target is common; independent prior draws, weighted, represent the level set (effective size "
+        f"{prior.ess:.0f}).",
     )
 
 

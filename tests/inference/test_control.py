@@ -103,7 +103,9 @@ class OneIsEnough(Control[float]):
 
 
 def lenient(easier: Control[float]) -> Control[float]:
-    return OneIsEnough(easier.target, easier.mass, easier.counts, easier.outside, easier.chains)
+    return OneIsEnough(
+        easier.target, easier.mass, easier.counts, easier.outside, easier.weights, easier.chains
+    )
 
 
 def test_the_blind_search_passes_a_test_that_any_hit_passes() -> None:
@@ -113,7 +115,7 @@ def test_the_blind_search_passes_a_test_that_any_hit_passes() -> None:
 
 def test_the_chance_of_prior_draws_is_exact() -> None:
     """Against the sum over binomials with moments of the Beta distribution."""
-    easier = Control(TARGET, plain(np.random.default_rng(1))[0].mass, (3.0, 198.0), (), CHAINS)
+    easier = Control(TARGET, plain(np.random.default_rng(1))[0].mass, (3.0, 198.0), (), np.ones(0), CHAINS)
     for hit, renders in ((1, 5), (3, 16), (4, 40)):
         exact = sum(
             math.comb(CHAINS, m) * (-1) ** i * math.comb(m, i)

@@ -110,22 +110,28 @@ def chain_draws(
     ]
 
 
-def render_hits(
+def state_hits(
     records: Sequence[Record], phase: str, target: Target, n_chains: int, end: int | None = None
 ) -> list[list[bool]]:
-    """For each chain of a phase, whether each of its renders hits this target, in order.
+    """For each chain of a phase, whether its state after each of its renders hits this target, in order.
 
-    Steps before index `end` alone, or all. Proposals count, whether accepted or not: each was rendered.
+    Steps before index `end` alone, or all. The chains start outside the target. A proposal that hits counts only if the
+    chain accepted it: proposals may reach farther than the prior does.
     """
     chains = by_chain(records, phase)
-    return [
-        [
-            target.is_hit(np.array(row.log_probs))
-            for row in chains.get(chain, ())
-            if row.is_rendered and (end is None or row.index < end)
-        ]
-        for chain in range(n_chains)
-    ]
+    return [_state_hits(chains.get(chain, ()), target, end) for chain in range(n_chains)]
+
+
+def _state_hits(rows: Sequence[Record], target: Target, end: int | None) -> list[bool]:
+    hits, is_inside = [], False
+    for row in rows:
+        if end is not None and row.index >= end:
+            break
+        if row.is_accepted and row.log_probs:
+            is_inside = target.is_hit(np.array(row.log_probs))
+        if row.is_rendered:
+            hits.append(is_inside)
+    return hits
 
 
 def checkpoint(

@@ -9,7 +9,7 @@ import numpy as np
 from trex.inference.targets import threshold
 from trex.inference.types import Evaluation, State
 from trex.runs.record import CHAIN, CONTROL, Record
-from trex.runs.replay import chain_draws, render_hits
+from trex.runs.replay import chain_draws, state_hits
 from trex.worlds.latents import Latent
 
 TARGET = threshold(("a", "b"), "a", 0.5, width=0.05)
@@ -33,12 +33,17 @@ def rows(phase: str) -> list[Record]:
     ]
 
 
-def test_a_control_counts_every_render_and_nothing_else() -> None:
-    """Planted bug: a rejected proposal was no render, so that a chain seemed to hit sooner than it did."""
-    found = render_hits(rows(CONTROL), CONTROL, TARGET, 2)
-    assert found == [[False, True, True, False], []]
-    assert render_hits(rows(CONTROL), CONTROL, TARGET, 1, end=3) == [[False, True]]
-    assert render_hits(rows(CHAIN), CONTROL, TARGET, 1) == [[]]
+def test_a_control_counts_the_state_after_every_render_and_nothing_else() -> None:
+    """Planted bugs: a rejected proposal was no render, or its hit counted, so that a chain seemed to hit sooner."""
+    found = state_hits(rows(CONTROL), CONTROL, TARGET, 2)
+    assert found == [[False, False, True, False], []]
+    assert state_hits(rows(CONTROL), CONTROL, TARGET, 1, end=3) == [[False, False]]
+    assert state_hits(rows(CHAIN), CONTROL, TARGET, 1) == [[]]
+
+
+def test_a_state_that_hits_counts_until_the_chain_leaves_it() -> None:
+    steps = [row(CONTROL, 0, 0.8, True), row(CONTROL, 1, 0.1, False), row(CONTROL, 2, 0.1, True)]
+    assert state_hits(steps, CONTROL, TARGET, 1) == [[True, True, False]]
 
 
 def test_a_rejected_step_repeats_the_state_and_the_first_steps_are_warmup() -> None:

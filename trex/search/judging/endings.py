@@ -81,7 +81,7 @@ def _no_chain(found: Hits, how: HowOften, options: SearchSection) -> str:
     if how.is_common:
         return (
             f"No chain was run: the target is common, but the effective size of {how.n} prior draws is only "
-            f"{how.ess:.1f} ({MIN_ESS:.0f} are needed for them to represent all of it); raise search.prior_scenes."
+            f"{how.ess:.1f} ({MIN_ESS:.0f} are needed for them to represent it); raise search.prior_scenes."
         )
     if options.steps == 0:
         return "No chain was run: the query asks for none (search.steps = 0)."

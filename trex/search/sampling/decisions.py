@@ -15,7 +15,7 @@ from trex.inference.targets import GaussianTarget
 from trex.inference.types import State
 from trex.query.schema import Query, SearchSection
 from trex.runs.record import CONTROLS, Record
-from trex.runs.replay import render_hits
+from trex.runs.replay import state_hits
 from trex.search.hits import Distinct
 from trex.search.sampling.calibration import Calibration, calibration_places, read_calibration
 from trex.search.sampling.prior_plan import bank_draws
@@ -68,16 +68,20 @@ def controls_of(
 def control_starts(
     rank: int, easier: Control[Latent], options: SearchSection
 ) -> tuple[int, tuple[State[Latent], ...]]:
-    """The seed and the starts of the chains of a rung."""
+    """The seed and the starts of the chains of a rung: prior draws outside it, as the prior has them.
+
+    Not those near it, as for the search itself: from there, a kernel that ignores the classifier may pass as well.
+    """
     seed = options.seed + (rank + 1) * CONTROL_SEED
-    return seed, starts(seed, easier.outside, options.chains)
+    picked = resample(stream(seed, START_STREAM), np.log(easier.weights), options.chains)
+    return seed, tuple(State(easier.outside[k].z, easier.outside[k].evaluation) for k in picked)
 
 
 def attempt_of(
     records: Sequence[Record], rank: int, easier: Control[Latent], end: int | None = None
 ) -> Attempt:
     """What the chains of a rung have done, by the records of its steps before index `end`, or all."""
-    return attempt(easier, render_hits(records, CONTROLS[rank], easier.target, easier.chains, end))
+    return attempt(easier, state_hits(records, CONTROLS[rank], easier.target, easier.chains, end))
 
 
 def calibration_of(
