@@ -7,6 +7,7 @@ belongs together, neither a symbolic link nor below one (`inside`).
 
 from __future__ import annotations
 
+import codecs
 import errno
 import os
 import stat
@@ -86,15 +87,25 @@ def read_text(
 ) -> str:
     """The text of a regular UTF-8 file of at most `limit` bytes; raises `error` for any other.
 
-    For `inside` see `read_bytes`.
+    A byte-order mark is left out, and one of UTF-16 is heeded. For `inside` see `read_bytes`.
     """
     data = read_bytes(path, limit=limit, follow_links=follow_links, error=error, inside=inside)
     try:
-        return data.decode("utf-8")
+        return data.decode(text_encoding(data))
     except UnicodeDecodeError as problem:
         raise error(
             f"{shown(path)} cannot be read: it is not UTF-8 text ({problem.reason} at byte {problem.start})"
         ) from problem
+
+
+def text_encoding(head: bytes) -> str:
+    """The encoding that a text's first four bytes tell: UTF-8, unless there is a byte-order mark of another.
+
+    PowerShell 5 writes UTF-16 with a mark, many Windows editors UTF-8 with one.
+    """
+    marks = {codecs.BOM_UTF32_LE: "utf-32", codecs.BOM_UTF32_BE: "utf-32"}  # first: the next is part of one
+    marks |= {codecs.BOM_UTF16_LE: "utf-16", codecs.BOM_UTF16_BE: "utf-16"}
+    return next((name for mark, name in marks.items() if head.startswith(mark)), "utf-8-sig")
 
 
 def write_atomic(path: Path, data: bytes, *, is_precious: bool = True) -> None:

@@ -1,11 +1,17 @@
-"""Reads foreign pictures: only PNG, with bounds on bytes and pixels checked before decoding."""
+"""Reads foreign pictures: only PNG, with bounds on bytes and pixels checked before decoding.
+
+`Picture.losses` says what eight bits a channel without transparency could not hold; a picture whose meaning depends
+on what cannot be kept is refused.
+"""
 
 from __future__ import annotations
 
 import io
 import struct
 import zlib
+from contextlib import suppress
 from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,8 +19,33 @@ from numpy.typing import NDArray
 from trex.foundation.errors import InputError, TrexError
 from trex.foundation.files import MIB, read_bytes, shown
 
+if TYPE_CHECKING:
+    from PIL.Image import Image as PilImage
+
 FILE_LIMIT = 64 * MIB
 MAX_PIXELS = 4096 * 4096  # a small file can decode to many more
+BIT_DEPTH = 24  # where a PNG says how many bits a channel has (https://www.w3.org/TR/png-3/#11IHDR)
+ORIENTATION = 0x0112  # EXIF's tag; 1 is upright
+DEEP = "16 bits a channel, read at 8"
+TRANSPARENT = "transparent parts, read as the color stored below them"
+ANIMATED = "more than one frame; the first is read"
+# How files begin that are given the ending of a PNG.
+BEGINNINGS = {
+    b"\xff\xd8\xff": "a JPEG",
+    b"GIF8": "a GIF",
+    b"RIFF": "a WebP",
+    b"BM": "a BMP",
+    b"II*\0": "a TIFF",
+    b"MM\0*": "a TIFF",
+    b"version https://git-lfs": "a pointer of Git LFS",
+}
+
+
+class Picture(NamedTuple):
+    """The pixels of a file, (H, W, 3) or (H, W), and what of its content they lack."""
+
+    pixels: NDArray[np.uint8]
+    losses: tuple[str, ...]
 
 
 def read_png(
@@ -30,6 +61,11 @@ def read_png(
     return decode_png(data, shown(path), mode=mode, max_pixels=max_pixels, error=error)
 
 
+def read_picture(path: Path, inside: Path) -> Picture:
+    """A PNG file (H, W, 3) below a folder, reached by no link in it, with its losses; InputError for any other."""
+    return decode_picture(read_bytes(path, limit=FILE_LIMIT, inside=inside), shown(path))
+
+
 def decode_png(
     data: bytes,
     where: str,
@@ -39,6 +75,18 @@ def decode_png(
     error: type[TrexError] = InputError,
 ) -> NDArray[np.uint8]:
     """The picture in the bytes of a PNG; `where` names it in the error."""
+    return decode_picture(data, where, mode=mode, max_pixels=max_pixels, error=error).pixels
+
+
+def decode_picture(
+    data: bytes,
+    where: str,
+    *,
+    mode: str = "RGB",
+    max_pixels: int = MAX_PIXELS,
+    error: type[TrexError] = InputError,
+) -> Picture:
+    """As `decode_png`, with what eight bits a channel could not hold."""
     from PIL import Image, UnidentifiedImageError
 
     try:
@@ -48,12 +96,72 @@ def decode_png(
                 raise error(
                     f"{where} has {width}x{height} pixels, more than the limit of {max_pixels:,}; make it smaller"
                 )
-            return np.asarray(image.convert(mode))
+            is_deep = data[BIT_DEPTH] == 16
+            pixels = _converted(image, mode)
+            _check_upright(image, where, error)
+            return Picture(pixels, _losses(image, is_deep))
     except UnidentifiedImageError as problem:
-        raise error(f"{where} is not a readable PNG; give a PNG file") from problem
+        raise error(f"{where} is not a readable PNG{_instead(data)}") from problem
     except (OSError, ValueError, SyntaxError, EOFError, struct.error, zlib.error) as problem:
         raise error(
             f"{where} is not a readable PNG ({type(problem).__name__}: {problem}); get it again"
         ) from problem
     except Image.DecompressionBombError as problem:
         raise error(f"{where} is not a readable PNG ({problem}); make it smaller") from problem
+
+
+def _converted(image: PilImage, mode: str) -> NDArray[np.uint8]:
+    """The pixels of an open picture in another mode; Pillow cuts 16 bits of gray off at 255 instead of scaling."""
+    if not image.mode.startswith("I"):
+        has_key = image.mode == "P" and "transparency" in image.info  # Pillow warns unless it goes over RGBA
+        return np.asarray((image.convert("RGBA") if has_key else image).convert(mode))
+    gray = np.rint(np.asarray(image, np.float64) / 257).astype(np.uint8)
+    return gray if mode == "L" else np.repeat(gray[:, :, None], 3, axis=2)
+
+
+def _losses(image: PilImage, is_deep: bool) -> tuple[str, ...]:
+    found = ((DEEP, is_deep), (TRANSPARENT, _is_transparent(image)), (ANIMATED, _is_animated(image)))
+    return tuple(words for words, is_so in found if is_so)
+
+
+def _is_transparent(image: PilImage) -> bool:
+    """Whether a pixel is not opaque: most CLEVR pictures have an alpha channel that is opaque everywhere."""
+    if "A" in image.getbands():
+        return bool(np.asarray(image.getchannel("A")).min() < 255)
+    key = image.info.get("transparency")
+    if key is None:
+        return False
+    if image.mode in ("P", "RGB", "L", "1") and not _is_deep_key(key):
+        return bool(np.asarray(image.convert("RGBA").getchannel("A")).min() < 255)
+    return True  # a color of 16 bits, which the converted pixels no longer show
+
+
+def _is_deep_key(key: object) -> bool:
+    values = key if isinstance(key, tuple) else (key,)
+    return any(isinstance(value, int) and value > 255 for value in values)
+
+
+def _is_animated(image: PilImage) -> bool:
+    return getattr(image, "n_frames", 1) > 1
+
+
+def _check_upright(image: PilImage, where: str, error: type[TrexError]) -> None:
+    """Raise `error` for a picture that viewers turn or mirror and that models would be shown as it is stored."""
+    turn: object = 1
+    with suppress(OSError, ValueError, SyntaxError, TypeError, KeyError, struct.error):
+        turn = image.getexif().get(ORIENTATION, 1)
+    if isinstance(turn, int) and 2 <= turn <= 8:
+        raise error(
+            f"{where} has EXIF orientation {turn}: viewers turn or mirror it, models would not; "
+            "save it upright, without the tag"
+        )
+
+
+def _instead(data: bytes) -> str:
+    """What the bytes are instead of a PNG, and what to do."""
+    if not data:
+        return ": it is empty; get it again"
+    found = next((kind for begin, kind in BEGINNINGS.items() if data.startswith(begin)), "")
+    if found.startswith("a pointer"):
+        return f" but {found}; fetch the files: git lfs pull"
+    return f" but {found}; convert it, a new ending is not enough" if found else "; give a PNG file"

@@ -13,6 +13,7 @@ from trex.foundation.files import is_text
 
 DEPTH = 100  # levels of nesting; the project's files have at most ten
 DIGITS = 300  # of an integer; a float holds 308, and the project's files have at most 20
+BYTE_ORDER_MARK = "\ufeff"
 # Python takes half of a surrogate pair, which no file can hold and no page can show.
 SURROGATE = re.compile(r"\\u[dD][89a-fA-F]|[\ud800-\udfff]")
 # tomllib takes n² steps for a dotted key of n parts.
@@ -23,12 +24,11 @@ def parse_json(text: str | bytes, where: str, *, error: type[TrexError] = InputE
     """The value of a JSON text with finite numbers only; otherwise `error` with `where` and the fault."""
     try:
         text = text if isinstance(text, str) else text.decode(json.detect_encoding(text))
+        text = text.removeprefix(BYTE_ORDER_MARK)
         value: object = json.loads(
             text, parse_constant=_refuse, parse_float=finite_number, parse_int=whole_number
         )
-        check_depth(value)
-        if SURROGATE.search(text) and not is_text(json.dumps(value, ensure_ascii=False)):
-            raise ValueError("a text in it has half of a surrogate pair, which is no character")
+        check_parsed(value, text)
         return value
     except (RecursionError, ValueError) as problem:
         raise error(_refusal(where, "JSON", problem)) from problem
@@ -39,7 +39,7 @@ def parse_toml(text: str, where: str, *, error: type[TrexError] = InputError) ->
     try:
         if DOTTED.search(text):
             raise RecursionError
-        table = tomllib.loads(text.removeprefix("\ufeff"), parse_float=finite_number)  # a byte-order mark
+        table = tomllib.loads(text.removeprefix(BYTE_ORDER_MARK), parse_float=finite_number)
         check_depth(table)
         if any(isinstance(one, int) and abs(one) >= 10**DIGITS for one in numbers_in(table)):
             raise ValueError(
@@ -48,6 +48,13 @@ def parse_toml(text: str, where: str, *, error: type[TrexError] = InputError) ->
         return table
     except (RecursionError, ValueError) as problem:
         raise error(_refusal(where, "TOML", problem)) from problem
+
+
+def check_parsed(value: object, text: str) -> None:
+    """Raise RecursionError or ValueError for a value of this JSON that is too deep, or that no file can hold."""
+    check_depth(value)
+    if SURROGATE.search(text) and not is_text(json.dumps(value, ensure_ascii=False)):
+        raise ValueError("a text in it has half of a surrogate pair, which is no character")
 
 
 def check_depth(value: object) -> None:

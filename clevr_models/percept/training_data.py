@@ -19,16 +19,16 @@ from trex.clevr_models.interface.program_kinds import ATTRIBUTE_VALUES, Program
 from trex.clevr_models.interface.question import ProgramStep
 from trex.clevr_models.percept.network import GRID, INPUT_SIZE, STRIDE
 from trex.foundation.errors import InputError
-from trex.foundation.files import MIB, open_regular, read_bytes, read_text
+from trex.foundation.files import MIB, open_regular
 from trex.foundation.images import read_png
-from trex.foundation.json_fields import field, finite, listed, mapping, text, whole
-from trex.foundation.parse import parse_json
+from trex.foundation.json_fields import finite, listed, mapping, text, whole
+from trex.scenes.clevr_format.json_files import read_items
 from trex.scenes.clevr_format.scene_json import to_clevr
+from trex.scenes.questions.answers import answer_of
 from trex.scenes.scene import Scene
 from trex.scenes.validity import BEHIND, RIGHT
 
 MAX_SCENE_OBJECTS = 10
-LARGEST = 2048 * MIB  # the questions of CLEVR v1.0 train have 1.3 GB
 SCENE_WIDTH = 480  # pixels that pixel_coords refer to
 Record = Mapping[str, object]
 
@@ -89,19 +89,11 @@ def _scene_records(dataset: Path, split: str) -> list[Record]:
         return _records(whole, "scenes")
     if not growing.exists():
         raise InputError(f"neither {whole} nor {growing} exists; give the folder of a CLEVR data set")
-    lines = read_bytes(growing).split(b"\n")[:-1]  # the part after the last newline is still being written
-    where = f"{growing}, line"
-    return [
-        mapping(parse_json(line, f"{where} {n}"), f"{where} {n}")
-        for n, line in enumerate(lines, start=1)
-        if line
-    ]
+    return _records(growing, "scenes")
 
 
 def _records(path: Path, key: str) -> list[Record]:
-    data = mapping(parse_json(read_text(path, limit=LARGEST), str(path)), str(path))
-    items = listed(field(data, key, str(path)), f"{path}, {key}")
-    return [mapping(item, f"{path}, {key} {n}") for n, item in enumerate(items)]
+    return [mapping(item, f"{path}, {key} {n}") for n, item in enumerate(read_items(path, key))]
 
 
 def _read_picture(path: Path) -> NDArray[np.uint8]:
@@ -176,7 +168,7 @@ def _question_record(record: Record) -> QuestionRecord:
         )
         for step in (mapping(item, "a step") for item in listed(record["program"], "program"))
     )
-    return QuestionRecord(whole(record["image_index"], "image_index"), program, str(record["answer"]))
+    return QuestionRecord(whole(record["image_index"], "image_index"), program, answer_of(record["answer"]))
 
 
 def _words(step: Record) -> object:

@@ -55,23 +55,28 @@ def fit_camera(points: Floats, pixels: Floats, width: int = WIDTH_PX, height: in
     return CameraFit(_vec3(found.x), float(errors[:2].max()), float(errors[2]))
 
 
-def fit_clevr_camera(data: object, where: str = "the scene") -> CameraFit:
-    """The fit for one record of a CLEVR scenes file, from its 3d_coords and pixel_coords (480x320)."""
+def fit_clevr_camera(
+    data: object, where: str = "the scene", size: tuple[int, int] = (WIDTH_PX, HEIGHT_PX)
+) -> CameraFit:
+    """The fit for one record of a CLEVR scenes file, from its 3d_coords and its pixel_coords in a picture of `size`."""
     record = mapping(data, where)
     items = [mapping(item, where) for item in listed(field(record, "objects", where), f"{where}, objects")]
     rows = [_coordinates(item, f"{where}, object {i}") for i, item in enumerate(items)]
     points, pixels = (np.array([row[part] for row in rows]).reshape(-1, 3) for part in (0, 1))
-    return fit_camera(points, pixels)
+    return fit_camera(points, pixels, *size)
 
 
 def from_clevr_fitted(
-    data: object, vocabulary: Vocabulary = CLEVR, where: str = "the scene"
+    data: object,
+    vocabulary: Vocabulary = CLEVR,
+    where: str = "the scene",
+    size: tuple[int, int] = (WIDTH_PX, HEIGHT_PX),
 ) -> tuple[Scene, CameraFit]:
     """`from_clevr` with the recovered camera; the lights leave no trace in the file and stay at their base positions.
 
     Raises InputError if no camera explains the pixels: the scene cannot be rendered as it was.
     """
-    scene, fit = from_clevr(data, vocabulary, where), fit_clevr_camera(data, where)
+    scene, fit = from_clevr(data, vocabulary, where), fit_clevr_camera(data, where, size)
     if not fit.explains:
         raise InputError(
             f"{where} fits no camera: with the best one, an object is {fit.error_px:.1f} px (depth "

@@ -73,9 +73,10 @@ def _near(value: object, where: str) -> Vec3:
 
 
 def _word(record: Mapping[str, object], attribute: str, vocabulary: Vocabulary, where: str) -> str:
-    word = text(field(record, attribute, where), f"{where}, {attribute}")
-    if word not in vocabulary.values(attribute):
-        raise unknown(f"{where}: {attribute}", word, vocabulary.values(attribute))
+    said = text(field(record, attribute, where), f"{where}, {attribute}")
+    word = next((word for word in (said, said.strip().lower()) if word in vocabulary.values(attribute)), "")
+    if not word:
+        raise unknown(f"{where}: {attribute}", said, vocabulary.values(attribute))
     return word
 
 

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from trex.foundation.errors import InputError
 from trex.foundation.json_fields import Json, listed, mapping, short, text, whole
+from trex.scenes.questions.functions import FUNCTIONS
 from trex.scenes.questions.programs import MAX_STEPS, Program, Step, check_words
 from trex.scenes.vocabulary import CLEVR, Vocabulary
 
@@ -20,6 +21,20 @@ def program_from_json(data: object, vocabulary: Vocabulary = CLEVR) -> Program:
     if len(steps) > MAX_STEPS:
         raise InputError(f"a program must have 1 to {MAX_STEPS} steps, this one has {len(steps)}")
     return check_words(tuple(_step(index, item) for index, item in enumerate(steps)), vocabulary)
+
+
+def lacks_words(data: object) -> bool:
+    """Whether a step of a question's `program` has no word where it needs one.
+
+    The public generator writes them so: it renames the words of a template's steps once for each question, and finds
+    none the second time (clevr-dataset-gen, generate_questions.py).
+    """
+    steps = [step for step in data if isinstance(step, dict)] if isinstance(data, list) else []
+    functions = [(FUNCTIONS.get(str(_first(step, _FUNCTION_KEYS, ""))), step) for step in steps]
+    return any(
+        function is not None and function.word != "" and _first(step, _WORD_KEYS, []) == []
+        for function, step in functions
+    )
 
 
 def program_to_json(program: Program) -> list[Json]:

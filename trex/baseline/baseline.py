@@ -11,6 +11,7 @@ from trex.foundation.fields import Number
 from trex.inference.statistics.proportion import Proportion
 from trex.runs.manifest import Manifest
 from trex.runs.world_of import world_of
+from trex.scenes.questions.answers import is_same
 from trex.scenes.questions.truth import NO_ANSWER
 
 
@@ -38,6 +39,11 @@ class ScoredExample:
     def has_truth(self) -> bool:
         """Whether the model's answer can be right or wrong."""
         return self.truth not in (None, NO_ANSWER)
+
+    @property
+    def is_right(self) -> bool:
+        """Whether the model's answer is the true one."""
+        return self.truth is not None and self.has_truth and is_same(self.answer, self.truth)
 
 
 @dataclass(frozen=True)
@@ -114,7 +120,7 @@ class Baseline:
     def accuracy(self) -> Proportion:
         """Right answers (the most probable one) among the pictures with a known true answer."""
         known = [one for one in self.seen if one.has_truth]
-        return Proportion(sum(one.answer == one.truth for one in known), len(known))
+        return Proportion(sum(one.is_right for one in known), len(known))
 
     @property
     def confusion(self) -> dict[str, dict[str, int]]:
@@ -150,7 +156,7 @@ def is_mistake(truth: str | None, answer: str, named: Sequence[str]) -> bool:
     """
     if truth is None or truth == NO_ANSWER:
         return False
-    return truth not in named if named else truth != answer
+    return not any(is_same(truth, one) for one in named or (answer,))
 
 
 def in_order(answers: set[str]) -> tuple[str, ...]:

@@ -30,7 +30,7 @@ class Card:
         rows = [row for _, row in self.rows]
         best = max((row.confidence for row in rows if row.is_hit), default=0.0)
         is_mistake, is_hit = any(row.is_mistake for row in rows), any(row.is_hit for row in rows)
-        is_wrong = any(row.has_truth and row.answer != row.truth for row in rows)
+        is_wrong = any(row.has_truth and not row.is_right for row in rows)
         return (not is_mistake, not is_wrong, not is_hit, -best, self.picture.name)
 
 

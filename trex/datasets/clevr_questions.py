@@ -2,26 +2,48 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, NoReturn
 
-from trex.datasets.clevr_folder import image_of
+from trex.datasets.clevr_files import QUESTIONS, SCENES, ClevrFiles, open_files, planned, split_of
 from trex.datasets.official_scenes import AskedQuestion, OfficialPicture, phrase_questions
-from trex.foundation.errors import InputError, unknown
-from trex.foundation.json_fields import field, mapping, text
-from trex.scenes.clevr_format.json_files import read_items
+from trex.datasets.tally import Remark, Tally
+from trex.foundation.errors import InputError
+from trex.foundation.json_fields import field, text
 from trex.scenes.clevr_format.scene_json import from_clevr
-from trex.scenes.questions.program_json import program_from_json
+from trex.scenes.questions.answers import answer_of
+from trex.scenes.questions.english import parse
+from trex.scenes.questions.program_json import lacks_words, program_from_json
 from trex.scenes.questions.programs import Program
 from trex.scenes.scene import Scene
 
-QUESTIONS_FILE = re.compile(r"(?P<source>[^_]+)_(?P<split>.+)_questions\.json")
 OFFICIAL, OURS = "CLEVR", "ours"
 PHRASED_TRIES = 1  # per zero-hop and one-hop family and scene
 PARITY_TRIES = 2  # the same, of the parity check
+
+UNANSWERED = Remark("question has no answer and is not asked", "questions have no answer and are not asked")
+ODD = Remark(
+    "question has an answer that is no word or number and is not asked",
+    "questions have an answer that is no word or number and are not asked",
+)
+NO_PICTURE = Remark(
+    "question is about a picture that is not there", "questions are about pictures that are not there"
+)
+NO_SPLIT = Remark(
+    "file of questions is about a split without pictures here",
+    "files of questions are about splits without pictures here",
+)
+UNREAD = Remark(
+    "question has no program and is not read: its English has none of CLEVR's forms",
+    "questions have no program and are not read: their English has none of CLEVR's forms",
+)
+ENGLISH = Remark(
+    "question has no complete program and was read as English",
+    "questions have no complete program and were read as English",
+)
+SKIPPED = (UNANSWERED, ODD, NO_PICTURE, UNREAD)
 
 
 class QuestionOptions(NamedTuple):
@@ -41,17 +63,23 @@ class AskedPicture:
     path: Path
     asked: tuple[AskedQuestion, ...]
 
+    @property
+    def images(self) -> Path:
+        """The folder images/ that it is in."""
+        return self.path.parents[1] if self.split else self.path.parent
+
 
 @dataclass(frozen=True)
 class AskedFolder:
     """The pictures of a folder that have questions, sorted by name.
 
-    `skipped` counts questions without an answer, a program or a picture here.
+    `skipped` counts questions without an answer, a readable program or a picture here; `notes` say so in sentences.
     """
 
     name: str
     pictures: tuple[AskedPicture, ...]
     skipped: int
+    notes: tuple[str, ...] = ()
 
 
 def read_folder(folder: Path, options: QuestionOptions) -> AskedFolder:
@@ -62,96 +90,99 @@ def read_folder(folder: Path, options: QuestionOptions) -> AskedFolder:
     """
     if options.limit is not None and options.limit < 1:
         raise InputError(f"--limit {options.limit} is not possible; give 1 or more")
-    asked: dict[Path, list[AskedQuestion]] = {}
-    skipped = 0
-    for path in sorted((folder / "questions").glob("*.json")):
-        for found in _questions(folder, path, options.splits):
-            if found is None:
-                skipped += 1
-            else:
-                asked.setdefault(found[0], []).append(found[1])
+    files, tally = open_files(folder, options.splits), Tally()
+    asked: dict[str, list[AskedQuestion]] = {}
+    for name, question in _questions(files, tally):
+        asked.setdefault(name, []).append(question)
     if options.phrased:
-        for image, question in _phrased(folder, options.splits):
-            asked.setdefault(image, []).append(question)
-    _check_splits(folder, options.splits)
+        for name, question in _phrased(files):
+            asked.setdefault(name, []).append(question)
     if not asked:
-        raise InputError(
-            f"{folder} holds no answered question on a picture; it needs questions/*_questions.json, images/SPLIT/*.png"
-        )
-    images = sorted(asked)[: options.limit]
+        raise InputError(f"{folder} holds no answered question on a picture: {_what_blocks(files, tally)}")
     pictures = tuple(
-        AskedPicture(path.stem, _split(folder, path), path, tuple(asked[path])) for path in images
+        AskedPicture(Path(name).stem, split_of(name), files.images / name, tuple(asked[name]))
+        for name in sorted(asked)[: options.limit]
     )
-    return AskedFolder(folder.resolve().name, pictures, skipped)
+    return AskedFolder(folder.resolve().name, pictures, tally.count(*SKIPPED), tally.sentences)
 
 
 def read_questions(data: Path, pictures: Sequence[OfficialPicture]) -> list[AskedQuestion]:
     """The published questions on these pictures, and phrased ones of every zero-hop and one-hop family."""
     names = {picture.name for picture in pictures}
-    files = sorted((data / "questions").glob("*.json"))
-    found = [found[1] for path in files for found in _questions(data, path, ()) if found is not None]
+    found = [question for _, question in _questions(open_files(data), Tally())]
     named = [(picture.name, picture.scene) for picture in pictures]
     return [q for q in found if q.picture in names] + phrase_questions(named, PARITY_TRIES)
 
 
-def _questions(
-    folder: Path, path: Path, splits: tuple[str, ...]
-) -> Iterator[tuple[Path, AskedQuestion] | None]:
-    """The picture and the question of each record, None for an unusable one."""
-    match = QUESTIONS_FILE.fullmatch(path.name)
-    source, split = (match["source"], match["split"]) if match else (path.stem, "")
-    if source == OFFICIAL and (folder / f"{split}.plan.json").exists():
-        source = OURS
-    for index, item in enumerate(read_items(path, "questions")):
-        where = f"{path.name}: question {index}"
-        record = mapping(item, where)
-        image = folder.joinpath("images", *image_of(record, split, where))
-        if splits and _split(folder, image) not in splits:
+def _questions(files: ClevrFiles, tally: Tally) -> Iterator[tuple[str, AskedQuestion]]:
+    """Each usable question with its picture; the others are counted."""
+    ours = planned(files.folder)
+    for entry in files.entries(QUESTIONS, _refuse, lambda where, _: tally.add(NO_SPLIT, where)):
+        record, where, file = entry.record, entry.where, entry.file
+        answer = _answer(record, where, tally)
+        if not answer:
             continue
-        if not {"answer", "program"} <= record.keys() or not image.is_file():
-            yield None
+        if not entry.picture:
+            tally.add(NO_PICTURE, where)
             continue
         asked = text(field(record, "question", where), f"{where}, question")
-        program, answer = _program(record["program"], where), _answer(record["answer"], where)
-        yield image, AskedQuestion(image.stem, source, asked, program, answer)
+        program = _program(record, asked, where, tally)
+        if program is not None:
+            source = OURS if file.source == OFFICIAL and file.split in ours else file.source
+            yield (
+                entry.picture,
+                AskedQuestion(files.label(entry.picture), source, asked, program, answer),
+            )
 
 
-def _program(found: object, where: str) -> Program:
+def _refuse(where: str, what: str) -> NoReturn:
+    raise InputError(what if what.startswith(where) else f"{where}: {what}")
+
+
+def _answer(record: Mapping[str, object], where: str, tally: Tally) -> str:
+    """The true answer, "" if there is none that could be right."""
     try:
-        return program_from_json(found)
+        answer = answer_of(record.get("answer"), f"{where}, answer")
+    except InputError:
+        tally.add(ODD, where)
+        return ""
+    if not answer:
+        tally.add(UNANSWERED, where)
+    return answer
+
+
+def _program(record: Mapping[str, object], asked: str, where: str, tally: Tally) -> Program | None:
+    """The question's program; that of its English if it has none, or one without words; None if neither can be read."""
+    given = record.get("program")
+    try:
+        if given and not lacks_words(given):
+            return program_from_json(given)
     except InputError as error:
         raise InputError(f"{where}: {error}") from error
+    try:
+        program = parse(asked)
+    except InputError as error:
+        tally.add(UNREAD, f"{where}: {error}")
+        return None
+    tally.add(ENGLISH, where)
+    return program
 
 
-def _answer(found: object, where: str) -> str:
-    """The answer as CLEVR v1.0 writes it (yes, no, text), also from the public generator's true, false and numbers."""
-    if isinstance(found, bool):
-        return "yes" if found else "no"
-    return str(found) if isinstance(found, int) else text(found, f"{where}, answer")
-
-
-def _phrased(folder: Path, splits: tuple[str, ...]) -> Iterator[tuple[Path, AskedQuestion]]:
+def _phrased(files: ClevrFiles) -> Iterator[tuple[str, AskedQuestion]]:
     """Questions of all zero-hop and one-hop families, phrased from the scenes; the source is the kind of family."""
-    scenes: dict[Path, Scene] = {}
-    for path in sorted((folder / "scenes").glob("*.json")):
-        for index, item in enumerate(read_items(path, "scenes")):
-            where = f"{path.name}: scene {index}"
-            image = folder.joinpath("images", *image_of(mapping(item, where), "", where))
-            if image.is_file() and (not splits or _split(folder, image) in splits):
-                scenes[image] = from_clevr(item, where=where)
-    images = {str(image): image for image in scenes}
-    by_name = [(str(image), scene) for image, scene in sorted(scenes.items())]
-    for question in phrase_questions(by_name, PHRASED_TRIES, by_kind=True):
-        yield images[question.picture], question
+    scenes: dict[str, Scene] = {}
+    for entry in files.entries(SCENES, _refuse, lambda *_: None):
+        if entry.picture and entry.picture not in scenes:
+            scenes[entry.picture] = from_clevr(entry.record, where=entry.where)
+    for question in phrase_questions(sorted(scenes.items()), PHRASED_TRIES, by_kind=True):
+        yield question.picture, question
 
 
-def _check_splits(folder: Path, splits: tuple[str, ...]) -> None:
-    there = sorted(path.name for path in (folder / "images").glob("*") if path.is_dir())
-    for split in splits:
-        if split not in there:
-            raise unknown("split", split, there)
-
-
-def _split(folder: Path, image: Path) -> str:
-    parts = image.relative_to(folder / "images").parts
-    return parts[0] if len(parts) == 2 else ""
+def _what_blocks(files: ClevrFiles, tally: Tally) -> str:
+    there = [file.where for file in files.files(QUESTIONS)]
+    if not there:
+        return (
+            "it has no file of questions; it needs questions/*.json, or a *questions*.json beside images/ "
+            "(--phrased asks about its scenes instead)"
+        )
+    return "; ".join(tally.sentences) or f"{', '.join(there[:3])} holds none of the chosen splits"

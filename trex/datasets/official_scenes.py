@@ -9,12 +9,11 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from trex.datasets.clevr_folder import image_of
+from trex.datasets.clevr_files import LAYOUT, SCENES, ClevrFiles, Entry, open_files, read_pixels
+from trex.datasets.tally import Tally
 from trex.foundation.errors import InputError
-from trex.foundation.images import read_png
-from trex.foundation.json_fields import mapping
+from trex.scenes.camera import HEIGHT_PX, WIDTH_PX
 from trex.scenes.clevr_format.camera_fit import CameraFit, from_clevr_fitted
-from trex.scenes.clevr_format.json_files import read_items
 from trex.scenes.questions.english import phrase
 from trex.scenes.questions.families import FAMILIES, random_question
 from trex.scenes.questions.programs import Program
@@ -45,22 +44,58 @@ class AskedQuestion:
     answer: str
 
 
-def read_official(data: Path) -> list[OfficialPicture]:
-    """The pictures of a folder in CLEVR's layout that have a scene; InputError if there is none."""
-    found = []
-    for path in sorted((data / "scenes").glob("*.json")):
-        for index, item in enumerate(read_items(path, "scenes")):
-            where = f"{path.name}: scene {index}"
-            record = mapping(item, where)
-            image = data.joinpath("images", *image_of(record, "", where))
-            if image.is_file():
-                scene, fit = from_clevr_fitted(record, where=where)
-                found.append(OfficialPicture(image.stem, read_png(image), scene, fit))
+def read_official(data: Path, image: str = "", tally: Tally | None = None) -> list[OfficialPicture]:
+    """The pictures of a folder in CLEVR's layout that have a scene, or the one called `image`.
+
+    What the pixels lack of the files goes to `tally`. InputError if there is no such picture, or a scene that is needed
+    is damaged.
+    """
+    files = open_files(data)
+    wanted = [_only(files, image)] if image else files.pictures
+    faults: list[str] = []
+    found: dict[str, OfficialPicture] = {}
+    for entry in files.entries(SCENES, lambda *fault: faults.append(": ".join(fault)), lambda *_: None):
+        if entry.picture in wanted and entry.picture not in found:
+            found[entry.picture] = _read_picture(files, entry, tally)
+            if image:
+                break
+    if faults and not (image and found):
+        raise InputError(faults[0])
     if not found:
+        raise InputError(f"{data} holds no {image or 'picture'} with a scene: {_scenes_there(files)}")
+    return list(found.values())
+
+
+def _read_picture(files: ClevrFiles, entry: Entry, tally: Tally | None) -> OfficialPicture:
+    pixels = read_pixels(files.images / entry.picture, files.images, tally)
+    try:
+        scene, fit = from_clevr_fitted(entry.record, where=entry.where)
+    except InputError:
+        size = (pixels.shape[1], pixels.shape[0])
+        if size == (WIDTH_PX, HEIGHT_PX):
+            raise
+        scene, fit = from_clevr_fitted(entry.record, where=entry.where, size=size)
+    return OfficialPicture(files.label(entry.picture), pixels, scene, fit)
+
+
+def _only(files: ClevrFiles, image: str) -> str:
+    """The picture that a user names; InputError unless it is exactly one."""
+    names = files.named(image)
+    if not names:
+        few = ", ".join(map(files.label, files.pictures[:5]))
         raise InputError(
-            f"{data} holds no picture with a scene; it needs scenes/*.json and images/SPLIT/*.png"
+            f"{files.folder} has no picture {image!r}; it has {len(files.pictures)}, such as {few}"
         )
-    return found
+    if len(names) > 1:
+        raise InputError(f"{image!r} may be {' or '.join(names)}; name it with its split")
+    return names[0]
+
+
+def _scenes_there(files: ClevrFiles) -> str:
+    """Which files of scenes there are, or that there are none."""
+    there = [file.where for file in files.files(SCENES)]
+    few = ", ".join(there[:3]) + (f" and {len(there) - 3} more" if len(there) > 3 else "")
+    return f"{few} have none of it" if there else f"there is no file of scenes; {LAYOUT}"
 
 
 def phrase_questions(

@@ -14,22 +14,19 @@ from pathlib import Path
 import numpy as np
 from PIL import Image
 
-from trex.datasets.clevr_folder import check_plain
+from trex.datasets.clevr_files import check_plain
 from trex.foundation.errors import InputError
-from trex.foundation.files import MIB, read_text
-from trex.foundation.json_fields import short
-from trex.foundation.parse import parse_json
+from trex.foundation.json_fields import listed, mapping, short, text, whole
 from trex.query.shape_cards import read_card, shipped_names
 from trex.render.blender.blender_renderer import BlenderRenderer, default_processes
 from trex.render.picture import Picture
-from trex.scenes.clevr_format.scene_json import from_clevr, read_scenes
+from trex.scenes.clevr_format.json_files import read_items
+from trex.scenes.clevr_format.scene_json import from_clevr
 from trex.scenes.prior import ScenePrior
 from trex.scenes.scene import Scene, scene_from_dict, scene_to_dict
 from trex.scenes.vocabulary import CLEVR, Vocabulary
 
 MAX_SCENES = 100_000  # per command; all of them are drawn before rendering
-SCENES_LIMIT = 1024 * MIB  # the largest scenes file of CLEVR v1.0 has 330 MB
-
 BATCH = 8
 LONGEST_NAME = 240  # bytes: a file's name has at most 255, endings included
 
@@ -99,15 +96,22 @@ def read_any(path: Path, vocabulary: Vocabulary) -> list[tuple[str, Scene]]:
 
 def _read(path: Path, vocabulary: Vocabulary) -> list[tuple[str, Scene]]:
     try:
-        data = parse_json(read_text(path, limit=SCENES_LIMIT), str(path))
+        items = list(enumerate(read_items(path, "scenes")))
     except InputError as error:
         raise InputError(f"scenes file: {error}; give a scenes file of CLEVR's, or one scene") from error
-    if isinstance(data, dict) and "scenes" in data:
-        return [
-            (Path(row.image_filename).stem or f"scene_{row.image_index:06d}", row.scene)
-            for row in read_scenes(path, vocabulary)
-        ]
-    return [(path.stem, _one(data, vocabulary, path))]
+    return [_named(item, vocabulary, path, None if len(items) == 1 else index) for index, item in items]
+
+
+def _named(data: object, vocabulary: Vocabulary, path: Path, index: int | None) -> tuple[str, Scene]:
+    """A scene with its name: its picture's; else that of a file of one scene (`index` None), or its number."""
+    where = path.name if index is None else f"{path.name}: scene {index}"
+    record = mapping(data, where)
+    name = Path(text(record.get("image_filename", ""), f"{where}, image_filename")).stem
+    number = whole(record.get("image_index", index or 0), f"{where}, image_index")
+    objects = listed(record.get("objects"), f"{where}, objects")
+    is_clevr = any("3d_coords" in item for item in objects if isinstance(item, dict))
+    scene = from_clevr(record, vocabulary, where) if is_clevr else scene_from_dict(record)
+    return name or (path.stem if index is None else f"scene_{number:06d}"), scene
 
 
 def _check_names(names: Sequence[str], path: Path) -> None:
@@ -123,14 +127,6 @@ def _check_names(names: Sequence[str], path: Path) -> None:
         raise InputError(
             f"{path.name}: two scenes would be written to {twice}; give each another image_filename"
         )
-
-
-def _one(data: object, vocabulary: Vocabulary, path: Path) -> Scene:
-    objects: object = data.get("objects") if isinstance(data, dict) else None
-    is_clevr = isinstance(objects, list) and any(
-        "3d_coords" in item for item in objects if isinstance(item, dict)
-    )
-    return from_clevr(data, vocabulary, path.name) if is_clevr else scene_from_dict(data)
 
 
 def blend_files(

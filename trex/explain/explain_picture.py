@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -13,9 +13,9 @@ import numpy as np
 from trex.clevr_models.interface.options import ModelOptions
 from trex.clevr_models.interface.question import ProgramStep, Question
 from trex.datasets.official_scenes import OfficialPicture, read_official
+from trex.datasets.tally import Tally
 from trex.explain.view import Shot, outlined
 from trex.explain.words import Removed, blame_sentence
-from trex.foundation.errors import InputError
 from trex.foundation.files import write_atomic
 from trex.inference.attribution.blame import Blame, find_blame
 from trex.inference.attribution.leave_one_out import Culprit, find_culprit
@@ -83,6 +83,7 @@ class PictureExplained:
     ssim: float
     control_difference: float  # largest change of a probability when rendered again; must be 0
     removals: tuple[Answer, ...]
+    notes: tuple[str, ...]  # what the official picture's pixels lack of its file
 
     @property
     def effects(self) -> tuple[float, ...]:
@@ -124,6 +125,7 @@ class PictureExplained:
             f"On our render of its scene it gives {same} answer, {again.answer}; "
             f"P({says.answer}) is {again.probability:.3f} ({fits}).",
             f"Rendered twice, every probability is {exact}.",
+            *(f"{note}." for note in self.notes),
             blame_sentence(self.blame, self._removed()) if self.is_reproduced else NOT_REPRODUCED,
         )
 
@@ -155,7 +157,8 @@ def explain_picture(wanted: PictureQuestion, out: Path) -> PictureExplained:
 
     Rendered pictures are kept in OUT/pictures, so the same command resumes after a kill.
     """
-    picture = _picture(wanted)
+    tally = Tally()
+    (picture,) = read_official(wanted.dataset, wanted.image, tally)
     program = parse(wanted.question)
     model = open_model(wanted.model, wanted.options)
     steps = tuple(ProgramStep(*step) for step in program)
@@ -172,21 +175,10 @@ def explain_picture(wanted: PictureQuestion, out: Path) -> PictureExplained:
     finally:
         renderer.close()
     rendered = Rendered(tuple(scenes), tuple(pictures), measured)
-    made = _explained(wanted, picture, program, bound, rendered)
+    made = replace(_explained(wanted, picture, program, bound, rendered), notes=tally.sentences)
     write_atomic(out / FILE, (json.dumps(_json(made), indent=1) + "\n").encode())
     write_atomic(out / PAGE, _page(made, picture, pictures).encode())
     return made
-
-
-def _picture(wanted: PictureQuestion) -> OfficialPicture:
-    pictures = {picture.name: picture for picture in read_official(wanted.dataset)}
-    name = Path(wanted.image).stem
-    if name not in pictures:
-        few = ", ".join(list(pictures)[:5])
-        raise InputError(
-            f"{wanted.dataset} has no picture {wanted.image!r} with a scene; it has {len(pictures)}, such as {few}"
-        )
-    return pictures[name]
 
 
 def _explained(
@@ -219,6 +211,7 @@ def _explained(
         ssim=mean_ssim(shrink(picture.pixels, ours), ours),
         control_difference=rendered.control.difference,
         removals=tuple(removals),
+        notes=(),
     )
 
 

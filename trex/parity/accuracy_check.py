@@ -48,7 +48,8 @@ class AccuracyCheck:
 
     `official` covers CLEVR's own questions, "all" first; `others` covers questions from elsewhere, which are never
     compared. `unread` questions contain a word outside the model's vocabulary, and count as wrong; `skipped` ones
-    have no answer or no picture here. `published` is None if there is nothing to compare with.
+    have no answer, no readable program or no picture here, as `notes` tell. `published` is None if there is nothing to
+    compare with.
     """
 
     model: str
@@ -63,6 +64,7 @@ class AccuracyCheck:
     published: Number | None = None
     source: str = ""
     note: str = ""
+    notes: tuple[str, ...] = ()
     format: Literal[1] = 1
 
     @property

@@ -6,7 +6,7 @@ import hashlib
 import json
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -16,9 +16,10 @@ from trex.clevr_models.interface.bound import ClevrModel
 from trex.clevr_models.interface.question import Question, question_of
 from trex.clevr_models.percept.evaluate import question_type
 from trex.clevr_models.published import PUBLISHED, Published
-from trex.datasets.clevr_folder import read_pixels
+from trex.datasets.clevr_files import read_pixels
 from trex.datasets.clevr_questions import OFFICIAL, AskedFolder, AskedPicture, QuestionOptions, read_folder
 from trex.datasets.official_scenes import AskedQuestion
+from trex.datasets.tally import Tally
 from trex.foundation.errors import InputError, RunError
 from trex.foundation.files import disk_error, is_missing, make_folder, read_bytes
 from trex.foundation.json_fields import listed
@@ -32,6 +33,7 @@ from trex.parity.accuracy_check import (
     store_check,
 )
 from trex.parity.parity import given
+from trex.scenes.questions.answers import is_same
 from trex.worlds.fingerprint import is_known_by_weights, probe_probabilities_of, weights_fingerprint
 
 UNREAD = ""  # in place of an answer, if the model lacks a word of the question
@@ -76,15 +78,20 @@ def verify(
     path = (
         checks_folder() / f"{short_hash(what)}.answers.jsonl"
     )  # the model may be measured elsewhere in parallel
-    rows = _answer(model, path, asked, on_progress)
-    check = _checked(model.name, weights, asked, rows, published)
+    tally = Tally()
+    rows = _answer(model, path, asked, tally, on_progress)
+    check = replace(
+        _checked(model.name, weights, asked, rows, published), notes=(*asked.notes, *tally.sentences)
+    )
     if check.official and is_known_by_weights(bound):
         store_check(check)
     path.unlink(missing_ok=True)  # the next measurement starts again: more than the weights may have changed
     return check
 
 
-def _answer(model: ClevrModel, path: Path, asked: AskedFolder, on_progress: OnProgress) -> list[Answered]:
+def _answer(
+    model: ClevrModel, path: Path, asked: AskedFolder, tally: Tally, on_progress: OnProgress
+) -> list[Answered]:
     """Write each picture's answers to a file at once, so that a killed measurement resumes there."""
     make_folder(path.parent)
     known, rows = _read(path), []
@@ -92,7 +99,7 @@ def _answer(model: ClevrModel, path: Path, asked: AskedFolder, on_progress: OnPr
         with path.open("ab", buffering=0) as log:
             log.write(b"\n")  # ends a line that a kill has cut short
             for picture in asked.pictures:
-                pixels = read_pixels(picture.path)
+                pixels = read_pixels(picture.path, picture.images, tally)
                 key = _key(picture, pixels)
                 answers = known.get(key)
                 if answers is None or len(answers) != len(picture.asked):
@@ -197,7 +204,7 @@ def by_type(rows: Sequence[Answered], source: str) -> dict[str, AccuracyShare]:
         for q, answer in zip(row.picture.asked, row.answers, strict=True):
             if q.source == source:
                 for name in ("all", question_type(question_of(q.text, q.program).program)):
-                    right.setdefault(name, []).append(answer == q.answer)
+                    right.setdefault(name, []).append(is_same(answer, q.answer))
         for name, answers in right.items():
             kinds.setdefault(name, []).append(answers)
     return {

@@ -29,7 +29,11 @@ COLUMNS: tuple[Column[PresetParity], ...] = (
 
 
 def write_table(
-    path: Path, pictures: Sequence[OfficialPicture], pairs: Pairs, rows: Sequence[PresetParity]
+    path: Path,
+    pictures: Sequence[OfficialPicture],
+    pairs: Pairs,
+    rows: Sequence[PresetParity],
+    notes: Sequence[str],
 ) -> None:
     """Write the table: Markdown, numbers only."""
     spreads = [
@@ -42,6 +46,7 @@ def write_table(
         "error_px": max(picture.fit.error_px for picture in pictures),
         "alike": table_of("Pictures", heads, spreads).markdown(),
         "answers": Table("Answers", COLUMNS, rows).markdown(),
+        "notes": notes,
     }
     _write(path, page("parity.md", values))
 
@@ -52,7 +57,11 @@ def _spread(values: Sequence[float], form: str) -> list[str]:
 
 
 def write_page(
-    path: Path, pictures: Sequence[OfficialPicture], pairs: Pairs, rows: Sequence[PresetParity]
+    path: Path,
+    pictures: Sequence[OfficialPicture],
+    pairs: Pairs,
+    rows: Sequence[PresetParity],
+    notes: Sequence[str],
 ) -> None:
     """Write the page of pairs: one self-contained HTML file, which holds the official pictures."""
     shown = []
@@ -61,10 +70,8 @@ def write_page(
             (f"{name}, SSIM {some[at].ssim:.3f}", png_url(some[at].pixels)) for name, some in pairs.items()
         ]
         shown.append((picture.name, [("official", png_url(picture.pixels)), *ours]))
-    _write(
-        path,
-        page("parity.html", {"pictures": shown, "table": Table("Answers on both (95 %)", COLUMNS, rows)}),
-    )
+    table = Table("Answers on both (95 %)", COLUMNS, rows)
+    _write(path, page("parity.html", {"pictures": shown, "table": table, "notes": notes}))
 
 
 def _write(path: Path, text: str) -> None:

@@ -13,6 +13,7 @@ from trex.clevr_models.interface.bound import ClevrModel
 from trex.clevr_models.interface.question import question_of
 from trex.datasets.clevr_questions import read_questions
 from trex.datasets.official_scenes import AskedQuestion, OfficialPicture, read_official
+from trex.datasets.tally import Tally
 from trex.parity.page import write_page, write_table
 from trex.parity.scores import Pair, PictureAnswers, PresetParity, compare_answers, make_pair
 from trex.render.blender.blender_renderer import BlenderRenderer
@@ -41,7 +42,8 @@ def write_parity_page(
     kept in out/pictures, so a stopped run resumes there. The page holds official pictures: do not publish it.
     """
     loaded = {spec: load_model(spec) for spec in models}  # before anything is rendered
-    pictures = read_official(data)
+    tally = Tally()
+    pictures = read_official(data, tally=tally)
     questions = read_questions(data, pictures)
     pairs = {name: render_pairs(pictures, name, out / "pictures", on_progress) for name in presets}
     rows = [
@@ -50,9 +52,9 @@ def write_parity_page(
         for row in judge(named, pictures, questions, pairs, partial(on_progress, f"questioned, {named[0]}"))
     ]
     for path in filter(None, (out / "table.md", table)):
-        write_table(path, pictures, pairs, rows)
+        write_table(path, pictures, pairs, rows, tally.sentences)
     page = out / "index.html"
-    write_page(page, pictures, pairs, rows)
+    write_page(page, pictures, pairs, rows, tally.sentences)
     return page
 
 

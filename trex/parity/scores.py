@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from trex.datasets.official_scenes import AskedQuestion
 from trex.inference.statistics.clustered import clustered_interval, paired_difference
 from trex.render.similarity import Pixels, mean_ssim, shrink
+from trex.scenes.questions.answers import is_same
 
 ALL = "all"  # the source of a row for all questions
 
@@ -86,7 +87,7 @@ def _row(model: str, preset: str, source: str, pictures: Sequence[PictureAnswers
 def _outcomes(picture: PictureAnswers, source: str) -> NDArray[np.bool_]:
     """(questions, 3) of a source on a picture: right on the official one, right on ours, equal answers."""
     rows = [
-        (official == one.answer, rendered == one.answer, official == rendered)
+        (is_same(official, one.answer), is_same(rendered, one.answer), official == rendered)
         for one, official, rendered in zip(*picture, strict=True)
         if source in (ALL, one.source)
     ]

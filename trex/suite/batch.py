@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field, StringConstraints
 
-from trex.datasets.clevr_folder import check_plain
+from trex.datasets.clevr_files import check_plain
 from trex.foundation.codec import Codec
 from trex.foundation.errors import InputError
 from trex.foundation.fields import Number

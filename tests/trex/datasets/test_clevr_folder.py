@@ -164,7 +164,7 @@ def test_a_scene_is_not_joined_with_a_picture_elsewhere(name: str, data: Folder)
 
 
 def test_taking_any_path_is_caught(data: Folder, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("trex.datasets.clevr_folder.check_plain", lambda *_: None)
+    monkeypatch.setattr("trex.datasets.clevr_files.check_plain", lambda *_: None)
     data.add("other", 1.0)
     data.records["val"].append(to_clevr(scene_with(3), "other/CLEVR_other_000000.png", 9, "val"))
     data.write()

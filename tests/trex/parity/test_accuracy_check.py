@@ -16,7 +16,7 @@ from tests.running.runs import run
 from trex.clevr_models.fake import ColorArea, fake
 from trex.clevr_models.interface.question import Question
 from trex.clevr_models.published import PUBLISHED
-from trex.datasets.clevr_folder import read_pixels
+from trex.datasets.clevr_files import read_pixels
 from trex.datasets.clevr_questions import QuestionOptions, read_folder
 from trex.foundation.errors import InputError, RunError
 from trex.inference.statistics.proportion import clopper_pearson
@@ -126,7 +126,7 @@ def test_planted_colors_in_the_wrong_order_fail_the_check(
     data = folder(tmp_path / "data")
     assert measured("--dataset", data, "--published", 0.95)["outcome"] == PASSED
     monkeypatch.setattr(
-        accuracy_run, "read_pixels", lambda path: np.ascontiguousarray(read_pixels(path)[:, :, ::-1])
+        accuracy_run, "read_pixels", lambda *given: np.ascontiguousarray(read_pixels(*given)[:, :, ::-1])
     )
     assert measured("--dataset", data, "--published", 0.95)["outcome"] == FAILED
 

@@ -163,7 +163,11 @@ def test_the_page_and_table_are_written_and_a_second_run_renders_nothing(
 
 
 def test_a_folder_without_pictures_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="no picture with a scene"):
+    with pytest.raises(InputError, match="no images/"):
+        read_official(tmp_path)
+    (tmp_path / "images").mkdir()
+    Image.new("RGB", (120, 80)).save(tmp_path / "images/a.png")
+    with pytest.raises(InputError, match="no picture with a scene: there is no file of scenes"):
         read_official(tmp_path)
 
 

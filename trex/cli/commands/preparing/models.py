@@ -191,8 +191,7 @@ def _text(check: AccuracyCheck) -> str:
         lines.append(
             f"{check.unread} questions have a word that is not in the model's vocabulary; they count as wrong."
         )
-    if check.skipped:
-        lines.append(f"{check.skipped} questions have no answer or no picture here; they were skipped.")
+    lines += (f"note: {note}" for note in check.notes)
     return "\n".join([*lines, *check.sentences()])
 
 

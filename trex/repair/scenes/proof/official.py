@@ -10,8 +10,9 @@ import numpy as np
 
 from trex.clevr_models.interface.question import question_of
 from trex.clevr_models.percept.model import Percept, PerceptModel, load_percept
-from trex.datasets.clevr_folder import read_pixels
+from trex.datasets.clevr_files import read_pixels
 from trex.datasets.clevr_questions import AskedFolder, QuestionOptions, read_folder
+from trex.datasets.tally import Tally
 from trex.foundation.files import make_folder
 from trex.repair.arrays import Flags
 from trex.repair.correction.results import BEFORE
@@ -21,6 +22,7 @@ from trex.repair.scenes.correct import RESULT
 from trex.repair.scenes.loaded import SceneFolder, model_path
 from trex.repair.scenes.proof.records import OFFICIAL, PROOF, TEST, OfficialProof, correction_key
 from trex.repair.scenes.results import SceneCompared, SceneCorrectResult, compared
+from trex.scenes.questions.answers import is_same
 from trex.worlds.asking import ask_all
 
 OPTIONS = QuestionOptions(phrased=True)  # the folder's own questions, and those phrased from its scenes
@@ -33,13 +35,17 @@ def prove_official(folder: SceneFolder, dataset: Path, progress: Progress) -> Of
     """
     key, models = correction_key(folder), chosen_models(folder)
     asked = read_folder(dataset, OPTIONS)
-    before = _right(load_percept(model_path(folder.query.model.name)).percept, asked)
+    tally = Tally()
+    before = _right(load_percept(model_path(folder.query.model.name)).percept, asked, tally)
     rows: list[SceneCompared] = []
     for done, (seed, path) in enumerate(models.items()):
         progress("models asked about official pictures", done, len(models))
-        rows.append(official_row(seed, _right(load_percept(path).percept, asked), before))
+        rows.append(official_row(seed, _right(load_percept(path).percept, asked, None), before))
     progress("models asked about official pictures", len(models), len(models))
-    found = OfficialProof(corrected=key, dataset=asked.name, pictures=len(asked.pictures), rows=rows)
+    notes = (*asked.notes, *tally.sentences)
+    found = OfficialProof(
+        corrected=key, dataset=asked.name, pictures=len(asked.pictures), rows=rows, notes=notes
+    )
     make_folder(folder.path / PROOF)
     write_record(folder.path / PROOF / f"{OFFICIAL}{_digest(asked)}.json", found)
     return found
@@ -72,13 +78,15 @@ def official_row(seed: int, after: list[Flags], before: list[Flags]) -> SceneCom
     return compared(seed, BEFORE, TEST, flags, clusters)
 
 
-def _right(percept: Percept, asked: AskedFolder) -> list[Flags]:
+def _right(percept: Percept, asked: AskedFolder, tally: Tally | None) -> list[Flags]:
     """Of each picture's questions, which the model answers rightly."""
     model, found = PerceptModel(percept), []
     for picture in asked.pictures:
-        image = read_pixels(picture.path).astype(np.float32) / np.float32(255.0)
+        image = read_pixels(picture.path, picture.images, tally).astype(np.float32) / np.float32(255.0)
         said = ask_all(model, image, [question_of(q.text, q.program) for q in picture.asked])
         found.append(
-            np.array([one.answer == q.answer for one, q in zip(said, picture.asked, strict=True)], np.bool_)
+            np.array(
+                [is_same(one.answer, q.answer) for one, q in zip(said, picture.asked, strict=True)], np.bool_
+            )
         )
     return found

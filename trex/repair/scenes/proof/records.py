@@ -31,6 +31,7 @@ class OfficialProof(Record):
     dataset: str
     pictures: int
     rows: list[SceneCompared]
+    notes: tuple[str, ...] = ()  # on questions and pictures that were not read whole
 
     @property
     def lost(self) -> list[float]:

@@ -38,6 +38,7 @@ def official_words(found: OfficialProof) -> str:
     return (
         f"Official pictures ({found.dataset}, {counted(found.pictures, 'picture')}, {counted(first.n, 'question')}): "
         f"{100 * first.other_right / first.n:.1f} % right before, {after} % after ({points} points)."
+        + "".join(f" {note}." for note in found.notes)
     )
 
 
