@@ -92,7 +92,7 @@ class ClevrFiles:
         for file in self.files(kind):
             for index, (where, record, named) in enumerate(_records(file, kind, on_problem)):
                 split, plain = named
-                if index == 0 and file.split == split and not self._has_pictures(split):
+                if index == 0 and split and split == file.split and not self._has_pictures(split):
                     if not self.splits:
                         on_absent(file.where, f"not read: there is no picture of split {split!r}")
                     break

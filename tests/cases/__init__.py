@@ -1,0 +1,1 @@
+"""Small inputs from bug reports and trials; each test is one situation and what is right in it."""
