@@ -232,6 +232,9 @@ LAYOUTS: dict[str, Callable[[Path, list[dict[str, object]]], object]] = {
         "scenes",
         [{key: value for key, value in record.items() if key != "split"} for record in records],
     ),
+    "the generator's split, filed under another": lambda data, records: write(
+        data / "scenes/CLEVR_val_scenes.json", "scenes", [record | {"split": "new"} for record in records]
+    ),
     "capitals": lambda data, records: write(
         data / "scenes/CLEVR_val_scenes.json",
         "scenes",

@@ -17,6 +17,7 @@ from trex.foundation.errors import InputError
 from trex.foundation.words import counted
 from trex.inference.statistics.paired import Paired, paired, paired_clusters
 from trex.query.schema import RenderSection
+from trex.scenes.questions.answers import is_same
 from trex.suite.batch import Batch, BatchScene, check_files, read_batches
 from trex.suite.last_run import LastRun, read_last_run
 from trex.suite.look import STORED, Look
@@ -59,7 +60,7 @@ class SceneResult:
     @property
     def fails(self) -> bool:
         """Whether the answer is wrong."""
-        return self.answer != self.truth
+        return not is_same(self.answer, self.truth)
 
     @property
     def change(self) -> Change:

@@ -27,7 +27,8 @@ def baseline(
         list[Path], typer.Argument(metavar="QUERY...", help="One query file or shipped query, or several.")
     ],
     dataset: Annotated[
-        Path | None, typer.Option(help="A folder in CLEVR's layout: images/SPLIT/*.png, scenes/*.json.")
+        Path | None,
+        typer.Option(help="A folder in CLEVR's layout, or the public generator's: images/, scenes/."),
     ] = None,
     split: Annotated[
         list[str] | None, typer.Option(help="Only this split of --dataset, e.g. val. Repeatable.")
