@@ -155,6 +155,14 @@ def test_files_of_questions_by_other_names(name: str, tmp_path: Path) -> None:
     assert answers(data) == ["1", "yes", "2", "yes"]
 
 
+def test_lines_of_another_source_are_read_beside_a_whole_file(tmp_path: Path) -> None:
+    """Planted bug: every .jsonl of a split that has a .json counted as replaced by it."""
+    data = official(tmp_path / "d")
+    lines(data / "questions/CLOSURE_val_questions.jsonl", question_records(2, "val"), "\n")
+    found = [one.source for picture in asked(data).pictures for one in picture.asked]
+    assert sorted(found) == ["CLEVR"] * 4 + ["CLOSURE"] * 4
+
+
 def test_questions_that_name_their_picture_by_another_key(tmp_path: Path) -> None:
     data = official(tmp_path / "d")
     left_out = ({"image_filename"}, {"image_filename", "image"}, {"split"}, {"split", "image_index"})

@@ -114,7 +114,7 @@ class ClevrFiles:
             if path.suffix in (WHOLE, GROWING) and _is_shown(path, inside)
         ]
         done = {file.split for file in found if file.split and file.path.suffix == WHOLE}
-        return [file for file in found if file.path.suffix == WHOLE or file.split not in done]
+        return [file for file in found if file.path.name not in {f"{split}{GROWING}" for split in done}]
 
     def missing(self, entry: Entry) -> str:
         """That the picture of an entry is not there, and where a picture of this name is."""
