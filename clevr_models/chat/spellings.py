@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 
 from trex.clevr_models.interface.answers import ANSWERS, BOOLEANS, SHAPES
+from trex.scenes.questions.answers import NUMBERS
 from trex.scenes.vocabulary import SYNONYMS
 
-NUMBERS = ("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
 MARKS = "\"'*`(_"  # that may precede an answer, with white space
 # One word or number, in quotes or bold; then nothing, a full stop, or a new sentence or line.
 REPLY = re.compile(

@@ -34,10 +34,15 @@ from trex.datasets.clevr_folder import ClevrFolder
 from trex.datasets.clevr_questions import AskedFolder, QuestionOptions, read_folder
 from trex.datasets.official_scenes import read_official
 from trex.datasets.render_files import everything, read_any
+from trex.datasets.tally import Tally
 from trex.foundation.errors import InputError
 from trex.foundation.images import decode_picture, decode_png
 from trex.parity.accuracy_run import Answered, by_type
-from trex.parity.scores import PictureAnswers, compare_answers
+from trex.parity.page import write_page, write_table
+from trex.parity.scores import PictureAnswers, compare_answers, make_pair
+from trex.repair.scenes.proof.records import OfficialProof
+from trex.repair.scenes.proof.words import official_words
+from trex.repair.scenes.results import compared
 from trex.scenes.camera import HEIGHT_PX, WIDTH_PX, project
 from trex.scenes.clevr_format.scene_json import center, to_clevr
 from trex.scenes.questions.answers import answer_of, is_same
@@ -486,6 +491,20 @@ def test_what_a_picture_loses_is_said_once_with_the_first_file(kind: str, tmp_pa
     asking = ("--question", COUNT, "--model", "fake", "--preset", "fake", "--out", out)
     done = trex_done("explain", "--dataset", data, "--image", "CLEVR_val_000001", *asking)
     assert words in done.stdout
+
+
+def test_the_parity_check_and_the_proof_of_a_repair_say_it_too(tmp_path: Path) -> None:
+    data, tally = official(tmp_path / "d", 2), Tally()
+    (data / "images/val/CLEVR_val_000001.png").write_bytes(LOSSY["a hole"][0])
+    pictures = read_official(data, tally=tally)
+    pairs = {"fast": [make_pair(one.pixels, one.pixels) for one in pictures]}
+    write_table(tmp_path / "table.md", pictures, pairs, [], tally.sentences)
+    write_page(tmp_path / "page.html", pictures, pairs, [], tally.sentences)
+    for name in ("table.md", "page.html"):
+        assert "1 picture has transparent parts" in (tmp_path / name).read_text()
+    row = compared(0, "before", "official", (np.ones(4, np.bool_), np.ones(4, np.bool_)), [0, 0, 1, 1])
+    proof = OfficialProof(corrected="", dataset="d", pictures=2, rows=[row], notes=tally.sentences)
+    assert official_words(proof).endswith("the first: images/val/CLEVR_val_000001.png.")
 
 
 @pytest.mark.parametrize("kind", KEPT)
