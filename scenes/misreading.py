@@ -89,6 +89,17 @@ def explain(scene: Scene, answers: Sequence[Answered], vocabulary: Vocabulary = 
     return Explained(tuple(found), tuple(by))
 
 
+def answer_if(scene: Scene, misread: Sequence[Misreading], program: Program) -> str | None:
+    """The answer that would be true if the scene were as it is misread; None if the question has none then."""
+    changed, mirrored = scene, tuple[str, ...]()
+    for one in misread:
+        changed, mirrored = _apply(changed, mirrored, one)
+    try:
+        return execute_on(program, _sets(changed, mirrored))
+    except InvalidProgram:
+        return None
+
+
 def census(vocabulary: Vocabulary = CLEVR) -> list[Program]:
     """Questions "How many … are there?" for every value of an attribute, and every two values of two attributes."""
     singles = [(name, value) for name in ATTRIBUTES for value in vocabulary.available(name)]

@@ -32,7 +32,7 @@ from trex.auditing.judging.findings import (
     clustered_share,
     covered,
     findings,
-    held_out,
+    seen_in,
 )
 from trex.auditing.sweeping.lines import read_lines
 from trex.auditing.sweeping.records import EXAMINED, REMEDY, SETTINGS, TESTED, Examined
@@ -102,7 +102,7 @@ def audit_figures(work: Work, grouped: Grouped, fresh: Sequence[Row]) -> dict[st
         one for one in findings(grouped.seen, tested, owners, work.settings.severity) if one.is_confirmed
     ]
     scenes = situations(fresh, work.asker)
-    seen = held_out([one.family for one in confirmed], scenes)
+    seen = seen_in([one.family for one in confirmed], scenes)
     again = borne_out(seen)
     said = [
         Told(one.words, len(each.inside), len(each.failures), k in again)

@@ -78,7 +78,10 @@ class Audit:
 
 @dataclass(frozen=True)
 class Grouped:
-    """The scenes of a finished sweep, those that made the families, and what the held-out rest says of these."""
+    """The scenes of a finished sweep, those that made the families, and what the held-out rest says of these.
+
+    `families` are worded as the held-out scenes bear them out, in the order in which they were made.
+    """
 
     rows: Sequence[tuple[Facts, Examined]]
     made: Sequence[Situation]
@@ -206,8 +209,8 @@ def grouped_scenes(work: Work, bank: Bank, swept: Sequence[Examined], on_progres
     scenes = situations(rows, work.asker)
     made, rest = scenes[: work.settings.scenes], scenes[work.settings.scenes :]
     on_progress("rules", 0, 1)
-    families = group(made, work.prior.vocabulary)
-    return Grouped(rows, made, rest, families, held_out(families, rest))
+    seen = held_out(group(made, work.prior.vocabulary), rest)
+    return Grouped(rows, made, rest, [one.family for one in seen], seen)
 
 
 def _tested(

@@ -76,7 +76,7 @@ def judged(
     with Lines(folder / "tested.jsonl", TESTED) as log:
         for number, each in enumerate(seen):
             Confirmer(one.book, one.asker).confirm(number, each.family, each.failures[:5], log)
-        owners = belonging(families, scenes)
+        owners = belonging([one.family for one in seen], scenes)
         found = findings(seen, log.values, owners, severity)
     confirmed = {each.number for each in found if each.is_confirmed}
     return found, covered(owners, confirmed).value

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -32,6 +33,8 @@ OTHER, NO_WORD, NO_NUMBER = "another value", "neither yes nor no", "no number"
 WRONG = ("too few", "too many", "no for yes", "yes for no", OTHER, NO_WORD, NO_NUMBER)
 MAX_COUNTED = 10  # objects of a CLEVR scene
 SYMPTOMS = ("missed", "doubled", *ATTRIBUTE_KINDS, *MIRRORS, *WRONG)
+NAMING = (*ATTRIBUTE_KINDS, "too few", "too many")  # symptoms whose sentence may name one value
+CLEAR = 0.8  # share of a family's members from which on the most frequent value stands for all
 
 
 @dataclass(frozen=True)
@@ -47,7 +50,7 @@ class Family:
     """A symptom and the conditions under which it occurs; `cases` and `events` of the sweep, `became` what was said.
 
     `became` counts, for a misread attribute, (what it was, what it was taken for), and for a kind of wrong answer
-    (the truth, the answer).
+    (the truth, the answer). `may_name` is False if other scenes did not show the value that stands out among these.
     """
 
     symptom: Symptom
@@ -55,6 +58,23 @@ class Family:
     cases: int
     events: int
     became: tuple[tuple[str, str, int], ...]
+    may_name: bool = True
+
+    @cached_property
+    def value(self) -> str:
+        """What the sentence says that a unit is taken for, or answered with; "" if it names no one value."""
+        if not self.may_name or self.symptom.what not in NAMING:
+            return ""
+        return clear_value(said for _, said, n in self.became for _ in range(n))
+
+    @property
+    def wider(self) -> Family:
+        """The family of all failures of its kind under its conditions, whatever a unit is taken for."""
+        return replace(self, may_name=False)
+
+    def covers(self, symptom: Symptom, said: str) -> bool:
+        """Whether a unit with this symptom, taken for or answered with `said`, fails as the whole sentence says."""
+        return symptom == self.symptom and self.value in ("", said)
 
 
 @dataclass(frozen=True)
@@ -121,12 +141,19 @@ def symptoms(one: Examined) -> list[tuple[Symptom, int, str, str]]:
     Kinds of wrong answers count only where nothing is known to be misread: otherwise they may follow from that.
     """
     if one.misread:
-        return [_of_misreading(misreading) for misreading in one.misread]
+        return [symptom_of(misreading) for misreading in one.misread]
     answers = ((mistake.at, one.answers[mistake.at]) for mistake in one.mistakes)
     return [
         (Symptom("question", wrong_words(one.truth, one.said)), at, one.truth, one.said)
         for at, one in answers
     ]
+
+
+def clear_value(values: Iterable[str]) -> str:
+    """The value of at least CLEAR of all, "" if there is none."""
+    counts = Counter(values)
+    best = max(sorted(counts), key=lambda value: counts[value], default="")
+    return best if counts and counts[best] >= CLEAR * counts.total() else ""
 
 
 def wrong_words(truth: str, said: str) -> str:
@@ -151,7 +178,8 @@ def wrong_kinds(truth: str) -> tuple[str, ...]:
     return (*(("too few",) if few else ()), *(("too many",) if many else ()), NO_NUMBER)
 
 
-def _of_misreading(one: Misreading) -> tuple[Symptom, int, str, str]:
+def symptom_of(one: Misreading) -> tuple[Symptom, int, str, str]:
+    """The symptom that a misreading is, its unit, "", and what was seen."""
     if one.index is None:
         return Symptom("scene", one.value), 0, "", one.value
     return Symptom("object", one.kind), one.index, "", one.value

@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterable
-
 from trex.auditing.grouping.family import NO_NUMBER, NO_WORD, OTHER, Family
 from trex.foundation.words import capitalized
 from trex.scenes.conditions import noun_words, part_words
 
-CLEAR = 0.8  # share of a family's members from which on the most frequent value stands for all
 SAYS_MISSED, SAYS_DOUBLED = "is missed", "is counted twice"
 
 
@@ -39,7 +35,7 @@ def _fate(family: Family) -> str:
     what = family.symptom.what
     if what in ("missed", "doubled"):
         return SAYS_MISSED if what == "missed" else SAYS_DOUBLED
-    value = _most(said for _, said, n in family.became for _ in range(n))
+    value = family.value
     if what == "shape":
         return f"is taken for {_one(value)}" if value else "is taken for another shape"
     return f"is seen as {value}" if value else f"is seen in another {what}"
@@ -47,7 +43,6 @@ def _fate(family: Family) -> str:
 
 def _question_words(family: Family) -> list[str]:
     what = family.symptom.what
-    pairs = [(truth, said) for truth, said, n in family.became for _ in range(n)]
     if what in ("too few", "too many"):
         kind = f"counts {what}"
     elif what == OTHER:
@@ -58,17 +53,8 @@ def _question_words(family: Family) -> list[str]:
         said, _, truth = what.partition(" for ")
         kind = f"says “{said}” for “{truth}”"
     asked = [one.words for one in family.conditions if one.part == "question"]
-    value = _most(said for _, said in pairs)
-    example = f" ({value!r})".replace("'", "") if value and what in ("too few", "too many") else ""
+    example = f" ({family.value})" if family.value else ""
     return [f"the model {kind}{example}", *([f"in questions {', '.join(asked)}"] if asked else [])]
-
-
-def _most(values: Iterable[str]) -> str:
-    """The value of at least CLEAR of all, "" if there is none."""
-    counts = Counter(values)
-    total = sum(counts.values())
-    best = max(sorted(counts), key=lambda value: counts[value], default="")
-    return best if total and counts[best] >= CLEAR * total else ""
 
 
 def _one(words: str) -> str:

@@ -33,7 +33,14 @@ class Situation:
 
     def everywhere(self, family: Family) -> set[int]:
         """The units that fail as the family says, whether its conditions hold or not."""
-        return {unit for symptom, unit, *_ in self.symptoms if symptom == family.symptom}
+        return {unit for symptom, unit, _, said in self.symptoms if family.covers(symptom, said)}
+
+    def taken_for(self, family: Family) -> list[str]:
+        """What each unit that fails in the family's way under its conditions was taken for, whatever that is."""
+        failed, *_ = self.failing(wider := family.wider)
+        return [
+            said for symptom, unit, _, said in self.symptoms if wider.covers(symptom, said) and unit in failed
+        ]
 
     def failing(self, family: Family) -> tuple[list[int], int, int]:
         """The units that fail under the family's conditions; of the units that can, how many meet these, and all."""

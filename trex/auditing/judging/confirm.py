@@ -2,31 +2,36 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 
-from trex.auditing.grouping.family import Family, wrong_words
+from trex.auditing.grouping.family import Family, Symptom, symptom_of, wrong_words
 from trex.auditing.judging.flips import smallest_flip, truth_about
 from trex.auditing.sweeping.examine import NUISANCES, Asker
 from trex.auditing.sweeping.lines import Lines
-from trex.auditing.sweeping.records import Examined, Tested, Variants
+from trex.auditing.sweeping.records import Examined, Mistake, Tested, Variants
 from trex.inference.rng import AUDIT_STREAM, stream
 from trex.inference.scoring import images
 from trex.render.renderer import SceneRenderer
 from trex.scenes.conditions import Facts
 from trex.scenes.describe import object_words
 from trex.scenes.edits import leave_out
-from trex.scenes.misreading import Misreading
+from trex.scenes.misreading import Misreading, answer_if
 from trex.scenes.noise import fresh_draws
 from trex.scenes.prior import draw_nuisances
 from trex.scenes.questions.families import SceneQuestion
+from trex.scenes.questions.programs import Program
 from trex.scenes.scene import ATTRIBUTES, Scene
 from trex.scenes.validity import is_valid
+from trex.scenes.vocabulary import Vocabulary
+from trex.worlds.asking import Said
 
 SHOWN = 3  # failures of a family that are looked at more closely
 TRIES = 20  # other lights and cameras, until one leaves the scene valid
+Wrong = tuple[Mistake, SceneQuestion]
 
 
 def mistakes_of(family: Family, scene: Scene, one: Examined, failed: Sequence[int]) -> list[int]:
@@ -36,16 +41,17 @@ def mistakes_of(family: Family, scene: Scene, one: Examined, failed: Sequence[in
     """
     if family.symptom.level == "question":
         return [mistake.at for mistake in one.mistakes if mistake.at in failed]
-    blamed = {
-        k
-        for k, read in enumerate(one.misread)
-        if (read.value if read.index is None else read.kind) == family.symptom.what
-        and (read.index or 0) in failed
-    }
+    blamed = {k for unit in failed for k in _readings(family, one, unit)}
     blamed |= {
         other for k in blamed for other in (k - 1, k + 1) if _are_exchanged(scene, one.misread, k, other)
     }
     return [mistake.at for mistake in one.mistakes if mistake.by in blamed]
+
+
+def _readings(family: Family, one: Examined, unit: int) -> list[int]:
+    """The places of the misreadings of a unit that are as the family's sentence says."""
+    told = enumerate(map(symptom_of, one.misread))
+    return [k for k, (symptom, at, _, said) in told if at == unit and family.covers(symptom, said)]
 
 
 def _are_exchanged(scene: Scene, rows: Sequence[Misreading], one: int, other: int) -> bool:
@@ -59,18 +65,49 @@ def _are_exchanged(scene: Scene, rows: Sequence[Misreading], one: int, other: in
     return first.index != second.index and [first.value, second.value] == true[::-1]
 
 
-def _fails_so(family: Family, truth: str, said: str) -> bool:
-    """Whether an answer is wrong and, in a family of wrong answers, wrong in the family's way."""
-    return said != truth and (
-        family.symptom.level != "question" or wrong_words(truth, said) == family.symptom.what
-    )
+@dataclass(frozen=True)
+class Way:
+    """The way in which a scene's mistakes belong to a family, against which other answers can be held."""
+
+    family: Family
+    one: Examined
+    vocabulary: Vocabulary
+
+    def is_failure(self, scene: Scene, mistake: Mistake, question: SceneQuestion, said: str) -> bool:
+        """Whether an answer to a mistaken question is wrong as the family's sentence says, `scene` being shown.
+
+        About a misread scene it must be true of the scene as the sentence has the model see it, unless the question has
+        no answer then.
+        """
+        if said == question.answer:
+            return False
+        if mistake.by is None or self.family.symptom.level == "question":
+            return self.family.covers(Symptom("question", wrong_words(question.answer, said)), said)
+        return any(answer in (None, said) for answer in self._answers(scene, mistake.by, question.program))
+
+    def _answers(self, scene: Scene, by: int, program: Program) -> Iterator[str | None]:
+        """The answers to be expected of a model that misreads the scene so."""
+        rows = self.one.misread
+        rows = rows[: by + 1 + _are_exchanged(scene, rows, by, by + 1)]
+        for k in range(by, len(rows)):
+            for read in self._covered(scene, rows[k]):
+                yield answer_if(scene, (*rows[:k], read, *rows[k + 1 :]), program)
+
+    def _covered(self, scene: Scene, read: Misreading) -> Iterator[Misreading]:
+        """This misreading, and those of the same kind that the sentence holds for too."""
+        yield read
+        if read.index is not None and read.kind in ATTRIBUTES and not self.family.value:
+            known = (getattr(scene.objects[read.index], read.kind), read.value)
+            for value in self.vocabulary.available(read.kind):
+                if value not in known:
+                    yield replace(read, value=value)
 
 
 def blamed_words(family: Family, scene: Scene, one: Examined, unit: int) -> str:
     """The object to blame and what becomes of it: "the small red metal cube, taken for cylinder"."""
     if family.symptom.level != "object":
         return ""
-    read = next(row for row in one.misread if (row.kind, row.index) == (family.symptom.what, unit))
+    read = one.misread[_readings(family, one, unit)[0]]
     what = {"missed": "missed", "doubled": "counted twice"}.get(read.kind, f"taken for {read.value}")
     return f"the {object_words(scene, unit)}, {what}"
 
@@ -90,9 +127,12 @@ class Confirmer:
         log: Lines[Tested],
     ) -> None:
         """Ask about each failing scene once more, from where the log ends; the units are those that failed."""
-        done = [row for row in log.values if row.family == number]
-        stayed = sum(row.stays for row in done)
-        for facts, one, failed in failures[len(done) :]:
+        known = {row.scene: row for row in log.values if row.family == number}
+        stayed = 0
+        for facts, one, failed in failures:
+            if one.scene in known:
+                stayed += known[one.scene].stays
+                continue
             row = self._asked_again(number, family, facts, one, failed, stayed < SHOWN)
             stayed += row.stays
             log.append([row])
@@ -100,15 +140,15 @@ class Confirmer:
     def _asked_again(
         self, number: int, family: Family, facts: Facts, one: Examined, failed: list[int], is_shown: bool
     ) -> Tested:
-        """The mistakes stay if at least half of them are made again, of the same kind and as surely."""
+        """The mistakes stay if at least half of them are made again, as the family's sentence says and as surely."""
         questions = self.asker.questions(facts.scene, one.scene)
-        wrong = [questions[at] for at in mistakes_of(family, facts.scene, one, failed)]
-        scene = deciding_scene(facts.scene)
-        (image,) = images(self.renderer.render([scene]))
-        said = self.asker.ask(image, wrong)
+        places = mistakes_of(family, facts.scene, one, failed)
+        wrong = [(mistake, questions[mistake.at]) for mistake in one.mistakes if mistake.at in places]
+        scene, way = deciding_scene(facts.scene), Way(family, one, self.asker.vocabulary)
+        said = self._said(scene, [question for _, question in wrong])
         sure = [
-            answer.probability if _fails_so(family, question.answer, answer.answer) else 0.0
-            for question, answer in zip(wrong, said, strict=True)
+            answer.probability if way.is_failure(scene, *each, answer.answer) else 0.0
+            for each, answer in zip(wrong, said, strict=True)
         ]
         first = int(np.argmax(sure)) if sure else 0
         is_object = family.symptom.level == "object"
@@ -118,40 +158,37 @@ class Confirmer:
             scene=one.scene,
             stays=stays,
             confidence=round(sure[first], 6) if sure else 0.0,
-            question=self.asker.words(wrong[first]) if wrong else "",
+            question=self.asker.words(wrong[first][1]) if wrong else "",
             said=said[first].answer if wrong else "",
-            truth=wrong[first].answer if wrong else "",
+            truth=wrong[first][1].answer if wrong else "",
             blamed=blamed_words(family, facts.scene, one, failed[0]),
-            variants=self._variants(family, scene, wrong, one.scene, failed[0])
-            if stays and is_shown
-            else Variants(),
+            variants=self._variants(way, scene, wrong, failed[0]) if stays and is_shown else Variants(),
             flip=smallest_flip(
                 self.renderer,
                 self.asker,
                 replace(facts, scene=scene),
-                wrong[first],
+                wrong[first][1],
                 failed[0] if is_object else None,
             )
             if stays and is_shown
             else None,
         )
 
-    def _variants(
-        self, family: Family, scene: Scene, questions: Sequence[SceneQuestion], number: int, unit: int
-    ) -> Variants:
+    def _variants(self, way: Way, scene: Scene, wrong: Sequence[Wrong], unit: int) -> Variants:
         """Whether the mistakes stay under another noise, other lights and camera, and without the object to blame.
 
         Without it only questions count whose true answer stays: a model that misses the object would be right about the
-        others by saying the same again.
+        others by saying the same again. No sentence says how these are answered, so that any wrong answer counts.
         """
         without = None
-        if family.symptom.level == "object":
+        if way.family.symptom.level == "object":
             left = leave_out(scene, unit)
-            same = [row for row in questions if truth_about(row, left) == row.answer]
-            without = self._stay(left, same)
+            same = [each for each in wrong if truth_about(each[1], left) == each[1].answer]
+            without = self._stay(left, same, lambda mistake, question, said: said != question.answer)
+        noise, other = fresh_draws(scene, 1)[0], self._other_nuisances(scene, way.one.scene)
         return Variants(
-            noise=self._stay(fresh_draws(scene, 1)[0], questions),
-            nuisances=self._stay(self._other_nuisances(scene, number), questions),
+            noise=self._stay(noise, wrong, partial(way.is_failure, noise)),
+            nuisances=self._stay(other, wrong, partial(way.is_failure, other)),
             without=without,
         )
 
@@ -161,19 +198,30 @@ class Confirmer:
         draws = (replace(scene, nuisances=draw_nuisances(rng)) for _ in range(TRIES))
         return next((one for one in draws if is_valid(one, self.asker.vocabulary)), scene)
 
-    def _stay(self, scene: Scene, questions: Sequence[SceneQuestion]) -> float | None:
-        """The share of questions that are answered wrong and surely about a changed scene; None if none is left."""
-        truths = [truth_about(row, scene) for row in questions]
-        left = [(row, truth) for row, truth in zip(questions, truths, strict=True) if truth is not None]
+    def _stay(
+        self,
+        scene: Scene,
+        wrong: Sequence[Wrong],
+        is_failure: Callable[[Mistake, SceneQuestion, str], bool],
+    ) -> float | None:
+        """The share of questions that surely get such an answer about a changed scene; None if none is left."""
+        left = [
+            (mistake, question._replace(answer=truth))
+            for mistake, question in wrong
+            if (truth := truth_about(question, scene)) is not None
+        ]
         if not left:
             return None
-        (image,) = images(self.renderer.render([scene]))
-        said = self.asker.ask(image, [row for row, _ in left])
-        wrong = [
-            one.answer != truth and one.probability >= self.asker.sure
-            for (_, truth), one in zip(left, said, strict=True)
+        said = self._said(scene, [question for _, question in left])
+        stays = [
+            is_failure(*each, one.answer) and one.probability >= self.asker.sure
+            for each, one in zip(left, said, strict=True)
         ]
-        return sum(wrong) / len(wrong)
+        return sum(stays) / len(stays)
+
+    def _said(self, scene: Scene, questions: Sequence[SceneQuestion]) -> list[Said]:
+        (image,) = images(self.renderer.render([scene]))
+        return self.asker.ask(image, questions)
 
 
 def deciding_scene(scene: Scene) -> Scene:

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from trex.auditing.grouping.family import Family
+from trex.auditing.grouping.family import Family, clear_value
 from trex.auditing.grouping.sentences import family_words
 from trex.auditing.grouping.situation import Situation
 from trex.auditing.judging.confirm import SHOWN, mistakes_of
@@ -74,12 +74,26 @@ class Finding:
 
 @dataclass(frozen=True)
 class HeldOut:
-    """A family in the held-out scenes: in which its conditions hold, and which fail, each with its failing units."""
+    """A family in scenes that it was not made from: where its conditions hold, and which fail as its sentence says.
+
+    `wider` counts all failures of its kind if the sentence names what units are taken for; None if it does not.
+    """
 
     family: Family
     inside: tuple[float, ...]  # per scene, the share of the units under the conditions that fail
     outside: tuple[float, ...]  # and of the other units
-    failures: tuple[tuple[Facts, Examined, list[int]], ...]
+    failures: tuple[tuple[Facts, Examined, list[int]], ...]  # each with its failing units
+    wider: HeldOut | None = None
+
+    @property
+    def p_value(self) -> float:
+        """Of more failures under the conditions than elsewhere: as the sentence says, and of its kind as well.
+
+        The larger of the two. The scenes that judge decide whether the sentence names a value, so that a smaller
+        p-value of the narrower claim must not count.
+        """
+        own = more_than_elsewhere(self.inside, self.outside)
+        return own if self.wider is None else max(own, self.wider.p_value)
 
     @property
     def askable(self) -> tuple[tuple[Facts, Examined, list[int]], ...]:
@@ -88,7 +102,35 @@ class HeldOut:
 
 
 def held_out(families: Sequence[Family], scenes: Sequence[Situation]) -> list[HeldOut]:
-    """What becomes of families in scenes that their rules were not made from."""
+    """What becomes of families in scenes that their rules were not made from.
+
+    A sentence keeps the value that it names only if these scenes show it too (`named_alike`).
+    """
+    return seen_in([named_alike(family, scenes) for family in families], scenes)
+
+
+def named_alike(family: Family, scenes: Sequence[Situation]) -> Family:
+    """The family; without the value that it names if too few of these scenes' failures show that value.
+
+    "Is taken for a cube" needs the same share of cubes here as it had where the rule was made (CLEAR).
+    """
+    if not family.value:
+        return family
+    taken_for = [said for situation in scenes for said in situation.taken_for(family)]
+    is_shown = not taken_for or clear_value(taken_for) == family.value
+    return family if is_shown else family.wider
+
+
+def seen_in(families: Sequence[Family], scenes: Sequence[Situation]) -> list[HeldOut]:
+    """The families, as they are worded, in these scenes."""
+    wider = [family.wider for family in families if family.value]
+    kinds = iter(_counted(wider, scenes))
+    return [
+        replace(one, wider=next(kinds)) if one.family.value else one for one in _counted(families, scenes)
+    ]
+
+
+def _counted(families: Sequence[Family], scenes: Sequence[Situation]) -> list[HeldOut]:
     inside: list[list[float]] = [[] for _ in families]
     outside: list[list[float]] = [[] for _ in families]
     failures: list[list[tuple[Facts, Examined, list[int]]]] = [[] for _ in families]
@@ -117,8 +159,9 @@ def findings(
 
     `owners` are the families that each mistake of these scenes belongs to (`belonging`).
 
-    A family is confirmed if units under its conditions fail more often than others, at a false discovery rate of
-    FALSE_SHARE over all families (Benjamini and Hochberg 1995), and if a failure stays at the deciding look.
+    A family is confirmed if units under its conditions fail as its whole sentence says more often than others, at a
+    false discovery rate of FALSE_SHARE over all families (Benjamini and Hochberg 1995), and if a failure stays at the
+    deciding look.
     """
     raw = [
         _finding(k, one, [row for row in tested if row.family == k], owners, severity)
@@ -131,7 +174,7 @@ def findings(
 
 def borne_out(seen: Sequence[HeldOut]) -> set[int]:
     """The families, by their places, under whose conditions units fail more often than others in these scenes."""
-    named = discoveries(np.array([more_than_elsewhere(one.inside, one.outside) for one in seen]), FALSE_SHARE)
+    named = discoveries(np.array([one.p_value for one in seen]), FALSE_SHARE)
     return {int(k) for k in np.flatnonzero(named)}
 
 
@@ -165,6 +208,8 @@ def _finding(
     owners: Sequence[Sequence[set[int]]],
     severity: Mapping[str, float],
 ) -> Finding:
+    failing = {one.scene for _, one, _ in seen.failures}  # an older audit has asked about others too
+    rows = [row for row in rows if row.scene in failing]
     stayed, n, scenes = [row for row in rows if row.stays], len(seen.failures), len(owners)
     # Each factor at 97.5 %, so that both hold together at 95 % (Bonferroni).
     fails, stays = clopper_pearson(n, scenes, 0.975), clopper_pearson(len(stayed), len(rows), 0.975)
@@ -180,7 +225,7 @@ def _finding(
         rate_interval=Interval(fails.low * stays.low, fails.high * stays.high),
         confidence=float(np.mean([row.confidence for row in stayed])) if stayed else 0.0,
         severity=severity.get(seen.family.symptom.what, 1.0),
-        p_value=more_than_elsewhere(seen.inside, seen.outside),
+        p_value=seen.p_value,
         is_confirmed=False,
         survives=_survives(stayed),
         covers=covered(owners, {number}),

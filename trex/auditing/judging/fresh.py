@@ -16,6 +16,7 @@ from trex.auditing.judging.findings import (
     clustered_share,
     covered,
     held_out,
+    seen_in,
     share_of,
 )
 from trex.auditing.sweeping.records import MAX_SCENES
@@ -70,11 +71,14 @@ def in_fresh_scenes(
     scenes: Sequence[Situation],
     vocabulary: Vocabulary,
 ) -> Fresh:
-    """What confirmed families, given by their places, hold in fresh scenes; `parts` made and judged the rules."""
+    """What confirmed families, given by their places, hold in fresh scenes; `parts` made and judged the rules.
+
+    Families are worded as the judging part has left them (`held_out`); fresh scenes reword none.
+    """
     owners = belonging(families, scenes)
     fails = {}
     chosen = sorted(confirmed)
-    for number, seen in zip(chosen, held_out([families[k] for k in chosen], scenes), strict=True):
+    for number, seen in zip(chosen, seen_in([families[k] for k in chosen], scenes), strict=True):
         fails[number] = share_of(len(seen.failures), len(seen.inside))
     return Fresh(
         len(scenes),
@@ -109,8 +113,9 @@ def _agreement(
     vocabulary: Vocabulary,
 ) -> Agreement:
     (made, judged), (owners, scenes) = parts, fresh
-    others = group(judged, vocabulary)
-    mine, theirs = borne_out(held_out(families, judged)), borne_out(held_out(others, made))
+    turned = held_out(group(judged, vocabulary), made)
+    others = [one.family for one in turned]
+    mine, theirs = borne_out(seen_in(families, judged)), borne_out(turned)
     same, kappa = agreement(_of(owners, mine), _of(belonging(others, scenes), theirs))
     words = {family_words(families[k]) for k in mine}, {family_words(others[k]) for k in theirs}
     return Agreement(same, kappa, (len(words[0]), len(words[1]), len(words[0] & words[1])))
