@@ -104,13 +104,15 @@ def census(vocabulary: Vocabulary = CLEVR) -> list[Program]:
     """Questions "How many … are there?" for every value of an attribute, and every two values of two attributes."""
     singles = [(name, value) for name in ATTRIBUTES for value in vocabulary.available(name)]
     pairs = [(one, two) for k, one in enumerate(singles) for two in singles[k + 1 :] if one[0] != two[0]]
-    programs = []
-    for chosen in [(one,) for one in singles] + pairs:
-        steps = [Step("scene")]
-        for name, value in chosen:
-            steps.append(Step(f"filter_{name}", (len(steps) - 1,), (value,)))
-        programs.append((*steps, Step("count", (len(steps) - 1,))))
-    return programs
+    return [counting(chosen) for chosen in [(one,) for one in singles] + pairs]
+
+
+def counting(values: Sequence[tuple[str, str]]) -> Program:
+    """The question "How many … are there?" for things with these values of attributes."""
+    steps = [Step("scene")]
+    for name, value in values:
+        steps.append(Step(f"filter_{name}", (len(steps) - 1,), (value,)))
+    return (*steps, Step("count", (len(steps) - 1,)))
 
 
 def _changes(scene: Scene, vocabulary: Vocabulary) -> Iterator[Change]:

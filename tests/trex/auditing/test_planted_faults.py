@@ -20,7 +20,7 @@ from tests.trex.auditing.planted_models import (
     small_things_at_the_back_are_missed,
 )
 from trex.auditing.grouping.family import Family, Symptom
-from trex.auditing.judging.confirm import mistakes_of
+from trex.auditing.judging.way import mistakes_of
 from trex.auditing.sweeping.records import Examined, Mistake
 from trex.scenes.conditions import Facts
 from trex.scenes.misreading import Misreading

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 
 import numpy as np
 
-from trex.auditing.grouping.family import Family, Symptom, symptom_of, wrong_words
+from trex.auditing.grouping.family import Family
 from trex.auditing.judging.flips import smallest_flip, truth_about
+from trex.auditing.judging.way import Way, blamed_words, counts_of, mistakes_of
 from trex.auditing.sweeping.examine import NUISANCES, Asker
 from trex.auditing.sweeping.lines import Lines
 from trex.auditing.sweeping.records import Examined, Mistake, Tested, Variants
@@ -17,99 +18,18 @@ from trex.inference.rng import AUDIT_STREAM, stream
 from trex.inference.scoring import images
 from trex.render.renderer import SceneRenderer
 from trex.scenes.conditions import Facts
-from trex.scenes.describe import object_words
 from trex.scenes.edits import leave_out
-from trex.scenes.misreading import Misreading, answer_if
 from trex.scenes.noise import fresh_draws
 from trex.scenes.prior import draw_nuisances
-from trex.scenes.questions.families import SceneQuestion
-from trex.scenes.questions.programs import Program
-from trex.scenes.scene import ATTRIBUTES, Scene
+from trex.scenes.questions.families import FAMILIES, SceneQuestion
+from trex.scenes.questions.programs import execute
+from trex.scenes.scene import Scene
 from trex.scenes.validity import is_valid
-from trex.scenes.vocabulary import Vocabulary
 from trex.worlds.asking import Said
 
 SHOWN = 3  # failures of a family that are looked at more closely
 TRIES = 20  # other lights and cameras, until one leaves the scene valid
 Wrong = tuple[Mistake, SceneQuestion]
-
-
-def mistakes_of(family: Family, scene: Scene, one: Examined, failed: Sequence[int]) -> list[int]:
-    """The places of the questions whose confident mistakes belong to failed units of a family.
-
-    What two objects that exchange a value explain belongs to both of them.
-    """
-    if family.symptom.level == "question":
-        return [mistake.at for mistake in one.mistakes if mistake.at in failed]
-    blamed = {k for unit in failed for k in _readings(family, one, unit)}
-    blamed |= {
-        other for k in blamed for other in (k - 1, k + 1) if _are_exchanged(scene, one.misread, k, other)
-    }
-    return [mistake.at for mistake in one.mistakes if mistake.by in blamed]
-
-
-def _readings(family: Family, one: Examined, unit: int) -> list[int]:
-    """The places of the misreadings of a unit that are as the family's sentence says."""
-    told = enumerate(map(symptom_of, one.misread))
-    return [k for k, (symptom, at, _, said) in told if at == unit and family.covers(symptom, said)]
-
-
-def _are_exchanged(scene: Scene, rows: Sequence[Misreading], one: int, other: int) -> bool:
-    """Whether these neighboring misreadings are two objects of which each is seen with the other's value."""
-    if not 0 <= other < len(rows):
-        return False
-    first, second = rows[one], rows[other]
-    if first.kind != second.kind or first.kind not in ATTRIBUTES or None in (first.index, second.index):
-        return False
-    true = [getattr(scene.objects[row.index or 0], row.kind) for row in (first, second)]
-    return first.index != second.index and [first.value, second.value] == true[::-1]
-
-
-@dataclass(frozen=True)
-class Way:
-    """The way in which a scene's mistakes belong to a family, against which other answers can be held."""
-
-    family: Family
-    one: Examined
-    vocabulary: Vocabulary
-
-    def is_failure(self, scene: Scene, mistake: Mistake, question: SceneQuestion, said: str) -> bool:
-        """Whether an answer to a mistaken question is wrong as the family's sentence says, `scene` being shown.
-
-        About a misread scene it must be true of the scene as the sentence has the model see it, unless the question has
-        no answer then.
-        """
-        if said == question.answer:
-            return False
-        if mistake.by is None or self.family.symptom.level == "question":
-            return self.family.covers(Symptom("question", wrong_words(question.answer, said)), said)
-        return any(answer in (None, said) for answer in self._answers(scene, mistake.by, question.program))
-
-    def _answers(self, scene: Scene, by: int, program: Program) -> Iterator[str | None]:
-        """The answers to be expected of a model that misreads the scene so."""
-        rows = self.one.misread
-        rows = rows[: by + 1 + _are_exchanged(scene, rows, by, by + 1)]
-        for k in range(by, len(rows)):
-            for read in self._covered(scene, rows[k]):
-                yield answer_if(scene, (*rows[:k], read, *rows[k + 1 :]), program)
-
-    def _covered(self, scene: Scene, read: Misreading) -> Iterator[Misreading]:
-        """This misreading, and those of the same kind that the sentence holds for too."""
-        yield read
-        if read.index is not None and read.kind in ATTRIBUTES and not self.family.value:
-            known = (getattr(scene.objects[read.index], read.kind), read.value)
-            for value in self.vocabulary.available(read.kind):
-                if value not in known:
-                    yield replace(read, value=value)
-
-
-def blamed_words(family: Family, scene: Scene, one: Examined, unit: int) -> str:
-    """The object to blame and what becomes of it: "the small red metal cube, taken for cylinder"."""
-    if family.symptom.level != "object":
-        return ""
-    read = one.misread[_readings(family, one, unit)[0]]
-    what = {"missed": "missed", "doubled": "counted twice"}.get(read.kind, f"taken for {read.value}")
-    return f"the {object_words(scene, unit)}, {what}"
 
 
 @dataclass(frozen=True)
@@ -152,7 +72,11 @@ class Confirmer:
         ]
         first = int(np.argmax(sure)) if sure else 0
         is_object = family.symptom.level == "object"
-        stays = bool(sure) and 2 * sum(p >= self.asker.sure for p in sure) >= len(sure)
+        stays = (
+            bool(sure)
+            and 2 * sum(p >= self.asker.sure for p in sure) >= len(sure)
+            and self._is_value_shown(way, scene, failed[0])
+        )
         return Tested(
             family=number,
             scene=one.scene,
@@ -172,6 +96,18 @@ class Confirmer:
             )
             if stays and is_shown
             else None,
+        )
+
+    def _is_value_shown(self, way: Way, scene: Scene, unit: int) -> bool:
+        """Whether the model takes an object for what the sentence names; True if it names no value of an object."""
+        family = way.family
+        if family.symptom.level != "object" or not family.value:
+            return True
+        programs = counts_of(scene.objects[unit], family.symptom.what, self.asker.vocabulary)
+        asked = [SceneQuestion(FAMILIES[0], program, execute(program, scene)) for program in programs]
+        said = self._said(scene, asked)
+        return way.is_taken_for(
+            scene, unit, {program: one.answer for program, one in zip(programs, said, strict=True)}
         )
 
     def _variants(self, way: Way, scene: Scene, wrong: Sequence[Wrong], unit: int) -> Variants:

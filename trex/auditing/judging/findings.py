@@ -11,7 +11,8 @@ import numpy as np
 from trex.auditing.grouping.family import Family, clear_value
 from trex.auditing.grouping.sentences import family_words
 from trex.auditing.grouping.situation import Situation
-from trex.auditing.judging.confirm import SHOWN, mistakes_of
+from trex.auditing.judging.confirm import SHOWN
+from trex.auditing.judging.way import mistakes_of
 from trex.auditing.sweeping.records import Examined, Tested
 from trex.inference.statistics.clustered import clustered_interval
 from trex.inference.statistics.discoveries import discoveries, excess_p_value

@@ -1,0 +1,127 @@
+"""The way in which mistakes belong to a family: which answers are wrong as its sentence says, and which otherwise."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from trex.auditing.grouping.family import Family, Symptom, symptom_of, wrong_words
+from trex.auditing.sweeping.records import Examined, Mistake
+from trex.scenes.describe import object_words
+from trex.scenes.misreading import Misreading, answer_if, counting
+from trex.scenes.questions.families import SceneQuestion
+from trex.scenes.questions.programs import Program
+from trex.scenes.scene import ATTRIBUTES, Scene, SceneObject
+from trex.scenes.vocabulary import Vocabulary
+
+
+def mistakes_of(family: Family, scene: Scene, one: Examined, failed: Sequence[int]) -> list[int]:
+    """The places of the questions whose confident mistakes belong to failed units of a family.
+
+    What two objects that exchange a value explain belongs to both of them.
+    """
+    if family.symptom.level == "question":
+        return [mistake.at for mistake in one.mistakes if mistake.at in failed]
+    blamed = {k for unit in failed for k in _readings(family, one, unit)}
+    blamed |= {
+        other for k in blamed for other in (k - 1, k + 1) if _are_exchanged(scene, one.misread, k, other)
+    }
+    return [mistake.at for mistake in one.mistakes if mistake.by in blamed]
+
+
+def _readings(family: Family, one: Examined, unit: int) -> list[int]:
+    """The places of the misreadings of a unit that are as the family's sentence says."""
+    told = enumerate(map(symptom_of, one.misread))
+    return [k for k, (symptom, at, _, said) in told if at == unit and family.covers(symptom, said)]
+
+
+def _are_exchanged(scene: Scene, rows: Sequence[Misreading], one: int, other: int) -> bool:
+    """Whether these neighboring misreadings are two objects of which each is seen with the other's value."""
+    if not 0 <= other < len(rows):
+        return False
+    first, second = rows[one], rows[other]
+    if first.kind != second.kind or first.kind not in ATTRIBUTES or None in (first.index, second.index):
+        return False
+    true = [getattr(scene.objects[row.index or 0], row.kind) for row in (first, second)]
+    return first.index != second.index and [first.value, second.value] == true[::-1]
+
+
+@dataclass(frozen=True)
+class Way:
+    """The way in which a scene's mistakes belong to a family, against which other answers can be held."""
+
+    family: Family
+    one: Examined
+    vocabulary: Vocabulary
+
+    def is_failure(self, scene: Scene, mistake: Mistake, question: SceneQuestion, said: str) -> bool:
+        """Whether an answer to a mistaken question is wrong as the family's sentence says, `scene` being shown.
+
+        About a misread scene it must be true of the scene as the sentence has the model see it, unless the question has
+        no answer then.
+        """
+        if said == question.answer:
+            return False
+        if mistake.by is None or self.family.symptom.level == "question":
+            return self.family.covers(Symptom("question", wrong_words(question.answer, said)), said)
+        return any(answer in (None, said) for answer in self._answers(scene, mistake.by, question.program))
+
+    def _answers(self, scene: Scene, by: int, program: Program) -> Iterator[str | None]:
+        """The answers to be expected of a model that misreads the scene so."""
+        rows = self.one.misread
+        rows = rows[: by + 1 + _are_exchanged(scene, rows, by, by + 1)]
+        for k in range(by, len(rows)):
+            for read in self._covered(scene, rows[k]):
+                yield answer_if(scene, _with(rows, k, read), program)
+
+    def is_taken_for(self, scene: Scene, unit: int, said: Mapping[Program, str]) -> bool:
+        """Whether counts (of `counts_of`) tell of an object that it is taken for what the sentence names.
+
+        They do if no other value of it, the true one included, explains more of them.
+        """
+        (k, *_) = _readings(self.family, self.one, unit)
+        kind = self.one.misread[k].kind
+
+        def explained(value: str) -> int:
+            read = replace(self.one.misread[k], value=value)
+            rows = _with(self.one.misread, k, read)
+            return sum(answer_if(scene, rows, program) == answer for program, answer in said.items())
+
+        others = [explained(value) for value in self.vocabulary.available(kind)]
+        return explained(self.family.value) >= max(others)
+
+    def _covered(self, scene: Scene, read: Misreading) -> Iterator[Misreading]:
+        """This misreading, and those of the same kind that the sentence holds for too."""
+        yield read
+        if read.index is not None and read.kind in ATTRIBUTES and not self.family.value:
+            known = (getattr(scene.objects[read.index], read.kind), read.value)
+            for value in self.vocabulary.available(read.kind):
+                if value not in known:
+                    yield replace(read, value=value)
+
+
+def _with(rows: Sequence[Misreading], k: int, read: Misreading) -> tuple[Misreading, ...]:
+    return (*rows[:k], read, *rows[k + 1 :])
+
+
+def counts_of(item: SceneObject, kind: str, vocabulary: Vocabulary) -> list[Program]:
+    """Questions that tell which value an object is taken to have: how many things of each are there?
+
+    And how many of each that share another attribute with the object.
+    """
+    others = [(name, getattr(item, name)) for name in ATTRIBUTES if name != kind]
+    rows = [
+        [(kind, value), *more]
+        for value in vocabulary.available(kind)
+        for more in ([], *([o] for o in others))
+    ]
+    return [counting(row) for row in rows]
+
+
+def blamed_words(family: Family, scene: Scene, one: Examined, unit: int) -> str:
+    """The object to blame and what becomes of it: "the small red metal cube, taken for cylinder"."""
+    if family.symptom.level != "object":
+        return ""
+    read = one.misread[_readings(family, one, unit)[0]]
+    what = {"missed": "missed", "doubled": "counted twice"}.get(read.kind, f"taken for {read.value}")
+    return f"the {object_words(scene, unit)}, {what}"
