@@ -1,4 +1,4 @@
-"""The parts to blame for an answer: those whose removal changes it, alone or only together."""
+"""The parts to blame for an answer: those whose removal explains it, alone or only together."""
 
 from __future__ import annotations
 
@@ -15,9 +15,10 @@ How = Literal["alone", "either", "together", "most", "alike", "none"]
 class Blame:
     """The parts to blame, strongest effect first, and how they act.
 
-    "alone": leaving out the one part changes the answer. "either": so does leaving out any one of several.
-    "together": only leaving out all of them does. Otherwise the answer stays, and "most" is the part whose removal
-    lowers the confidence most, "alike" are several that do so equally, "none": no removal lowers it noticeably.
+    A flip is another answer, or the right one: the caller says which. "alone": leaving out the one part is a flip.
+    "either": so is leaving out any one of several. "together": only leaving out all of them is. Otherwise "most" is the
+    part whose removal lowers the confidence most, "alike" are several that do so equally, "none": no removal lowers it
+    noticeably, or only flips count.
     """
 
     how: How
@@ -25,24 +26,28 @@ class Blame:
 
     @property
     def is_flip(self) -> bool:
-        """Whether removing them changes the answer."""
+        """Whether removing them is a flip."""
         return self.how in ("alone", "either", "together")
 
 
 def find_blame(
-    effects: Sequence[float], flips: Sequence[bool], together: Sequence[tuple[int, ...]] = ()
+    effects: Sequence[float],
+    flips: Sequence[bool],
+    together: Sequence[tuple[int, ...]] = (),
+    *,
+    only_flips: bool = False,
 ) -> Blame:
-    """The blame, from the effect of leaving out each part and whether that changed the answer.
+    """The blame, from the effect of leaving out each part and whether that was a flip.
 
-    `together` lists sets of several parts whose removal changed the answer, strongest first; they count if no
-    single part does so. Parts with equal effects keep their order.
+    `together` lists sets of several parts whose removal was a flip, strongest first; they count if no single part's is.
+    With `only_flips` no part is to blame for its effect alone. Parts with equal effects keep their order.
     """
     alone = sorted((i for i, is_flip in enumerate(flips) if is_flip), key=lambda i: (effects[i], i))
     if alone:
         return Blame("either" if len(alone) > 1 else "alone", tuple(alone))
     if together:
         return Blame("together", tuple(sorted(together[0], key=lambda i: (effects[i], i))))
-    culprit = find_culprit(effects)
+    culprit = find_culprit(() if only_flips else effects)
     if culprit.index is not None:
         return Blame("most", (culprit.index,))
     return Blame("alike", culprit.tied) if culprit.tied else Blame("none")

@@ -1,4 +1,4 @@
-"""The smallest set of changes that flips a classifier's answer, breadth first within a budget."""
+"""The smallest set of changes that flips a classifier's answer, or sets it right, breadth first within a budget."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ class Change(Protocol):
 
     @property
     def margin(self) -> float:
-        """`trex.inference.attribution.leave_one_out.margin` of the answer before the change."""
+        """How far from a flip, in log odds: of the answer before the change, say, over the best other one."""
         ...
 
     @property
     def is_flip(self) -> bool:
-        """Whether the answer differs."""
+        """Whether the answer differs, or whatever else is searched for."""
         ...
 
 

@@ -13,7 +13,7 @@ from trex.scenes.scene import ATTRIBUTES
 from trex.scenes.vocabulary import Vocabulary
 from trex.search.results import Results, read_results
 
-MATTERS = 0.5  # an attribute counts if at least this share of its other values changes the answer
+MATTERS = 0.5  # an attribute counts if at least this share of its other values is a flip
 
 
 def causes(
@@ -21,7 +21,7 @@ def causes(
 ) -> dict[str, frozenset[Appearance]]:
     """The objects to blame as they appear, by the hit's picture.
 
-    Empty where no removal changes the answer, and where the control failed: such effects mean nothing.
+    Empty where no removal is a flip (of a failure: none makes the model right), and where the control failed.
     """
     return {picture: _cause(made, vocabulary) for picture, made in explanations.items()}
 
@@ -34,7 +34,7 @@ def explained_results(folder: RunFolder, records: Sequence[Record]) -> Results:
 
 
 def deciding_attributes(made: Explanation, index: int) -> tuple[str, ...]:
-    """The attributes of an object whose change changes the answer, for at least half of their other values.
+    """The attributes of an object whose change is a flip, for at least half of their other values.
 
     All four if none does so, or if no attribute was edited: then nothing tells which of them counts.
     """

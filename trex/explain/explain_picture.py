@@ -14,8 +14,10 @@ from trex.clevr_models.interface.options import ModelOptions
 from trex.clevr_models.interface.question import ProgramStep, Question
 from trex.datasets.official_scenes import OfficialPicture, read_official
 from trex.datasets.tally import Tally
+from trex.explain.compared import Compared, compared, compared_words, is_right
 from trex.explain.view import Shot, outlined
-from trex.explain.words import Removed, blame_sentence
+from trex.explain.words import Before, Removed, blame_sentence
+from trex.foundation.errors import InputError
 from trex.foundation.files import write_atomic
 from trex.inference.attribution.blame import Blame, find_blame
 from trex.inference.attribution.leave_one_out import Culprit, find_culprit
@@ -95,7 +97,18 @@ class PictureExplained:
         """The objects to blame for the answer to the official picture; none if our render does not show that answer."""
         if not self.is_reproduced:
             return Blame("none")
-        return find_blame(self.effects, [removal.answer != self.again.answer for removal in self.removals])
+        return find_blame(self.effects, self._flips, only_flips=self.compared == "truth")
+
+    @property
+    def compared(self) -> Compared:
+        """What the removals are compared by."""
+        return compared(self.again.answer, self.again.truth)
+
+    @property
+    def _flips(self) -> list[bool]:
+        if self.compared == "truth":
+            return [is_right(one.answer, one.truth) for one in self.removals]
+        return [one.answer != self.again.answer for one in self.removals]
 
     @property
     def is_reproduced(self) -> bool:
@@ -104,12 +117,20 @@ class PictureExplained:
 
     @property
     def culprit(self) -> Culprit:
-        """The object whose removal lowers the probability most; None if the answer is not reproduced."""
-        return find_culprit(self.effects if self.is_reproduced else ())
+        """The object whose removal lowers the probability most; None if the answer is not reproduced.
+
+        If the answer is wrong, only objects count without which the model is right.
+        """
+        rows = zip(self.effects, self._flips, strict=True)
+        effects = [e if is_flip or self.compared != "truth" else 0.0 for e, is_flip in rows]
+        return find_culprit(effects if self.is_reproduced else ())
 
     def _removed(self) -> list[Removed]:
         pairs = zip(self.removals, self.effects, strict=True)
-        return [Removed(one.words.removeprefix("without "), effect, one.answer) for one, effect in pairs]
+        return [
+            Removed(one.words.removeprefix("without "), effect, one.answer, one.truth)
+            for one, effect in pairs
+        ]
 
     def sentences(self) -> tuple[str, ...]:
         """The explanation in sentences, for the terminal and the page."""
@@ -126,8 +147,14 @@ class PictureExplained:
             f"P({says.answer}) is {again.probability:.3f} ({fits}).",
             f"Rendered twice, every probability is {exact}.",
             *(f"{note}." for note in self.notes),
-            blame_sentence(self.blame, self._removed()) if self.is_reproduced else NOT_REPRODUCED,
+            *((compared_words(self.compared, self.again.truth),) if self.is_reproduced else ()),
+            self._says(),
         )
+
+    def _says(self) -> str:
+        if not self.is_reproduced:
+            return NOT_REPRODUCED
+        return blame_sentence(self.blame, self._removed(), Before(self.again.answer, self.compared))
 
 
 @dataclass(frozen=True)
@@ -232,6 +259,7 @@ def _json(made: PictureExplained) -> dict[str, object]:
         "effects": list(made.effects),
         "culprit": made.culprit.index,
         "blame": asdict(made.blame),
+        "compared": made.compared,
         "says": made.sentences()[-1],
     }
 

@@ -16,6 +16,7 @@ from trex.explain.explanation import (
     ObjectReplicates,
     Replicates,
     SmallestFlip,
+    ranked,
 )
 from trex.explain.saliency_masks import make_saliency
 from trex.explain.scene_scores import SceneScores, apply_all
@@ -105,7 +106,13 @@ def _begun(scores: SceneScores, found: Hit) -> Explanation:
     control = _control(scores, found)
     left_out = scores.effects(scene, control.score, [(edit,) for edit in removals(scene)])
     return Explanation(
-        found.record.picture, scene, found.known_truth, control, tuple(left_out), is_torn=scores.is_torn
+        found.record.picture,
+        scene,
+        found.known_truth,
+        control,
+        tuple(left_out),
+        is_torn=scores.is_torn,
+        is_by_truth=True,
     )
 
 
@@ -132,14 +139,17 @@ def _flip(scores: SceneScores, made: Explanation, options: ExplainOptions) -> Sm
     scene, base, plan = made.scene, made.control.score, scores.world.plan
     singles = [*made.removals, *(made.edits or ())]
     flips = smallest_flips(
-        scores.margin(base, base),
+        scores.margin(base, made.truth, base, made.compared),
         singles,
         lambda effects: _fit(scene, _edits(effects), plan.vocabulary),
         lambda sets: scores.effects(scene, base, [_edits(effects) for effects in sets]),
         Limits(options.flip_depth, options.flip_renders, scores.batch),
     )
+    found = flips.found
+    if made.compared == "truth":
+        found = ranked(found, base.answer)
     return SmallestFlip(
-        flips.found, flips.tried, flips.possible, flips.is_exhaustive,
+        found, flips.tried, flips.possible, flips.is_exhaustive,
         options.flip_depth, options.flip_renders, made.edits is not None, flips.size,
     )  # fmt: skip
 
@@ -163,11 +173,17 @@ def _replicates(scores: SceneScores, made: Explanation, options: ExplainOptions)
     joint = [made.blame.parts] if made.blame.how == "together" else []
     sets = [*((i,) for i in chosen), *joint]
     every = [[scene, *(apply_all(scene, [Edit(i) for i in left]) for left in sets)] for scene in scenes]
-    flat = scores.confidences([scene for row in every for scene in row])
+    flat = scores.outcomes([scene for row in every for scene in row])
     if not scenes:
         return Replicates(options.nuisances, options.every_object, skipped, (), ())
-    baseline, *columns = np.array(flat).reshape(len(scenes), 1 + len(sets)).T.tolist()
-    effects = [(tuple(after), paired_effect(baseline, after, reach=1.0)) for after in columns]
+    table = np.array(flat, dtype=np.float64).reshape(len(scenes), 1 + len(sets), 2)
+    baseline, *columns = table[..., 0].T.tolist()
+    is_failure = made.compared == "truth"
+    rights = [int(n) if is_failure else None for n in table[..., 1].sum(axis=0)]
+    effects = [
+        (tuple(after), paired_effect(baseline, after, reach=1.0), right)
+        for after, right in zip(columns, rights[1:], strict=True)
+    ]
     return Replicates(
         options.nuisances,
         options.every_object,
@@ -175,6 +191,7 @@ def _replicates(scores: SceneScores, made: Explanation, options: ExplainOptions)
         tuple(baseline),
         tuple(ObjectReplicates(i, *found) for i, found in zip(chosen, effects, strict=False)),
         JointReplicates(made.blame.parts, *effects[-1]) if joint else None,
+        rights[0],
     )
 
 

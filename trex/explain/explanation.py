@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Annotated, Final, Literal
 
 from pydantic import BeforeValidator, PlainSerializer
 
+from trex.explain.compared import Compared, compared
 from trex.foundation.fields import Hash, LogProb, Number
 from trex.inference.attribution.blame import Blame, find_blame
 from trex.inference.attribution.leave_one_out import NOTICEABLE, Culprit, MeanEffect, find_culprit
@@ -16,6 +18,11 @@ from trex.scenes.scene import Scene, scene_from_dict, scene_to_dict
 Method = Literal["smoothgrad", "integrated_gradients"]
 SMOOTHGRAD: Final = "smoothgrad"
 INTEGRATED: Final = "integrated_gradients"
+DOES: Final[Mapping[Compared, str]] = {
+    "truth": "makes the model right",
+    "answer": "gives another answer",
+    "level set": "leaves the level set",
+}
 Settings = dict[str, float | int | str]  # of a saliency method
 AnyScene = Annotated[Scene, BeforeValidator(scene_from_dict), PlainSerializer(scene_to_dict)]
 
@@ -60,11 +67,12 @@ class Control:
 class Effect:
     """One edit, or several made together, and the model's answer to the edited scene.
 
-    `change` is the change in the target's confidence. `margin` is the log odds of the unedited scene's answer over
-    the best other one; `is_flip` says whether the answer differs. For a target that wants no sure answer (two
-    answers alike, say, or less than one half for its answer) `is_flip` says whether the edited scene is outside of
-    the level set, and `margin` is how far it is inside, from 1 in its middle to 0 at its edge. `is_valid`: whether the
-    edited scene keeps the prior's rules of distance and visibility.
+    `change` is the change in the target's confidence. `is_flip` says whether the edit explains the hit, and `margin`
+    how far it is from that, by what the explanation compares (`trex.explain.compared`). "truth": whether the model is
+    right about the edited scene, and the log odds of the best wrong answer over the true one. "answer": whether the
+    answer differs, and the log odds of the unedited scene's answer over the best other one. "level set": whether the
+    edited scene is outside of it, and how far it is inside, from 1 in its middle to 0 at its edge. `truth` is that of
+    the edited scene. `is_valid`: whether that keeps the prior's rules of distance and visibility.
     """
 
     edits: tuple[Edit, ...]
@@ -77,9 +85,17 @@ class Effect:
     is_valid: bool
 
 
+def ranked(flips: Iterable[Effect], before: str) -> tuple[Effect, ...]:
+    """Flips, the strongest first; those after which the answer is still `before` last: they say less."""
+    return tuple(sorted(flips, key=lambda effect: (effect.score.answer == before, effect.margin)))
+
+
 @dataclass(frozen=True)
 class SmallestFlip:
-    """The smallest sets of edits that change the answer; `found` has one size, strongest first, or is empty.
+    """The smallest sets of edits that explain a hit (`Effect.is_flip`); `found` has one size, or is empty.
+
+    The strongest comes first; of a failure, those after which the answer is another come before those after which the
+    old one is true.
 
     `tried` of `possible` sets of up to `reached` edits were scored, at most `renders` of them of two or more edits, and
     none of more than `depth`.
@@ -99,15 +115,21 @@ class SmallestFlip:
         """The number of edits; None if no flip was found."""
         return len(self.found[0].edits) if self.found else None
 
-    def sentence(self, is_torn: bool = False) -> str:
-        """The result in a sentence, for the report; a flip of a torn target leaves the level set."""
+    def sentence(self, by: Compared = "answer", before: str = "") -> str:
+        """The result in a sentence, for the report; `before` is the answer to the unedited scene."""
         kinds = "edits" if self.with_attributes else "removals"
-        does = "leaves the level set" if is_torn else "gives another answer"
+        does = DOES[by]
         if self.found:
             first = self.found[0]
             size = f"{self.size} {kinds[:-1] if self.size == 1 else kinds}"
-            becomes = "the scene leaves the level set, with answer" if is_torn else "the answer becomes"
-            return f"Smallest flip ({size}): {first.words}; {becomes} {first.score.answer}."
+            answer = first.score.answer
+            becomes = (
+                "the scene leaves the level set, with answer" if by == "level set" else "the answer becomes"
+            )
+            ending = ", which is right" if by == "truth" else ""
+            if by == "truth" and answer == before:
+                becomes, ending = "the answer stays", ", which is right then"
+            return f"Smallest flip ({size}): {first.words}; {becomes} {answer}{ending}."
         reached = self.reached
         up_to = f"{reached} {kinds}" if reached > 1 else f"1 {kinds[:-1]}"
         if self.is_exhaustive:
@@ -119,11 +141,15 @@ class SmallestFlip:
 
 @dataclass(frozen=True)
 class ObjectReplicates:
-    """One object left out under each draw of the nuisances: confidences without it, and the mean paired difference."""
+    """One object left out under each draw of the nuisances: confidences without it, and the mean paired difference.
+
+    `right`: in how many draws the model is right without it; None if this is no failure, or in older files.
+    """
 
     index: int
     confidences: tuple[Number, ...]
     effect: MeanEffect
+    right: int | None = None
 
     @property
     def is_stable(self) -> bool:
@@ -138,13 +164,15 @@ class JointReplicates:
     indices: tuple[int, ...]
     confidences: tuple[Number, ...]
     effect: MeanEffect
+    right: int | None = None
 
 
 @dataclass(frozen=True)
 class Replicates:
     """The scene under other cameras and lights from the prior; `skipped` draws left an object too little visible.
 
-    `together` leaves out all objects that are to blame only together.
+    `together` leaves out all objects that are to blame only together; `right` counts the draws with all objects in
+    which the model is right, if this is a failure.
     """
 
     draws: int  # requested
@@ -153,6 +181,7 @@ class Replicates:
     baseline: tuple[Number, ...]  # confidences with all objects
     objects: tuple[ObjectReplicates, ...]
     together: JointReplicates | None = None
+    right: int | None = None
 
     def of(self, index: int) -> ObjectReplicates | None:
         """The replicates of one object, None if it was not left out."""
@@ -195,7 +224,11 @@ class Saliency:
 
 @dataclass(frozen=True)
 class Explanation:
-    """The explanation of one hit; parts that were not requested are None."""
+    """The explanation of one hit; parts that were not requested are None.
+
+    `is_by_truth`: flips are judged by what `compared` says; files from before the truth was compared lack it
+    (`trex.explain.stored` judges these again).
+    """
 
     picture: Hash
     scene: AnyScene
@@ -207,12 +240,27 @@ class Explanation:
     nuisances: Replicates | None = None
     saliency: Saliency | None = None
     is_torn: bool = False  # the target wants no sure answer: a flip leaves the level set
+    is_by_truth: bool = False
     format: Literal[1] = 1
 
     @property
+    def compared(self) -> Compared:
+        """What its changes are compared by."""
+        return compared(self.control.score.answer, self.truth, is_torn=self.is_torn)
+
+    @property
     def culprit(self) -> Culprit:
-        """The object whose removal lowers the confidence most."""
-        return find_culprit([effect.change for effect in self.removals])
+        """The object whose removal lowers the confidence most; of a failure, among those that make the model right."""
+        counts = [effect.is_flip or self.compared != "truth" for effect in self.removals]
+        return find_culprit([e.change if c else 0.0 for e, c in zip(self.removals, counts, strict=True)])
+
+    @property
+    def strongest(self) -> int | None:
+        """The object whose removal lowers the confidence most, whether it explains the hit or not.
+
+        None if there is none, if several tie, or if the control failed.
+        """
+        return find_culprit([e.change for e in self.removals]).index if self.control.is_exact else None
 
     @property
     def chief(self) -> int | None:
@@ -229,14 +277,15 @@ class Explanation:
 
     @property
     def blame(self) -> Blame:
-        """All objects to blame: those whose removal changes the answer, else the culprit."""
+        """All objects to blame: those whose removal is a flip, else, if this is no failure, the culprit."""
         together = [tuple(edit.index for edit in effect.edits) for effect in self.joint_removals]
         effects = [effect.change for effect in self.removals]
-        return find_blame(effects, [effect.is_flip for effect in self.removals], together)
+        flips = [effect.is_flip for effect in self.removals]
+        return find_blame(effects, flips, together, only_flips=self.compared == "truth")
 
     @property
     def joint_removals(self) -> tuple[Effect, ...]:
-        """Sets of objects whose joint removal changes the answer though no single removal does; strongest first."""
+        """Sets of objects whose joint removal is a flip though no single removal is; strongest first."""
         found = self.flip.found if self.flip else ()
         return tuple(e for e in found if len(e.edits) > 1 and not any(edit.attribute for edit in e.edits))
 

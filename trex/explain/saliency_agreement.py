@@ -16,7 +16,11 @@ FEWEST = 3  # objects, at least, for a rank correlation
 
 @dataclass(frozen=True)
 class SceneAgreement:
-    """One map compared with its scene's ablation; None if no object is the one to blame, or nothing to rank."""
+    """One map compared with its scene's ablation; None if no object has the largest effect alone, or nothing to rank.
+
+    Here the culprit is that object, whether its removal makes the model right or not: a map is of one answer's
+    probability, and so is the effect.
+    """
 
     method: Method
     peak_is_culprit: bool | None  # the largest pixel lies on the culprit
@@ -26,7 +30,7 @@ class SceneAgreement:
 
 @dataclass(frozen=True)
 class Agreement:
-    """One method over all explained scenes with a culprit.
+    """One method over all explained scenes in which one object has the largest effect, the culprit.
 
     `chance_peak` and `chance_top` are the rates of an uninformative map: the culprit's share of the pixels, and one
     object in n.
@@ -46,22 +50,22 @@ class Agreement:
     def sentence(self) -> str:
         """The agreement in a sentence, for the report."""
         if not self.scenes:
-            return f"{self.method}: no scene has exactly one object to blame, so there is nothing to compare."
+            return f"{self.method}: no scene has one object of the largest effect, so there is nothing to compare."
         (a, b), (c, d) = self.peak_interval, self.top_interval
         words = "" if self.rank_correlation is None else (
             f"; mean rank correlation {self.rank_correlation:+.2f} over {counted(self.ranked, 'scene')}"
         )  # fmt: skip
         scenes = counted(self.scenes, "scene")
         return (
-            f"{self.method}: largest pixel on the culprit in {self.peak_hits} of {scenes} (95 %: {a:.2f} "
-            f"to {b:.2f}; chance {self.chance_peak:.2f}), most salient object is the culprit in {self.top_hits} of "
+            f"{self.method}: largest pixel on the object of the largest effect in {self.peak_hits} of {scenes} "
+            f"(95 %: {a:.2f} to {b:.2f}; chance {self.chance_peak:.2f}), most salient object is that one in {self.top_hits} of "
             f"{self.scenes} (95 %: {c:.2f} to {d:.2f}; chance {self.chance_top:.2f}){words}."
         )
 
 
 def scene_agreement(explanation: Explanation, found: SaliencyMap) -> SceneAgreement:
     """Compare one map of an explanation with its ablation."""
-    culprit = explanation.chief
+    culprit = explanation.strongest
     sizes = [abs(effect.change) for effect in explanation.removals]
     return SceneAgreement(
         method=found.method,
@@ -91,7 +95,7 @@ def agreements(explanations: Sequence[Explanation]) -> list[Agreement]:
 
 def _agreement(method: Method, pairs: Sequence[tuple[Explanation, SaliencyMap]]) -> Agreement:
     rows = [scene_agreement(e, found) for e, found in pairs]
-    blamed = [(e.chief, found) for e, found in pairs if e.chief is not None]
+    blamed = [(e.strongest, found) for e, found in pairs if e.strongest is not None]
     n = len(blamed)
     peak, top = (
         sum(map(bool, hits))

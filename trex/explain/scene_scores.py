@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from trex.explain.compared import Compared, compared, distance_from_right, is_right
 from trex.explain.explanation import Effect, Score
 from trex.explain.stored import FOLDER
 from trex.inference.attribution.leave_one_out import margin
@@ -47,17 +48,24 @@ class SceneScores:
         plan = self.world.plan
         return leaves_answer_open(plan.query.target, plan.question, plan.bound.labels)
 
-    def margin(self, score: Score, base: Score) -> float:
-        """How far a score is from changing the answer of `base`, or from leaving a torn target; see `Effect`."""
+    def compared(self, scene: Scene, base: Score) -> Compared:
+        """What changes of a scene with score `base` are compared by."""
+        truth = true_answer(self.world.plan.question.program, scene)
+        return compared(base.answer, truth, is_torn=self.is_torn)
+
+    def margin(self, score: Score, truth: str, base: Score, by: Compared) -> float:
+        """How far a score is from a flip of `base`, if `truth` is the true answer; see `Effect`."""
         plan, log_probs = self.world.plan, np.array(score.log_probs)
-        if self.is_torn:
+        if by == "level set":
             return plan.target.margin(log_probs)
+        if by == "truth":
+            return distance_from_right(log_probs, plan.bound.labels, truth)
         return margin(log_probs, plan.bound.labels.index(base.answer))
 
-    def _is_flip(self, score: Score, base: Score) -> bool:
-        if self.is_torn:
+    def _is_flip(self, score: Score, truth: str, base: Score, by: Compared) -> bool:
+        if by == "level set":
             return not self.world.plan.target.is_hit(np.array(score.log_probs))
-        return score.answer != base.answer
+        return is_right(score.answer, truth) if by == "truth" else score.answer != base.answer
 
     def fresh(self, scene: Scene) -> Score:
         """Score a scene rendered past the cache."""
@@ -65,10 +73,17 @@ class SceneScores:
         self.on_progress(1)
         return self._score(scored)
 
-    def confidences(self, scenes: Sequence[Scene]) -> list[float]:
-        """The target's confidence for each scene; pictures stay in the cache only."""
-        target = self.world.plan.target
-        return [target.confidence(scored.log_probs) for scored in self._scored(scenes)]
+    def outcomes(self, scenes: Sequence[Scene]) -> list[tuple[float, bool]]:
+        """For each scene the target's confidence, and whether the model is right; pictures stay in the cache only."""
+        plan, found = self.world.plan, self._scored(scenes)
+        truths = [true_answer(plan.question.program, scene) for scene in scenes]
+        return [
+            (
+                plan.target.confidence(one.log_probs),
+                is_right(plan.bound.labels[int(one.log_probs.argmax())], truth),
+            )
+            for one, truth in zip(found, truths, strict=True)
+        ]
 
     def pixels(self, scene: Scene) -> Bytes:
         """The pixels (H, W, 3), 0-255; the picture stays in the cache only."""
@@ -79,8 +94,9 @@ class SceneScores:
     def effects(self, scene: Scene, base: Score, sets: Sequence[tuple[Edit, ...]]) -> list[Effect]:
         """The effect of each set of edits on a scene with score `base`."""
         edited = [apply_all(scene, edits) for edits in sets]
+        by = self.compared(scene, base)
         return [
-            self._effect(scene, base, edits, new, self._score(scored))
+            self._effect(scene, (base, by), edits, new, self._score(scored))
             for edits, new, scored in zip(sets, edited, self._scored(edited), strict=True)
         ]
 
@@ -102,17 +118,23 @@ class SceneScores:
         )
 
     def _effect(
-        self, scene: Scene, base: Score, edits: tuple[Edit, ...], edited: Scene, score: Score
+        self,
+        scene: Scene,
+        against: tuple[Score, Compared],
+        edits: tuple[Edit, ...],
+        edited: Scene,
+        score: Score,
     ) -> Effect:
-        plan = self.world.plan
+        plan, (base, by) = self.world.plan, against
+        truth = true_answer(plan.question.program, edited)
         return Effect(
             edits=edits,
             words=" and ".join(edit.describe(scene) for edit in edits),
             score=score,
             change=score.confidence - base.confidence,
-            margin=self.margin(score, base),
-            is_flip=self._is_flip(score, base),
-            truth=true_answer(plan.question.program, edited),
+            margin=self.margin(score, truth, base, by),
+            is_flip=self._is_flip(score, truth, base, by),
+            truth=truth,
             is_valid=is_valid(edited, plan.vocabulary),
         )
 

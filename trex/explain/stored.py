@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
-from trex.explain.explanation import Effect, Explanation
+import numpy as np
+
+from trex.explain.compared import distance_from_right, is_right
+from trex.explain.explanation import Effect, Explanation, ranked
 from trex.foundation.codec import Codec
 from trex.foundation.errors import unknown
 from trex.runs.folder import RunFolder
@@ -29,9 +33,34 @@ def read_explanation(folder: RunFolder, picture: str) -> Explanation | None:
         check_parts(found)
         _check_words(found, folder.manifest.vocabulary)
 
-    return CODEC.read(
-        explanation_path(folder, picture), f"delete it, then: trex explain {folder.path}", check
-    )
+    remedy = f"delete it, then: trex explain {folder.path}"
+    found = CODEC.read(explanation_path(folder, picture), remedy, check)
+    return None if found is None else judged_by_truth(found, folder.manifest.facts.labels)
+
+
+def judged_by_truth(made: Explanation, labels: tuple[str, ...]) -> Explanation:
+    """The explanation as it would be made today: older ones called any other answer to a failure a flip.
+
+    The truth of each edited scene is stored, so that its flips follow; the smallest flip stays if it is a single edit,
+    and has to be searched for again if it is not.
+    """
+    if made.is_by_truth or made.compared != "truth":
+        return made
+
+    def judged(effect: Effect) -> Effect:
+        far = distance_from_right(np.array(effect.score.log_probs), labels, effect.truth)
+        return replace(effect, margin=far, is_flip=is_right(effect.score.answer, effect.truth))
+
+    removals = tuple(map(judged, made.removals))
+    edits = None if made.edits is None else tuple(map(judged, made.edits))
+    again = replace(made, removals=removals, edits=edits, flip=None, is_by_truth=True)
+    singles = [*removals, *((edits or ()) if made.flip and made.flip.with_attributes else ())]
+    flips = ranked((one for one in singles if one.is_flip), made.control.score.answer)
+    if made.flip is None or not flips:
+        return again
+    n = len(singles)
+    flip = replace(made.flip, found=flips, tried=n, possible=n, is_exhaustive=True, reached=1)
+    return replace(again, flip=flip)
 
 
 def read_explanations(folder: RunFolder) -> dict[str, Explanation]:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from trex.crosscheck.enlarged import EnlargedLook
+from trex.explain.compared import Compared
 from trex.explain.explanation import Effect, Explanation
 from trex.explain.saliency_masks import Map, read_map
 from trex.explain.words import METHOD_NAMES, effect_table, map_words, sentences
@@ -46,7 +47,7 @@ class ExplanationView:
     tables: tuple[Table[Effect], ...]
     is_exact: bool
     effect: float  # the strongest effect of an object to blame, 0 if there is none
-    is_torn: bool
+    by: Compared
 
 
 def make_explanation_view(
@@ -65,7 +66,7 @@ def make_explanation_view(
         tables=tuple(table for table in tables if table.rows),
         is_exact=explanation.control.is_exact,
         effect=min((explanation.removals[i].change for i in explanation.blame.parts), default=0.0),
-        is_torn=explanation.is_torn,
+        by=explanation.compared,
     )
 
 

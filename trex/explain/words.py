@@ -2,84 +2,132 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-from trex.explain.explanation import Effect, Explanation, Replicates, SaliencyMap
+from trex.explain.compared import Compared, compared_words
+from trex.explain.explanation import (
+    Effect,
+    Explanation,
+    JointReplicates,
+    ObjectReplicates,
+    Replicates,
+    SaliencyMap,
+)
 from trex.explain.saliency_agreement import scene_agreement
 from trex.foundation.percent import percent
 from trex.foundation.words import capitalized, counted
 from trex.inference.attribution.blame import Blame
-from trex.inference.attribution.leave_one_out import NOTICEABLE, MeanEffect
+from trex.inference.attribution.leave_one_out import NOTICEABLE, find_culprit
 from trex.pages.table import Column, Table
 from trex.pages.wording import points
 from trex.scenes.describe import object_words
 
+DOES_WITHOUT: Mapping[Compared, str] = {  # what leaving out objects does
+    "truth": "makes the model right",
+    "answer": "changes the answer",
+    "level set": "takes the scene out of the level set",
+}
 METHOD_NAMES = {"smoothgrad": "SmoothGrad", "integrated_gradients": "Integrated gradients"}
 
 
 class Removed(NamedTuple):
-    """One object in words, and the effect of leaving it out: the change in confidence, and the answer."""
+    """One object in words, and the effect of leaving it out: change in confidence, the answer, and the true one."""
 
     name: str
     change: float
     answer: str
+    truth: str
 
 
-def blame_sentence(
-    blame: Blame, removed: Sequence[Removed], answer_without: str = "", is_torn: bool = False
-) -> str:
-    """Which object is to blame and why; `answer_without` is the answer without all jointly blamed objects.
+class Before(NamedTuple):
+    """What removals are held against: the answer before them, and what is compared."""
 
-    With `is_torn` the target wants no sure answer: what counts is whether the scene leaves the level set.
-    """
-    leaves = "takes the scene out of the level set"
+    answer: str
+    by: Compared
+
+
+def blame_sentence(blame: Blame, removed: Sequence[Removed], before: Before, answer_without: str = "") -> str:
+    """Which object is to blame and why; `answer_without` is the answer without all jointly blamed objects."""
     named = [f"the {removed[i].name} (object {i})" for i in blame.parts]
     told = [points(removed[i].change) for i in blame.parts]
+    does = DOES_WITHOUT[before.by]
     match blame.how:
         case "alone":
             (only,) = blame.parts
-            without = f"the answer is {removed[only].answer}"
-            if is_torn:
-                without = f"the scene leaves the level set (the answer is {removed[only].answer})"
+            without = _alone(removed[only].answer, before)
             return capitalized(
                 f"{named[0]} is to blame: without it {without} and the confidence changes by {told[0]}."
             )
         case "either":
             which = "either one" if len(named) == 2 else "any one of them"
             return (
-                f"{capitalized(_listed(named))} are to blame: leaving out {which} "
-                f"{leaves if is_torn else 'changes the answer'} (confidence {_listed(told)})."
+                f"{capitalized(_listed(named))} are to blame: leaving out {which} {does} "
+                f"(confidence {_listed(told)})."
             )
         case "together":
             which = "both" if len(named) == 2 else f"all {len(named)}"
-            does = f"{leaves}, leaving out fewer does not"
-            if not is_torn:
-                does = f"makes the answer {answer_without}, leaving out fewer does not change it"
             return (
-                f"{capitalized(_listed(named))} are to blame, {which} together: leaving out {which} {does}."
+                f"{capitalized(_listed(named))} are to blame, {which} together: leaving out {which} "
+                f"{_together(answer_without, before.by)}."
             )
         case "most":
             return capitalized(
                 f"{named[0]} is to blame: without it the confidence changes by {told[0]}, though no single removal "
-                f"{leaves if is_torn else 'changes the answer'}."
+                f"{does}."
             )
         case "alike":
             return (
                 f"{capitalized(_listed(named))} are equally to blame: without any one of them the confidence "
                 f"changes by about {told[0]}."
             )
+    if before.by == "truth":
+        return (
+            f"No object is to blame: without any one of them the model is still wrong{_strongest(removed)}."
+        )
     return f"No object matters: no removal lowers the confidence by {percent(NOTICEABLE)} or more."
+
+
+def _alone(answer: str, before: Before) -> str:
+    """What becomes of the answer without the one object to blame."""
+    if before.by == "level set":
+        return f"the scene leaves the level set (the answer is {answer})"
+    if before.by == "answer":
+        return f"the answer is {answer}"
+    if answer == before.answer:
+        return f"the answer stays {answer}, which is right then, as if the model had not seen it,"
+    return f"the answer is {answer}, which is right,"
+
+
+def _together(answer: str, by: Compared) -> str:
+    """What becomes of the answer without all objects to blame."""
+    if by == "answer":
+        return f"makes the answer {answer}, leaving out fewer does not change it"
+    right = f" (it says {answer})" if by == "truth" else ""
+    return f"{DOES_WITHOUT[by]}{right}, leaving out fewer does not"
+
+
+def _strongest(removed: Sequence[Removed]) -> str:
+    """The removal that lowers the confidence most, though it explains nothing; "" if none does noticeably."""
+    found = find_culprit([one.change for one in removed]).index
+    if found is None:
+        return ""
+    one = removed[found]
+    return (
+        f" (without the {one.name}, object {found}, the confidence changes by {points(one.change)}: the answer is "
+        f"{one.answer}, and {one.truth} is true)"
+    )
 
 
 def sentence(made: Explanation) -> str:
     """One sentence: the objects to blame in an explained scene."""
     removed = [
-        Removed(object_words(made.scene, i), effect.change, effect.score.answer)
+        Removed(object_words(made.scene, i), effect.change, effect.score.answer, effect.truth)
         for i, effect in enumerate(made.removals)
     ]
     joint = made.joint_removals
-    return blame_sentence(made.blame, removed, joint[0].score.answer if joint else "", made.is_torn)
+    before = Before(made.control.score.answer, made.compared)
+    return blame_sentence(made.blame, removed, before, joint[0].score.answer if joint else "")
 
 
 def stability_sentences(made: Explanation) -> tuple[str, ...]:
@@ -92,29 +140,31 @@ def stability_sentences(made: Explanation) -> tuple[str, ...]:
     names = [f"the {object_words(made.scene, index)} (object {index})" for index in made.blame.parts]
     if made.blame.how == "together":
         both = "both" if len(names) == 2 else f"all {len(names)}"
-        together = made.nuisances.together
-        return (
-            _stability(
-                f"{_listed(names)}, {both} together,", together.effect if together else None, made.nuisances
-            ),
-        )
+        return (_stability(f"{_listed(names)}, {both} together,", made.nuisances.together, made.nuisances),)
     found = [made.nuisances.of(index) for index in made.blame.parts]
-    return tuple(
-        _stability(name, one.effect if one else None, made.nuisances)
-        for name, one in zip(names, found, strict=True)
-    )
+    return tuple(_stability(name, one, made.nuisances) for name, one in zip(names, found, strict=True))
 
 
-def _stability(name: str, effect: MeanEffect | None, nuisances: Replicates) -> str:
-    draws = len(nuisances.baseline)
-    if draws == 1 and effect is not None:
-        return f"One other camera and light cannot show whether the confidence falls without {name}."
+def _stability(name: str, one: ObjectReplicates | JointReplicates | None, every: Replicates) -> str:
+    draws = len(every.baseline)
     others = f"under {draws} other cameras and lights"
-    if effect is None:
+    if one is None:
         return f"The scene without {name} was not rendered under other cameras and lights."
-    if effect.is_negative:
-        return f"Without {name} the confidence falls {others} too (95 %)."
-    return f"Without {name} it is not certain that the confidence falls {others} (95 %)."
+    if draws == 1:
+        said = f"One other camera and light cannot show whether the confidence falls without {name}"
+    elif one.effect.is_negative:
+        said = f"Without {name} the confidence falls {others} too (95 %)"
+    else:
+        said = f"Without {name} it is not certain that the confidence falls {others} (95 %)"
+    return f"{said}{_right(one, every)}."
+
+
+def _right(one: ObjectReplicates | JointReplicates, every: Replicates) -> str:
+    """In how many draws the model is right, without objects and with them; "" if this is no failure."""
+    if one.right is None or every.right is None:
+        return ""
+    n = len(every.baseline)
+    return f"; the model is right there in {one.right} of {n}, and in {every.right} of {n} with everything in place"
 
 
 def sentences(made: Explanation) -> tuple[str, ...]:
@@ -124,7 +174,8 @@ def sentences(made: Explanation) -> tuple[str, ...]:
         skipped = counted(made.nuisances.skipped, "draw")
         said.append(f"{skipped} of cameras and lights hid an object and were left out.")
     if made.flip:
-        said.append(made.flip.sentence(made.is_torn))
+        said.append(made.flip.sentence(made.compared, made.control.score.answer))
+    said.append(compared_words(made.compared, made.truth))
     if made.saliency and made.saliency.why_none:
         said.append(f"No saliency: {made.saliency.why_none}.")
     return (*said, made.control.sentence())

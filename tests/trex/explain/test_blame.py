@@ -91,7 +91,7 @@ def test_two_objects_that_each_change_the_answer_are_both_named(tmp_path: Path) 
     assert [effect.is_flip for effect in made.removals].count(True) == 2
     assert (made.blame.how, tuple(sorted(made.blame.parts))) == ("either", causes)
     says = sentence(made)
-    assert "are to blame: leaving out either one changes the answer (confidence −" in says
+    assert "are to blame: leaving out either one makes the model right (confidence −" in says
     for index in causes:
         assert f"the {object_words(scene, index)} (object {index})" in says[0].lower() + says[1:]
     assert len(stability_sentences(made)) == 2
@@ -102,8 +102,9 @@ def test_two_objects_that_change_the_answer_only_together_are_named_together(tmp
     made, _, causes, _ = explained(tmp_path, 1)
     assert not any(effect.is_flip for effect in made.removals)
     assert (made.blame.how, tuple(sorted(made.blame.parts))) == ("together", causes)
-    assert "are to blame, both together: leaving out both makes the answer 0, leaving out fewer" in sentence(
-        made
+    says = sentence(made)
+    assert (
+        "are to blame, both together: leaving out both makes the model right (it says 0), leaving out" in says
     )
     # Planted bug: only single removals were repeated, which by the blame do not change the answer.
     assert made.nuisances is not None and made.nuisances.together is not None
@@ -208,7 +209,7 @@ def test_what_leaves_a_torn_level_set_is_to_blame_not_what_swaps_two_equal_answe
     assert made.blame == Blame("alone", (second if is_torn else first,))
     assert made.flip is not None and made.flip.found[0].edits == (Edit(made.blame.parts[0]),)
     assert ("leaves the level set" in sentence(made)) == is_torn
-    assert ("the scene leaves the level set" in made.flip.sentence(made.is_torn)) == is_torn
+    assert ("the scene leaves the level set" in made.flip.sentence(made.compared)) == is_torn
     assert made.chief == made.blame.parts[0]
 
 
@@ -220,7 +221,9 @@ def test_no_object_is_the_one_to_blame_where_the_control_failed_or_several_are_a
     unsure = replace(made, control=replace(made.control, confidence_difference=0.1))
     assert not unsure.control.is_exact and unsure.chief is None
     alike = replace(made, removals=tuple(replace(e, is_flip=False, change=-0.2) for e in made.removals))
-    assert alike.blame.how == "alike" and alike.chief is None
+    assert alike.blame.how == "none" and alike.chief is None  # of a failure: it stays one without any of them
+    right = replace(alike, truth=made.control.score.answer)
+    assert right.blame.how == "alike" and right.chief is None
 
 
 @pytest.mark.parametrize(("second", "chief"), [(-0.995, None), (-0.98, 0)])

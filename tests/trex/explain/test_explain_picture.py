@@ -139,4 +139,7 @@ def test_nothing_is_to_blame_for_an_answer_that_our_render_does_not_show(made: P
     away = replace(back, answer="no", probability=0.3)
     kept = tuple(replace(one, answer="yes", probability=0.9) for one in made.removals[1:])
     same = replace(shown, again=replace(again, answer="yes", probability=0.9), removals=(away, *kept))
-    assert same.blame == Blame("alone", (0,)) and "is to blame" in same.sentences()[-1]
+    assert same.blame == Blame("none") and "is still wrong" in same.sentences()[-1]
+    right = replace(away, truth="no")
+    told = replace(same, removals=(right, *kept))
+    assert told.blame == Blame("alone", (0,)) and "is to blame" in told.sentences()[-1]

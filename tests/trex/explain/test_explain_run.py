@@ -88,7 +88,8 @@ def test_every_part_is_there(explained: Path) -> None:
         assert [effect.edits[0] for effect in made.edits] == list(attribute_edits(made.scene, vocabulary))
         for effect in (*made.removals, *made.edits):
             assert effect.change == effect.score.confidence - made.control.score.confidence
-            assert effect.is_flip == (effect.score.answer != made.control.score.answer)
+            assert made.compared == "truth"
+            assert effect.is_flip == (effect.score.answer == effect.truth)
             assert (effect.margin < 0) == effect.is_flip
             assert (explained / "pictures" / f"{effect.score.picture}.png").exists()
             assert sum(np.exp(effect.score.log_probs)) == pytest.approx(1.0)

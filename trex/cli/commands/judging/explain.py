@@ -47,7 +47,8 @@ def explain(
     flip_depth: Annotated[
         int,
         typer.Option(
-            help="Search for sets of at most this many edits that together change the answer; 0: no search."
+            help="Search for sets of at most this many edits that together make the model right (or change a right "
+            "answer); 0: no search."
         ),
     ] = 2,
     flip_renders: Annotated[
@@ -101,6 +102,8 @@ def explain(
     as_json: AsJson = False,
 ) -> None:
     """Report which object is to blame in each hit: leave out each in turn and render the scene again.
+
+    An object is to blame for a wrong answer if the model is right without it.
 
     With --dataset, --image and --question, explain the answer on a real picture instead: its scene is rendered again.
 
@@ -175,6 +178,7 @@ def _json(done: Explained) -> dict[str, object]:
         {
             "culprit": asdict(explanation.culprit),
             "blame": asdict(explanation.blame),
+            "compared": explanation.compared,
             "control_is_exact": explanation.control.is_exact,
             "is_stable": explanation.is_stable,
             **json.loads(CODEC.text(explanation)),
