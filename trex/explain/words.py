@@ -82,9 +82,7 @@ def blame_sentence(blame: Blame, removed: Sequence[Removed], before: Before, ans
                 f"changes by about {told[0]}."
             )
     if before.by == "truth":
-        return (
-            f"No object is to blame: without any one of them the model is still wrong{_strongest(removed)}."
-        )
+        return f"No object explains the mistake: without any one of them the model is still wrong{_strongest(removed)}."
     return f"No object matters: no removal lowers the confidence by {percent(NOTICEABLE)} or more."
 
 
