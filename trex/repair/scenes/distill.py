@@ -36,7 +36,7 @@ from trex.scenes.conditions import (
 from trex.scenes.scene import Scene
 from trex.scenes.vocabulary import Vocabulary
 
-MIXTURE, RESULT = "mixture.safetensors", "distill.json"
+MIXTURE, RESULT, CONDITIONS = "mixture.safetensors", "distill.json", "conditions.json"
 MAX_PRIOR = 1000  # prior scenes that vectors and sentences are compared with
 MAX_KINDS = 3
 
@@ -53,6 +53,12 @@ class SceneComponent(Record):
     origins: int
     sentence: str
     kinds: list[tuple[str, int]]
+
+
+class SentenceConditions(Record):
+    """The keys of the conditions that each component's sentence names, by the component's number."""
+
+    components: dict[int, list[str]]
 
 
 class SceneDistillResult(Record):
@@ -123,6 +129,7 @@ def distill_scenes(folder: SceneFolder, loaded: SceneLoaded, progress: Progress)
             f"no component is heavier than distill.cutoff = {wanted.cutoff}; lower it, or distill.components"
         )
     sentences = _Sentences(rows, prior, vocabulary)
+    named = {int(k): sentences.of(np.flatnonzero(assigned == k)) for k in kept}
     write_arrays(
         place / MIXTURE,
         {
@@ -133,13 +140,16 @@ def distill_scenes(folder: SceneFolder, loaded: SceneLoaded, progress: Progress)
             "axes": scale.axes,
         },
     )
+    keys = {k: [one.key for one in chosen] for k, chosen in named.items()}
+    write_record(place / CONDITIONS, SentenceConditions(components=keys))
     write_record(
         place / RESULT,
         SceneDistillResult(
             misread=len(rows),
             dimensions=codes.shape[1],
             components=[
-                _component(int(k), mixture, rows, np.flatnonzero(assigned == k), sentences) for k in kept
+                _component(int(k), mixture, rows, np.flatnonzero(assigned == k), subject_words(named[int(k)]))
+                for k in kept
             ],
             kept_weight=float(mixture.weights[kept].sum()),
             near=mixture.near(wanted.cutoff),
@@ -157,7 +167,7 @@ def vectors(rows: Sequence[Misread], vocabulary: Vocabulary) -> Floats:
 
 
 def _component(
-    number: int, mixture: Mixture, rows: Sequence[Misread], members: Ints, sentences: _Sentences
+    number: int, mixture: Mixture, rows: Sequence[Misread], members: Ints, sentence: str
 ) -> SceneComponent:
     chosen = [rows[int(k)] for k in members]
     kinds = Counter(one.seen for one in chosen)
@@ -166,32 +176,35 @@ def _component(
         weight=float(mixture.weights[number]),
         members=len(chosen),
         origins=len({one.member for one in chosen}),
-        sentence=sentences.of(members),
+        sentence=sentence,
         kinds=sorted(kinds.items(), key=lambda item: (-item[1], item[0]))[:MAX_KINDS],
     )
+
+
+def all_conditions(vocabulary: Vocabulary) -> list[OfObject | OfScene]:
+    """Those that sentences may name."""
+    return [*object_conditions(vocabulary), *scene_conditions()]
+
+
+def subject_words(chosen: Sequence[Condition]) -> str:
+    """A sentence's subject: "an object less than 40 % visible beside a cube"; "an object" without a condition."""
+    parts = (part_words(chosen, part) for part in ("seen", "where", "scene"))
+    return " ".join([noun_words(chosen), *(words for part in parts for words in part)])
 
 
 class _Sentences:
     """Says what sets a component's objects apart from those of the prior: its best rule of few conditions."""
 
     def __init__(self, rows: Sequence[Misread], prior: Sequence[Facts], vocabulary: Vocabulary) -> None:
-        conditions: list[OfObject | OfScene] = [*object_conditions(vocabulary), *scene_conditions()]
+        conditions = all_conditions(vocabulary)
         self._conditions: Sequence[Condition] = conditions
         mine = [object_rows(facts_of(one.value, vocabulary), conditions)[one.index] for one in rows]
         self._rows: Flags = np.stack(mine)
         self._prior: Flags = np.concatenate([object_rows(facts, conditions) for facts in prior])
 
-    def of(self, members: Ints) -> str:
-        """The sentence's subject: "an object less than 40 % visible beside a cube"; "an object" if nothing is apart."""
+    def of(self, members: Ints) -> list[Condition]:
+        """The conditions of the component's sentence; none if nothing sets it apart."""
         holds = np.concatenate([self._rows[members], self._prior])
         events = np.arange(len(holds)) < len(members)
         rules = find_rules(holds, events, most_rules=1)
-        chosen = [self._conditions[c] for c in rules[0].conditions] if rules else []
-        return " ".join(
-            [
-                noun_words(chosen),
-                *part_words(chosen, "seen"),
-                *part_words(chosen, "where"),
-                *part_words(chosen, "scene"),
-            ]
-        )
+        return [self._conditions[c] for c in rules[0].conditions] if rules else []

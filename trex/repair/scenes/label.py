@@ -15,7 +15,15 @@ from trex.render.picture import Picture
 from trex.render.png_url import png_bytes
 from trex.repair.loaded import Progress
 from trex.repair.records import Record, read_record, write_record
-from trex.repair.scenes.distill import MIXTURE, SceneDistillResult, Situations
+from trex.repair.scenes.distill import (
+    CONDITIONS,
+    MIXTURE,
+    SceneDistillResult,
+    SentenceConditions,
+    Situations,
+    all_conditions,
+    subject_words,
+)
 from trex.repair.scenes.distill import RESULT as DISTILLED
 from trex.repair.scenes.draws import Fresh, Generator
 from trex.repair.scenes.identify import DRAW, GROWN, SceneIdentifyResult
@@ -23,12 +31,15 @@ from trex.repair.scenes.identify import RESULT as IDENTIFIED
 from trex.repair.scenes.loaded import SceneFolder, SceneLoaded
 from trex.repair.scenes.mistakes import read_misreads
 from trex.repair.scenes.reading import MISSED, RIGHT
+from trex.scenes.conditions import facts_of, object_rows
 from trex.scenes.describe import object_words
 from trex.scenes.moves.small_changes import SmallChange
+from trex.scenes.vocabulary import Vocabulary
 
 RESULT = "label.json"
 SCENARIO, WEAK, NEITHER = "scenario", "weak scenario", "no scenario"
 HALF = 0.5
+CLEAR = 0.8  # share of the fresh objects that must meet the conditions of a sentence that is said of them
 MAX_EXAMPLES = 4
 BOX = (255, 255, 255)
 
@@ -43,6 +54,7 @@ class Example(Record):
 class Verdict(Record):
     """A component's fresh scenes: how many, in how many the object is misread, with the interval of that share.
 
+    `sentence` is the component's, without conditions that too few of these objects meet (`met_words`).
     The interval takes scenes grown from one prior scene as a cluster. `inside` is the share of small changes that
     stayed in the component.
     """
@@ -95,7 +107,7 @@ def label_scenes(folder: SceneFolder, loaded: SceneLoaded, progress: Progress) -
         verdicts.append(
             Verdict(
                 number=one.number,
-                sentence=one.sentence,
+                sentence=_sentence(folder, one.number, one.sentence, drawn, loaded),
                 drawn=len(drawn),
                 misread=sum(hits),
                 low=low,
@@ -107,6 +119,32 @@ def label_scenes(folder: SceneFolder, loaded: SceneLoaded, progress: Progress) -
         )
     write_record(place / RESULT, SceneLabelResult(prior=prior, verdicts=verdicts))
     folder.finish("label")
+
+
+def _sentence(
+    folder: SceneFolder, number: int, made: str, drawn: Sequence[Fresh], loaded: SceneLoaded
+) -> str:
+    """A component's sentence as its fresh objects bear it out; as it was made if its conditions were not stored."""
+    path = folder.require("distill") / CONDITIONS
+    if not path.exists() or not drawn:
+        return made
+    keys = read_record(SentenceConditions, path).components.get(number, [])
+    return met_words(keys, drawn, loaded.prior.vocabulary)
+
+
+def met_words(keys: Sequence[str], drawn: Sequence[Fresh], vocabulary: Vocabulary) -> str:
+    """The sentence's subject with the conditions that at least CLEAR of these objects meet together.
+
+    The conditions come from the mistakes that made the component, and the objects need not meet them. Those that the
+    fewest meet are left out first.
+    """
+    chosen = [one for one in all_conditions(vocabulary) if one.key in keys]
+    rows = [object_rows(facts_of(one.scene, vocabulary), chosen)[one.index] for one in drawn]
+    table = np.stack(rows)
+    kept = list(range(len(chosen)))
+    while kept and table[:, kept].all(axis=1).mean() < CLEAR:
+        kept.remove(min(kept, key=lambda c: float(table[:, c].mean())))
+    return subject_words([chosen[c] for c in kept])
 
 
 def generator_of(folder: SceneFolder, loaded: SceneLoaded) -> Generator:

@@ -6,6 +6,7 @@ suffices; the seed that loses least decides; figures of another model in a sente
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -19,11 +20,13 @@ from trex.repair.correction.results import BEFORE, ZERO, Tuned
 from trex.repair.scenes import correct, label
 from trex.repair.scenes import results as names
 from trex.repair.scenes.draws import Fresh
-from trex.repair.scenes.label import NEITHER, SCENARIO, WEAK, interval
+from trex.repair.scenes.label import NEITHER, SCENARIO, WEAK, interval, met_words
 from trex.repair.scenes.proof.records import Proof
 from trex.repair.scenes.results import SceneCorrectResult, compared, scenario_test
 from trex.repair.scenes.words import corrected
 from trex.scenes.prior import ScenePrior
+from trex.scenes.scene import with_attribute
+from trex.scenes.vocabulary import CLEVR
 
 SCENE = ScenePrior(n_objects=(3, 3)).sample(np.random.default_rng(1))
 
@@ -148,3 +151,23 @@ def test_a_verdict_takes_scenes_of_one_prior_scene_as_a_cluster() -> None:
     drawn, hits = [Fresh(SCENE, 0, k // 10) for k in range(40)], [k < 30 for k in range(40)]
     low, high = interval(drawn, hits)
     assert low < 0.3 and high > 0.98  # as 40 independent scenes: .59 to .87
+
+
+@pytest.mark.parametrize(
+    ("metal", "words"),
+    [
+        (20, "a small metal object"),
+        (16, "a small metal object"),
+        (15, "a small object"),
+        (0, "a small object"),
+    ],
+)
+def test_a_sentence_keeps_the_conditions_that_the_fresh_objects_meet(metal: int, words: str) -> None:
+    """Planted bug: "a small metal object" was a scenario by 20 fresh objects of which 15 were metal, or none."""
+    drawn = []
+    for k in range(20):
+        item = with_attribute(SCENE.objects[0], "size", "small")
+        item = with_attribute(item, "material", "metal" if k < metal else "rubber")
+        drawn.append(Fresh(replace(SCENE, objects=(item, *SCENE.objects[1:])), 0, k))
+    assert met_words(["size small", "material metal"], drawn, CLEVR) == words
+    assert met_words([], drawn, CLEVR) == "an object"
