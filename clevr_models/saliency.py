@@ -16,6 +16,7 @@ from captum.attr import Saliency as Gradient
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
+from trex.clevr_models.interface.bound import device_of
 from trex.clevr_models.interface.subnormals import subnormals_as_zero
 from trex.foundation.errors import ModelError
 
@@ -110,16 +111,15 @@ def fixed_answers(module: nn.Module, answers: tuple[int, ...]) -> Answers:
     chosen = list(answers)
 
     def value(images: Tensor) -> Tensor:
-        logits: Tensor = module(images)
+        logits: Tensor = module(images.clone())  # which the module may normalize in place
         return logits.double().log_softmax(dim=-1)[:, chosen].sum(dim=1)
 
     return value
 
 
 def _to_tensor(module: nn.Module, image: Floats) -> Tensor:
-    device = next((p.device for p in module.parameters()), torch.device("cpu"))
     pixels = torch.from_numpy(np.ascontiguousarray(image.transpose(2, 0, 1))[None].astype(np.float32))
-    return pixels.to(device).requires_grad_()
+    return pixels.to(device_of(module)).requires_grad_()
 
 
 def _guarded(attribute: Callable[[], Tensor]) -> Tensor:

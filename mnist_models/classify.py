@@ -29,7 +29,8 @@ class DigitClassifier:
         check_pictures(images, self.picture)
         pixels = torch.from_numpy(planes(images))
         with torch.inference_mode():
-            rows = [self.differentiable_log_probs(picture[None]) for picture in pixels]
+            # Clones, as a module may normalize its input in place, and `pixels` may share the picture's memory.
+            rows = [self.differentiable_log_probs(picture[None].clone()) for picture in pixels]
         return torch.cat(rows).numpy() if rows else np.zeros((0, len(self.labels)))
 
     def differentiable_log_probs(self, pixels: Tensor) -> Tensor:

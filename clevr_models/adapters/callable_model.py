@@ -2,23 +2,27 @@
 
 from __future__ import annotations
 
+import sys
+import traceback
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
+from trex.clevr_models.adapters.probability_rows import ROUNDING
 from trex.clevr_models.interface.answers import ANSWERS
 from trex.clevr_models.interface.inputs import check_pictures
+from trex.clevr_models.interface.labels import checked_labels
 from trex.clevr_models.interface.question import Question
 from trex.foundation.errors import InputError, ModelError, TrexError
-from trex.foundation.json_fields import short
 
 FLOOR = 1e-12  # least probability of an answer, so that its logarithm is finite
-TOLERANCE = 1e-3  # allowed distance of a sum of probabilities from 1
-LONGEST = 200  # characters of an answer's name
 LONGEST_WORDS = 300  # characters of an error from a model's own code
+LAST_WORDS = 200  # of these, from its end, where many libraries say what to do
+ONE_BY_ONE = "np.stack([one(picture, question) for picture in pictures])"
 RAISED = (Exception, SystemExit)  # third-party code may raise anything, or end the program
 BATCH = 32
 PROBE_PX = (80, 120)  # height, width of the probe pictures: the smallest preset
@@ -55,12 +59,16 @@ class AdaptedModel:
         """The answerer with its question, probed with two pictures; InputError if its output does not fit."""
         probes = probe_pictures()
         try:
-            rows = np.asarray(self.answerer(probes, question))
+            rows = as_array(self.answerer(probes.copy(), question))
+            named = getattr(self.answerer, "labels", ANSWERS)
         except TrexError:
             raise
         except RAISED as error:
-            raise InputError(f"model {self.name!r} fails on a probe picture: {error_text(error)}") from error
-        labels = checked_labels(self.name, getattr(self.answerer, "labels", ANSWERS))
+            raise InputError(
+                f"model {self.name!r} fails on a probe picture: {error_text(error)}; it must take pictures, float32 "
+                f"{probes.shape}, and the question; if it takes one picture at a time, return {ONE_BY_ONE}"
+            ) from error
+        labels = checked_labels(self.name, named)
         try:
             answers = checked(self.name, rows, len(probes), labels)
         except ModelError as error:
@@ -104,12 +112,21 @@ class AskedAnswerer:
 
     def _rows(self, images: NDArray[np.float32]) -> Floats:
         try:
-            found = np.asarray(self.answerer(images.copy(), self.question))  # it may modify its input
+            found = as_array(self.answerer(images.copy(), self.question))  # it may modify its input
         except TrexError:
             raise
         except RAISED as error:
             raise ModelError(f"model {self.name!r} fails: {error_text(error)}") from error
         return np.log(checked(self.name, found, len(images), self.labels))
+
+
+def as_array(found: object) -> NDArray[np.generic]:
+    """What a model returns as an array; torch's tensors from any device, with or without gradients, too."""
+    torch = sys.modules.get("torch")
+    if torch is not None and isinstance(found, torch.Tensor):
+        real = found.detach().cpu()
+        found = real.float().numpy() if real.dtype == torch.bfloat16 else real.numpy()
+    return np.asarray(found)
 
 
 def probe_pictures() -> NDArray[np.float32]:
@@ -125,15 +142,19 @@ def probe_pictures() -> NDArray[np.float32]:
 
 
 def checked(name: str, found: NDArray[np.generic], pictures: int, labels: Sequence[str]) -> Floats:
-    """Probabilities (B, K), floored and normalized; ModelError if they are not probabilities."""
+    """Probabilities (B, K), floored and normalized; ModelError if they are not probabilities.
+
+    Sums may be off by the rounding of 16 bits, in which many models compute their softmax.
+    """
     shape = (pictures, len(labels))
     if found.shape != shape or found.dtype.kind not in "fiu":
+        alone = f"; if it takes one picture at a time, return {ONE_BY_ONE}" if found.ndim == 1 else ""
         raise ModelError(
             f"model {name!r} gives {found.dtype} {found.shape}; for {pictures} pictures and {len(labels)} answers it "
-            f"must give numbers {shape}, or name its answers in `labels`"
+            f"must give numbers {shape}, or name its answers in `labels`{alone}"
         )
     rows = found.astype(np.float64)
-    is_good = (rows >= 0).all(axis=1) & (np.abs(rows.sum(axis=1) - 1) <= TOLERANCE)  # False for NaN
+    is_good = (rows >= -ROUNDING).all(axis=1) & (np.abs(rows.sum(axis=1) - 1) <= ROUNDING)  # False for NaN
     if not is_good.all():
         example = rows[~is_good][0]
         raise ModelError(
@@ -145,32 +166,22 @@ def checked(name: str, found: NDArray[np.generic], pictures: int, labels: Sequen
     return shares
 
 
-def checked_labels(name: str, labels: object) -> tuple[str, ...]:
-    """The names of a model's answers; InputError if they are invalid."""
-    if (
-        isinstance(labels, str)
-        or not isinstance(labels, Sequence)
-        or not all(isinstance(item, str) for item in labels)
-    ):
-        raise InputError(
-            f"model {name!r}: its labels are {type(labels).__name__}; they must be a list of names"
-        )
-    if not labels or len(set(labels)) < len(labels):
-        raise InputError(f"model {name!r}: its labels are empty, or name an answer twice")
-    strange = next((item for item in labels if not item.isprintable() or not 0 < len(item) <= LONGEST), None)
-    if strange is not None:
-        raise InputError(
-            f"model {name!r} names the answer {short(strange)}; an answer has 1 to {LONGEST} printable characters"
-        )
-    return tuple(labels)
-
-
 def error_text(error: BaseException) -> str:
-    """An exception from third-party code, in one line."""
+    """An exception from third-party code, in one line: its beginning and its end, or its place if it says nothing."""
     try:
         words = " ".join(str(error).split())
     except Exception:
         words = "unprintable error"
+    words = words or _place(error)
     words = words if words.isprintable() else ascii(words)
-    words = words if len(words) <= LONGEST_WORDS else words[:LONGEST_WORDS] + "..."
+    if len(words) > LONGEST_WORDS:
+        words = f"{words[: LONGEST_WORDS - LAST_WORDS]} ... {words[-LAST_WORDS:]}"
     return f"{type(error).__name__}: {words}"
+
+
+def _place(error: BaseException) -> str:
+    """The line that raised an error without a message, such as a bare `assert`."""
+    frames = traceback.extract_tb(error.__traceback__)
+    if not frames:
+        return "without a message"
+    return f"in {Path(frames[-1].filename).name}, line {frames[-1].lineno}: {frames[-1].line or 'no source'}"

@@ -16,20 +16,22 @@ import numpy as np
 from numpy.typing import NDArray
 
 from trex.artifacts.card import sha256_of
-from trex.clevr_models.adapters.callable_model import AdaptedModel, Floats
+from trex.clevr_models.adapters.callable_model import AdaptedModel, AskedAnswerer, Floats, probe_pictures
+from trex.clevr_models.adapters.onnx_input import REAL, PictureInput, QuestionInput, read_inputs
+from trex.clevr_models.adapters.onnx_weights import external_file
+from trex.clevr_models.adapters.probability_rows import are_probabilities, softmaxed_twice
 from trex.clevr_models.interface.answers import ANSWERS
 from trex.clevr_models.interface.prefixes import ONNX
 from trex.clevr_models.interface.question import Question
 from trex.foundation.errors import InputError, unknown
 from trex.foundation.extensions import import_extra
 from trex.foundation.files import DATA_LIMIT, TEXT_LIMIT, read_bytes
+from trex.foundation.json_fields import short
 from trex.foundation.parse import parse_json
 
-GIVES = ("logits", "probabilities")
+LOGITS, PROBABILITIES = GIVES = ("logits", "probabilities")
 WORD = re.compile(r"[a-z0-9]+")
 LONGEST = 1000
-# The first entry of a tensor's external_data, {key: "location"}: https://onnx.ai/onnx/repo-docs/ExternalData.html
-EXTERNAL = b"\x0a\x08location\x12"
 
 
 @dataclass(frozen=True)
@@ -37,7 +39,7 @@ class OnnxCard:
     """Facts that an ONNX file does not contain."""
 
     labels: tuple[str, ...] = ANSWERS
-    gives: str = "logits"
+    gives: str = LOGITS
     words: Mapping[str, int] | None = None
     length: int = 0
 
@@ -57,12 +59,13 @@ class OnnxCard:
 
 @dataclass(frozen=True)
 class OnnxAnswerer:
-    """A session that takes pictures (B, 3, H, W), and a question (B, length) if its card has words."""
+    """A session that takes pictures, and a question (B, length) if its card has words."""
 
     session: Any  # onnxruntime.InferenceSession, which has no types
     card: OnnxCard
-    inputs: tuple[str, ...]
-    size: tuple[int, int] | None  # (H, W) of its input
+    picture: PictureInput
+    question: QuestionInput | None
+    output: str
 
     @property
     def labels(self) -> tuple[str, ...]:
@@ -70,67 +73,108 @@ class OnnxAnswerer:
         return self.card.labels
 
     def __call__(self, pictures: NDArray[np.float32], question: Question) -> Floats:
-        """(B, H, W, 3) in [0, 1] -> (B, K)."""
-        feed: dict[str, NDArray[Any]] = {self.inputs[0]: self._resized(pictures)}
-        if self.card.words is not None:
-            feed[self.inputs[1]] = np.repeat(self.card.encode(question.text)[None], len(pictures), axis=0)
-        found = np.asarray(self.session.run(None, feed)[0], np.float64)
-        return _softmax(found) if self.card.gives == "logits" and found.ndim == 2 else found
+        """(B, H, W, 3) in [0, 1] -> probabilities (B, K)."""
+        found = self.outputs(pictures, question)
+        return _softmax(found) if self.card.gives == LOGITS else found
 
-    def _resized(self, pictures: NDArray[np.float32]) -> NDArray[np.float32]:
-        """(B, 3, h, w) in its input size, resized like Pillow's bicubic."""
-        pixels = np.ascontiguousarray(pictures.transpose(0, 3, 1, 2))
-        if self.size is None or pixels.shape[2:] == self.size:
-            return pixels
-        import torch
-
-        from trex.clevr_models.bicubic import resize_8bit
-
-        resized = resize_8bit(torch.from_numpy(pixels), *self.size) / 255
-        found: NDArray[np.float32] = resized.float().numpy()
-        return found
+    def outputs(self, pictures: NDArray[np.float32], question: Question) -> Floats:
+        """(B, H, W, 3) in [0, 1] -> what the file returns (B, K); ValueError if it is no row for each picture."""
+        rows = []
+        for piece, n in self.picture.pieces(pictures):
+            feed: dict[str, NDArray[Any]] = {self.picture.name: piece}
+            if self.question is not None:
+                feed[self.question.name] = self.question.fed(self.card.encode(question.text), len(piece))
+            found = np.asarray(self.session.run([self.output], feed)[0], np.float64)
+            rows.append(_as_rows(found, len(piece))[:n])
+        return np.concatenate(rows)
 
 
-def load_onnx(path: Path, threads: int = 1) -> AdaptedModel:
+@dataclass(frozen=True)
+class OnnxModel:
+    """An ONNX file as a CLEVR model; `identity` is the hash of file and card."""
+
+    name: str
+    answerer: OnnxAnswerer
+    identity: str
+    card_path: Path
+    is_hashed: bool = True
+
+    @property
+    def input_size(self) -> tuple[int, int] | None:
+        """Height and width in pixels of its pictures, None for any."""
+        return self.answerer.picture.fixed_size
+
+    def bind(self, question: Question) -> AskedAnswerer:
+        """The file with its question, probed with two pictures; InputError if its output does not fit its card."""
+        model = AdaptedModel(self.name, self.answerer, self.identity, is_hashed=self.is_hashed)
+        bound = model.bind(question)
+        if self.answerer.card.gives == LOGITS and are_probabilities(
+            self.answerer.outputs(probe_pictures(), question)
+        ):
+            advice = f'write "gives": "{PROBABILITIES}" in {self.card_path}'
+            raise InputError(softmaxed_twice(self.name, len(bound.labels), advice))
+        return bound
+
+
+def load_onnx(path: Path, threads: int = 1) -> OnnxModel:
     """The model in an ONNX file; InputError if the file, its card or onnxruntime is missing or does not fit."""
     onnxruntime = import_extra("onnxruntime", "onnx", "a model in an ONNX file needs onnxruntime")
-    data, card = _read(path, DATA_LIMIT), read_onnx_card(path.with_suffix(".json"))
+    card_path = path.with_suffix(".json")
+    data, card = _read(path, DATA_LIMIT), read_onnx_card(card_path)
+    _check_whole(path, data)
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = threads
     options.log_severity_level = 4
     try:
         session = onnxruntime.InferenceSession(data, options, providers=["CPUExecutionProvider"])
     except Exception as error:  # onnxruntime's errors have no common type
-        if EXTERNAL in data:
-            raise InputError(
-                f"{path} keeps weights in another file, which no fingerprint would cover; export it as one file "
-                "(torch.onnx.export with external_data=False)"
-            ) from error
         raise InputError(
             f"{path} is not an ONNX model that onnxruntime can run: {_first_line(error)}"
         ) from error
-    answerer = OnnxAnswerer(
-        session, card, tuple(i.name for i in session.get_inputs()), _size(path, session, card)
-    )
-    identity = sha256_of(data + repr(card).encode())
-    return AdaptedModel(f"{ONNX}{path}", answerer, identity, input_size=answerer.size, is_hashed=True)
-
-
-def _size(path: Path, session: Any, card: OnnxCard) -> tuple[int, int] | None:
-    inputs = session.get_inputs()
-    wanted = 1 if card.words is None else 2
-    types = [(given.type, len(given.shape)) for given in inputs]
-    if types != [("tensor(float)", 4), ("tensor(int64)", 2)][:wanted]:
+    picture, question = read_inputs(str(path), session.get_inputs(), card.words is not None)
+    if question is not None and question.length not in (None, card.length):
         raise InputError(
-            f"{path} takes {types}; it must take pictures, float (B, 3, H, W)"
-            + (
-                ", and a question, int64 (B, length)"
-                if wanted == 2
-                else " as its only input, as its card has no words"
-            )
+            f"card {card_path}: length is {card.length}, and {path} takes {question.length} numbers per question; "
+            f'write "length": {question.length}'
         )
-    height, width = inputs[0].shape[2:]
-    return (height, width) if isinstance(height, int) and isinstance(width, int) else None
+    answerer = OnnxAnswerer(session, card, picture, question, _output(path, session))
+    return OnnxModel(f"{ONNX}{path}", answerer, sha256_of(data + repr(card).encode()), card_path)
+
+
+def _check_whole(path: Path, data: bytes) -> None:
+    """InputError if weights are in another file, which onnxruntime would look for in the current folder."""
+    try:
+        elsewhere = external_file(data)
+    except ValueError as error:
+        raise InputError(f"{path} is not an ONNX model that onnxruntime can run: {error}") from error
+    if elsewhere is not None:
+        raise InputError(
+            f"{path} keeps weights in another file ({short(elsewhere)}), which no fingerprint would cover; export it "
+            "as one file (torch.onnx.export with external_data=False), or join the two: "
+            'onnx.save(onnx.load("TWO.onnx"), "ONE.onnx")'
+        )
+
+
+def _output(path: Path, session: Any) -> str:
+    """The name of the first output of real numbers; others, such as a classifier's label, are left out."""
+    outputs = session.get_outputs()
+    found = next((one for one in outputs if one.type in REAL), None)
+    if found is None:
+        types = ", ".join(one.type for one in outputs)
+        raise InputError(f"{path} returns {types}; it must return logits or probabilities, float (B, K)")
+    return str(found.name)
+
+
+def _as_rows(found: Floats, n: int) -> Floats:
+    """An output for n pictures as rows (n, K): without axes of one place, and one picture's may lack its own."""
+    shape = found.shape
+    if n == 1 and found.ndim == 1:
+        return found[None]
+    if found.ndim > 2 and shape[0] == n and sorted(shape[1:])[-2] == 1:
+        return found.reshape(n, -1)
+    if found.ndim != 2 or shape[0] != n:
+        raise ValueError(f"its output for {n} pictures is {shape}; it must be ({n}, K)")
+    return found
 
 
 def read_onnx_card(path: Path) -> OnnxCard:
@@ -138,7 +182,7 @@ def read_onnx_card(path: Path) -> OnnxCard:
     card = parse_json(_read(path, TEXT_LIMIT), f"card {path}")
     if not isinstance(card, dict) or not card.keys() <= {"labels", "gives", "words", "length"}:
         raise InputError(f"card {path} must hold labels, gives, words and length, and nothing else")
-    labels, gives = card.get("labels", list(ANSWERS)), card.get("gives", "logits")
+    labels, gives = card.get("labels", list(ANSWERS)), card.get("gives", LOGITS)
     if not isinstance(labels, list) or not all(isinstance(label, str) for label in labels):
         raise InputError(f"card {path}: labels must be a list of names")
     if gives not in GIVES:

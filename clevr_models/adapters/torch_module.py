@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from functools import cached_property
 
 import numpy as np
@@ -10,19 +10,15 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
-from trex.clevr_models.adapters.callable_model import (
-    RAISED,
-    checked_labels,
-    error_text,
-    probe_pictures,
-)
+from trex.clevr_models.adapters.callable_model import RAISED, error_text, probe_pictures
 from trex.clevr_models.adapters.code_hash import code_hash
+from trex.clevr_models.adapters.probability_rows import are_probabilities, softmaxed_twice
 from trex.clevr_models.interface.answers import ANSWERS
-from trex.clevr_models.interface.bound import BoundModule
+from trex.clevr_models.interface.bound import BoundModule, device_of, in_evaluation_mode
+from trex.clevr_models.interface.labels import TWO, checked_labels
 from trex.clevr_models.interface.question import Question
 from trex.foundation.errors import InputError, ModelError, TrexError
 
-PROBE_PX = (80, 120)  # height, width of the pictures a user's module is tried on: the smallest preset
 Factory = Callable[[Question], object]  # a torch.nn.Module, which is checked
 
 
@@ -61,7 +57,7 @@ class UserModule(BoundModule):
 
 
 class UserModel:
-    """A user's torch module, built for each question and probed with blank pictures."""
+    """A user's torch module, built for each question and probed with two pictures."""
 
     input_size: tuple[int, int] | None = None
 
@@ -70,13 +66,14 @@ class UserModel:
         self.factory = factory
 
     def bind(self, question: Question) -> BoundModule:
-        """The user's module for a question; InputError if it fails or its output has another shape."""
+        """The user's module for a question; InputError if it fails or its output has another shape or meaning."""
         if isinstance(self.factory, nn.Module):
             raise InputError(
                 f"{self.name} is a torch.nn.Module; name a function that takes the question and returns the module"
             )
         try:
             module = self.factory(question)
+            named = getattr(module, "labels", ANSWERS)
         except InputError:
             raise
         except RAISED as error:
@@ -84,55 +81,79 @@ class UserModel:
                 f"model {self.name!r} fails for {question.text!r}: {error_text(error)}"
             ) from error
         if not isinstance(module, nn.Module):
+            inner = "; return its .module()" if isinstance(module, torch.export.ExportedProgram) else ""
             raise InputError(
-                f"model {self.name!r} gives a {type(module).__name__}; its factory must return a torch.nn.Module"
+                f"model {self.name!r} gives a {type(module).__name__}; its factory must return a torch.nn.Module{inner}"
             )
-        labels = getattr(module, "labels", ANSWERS)
-        if isinstance(labels, Iterable) and not isinstance(labels, str):
-            labels = tuple(str(label) for label in labels)
-        names = checked_labels(self.name, labels)
-        self._try(module.eval(), names)
-        return UserModule(self.name, module, names)
-
-    def _try(self, module: nn.Module, labels: tuple[str, ...]) -> None:
-        device = next((p.device for p in module.parameters()), torch.device("cpu"))
-        pictures = torch.zeros(2, 3, *PROBE_PX, device=device)
+        labels = checked_labels(self.name, named)
+        probe_module(self.name, module, labels, planes(probe_pictures()))
+        bound = UserModule(self.name, module, labels)
         try:
-            with torch.inference_mode():
-                logits, again = module(pictures), module(pictures)
-        except RAISED as error:
-            takes = f"it must take float32 {tuple(pictures.shape)}"
-            raise InputError(
-                f"model {self.name!r} fails on a picture: {error_text(error)}; {takes}"
-            ) from error
-        if (
-            not isinstance(logits, Tensor)
-            or logits.shape != (2, len(labels))
-            or not logits.is_floating_point()
-        ):
-            found = (
-                f"{logits.dtype} {tuple(logits.shape)}"
-                if isinstance(logits, Tensor)
-                else type(logits).__name__
-            )
-            expected = f"float logits (2, {len(labels)}) for two pictures"
-            raise InputError(
-                f"model {self.name!r} returns {found}; it must return {expected}, or name its answers in `labels`"
-            )
-        if not bool(torch.isfinite(logits).all()):
-            raise InputError(
-                f"model {self.name!r} returns values that are not finite on a blank picture; check its weights"
-            )
-        if not torch.equal(logits, again):
-            raise InputError(
-                f"model {self.name!r} gives two different answers to the same picture; make it deterministic "
-                "(no dropout or sampling), or no search with it can be resumed"
-            )
-        self._try_alone(module, labels)
-
-    def _try_alone(self, module: nn.Module, labels: tuple[str, ...]) -> None:
-        """Probe with one picture by itself, as a search does."""
-        try:
-            UserModule(self.name, module, labels).log_probs(np.zeros((1, *PROBE_PX, 3), np.float32))
+            bound.log_probs(probe_pictures()[:1])  # as a search calls it
         except ModelError as error:
             raise InputError(str(error)) from error
+        return bound
+
+
+def probe_module(name: str, module: nn.Module, labels: tuple[str, ...], probes: Tensor) -> None:
+    """Put a module into evaluation mode and try it on two different pictures (2, C, H, W), together and alone.
+
+    InputError unless it returns finite logits, the same ones for the same picture. One that takes a single picture
+    only, as programs of torch.export may, is tried on each alone.
+    """
+    try:
+        logits, again = _logits(module, probes)
+        fault = _fault(logits, again, labels)
+    except RAISED as error:
+        takes = f"it must take float32 {tuple(probes.shape)}"
+        raise InputError(f"model {name!r} fails on a picture: {error_text(error)}; {takes}") from error
+    if fault:
+        raise InputError(f"model {name!r} {fault}")
+    assert isinstance(logits, Tensor)
+    if are_probabilities(logits.double().cpu().numpy()):
+        raise InputError(softmaxed_twice(name, len(labels), "leave the softmax out of the module"))
+
+
+def _logits(module: nn.Module, probes: Tensor) -> tuple[object, object]:
+    """What a module returns for the pictures, twice; each time it gets new ones, as it may write into them."""
+    in_evaluation_mode(module)
+    given = probes.to(device_of(module))
+    with torch.inference_mode():
+        try:
+            return module(given.clone()), module(given.clone())
+        except RAISED:
+            try:
+                first, again = (torch.cat([module(one[None].clone()) for one in given]) for _ in range(2))
+            except RAISED:
+                first = None
+            if first is None:
+                raise
+            return first, again
+
+
+def _fault(logits: object, again: object, labels: tuple[str, ...]) -> str:
+    """What is wrong with the logits of two pictures, "" if nothing is; may raise what a device reports late."""
+    k = len(labels)
+    if not isinstance(logits, Tensor) or logits.shape != (2, k) or not logits.is_floating_point():
+        is_tensor = isinstance(logits, Tensor)
+        found = f"{logits.dtype} {tuple(logits.shape)}" if is_tensor else type(logits).__name__
+        one = f"; it has one output: {TWO}" if is_tensor and logits.numel() == 2 else ""
+        expected = f"float logits (2, {k}) for two pictures"
+        return f"returns {found}; it must return {expected}, or name its answers in `labels`{one}"
+    if logits.is_meta:
+        return (
+            "has no weights: its answers are on torch's device 'meta'; load the weights before you return it"
+        )
+    if not bool(torch.isfinite(logits).all()):
+        return "returns values that are not finite on a probe picture; check its weights"
+    if not isinstance(again, Tensor) or not torch.equal(logits, again):
+        return (
+            "gives two different answers to the same picture; make it deterministic (no dropout or sampling), or no "
+            "search with it can be resumed"
+        )
+    return ""
+
+
+def planes(pictures: NDArray[np.float32]) -> Tensor:
+    """(B, H, W, C) -> (B, C, H, W)."""
+    return torch.from_numpy(np.ascontiguousarray(pictures.transpose(0, 3, 1, 2)))

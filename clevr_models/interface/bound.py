@@ -55,13 +55,26 @@ class AsksMany(Protocol):
         ...
 
 
+def in_evaluation_mode(module: nn.Module) -> nn.Module:
+    """The module without dropout; one of torch.export as it is, whose mode was chosen when it was exported."""
+    try:
+        return module.eval()
+    except NotImplementedError:  # "Calling eval() is not supported yet."
+        return module
+
+
+def device_of(module: nn.Module) -> torch.device:
+    """The device of a module's weights; the processor if it has none, or if all are elsewhere ("meta")."""
+    return next((p.device for p in module.parameters() if not p.is_meta), torch.device("cpu"))
+
+
 class BoundModule:
     """A module from (B, 3, H, W) in [0, 1] to logits (B, K), differentiable, with the names of its K answers."""
 
     def __init__(self, module: nn.Module, labels: tuple[str, ...]) -> None:
-        self.module = module.eval()
+        self.module = in_evaluation_mode(module)
         self.labels = labels
-        self._device = next((p.device for p in module.parameters()), torch.device("cpu"))
+        self._device = device_of(module)
 
     def log_probs(self, images: NDArray[np.float32]) -> NDArray[np.float64]:
         """Pictures (B, H, W, 3) in [0, 1] -> (B, K), natural log; one at a time, so that no row depends on another."""
@@ -70,7 +83,9 @@ class BoundModule:
         return np.stack(rows) if rows else np.zeros((0, len(self.labels)))
 
     def _row(self, image: NDArray[np.float32]) -> NDArray[np.float64]:
-        pixels = torch.from_numpy(np.ascontiguousarray(image.transpose(2, 0, 1))[None])
+        pixels = torch.from_numpy(
+            image.transpose(2, 0, 1)[None].copy(order="C")
+        )  # a module may write into it
         with torch.inference_mode(), subnormals_as_zero():
             logits = self.module(pixels.to(self._device))[0]
         row: NDArray[np.float64] = logits.double().log_softmax(dim=-1).cpu().numpy()

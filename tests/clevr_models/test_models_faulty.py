@@ -47,7 +47,8 @@ MODULE = """
 
     class BrightIsNan(Mean):
         def forward(self, images):
-            return super().forward(images) / (images.max() < 1)  * (0 if images.max() == 1 else 1)
+            is_bright = images.min() == 1  # neither probe picture is
+            return super().forward(images) / (~is_bright) * (0 if is_bright else 1)
 
     class Drops(Mean):
         def forward(self, images):
@@ -110,7 +111,7 @@ def test_a_faulty_module_is_refused_before_any_picture(module: str, attribute: s
 @pytest.mark.parametrize(
     ("attribute", "message"),
     [
-        ("small", r"fails on a picture of 240x160: AssertionError: Missing key\(s\): x+\.\.\.$"),
+        ("small", r"fails on a picture of 240x160: AssertionError: Missing key\(s\): x+ \.\.\. x+$"),
         ("nan_later", "returns values that are not finite on a picture of 240x160"),
     ],
 )

@@ -23,6 +23,7 @@ from tests.references.onnx_files import mean_colors
 from trex.clevr_models.adapters.http_model import TOKEN
 from trex.clevr_models.catalog import load_model
 from trex.clevr_models.interface.question import ProgramStep, Question
+from trex.foundation.errors import InputError
 
 REDS = Question("Is it red or green?", (ProgramStep("scene"),))
 LABELS = ("red", "green")
@@ -51,8 +52,17 @@ MODULES = """
             return super().forward(pictures).softmax(dim=1)
 
 
+    class Cooled(Planted):
+        def forward(self, pictures):
+            return super().forward(pictures) / 4
+
+
     def module(question):
         return Planted()
+
+
+    def cooled(question):
+        return Cooled()
 
 
     def normalized(question):
@@ -124,7 +134,7 @@ def specs(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[tuple[str, 
         address = f"http://127.0.0.1:{running.server_address[1]}"
         yield {
             ("torch", "right"): "planted_answerers:module",
-            ("torch", "wrong"): "planted_answerers:normalized",  # probabilities where logits belong
+            ("torch", "wrong"): "planted_answerers:cooled",  # divided by a temperature of 4
             ("ask", "right"): "ask:planted_answerers:ask",
             ("ask", "wrong"): "ask:planted_answerers:swapped",  # blue, green, red
             ("onnx", "right"): f"onnx:{folder / 'right.onnx'}",
@@ -152,6 +162,11 @@ def test_a_planted_answerer_is_recovered_and_a_planted_bug_is_caught(
         pytest.importorskip("onnxruntime", reason="onnxruntime is not installed (extra `onnx`)")
     assert error(specs[adapter, "right"]) < EXACT[adapter]
     assert error(specs[adapter, "wrong"]) > 0.05
+
+
+def test_probabilities_where_logits_belong_are_refused(specs: dict[tuple[str, str], str]) -> None:
+    with pytest.raises(InputError, match="looks like probabilities, not logits"):
+        load_model("planted_answerers:normalized").bind(REDS)
 
 
 def test_the_planted_answers_differ_from_picture_to_picture() -> None:

@@ -15,6 +15,7 @@ from trex.auditing.judging.probe import CHANGES
 from trex.auditing.sweeping.examine import is_of
 from trex.auditing.sweeping.records import MAX_SCENES, Settings
 from trex.clevr_models.interface.bound import ClevrModel
+from trex.clevr_models.interface.labels import bound_to
 from trex.clevr_models.interface.question import question_of
 from trex.foundation.errors import InputError, unknown
 from trex.query.schema import RenderSection
@@ -93,7 +94,7 @@ def audit_settings(
     for look in looks:
         picture_size(RenderSection(preset=look))
     question = "How many things are there?"
-    bound = model.bind(question_of(question, parse(question)))
+    bound = bound_to(model, question_of(question, parse(question)))
     return Settings(
         model=model.name,
         weights=weights_fingerprint(model.name, bound),

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from trex.clevr_models.interface.labels import bound_to
 from trex.clevr_models.interface.options import ModelOptions
 from trex.clevr_models.interface.question import ProgramStep, Question
 from trex.datasets.official_scenes import OfficialPicture, read_official
@@ -189,7 +190,7 @@ def explain_picture(wanted: PictureQuestion, out: Path) -> PictureExplained:
     program = parse(wanted.question)
     model = open_model(wanted.model, wanted.options)
     steps = tuple(ProgramStep(*step) for step in program)
-    bound = model.bind(Question(wanted.question, steps))
+    bound = bound_to(model, Question(wanted.question, steps))
     check_out(out, (FILE, PAGE, CACHE))
     renderer = open_renderer(RenderSection(preset=wanted.preset), CLEVR)
     try:

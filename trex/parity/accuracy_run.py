@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from trex.clevr_models.interface.bound import ClevrModel
+from trex.clevr_models.interface.labels import bound_to
 from trex.clevr_models.interface.question import Question, question_of
 from trex.clevr_models.percept.evaluate import question_type
 from trex.clevr_models.published import PUBLISHED, Published
@@ -66,7 +67,7 @@ def verify(
             f"--published {published} is not an accuracy; give a number above 0, at most 1, such as 0.936"
         )
     asked = read_folder(folder, options)
-    bound = model.bind(_readable(model, asked))
+    bound = bound_to(model, _readable(model, asked))
     weights = weights_fingerprint(model.name, bound)
     what = "\n".join(
         [
@@ -129,7 +130,7 @@ def _readable(model: ClevrModel, asked: AskedFolder) -> Question:
         for one in picture.asked:
             question = question_of(one.text, one.program)
             try:
-                model.bind(question)
+                bound_to(model, question)
             except InputError as error:
                 first = first or error
             else:

@@ -11,6 +11,7 @@ from pathlib import Path
 import numpy as np
 
 from trex.clevr_models.interface.bound import ClevrModel
+from trex.clevr_models.interface.labels import bound_to
 from trex.clevr_models.interface.options import ModelOptions
 from trex.clevr_models.interface.question import question_of
 from trex.foundation.errors import InputError
@@ -190,7 +191,7 @@ def run_suite(
 
 def _weights(model: ClevrModel, asked: Asked) -> str:
     batch, scene = asked
-    bound = model.bind(question_of(scene.question, batch.program(scene)))
+    bound = bound_to(model, question_of(scene.question, batch.program(scene)))
     return weights_fingerprint(model.name, bound)
 
 
@@ -225,6 +226,6 @@ def _check_asked(model: ClevrModel, scenes: Sequence[Asked], preset: str) -> Non
     """Raise the model's error if it cannot read a question, or takes no pictures of the preset's size."""
     questions = list(dict.fromkeys(question_of(one.question, batch.program(one)) for batch, one in scenes))
     for question in questions:
-        model.bind(question)
+        bound_to(model, question)
     width, height = picture_size(RenderSection(preset=preset))
     ask_all(model, np.zeros((height, width, 3), np.float32), questions[:1])

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from trex.clevr_models.interface.answers import ANSWERS
 from trex.clevr_models.interface.bound import AsksMany, BoundModel, ClevrModel
+from trex.clevr_models.interface.labels import bound_to
 from trex.clevr_models.interface.question import Question
 from trex.inference.scoring import check_log_probs
 
@@ -49,7 +50,7 @@ def _rows(model: ClevrModel, image: NDArray[np.float32], questions: Sequence[Que
         rows = model.ask(image, questions)
         check_log_probs(rows, (len(questions), len(ANSWERS)))
         return [(row, ANSWERS) for row in rows]
-    return [_bound_row(model.bind(question), image) for question in questions]
+    return [_bound_row(bound_to(model, question), image) for question in questions]
 
 
 def _bound_row(bound: BoundModel, image: NDArray[np.float32]) -> _Row:

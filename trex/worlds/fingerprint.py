@@ -53,7 +53,8 @@ def is_known_by_weights(bound: Classifier) -> bool:
     tensors = _tensors(bound)
     if tensors is None:
         return bool(getattr(bound, "is_hashed", not hasattr(bound, "probe_probabilities")))
-    return any(True for _ in _named_tensors(tensors))
+    found = [tensor for _, tensor in _named_tensors(tensors)]
+    return bool(found) and not any(tensor.is_meta for tensor in found)
 
 
 def _tensors(bound: Classifier) -> dict[str, object] | None:
@@ -92,6 +93,8 @@ def _described(key: str, tensor: Tensor) -> bytes:
     """Name, type, shape and values; the bytes of types that numpy lacks, such as bfloat16."""
     import torch
 
+    if tensor.is_meta:  # it has no values, or keeps them elsewhere
+        return f"{key} {tensor.dtype} {tuple(tensor.shape)} meta\n".encode()
     here = tensor.detach().cpu()
     if here.is_quantized:
         here = here.dequantize()  # what it stands for: its scale is part of it

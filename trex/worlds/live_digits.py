@@ -5,11 +5,12 @@ from __future__ import annotations
 import hashlib
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
-from trex.clevr_models.adapters.callable_model import RAISED, checked_labels, error_text
 from trex.clevr_models.adapters.code_hash import code_hash
 from trex.clevr_models.adapters.live import is_module, session_model
+from trex.clevr_models.adapters.torch_module import probe_module
+from trex.clevr_models.interface.labels import checked_labels
 from trex.foundation.errors import InputError
 from trex.mnist_models.classify import DigitClassifier
 from trex.mnist_models.data.datasets import DATASETS
@@ -30,31 +31,20 @@ def live_classifier(name: str, dataset: str, threads: int = 1) -> DigitClassifie
             f"model {name!r} is a {type(thing).__name__}; the worlds of {dataset} take a torch.nn.Module from pictures "
             f"(B, {form}) to logits (B, K)"
         )
-    module = thing.eval()
     torch.set_num_threads(threads)
-    labels = checked_labels(name, getattr(module, "labels", described.labels))
-    _try(name, module, len(labels), described.picture)
-    told = f"{tensor_hash(module.state_dict())} {code_hash(module)}"
+    labels = checked_labels(name, getattr(thing, "labels", described.labels))
+    probe_module(name, thing, labels, _probes(described.picture))
+    told = f"{tensor_hash(thing.state_dict())} {code_hash(thing)}"
     return DigitClassifier(
-        name, module, labels, dataset, hashlib.sha256(told.encode()).hexdigest(), described.picture
+        name, thing, labels, dataset, hashlib.sha256(told.encode()).hexdigest(), described.picture
     )
 
 
-def _try(name: str, module: nn.Module, k: int, picture: Shape) -> None:
-    """Raise InputError unless two blank pictures give finite logits (2, k)."""
-    try:
-        with torch.inference_mode():
-            logits = module(torch.zeros(2, picture[2], *picture[:2]))
-    except RAISED as error:
-        raise InputError(
-            f"model {name!r} fails on two pictures, float32 (2, {_form(picture)}): {error_text(error)}"
-        ) from error
-    if not isinstance(logits, Tensor) or logits.shape != (2, k) or not bool(torch.isfinite(logits).all()):
-        found = f"shape {tuple(logits.shape)}" if isinstance(logits, Tensor) else type(logits).__name__
-        raise InputError(
-            f"model {name!r} gives {found} for two pictures; it must give finite logits (2, {k}), or name its answers "
-            "in `labels`"
-        )
+def _probes(picture: Shape) -> Tensor:
+    """A blank picture and one that is brighter to the right, (2, C, H, W)."""
+    height, width, channels = picture
+    ramp = torch.linspace(0.0, 1.0, width).expand(channels, height, width)
+    return torch.stack([torch.zeros_like(ramp), ramp])
 
 
 def _form(picture: Shape) -> str:

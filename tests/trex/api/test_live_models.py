@@ -262,7 +262,7 @@ def test_a_digit_classifier_may_be_an_object(tmp_path: Path, monkeypatch: pytest
     assert by_object.hits[0].picture.mode == "L" and by_object.hits[0].mask is None
     with pytest.raises(trex.InputError, match=r"worlds of mnist take a torch\.nn\.Module"):
         trex.find(query, model=uniform, out=tmp_path / "other", progress=False)
-    with pytest.raises(trex.InputError, match=r"must give finite logits \(2, 10\)"):
+    with pytest.raises(trex.InputError, match=r"must return float logits \(2, 10\)"):
         trex.find(query, model=torch.nn.Flatten(), out=tmp_path / "other", progress=False)
 
 

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
 
+from trex.clevr_models.interface.labels import bound_to
 from trex.clevr_models.interface.question import question_of
 from trex.foundation.errors import InputError
 from trex.foundation.words import counted
@@ -55,7 +56,7 @@ def plan_scenes(world: World, query: Query, query_dir: Path) -> Plan:
     check_gradients(resolved, "scene", has_gradients=False)
     resolved = with_server(resolved)
     model = open_model(resolved.model.name, resolved.model.options)
-    bound = model.bind(question_of(question.text, question.program))
+    bound = bound_to(model, question_of(question.text, question.program))
     target = make_target(query.target, question, bound.labels)
     return Plan(
         world=world,

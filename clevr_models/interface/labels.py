@@ -1,0 +1,58 @@
+"""The names of a model's answers, in the order of its outputs."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from trex.foundation.errors import InputError
+from trex.foundation.json_fields import short
+
+if TYPE_CHECKING:  # importing torch takes seconds
+    from trex.clevr_models.interface.bound import BoundModel, ClevrModel
+    from trex.clevr_models.interface.question import Question
+
+LONGEST = 200  # characters of an answer's name
+LEAST = 2  # answers: of one, every softmax is sure
+PAIR = 'labels = ["no", "yes"]'
+TWO = f"return logits (B, 2), such as torch.cat([0 * z, z], dim=1) for an output z before its sigmoid, and {PAIR}"
+
+
+def bound_to(model: ClevrModel, question: Question) -> BoundModel:
+    """The model with its question; InputError if it cannot read that, or if it does not name its answers in order."""
+    bound = model.bind(question)
+    checked_labels(model.name, bound.labels)
+    return bound
+
+
+def checked_labels(name: str, labels: object) -> tuple[str, ...]:
+    """The names of a model's answers; InputError unless they are a list of at least two different texts.
+
+    A set has another order in each process, a dictionary's keys may be numbers, a generator is empty the second time,
+    and the text of what is no name ("False", "Color.RED") is no answer.
+    """
+    if isinstance(labels, str | bytes) or not isinstance(labels, Sequence):
+        raise InputError(
+            f"model {name!r}: its labels are {type(labels).__name__}; they must be a list of names in the order of "
+            f"the outputs, such as {PAIR}"
+        )
+    strange = next((item for item in labels if not isinstance(item, str)), None)
+    if strange is not None:
+        raise InputError(
+            f"model {name!r}: its labels hold values of type {type(strange).__name__}; they must be a list of names "
+            f"(texts), such as {PAIR}"
+        )
+    names = tuple(str.__str__(item) for item in labels)
+    if not names or len(set(names)) < len(names):
+        raise InputError(f"model {name!r}: its labels are empty, or name an answer twice")
+    if len(names) < LEAST:
+        raise InputError(
+            f"model {name!r} has one answer, {short(names[0])}, of which it would always be sure; a model needs at "
+            f"least {LEAST} answers: {TWO}"
+        )
+    odd = next((item for item in names if not item.isprintable() or not 0 < len(item) <= LONGEST), None)
+    if odd is not None:
+        raise InputError(
+            f"model {name!r} names the answer {short(odd)}; an answer has 1 to {LONGEST} printable characters"
+        )
+    return names
