@@ -37,4 +37,5 @@ def load_model(spec: str, threads: int = 1, options: ModelOptions | None = None)
         raise InputError(
             f"model {spec!r} is a pickled checkpoint, which may run code when read; write a factory instead: {forms()}"
         )
-    raise InputError(f"model {spec!r} is not known; it may be {forms()}")
+    function = f"; name a function of the file, {spec}:FUNCTION" if spec.endswith(".py") else ""
+    raise InputError(f"model {spec!r} is not known; it may be {forms()}{function}")

@@ -22,7 +22,10 @@ from trex.foundation.errors import InputError, ModelError, TrexError
 FLOOR = 1e-12  # least probability of an answer, so that its logarithm is finite
 LONGEST_WORDS = 300  # characters of an error from a model's own code
 LAST_WORDS = 200  # of these, from its end, where many libraries say what to do
-ONE_BY_ONE = "np.stack([one(picture, question) for picture in pictures])"
+TAKES = (  # for a callable that a user wrote
+    "; it must take pictures, float32 (B, H, W, 3), and the question; if `one` takes one picture at a time, return "
+    "np.stack([one(picture, question) for picture in pictures])"
+)
 RAISED = (Exception, SystemExit)  # third-party code may raise anything, or end the program
 BATCH = 32
 PROBE_PX = (80, 120)  # height, width of the probe pictures: the smallest preset
@@ -46,6 +49,7 @@ class AdaptedModel:
     """An answerer as a CLEVR model; `identity` identifies it (a hash, an address) in fingerprints.
 
     `is_hashed` says that `identity` has a hash of all files that it is made of, so that no other model has the same.
+    `takes` reminds the author of a callable what it gets, if it fails on the probe pictures.
     """
 
     name: str
@@ -54,6 +58,7 @@ class AdaptedModel:
     batch: int = BATCH
     input_size: tuple[int, int] | None = None
     is_hashed: bool = False
+    takes: str = ""
 
     def bind(self, question: Question) -> AskedAnswerer:
         """The answerer with its question, probed with two pictures; InputError if its output does not fit."""
@@ -65,14 +70,13 @@ class AdaptedModel:
             raise
         except RAISED as error:
             raise InputError(
-                f"model {self.name!r} fails on a probe picture: {error_text(error)}; it must take pictures, float32 "
-                f"{probes.shape}, and the question; if it takes one picture at a time, return {ONE_BY_ONE}"
+                f"model {self.name!r} fails on a probe picture: {error_text(error)}{self.takes}"
             ) from error
         labels = checked_labels(self.name, named)
         try:
             answers = checked(self.name, rows, len(probes), labels)
         except ModelError as error:
-            raise InputError(str(error)) from error
+            raise InputError(f"{error}{self.takes if rows.ndim == 1 else ''}") from error
         return AskedAnswerer(
             self.name,
             self.identity,
@@ -148,10 +152,9 @@ def checked(name: str, found: NDArray[np.generic], pictures: int, labels: Sequen
     """
     shape = (pictures, len(labels))
     if found.shape != shape or found.dtype.kind not in "fiu":
-        alone = f"; if it takes one picture at a time, return {ONE_BY_ONE}" if found.ndim == 1 else ""
         raise ModelError(
             f"model {name!r} gives {found.dtype} {found.shape}; for {pictures} pictures and {len(labels)} answers it "
-            f"must give numbers {shape}, or name its answers in `labels`{alone}"
+            f"must give numbers {shape}, or name its answers in `labels`"
         )
     rows = found.astype(np.float64)
     is_good = (rows >= -ROUNDING).all(axis=1) & (np.abs(rows.sum(axis=1) - 1) <= ROUNDING)  # False for NaN

@@ -5,7 +5,7 @@ from __future__ import annotations
 import torch
 from torch import nn
 
-from trex.clevr_models.adapters.callable_model import AdaptedModel
+from trex.clevr_models.adapters.callable_model import TAKES, AdaptedModel
 from trex.clevr_models.adapters.code_hash import code_hash
 from trex.clevr_models.adapters.live import is_module, session_model
 from trex.clevr_models.adapters.torch_module import UserModel
@@ -33,4 +33,4 @@ def live_model(name: str, threads: int = 1) -> ClevrModel:
     torch.set_num_threads(threads)
     if is_module(model):
         return LiveModule(name, model)
-    return AdaptedModel(name, model, code_hash(model))
+    return AdaptedModel(name, model, code_hash(model), takes=TAKES)

@@ -6,35 +6,71 @@ import importlib
 import os
 import sys
 from collections.abc import Callable
+from pathlib import Path
 
 from trex.clevr_models.adapters.callable_model import RAISED, error_text
 from trex.foundation.errors import InputError
+
+SUFFIX = ".py"
 
 
 def import_factory(module: str, attribute: str) -> Callable[..., object]:
     """What `module:attribute` names; InputError if there is no such callable.
 
-    The current folder is searched first, as Python does for a script: a file beside the user's module takes
-    precedence over an installed package of the same name.
+    `module` may be the path of a file in the current folder or below: "pkg/m.py" and "pkg/m" are "pkg.m". The current
+    folder is searched first, as Python does for a script: a file beside the user's module takes precedence over an
+    installed package of the same name.
     """
     here = os.getcwd()
     if sys.path[:1] != [here]:
         sys.path.insert(0, here)
+    dotted = _dotted(module, attribute)
     try:
-        found = importlib.import_module(module)
+        found = importlib.import_module(dotted)
         factory: Callable[..., object] | None = getattr(found, attribute, None)
     except RAISED as error:  # a user's module may raise anything while it is imported, or end the program
-        is_missing = isinstance(error, ModuleNotFoundError) and error.name in _parents(module)
+        is_missing = isinstance(error, ModuleNotFoundError) and error.name in _parents(dotted)
         searched = f"; it is neither in {here} nor installed" if is_missing else ""
-        if is_missing and module.endswith(".py"):
-            searched = f"; write {module.removesuffix('.py')}:{attribute}"
-        raise InputError(f"cannot import module {module!r}: {error_text(error)}{searched}") from error
+        raise InputError(f"cannot import module {dotted!r}: {error_text(error)}{searched}") from error
     if not callable(factory):
         near = ", ".join(
             name for name in vars(found) if not name.startswith("_") and callable(vars(found)[name])
         )
-        raise InputError(f"module {module!r} has no function {attribute!r}; it has {near or 'none'}")
+        file = getattr(found, "__file__", None)
+        own = Path(*dotted.split(".")).with_suffix(SUFFIX)
+        is_other = bool(file) and own.is_file() and Path(str(file)).resolve() != own.resolve()
+        rename = f"; {file} was imported under that name before: rename {own}" if is_other else ""
+        raise InputError(f"module {dotted!r} has no function {attribute!r}; it has {near or 'none'}{rename}")
     return factory
+
+
+def _dotted(module: str, attribute: str) -> str:
+    """Python's name of a module, of which the user may give the path; InputError if there is none from here."""
+    if "/" in module or os.sep in module:
+        return _of_path(module, attribute)
+    if module.startswith("."):
+        raise InputError(f"module {module!r} begins with a dot; write {module.lstrip('.')}:{attribute}")
+    has_module_py = Path(*module.split(".")).with_suffix(SUFFIX).is_file()  # "pkg.py", a module py in pkg
+    return module if has_module_py else module.removesuffix(SUFFIX)
+
+
+def _of_path(module: str, attribute: str) -> str:
+    """The name of the module in a file: its path from the current folder, with dots."""
+    path = Path(os.path.abspath(Path(module).expanduser()))  # links are not followed
+    file = path if path.suffix == SUFFIX else path.with_name(path.name + SUFFIX)
+    if not file.is_file():
+        raise InputError(f"there is no module {module!r}: {file} is not a file")
+    if "." in file.stem:
+        raise InputError(
+            f"{file} has a dot in its name, with which Python imports no module; rename the file"
+        )
+    parts = Path(os.path.relpath(file)).with_suffix("").parts
+    if any("." in part for part in parts):  # ".." above all
+        raise InputError(
+            f"{file} cannot be imported from the current folder; run trex in {file.parent}, and write "
+            f"{file.stem}:{attribute}"
+        )
+    return ".".join(parts)
 
 
 def _parents(module: str) -> set[str]:

@@ -19,23 +19,25 @@ from trex.clevr_models.interface.answers import ANSWERS
 from trex.foundation.errors import ModelError
 
 LABELS = (*ANSWERS, UNPARSED)
-ROUNDING = 1e-3  # by which probabilities may add up to more than 1: sums of numbers with 32 or 16 bits
+ROUNDING = 1e-3  # by which probabilities may add up to more than 1: sums of numbers with 32 bits
 
 
-def answer_row(candidates: Candidates, logits: Iterable[Tensor]) -> NDArray[np.float64]:
+def answer_row(
+    candidates: Candidates, logits: Iterable[Tensor], rounding: float = ROUNDING
+) -> NDArray[np.float64]:
     """Probabilities (29,) in the order of LABELS, from logits (r, L + 1, V) of the candidates' rows in their order.
 
-    ModelError if they are not finite.
+    ModelError if they are not finite, or add up to more than 1 by more than `rounding`: with 16 bits, the same token
+    gets slightly different probabilities in different rows.
     """
     shares = torch.exp(candidate_log_likelihoods(candidates, logits))
     found = dict.fromkeys(LABELS, 0.0)
     for one, share in zip(candidates.every, shares.tolist(), strict=True):
         found[one.answer] += share
     total = sum(found.values())
-    if not total <= 1 + ROUNDING:  # True for NaN
-        raise ModelError(
-            f"the probabilities of all replies add up to {total:g}; the model's logits are not finite"
-        )
+    if not total <= 1 + rounding:  # True for NaN
+        why = "the model's logits are not finite" if not np.isfinite(total) else "that is more than rounding"
+        raise ModelError(f"the probabilities of all replies add up to {total:g}; {why}")
     found[UNPARSED] = max(0.0, 1.0 - total)
     row = np.array([found[label] for label in LABELS])
     normalized: NDArray[np.float64] = row / row.sum()  # only rounding

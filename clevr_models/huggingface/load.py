@@ -25,6 +25,7 @@ from trex.foundation.errors import InputError
 METHOD = 1  # changes whenever the way from a model to probabilities does
 TEXT, LABELS = "AutoModelForImageTextToText", "AutoModelForVisualQuestionAnswering"
 LABELED = ("vilt",)  # the other VQA classes write their answers, and are no classifiers
+FONTS, FONT = "ybelkada/fonts", "Arial.TTF"  # of transformers' Pix2Struct
 REMOTE = (TEXT, LABELS, "AutoModelForCausalLM")  # the classes that code of a model's own may stand for
 
 
@@ -96,9 +97,30 @@ def _answerer(model: Any, processor: Any, auto: str, prompt: str) -> LabelAnswer
     if auto == LABELS:
         names = {int(number): str(name) for number, name in model.config.id2label.items()}
         return LabelAnswerer(model, processor, checked_prompt(prompt or QUESTION), label_answers(names))
+    _check_reads_questions(processor)
     ends = _ends(model, processor.tokenizer)
     candidates = make_candidates(processor.tokenizer, ends)
     return TextAnswerer(Replies(model, _start(model)), processor, candidates, checked_prompt(prompt), ends)
+
+
+def _check_reads_questions(processor: Any) -> None:
+    """InputError if Pix2Struct's processor cannot draw the question into the picture, as it does for questions."""
+    draws = getattr(getattr(processor, "image_processor", None), "is_vqa", None)
+    if draws is None:
+        return
+    if not draws:
+        raise InputError(
+            "the model describes pictures (is_vqa is false in its preprocessor_config.json): a question would begin "
+            "its reply; use one that was trained on questions"
+        )
+    hub = import_library("huggingface_hub")
+    try:
+        hub.hf_hub_download(FONTS, FONT, local_files_only=True)
+    except (OSError, ValueError) as error:
+        raise InputError(
+            f"the model draws the question into the picture, with the font {FONT}, which is not in the cache of "
+            f"Hugging Face; run hf download {FONTS} {FONT}"
+        ) from error
 
 
 def _ends(model: Any, tokenizer: Any) -> frozenset[int]:

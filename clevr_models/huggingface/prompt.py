@@ -11,18 +11,23 @@ from numpy.typing import NDArray
 from PIL import Image
 from torch import Tensor
 
+from trex.clevr_models.adapters.callable_model import RAISED
 from trex.clevr_models.chat.prompt import filled
 from trex.clevr_models.interface.inputs import eight_bits
 from trex.clevr_models.interface.question import Question
 from trex.foundation.errors import InputError
 
 Inputs = dict[str, Tensor]
+TRIED, TRIED_PX = "red?", (120, 80)  # a prompt and a size on which a processor is tried
 
 
-def prompt_inputs(processor: Any, template: str, question: Question, picture: NDArray[np.float32]) -> Inputs:
+def prompt_inputs(
+    processor: Any, mark: str, template: str, question: Question, picture: NDArray[np.float32]
+) -> Inputs:
     """The model's input for one picture: the prompt up to where the reply begins, with its tensors (1, ...).
 
-    InputError if the question has no English, or if the model's prompt leaves the picture out.
+    `mark` is what stands before a prompt without a chat template (`picture_mark`). InputError if the question has no
+    English.
     """
     words, image = filled(template, question), Image.fromarray(eight_bits(picture))
     if has_chat_template(processor):
@@ -35,11 +40,31 @@ def prompt_inputs(processor: Any, template: str, question: Question, picture: ND
             return_tensors="pt",
         )
     else:
-        mark = getattr(processor, "image_token", None)
-        # Processors that place the picture themselves have no text for it, or accept it at the beginning.
-        text = f"{mark}\n{words}" if isinstance(mark, str) else words
-        found = processor(images=[image], text=[text], return_tensors="pt")
+        found = processor(images=[image], text=[mark + words], return_tensors="pt")
     return {key: value for key, value in found.items() if isinstance(value, Tensor) and key != "labels"}
+
+
+def picture_mark(processor: Any, config: Any) -> str:
+    """What stands for the picture before a plain prompt: the processor's mark and a line break, or nothing.
+
+    Some processors place the picture themselves: they have no mark, accept one at the beginning, or (Florence-2) take
+    it for a second picture, which shows when they are tried.
+    """
+    mark, token = getattr(processor, "image_token", None), _picture_token(config)
+    if not isinstance(mark, str):
+        return ""
+    marked = f"{mark}\n"
+    alone = _picture_tokens(processor, token, TRIED)
+    return "" if alone and alone != _picture_tokens(processor, token, marked + TRIED) else marked
+
+
+def _picture_tokens(processor: Any, token: int | None, text: str) -> int:
+    """How many of a prompt's tokens stand for the picture, 0 if the processor does not take it."""
+    try:
+        found = processor(images=[Image.new("RGB", TRIED_PX)], text=[text], return_tensors="pt")
+    except RAISED:
+        return 0
+    return int((found["input_ids"] == token).sum()) if "input_ids" in found and token is not None else 0
 
 
 def has_chat_template(processor: Any) -> bool:
@@ -50,13 +75,18 @@ def has_chat_template(processor: Any) -> bool:
 
 def check_picture_is_in(inputs: Mapping[str, Tensor], config: Any) -> None:
     """InputError if the model marks the places of pictures in its text and the prompt has none."""
-    marks = (getattr(config, name, None) for name in ("image_token_id", "image_token_index"))
-    mark = next((one for one in marks if isinstance(one, int)), None)
+    mark = _picture_token(config)
     if mark is not None and "input_ids" in inputs and not bool((inputs["input_ids"] == mark).any()):
         raise InputError(
             "the model's chat template leaves the picture out of the prompt; use a version of the model whose template "
             "takes pictures"
         )
+
+
+def _picture_token(config: Any) -> int | None:
+    """The token that stands for pictures, None for a model without one."""
+    marks = (getattr(config, name, None) for name in ("image_token_id", "image_token_index"))
+    return next((one for one in marks if isinstance(one, int)), None)
 
 
 def without_end(inputs: Inputs, ends: frozenset[int]) -> Inputs:

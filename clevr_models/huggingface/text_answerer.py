@@ -12,13 +12,14 @@ from torch import Tensor
 
 from trex.clevr_models.adapters.callable_model import RAISED
 from trex.clevr_models.chat.prompt import filled
-from trex.clevr_models.huggingface.answer_masses import LABELS, answer_row
+from trex.clevr_models.huggingface.answer_masses import LABELS, ROUNDING, answer_row
 from trex.clevr_models.huggingface.candidates import Candidates
 from trex.clevr_models.huggingface.fixed_seed import fixed_seed
 from trex.clevr_models.huggingface.forward import Replies
 from trex.clevr_models.huggingface.prompt import (
     Inputs,
     check_picture_is_in,
+    picture_mark,
     prompt_inputs,
     to_device,
     without_end,
@@ -45,6 +46,10 @@ class TextAnswerer:
     template: str
     ends: frozenset[int]
     uses_cache: bool | None = field(default=None, init=False)
+    mark: str = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.mark = picture_mark(self.processor, self.replies.model.config)
 
     @property
     def labels(self) -> tuple[str, ...]:
@@ -62,7 +67,7 @@ class TextAnswerer:
     def inputs(self, picture: NDArray[np.float32], question: Question) -> Inputs:
         """The prompt with one picture, as the model takes it."""
         model = self.replies.model
-        found = prompt_inputs(self.processor, self.template, question, picture)
+        found = prompt_inputs(self.processor, self.mark, self.template, question, picture)
         check_picture_is_in(found, model.config)
         if self.replies.start is None:
             found = without_end(found, self.ends)
@@ -74,7 +79,9 @@ class TextAnswerer:
         device = self.replies.model.device
         with fixed_seed(device):
             logits = self.replies.logits(inputs, self.candidates.rows.to(device), uses_cache=self.uses_cache)
-            return answer_row(self.candidates, logits)
+            return answer_row(
+                self.candidates, logits, max(ROUNDING, CLOSE.get(self.replies.model.dtype, COARSE))
+            )
 
     def _chooses_cache(self, inputs: Inputs) -> bool:
         """Whether to keep the prompt's keys and values; ModelError if no way gives the likelihoods of replies.

@@ -15,7 +15,7 @@ PREFIX = "ask:"
 
 
 def _load(spec: str, threads: int) -> ClevrModel:
-    from trex.clevr_models.adapters.callable_model import AdaptedModel
+    from trex.clevr_models.adapters.callable_model import TAKES, AdaptedModel
     from trex.clevr_models.adapters.named_object import import_factory
 
     if not is_named(spec.removeprefix(PREFIX)):
@@ -24,7 +24,7 @@ def _load(spec: str, threads: int) -> ClevrModel:
     found = import_factory(module, attribute)
     if isinstance(found, type):
         raise InputError(f"{module}:{attribute} is a class; name an instance, or a function")
-    return AdaptedModel(spec, found, spec)
+    return AdaptedModel(spec, found, spec, takes=TAKES)
 
 
 ADAPTER = Adapter("ask", lambda spec: spec.startswith(PREFIX), _load, "'ask:package.module:answerer'", 70)

@@ -23,7 +23,7 @@ SPECIAL = ["<pad>", "<s>", "</s>", "<image>", "<|vision_start|>", "<|vision_end|
 SIDE = 16  # pixels of the pictures that LLaVA sees
 
 
-def byte_tokenizer(merged: int = 40) -> Any:
+def byte_tokenizer(merged: int = 40, **options: object) -> Any:
     """Bytes, some pairs of them and single digits, as in GPT-2's family; "10" is two tokens."""
     found = Tokenizer(models.BPE())
     found.pre_tokenizer = pre_tokenizers.Sequence(
@@ -35,7 +35,7 @@ def byte_tokenizer(merged: int = 40) -> Any:
     trainer = trainers.BpeTrainer(vocab_size=size, special_tokens=SPECIAL, initial_alphabet=alphabet)
     found.train_from_iterator([TEXT] * 3, trainer)
     return PreTrainedTokenizerFast(
-        tokenizer_object=found, pad_token="<pad>", bos_token="<s>", eos_token="</s>"
+        tokenizer_object=found, pad_token="<pad>", bos_token="<s>", eos_token="</s>", **options
     )
 
 
@@ -212,6 +212,53 @@ def paligemma() -> tuple[Any, Any]:
     pictures.image_seq_length = 4
     model = spread(transformers.PaliGemmaForConditionalGeneration(config))
     return model, transformers.PaliGemmaProcessor(pictures, tokenizer)
+
+
+def florence2() -> tuple[Any, Any]:
+    """Florence-2: an encoder and decoder whose processor writes the picture's mark into the text by itself."""
+    tokenizer = byte_tokenizer(extra_special_tokens={"image_token": "<image>"})
+    stages = {
+        "patch_size": [7, 3],
+        "patch_stride": [4, 2],
+        "patch_padding": [3, 1],
+        "patch_prenorm": [False, True],
+    }
+    vision = stages | {
+        "depths": [1, 1], "embed_dim": [16, 32], "num_heads": [2, 2], "num_groups": [2, 2], "window_size": 2,
+        "projection_dim": 32,
+    }  # fmt: skip
+    text = {
+        "model_type": "bart", "vocab_size": len(tokenizer), "d_model": 32, "encoder_layers": 1, "decoder_layers": 1,
+        "encoder_attention_heads": 2, "decoder_attention_heads": 2, "encoder_ffn_dim": 32, "decoder_ffn_dim": 32,
+        "max_position_embeddings": 256, "pad_token_id": tokenizer.pad_token_id, "bos_token_id": tokenizer.bos_token_id,
+        "eos_token_id": tokenizer.eos_token_id, "decoder_start_token_id": tokenizer.eos_token_id,
+    }  # fmt: skip
+    config = transformers.Florence2Config(
+        text_config=text, vision_config=vision, image_token_id=tokenizer.image_token_id
+    )
+    side = {"height": 32, "width": 32}
+    pictures = transformers.CLIPImageProcessorPil(size=side, crop_size=side)
+    pictures.image_seq_length = 17  # 4 x 4 patches and their mean
+    model = spread(transformers.Florence2ForConditionalGeneration(config))
+    return model, transformers.Florence2Processor(pictures, tokenizer)
+
+
+def pix2struct(*, is_vqa: bool) -> tuple[Any, Any]:
+    """Pix2Struct: the question is drawn into the picture, or begins the reply."""
+    tokenizer = byte_tokenizer()
+    small = {"hidden_size": 16, "d_kv": 8, "d_ff": 16}
+    config = transformers.Pix2StructConfig(
+        text_config=small
+        | {
+            "vocab_size": len(tokenizer), "num_layers": 1, "num_heads": 2, "eos_token_id": tokenizer.eos_token_id,
+            "pad_token_id": 0, "decoder_start_token_id": 0,
+        },
+        vision_config=small | {"patch_embed_hidden_size": 16, "num_hidden_layers": 1, "num_attention_heads": 2},
+        is_vqa=is_vqa,
+    )  # fmt: skip
+    pictures = transformers.Pix2StructImageProcessorPil(is_vqa=is_vqa, max_patches=16)
+    model = spread(transformers.Pix2StructForConditionalGeneration(config))
+    return model, transformers.Pix2StructProcessor(pictures, tokenizer)
 
 
 def vilt(labels: tuple[str, ...], **options: object) -> tuple[Any, Any]:

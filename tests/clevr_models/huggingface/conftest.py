@@ -24,6 +24,7 @@ def makers() -> dict[str, Callable[[], tuple[Any, Any]]]:
         "git": tiny.git,
         "blip-2 with t5": tiny.blip2_t5,
         "paligemma": tiny.paligemma,
+        "florence-2": tiny.florence2,
         "vilt": lambda: tiny.vilt(LABELS),
     }
 
