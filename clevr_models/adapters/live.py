@@ -52,6 +52,7 @@ def as_session_model(thing: object) -> SessionModel:
 
 
 _AVAILABLE: ContextVar[SessionModel | None] = ContextVar("session model", default=None)
+_USED: ContextVar[list[str] | None] = ContextVar("names of session models that were taken", default=None)
 
 
 @contextmanager
@@ -75,7 +76,21 @@ def session_model(name: str) -> Callable[..., object]:
             f"model {name!r} is an object of a Python session, which a run folder cannot store; give it again in "
             "Python: trex.open_run(folder).resume(model=...), and so for .explain and .confirm"
         )
+    used = _USED.get()
+    if used is not None:
+        used.append(name)
     return model.model
+
+
+@contextmanager
+def noting_use() -> Iterator[list[str]]:
+    """Inside the block, the list receives the name of the available object whenever somebody takes it."""
+    used: list[str] = []
+    token = _USED.set(used)
+    try:
+        yield used
+    finally:
+        _USED.reset(token)
 
 
 def is_module(thing: object) -> TypeGuard[nn.Module]:

@@ -10,6 +10,7 @@ from trex.query.question import named_answers
 from trex.query.schema import Query
 from trex.search.render_speed import Estimate, estimate, large_s
 from trex.search.sampling.budget import most_pictures
+from trex.worlds.registry import model_shown
 from trex.worlds.world import Plan
 
 
@@ -77,7 +78,7 @@ class QueryCheck:
 
     def __str__(self) -> str:
         """The text that `trex check` prints."""
-        name = self.query.model.name
+        name = model_shown(self.query, self.model)
         model = name if self.model == name else f"{name} ({self.model})"
         rows = {
             "question": f"{self.question}  (answers: {', '.join(self.answers)})",

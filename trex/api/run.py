@@ -27,6 +27,7 @@ from trex.runs.manifest import Manifest
 from trex.runs.record import Record
 from trex.search.judging.headline import headline, how_often_words
 from trex.search.results import Results
+from trex.worlds.registry import model_shown
 
 if TYPE_CHECKING:
     import arviz
@@ -174,7 +175,7 @@ class Run:
             return f"<Run {self.path}>"
         if "results" in vars(self):
             state = f"{state}, {self.ending}, {counted(len(self.results.found), 'distinct hit')}"
-        return f"<Run {self.path}: {facts.question!r}, model {self.manifest.query.model.name}, {state}>"
+        return f"<Run {self.path}: {facts.question!r}, model {self._model_shown}, {state}>"
 
     def _repr_html_(self) -> str:
         """Headline, rate and the first hits, for notebooks."""
@@ -193,11 +194,15 @@ class Run:
         more = f"{len(shown)} of {len(self.hits)} shown; " if len(self.hits) > len(shown) else ""
         cards = [hit._repr_html_() for hit in shown]
         return run_html(
-            f"{facts.question} Model: {self.manifest.query.model.name}",
+            f"{facts.question} Model: {self._model_shown}",
             sentences,
             cards,
             f"{more}{self.path}",
         )
+
+    @property
+    def _model_shown(self) -> str:
+        return model_shown(self.manifest.query, self.manifest.facts.model)
 
     def _checked_records(self) -> Sequence[Record]:
         check_begun(self.path, self.records)

@@ -22,6 +22,7 @@ from trex.runs.folder import check_out
 from trex.runs.place import RUNS
 from trex.scenes.prior import ScenePrior
 from trex.worlds.query_plan import check
+from trex.worlds.registry import SHIPPED, model_shown
 from trex.worlds.world import Plan
 
 WORLDS = ("query", "clevr")
@@ -110,7 +111,7 @@ def empty_baseline(path: Path, plan: Plan) -> Baseline:
         question=plan.question.text,
         target=plan.target.describe(),
         answers=named_answers(plan.query),
-        model="shipped" if plan.query.model.name == "shipped" else plan.model_name,
+        model=SHIPPED if model_shown(plan.query, plan.model_name) == SHIPPED else plan.model_name,
         model_hash=plan.model_key(),
         world=world_words(plan.query),
         source="",

@@ -32,6 +32,7 @@ from trex.runs.world_of import world_of
 from trex.search.families import family_count_words, family_rule
 from trex.search.judging.headline import headline, source_words
 from trex.search.results import Results
+from trex.worlds.registry import SHIPPED, model_shown
 
 SHOWN_REASONS = 3  # the rest is folded
 KIND_WORDS = {
@@ -108,7 +109,7 @@ def goal(manifest: Manifest) -> Goal:
 def model_words(manifest: Manifest) -> str:
     """Display name of the model."""
     model = manifest.query.model
-    if model.name == "shipped":
+    if model_shown(manifest.query, manifest.facts.model) == SHIPPED:
         return "the shipped model"
     sampled = f" (sampled, {model.samples} per picture)" if model.samples else ""
     return f"{manifest.facts.model}{sampled}"

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from trex.worlds.world import Plan, World
 
 CLEVR = "clevr"
+SHIPPED = "shipped"  # the default of [model] name, which leaves the choice to the world
 LOADED: dict[str, World] = {}  # worlds that are not shipped, loaded in this process to run a query
 OWN = "'package.module:callable' for one of your own (docs/DIGITS.md)"
 
@@ -35,6 +36,12 @@ WORLDS = ExtensionPoint("generator.name", "trex.worlds.shipped", "WORLDS", "trex
 def is_shipped(name: str) -> bool:
     """Whether the world of this name ships with trex; any other runs third-party code."""
     return name in WORLDS.ours
+
+
+def model_shown(query: Query, opened: str) -> str:
+    """The model's name for readers: the query's, or that of the classifier of a world that brings its own."""
+    is_own = query.model.name == SHIPPED and not is_shipped(query.generator.name)
+    return opened if is_own else query.model.name
 
 
 @cache
@@ -72,6 +79,13 @@ def _own(name: str, module: str, attribute: str) -> World:
 def make_plan(query: Query, query_dir: Path) -> Plan:
     """The plan for a query, after all cheap checks: words, answers, shapes, weights.
 
-    `query_dir` is the folder of the query's file.
+    `query_dir` is the folder of the query's file. InputError, too, if a world of the user's own would not ask the
+    model that the query names.
     """
-    return world_named(query.generator.name).plan(query, query_dir)
+    name = query.generator.name
+    plan = world_named(name).plan
+    if is_shipped(name):
+        return plan(query, query_dir)
+    from trex.worlds.named_model import plan_with_named_model
+
+    return plan_with_named_model(plan, query, query_dir)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from trex.clevr_models.interface.labels import checked_labels
 from trex.datasets.examples import Example, Examples
 from trex.foundation.errors import InputError
 from trex.inference.scoring import Scorer
@@ -21,6 +22,7 @@ from trex.query.resolved import ResolvedQuery
 from trex.query.schema import Query, RenderSection, SceneSection
 from trex.query.target import make_target
 from trex.worlds.description import NOT_KNOWN, Judgment, Noun, Outline, Summary
+from trex.worlds.fingerprint import probe_probabilities_of
 from trex.worlds.kernels import SamplerParts, check_gradients, check_search, make_proposal, make_sampler
 from trex.worlds.latents import Latent, OpenRenderer, any_prior, any_renderer, vector_of
 from trex.worlds.provenance import Provenance
@@ -81,7 +83,7 @@ class VectorWorld:
         parts = self.load(query)
         is_standard_normal = type(parts.prior) is StandardNormal  # a subclass may have another density
         check_gradients(resolved, "vector", parts.differentiable is not None, is_standard_normal)
-        labels = tuple(parts.classifier.labels)
+        labels = checked_labels(parts.model_name, parts.classifier.labels)
         resolved = with_names(resolved, labels, self.classes)
         check_answers(resolved, self.question, labels)
         question = ResolvedQuestion(self.question, (), resolved.answer, labels)
@@ -181,7 +183,8 @@ def _open(parts: VectorParts, plan: Plan) -> OpenWorld:
     search, renderer = plan.query.search, any_renderer(parts.renderer)
     proposal = make_proposal(plan.prior, search, "vector")
     generator = Generator(plan.world.name, plan.prior, proposal, renderer)
-    made = Provenance(model=parts.model_key, renderer=renderer.key)
+    probed = probe_probabilities_of(plan.bound)
+    made = Provenance(model=parts.model_key, probe_probabilities=probed, renderer=renderer.key)
     scorer = Scorer(renderer, plan.bound)
     given = SamplerParts(plan.world.name, metropolis_of(generator, scorer), renderer, parts.differentiable)
     return OpenWorld(plan, generator, scorer, renderer, made, parts.size, make_sampler(given, search))
