@@ -16,6 +16,7 @@ from captum.attr import Saliency as Gradient
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
+from trex.clevr_models.adapters.callable_model import RAISED, error_text
 from trex.clevr_models.interface.bound import device_of
 from trex.clevr_models.interface.subnormals import subnormals_as_zero
 from trex.foundation.errors import ModelError
@@ -126,9 +127,10 @@ def _guarded(attribute: Callable[[], Tensor]) -> Tensor:
     try:
         with subnormals_as_zero():
             found = attribute()
-    except (RuntimeError, AssertionError) as error:
-        raise NoGradientsError(f"the model gives no gradients: {error}") from error
-    if not bool(torch.isfinite(found).all()):
+        is_finite = bool(torch.isfinite(found).all())  # where a device's faults surface
+    except RAISED as error:
+        raise NoGradientsError(f"the model gives no gradients: {error_text(error)}") from error
+    if not is_finite:
         raise NoGradientsError("the model's gradients are not finite")
     return found
 

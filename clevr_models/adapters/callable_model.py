@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from trex.clevr_models.adapters.probability_rows import ROUNDING
 from trex.clevr_models.interface.answers import ANSWERS
 from trex.clevr_models.interface.inputs import check_pictures
-from trex.clevr_models.interface.labels import checked_labels
+from trex.clevr_models.interface.labels import TWO, checked_labels
 from trex.clevr_models.interface.question import Question
 from trex.foundation.errors import InputError, ModelError, TrexError
 
@@ -76,7 +76,8 @@ class AdaptedModel:
         try:
             answers = checked(self.name, rows, len(probes), labels)
         except ModelError as error:
-            raise InputError(f"{error}{self.takes if rows.ndim == 1 else ''}") from error
+            advice = f"; {TWO}" if rows.shape in ((2,), (2, 1)) else self.takes if rows.ndim == 1 else ""
+            raise InputError(f"{error}{advice}") from error
         return AskedAnswerer(
             self.name,
             self.identity,

@@ -111,4 +111,5 @@ def _restore_torch(model: SessionModel | None, after: ExitStack) -> None:
     after.callback(torch.set_num_threads, torch.get_num_threads())
     if model is not None and is_module(model.model):
         for part in model.model.modules():
-            after.callback(setattr, part, "training", part.training)
+            if hasattr(part, "training"):  # frozen programs of torch.jit have no modes
+                after.callback(setattr, part, "training", part.training)

@@ -112,7 +112,7 @@ class OnnxModel:
             self.answerer.outputs(probe_pictures(), question)
         ):
             advice = f'write "gives": "{PROBABILITIES}" in {self.card_path}'
-            raise InputError(softmaxed_twice(self.name, len(bound.labels), advice))
+            raise InputError(f"model {self.name!r} {softmaxed_twice(len(bound.labels), advice)}")
         return bound
 
 

@@ -18,10 +18,10 @@ def are_probabilities(rows: NDArray[np.float64]) -> bool:
     return bool((rows >= 0).all()) and any(is_whole)
 
 
-def softmaxed_twice(name: str, labels: int, advice: str) -> str:
-    """The words of an error: these rows are probabilities where logits are expected."""
-    most = np.e / (np.e + labels - 1)
+def softmaxed_twice(k: int, advice: str) -> str:
+    """What an error says of a model of k answers that returns probabilities where logits are expected."""
+    most = np.e / (np.e + k - 1)
     return (
-        f"model {name!r} returns what looks like probabilities, not logits: on both probe pictures the rows are at "
+        "returns what looks like probabilities, not logits: on both probe pictures the rows are at "
         f"least 0 and add up to 1 (or 100); with a second softmax no answer could get above {most:.2f}; {advice}"
     )

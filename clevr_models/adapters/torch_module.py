@@ -103,15 +103,12 @@ def probe_module(name: str, module: nn.Module, labels: tuple[str, ...], probes: 
     """
     try:
         logits, again = _logits(module, probes)
-        fault = _fault(logits, again, labels)
+        fault = _fault(logits, again, labels) or _meaning(logits, len(labels))
     except RAISED as error:
         takes = f"it must take float32 {tuple(probes.shape)}"
         raise InputError(f"model {name!r} fails on a picture: {error_text(error)}; {takes}") from error
     if fault:
         raise InputError(f"model {name!r} {fault}")
-    assert isinstance(logits, Tensor)
-    if are_probabilities(logits.double().cpu().numpy()):
-        raise InputError(softmaxed_twice(name, len(labels), "leave the softmax out of the module"))
 
 
 def _logits(module: nn.Module, probes: Tensor) -> tuple[object, object]:
@@ -141,9 +138,7 @@ def _fault(logits: object, again: object, labels: tuple[str, ...]) -> str:
         expected = f"float logits (2, {k}) for two pictures"
         return f"returns {found}; it must return {expected}, or name its answers in `labels`{one}"
     if logits.is_meta:
-        return (
-            "has no weights: its answers are on torch's device 'meta'; load the weights before you return it"
-        )
+        return "fails: its answers are on torch's device 'meta', without values; load its weights before you return it"
     if not bool(torch.isfinite(logits).all()):
         return "returns values that are not finite on a probe picture; check its weights"
     if not isinstance(again, Tensor) or not torch.equal(logits, again):
@@ -152,6 +147,12 @@ def _fault(logits: object, again: object, labels: tuple[str, ...]) -> str:
             "search with it can be resumed"
         )
     return ""
+
+
+def _meaning(logits: object, k: int) -> str:
+    """What is wrong with finite numbers as logits, "" if nothing is."""
+    is_twice = isinstance(logits, Tensor) and are_probabilities(logits.double().cpu().numpy())
+    return softmaxed_twice(k, "leave the softmax out of the module") if is_twice else ""
 
 
 def planes(pictures: NDArray[np.float32]) -> Tensor:

@@ -56,10 +56,12 @@ class AsksMany(Protocol):
 
 
 def in_evaluation_mode(module: nn.Module) -> nn.Module:
-    """The module without dropout; one of torch.export as it is, whose mode was chosen when it was exported."""
+    """The module without dropout; as it is if its mode was chosen before (torch.export, torch.jit.freeze)."""
+    if not hasattr(module, "training"):  # a frozen program
+        return module
     try:
         return module.eval()
-    except NotImplementedError:  # "Calling eval() is not supported yet."
+    except NotImplementedError:  # an exported program: "Calling eval() is not supported yet."
         return module
 
 

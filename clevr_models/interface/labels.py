@@ -15,7 +15,10 @@ if TYPE_CHECKING:  # importing torch takes seconds
 LONGEST = 200  # characters of an answer's name
 LEAST = 2  # answers: of one, every softmax is sure
 PAIR = 'labels = ["no", "yes"]'
-TWO = f"return logits (B, 2), such as torch.cat([0 * z, z], dim=1) for an output z before its sigmoid, and {PAIR}"
+TWO = (
+    f"return two columns for no and yes, and {PAIR}: logits torch.cat([0 * z, z], dim=1) of an output z (B, 1) before "
+    "its sigmoid, or, as a callable, np.stack([1 - p, p], axis=1) of probabilities p (B,)"
+)
 
 
 def bound_to(model: ClevrModel, question: Question) -> BoundModel:
