@@ -102,30 +102,37 @@ def probe_module(name: str, module: nn.Module, labels: tuple[str, ...], probes: 
     only, as programs of torch.export may, is tried on each alone.
     """
     try:
-        logits, again = _logits(module, probes)
+        in_evaluation_mode(module)
+        given = probes.to(device_of(module))
+        with torch.inference_mode():
+            logits = _asked(module, given)
+            kept = _state(module)
+            again = _asked(module, given)
+            is_kept = all(map(torch.equal, kept, _state(module)))
         fault = _fault(logits, again, labels) or _meaning(logits, len(labels))
     except RAISED as error:
         takes = f"it must take float32 {tuple(probes.shape)}"
         raise InputError(f"model {name!r} fails on a picture: {error_text(error)}; {takes}") from error
+    if not fault and not is_kept:
+        fault = "changes its own buffers whenever it is asked, as in training; save or export it after eval()"
     if fault:
         raise InputError(f"model {name!r} {fault}")
 
 
-def _logits(module: nn.Module, probes: Tensor) -> tuple[object, object]:
-    """What a module returns for the pictures, twice; each time it gets new ones, as it may write into them."""
-    in_evaluation_mode(module)
-    given = probes.to(device_of(module))
-    with torch.inference_mode():
+def _asked(module: nn.Module, given: Tensor) -> object:
+    """What a module returns for pictures of its own, as it may write into them; one by one if it takes no batch."""
+    try:
+        return module(given.clone())
+    except RAISED as error:
         try:
-            return module(given.clone()), module(given.clone())
+            return torch.cat([module(one[None].clone()) for one in given])
         except RAISED:
-            try:
-                first, again = (torch.cat([module(one[None].clone()) for one in given]) for _ in range(2))
-            except RAISED:
-                first = None
-            if first is None:
-                raise
-            return first, again
+            raise error from None
+
+
+def _state(module: nn.Module) -> list[Tensor]:
+    """Copies of a module's buffers."""
+    return [buffer.clone() for buffer in module.buffers() if not buffer.is_meta]
 
 
 def _fault(logits: object, again: object, labels: tuple[str, ...]) -> str:

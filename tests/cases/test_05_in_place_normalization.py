@@ -20,7 +20,7 @@ MODELS = """
 class InPlace(Net):
     def forward(self, p):
         p.mul_(2).sub_(1)
-        return super().forward(p)
+        return p.mean((1, 2, 3))[:, None] * torch.arange(4.0)
 
 def factory(question): return InPlace()
 """

@@ -54,11 +54,15 @@ def integer(name: str, number: int) -> bytes:
 
 
 def model(
-    nodes: Sequence[bytes], inputs: Sequence[bytes], output: bytes, tensors: Sequence[bytes] = ()
+    nodes: Sequence[bytes],
+    inputs: Sequence[bytes],
+    output: bytes | Sequence[bytes],
+    tensors: Sequence[bytes] = (),
 ) -> bytes:
     graph = b"".join(_field(1, item) for item in nodes) + _field(2, "graph")
     graph += b"".join(_field(5, item) for item in tensors)
-    graph += b"".join(_field(11, item) for item in inputs) + _field(12, output)
+    outputs = [output] if isinstance(output, bytes) else output
+    graph += b"".join(_field(11, item) for item in inputs) + b"".join(_field(12, item) for item in outputs)
     return _field(1, 8) + _field(7, graph) + _field(8, _field(1, "") + _field(2, 13))
 
 
@@ -101,6 +105,33 @@ def mean_colors(
     kept = external("weights", (3, 2), elsewhere) if elsewhere else tensor("weights", (channels, 2), weights)
     tensors = [kept] if flat else [kept, places()]
     return model(nodes, inputs, value("logits", FLOAT, [batch, 2] if flat else [batch, 2, 1, 1]), tensors)
+
+
+def one_inside() -> bytes:
+    """Logits (B, 2) whose batch axis is free by name, and 1 in a constant of the graph, as a trace with one picture."""
+    nodes = [
+        node("GlobalAveragePool", ["pictures"], "mean"),
+        node("Reshape", ["mean", "form"], "flat"),
+        node("MatMul", ["flat", "weights"], "logits"),
+    ]
+    form = _field(1, 2) + _field(2, INT64) + _field(8, "form") + _field(9, struct.pack("<2q", 1, 3))
+    inputs = [value("pictures", FLOAT, ["B", 3, "H", "W"])]
+    return model(
+        nodes, inputs, value("logits", FLOAT, ["B", 2]), [tensor("weights", (3, 2), (4, 0, 0, 4, 0, 0)), form]
+    )
+
+
+def with_label(*, alone: bool = False) -> bytes:
+    """The most probable label first, int64 (B,), and then the logits (B, 2), as converted classifiers give them."""
+    nodes = [
+        node("GlobalAveragePool", ["pictures"], "mean"),
+        node("Flatten", ["mean"], "flat", integer("axis", 1)),
+        node("MatMul", ["flat", "weights"], "logits"),
+        node("ArgMax", ["logits"], "label", integer("axis", 1), integer("keepdims", 0)),
+    ]
+    inputs = [value("pictures", FLOAT, ["B", 3, "H", "W"])]
+    outputs = [value("label", INT64, ["B"])] + ([] if alone else [value("logits", FLOAT, ["B", 2])])
+    return model(nodes, inputs, outputs, [tensor("weights", (3, 2), (4, 0, 0, 4, 0, 0))])
 
 
 def places() -> bytes:
