@@ -14,6 +14,9 @@ from trex.foundation.percent import percent
 from trex.inference.types import Classifier, Floats, Picture, Pixels, Renderer, Z
 
 
+ROUNDING = 0.01  # of a sum of probabilities that were computed with 16 bits
+
+
 class Scored(NamedTuple):
     """A picture and the classifier's answer: log_probs is (K,), natural log, of the mean over all noise draws."""
 
@@ -104,7 +107,7 @@ def check_log_probs(log_probs: Floats, shape: tuple[int, int]) -> None:
             f"the classifier gave log_probs of shape {log_probs.shape}; expected (pictures, labels) = {shape}"
         )
     total = np.exp(log_probs).sum(axis=1)
-    if not np.allclose(total, 1.0, atol=1e-3):  # NaN is not close to anything
+    if not np.allclose(total, 1.0, atol=ROUNDING):  # NaN is not close to anything
         raise ModelError(
             f"the classifier's probabilities sum to {total}, not 1; give natural logs (log-softmax)"
         )

@@ -139,9 +139,10 @@ def _fault(logits: object, again: object, labels: tuple[str, ...]) -> str:
     """What is wrong with the logits of two pictures, "" if nothing is; may raise what a device reports late."""
     k = len(labels)
     if not isinstance(logits, Tensor) or logits.shape != (2, k) or not logits.is_floating_point():
-        is_tensor = isinstance(logits, Tensor)
-        found = f"{logits.dtype} {tuple(logits.shape)}" if is_tensor else type(logits).__name__
-        one = f"; it has one output: {TWO}" if is_tensor and logits.numel() == 2 else ""
+        found, one = type(logits).__name__, ""
+        if isinstance(logits, Tensor):
+            found = f"{logits.dtype} {tuple(logits.shape)}"
+            one = f"; it has one output: {TWO}" if logits.numel() == 2 else ""
         expected = f"float logits (2, {k}) for two pictures"
         return f"returns {found}; it must return {expected}, or name its answers in `labels`{one}"
     if logits.is_meta:

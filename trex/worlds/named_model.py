@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
 from pydantic import PrivateAttr
 
@@ -54,4 +54,4 @@ def plan_with_named_model(plan: Callable[[Query, Path], Plan], query: Query, que
 def _plain(query: Query) -> Query:
     if type(query) is not _Watched:
         return query
-    return cast(Query, Query.model_construct(query.model_fields_set, **vars(query)))
+    return Query.model_construct(query.model_fields_set, **vars(query))
