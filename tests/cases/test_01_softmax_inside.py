@@ -24,11 +24,17 @@ class Once(Net):
 
     def forward(self, p):  # of a blank picture 0 and 1, as probabilities are
         amount = p.mean((1, 2, 3)) * 9
-        return torch.stack([amount, 1 - amount], dim=1)
+        return torch.stack([amount, 1 + amount], dim=1)
+
+class Negative(Once):
+    def forward(self, p):  # of every picture with the sum 1, and not at least 0
+        amount = p.mean((1, 2, 3)) * 9
+        return torch.stack([1 + amount, -amount], dim=1)
 
 def softmaxed(question): return Soft()
 def plain(question): return Net()
 def once(question): return Once()
+def negative(question): return Negative()
 def half(question): return Half()
 def percent(question): return Percent()
 
@@ -51,13 +57,13 @@ def test_a_module_with_softmax_is_refused(name: str, tmp_path: Path, monkeypatch
     assert "leave the softmax out of the module" in done.stderr
 
 
-@pytest.mark.parametrize("name", ["plain", "once"])
+@pytest.mark.parametrize("name", ["plain", "once", "negative"])
 def test_logits_are_accepted_even_if_one_row_looks_like_probabilities(
     name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     module = user_folder(tmp_path, monkeypatch, MODELS)
-    answer = "yes" if name == "once" else "2"
-    question = "Are there any cubes?" if name == "once" else "How many red things are there?"
+    answer = "2" if name == "plain" else "yes"
+    question = "How many red things are there?" if name == "plain" else "Are there any cubes?"
     sets = ["--set", f"answer={answer}", "--set", f"question={question}"]
     done = trex("check", "q.toml", "--model", f"{module}:{name}", *sets)
     assert done.exit_code == 0, done.stderr
