@@ -13,7 +13,6 @@ from trex.foundation.errors import ModelError, RenderError
 from trex.foundation.percent import percent
 from trex.inference.types import Classifier, Floats, Picture, Pixels, Renderer, Z
 
-
 ROUNDING = 0.01  # of a sum of probabilities that were computed with 16 bits
 
 
