@@ -18,7 +18,6 @@ from trex.datasets.tally import Tally
 from trex.explain.compared import Compared, compared, compared_words, is_right
 from trex.explain.view import Shot, outlined
 from trex.explain.words import Before, Removed, blame_sentence
-from trex.foundation.errors import InputError
 from trex.foundation.files import write_atomic
 from trex.inference.attribution.blame import Blame, find_blame
 from trex.inference.attribution.leave_one_out import Culprit, find_culprit

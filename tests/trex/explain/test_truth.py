@@ -137,7 +137,9 @@ def test_no_object_is_to_blame_without_which_the_model_is_still_wrong(tmp_path: 
     }
     alone = replace(made, flip=None)
     assert alone.blame == Blame("none") and alone.culprit.index is None
-    assert "No object explains the mistake: without any one of them the model is still wrong" in sentence(alone)
+    assert "No object explains the mistake: without any one of them the model is still wrong" in sentence(
+        alone
+    )
 
 
 def test_a_smallest_flip_ends_right(tmp_path: Path) -> None:

@@ -13,7 +13,7 @@ from trex.runs.folder import open_run
 # sha256 of draws.jsonl, each float at 9 digits, and as 0 below 1e-6, where a difference of two others has few digits of
 # its own: the last bits of exp are the machine's, and numpy 2's are others than numpy 1's. Recorded when the noise seed
 # joined the scene, which changed every draw; "control" when its chains began to start at prior draws outside the
-# easier set as they come, no longer near it, where a kernel that ignores the classifier passed too. Where draws change on
+# easier set as they come: near it, a kernel that ignores the classifier passed too. Where draws change on
 # purpose, say why here and record them anew.
 RECORDED = {
     "chains": "a0814efb2798f54ea1d0af25063f8faf0c5f8822bac657ee7d3f947c59187572",
