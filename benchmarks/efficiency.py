@@ -74,6 +74,9 @@ class Budget:
             self.check()
             self._next_check = time.monotonic() + CHECK_S
 
+    def note(self, words: str) -> None:
+        """Nothing: the models here answer."""
+
     def check(self) -> None:
         """Raise Spent if the draws on the disk have cost it."""
         with open_run(self._place, for_writing=False) as folder:

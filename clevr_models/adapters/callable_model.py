@@ -104,6 +104,7 @@ class AskedAnswerer:
     probe_probabilities: tuple[float, ...]  # answers to `probe_pictures`, row by row, in place of weights
     batch: int = BATCH
     is_hashed: bool = False
+    notes: tuple[str, ...] = ()  # what its user should know before a search
 
     def __repr__(self) -> str:
         """Everything that identifies it, but nothing of the answerer itself, which may hold a secret."""

@@ -1,27 +1,35 @@
 """One POST and its reply within a total time and size, by httpx; and its repetition, by tenacity.
 
 Proxies are those of the environment, never for this machine; no redirect is followed, as it would carry a secret to
-another address.
+another address. A stop ends an exchange at once, whatever it waits for.
 """
 
 from __future__ import annotations
 
 import asyncio
 import re
+import socket
 import ssl
+import threading
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from functools import lru_cache
+from typing import Any
 
 import httpx
 from tenacity import RetryCallState, Retrying, retry_if_exception_type, stop_after_attempt
 
 from trex.clevr_models.adapters.http_address import is_loopback
+from trex.clevr_models.adapters.http_reason import LARGEST, Reason, reason_in
 from trex.foundation.errors import InputError, ModelError
 
 LARGEST_REPLY = 16 * 2**20
 LONGEST_WAIT_S = 120.0  # that a server may ask for with Retry-After
+REASON_S = 5.0  # to wait for the rest of a reply that refuses a request
+STOP_S = 0.1  # between two looks at whether to stop
+TOO_LARGE = 413  # the status of a request whose body the server does not take
 PASSING = (408, 425, 429, 500, 502, 503, 504)  # temporary statuses, worth another try
 PLAIN = {"Content-Type": "application/json", "Accept": "application/json", "Accept-Encoding": "identity"}
 
@@ -35,18 +43,27 @@ class PassingError(Exception):
 
 
 class StatusError(ModelError):
-    """A status that no other try can change."""
+    """A status that no other try can change, with the reason that the server gives."""
 
-    def __init__(self, message: str, status: int) -> None:
-        super().__init__(message)
-        self.status = status
+    def __init__(self, url: str, status: int, reason: Reason, advice: str = "") -> None:
+        said = f": {reason.text}" if reason.text else ""
+        super().__init__(f"{url} replied with status {status}{said}{advice}")
+        self.url, self.status, self.reason = url, status, reason
+
+    def advised(self, advice: str) -> StatusError:
+        """The same error with other advice ("; do this")."""
+        return StatusError(self.url, self.status, self.reason, advice)
+
+
+class AbandonedError(ModelError):
+    """The request was given up because the work was stopped or another request failed; never the error to report."""
 
 
 def retried(
     once: Callable[[], bytes],
     url: str,
     waits_s: Sequence[float],
-    sleep: Callable[[float], None] = time.sleep,
+    sleep: Callable[[float], object] = time.sleep,
 ) -> bytes:
     """The first reply of `once`, called again after each of the waits as long as it raises PassingError.
 
@@ -60,11 +77,14 @@ def retried(
             (*waits_s, 0.0)[state.attempt_number - 1], min(asked, LONGEST_WAIT_S)
         )  # asked after the last, too
 
+    def pause(seconds: float) -> None:
+        sleep(seconds)
+
     retrying = Retrying(
         retry=retry_if_exception_type(PassingError),
         stop=stop_after_attempt(1 + len(waits_s)),
         wait=wait,
-        sleep=sleep,
+        sleep=pause,
         reraise=True,
     )
     try:
@@ -75,17 +95,17 @@ def retried(
         ) from None
 
 
-def post(url: str, body: bytes, token: str, timeout_s: float) -> bytes:
+def post(url: str, body: bytes, token: str, timeout_s: float, stop: threading.Event | None = None) -> bytes:
     """The body of the reply to JSON; PassingError if another try may help, ModelError otherwise.
 
-    InputError if the address of a proxy in the environment is none.
+    InputError if the address of a proxy in the environment is none. AbandonedError once `stop` is set.
 
     `token`, if there is one, goes into the header Authorization; `timeout_s` covers everything from connecting to the
     last byte, however slowly bytes arrive.
     """
     headers = PLAIN | ({"Authorization": f"Bearer {token}"} if token else {})
     try:
-        return _run(url, body, headers, timeout_s)
+        return _run(url, body, headers, timeout_s, stop or threading.Event())
     except TimeoutError:
         raise PassingError(f"TimeoutError, no complete reply within {timeout_s:g} s") from None
     except (httpx.TransportError, OSError) as error:
@@ -107,18 +127,66 @@ def whole(reply: bytes) -> bytes:
     return data
 
 
-def _run(url: str, body: bytes, headers: Mapping[str, str], timeout_s: float) -> bytes:
+def _run(url: str, body: bytes, headers: Mapping[str, str], timeout_s: float, stop: threading.Event) -> bytes:
     """The exchange in an event loop of its own; in another thread if this one runs a loop, as a notebook does."""
 
-    async def limited() -> bytes:
-        return await asyncio.wait_for(_exchange(url, body, headers), timeout_s)
+    def run() -> bytes:
+        with asyncio.Runner(loop_factory=_Loop) as runner:
+            return runner.run(_until(_exchange(url, body, headers), timeout_s, stop))
 
     try:
         asyncio.get_running_loop()
     except RuntimeError:
-        return asyncio.run(limited())
+        return run()
     with ThreadPoolExecutor(1) as thread:
-        return thread.submit(lambda: asyncio.run(limited())).result()
+        try:
+            return thread.submit(run).result()
+        except KeyboardInterrupt:
+            stop.set()
+            raise
+
+
+class _Loop(asyncio.SelectorEventLoop):
+    """An event loop that does not wait for the look-up of a name, which takes minutes if no server of names answers."""
+
+    async def getaddrinfo(self, *address: Any, **options: Any) -> Any:
+        """As `socket.getaddrinfo`, in a thread that ends when it likes."""
+        found: asyncio.Future[Any] = self.create_future()
+
+        def finish(result: object) -> None:
+            if not found.done():
+                found.set_exception(result) if isinstance(result, OSError) else found.set_result(result)
+
+        def look() -> None:
+            result: object
+            try:
+                result = socket.getaddrinfo(*address, **options)
+            except OSError as error:
+                result = error
+            except UnicodeError as error:
+                result = OSError(str(error))
+            with suppress(RuntimeError):  # the loop has ended
+                self.call_soon_threadsafe(finish, result)
+
+        threading.Thread(target=look, daemon=True).start()
+        return await found
+
+
+async def _until(work: Coroutine[Any, Any, bytes], timeout_s: float, stop: threading.Event) -> bytes:
+    """The result of `work`; TimeoutError after that time, AbandonedError once `stop` is set."""
+    task = asyncio.ensure_future(work)
+    end = time.monotonic() + timeout_s
+    try:
+        while not task.done():
+            left = end - time.monotonic()
+            if stop.is_set():
+                raise AbandonedError("the request was given up")
+            if left <= 0:
+                raise TimeoutError
+            await asyncio.wait({task}, timeout=min(left, STOP_S))
+        return task.result()
+    finally:
+        task.cancel()
 
 
 async def _exchange(url: str, body: bytes, headers: Mapping[str, str]) -> bytes:
@@ -128,9 +196,26 @@ async def _exchange(url: str, body: bytes, headers: Mapping[str, str]) -> bytes:
         httpx.AsyncClient(verify=verify, trust_env=not is_here, timeout=None) as client,
         client.stream("POST", url, content=body, headers=dict(headers)) as response,
     ):
-        if response.status_code != 200:  # does not show the body, which may repeat the request
-            raise _refusal(url, response)
+        if response.status_code != 200:
+            secret = headers.get("Authorization", "").removeprefix("Bearer ")
+            raise _refusal(url, response, reason_in(await _beginning(response), secret))
         return await _read(url, response)
+
+
+async def _beginning(response: httpx.Response) -> bytes:
+    """What a reply that refuses a request says; b"" if that does not come, or is long."""
+    data = b""
+
+    async def read() -> None:
+        nonlocal data
+        async for piece in response.aiter_raw():
+            data += piece
+            if len(data) > LARGEST:
+                return
+
+    with suppress(TimeoutError, httpx.TransportError):
+        await asyncio.wait_for(read(), REASON_S)
+    return data if len(data) <= LARGEST else b""
 
 
 async def _read(url: str, response: httpx.Response) -> bytes:
@@ -149,11 +234,12 @@ async def _read(url: str, response: httpx.Response) -> bytes:
     return data
 
 
-def _refusal(url: str, response: httpx.Response) -> Exception:
+def _refusal(url: str, response: httpx.Response, reason: Reason) -> Exception:
     status = response.status_code
     if status in PASSING:
-        return PassingError(f"status {status}", _retry_after_s(response))
-    return StatusError(f"{url} replied with status {status}{_advice(status)}", status)
+        said = f": {reason.text}" if reason.text else ""
+        return PassingError(f"status {status}{said}", _retry_after_s(response))
+    return StatusError(url, status, reason, _advice(status))
 
 
 def _mapped(url: str, error: Exception) -> Exception:
@@ -164,7 +250,7 @@ def _mapped(url: str, error: Exception) -> Exception:
             "authority's file in SSL_CERT_FILE"
         )
     if isinstance(error, httpx.ProxyError) and str(error).startswith("407"):
-        return StatusError(f"{url} replied with status 407{_advice(407)}", 407)
+        return StatusError(url, 407, Reason(), _advice(407))
     found = [
         error,
         *(one for one in _causes(error) if isinstance(one, OSError)),

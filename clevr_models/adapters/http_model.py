@@ -18,22 +18,29 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from trex.clevr_models.adapters.callable_model import AdaptedModel, Floats
+from trex.clevr_models.adapters.callable_model import BATCH, AdaptedModel, Floats
 from trex.clevr_models.adapters.http_address import check_secret, is_loopback, split_address
-from trex.clevr_models.adapters.http_exchange import post, retried, whole
+from trex.clevr_models.adapters.http_exchange import TOO_LARGE, StatusError, post, retried, whole
 from trex.clevr_models.interface.inputs import eight_bits
 from trex.clevr_models.interface.question import Question
 from trex.foundation.errors import InputError, ModelError
 from trex.foundation.parse import parse_json
 
 TOKEN = "TREX_MODEL_TOKEN"
+ONE_IS_TOO_LARGE = (
+    ", although the request holds a single picture; let the server take larger requests (client_max_body_size of "
+    "nginx), or render smaller pictures ([render] preset)"
+)
 TIMEOUT_S = 60.0  # per try, from the request's first byte to the reply's last
 WAITS_S = (1.0, 4.0, 16.0)  # between tries; the last try follows the last wait
 
 
 @dataclass
 class HttpAnswerer:
-    """Sends requests to the service; `labels` are those of its last reply."""
+    """Sends requests to the service; `labels` are those of its last reply.
+
+    `most` pictures go into a request; if the service finds one too large (status 413), half as many from then on.
+    """
 
     url: str
     token: str = field(default="", repr=False)
@@ -41,9 +48,35 @@ class HttpAnswerer:
     waits_s: tuple[float, ...] = WAITS_S
     sleep: Callable[[float], None] = field(default=time.sleep, repr=False)
     labels: tuple[str, ...] = ()
+    most: int = BATCH
 
     def __call__(self, pictures: NDArray[np.float32], question: Question) -> Floats:
         """(B, H, W, 3) in [0, 1] -> (B, K); ModelError if all tries fail."""
+        rows: list[Floats] = []
+        begin = 0
+        while begin < len(pictures):
+            part = pictures[begin : begin + self.most]
+            try:
+                rows.append(self._rows(part, question))
+            except StatusError as error:
+                if error.status != TOO_LARGE:
+                    raise
+                if len(part) == 1:
+                    raise error.advised(ONE_IS_TOO_LARGE) from None
+                self.most = (len(part) + 1) // 2
+                continue
+            if len(part) < len(pictures) and rows[-1].shape != (len(part), len(self.labels)):
+                raise ModelError(
+                    f"{self.url} returned probabilities {rows[-1].shape} for {len(part)} pictures; it must return a "
+                    f"row of {len(self.labels)} for each"
+                )
+            begin += len(part)
+        if len(rows) == 1:
+            return rows[0]
+        return np.concatenate(rows) if rows else np.zeros((0, len(self.labels)))
+
+    def _rows(self, pictures: NDArray[np.float32], question: Question) -> Floats:
+        """The reply to one request."""
         body = json.dumps(
             {
                 "question": question.text,

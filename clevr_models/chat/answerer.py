@@ -7,31 +7,39 @@ import json
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
 
+from trex.clevr_models.adapters.http_exchange import StatusError
 from trex.clevr_models.adapters.http_model import png_base64
 from trex.clevr_models.chat import sampled, token_mass
 from trex.clevr_models.chat.cost import Cost
-from trex.clevr_models.chat.errors import AbandonedError
+from trex.clevr_models.chat.errors import AbandonedError, NoLogProbsError
+from trex.clevr_models.chat.fields import LOG_PROBS, REFUSING, Fields, LearntFields, refused_field
 from trex.clevr_models.chat.prompt import filled
-from trex.clevr_models.chat.reply import Said, read_reply
-from trex.clevr_models.chat.request import request_body
+from trex.clevr_models.chat.reply import USE_SAMPLES, Said, read_reply
+from trex.clevr_models.chat.request import request_body, request_fields
 from trex.clevr_models.chat.sender import Sender
 from trex.clevr_models.chat.store import ReplyStore, reply_key
 from trex.clevr_models.interface.question import Question
+from trex.foundation.errors import ModelError
+from trex.foundation.json_fields import short
 
 Floats = NDArray[np.float64]
 Ask = Callable[[threading.Event], Said]
-METHOD = 2  # changes whenever the way from replies to probabilities does
+METHOD = 3  # changes whenever the request, or the way from replies to probabilities, does
 
 
 @dataclass(frozen=True)
 class ChatAnswerer:
-    """An `Answerer` behind a server; with `samples` = 0 it reads log probabilities."""
+    """An `Answerer` behind a server; with `samples` = 0 it reads log probabilities.
+
+    `extra` is a JSON object of further fields for each request, "" for none; `learnt` are the fields that the server
+    takes.
+    """
 
     model: str
     template: str
@@ -39,6 +47,8 @@ class ChatAnswerer:
     concurrency: int
     sender: Sender
     store: ReplyStore
+    extra: str = ""
+    learnt: LearntFields = field(default_factory=LearntFields, repr=False)
 
     @property
     def labels(self) -> tuple[str, ...]:
@@ -47,10 +57,20 @@ class ChatAnswerer:
 
     @property
     def identity(self) -> str:
-        """Where the model is, how it is asked, and a hash of the model's name and the prompt."""
+        """Where the model is, how it is asked, and a hash of the model's name, the prompt and what else is sent.
+
+        What the server refuses is part of it, and from now on fixed.
+        """
         how = f"sampled, {self.samples}" if self.samples else "log probabilities"
-        asked = json.dumps([METHOD, self.model, self.template]).encode()
-        return f"{self.sender.endpoint} {how} {hashlib.sha256(asked).hexdigest()[:16]}"
+        refused = self.learnt.state()
+        asked = json.dumps([METHOD, self.model, self.template, self.extra, refused]).encode()
+        parts = filter(None, (how, refused, f"extra {short(self.extra)}" if self.extra else ""))
+        return f"{self.sender.endpoint} {', '.join(parts)} {hashlib.sha256(asked).hexdigest()[:16]}"
+
+    @property
+    def place(self) -> tuple[str, ...]:
+        """Who is asked, and in which way: what the fields that the server takes depend on."""
+        return (self.sender.endpoint, self.model, self.extra, "samples" if self.samples else LOG_PROBS)
 
     def prompt(self, question: Question) -> str:
         """The text for a question."""
@@ -58,35 +78,65 @@ class ChatAnswerer:
 
     def __call__(self, pictures: NDArray[np.float32], question: Question) -> Floats:
         """(B, H, W, 3) in [0, 1] -> (B, K) in the order of `labels`; ModelError if the server fails."""
-        place = (self.sender.endpoint, self.model, self.prompt(question))
+        return np.stack([self._row(replies) for replies in self.replies(pictures, question)])
+
+    def replies(
+        self, pictures: NDArray[np.float32], question: Question, *, is_counted: bool = True
+    ) -> list[list[Said]]:
+        """What the model said about each picture: `samples` replies, or one with its tokens.
+
+        With `is_counted`, replies that were at hand add to the cost that is printed.
+        """
+        while True:  # again if the server has refused a field meanwhile: replies to other requests are others
+            before = self.learnt.now.said
+            found = self._replies(pictures, self.prompt(question), is_counted=is_counted)
+            if self.learnt.now.said == before:
+                return found
+
+    def beside(self, samples: int, template: str = "") -> ChatAnswerer:
+        """The same server, asked in another way: with so many samples, and perhaps by another prompt."""
+        return replace(
+            self, samples=samples, template=template or self.template, learnt=LearntFields(self.learnt.now)
+        )
+
+    def _replies(self, pictures: NDArray[np.float32], prompt: str, *, is_counted: bool) -> list[list[Said]]:
         numbers: Sequence[int | None] = range(self.samples) if self.samples else [None]
-        keys = [[reply_key(place, picture, number) for number in numbers] for picture in pictures]
+        keys = [[self._key(prompt, picture, number) for number in numbers] for picture in pictures]
         known: dict[str, Said] = {}
         missing: dict[str, Ask] = {}
         for picture, row in zip(pictures, keys, strict=True):
-            for key in row:
+            for key, number in zip(row, numbers, strict=True):
                 found = self.store.read(key)
                 if found is not None:
                     known[key] = found
                 else:
-                    missing[key] = partial(self._ask, place[2], picture, key)
-        self.sender.meter.add(Cost(stored=len(known)))
+                    missing[key] = partial(self._ask, prompt, picture, number)
+        self.sender.meter.add(Cost(stored=len(known) if is_counted else 0))
         known |= self._ask_all(missing)
-        return np.stack([self._row([known[key] for key in row]) for row in keys])
+        return [[known[key] for key in row] for row in keys]
+
+    def _key(
+        self, prompt: str, picture: NDArray[np.float32], number: int | None, refused: str | None = None
+    ) -> str:
+        said = self.learnt.now.said if refused is None else refused
+        return reply_key((*self.place[:3], prompt, said), picture, number)
 
     def _row(self, replies: Sequence[Said]) -> Floats:
         if self.samples:
             return sampled.answer_shares([said.text for said in replies])
-        return token_mass.answer_masses(replies[0].tokens or [])
+        return token_mass.answer_masses(replies[0].tokens or [], replies[0].span)
 
     def _ask_all(self, missing: Mapping[str, Ask]) -> dict[str, Said]:
-        """The replies by key, each stored as it comes; after the first error sends nothing new and raises it."""
+        """The replies by key, each stored as it comes; after the first error sends nothing new and raises it.
+
+        An error, and Ctrl-C, end the requests in flight.
+        """
         if not missing:
             return {}
         stop = threading.Event()
         with ThreadPoolExecutor(self.concurrency) as threads:
-            futures = {key: threads.submit(ask, stop) for key, ask in missing.items()}
             try:
+                futures = {key: threads.submit(ask, stop) for key, ask in missing.items()}
                 wait(futures.values(), return_when=FIRST_EXCEPTION)
             finally:
                 stop.set()
@@ -96,12 +146,41 @@ class ChatAnswerer:
             raise error
         return {key: one.result() for key, one in futures.items()}
 
-    def _ask(self, prompt: str, picture: NDArray[np.float32], key: str, stop: threading.Event) -> Said:
+    def _ask(
+        self, prompt: str, picture: NDArray[np.float32], number: int | None, stop: threading.Event
+    ) -> Said:
+        """The reply to one request, written anew for as long as the server refuses a field that it can do without."""
+        png = png_base64(picture)
         # Below 2^31, and another one for each picture and sample.
-        seed = int(key[:8], 16) >> 1 if self.samples else None
-        data = self.sender.send(request_body(self.model, prompt, png_base64(picture), seed), stop)
-        said = read_reply(self.sender.url, data, wants_tokens=not self.samples, key=self.sender.key)
-        if said.tokens is not None:
-            token_mass.answer_masses(said.tokens)  # refuses what must not be stored
-        self.store.write(key, said)
-        return said
+        seed = None if number is None else int(self._key(prompt, picture, number, "")[:8], 16) >> 1
+        while True:
+            fields = self.learnt.now
+            asked = (self.model, prompt, png, seed, fields, self.extra)
+            try:
+                data = self.sender.send(request_body(*asked), stop)
+            except StatusError as error:
+                self._learn(fields, error, request_fields(*asked))
+                continue
+            said = read_reply(self.sender.url, data, wants_tokens=number is None, key=self.sender.key)
+            if said.tokens is not None:
+                token_mass.answer_masses(said.tokens, said.span)  # refuses what must not be stored
+            self.sender.meter.add(Cost(cut=int(said.lacks_answer)))
+            self.store.write(self._key(prompt, picture, number, fields.said), said)
+            return said
+
+    def _learn(self, used: Fields, error: StatusError, sent: Mapping[str, object]) -> None:
+        """Leave out from now on what the server refuses; raises the error, with advice, if that is not possible."""
+        try:
+            self.learnt.learn(used, error, sent)
+        except StatusError:
+            raise self._advised(error, sent) from None
+
+    def _advised(self, error: StatusError, sent: Mapping[str, object]) -> ModelError:
+        if error.status in REFUSING and refused_field(error, sent) == LOG_PROBS:
+            return NoLogProbsError(f"{error.advised('')}; {USE_SAMPLES}")
+        if error.status not in (400, 422):
+            return error
+        if error.reason.text:
+            return error.advised("")
+        no_log_probs = ", or give no log probabilities: then set [model] samples, e.g. 20"
+        return error.advised(f"; the model may not take pictures{'' if self.samples else no_log_probs}")

@@ -19,6 +19,7 @@ class Cost:
     input_tokens: int = 0
     output_tokens: int = 0
     stored: int = 0  # replies read from the cache instead
+    cut: int = 0  # of those received, cut by their bound on tokens before they gave an answer
 
     def __add__(self, other: Cost) -> Cost:
         return Cost(*(getattr(self, one.name) + getattr(other, one.name) for one in fields(self)))
@@ -33,6 +34,8 @@ class Cost:
             told.append(f"{self.input_tokens:,} input and {self.output_tokens:,} output tokens")
         if self.uncounted:
             told.append(f"tokens of {self.uncounted:,} of {self.replies:,} replies not stated by the server")
+        if self.cut:
+            told.append(f"{self.cut:,} of {self.replies:,} replies cut before any answer")
         if self.stored:
             told.append(f"{self.stored:,} replies from the cache")
         return f"chat server: {', '.join(told)}"

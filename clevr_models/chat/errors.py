@@ -1,7 +1,12 @@
-"""The faults of a chat-completions server, by name. None of them repeats the reply, which may hold anything."""
+"""The faults of a chat-completions server, by name.
+
+None of them repeats a reply, which may hold anything, but for the reason that the server gives for a fault, made safe
+to show by `trex.clevr_models.adapters.http_reason`.
+"""
 
 from __future__ import annotations
 
+from trex.clevr_models.adapters.http_exchange import AbandonedError as AbandonedError
 from trex.foundation.errors import ModelError
 
 
@@ -13,8 +18,20 @@ class MalformedReplyError(ModelError):
     """The reply is JSON, and not a chat completion."""
 
 
+class FaultyReplyError(MalformedReplyError):
+    """The reply says that something failed, or holds no plain text: it is no answer."""
+
+
 class RefusalError(ModelError):
     """The server or its model refuses to answer about a picture."""
+
+
+class ChangedFieldsError(ModelError):
+    """The server refuses a field that it took when the model's identity was stated."""
+
+
+class SameSamplesError(ModelError):
+    """The server gives the same reply whatever the seed, although the model is not sure of it."""
 
 
 class NoLogProbsError(ModelError):
@@ -27,10 +44,6 @@ class NotProbabilitiesError(ModelError):
 
 class EchoedKeyError(ModelError):
     """The reply repeats the key."""
-
-
-class AbandonedError(ModelError):
-    """The request was given up because another one has failed for good; never the error to report."""
 
 
 class RequestLimitError(ModelError):

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from trex.clevr_models.adapters.callable_model import AdaptedModel, AskedAnswerer
+from trex.clevr_models.adapters.callable_model import AdaptedModel, AskedAnswerer, probe_pictures
+from trex.clevr_models.interface.answers import UNPARSED
 from trex.clevr_models.interface.question import Question
+
+FEW = 0.5  # of the probability: with more of it on no answer, the model does not answer as it is asked to
 
 
 class PromptedAnswerer(Protocol):
@@ -58,4 +62,20 @@ class PromptedModel:
             return AskedAnswerer(*names, self.answerer, question, (), is_hashed=self.is_hashed)
         bound = AdaptedModel(self.name, self.answerer, self.identity, is_hashed=self.is_hashed).bind(question)
         self.is_probed = True
-        return replace(bound, probe_probabilities=()) if self.is_estimate else bound
+        note = unparsed_note(bound.labels, bound.probe_probabilities)
+        probes = () if self.is_estimate else bound.probe_probabilities
+        return replace(bound, probe_probabilities=probes, notes=(note,) if note else ())
+
+
+def unparsed_note(labels: Sequence[str], probabilities: Sequence[float]) -> str:
+    """What to know of answers to the probe pictures, row by row, if most of them are none; else ""."""
+    if UNPARSED not in labels:
+        return ""
+    rows = np.reshape(probabilities, (len(probe_pictures()), len(labels)))
+    share = float(rows[:, labels.index(UNPARSED)].mean())
+    if share <= FEW:
+        return ""
+    return (
+        f"the model does not answer about the two trial pictures: {100 * share:.0f}% of the probability is {UNPARSED}. "
+        "Let it reply with one word: change [model] prompt"
+    )

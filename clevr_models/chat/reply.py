@@ -8,22 +8,30 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Annotated
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
 
+from trex.clevr_models.adapters.http_reason import reason_of, shown
 from trex.clevr_models.chat.cost import Cost
 from trex.clevr_models.chat.endpoint import KEY
 from trex.clevr_models.chat.errors import (
     EchoedKeyError,
+    FaultyReplyError,
     MalformedReplyError,
     NoLogProbsError,
     NotJsonError,
     RefusalError,
 )
+from trex.clevr_models.chat.spellings import spelled
+from trex.clevr_models.chat.token_text import Span, span_of, without_end, written
 from trex.foundation.errors import ModelError
 from trex.foundation.fields import first_problem
 from trex.foundation.parse import parse_json
 
 LONGEST_TOKEN, LONGEST_TEXT, MAX_TOKENS, MAX_ALTERNATIVES = 200, 10_000, 64, 100
+CUT = ("length", "max_tokens", "model_length")  # how a reply ends that was not ended by its model
+# And how one ends that was: OpenAI's word, and those of other servers. Any other reason is a fault.
+WHOLE = ("stop", "eos", "eos_token", "end_turn", "stop_sequence", "complete")
+USE_SAMPLES = "set [model] samples, e.g. --set model.samples=20, to estimate probabilities from samples"
 ROUNDING = 1e-3  # by which a log probability may exceed 0
 Text = Annotated[str, Field(max_length=LONGEST_TOKEN)]
 LogProb = Annotated[float, Field(le=ROUNDING, allow_inf_nan=False)]
@@ -49,6 +57,16 @@ class Token(Alternative):
         default_factory=list
     )
 
+    @field_validator("top_logprobs", mode="before")
+    @classmethod
+    def _none_for_null(cls, value: object) -> object:
+        return [] if value is None else value
+
+    def plain(self) -> Token:
+        """The token and its alternatives as they are spelled in a text."""
+        others = [Alternative(token=written(one.token), logprob=one.logprob) for one in self.top_logprobs]
+        return Token(token=written(self.token), logprob=self.logprob, top_logprobs=others)
+
 
 class LogProbs(Lenient):
     """The tokens of a reply."""
@@ -57,10 +75,19 @@ class LogProbs(Lenient):
 
 
 class Message(Lenient):
-    """What the model said, or its refusal."""
+    """What the model said, or its refusal, or what it does in place of an answer."""
 
     content: Annotated[str, Field(max_length=LONGEST_TEXT)] | None = None
     refusal: str | None = None
+    tool_calls: object = None
+    function_call: object = None
+    reasoning_content: object = None
+    reasoning: object = None
+
+    @property
+    def has_thoughts(self) -> bool:
+        """Whether the server keeps thoughts apart from the text."""
+        return bool(self.reasoning_content or self.reasoning)
 
 
 class Choice(Lenient):
@@ -69,6 +96,12 @@ class Choice(Lenient):
     message: Message
     finish_reason: str | None = None
     logprobs: LogProbs | None = None
+    error: object = None
+
+    @property
+    def ended(self) -> str:
+        """Why the reply ends, in lower case; "" if that is not said."""
+        return (self.finish_reason or "").lower()
 
 
 class Usage(Lenient):
@@ -91,10 +124,21 @@ class Completion(Lenient):
 
 
 class Said(Lenient):
-    """What a model said about one picture: its text, and its tokens if they were asked for."""
+    """What a model said about one picture: its text, and its tokens if they were asked for.
+
+    `span`: which of the tokens spell the text, None if nothing is known of that. `is_cut`: the reply was ended by
+    its bound on tokens.
+    """
 
     text: Annotated[str, Field(max_length=LONGEST_TEXT)]
     tokens: Annotated[list[Token], Field(max_length=MAX_TOKENS)] | None = None
+    span: Span | None = None
+    is_cut: bool = False
+
+    @property
+    def lacks_answer(self) -> bool:
+        """Whether the reply was cut before it gave any answer."""
+        return self.is_cut and spelled(self.text) is None
 
     def texts(self) -> Iterator[str]:
         """All texts in it: the reply, its tokens put together, and each alternative after the tokens before it."""
@@ -109,26 +153,67 @@ class Said(Lenient):
 def read_reply(url: str, data: bytes, *, wants_tokens: bool, key: str = "") -> Said:
     """What the model said; NotJsonError, MalformedReplyError, RefusalError or NoLogProbsError otherwise.
 
+    FaultyReplyError, a MalformedReplyError, if the reply says that something failed.
     EchoedKeyError if what would be stored of it repeats `key`. The rest of the reply may: it is forgotten.
     """
-    choice = _completion(url, data).choices[0]
+    choice = _completion(url, data, key).choices[0]
     said = Said(
-        text=choice.message.content or "", tokens=choice.logprobs.content if choice.logprobs else None
+        text=without_end(choice.message.content or ""),
+        tokens=choice.logprobs.content if choice.logprobs else None,
+        is_cut=choice.ended in CUT,
     )
     if key and any(key in text for text in said.texts()):
         raise EchoedKeyError(
             f"{url} repeats {KEY} in its reply, which would be stored; do not trust this server"
         )
-    if choice.message.refusal or choice.finish_reason == "content_filter":
+    _check_sound(url, choice, key)
+    if not wants_tokens:
+        return said.model_copy(update={"tokens": None})
+    if said.tokens is None or (said.text.strip() and not said.tokens):
+        raise NoLogProbsError(f"{url} returns no log probabilities; {USE_SAMPLES}")
+    return _aligned(url, said, has_thoughts=choice.message.has_thoughts)
+
+
+def _check_sound(url: str, choice: Choice, key: str) -> None:
+    """RefusalError or FaultyReplyError if the reply did not come to its end as an answer."""
+    if choice.message.refusal or choice.ended == "content_filter":
         raise RefusalError(
             f"{url}: the model refuses to answer about a picture; change [model] prompt, or take another model"
         )
-    if wants_tokens and said.tokens is None:
-        raise NoLogProbsError(
-            f"{url} returns no log probabilities; set [model] samples, e.g. --set model.samples=20, to estimate "
-            "probabilities from samples"
+    if choice.error:
+        raise FaultyReplyError(f"{url} replied with an error in place of an answer{_said(choice.error, key)}")
+    if choice.message.tool_calls or choice.message.function_call:
+        raise FaultyReplyError(
+            f"{url}: the model calls a tool in place of an answer; switch its tools off at the server"
         )
-    return said if wants_tokens else Said(text=said.text)
+    if choice.ended and choice.ended not in (*WHOLE, *CUT):
+        raise FaultyReplyError(
+            f"{url}: a reply ended with finish_reason {shown(choice.ended, key)!r} and is no answer; see the server's "
+            "log, then resume"
+        )
+
+
+def _aligned(url: str, said: Said, *, has_thoughts: bool) -> Said:
+    """The reply with its tokens as they are spelled, and which of them spell its text.
+
+    Tokens beside an empty text are those of something else, such as thoughts, and are left out.
+    """
+    tokens = [token.plain() for token in said.tokens or ()]
+    texts = [token.token for token in tokens]
+    span = span_of(texts, said.text, is_cut=said.is_cut, has_thoughts=has_thoughts)
+    if span is None and not said.text.strip():
+        tokens = []
+    elif span is None and (spelled(said.text) or spelled("".join(texts))):
+        raise MalformedReplyError(
+            f"{url}: the tokens of its log probabilities ({shown(repr(texts[:3]))}) do not spell its reply "
+            f"({shown(repr(said.text[:80]))}); let the server list tokens as text, or set [model] samples, e.g. 20"
+        )
+    return said.model_copy(update={"tokens": tokens, "span": span})
+
+
+def _said(fault: object, key: str) -> str:
+    text = reason_of(fault, key).text
+    return f": {text}" if text else ""
 
 
 def reply_cost(data: bytes) -> Cost:
@@ -140,16 +225,23 @@ def reply_cost(data: bytes) -> Cost:
     return Cost(replies=1, input_tokens=usage.prompt_tokens, output_tokens=usage.completion_tokens)
 
 
-def _completion(url: str, data: bytes) -> Completion:
+def _completion(url: str, data: bytes, key: str) -> Completion:
     if not data.lstrip().startswith(b"{"):
         page = ", but a web page" if data.lstrip().startswith(b"<") else ""
         raise NotJsonError(
             f"{url} replied with no JSON object{page}; is this the address of the API? It often ends with /v1"
         )
     try:
-        return Completion.model_validate(parse_json(data, "the reply", error=ModelError))
+        reply = parse_json(data, "the reply", error=ModelError)
+        if isinstance(reply, dict) and (reply.get("error") or not reply.get("choices")):
+            said = _said(reply, key)  # of FastAPI, vLLM and others, which have other names for it
+            if reply.get("error") or said:
+                raise FaultyReplyError(f"{url} replied with an error in place of choices{said}")
+        return Completion.model_validate(reply)
+    except FaultyReplyError:
+        raise
     except ModelError as error:
         raise MalformedReplyError(f"{url} must reply with a chat completion: {error}") from None
     except ValidationError as error:  # the message names the field, not its value
-        key, message = first_problem(error)
-        raise MalformedReplyError(f"{url} must reply with a chat completion: {key}: {message}") from None
+        where, message = first_problem(error)
+        raise MalformedReplyError(f"{url} must reply with a chat completion: {where}: {message}") from None

@@ -3,16 +3,22 @@
 from __future__ import annotations
 
 import threading
-import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from trex.clevr_models.adapters.http_exchange import StatusError, post, retried, whole
+from trex.clevr_models.adapters.http_exchange import (
+    TOO_LARGE,
+    AbandonedError,
+    StatusError,
+    post,
+    retried,
+    whole,
+)
+from trex.clevr_models.adapters.http_model import ONE_IS_TOO_LARGE
 from trex.clevr_models.chat.cost import METER, Cost, Meter
 from trex.clevr_models.chat.endpoint import KEY, PATH
-from trex.clevr_models.chat.errors import AbandonedError, RequestLimitError
+from trex.clevr_models.chat.errors import RequestLimitError
 from trex.clevr_models.chat.reply import reply_cost
-from trex.foundation.errors import ModelError
 
 TIMEOUT_S = 120.0  # per try, from the request's first byte to the reply's last
 WAITS_S = (1.0, 4.0, 16.0)  # between tries; the last try follows the last wait
@@ -20,14 +26,17 @@ WAITS_S = (1.0, 4.0, 16.0)  # between tries; the last try follows the last wait
 
 @dataclass
 class Sender:
-    """Sends to one server; `sent` counts requests, repeated tries included. Threads may share it."""
+    """Sends to one server; `sent` counts requests, repeated tries included. Threads may share it.
+
+    `sleep` waits between tries; None waits until work is stopped, at most.
+    """
 
     endpoint: str
     key: str = field(default="", repr=False)
     max_requests: int | None = None
     timeout_s: float = TIMEOUT_S
     waits_s: tuple[float, ...] = WAITS_S
-    sleep: Callable[[float], None] = field(default=time.sleep, repr=False)
+    sleep: Callable[[float], object] | None = field(default=None, repr=False)
     meter: Meter = field(default=METER, repr=False)
     sent: int = field(default=0, init=False)
     _lock: threading.Lock = field(default_factory=threading.Lock, init=False, repr=False)
@@ -38,23 +47,22 @@ class Sender:
         return self.endpoint + PATH
 
     def send(self, body: bytes, stop: threading.Event | None = None) -> bytes:
-        """The reply's body; ModelError if all tries fail, or a status that no repeated try can change.
+        """The reply's body; StatusError for a status that no repeated try can change, ModelError if all tries fail.
 
-        Once `stop` is set, nothing more is sent: AbandonedError.
+        Once `stop` is set, a request in flight and a wait end at once, and nothing more is sent: AbandonedError.
         """
+        ends = stop or threading.Event()
 
         def once() -> bytes:
-            if stop is not None and stop.is_set():
+            if ends.is_set():
                 raise AbandonedError(f"{self.url}: given up after another request failed")
             self._count()
             try:
-                return self._counted(whole(post(self.url, body, self.key, self.timeout_s)))
+                return self._counted(whole(post(self.url, body, self.key, self.timeout_s, ends)))
             except StatusError as error:
-                raise ModelError(
-                    f"{self.url} replied with status {error.status}{_advice(error.status)}"
-                ) from None
+                raise error.advised(_advice(error.status)) from None
 
-        return retried(once, self.url, self.waits_s, self.sleep)
+        return retried(once, self.url, self.waits_s, ends.wait if self.sleep is None else self.sleep)
 
     def _counted(self, data: bytes) -> bytes:
         self.meter.add(reply_cost(data))
@@ -76,6 +84,6 @@ def _advice(status: int) -> str:
         return f"; set {KEY} to a key that the server accepts"
     if status == 404:
         return "; check the model's name, and that the endpoint is right (it often ends with /v1)"
-    if status in (400, 422):
-        return "; the model may not take pictures, or give no log probabilities: then set [model] samples, e.g. 20"
+    if status == TOO_LARGE:
+        return ONE_IS_TOO_LARGE
     return "; redirects are not followed: give the final address" if 300 <= status < 400 else ""

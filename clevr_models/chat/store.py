@@ -1,25 +1,31 @@
-"""The cache of replies on disk: one small file each, by the hash of everything that was asked."""
+"""The cache of replies on disk: one small file each, by the hash of everything that was asked.
+
+Beside them, by the hash of who was asked, what was learnt of the fields that a server takes.
+"""
 
 from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
-from pydantic import ValidationError
+from pydantic import BaseModel, ValidationError
 
 from trex.artifacts.cache import cache_root
+from trex.clevr_models.chat.fields import Fields
 from trex.clevr_models.chat.reply import Said
-from trex.clevr_models.chat.request import MAX_TOKENS, TOP
 from trex.clevr_models.interface.inputs import eight_bits
 from trex.foundation.errors import InputError
 from trex.foundation.files import MIB, disk_error, read_bytes, write_atomic
 
+M = TypeVar("M", bound=BaseModel)
 FOLDER = "replies"
-VERSION = 1  # of the request and of the stored form
+VERSION = 2  # of the request and of the stored form
 
 
 @dataclass(frozen=True)
@@ -30,13 +36,27 @@ class ReplyStore:
 
     def read(self, key: str) -> Said | None:
         """The stored reply; None if there is none, or if its file is damaged."""
-        try:
-            return Said.model_validate_json(read_bytes(self._path(key), limit=MIB, follow_links=False))
-        except (InputError, ValidationError):
-            return None
+        return self._read(key, Said)
 
     def write(self, key: str, said: Said) -> None:
         """Store a reply; RunError if the disk does not take it."""
+        self._write(key, said)
+
+    def read_fields(self, key: str) -> Fields | None:
+        """What was learnt of the fields that a server takes."""
+        return self._read(key, Fields)
+
+    def write_fields(self, key: str, fields: Fields) -> None:
+        """Store what was learnt; RunError if the disk does not take it."""
+        self._write(key, fields)
+
+    def _read(self, key: str, kind: type[M]) -> M | None:
+        try:
+            return kind.model_validate_json(read_bytes(self._path(key), limit=MIB, follow_links=False))
+        except (InputError, ValidationError):
+            return None
+
+    def _write(self, key: str, value: BaseModel) -> None:
         path = self._path(key)
         try:
             path.parent.mkdir(
@@ -44,7 +64,7 @@ class ReplyStore:
             )  # make_folder would delete what threads write there
         except OSError as error:
             raise disk_error(error, path) from error
-        write_atomic(path, said.model_dump_json().encode(), is_precious=False)
+        write_atomic(path, value.model_dump_json().encode(), is_precious=False)
 
     def _path(self, key: str) -> Path:
         return self.folder / key[:2] / f"{key}.json"
@@ -55,8 +75,16 @@ def default_store() -> ReplyStore:
     return ReplyStore(cache_root() / FOLDER)
 
 
-def reply_key(place: tuple[str, str, str], picture: NDArray[np.float32], sample: int | None) -> str:
-    """sha256 of endpoint, model and prompt (`place`), of a picture's 8-bit pixels, and of the sample's number."""
+def place_key(place: Sequence[str]) -> str:
+    """sha256 of who was asked, and how: what the fields that a server takes may depend on."""
+    return hashlib.sha256(json.dumps(["fields", VERSION, *place]).encode()).hexdigest()
+
+
+def reply_key(place: Sequence[str], picture: NDArray[np.float32], sample: int | None) -> str:
+    """sha256 of where and what is sent (`place`), of a picture's 8-bit pixels, and of the sample's number.
+
+    `sample` is None for log probabilities.
+    """
     pixels = eight_bits(picture)
-    asked = [VERSION, MAX_TOKENS, TOP, *place, sample, list(pixels.shape)]
+    asked = [VERSION, *place, sample, list(pixels.shape)]
     return hashlib.sha256(json.dumps(asked).encode() + b"\n" + pixels.tobytes()).hexdigest()

@@ -11,8 +11,7 @@ together at most; it is too high only by replies that would go on after an alter
 from __future__ import annotations
 
 import math
-import re
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,22 +19,26 @@ from numpy.typing import NDArray
 from trex.clevr_models.chat.errors import NotProbabilitiesError
 from trex.clevr_models.chat.reply import Alternative, Token
 from trex.clevr_models.chat.spellings import begun, may_become_another, spelled
+from trex.clevr_models.chat.token_text import ENDS, Span
 from trex.clevr_models.interface.answers import ANSWERS
+from trex.clevr_models.interface.answers import UNPARSED as UNPARSED
 
-UNPARSED, UNSEEN = "<unparsed>", "<unseen>"
+UNSEEN = "<unseen>"
 LABELS = (*ANSWERS, UNPARSED, UNSEEN)
 TOLERANCE = 0.01  # of a sum of probabilities; servers round log probabilities
-ENDS = re.compile(r"|<\|[^|]*\|>|</s>|<eos>|<end_of_turn>")  # tokens that end a reply, if a server lists them
 
 
-def answer_masses(tokens: Sequence[Token]) -> NDArray[np.float64]:
+def answer_masses(tokens: Sequence[Token], span: Span | None = None) -> NDArray[np.float64]:
     """Probabilities (30,) in the order of LABELS, which add up to 1.
 
-    NotProbabilitiesError if the alternatives at a place add up to more than 1.
+    `span` are the tokens that spell the reply, where its text says so; otherwise the names of tokens tell which one
+    ends it. NotProbabilitiesError if the alternatives at a place add up to more than 1.
     """
+    begin, end = span or _named_span(tokens)
+    ends = {tokens[end].token} - {token.token for token in tokens[begin:end]} if end < len(tokens) else set()
     masses = dict.fromkeys(LABELS, 0.0)
-    path, text, has_ended = 1.0, "", False
-    for token in tokens:
+    path, text = 1.0, ""
+    for place, token in enumerate(tokens[: end + 1]):
         others = _others(token)
         chosen = _probability(token)
         total = chosen + math.fsum(map(_probability, others))
@@ -45,22 +48,27 @@ def answer_masses(tokens: Sequence[Token]) -> NDArray[np.float64]:
             )
         masses[UNSEEN] += path * max(0.0, 1.0 - total)
         for other in others:
-            masses[_off_path(text, other.token)] += path * _probability(other)
+            label = UNPARSED if place < begin else _off_path(text, other.token, ends)
+            masses[label] += path * _probability(other)
         path *= chosen
-        has_ended = bool(ENDS.fullmatch(token.token))
-        if has_ended:
-            break
-        text += token.token
+        text += token.token if begin <= place < end else ""
     answer = spelled(text) or UNPARSED
-    masses[UNSEEN if answer != UNPARSED and not has_ended and may_become_another(text) else answer] += path
+    is_open = end == len(tokens) and answer != UNPARSED and may_become_another(text)
+    masses[UNSEEN if is_open else answer] += path
     found = np.array([masses[label] for label in LABELS])
     shares: NDArray[np.float64] = found / found.sum()  # only rounding: each place adds up to 1
     return shares
 
 
-def _off_path(text: str, token: str) -> str:
+def _named_span(tokens: Sequence[Token]) -> Span:
+    ends = (place for place, token in enumerate(tokens) if ENDS.fullmatch(token.token))
+    return Span(0, next(ends, len(tokens)))
+
+
+def _off_path(text: str, token: str, ends: Set[str]) -> str:
     """The label for an alternative after this text."""
-    return (spelled(text) if ENDS.fullmatch(token) else begun(text + token)) or UNPARSED
+    is_end = token in ends or ENDS.fullmatch(token)
+    return (spelled(text) if is_end else begun(text + token)) or UNPARSED
 
 
 def _others(token: Token) -> list[Alternative]:

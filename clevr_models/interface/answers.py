@@ -9,3 +9,4 @@ MATERIALS = ("rubber", "metal")
 SHAPES = ("cube", "sphere", "cylinder")
 SIZES = ("large", "small")
 ANSWERS = (*COUNTS, *BOOLEANS, *COLORS, *MATERIALS, *SHAPES, *SIZES)
+UNPARSED = "<unparsed>"  # the label of replies that are none of them, for models that reply in words

@@ -13,6 +13,7 @@ class ModelOptions:
 
     `samples`: 0 reads log probabilities, n counts n samples at temperature 1. `max_requests` bounds what one opened
     model sends, repeated tries included; None for no bound. `trust_remote_code` lets code in the model's folder run.
+    `extra` is a JSON object of further fields for each request to a chat server.
     """
 
     endpoint: str = ""
@@ -21,6 +22,7 @@ class ModelOptions:
     max_requests: int | None = None
     concurrency: int = CONCURRENCY
     trust_remote_code: bool = False
+    extra: str = ""
 
     @property
     def given(self) -> tuple[str, ...]:

@@ -35,6 +35,6 @@ ADAPTER = Adapter(
     words="'openai:MODEL' on a chat server",
     order=50,
     trust=_sends,
-    options=("endpoint", "prompt", "samples", "max_requests", "concurrency"),
+    options=("endpoint", "prompt", "samples", "max_requests", "concurrency", "extra"),
     configure=_configure,
 )

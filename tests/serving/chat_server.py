@@ -26,8 +26,9 @@ from trex.foundation.json_fields import Json
 Replies = Mapping[tuple[str, ...], float]
 Planted = Callable[[NDArray[np.uint8]], Replies]
 END = "<|im_end|>"
-FIELDS = {"model", "messages", "max_tokens", "temperature"}
+FIELDS = {"model", "messages", "max_tokens", "temperature", "top_p"}
 EXACT, SAMPLE = {"logprobs", "top_logprobs"}, {"seed"}
+WORDS = ("lamp", "seven", "moss", "under", "piano", "salt")
 DATA_URL = "data:image/png;base64,"
 
 
@@ -46,6 +47,7 @@ class ChatServer:
 
     planted: Planted
     has_log_probs: bool = True
+    samples: bool = True  # or gives the same reply whatever the seed
     top: int = 20
     lists_end: bool = True  # the token that ends a reply, as vLLM does
     faults: list[Fault] = field(default_factory=list)
@@ -61,7 +63,10 @@ class ChatServer:
         """The chat completion."""
         replies = self.planted(picture_of(request))
         if "seed" in request:
-            tokens = random.Random(str(request["seed"])).choices(list(replies), list(replies.values()))[0]
+            seeded = random.Random(str(request["seed"]) if self.samples else "always the same")
+            if "random words" in text_of(request):  # no model is sure of those
+                return completion(" ".join(seeded.choices(WORDS, k=8)), None)
+            tokens = seeded.choices(list(replies), list(replies.values()))[0]
             return completion("".join(tokens), None)
         listed = entries(replies, self.top, lists_end=self.lists_end)
         content = [{**one, "bytes": None} for one in listed]
@@ -121,17 +126,22 @@ def _next_tokens(replies: Replies, prefix: tuple[str, ...]) -> dict[str, float]:
 
 def picture_of(request: Json) -> NDArray[np.uint8]:
     """The picture (H, W, 3) of a valid request."""
-    url = request["messages"][0]["content"][1]["image_url"]["url"]  # type: ignore[index]
+    url = request["messages"][0]["content"][0]["image_url"]["url"]  # type: ignore[index]
     data = base64.b64decode(url.removeprefix(DATA_URL), validate=True)
     with Image.open(io.BytesIO(data), formats=["PNG"]) as image:
         return np.asarray(image.convert("RGB"))
+
+
+def text_of(request: Json) -> str:
+    """The prompt of a valid request."""
+    return str(request["messages"][0]["content"][1]["text"])  # type: ignore[index]
 
 
 def check(request: Json) -> None:
     """AssertionError unless every field of a request is as published, and none is missing or left over."""
     mode = SAMPLE if "seed" in request else EXACT
     assert set(request) == FIELDS | mode, sorted(request)
-    assert isinstance(request["model"], str) and request["model"]
+    assert isinstance(request["model"], str) and request["model"] and request["top_p"] == 1
     assert isinstance(request["max_tokens"], int) and 1 <= request["max_tokens"] <= 16
     if mode is EXACT:
         assert request["temperature"] == 0 and request["logprobs"] is True
@@ -141,7 +151,7 @@ def check(request: Json) -> None:
         assert request["temperature"] == 1 and isinstance(seed, int) and 0 <= seed < 2**31
     (message,) = request["messages"]  # type: ignore[misc]
     assert set(message) == {"role", "content"} and message["role"] == "user"
-    text, image = message["content"]
+    image, text = message["content"]
     assert set(text) == {"type", "text"} and text["type"] == "text" and text["text"].strip()
     assert set(image) == {"type", "image_url"} and image["type"] == "image_url"
     assert set(image["image_url"]) == {"url"} and image["image_url"]["url"].startswith(DATA_URL)

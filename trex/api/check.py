@@ -22,7 +22,8 @@ class QueryCheck:
     the opened model. `renders_at_most` counts pictures at the deciding look, `cheap_at_most` those at cheaper looks;
     `takes` is an upper bound on their time, None if it is unknown. `control_at_most` and `control_cheap_at_most` count
     the further ones of the positive control that a search makes if it finds nothing, `large_at_most` the large pictures
-    of hits that `trex find` then renders for the page.
+    of hits that `trex find` then renders for the page. `notes`: what to know before a search, such as a model that
+    gives no answers.
     """
 
     query: Query
@@ -38,6 +39,7 @@ class QueryCheck:
     control_cheap_at_most: int
     takes: Estimate | None
     large_at_most: int = 0
+    notes: tuple[str, ...] = ()
 
     @property
     def _others(self) -> str:
@@ -88,7 +90,8 @@ class QueryCheck:
             "renders": f"at most {self.renders_at_most:,}: {self.renders}{self._others}",
             "time": self._time,
         }
-        return "\n".join(f"{name:8}  {words}" for name, words in rows.items())
+        lines = [*rows.items(), *(("warning", note) for note in self.notes)]
+        return "\n".join(f"{name:8}  {words}" for name, words in lines)
 
 
 def check_plan(plan: Plan) -> QueryCheck:
@@ -108,4 +111,5 @@ def check_plan(plan: Plan) -> QueryCheck:
         control_cheap_at_most=most.control_cheap,
         takes=estimate(plan.query, most.deciding, most.cheap, most.cheap_cpu_s),
         large_at_most=most_large(plan),
+        notes=plan.notes,
     )

@@ -97,6 +97,8 @@ def find_query(source: QuerySource, run_dir: Path, progress: Progress, on_begin:
         with create(run_dir, source.text, manifest_of(world, source.path, source.overrides)) as folder:
             record_made_here(run_dir, plan.query)
             on_begin(run_dir)
+            for note in plan.notes:
+                progress.note(note)
             return _begin(world, folder, progress)
     finally:
         world.close()
@@ -108,6 +110,8 @@ def resume(path: Path, progress: Progress, on_begin: OnBegin) -> Outcome:
         check_draws(folder.draws, folder.manifest)
         with open_world(folder) as world:
             on_begin(path)
+            for note in world.plan.notes:
+                progress.note(note)
             return run_to_end(InProcess(world, folder), folder, progress)
 
 

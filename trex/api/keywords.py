@@ -20,7 +20,9 @@ KEYS: Mapping[str, str] = {
     "model": "model.name",
     **{
         name: f"model.{name}"
-        for name in ("endpoint", "prompt", "samples", "max_requests", "concurrency", "trust_remote_code")
+        for name in (
+            "endpoint", "prompt", "samples", "max_requests", "concurrency", "trust_remote_code", "extra"
+        )
     },
     **{name: f"render.{name}" for name in ("preset", "noise", "fresh", "device", "processes")},
     **{
@@ -60,6 +62,7 @@ class Keywords(TypedDict, total=False):
     max_requests: int
     concurrency: int
     trust_remote_code: bool
+    extra: Mapping[str, object]
     preset: str
     noise: int
     fresh: int

@@ -94,6 +94,7 @@ def run_check(query: Path, overrides: Sequence[str], as_json: bool) -> None:
             "seconds_at_most_about": found.seconds_at_most,
             "large_at_most": found.large_at_most,
             "large_seconds_at_most_about": found.large_seconds_at_most,
+            "warnings": found.notes,
         }
         typer.echo(json.dumps(document))
         return

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+from collections.abc import Mapping
 from dataclasses import fields
 from typing import Annotated, Self
 
@@ -11,6 +13,7 @@ from pydantic import (
     BeforeValidator,
     ConfigDict,
     Field,
+    JsonValue,
     ValidationError,
     model_validator,
 )
@@ -70,9 +73,16 @@ def _lines(text: str) -> str:
     return text
 
 
+def _short_json(table: Mapping[str, object]) -> Mapping[str, object]:
+    if len(json.dumps(table)) > MAX_EXTRA:
+        raise ValueError(f"it is too long; the limit is {MAX_EXTRA} characters as JSON")
+    return table
+
+
 # Upper bounds far beyond any use: larger values are mistakes or attacks. docs/QUERIES.md lists them.
 MAX_STEPS = 10_000_000  # of a chain; each step renders a picture
 MAX_DRAWS = 10_000_000
+MAX_EXTRA = 2000
 Name = Annotated[str, Field(max_length=300), AfterValidator(_plain)]
 Sentence = Annotated[str, Field(max_length=2000), AfterValidator(_plain)]
 Words = Annotated[tuple[Name, ...], Field(max_length=100), BeforeValidator(_words)]
@@ -80,6 +90,7 @@ Texts = Annotated[tuple[Name, ...], Field(max_length=200), BeforeValidator(_text
 Count = Annotated[int, Field(strict=True)]
 Real = Annotated[float, Field(strict=True, allow_inf_nan=False)]
 Options = Annotated[dict[Name, Real | Count | bool | Sentence], Field(max_length=100)]
+Extra = Annotated[dict[Name, JsonValue], Field(max_length=100), AfterValidator(_short_json)]
 Range = Annotated[tuple[Count, Count], BeforeValidator(_range)]
 
 
@@ -155,7 +166,8 @@ class OptionedModelSection(ModelSection):
 
     `endpoint`: the base address of a chat server ("openai:MODEL"), by default OPENAI_BASE_URL. `prompt`: the text
     with {question}, and with {answers} if wanted. `samples`: 0 reads log probabilities, n counts n samples at
-    temperature 1. `max_requests` bounds the requests of a command, `concurrency` those at a time.
+    temperature 1. `max_requests` bounds the requests of a command, `concurrency` those at a time. `extra`: further
+    fields of each request to a chat server.
     `trust_remote_code`: run the code in the folder of a model of transformers ("hf:NAME").
     """
 
@@ -165,11 +177,13 @@ class OptionedModelSection(ModelSection):
     max_requests: Annotated[Count, Field(ge=1, le=MAX_DRAWS)] | None = None
     concurrency: Annotated[Count, Field(ge=1, le=64)] = CONCURRENCY
     trust_remote_code: Annotated[bool, Field(strict=True)] = False
+    extra: Extra = Field(default_factory=dict)
 
     @property
     def options(self) -> ModelOptions:
         """How to load and ask the model."""
-        return ModelOptions(**{one.name: getattr(self, one.name) for one in fields(ModelOptions)})
+        given = {one.name: getattr(self, one.name) for one in fields(ModelOptions)}
+        return ModelOptions(**given | {"extra": json.dumps(self.extra, sort_keys=True) if self.extra else ""})
 
     @model_validator(mode="after")
     def _check_options(self) -> Self:

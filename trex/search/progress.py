@@ -44,11 +44,18 @@ class Progress(Protocol):
         """Called after each write to the disk."""
         ...
 
+    def note(self, words: str) -> None:
+        """Called before anything is rendered, with what the user should know of the model."""
+        ...
+
 
 class Silent:
     """Discards progress updates."""
 
     def update(self, status: Status) -> None:
+        """Do nothing."""
+
+    def note(self, words: str) -> None:
         """Do nothing."""
 
 
@@ -63,6 +70,10 @@ class SearchProgress:
         """Refresh the display."""
         what = f"{self._name}: {PHASES[status.phase]}" if self._name else PHASES[status.phase]
         self._display.show(what, status.done, status.total, *self._facts(status))
+
+    def note(self, words: str) -> None:
+        """Print a warning that stays."""
+        self._display.say(f"warning: {words}")
 
     def _facts(self, status: Status) -> tuple[str, ...]:
         seconds = self._clock() - self._began

@@ -23,6 +23,7 @@ from trex.search.family import Family, family_rates, family_words
 from trex.search.hit import Hit, nearest_misses, sorted_hits
 from trex.search.hits import Hits
 from trex.search.judging.endings import corrected, related
+from trex.search.judging.no_answers import no_answer_remarks
 from trex.search.judging.trajectories import diagnosis_of, level_sentences, lines_left
 from trex.search.judging.visibility_check import renderer_checks
 from trex.search.sampling.calibration import Calibration
@@ -115,7 +116,7 @@ def read_results(manifest: Manifest, records: Sequence[Record], blamed: Blamed |
         conclusion=related(corrected(conclusion, found, examples, chains, how, options), lines_left(records)),
         found=scenes,
         control="" if found.hits else _control(manifest, records, sample),
-        remarks=world_of(manifest).remarks(manifest.resolved),
+        remarks=(*no_answer_remarks(manifest, records), *world_of(manifest).remarks(manifest.resolved)),
         checks=(
             *renderer_checks(manifest, records),
             *(trajectories.sentences() if trajectories else ()),

@@ -35,6 +35,9 @@ class Latest(Progress):
         """Store the progress for later reads."""
         self.status = status
 
+    def note(self, words: str) -> None:
+        """Nothing: the run's page says it."""
+
 
 @dataclass
 class RunningSearch:

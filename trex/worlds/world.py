@@ -69,6 +69,11 @@ class Plan:
         return self.opener(self)
 
     @property
+    def notes(self) -> tuple[str, ...]:
+        """What to know of the model before a search; empty for most."""
+        return tuple(getattr(self.bound, "notes", ()))
+
+    @property
     def scenes(self) -> ScenePrior:
         """The prior of a query for CLEVR's scenes; InputError for any other query."""
         if not isinstance(self.prior, ScenePrior):

@@ -93,7 +93,7 @@ def test_log_probabilities_are_read_for_each_picture(monkeypatch: pytest.MonkeyP
             rows[:, bound.labels.index("yes")], 0.1 + 0.8 * pictures(5)[:, 0, 0, 0], rtol=1e-6
         )
         assert len(server.requests) == 2 + 5  # the first two are probe pictures
-        text = server.requests[0]["messages"][0]["content"][0]["text"]  # type: ignore[index]
+        text = server.requests[0]["messages"][0]["content"][1]["text"]  # type: ignore[index]
         assert text.startswith(CUBES.text) and "cylinder" in text and server.keys == {""}
 
 

@@ -23,6 +23,9 @@ class Watched:
     def update(self, status: Status) -> None:
         self.seen.append(status)
 
+    def note(self, words: str) -> None:
+        """No model here has one."""
+
 
 def searched(folder: Path, overrides: list[str]) -> tuple[Outcome, list[Status]]:
     watcher = Watched()

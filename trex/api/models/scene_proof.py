@@ -45,6 +45,9 @@ class _Shown:
     def update(self, status: Status) -> None:
         self.show(f"{self.name}: {PHASES[status.phase]}", status.done, status.total)
 
+    def note(self, words: str) -> None:
+        """Nothing: a repair's models give answers alone."""
+
 
 def prove_searches(
     folder: SceneFolder, query: Path, overrides: Sequence[str], seeds: Sequence[int], progress: Progress

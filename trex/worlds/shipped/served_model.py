@@ -33,8 +33,8 @@ def model_remarks(section: OptionedModelSection) -> tuple[str, ...]:
     if not section.samples:
         return (
             "Probabilities come from the log probabilities of the model's tokens. “<unparsed>” is what is no "
-            "answer, “<unseen>” what is beyond the 20 likeliest tokens: an answer's probability may be higher by both "
-            "together.",
+            "answer, “<unseen>” what is beyond the 20 likeliest tokens (fewer if the server lists fewer): an answer's "
+            "probability may be higher by both together.",
         )
     from trex.inference.statistics.proportion import clopper_pearson
 
