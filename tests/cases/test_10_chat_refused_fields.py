@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
 from tests.serving.chat_shapes import CUBES, GOOD, Answer, Shape, refusal, shaped_server
@@ -26,10 +27,11 @@ def few(most: int, message: str) -> Shape:
     return lambda request: refusal(message) if request.get("top_logprobs", 0) > most else GOOD  # type: ignore[operator]
 
 
-NEW_LENGTH = "Unsupported parameter: 'max_tokens' is not supported with this model. Use 'max_completion_tokens' instead."
+NEW_LENGTH = "Unsupported parameter: 'max_tokens' is not supported here. Use 'max_completion_tokens' instead."
+USE_NEW = "Unsupported parameter: max_tokens; use max_completion_tokens"
 SHAPES: dict[str, tuple[Shape, int, str]] = {
     "max_tokens": (without("max_tokens", NEW_LENGTH, param="max_tokens"), 0, ""),
-    "max_tokens, samples": (without("max_tokens", "Unsupported parameter: max_tokens; use max_completion_tokens"), 2, ""),
+    "max_tokens, samples": (without("max_tokens", USE_NEW), 2, ""),
     "top 5": (few(5, "top_logprobs must be at most 5"), 0, "top_logprobs 5"),
     "top 5 of vLLM": (
         few(5, "Requested sample logprobs of 20, which is greater than max allowed: 5"), 0, "top_logprobs 5",
@@ -82,7 +84,7 @@ def test_what_was_learnt_holds_for_the_next_requests() -> None:
         assert tops.count(20) <= 2 and tops[-1] == 5  # two probe pictures are asked about side by side
         again = server.model()
         again.bind(CUBES)
-        again.answerer(__import__("numpy").zeros((1, 8, 12, 3), "float32"), CUBES)
+        again.answerer(np.zeros((1, 8, 12, 3), np.float32), CUBES)
         assert [request.get("top_logprobs") for request in server.requests][len(tops) :] == [5]
 
 
@@ -122,4 +124,4 @@ def test_a_field_that_is_refused_after_the_identity_was_stated_ends_the_run() ->
         bound = server.model().bind(CUBES)
         refused.append("now")
         with pytest.raises(ChangedFieldsError, match="temperature is not supported; it took this before"):
-            bound.log_probs(__import__("numpy").zeros((1, 8, 12, 3), "float32"))
+            bound.log_probs(np.zeros((1, 8, 12, 3), np.float32))

@@ -11,8 +11,8 @@ from tests.serving.chat_shapes import reply, shaped_server, token
 from trex.clevr_models.chat.errors import MalformedReplyError
 
 ENDS = (
-    "<|im_end|>", "</s>", "<end_of_turn>", "<|eot_id|>", "<end_of_utterance>", "<turn|>", "<｜end▁of▁sentence｜>", "<eos>",
-    "<|user|>", "[EOS]", "<|endoftext|>", "<|return|>", "<|END_OF_TURN_TOKEN|>", "<unheard of>", "",
+    "<|im_end|>", "</s>", "<end_of_turn>", "<|eot_id|>", "<end_of_utterance>", "<turn|>", "<｜end▁of▁sentence｜>",
+    "<eos>", "<|user|>", "[EOS]", "<|endoftext|>", "<|return|>", "<|END_OF_TURN_TOKEN|>", "<unheard of>", "",
 )  # fmt: skip
 
 
