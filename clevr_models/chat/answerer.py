@@ -17,7 +17,7 @@ from trex.clevr_models.adapters.http_exchange import StatusError
 from trex.clevr_models.adapters.http_model import png_base64
 from trex.clevr_models.chat import sampled, token_mass
 from trex.clevr_models.chat.cost import Cost
-from trex.clevr_models.chat.errors import AbandonedError, NoLogProbsError
+from trex.clevr_models.chat.errors import AbandonedError, LogProbsRefusedError
 from trex.clevr_models.chat.fields import LOG_PROBS, REFUSING, Fields, LearntFields, refused_field
 from trex.clevr_models.chat.prompt import filled
 from trex.clevr_models.chat.reply import USE_SAMPLES, Said, read_reply
@@ -177,7 +177,7 @@ class ChatAnswerer:
 
     def _advised(self, error: StatusError, sent: Mapping[str, object]) -> ModelError:
         if error.status in REFUSING and refused_field(error, sent) == LOG_PROBS:
-            return NoLogProbsError(f"{error.advised('')}; {USE_SAMPLES}")
+            return LogProbsRefusedError(f"{error.advised('')}; {USE_SAMPLES}")
         if error.status not in (400, 422):
             return error
         if error.reason.text:

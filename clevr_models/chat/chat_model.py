@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from trex.clevr_models.adapters.callable_model import AskedAnswerer, probe_pictures
 from trex.clevr_models.chat.answerer import ChatAnswerer
 from trex.clevr_models.chat.endpoint import PREFIX, read_key, resolved_endpoint
-from trex.clevr_models.chat.errors import NoLogProbsError
+from trex.clevr_models.chat.errors import LogProbsRefusedError, NoLogProbsError
 from trex.clevr_models.chat.fields import MAX_TOKENS, LearntFields
 from trex.clevr_models.chat.prompt import checked_prompt
 from trex.clevr_models.chat.prompted_model import PromptedModel
@@ -51,6 +51,8 @@ class ChatModel(PromptedModel):
     def _tried(self, question: Question, probes: NDArray[np.float32]) -> AskedAnswerer:
         try:
             bound = super().bind(question)
+        except LogProbsRefusedError:  # by a server that reads every field: it samples if it is asked to
+            raise
         except NoLogProbsError as error:
             raise advised(error, self.answerer, probes, question) from None
         if self.answerer.samples:

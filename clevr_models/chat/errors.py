@@ -38,6 +38,10 @@ class NoLogProbsError(ModelError):
     """The reply has no log probabilities."""
 
 
+class LogProbsRefusedError(NoLogProbsError):
+    """The server refuses a request for log probabilities."""
+
+
 class NotProbabilitiesError(ModelError):
     """The probabilities of alternative tokens add up to more than 1."""
 

@@ -30,7 +30,7 @@ from trex.foundation.parse import parse_json
 LONGEST_TOKEN, LONGEST_TEXT, MAX_TOKENS, MAX_ALTERNATIVES = 200, 10_000, 64, 100
 CUT = ("length", "max_tokens", "model_length")  # how a reply ends that was not ended by its model
 # And how one ends that was: OpenAI's word, and those of other servers. Any other reason is a fault.
-WHOLE = ("stop", "eos", "eos_token", "end_turn", "stop_sequence", "complete")
+WHOLE = ("stop", "eos", "eos_token", "end_turn", "endturn", "stop_sequence", "complete")
 USE_SAMPLES = "set [model] samples, e.g. --set model.samples=20, to estimate probabilities from samples"
 ROUNDING = 1e-3  # by which a log probability may exceed 0
 Text = Annotated[str, Field(max_length=LONGEST_TOKEN)]
@@ -157,10 +157,12 @@ def read_reply(url: str, data: bytes, *, wants_tokens: bool, key: str = "") -> S
     EchoedKeyError if what would be stored of it repeats `key`. The rest of the reply may: it is forgotten.
     """
     choice = _completion(url, data, key).choices[0]
+    text = without_end(choice.message.content or "")
     said = Said(
-        text=without_end(choice.message.content or ""),
+        text=text,
         tokens=choice.logprobs.content if choice.logprobs else None,
-        is_cut=choice.ended in CUT,
+        # Some servers say "stop" of a reply whose thoughts have taken all its tokens.
+        is_cut=choice.ended in CUT or (choice.message.has_thoughts and not text.strip()),
     )
     if key and any(key in text for text in said.texts()):
         raise EchoedKeyError(

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import numpy as np
 import pytest
 
@@ -98,6 +100,27 @@ def test_a_server_without_log_probabilities_is_named_with_its_reason() -> None:
         with pytest.raises(NoLogProbsError, match=r"403: You are not allowed .*; set \[model\] samples"):
             server.shares()
         assert server.shares(2)  # the advice works
+
+
+def test_a_server_that_refuses_both_fields_of_log_probabilities_is_asked_no_further() -> None:
+    """As Mistral: every field that is too many is named, in FastAPI's form below `message`."""
+    names = ("top_logprobs", "logprobs")
+    problems = [
+        {"loc": ["body", name], "msg": "Extra inputs are not permitted", "input": 1} for name in names
+    ]
+    refused = 422, {"object": "error", "message": {"detail": problems}, "param": None}
+    with shaped_server(lambda request: refused if "logprobs" in request else GOOD) as server:
+        with pytest.raises(NoLogProbsError, match=r"top_logprobs: Extra inputs .*; set \[model\] samples"):
+            server.shares()
+        assert sum("logprobs" in request for request in server.requests) <= 2  # both probe pictures
+
+
+def test_a_reason_that_a_proxy_has_packed_into_a_text_is_understood() -> None:
+    inner = json.dumps({"detail": [{"loc": ["body", "seed"], "msg": "Extra inputs are not permitted"}]})
+    with shaped_server(
+        lambda request: (422, {"object": "error", "message": inner}) if "seed" in request else GOOD
+    ) as server:
+        assert max(server.shares(2).items(), key=lambda item: item[1])[0] == "2"
 
 
 @pytest.mark.parametrize("samples", [0, 2])

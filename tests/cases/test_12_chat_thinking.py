@@ -17,6 +17,7 @@ SHAPES: dict[str, Answer] = {
     "thoughts in the text": reply(
         "<think>\nOkay", [token(text) for text in ("<think>", "\n", "Okay")], "length"
     ),
+    "thoughts apart, said to be whole": reply("", THOUGHT, "stop", reasoning_content="Okay, the user"),
     "nothing": reply(None, [], "length"),
     "an answer that is no answer yet": reply("2 or", [token("2"), token(" or")], "length"),
     "thoughts that begin with an answer": reply(
