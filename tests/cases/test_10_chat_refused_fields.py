@@ -148,3 +148,6 @@ def test_a_field_that_is_refused_after_the_identity_was_stated_ends_the_run() ->
         refused.append("now")
         with pytest.raises(ChangedFieldsError, match="temperature is not supported; it took this before"):
             bound.log_probs(np.zeros((1, 8, 12, 3), np.float32))
+        asked = len(server.requests)
+        new = server.model().bind(CUBES)  # asks again: the replies at hand are those to other requests
+        assert len(server.requests) == asked + 2 and ", no temperature " in new.identity  # type: ignore[attr-defined]

@@ -62,6 +62,12 @@ def test_a_token_that_was_cut_off_is_no_end() -> None:
         assert "1" not in server.shares()
 
 
+def test_a_part_of_a_letter_behind_a_reply_that_was_cut_is_no_end() -> None:
+    listed = [token("1"), token("\ufffd")]
+    with shaped_server(lambda _: reply("1", listed, "length")) as server, pytest.raises(MalformedReplyError):
+        server.shares()
+
+
 def test_tokens_that_do_not_spell_the_reply_are_refused() -> None:
     """As vLLM lists them with --return-tokens-as-token-ids: planted as <unparsed>, silently."""
     tokens = [token("token_id:17"), token("token_id:2")]

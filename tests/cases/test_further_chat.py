@@ -133,6 +133,10 @@ def test_further_fields_are_sent_and_belong_to_the_identity(tmp_path: Path) -> N
         assert sent["top_k"] == 0 and sent["chat_template_kwargs"] == {"enable_thinking": False}
         extra = json.dumps({"chat_template_kwargs": {"enable_thinking": False}, "top_k": 0})
         assert server.model(extra=extra).bind(CUBES).identity != plain  # type: ignore[attr-defined]
+        asked = len(server.requests)
+        long = [json.dumps({"a": "x" * 500 + end}) for end in "12"]
+        one, two = (server.model(extra=extra).bind(CUBES).identity for extra in long)  # type: ignore[attr-defined]
+        assert one != two and len(server.requests) == asked + 4  # two probe pictures each: no reply is shared
         trex_done(
             "find", query, "--endpoint", server.url, *options, "--out", tmp_path / "run", "--no-large",
             "--set", "search.steps=0", "--set", "search.prior_scenes=2",
