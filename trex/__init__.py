@@ -75,6 +75,9 @@ def __getattr__(name: str) -> object:
     """What the package offers under this name, loaded now."""
     if name not in _HOMES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from trex.foundation.home import prepare_packages
+
+    prepare_packages()
     return getattr(importlib.import_module(_HOMES[name]), name)
 
 

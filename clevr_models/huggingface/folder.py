@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import os
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -78,7 +79,7 @@ def _found(name: str) -> Path:
         raise InputError(
             f"model {'hf:' + name[:100]!r} names no model; write hf:NAME, such as hf:owner/model, or hf:FOLDER"
         )
-    path = Path(name).expanduser()
+    path = Path(os.path.expanduser(name))  # unlike Path's, it leaves the name of an unknown user as it is
     if path.is_dir():
         return path
     if not NAME.fullmatch(name) or ".." in name or "--" in name:

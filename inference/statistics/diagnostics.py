@@ -11,12 +11,14 @@ import math
 import warnings
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
+from importlib import import_module
 from types import ModuleType
 from typing import NamedTuple
 
 import numpy as np
 
 from trex.foundation.errors import InputError
+from trex.foundation.home import cache_replaced
 from trex.inference.types import PRIOR_CHAIN, Draw, Floats, Target, Z
 
 MIN_DRAWS = 4  # two halves of two draws
@@ -98,5 +100,8 @@ def arviz_module() -> ModuleType:
     """ArviZ, imported on demand: that takes a second, which `trex queue add` does not need."""
     with warnings.catch_warnings():  # ArviZ announces its next version at every import
         warnings.simplefilter("ignore", FutureWarning)
-        import arviz
-    return arviz
+        try:
+            return import_module("arviz")
+        except OSError:  # it keeps the date of that in its cache, and fails if it cannot
+            with cache_replaced():
+                return import_module("arviz")

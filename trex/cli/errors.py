@@ -23,6 +23,7 @@ from trex.foundation.errors import (
     TrexError,
 )
 from trex.foundation.files import is_text, shown
+from trex.foundation.home import prepare_packages
 
 LONGEST = 2000  # characters of an error
 
@@ -35,6 +36,7 @@ class Guarded(TyperGroup):
     def main(self, args: Sequence[str] | None = None, *rest: Any, **options: Any) -> object:
         """Runs a command and maps errors to exit codes."""
         hold_streams()
+        prepare_packages()
         _refuse_undecodable(sys.argv[1:] if args is None else args)
         for note in self.notes:
             sys.stderr.write(f"note: {one_line(note)}\n")

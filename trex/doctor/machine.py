@@ -1,4 +1,4 @@
-"""Examines the machine: Python, system libraries, cores, memory, the cache's disk."""
+"""Examines the machine: Python, system libraries, cores, memory, the home folder, the cache's disk."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from pathlib import Path
 from trex.artifacts.cache import cache_root
 from trex.doctor.finding import Finding, State
 from trex.doctor.preflight import problems
+from trex.foundation.home import CACHE, can_hold_files, is_replaced, user_folder
 from trex.render.blender.blender_renderer import usable_cores
 
 LEAST_MEMORY_GB = 2.0  # one render process (.4 GB) and torch with a model
@@ -18,8 +19,8 @@ LEAST_DISK_GB = 2.0
 
 
 def machine_findings() -> list[Finding]:
-    """Python, cores and memory, and the disk of the cache."""
-    return [_python(), _cores(), _memory(), _cache()]
+    """Python, cores and memory, the home folder, and the disk of the cache."""
+    return [_python(), _cores(), _memory(), _home(), _cache()]
 
 
 def _python() -> Finding:
@@ -57,13 +58,26 @@ def _available_bytes() -> int | None:
     return int(found[1]) * 1024 if found else None
 
 
+def _home() -> Finding:
+    """Without a writable home folder everything works, but what is kept there may be lost."""
+    folder = user_folder(CACHE)
+    if is_replaced():
+        return Finding(
+            "home",
+            State.ABSENT,
+            f"not writable: {folder} is used instead, which may be deleted when the machine restarts",
+            "set HOME, or XDG_CACHE_HOME and XDG_STATE_HOME, to a writable folder to keep caches and records",
+        )
+    return Finding("home", State.OK, f"caches are in {folder}")
+
+
 def _cache() -> Finding:
     """The cache's folder, or the nearest one above that exists, must be writable and have room."""
     root = cache_root()
     # Unlike Path.exists, it says False of what lies below a folder that may not be entered.
     place = next(path for path in (root, *root.absolute().parents) if os.path.exists(path))
     named = f"{root}{'' if place == root else ' (not made yet)'}"
-    if not place.is_dir() or not os.access(place, os.W_OK):
+    if not can_hold_files(root):
         return Finding(
             "cache", State.FAULT, f"{named}: {place} is not writable", "set TREX_CACHE to another folder"
         )

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import warnings
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -13,7 +12,7 @@ import numpy as np
 
 from trex.export.scene_arrays import Array, Variable, latent_variables
 from trex.foundation.errors import RunError
-from trex.inference.statistics.diagnostics import by_chain
+from trex.inference.statistics.diagnostics import arviz_module, by_chain
 from trex.runs.manifest import Manifest
 from trex.runs.record import Record
 from trex.runs.world_of import world_of
@@ -35,10 +34,7 @@ def inference_data(manifest: Manifest, records: Sequence[Record]) -> arviz.Infer
     log_inclusion: log of the probability with which a bank chose the draw, which stands for 1 / inclusion prior draws.
     Without chains there is no posterior. Needs at least one prior draw.
     """
-    with warnings.catch_warnings():  # ArviZ announces its next version at every import
-        warnings.simplefilter("ignore", FutureWarning)
-        import arviz
-
+    arviz = arviz_module()
     results = read_results(manifest, records)
     chains = [chain for chain in by_chain(results.chains) if chain]
     prior = [list(results.prior)]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import os
+import secrets
 import shutil
 import signal
 import socket
@@ -18,6 +19,7 @@ from typing import Any
 from trex.farm.ray_worker import RayWorker
 from trex.foundation.errors import InputError, RunError
 from trex.foundation.extensions import import_extra
+from trex.foundation.home import can_hold_files
 
 MAX_TEMP_LENGTH = 40  # characters: Unix limits the paths of sockets in the folder to 107
 STORE_BYTES = 80 << 20  # Ray's minimum; messages to and from workers are small
@@ -131,9 +133,17 @@ class Cluster:
 
 def import_ray(*, is_local: bool) -> ModuleType:
     """The `ray` module, with its settings made before the import; InputError if it is not installed."""
-    for name, value in (QUIET | (LOOPBACK if is_local else {})).items():
+    for name, value in (QUIET | (LOOPBACK | _token() if is_local else {})).items():
         os.environ.setdefault(name, value)
     return import_extra("ray", "farm", "--workers needs Ray")
+
+
+def _token() -> dict[str, str]:
+    """A token for Ray on this machine, if it could not write one of its own into the home folder."""
+    place = Path.home() / ".ray"
+    if (place / "auth_token").is_file() or can_hold_files(place) or os.environ.get("RAY_AUTH_TOKEN_PATH"):
+        return {}
+    return {"RAY_AUTH_TOKEN": secrets.token_hex(32)}
 
 
 def check_reachable(address: str) -> None:

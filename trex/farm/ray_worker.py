@@ -7,6 +7,7 @@ import platform
 from dataclasses import dataclass
 from pathlib import Path
 
+from trex.foundation.home import prepare_packages
 from trex.workers.task_result import Answer, Identity, identity
 from trex.workers.tasks import Work
 from trex.workers.worker import Worker
@@ -33,6 +34,7 @@ class RayWorker:
 
     def __init__(self, runs: str, name: str) -> None:
         os.environ.update(ONE_THREAD)  # before torch is imported
+        prepare_packages()
         self._worker = Worker(worker_log(Path(runs), name), processes=1)
 
     def hello(self) -> Hello:

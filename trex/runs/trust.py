@@ -16,11 +16,11 @@ from pathlib import Path
 from trex.clevr_models.specs.adapter import adapter_of
 from trex.foundation.errors import InputError, RunError
 from trex.foundation.files import read_text, write_atomic
+from trex.foundation.home import STATE, own_folder
 from trex.foundation.parse import parse_json
 from trex.query.schema import Query
 from trex.worlds.registry import is_shipped
 
-STATE = "XDG_STATE_HOME"
 LIMIT = 1 << 16
 
 
@@ -89,6 +89,5 @@ def _recorded(run: Path) -> object:
 
 
 def _record(run: Path) -> Path:
-    root = Path(os.environ.get(STATE) or Path.home() / ".local" / "state")
     name = hashlib.sha256(os.path.realpath(run).encode(errors="surrogateescape")).hexdigest()[:32]
-    return root / "bayes-trex" / "runs" / f"{name}.json"
+    return own_folder(STATE) / "runs" / f"{name}.json"
