@@ -10,6 +10,7 @@ from __future__ import annotations
 import codecs
 import errno
 import os
+import secrets
 import stat
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
@@ -129,7 +130,7 @@ def replacing(path: Path, *, is_precious: bool = True) -> Iterator[BinaryIO]:
         with suppress(FileNotFoundError):
             scratch.unlink()
         flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
-        with os.fdopen(os.open(scratch, flags, 0o644), "wb") as file:
+        with os.fdopen(os.open(scratch, flags, 0o666), "wb") as file:
             yield file
             file.flush()
             os.fsync(file.fileno())
@@ -140,6 +141,16 @@ def replacing(path: Path, *, is_precious: bool = True) -> Iterator[BinaryIO]:
         raise
     if is_precious:
         sync_folder(path.parent)
+
+
+def scratch_folder(place: Path) -> Path:
+    """A new folder beside a place, to be filled and renamed to it; raises OSError.
+
+    Unlike `mkdtemp`'s, its permissions follow the umask.
+    """
+    scratch = place.with_name(f".{place.name}-{secrets.token_hex(8)}")
+    scratch.mkdir()
+    return scratch
 
 
 def is_missing(error: TrexError) -> bool:
@@ -221,6 +232,10 @@ def disk_error(error: OSError, path: Path) -> RunError:
             f"no space left on the disk of {path}; everything written before is kept; "
             "free some space and repeat the command"
         )
+    if error.errno in (errno.ENOTEMPTY, errno.EEXIST):
+        return RunError(
+            f"another program has written {path} meanwhile; repeat the command, or choose another place"
+        )
     return RunError(
         f"cannot write {path}: {_reason(error)}; make it writable and repeat the command, or choose another place"
     )
@@ -234,7 +249,7 @@ def open_inside(folder: Path, names: Sequence[str], flags: int = os.O_RDONLY) ->
             inner = _open_folder(at, name)
             os.close(at)
             at = inner
-        return os.open(names[-1], flags | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, 0o644, dir_fd=at)
+        return os.open(names[-1], flags | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, 0o666, dir_fd=at)
     finally:
         os.close(at)
 

@@ -15,6 +15,8 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
+from trex.foundation.locked_folder import is_busy
+
 LOCK = ".owner"
 DOOMED = ".swept"  # suffix of a folder that is being deleted
 UNLOCKED_S = 3600.0  # a folder without a lock file may be brand-new; it is kept this long
@@ -38,7 +40,10 @@ def make_owned(prefix: str, parent: Path) -> OwnedFolder:
     """A new folder whose name starts with `prefix`, owned by this process until it is removed; raises OSError."""
     for _ in range(MAX_TRIES):
         path = Path(tempfile.mkdtemp(prefix=prefix, dir=parent))
-        lock = _take_lock(path)
+        try:
+            lock = _take_lock(path)
+        except OSError:  # without locks nobody deletes what others may own
+            lock = _open_lock(path)
         if lock is not None:
             return OwnedFolder(path, lock)
     raise FileExistsError(f"no folder {parent / prefix}* could be locked; other programs delete them")
@@ -71,22 +76,29 @@ def _delete_abandoned(path: Path) -> bool:
 
 
 def _take_lock(path: Path) -> int | None:
-    """The descriptor of the folder's lock; None if another process has locked or removed the folder."""
-    place = path / LOCK
-    try:
-        lock = os.open(place, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
-    except FileNotFoundError:
+    """The descriptor of the folder's lock; None if another process has locked or removed the folder.
+
+    OSError if the file system has no locks.
+    """
+    lock = _open_lock(path)
+    if lock is None:
         return None
     try:
         fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        if os.path.samestat(os.fstat(lock), os.stat(place, follow_symlinks=False)):
+        if os.path.samestat(os.fstat(lock), os.stat(path / LOCK, follow_symlinks=False)):
             return lock
-    except (BlockingIOError, FileNotFoundError):
-        pass
-    except OSError:
-        os.close(lock)
-        raise
+    except OSError as error:
+        if not (is_busy(error) or isinstance(error, FileNotFoundError)):
+            os.close(lock)
+            raise
     os.close(lock)
+    return None
+
+
+def _open_lock(path: Path) -> int | None:
+    """The descriptor of the folder's lock file; None if another process has removed the folder."""
+    with suppress(FileNotFoundError):
+        return os.open(path / LOCK, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
     return None
 
 

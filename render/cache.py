@@ -6,8 +6,8 @@ import contextlib
 import hashlib
 import logging
 import os
+import secrets
 import struct
-import tempfile
 import zlib
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -161,7 +161,8 @@ def _checksum(name: str, body: bytes) -> bytes:
 
 
 def _write_atomically(path: Path, data: bytes) -> None:
-    handle, temporary = tempfile.mkstemp(prefix=SCRATCH, dir=path.parent)
+    temporary = path.with_name(f"{SCRATCH}{secrets.token_hex(8)}")
+    handle = os.open(temporary, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o666)
     try:
         with os.fdopen(handle, "wb") as file:
             lock_scratch(handle)

@@ -75,6 +75,12 @@ def find(
     return find_query(source, out or default_out(path.stem), progress, on_begin)
 
 
+def _has_run_of(run_dir: Path, plan: Plan) -> bool:
+    """Whether the run in this folder is one of this query."""
+    found = open_run(run_dir, for_writing=False).manifest
+    return found.query == plan.query and found.facts.cards == plan.cards
+
+
 def query_file(path: Path, overrides: Sequence[str]) -> QuerySource:
     """The query in a TOML file, or the shipped query of this name."""
     path = query_path(path)
@@ -87,11 +93,12 @@ def find_query(source: QuerySource, run_dir: Path, progress: Progress, on_begin:
     If `run_dir` already holds a run of the same query, that run is resumed.
     """
     plan = source.plan()
-    if is_run(run_dir):
-        found = open_run(run_dir, for_writing=False).manifest
-        if found.query == plan.query and found.facts.cards == plan.cards:
-            return resume(run_dir, progress, on_begin)
-    check_out(run_dir)
+    try:
+        check_out(run_dir)
+    except InputError:  # looked at once: a run that another process begins later is in use
+        if not is_run(run_dir) or not _has_run_of(run_dir, plan):
+            raise
+        return resume(run_dir, progress, on_begin)
     world = plan.open()
     try:
         with create(run_dir, source.text, manifest_of(world, source.path, source.overrides)) as folder:

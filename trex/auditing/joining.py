@@ -7,6 +7,7 @@ same bytes as without it.
 
 from __future__ import annotations
 
+import logging
 import os
 import time
 from contextlib import closing
@@ -42,6 +43,8 @@ from trex.runs.checked_lines import DIGITS, check_path, read_checked
 
 T = TypeVar("T")
 POLL_S = 1.0
+SAID_S = 60.0  # who waits longer says for whom
+logger = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
@@ -98,11 +101,15 @@ def n_lines(log: Path) -> int:
 
 def waited_for(log: Path, codec: Codec[T], n: int) -> list[T]:
     """The first n lines of a log that the leader writes, once they are there; RunError if it stops before."""
+    began, is_said = time.monotonic(), False
     while True:
         found = read_checked(log)
         if found.sound >= n:
             return [codec.parse(line.decode(errors="replace"), str(log), REMEDY) for line in found.lines[:n]]
         check_led(log.parent)
+        if not is_said and time.monotonic() - began > SAID_S:
+            is_said = True
+            logger.warning("waiting for the process that leads the audit in %s", log.parent)
         time.sleep(POLL_S)
 
 

@@ -14,7 +14,7 @@ from typing import Self
 from trex.bank.disk import SCENES, bank_root
 from trex.bank.drawn import DrawnScenes
 from trex.bank.index import FILE, MAX_MEMBERS, BankIndex, index_of, read_index, write_index
-from trex.bank.store import BankBound, Batches, Uncounted, Use, has_room, not_kept
+from trex.bank.store import PATIENCE_S, BankBound, Batches, Uncounted, Use, has_room, not_kept
 from trex.foundation.errors import InputError, TrexError
 from trex.inference.rng import BANK_STREAM
 from trex.inference.statistics.importance import prior_draw
@@ -121,10 +121,12 @@ class Bank:
         done = 0
         try:
             with Batches(self.path) as locks:
-                for wait in (False, True):
+                for is_second in (False, True):
                     others = []  # are rendered by another program, and checked in the second pass
                     for batch in batches:
-                        if not locks.take(batch.start, wait=wait):
+                        if is_second:
+                            self._wait(locks, batch)  # without the lock, both programs write the same bytes
+                        elif not locks.take(batch.start):
                             others.append(batch)
                             continue
                         self._cache.render(self.scenes(batch))
@@ -136,6 +138,10 @@ class Bank:
             with suppress(OSError, TrexError):
                 self.count()
             self._mark_used()
+
+    def _wait(self, locks: Batches, batch: range) -> None:
+        what = f"scenes {batch.start} to {batch.stop - 1} of the bank {self.path.name[:8]}"
+        locks.wait(batch.start, what, lambda: sum(map(self._is_stored, batch)), PATIENCE_S)
 
     def close(self) -> None:
         """Close the renderer, and let others delete the bank."""

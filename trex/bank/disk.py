@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import fcntl
 import os
 import re
 from collections.abc import Iterable
@@ -12,7 +11,8 @@ from pathlib import Path
 
 from trex.artifacts.cache import cache_root
 from trex.bank.index import FILE, BankIndex, read_index
-from trex.foundation.errors import InputError
+from trex.foundation.errors import InputError, RunError
+from trex.foundation.locked_folder import hold
 from trex.render.cache_bound import parse_size
 from trex.render.cache_folder import amount, entries, prune
 
@@ -21,6 +21,10 @@ DEFAULT_LIMIT = "20G"
 IN_USE, BATCHES = "in-use", "batches"  # lock files
 SCENES = "scenes"
 NAME = re.compile(r"[0-9a-f]{32}")
+
+
+class BankInUse(RunError):
+    """Another process has the bank open."""
 
 
 def bank_root() -> Path:
@@ -112,11 +116,11 @@ def delete(folder: Path) -> bool:
     with suppress(FileNotFoundError):
         lock = open_lock(folder / IN_USE)
         try:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            hold(lock, folder, BankInUse(f"another process uses the bank {folder}"))
             if not is_in_place(lock, folder / IN_USE):  # another program has deleted the bank meanwhile
                 return delete(folder)
             _empty(folder)
-        except BlockingIOError:
+        except BankInUse:
             return False
         finally:
             os.close(lock)
@@ -125,7 +129,7 @@ def delete(folder: Path) -> bool:
 
 def open_lock(path: Path) -> int:
     """The descriptor of a lock file, which is made if it is missing; raises OSError."""
-    return os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o644)
+    return os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o666)
 
 
 def is_in_place(lock: int, path: Path) -> bool:

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import errno
 import fcntl
+import logging
 import os
+from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
+from time import monotonic, sleep
 from types import TracebackType
 from typing import NoReturn, Self
 
@@ -23,11 +26,16 @@ from trex.bank.disk import (
 )
 from trex.foundation.errors import InputError, RunError
 from trex.foundation.files import DiskFullError
-from trex.foundation.locked_folder import closed_on_error
+from trex.foundation.lock_holders import is_suspended, lock_holder, named
+from trex.foundation.locked_folder import closed_on_error, is_busy
 from trex.render.cache_bound import LOOKS
 
+log = logging.getLogger(__name__)
 KEPT = "everything rendered before is kept"
-NO_LOCKS = (errno.ENOLCK, errno.ENOSYS, errno.EOPNOTSUPP)  # of a file system without locks
+POLL_S = 0.2
+DELETED_S = 120.0  # for longer, nobody deletes a bank
+SAID_S = 10.0  # a program that waits longer says for whom
+PATIENCE_S = 120.0  # for a program that makes no progress with its batch
 
 
 class BankBound:
@@ -82,9 +90,18 @@ class Use:
     """A mark that a bank is in use, until closed or until this process ends: nobody deletes the bank meanwhile."""
 
     def __init__(self, folder: Path) -> None:
-        """Wait until nobody deletes the bank, and make its folder if it is gone; raises OSError."""
+        """Wait until nobody deletes the bank, and make its folder if it is gone.
+
+        Raises OSError, or RunError if that takes too long. On a file system without locks, the mark does nothing.
+        """
+        began = monotonic()
         while (handle := _used(folder)) is None:
-            pass
+            if monotonic() - began > DELETED_S:
+                raise RunError(
+                    f"another process has been deleting the bank {folder} for {DELETED_S:g} s; if it is suspended, "
+                    "continue or end it"
+                )
+            sleep(POLL_S)
         self._handle = handle
 
     def close(self) -> None:
@@ -95,7 +112,7 @@ class Use:
 
 
 def _used(folder: Path) -> int | None:
-    """The descriptor of a bank's locked file; None if the bank was deleted before it was locked."""
+    """The descriptor of a bank's locked file; None if another program deletes the bank, or has done so meanwhile."""
     with suppress(FileExistsError):
         os.mkdir(folder)
     try:
@@ -103,15 +120,19 @@ def _used(folder: Path) -> int | None:
     except FileNotFoundError:
         return None
     with closed_on_error(handle):
-        try:
-            fcntl.flock(handle, fcntl.LOCK_SH)
-        except OSError as error:
-            if error.errno not in NO_LOCKS:
-                raise
-        is_used = is_in_place(handle, folder / IN_USE)
+        is_used = _is_shared(handle) and is_in_place(handle, folder / IN_USE)
     if not is_used:
         os.close(handle)
     return handle if is_used else None
+
+
+def _is_shared(handle: int) -> bool:
+    """Whether nobody holds the mark alone; True without locks."""
+    try:
+        fcntl.flock(handle, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except OSError as error:
+        return not is_busy(error)
+    return True
 
 
 class Batches:
@@ -135,13 +156,39 @@ class Batches:
     ) -> None:
         os.close(self._handle)
 
-    def take(self, batch: int, *, wait: bool) -> bool:
-        """Lock a batch; False if another program has it and `wait` is off. Without locks, every program has all."""
+    def take(self, batch: int) -> bool:
+        """Lock a batch; False if another program has it. Without locks, every program has all."""
         try:
-            fcntl.lockf(self._handle, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB), 1, batch)
+            fcntl.lockf(self._handle, fcntl.LOCK_EX | fcntl.LOCK_NB, 1, batch)
         except OSError as error:
-            return error.errno not in (errno.EACCES, errno.EAGAIN)
+            return not is_busy(error)
         return True
+
+    def wait(self, batch: int, what: str, progress: Callable[[], int], patience_s: float) -> bool:
+        """Lock a batch once the program that has it frees it or ends; False if one is not to wait for that program.
+
+        It is not waited for if it is suspended, or if `progress` has not changed for `patience_s`; a warning names
+        it and `what` it holds.
+        """
+        began = since = monotonic()
+        last, is_said = progress(), False
+        while not self.take(batch):
+            holder, now = self.holder(batch), monotonic()
+            if (made := progress()) != last:
+                last, since = made, now
+            if is_suspended(holder) or now - since > patience_s:
+                how = "is suspended" if is_suspended(holder) else f"has done nothing for {patience_s:g} s"
+                log.warning("%s, which has %s, %s; doing these here, too", named(holder), what, how)
+                return False
+            if not is_said and now - began > SAID_S:
+                is_said = True
+                log.warning("waiting for %s, which has %s", named(holder), what)
+            sleep(POLL_S)
+        return True
+
+    def holder(self, batch: int) -> int:
+        """The id of the process that has locked a batch, 0 if the system does not say."""
+        return lock_holder(self._handle, batch)
 
     def free(self, batch: int) -> None:
         """Unlock a batch."""

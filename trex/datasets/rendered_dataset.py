@@ -93,6 +93,7 @@ def render_dataset(
     with lines.open("a+b") as log:
         hold(
             log.fileno(),
+            lines,
             InputError(f"another program is rendering this split into {lines}; wait for its end"),
         )
         begun = _whole_lines(log, lines)

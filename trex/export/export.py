@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import shutil
-import tempfile
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 from trex.export.export_format import FORMATS
 from trex.export.items import read_items
-from trex.foundation.files import disk_error
+from trex.foundation.files import disk_error, scratch_folder
 from trex.runs.folder import check_out, open_run
 
 
@@ -49,9 +48,8 @@ def write_whole(place: Path, fill: Callable[[Path], str]) -> Path:
     scratch = None
     try:
         place.parent.mkdir(parents=True, exist_ok=True)
-        scratch = Path(tempfile.mkdtemp(prefix=f".{place.name}-", dir=place.parent))
+        scratch = scratch_folder(place)
         whole = place.with_name(fill(scratch))
-        scratch.chmod(0o755)
         scratch.rename(whole)  # replaces only an empty folder
         return whole
     except OSError as error:

@@ -34,13 +34,12 @@ def inference_data(manifest: Manifest, records: Sequence[Record]) -> arviz.Infer
     log_inclusion: log of the probability with which a bank chose the draw, which stands for 1 / inclusion prior draws.
     Without chains there is no posterior. Needs at least one prior draw.
     """
-    arviz = arviz_module()
     results = read_results(manifest, records)
     chains = [chain for chain in by_chain(results.chains) if chain]
     prior = [list(results.prior)]
     ours = _variables(manifest, chains) if chains else {}
     before = _variables(manifest, prior)
-    data: arviz.InferenceData = arviz.from_dict(
+    data: arviz.InferenceData = arviz_module().from_dict(
         posterior=_values(ours) if chains else None,
         sample_stats=_stats(chains) if chains else None,
         prior=_values(before)

@@ -109,7 +109,7 @@ def _make_folders(runs: Path, new: Mapping[str, Queued], queries: Mapping[str, Q
         sweep(SCRATCH, runs)
         scratch = make_owned(SCRATCH, runs)
         for name, queued in new.items():
-            os.mkdir(f"{scratch.path}/{name}", 0o755)
+            os.mkdir(f"{scratch.path}/{name}")
             with open(f"{scratch.path}/{name}/{QUEUED}", "wb") as file:
                 file.write(to_json(queued))
         os.sync()  # once for all: syncing each file would cost a millisecond

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import errno
-import fcntl
 import os
 import shutil
 import sqlite3
@@ -15,6 +14,7 @@ from urllib.parse import quote
 
 from trex.foundation.errors import RunError
 from trex.foundation.files import DiskFullError
+from trex.foundation.locked_folder import hold, no_locks
 from trex.queue.entry import STATES
 
 FILE = "queue.sqlite"
@@ -22,6 +22,17 @@ SIDE_FILES = ("-wal", "-shm")  # that SQLite keeps next to it while it is open
 FORMAT = 1
 BUSY_S = 30.0
 MIN_FREE_BYTES = 1 << 20  # with less free space, a failed write means a full disk
+# https://sqlite.org/rescode.html: of a file system without locks, or without memory that processes share
+NO_LOCKS = (
+    sqlite3.SQLITE_IOERR_LOCK,
+    sqlite3.SQLITE_IOERR_RDLOCK,
+    sqlite3.SQLITE_IOERR_UNLOCK,
+    sqlite3.SQLITE_IOERR_CHECKRESERVEDLOCK,
+    sqlite3.SQLITE_IOERR_SHMLOCK,
+    sqlite3.SQLITE_IOERR_SHMMAP,
+    sqlite3.SQLITE_IOERR_SHMOPEN,
+    sqlite3.SQLITE_PROTOCOL,
+)
 READ_ONLY = (sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_PERM)
 
 SCHEMA = f"""
@@ -149,8 +160,9 @@ def _make(path: Path) -> None:
 def _lock(folder: Path) -> Iterator[None]:
     """Lock the folder while the file is created, so that no process takes it for an empty one."""
     handle = os.open(folder, os.O_RDONLY | os.O_CLOEXEC)
+    busy = RunError(f"another process has locked {folder} for {BUSY_S:g} s; wait for it or stop it")
     try:
-        fcntl.flock(handle, fcntl.LOCK_EX)
+        hold(handle, folder, busy, wait_s=BUSY_S)
         yield
     finally:
         os.close(handle)
@@ -214,6 +226,8 @@ def _from_sqlite(error: sqlite3.Error, path: Path) -> RunError:
     is_full = code == sqlite3.SQLITE_IOERR and shutil.disk_usage(path.parent).free < MIN_FREE_BYTES
     if code == sqlite3.SQLITE_FULL or is_full:  # a full disk can appear as an I/O error
         return _disk_full(path.parent)
+    if getattr(error, "sqlite_errorcode", 0) in NO_LOCKS:
+        return no_locks(error, path)
     if code == sqlite3.SQLITE_BUSY:
         return RunError(f"another process has locked {path} for {BUSY_S:g} s; wait for it or stop it")
     if code == sqlite3.SQLITE_CANTOPEN and not path.exists():

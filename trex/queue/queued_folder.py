@@ -149,7 +149,7 @@ def mark_failed(path: Path, why: str) -> None:
 def mark_cancelled(path: Path) -> None:
     """Store in the run folder that it was cancelled."""
     with suppress(FileNotFoundError):
-        os.close(os.open(path / CANCELLED, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, 0o644))
+        os.close(os.open(path / CANCELLED, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, 0o666))
 
 
 def clear_marks(path: Path) -> None:

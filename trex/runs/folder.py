@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import shutil
-import tempfile
 from collections.abc import Collection
 from pathlib import Path
 from types import TracebackType
@@ -18,6 +18,7 @@ from trex.foundation.files import (
     open_inside,
     read_text,
     refuse_links,
+    scratch_folder,
     sync_folder,
     write_atomic,
 )
@@ -103,12 +104,11 @@ def create(path: Path, query_text: str, manifest: Manifest) -> RunFolder:
     scratch = None
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        scratch = Path(tempfile.mkdtemp(prefix=f".{path.name}-", dir=path.parent))
+        scratch = scratch_folder(path)
         _fill(scratch, query_text, manifest)
         lock = lock_folder(scratch, _in_use(path))
         with closed_on_error(lock):
-            scratch.chmod(0o755)
-            scratch.rename(path)  # replaces only an empty folder
+            _rename(scratch, path)
             sync_folder(path.parent)
     except OSError as error:
         raise disk_error(error, path) from error
@@ -200,6 +200,16 @@ def check_free(path: Path) -> None:
             f"the disk of {parent} is full: {disk.free >> 20} MiB free, a run needs about {FREE_BYTES >> 20} MiB; "
             "free some space or give another folder with --out"
         )
+
+
+def _rename(scratch: Path, path: Path) -> None:
+    """Put a run in its place, where nothing or an empty folder was; RunInUse if another process has been faster."""
+    try:
+        scratch.rename(path)
+    except OSError as error:
+        if error.errno in (errno.ENOTEMPTY, errno.EEXIST, errno.ENOTDIR):
+            raise _in_use(path) from error
+        raise
 
 
 def _fill(path: Path, query_text: str, manifest: Manifest) -> None:

@@ -85,5 +85,5 @@ def _lines(path: Path) -> list[bytes]:
 
 def _append(path: Path, done: Session) -> None:
     flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
-    with suppress(OSError), os.fdopen(os.open(path, flags, 0o644), "a", encoding="utf-8") as file:  # as above
+    with suppress(OSError), os.fdopen(os.open(path, flags, 0o666), "a", encoding="utf-8") as file:  # as above
         file.write(json.dumps(asdict(done)) + "\n")

@@ -16,6 +16,7 @@ from trex.foundation.files import make_folder
 from trex.runs.checked_lines import check_path
 
 PARTS = "parts"
+PATIENCE_S = 600.0  # a batch is kept as a whole, and a model behind a service may take long for one
 Examine = Callable[[range], list[Examined]]
 
 
@@ -46,9 +47,19 @@ class Parts:
         self._locks.__exit__(kind, error, trace)
 
     @contextmanager
-    def taken(self, batch: int, *, wait: bool) -> Iterator[bool]:
-        """Whether this program holds the batch; without `wait`, False while another works on it."""
-        is_taken = self._locks.take(batch, wait=wait)
+    def taken(self, batch: int) -> Iterator[bool]:
+        """Whether this program holds the batch; False while another works on it."""
+        is_taken = self._locks.take(batch)
+        try:
+            yield is_taken
+        finally:
+            if is_taken:
+                self._locks.free(batch)
+
+    @contextmanager
+    def waited_for(self, batch: int, what: str) -> Iterator[bool]:
+        """Whether this program holds the batch, once another has ended; False if that one is suspended or stuck."""
+        is_taken = self._locks.wait(batch, what, lambda: self._size(batch), PATIENCE_S)
         try:
             yield is_taken
         finally:
@@ -81,6 +92,12 @@ class Parts:
         for path in self._folder.glob("*.jsonl"):
             if path.stem.isdecimal():
                 self.drop(int(path.stem))
+
+    def _size(self, batch: int) -> int:
+        try:
+            return self._path(batch).stat().st_size
+        except FileNotFoundError:
+            return 0
 
     def _path(self, batch: int) -> Path:
         return self._folder / f"{batch}.jsonl"

@@ -36,7 +36,10 @@ class Sweep:
         return len(self.members)
 
     def lead(self, log: Lines[Examined], on_progress: OnProgress) -> None:
-        """Fill the log, from where it ends: in order, and out of order while another program has the next batch."""
+        """Fill the log, from where it ends: in order, and out of order while another program has the next batch.
+
+        A batch of a program that is suspended, or makes no progress, is examined here, too: to the same lines.
+        """
         while len(log.values) < self.n:
             on_progress(len(log.values), self.n)
             batch = len(log.values) // BATCH
@@ -62,18 +65,19 @@ class Sweep:
 
     def _joined(self, batch: int, log: Lines[Examined], *, wait: bool) -> bool:
         """Whether this program examined the batch; False if another program holds it and `wait` is off."""
-        with self.parts.taken(batch, wait=wait) as is_taken:
-            if is_taken:
-                whole, begin = batch_range(batch, self.members), self.members.start + len(log.values)
-                kept = self.parts.values(batch)[begin - whole.start : len(whole)]
+        whole, begin = batch_range(batch, self.members), self.members.start + len(log.values)
+        what = f"scenes {whole.start} to {whole.stop - 1} of the audit"
+        with self.parts.waited_for(batch, what) if wait else self.parts.taken(batch) as is_taken:
+            if is_taken or wait:
+                kept = self.parts.values(batch)[begin - whole.start : len(whole)] if is_taken else ()
                 log.append([*kept, *self._examined(range(begin + len(kept), whole.stop))])
                 self.parts.drop(batch)
-        return is_taken
+        return is_taken or wait
 
     def _completed(self, batch: int, n_joined: Callable[[], int] = lambda: 0) -> bool:
         """Whether this program has examined the batch: not if another has it, or has done so before."""
         numbers = batch_range(batch, self.members)
-        with self.parts.taken(batch, wait=False) as is_taken:
+        with self.parts.taken(batch) as is_taken:
             # The log may have taken it while this program waited for nothing but the lock.
             return (
                 is_taken
