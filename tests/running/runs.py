@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import json
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from trex.api import find as finding
 from trex.api.find import Outcome
+from trex.runs.checked_lines import chained
+from trex.runs.manifest import seal_of
 from trex.search.progress import Silent
 
 QUERY = """
@@ -74,6 +78,27 @@ def leave_draws(folder: Path, data: bytes) -> None:
     """Leave these bytes of a run's draws, as a kill would have: the run has not ended."""
     (folder / "finished").unlink(missing_ok=True)
     (folder / "draws.jsonl").write_bytes(data)
+
+
+def change_manifest(
+    folder: Path, change: Callable[[dict[str, Any]], object], *, is_sealed: bool = True
+) -> None:
+    """A run whose `run.json` was written like this: with its seal, or without one, as earlier versions did."""
+    place = folder / "run.json"
+    data = json.loads(place.read_text())
+    change(data)
+    data["seal"] = seal_of(data) if is_sealed else ""
+    if not is_sealed:
+        del data["seal"]
+    place.write_text(json.dumps(data))
+    seal_draws(folder)
+
+
+def seal_draws(folder: Path) -> None:
+    """Give the lines that are there their checksums, as a program with a bug would."""
+    seal = json.loads((folder / "run.json").read_text()).get("seal", "")
+    sums = chained(draws(folder).splitlines(keepends=True), seal)
+    (folder / "draws.check").write_text("".join(f"{one}\n" for one in sums))
 
 
 def write_query(folder: Path, text: str = QUERY) -> Path:

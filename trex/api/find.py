@@ -16,7 +16,7 @@ from trex.query.schema import ProgramStep
 from trex.query.shipped import query_path
 from trex.query.toml_file import parse_query, read_text
 from trex.report.report import write_report
-from trex.runs.draw_log import check_draws, run_draws
+from trex.runs.draw_log import read_draws, run_draws
 from trex.runs.folder import DRAWS, FINDINGS, FINISHED, RunFolder, check_out, create, is_run, open_run
 from trex.runs.journal import Journal
 from trex.runs.manifest import Facts, Manifest, versions
@@ -26,6 +26,7 @@ from trex.runs.record import Record
 from trex.runs.sessions import session
 from trex.runs.trust import record_made_here
 from trex.search.engine import Engine, InProcess
+from trex.search.lost_pictures import restore_pictures
 from trex.search.progress import Progress
 from trex.search.render_speed import measured
 from trex.search.results import Results
@@ -112,13 +113,17 @@ def find_query(source: QuerySource, run_dir: Path, progress: Progress, on_begin:
 
 
 def resume(path: Path, progress: Progress, on_begin: OnBegin) -> Outcome:
-    """Continue a run from its last draw; RunError if a draw is damaged, or if model or renderer have changed."""
+    """Continue a run from its last draw; RunError if a draw is damaged, or if model or renderer have changed.
+
+    Lost and damaged pictures of its hits are rendered again.
+    """
     with open_run(path, for_writing=True) as folder:
-        check_draws(folder.draws, folder.manifest)
+        records = read_draws(folder.draws, folder.manifest)
         with open_world(folder) as world:
             on_begin(path)
             for note in world.plan.notes:
                 progress.note(note)
+            restore_pictures(folder, world, records)
             return run_to_end(InProcess(world, folder), folder, progress)
 
 

@@ -14,7 +14,7 @@ from trex.crosscheck.hits import stored_hits
 from trex.crosscheck.misses import has_misses, keep_misses
 from trex.foundation.errors import TrexError
 from trex.render.presets import PRESETS, preset_named
-from trex.runs.draw_log import read_draws
+from trex.runs.draw_log import run_draws
 from trex.runs.folder import open_run
 from trex.runs.manifest import Manifest
 from trex.runs.world_of import world_of
@@ -36,7 +36,7 @@ def add_pictures(done: Outcome, watcher: ConfirmProgress, *, large: bool) -> tup
     if not is_new:
         return done, ""
     with open_run(done.folder, for_writing=True) as folder:
-        return conclude_run(folder, read_draws(folder.draws)), ""
+        return conclude_run(folder, run_draws(folder)), ""
 
 
 def render_large(run: Path, manifest: Manifest, top: int, watcher: ConfirmProgress) -> bool:

@@ -24,7 +24,6 @@ from trex.auditing.sweeping.records import (
     EXAMINED,
     FRESH_SCENES,
     PROBED,
-    REMEDY,
     SETTINGS,
     TESTED,
     Examined,
@@ -32,6 +31,7 @@ from trex.auditing.sweeping.records import (
     Probed,
     Settings,
     Tested,
+    read_settings,
 )
 from trex.auditing.sweeping.sweep import Sweep, facts_again
 from trex.auditing.work import FRESH_SIZE, MANIFEST, PROBES, TESTS, SweepLog, Work, known_fresh
@@ -122,7 +122,7 @@ def check_same(known: Settings, settings: Settings, folder: Path) -> None:
 
 def _open(work: Work) -> int:
     folder, settings = work.folder, work.settings
-    known = SETTINGS.read(folder / MANIFEST, REMEDY) if folder.is_dir() else None
+    known = read_settings(folder / MANIFEST) if folder.is_dir() else None
     if known is not None and not _begun_only(folder):
         check_same(known, settings, folder)
     if known is None and folder.exists() and not (folder.is_dir() and _begun_only(folder)):

@@ -10,7 +10,7 @@ from trex.auditing.grouping.family import Family
 from trex.auditing.grouping.situation import Situation
 from trex.auditing.judging.findings import Finding
 from trex.auditing.sweeping.examine import Asker
-from trex.auditing.sweeping.records import EXAMINED, REMEDY, SETTINGS, Examined, Settings
+from trex.auditing.sweeping.records import EXAMINED, REMEDY, Examined, Settings, read_settings
 from trex.auditing.work import MANIFEST, SWEPT
 from trex.foundation.errors import InputError, RunError
 from trex.inference.statistics.paired import Paired, paired
@@ -60,7 +60,7 @@ def read_other(folder: Path, settings: Settings) -> Other:
 
     RunError if it is not finished or damaged.
     """
-    known = SETTINGS.read(folder / MANIFEST, REMEDY, inside=folder)
+    known = read_settings(folder / MANIFEST, inside=folder)
     if known is None:
         raise InputError(f"--beside {folder} holds no audit; give a folder that trex audit has written")
     if differing := [name for name in SAME if getattr(known, name) != getattr(settings, name)]:

@@ -26,10 +26,10 @@ from trex.auditing.sweeping.records import (
     EXAMINED,
     PROBED,
     REMEDY,
-    SETTINGS,
     TESTED,
     Probed,
     Tested,
+    read_settings,
 )
 from trex.auditing.sweeping.sweep import Sweep
 from trex.auditing.work import MANIFEST, PROBES, SWEPT, TESTS, SweepLog, Work, known_fresh
@@ -64,7 +64,7 @@ def join(work: Work, on_progress: OnProgress = lambda step, done, of: None) -> H
 
     InputError if the folder holds no audit, or one with other settings; RunError if its leader stops before its end.
     """
-    known = SETTINGS.read(work.folder / MANIFEST, REMEDY) if work.folder.is_dir() else None
+    known = read_settings(work.folder / MANIFEST) if work.folder.is_dir() else None
     if known is None:
         raise InputError(f"{work.folder} holds no audit to join; start one there without --join first")
     check_same(known, work.settings, work.folder)

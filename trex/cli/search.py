@@ -23,7 +23,7 @@ from trex.foundation.words import capitalized
 from trex.report.first_screen import stays
 from trex.report.report import goal, model_words
 from trex.runs.draw_log import repair, run_draws
-from trex.runs.folder import FINDINGS, open_run
+from trex.runs.folder import FINDINGS, FINISHED, open_run
 from trex.runs.world_of import world_of
 from trex.search.judging.fail_if import Ruling
 from trex.search.judging.headline import family_sentences, headline, how_often_words
@@ -161,6 +161,8 @@ def _report_one(run: Path, request: ReportRequest) -> tuple[Path, tuple[Ruling, 
             write_netcdf(folder.manifest, records, path)
             return path, ()
         done = conclude_run(folder, records)
+        if not folder.is_finished and (run / FINISHED).exists():  # this page has replaced that of all draws
+            return _report_one(run, request)
         if out is not None:
             write_atomic(out, done.report.read_bytes())
         _log(done, request.trackers)

@@ -76,7 +76,8 @@ class Exported:
         """The PNGs of picture and mask, checked against their hash; RunError if they are missing or altered."""
         kept = read_stored(self.folder.path, item.picture)
         if kept.mask_png is None:
-            raise RunError(f"{mask_file(self.folder.path, item.picture)} is missing; bring it back")
+            run = self.folder.path
+            raise RunError(f"{mask_file(run, item.picture)} is missing; trex resume {run} renders it again")
         return kept.png, kept.mask_png
 
     def mask(self, item: ExportItem) -> Bytes:

@@ -1,9 +1,9 @@
 """A log of lines with a chained checksum for each: reveals any line that was changed, lost or doubled.
 
 `NAME.check` has one line for each line of the log: the first 32 hexadecimal digits of the sha256 of the previous
-checksum followed by the line. The checksums therefore depend on the lines alone, not on the process that writes them.
-They reach the disk before their lines: a kill or a power cut can leave a checksum without a line, never a line
-without its checksum.
+checksum followed by the line; before the first comes the seal of what the lines belong to. The checksums therefore
+depend on seal and lines alone, not on the process that writes them. They reach the disk before their lines: a kill or
+a power cut can leave a checksum without a line, never a line without its checksum.
 """
 
 from __future__ import annotations
@@ -31,11 +31,14 @@ class CheckedLines:
 
 
 class CheckedLog:
-    """A log with its checksums, open for appending; opening it cuts off what follows `lines`, all of them sound."""
+    """A log with its checksums, open for appending; opening it cuts off what follows `lines`, all of them sound.
 
-    def __init__(self, path: Path, lines: Sequence[bytes]) -> None:
-        sums = list(chained(lines))
-        self._last = sums[-1] if sums else ""
+    The chain begins with `before`.
+    """
+
+    def __init__(self, path: Path, lines: Sequence[bytes], before: str = "") -> None:
+        sums = list(chained(lines, before))
+        self._last = sums[-1] if sums else before
         check = check_path(path)
         write_atomic(check, _text(sums))
         self._checks = _Appended(check, len(_text(sums)))
@@ -111,14 +114,17 @@ def check_path(path: Path) -> Path:
 
 
 def chained(lines: Iterable[bytes], before: str = "") -> Iterator[str]:
-    """The checksum of each line, chained from the previous one; "" comes before the first."""
+    """The checksum of each line, chained from the previous one; `before` comes before the first."""
     for line in lines:
         before = hashlib.sha256(before.encode() + line).hexdigest()[:DIGITS]
         yield before
 
 
-def read_checked(path: Path) -> CheckedLines:
-    """The whole lines of the log at this path; leaves out a half-written last line and follows no link."""
+def read_checked(path: Path, before: str = "") -> CheckedLines:
+    """The whole lines of the log at this path; leaves out a half-written last line and follows no link.
+
+    `before`: what its chain of checksums begins with.
+    """
     if not path.is_symlink() and not path.exists():
         return CheckedLines((), 0)
     lines = whole_lines(read_bytes(path, error=RunError, inside=path.parent))
@@ -128,7 +134,7 @@ def read_checked(path: Path) -> CheckedLines:
     recorded = [line[:-1].decode("ascii", "replace") for line in whole_lines(
         read_bytes(check, error=RunError, inside=path.parent)
     )]  # fmt: skip
-    return CheckedLines(lines, _sound(lines, recorded))
+    return CheckedLines(lines, _sound(lines, recorded, before))
 
 
 def whole_lines(data: bytes) -> tuple[bytes, ...]:
@@ -140,9 +146,11 @@ def _text(sums: Sequence[str]) -> bytes:
     return "".join(f"{one}\n" for one in sums).encode()
 
 
-def _sound(lines: Sequence[bytes], recorded: Sequence[str]) -> int:
+def _sound(lines: Sequence[bytes], recorded: Sequence[str], before: str) -> int:
     """The number of lines up to the last one whose checksum is right, which vouches for all before it."""
     right = [
-        n for n, (now, then) in enumerate(zip(chained(lines), recorded, strict=False), start=1) if now == then
+        n
+        for n, (now, then) in enumerate(zip(chained(lines, before), recorded, strict=False), start=1)
+        if now == then
     ]
     return right[-1] if right else 0

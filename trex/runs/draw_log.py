@@ -13,7 +13,7 @@ from trex.foundation.errors import RunError
 from trex.foundation.files import disk_error, read_bytes, read_text, write_atomic
 from trex.runs.checked_lines import CheckedLog, chained, check_path, read_checked
 from trex.runs.draw_checks import DrawChecks
-from trex.runs.folder import FINISHED, RunFolder
+from trex.runs.folder import FINISHED, RunFolder, seal_in
 from trex.runs.manifest import Manifest
 from trex.runs.record import PRIOR, Record, from_line, to_line
 
@@ -30,14 +30,14 @@ class Draws:
 class DrawLog:
     """The draws of a run, open for appending; opening it cuts off a half-written last line.
 
-    Raises RunError, and cuts nothing, if a line differs from what was written.
+    Raises RunError, and cuts nothing, if a line differs from what was written. `seal` is that of the run's manifest.
     """
 
-    def __init__(self, path: Path) -> None:
-        found = read_checked(path)
+    def __init__(self, path: Path, seal: str) -> None:
+        found = read_checked(path, seal)
         if found.sound < len(found.lines):
             raise RunError(_damaged(path, found.sound + 1, CHANGED))
-        self._path, self._log = path, CheckedLog(path, found.lines)
+        self._path, self._log = path, CheckedLog(path, found.lines, seal)
 
     def append(self, records: Sequence[Record]) -> None:
         """Append all records, synced to the disk, or none and raise an error."""
@@ -86,16 +86,12 @@ def read_draws(path: Path, manifest: Manifest | None = None) -> list[Record]:
     return found.records
 
 
-def check_draws(path: Path, manifest: Manifest) -> None:
-    """Raise RunError that names the first damaged line of a log."""
-    damage = sound_draws(path, manifest).damage
-    if damage:
-        raise RunError(damage)
-
-
 def sound_draws(path: Path, manifest: Manifest | None = None) -> Draws:
-    """The draws of a log up to its first damaged line."""
-    found = read_checked(path)
+    """The draws of a run's log up to its first damaged line, also while another process searches, or ends."""
+    ended = _finished_with(
+        path.parent
+    )  # first: a run that ends meanwhile has more draws than are read, never fewer
+    found = read_checked(path, manifest.seal if manifest else seal_in(path.parent))
     checks = DrawChecks(manifest)
     records: list[Record] = []
     damage = ""
@@ -110,7 +106,7 @@ def sound_draws(path: Path, manifest: Manifest | None = None) -> Draws:
     else:
         if found.sound < len(found.lines):
             damage = _damaged(path, found.sound + 1, CHANGED)
-        elif len(found.lines) < (ended := _finished_with(path.parent)):
+        elif len(found.lines) < ended:
             damage = _damaged(
                 path, len(found.lines) + 1, f"the run ended with {ended:,} draws, and this one is missing"
             )
@@ -132,7 +128,7 @@ def repair(path: Path, manifest: Manifest) -> tuple[Path, int] | None:
     )
     (path.parent / FINISHED).unlink(missing_ok=True)  # what follows is still to be repeated
     write_atomic(aside, read_bytes(path, error=RunError, inside=path.parent))
-    sums = "".join(f"{one}\n" for one in chained(found.lines))
+    sums = "".join(f"{one}\n" for one in chained(found.lines, manifest.seal))
     write_atomic(path, b"".join(found.lines))
     write_atomic(check_path(path), sums.encode())
     return aside, len(found.lines)

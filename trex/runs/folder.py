@@ -24,7 +24,7 @@ from trex.foundation.files import (
 )
 from trex.foundation.locked_folder import closed_on_error, lock_folder
 from trex.runs.checked_lines import check_path
-from trex.runs.manifest import Manifest, parse_manifest
+from trex.runs.manifest import Manifest, parse_manifest, sealed
 from trex.runs.picture_files import PICTURES, Bytes, content_hash, mask_file, picture_file, to_png
 from trex.runs.world_of import world_of
 
@@ -48,6 +48,8 @@ class RunFolder:
         self.path = path
         self.manifest = manifest
         self._lock = lock
+        self._is_read = lock is None
+        self._was_finished = self._has_ended
 
     @property
     def draws(self) -> Path:
@@ -74,7 +76,14 @@ class RunFolder:
 
     @property
     def is_finished(self) -> bool:
-        """Whether the search has ended."""
+        """Whether the search has ended; of a folder that is only read, whether it had ended when it was opened.
+
+        A search that ends meanwhile has more draws than those that a reader has seen.
+        """
+        return self._was_finished if self._is_read else self._has_ended
+
+    @property
+    def _has_ended(self) -> bool:
         return (self.path / FINISHED).exists()
 
     def write(self, name: str, text: str) -> Path:
@@ -101,7 +110,7 @@ class RunFolder:
 def create(path: Path, query_text: str, manifest: Manifest) -> RunFolder:
     """Create a run folder under a temporary name and rename it: a kill leaves all of it or nothing."""
     check_free(path)
-    scratch = None
+    manifest, scratch = sealed(manifest), None
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         scratch = scratch_folder(path)
@@ -129,6 +138,7 @@ def begin(path: Path, query_text: str, manifest: Manifest) -> RunFolder:
     if is_run(path):
         os.close(lock)
         return open_run(path, for_writing=True)
+    manifest = sealed(manifest)
     try:
         with closed_on_error(lock):
             _fill(path, query_text, manifest)
@@ -164,6 +174,11 @@ def check_scenes(folder: RunFolder) -> None:
             f"{folder.path} is a run of {kind.name!r}, whose {kind.noun.many} have no objects; give a run of "
             "generator 'clevr', which has scenes"
         )
+
+
+def seal_in(path: Path) -> str:
+    """The seal of the run in this folder, "" if it holds none."""
+    return parse_manifest(_manifest_text(path), str(path / MANIFEST)).seal if is_run(path) else ""
 
 
 def is_run(path: Path) -> bool:

@@ -17,7 +17,7 @@ class Journal:
     def __init__(self, folder: RunFolder) -> None:
         self._folder, self._render = folder, folder.manifest.query.render
         self.records = read_draws(folder.draws, folder.manifest)
-        self._log = DrawLog(folder.draws)
+        self._log = DrawLog(folder.draws, folder.manifest.seal)
         self._known: dict[Key, Record] = {record.key: record for record in self.records}
         self.renders = 0  # pictures at all looks, in this process
 

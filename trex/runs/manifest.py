@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 import shlex
 import sys
+from collections.abc import Mapping
 from importlib import metadata
 from typing import Annotated, Literal
 
@@ -18,6 +21,7 @@ from trex.query.question import ResolvedQuestion, check_answers
 from trex.query.resolved import ResolvedQuery
 from trex.query.schema import ProgramStep, Query, Section
 from trex.query.target import make_target
+from trex.runs.checked_lines import DIGITS
 from trex.scenes.questions.programs import Step
 from trex.scenes.vocabulary import CLEVR, ShapeCard, Vocabulary
 from trex.worlds.provenance import Provenance
@@ -59,6 +63,7 @@ class Manifest(Section):
     facts: Facts
     made: Provenance
     versions: dict[str, str]
+    seal: str = ""  # checksum of all else, and the beginning of the chain of the draws'; "" in runs of before
 
     @property
     def command(self) -> str:
@@ -111,6 +116,18 @@ def versions() -> dict[str, str]:
     return found
 
 
+def sealed(manifest: Manifest) -> Manifest:
+    """The manifest of a new run, with its checksum."""
+    return manifest.model_copy(update={"seal": seal_of(json.loads(manifest.model_dump_json()))})
+
+
+def seal_of(fields: Mapping[str, object]) -> str:
+    """The checksum of what a `run.json` says, 32 hexadecimal digits; its spaces and the order of its keys are free."""
+    said = {name: value for name, value in fields.items() if name != "seal"}
+    text = json.dumps(said, sort_keys=True, separators=(",", ":"), allow_nan=False)
+    return hashlib.sha256(text.encode()).hexdigest()[:DIGITS]
+
+
 def parse_manifest(text: str, source: str) -> Manifest:
     """The manifest in the text of a `run.json`; RunError if it is broken or of another version."""
     try:
@@ -129,12 +146,17 @@ def parse_manifest(text: str, source: str) -> Manifest:
         make_target(manifest.query.target, manifest.question, manifest.facts.labels)
         if manifest.has_scenes:
             _check_cards(manifest)
-        return manifest
     except InputError as error:
         raise RunError(f"{source} is damaged: query: {error}; start a new run") from error
     except ValidationError as error:
         key, message = first_problem(error)
         raise RunError(f"{source} is damaged: {key}: {message}; start a new run") from error
+    if manifest.seal and manifest.seal != seal_of(data):
+        raise RunError(
+            f"{source} was changed after the run began (its checksum differs), so it may describe other draws than the "
+            "run has; restore it, or start a new run"
+        )
+    return manifest
 
 
 def _check_cards(manifest: Manifest) -> None:

@@ -58,6 +58,15 @@ def read_stored(run: Path, name: str) -> StoredPicture:
     """The picture of this name in a run folder; DamagedPicture unless its content has this hash. Follows no link."""
     if not NAME.fullmatch(name):
         raise DamagedPicture(f"{name[:40]!r} is not the name of a picture (32 hexadecimal digits)")
+    try:
+        return _stored(run, name)
+    except DamagedPicture as error:
+        raise DamagedPicture(
+            f"{error}; trex resume {run} renders the pictures of its hits again"
+        ) from error.__cause__
+
+
+def _stored(run: Path, name: str) -> StoredPicture:
     path = picture_file(run, name)
     png, mask_png = _read(run, path), None
     if os.path.lexists(mask_file(run, name)):
@@ -65,8 +74,7 @@ def read_stored(run: Path, name: str) -> StoredPicture:
     pixels, mask = _decoded(path, png), None if mask_png is None else _decoded(path, mask_png)[:, :, 0]
     if content_hash(pixels, mask) != name:
         raise DamagedPicture(
-            f"picture {path} or its mask was changed after the run stored it (its hash differs); restore it, "
-            "or delete both files"
+            f"picture {path} or its mask was changed after the run stored it (its hash differs)"
         )
     return StoredPicture(pixels, mask, png, mask_png)
 

@@ -11,7 +11,7 @@ import pytest
 from typer.testing import Result
 
 from tests.running.command_line import refused, trex
-from tests.running.runs import run
+from tests.running.runs import change_manifest, run
 from tests.worlds import grainy_models
 from trex.crosscheck import confirm as confirming
 from trex.crosscheck.confirmation import (
@@ -220,13 +220,10 @@ def test_runs_that_cannot_be_confirmed_are_refused(path: Path, renderer: Elsewhe
     refused(confirm_hits(tmp_path / "nowhere"), "not a run folder")
     nothing = run(tmp_path, ["search.steps=0", "search.prior_scenes=1", "search.chains=1"], "nothing").folder
     refused(confirm_hits(nothing), "has no hit to confirm")
-    manifest = json.loads((path / "run.json").read_text())
-    manifest["query"]["render"]["preset"] = PRESET
-    (path / "run.json").write_text(json.dumps(manifest))
+    change_manifest(path, lambda data: data["query"]["render"].update(preset=PRESET))
     refused(confirm_hits(path), "was searched at preset fast already")
-    manifest["query"]["render"]["preset"] = "fake"
-    manifest["made"]["model"] = "another"
-    (path / "run.json").write_text(json.dumps(manifest))
+    change_manifest(path, lambda data: data["query"]["render"].update(preset="fake"))
+    change_manifest(path, lambda data: data["made"].update(model="another"))
     refused(confirm_hits(path), "the model was another")
     assert renderer.rendered == []
 

@@ -1,12 +1,11 @@
 """A query file is read strictly, and every mistake in it is named with a way out."""
 
-import json
 from pathlib import Path
 
 import pytest
 
 from tests.running.queries import read_query
-from tests.running.runs import QUERY, go_on, run
+from tests.running.runs import QUERY, change_manifest, go_on, run
 from trex.foundation.errors import InputError
 from trex.query.toml_file import parse_query
 
@@ -99,11 +98,11 @@ def test_a_setting_of_the_target_is_taken_by_its_kind_and_from_stored_runs(tmp_p
     file = 'question = "How many cubes are there?"\nanswer = "1"\n[target]\nkind = "threshold"\nthreshold = 0.4\n'
     of_another = parse_query(file, "q.toml", ["target.kind=high_confidence"])
     assert of_another.target.kind == "high_confidence"  # a key of the file cannot be taken away by --set
-    place = run(tmp_path, ["search.steps=0"]).folder / "run.json"
-    data = json.loads(place.read_text())
-    data["query"]["target"]["threshold"] = 0.4  # as earlier versions took it
-    place.write_text(json.dumps(data))
-    assert go_on(place.parent).manifest.query.target.threshold == 0.4
+    place = run(tmp_path, ["search.steps=0"]).folder
+    change_manifest(
+        place, lambda data: data["query"]["target"].update(threshold=0.4)
+    )  # as earlier versions took it
+    assert go_on(place).manifest.query.target.threshold == 0.4
 
 
 @pytest.mark.parametrize("text", ["search.seed", "=3", "question.text=3"])

@@ -15,7 +15,7 @@ from selenium.webdriver.remote.webelement import WebElement
 from selenium.webdriver.support.select import Select
 
 from tests.running.large_looks import add_looks
-from tests.running.runs import run
+from tests.running.runs import change_manifest, run
 from tests.serving.browser import chromium, console, open_page
 from trex.api.find import Outcome, conclude_run
 from trex.explain.explain_run import explain
@@ -25,7 +25,7 @@ from trex.report.compare import compare
 from trex.report.compare_page import write_comparison
 from trex.report.first_screen import tone
 from trex.runs.draw_log import read_draws
-from trex.runs.folder import MANIFEST, open_run
+from trex.runs.folder import open_run
 from trex.search.hit import count_known
 from trex.search.judging.headline import headline
 
@@ -259,8 +259,7 @@ def test_pictures_of_another_renderer_are_not_tested(tmp_path: Path) -> None:
     """Another Blender or device gives other pixels: a difference would be the pictures'."""
     one, other = (run(tmp_path, ["search.steps=0"], name).folder for name in ("one", "other"))
     assert compare([one, other]).tests
-    text = (other / MANIFEST).read_text()
-    (other / MANIFEST).write_text(re.sub(r'"renderer":\s*"fake v', '"renderer": "fake w', text))
+    change_manifest(other, lambda data: data["made"].update(renderer=f"another {data['made']['renderer']}"))
     found = compare([one, other])
     assert found.tests == () and "different renderers" in found.unpaired[0]
 

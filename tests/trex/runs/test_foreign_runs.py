@@ -10,7 +10,7 @@ import pytest
 from typer.testing import Result
 
 from tests.running.command_line import trex
-from tests.running.runs import run, write_query
+from tests.running.runs import change_manifest, run, write_query
 from tests.worlds.toy_disk import QUERY
 from trex.api import find as finding
 from trex.query.schema import Query
@@ -56,6 +56,7 @@ def foreign(folder: Path, place: Path, old: str, new: str) -> Path:
     text = manifest.read_text()
     assert old in text
     manifest.write_text(text.replace(old, new))
+    change_manifest(place, lambda data: None)
     return place
 
 

@@ -16,7 +16,7 @@ from PIL import Image
 from typer.testing import Result
 
 from tests.running.command_line import trex
-from tests.running.runs import draws, go_on, run
+from tests.running.runs import change_manifest, draws, go_on, run, seal_draws
 from trex.foundation.errors import RunError
 from trex.runs.checked_lines import chained
 from trex.runs.draw_log import repair
@@ -53,9 +53,10 @@ def write_lines(folder: Path, lines: Lines) -> None:
     (folder / "draws.jsonl").write_bytes(b"".join(lines))
 
 
-def seal(folder: Path) -> None:
-    """Give the lines that are there their checksums, as a program with a bug would."""
-    (folder / "draws.check").write_text("".join(f"{one}\n" for one in chained(lines_of(folder))))
+def sums_of(folder: Path) -> list[str]:
+    """The checksums of the lines that are there: their chain begins with the seal of what the run is."""
+    with open_run(folder, for_writing=False) as opened:
+        return list(chained(lines_of(folder), opened.manifest.seal))
 
 
 def changed(line: bytes, **fields: object) -> bytes:
@@ -91,7 +92,7 @@ def test_a_line_that_is_lost_doubled_or_swapped_is_noticed(
         lines[at], lines[at + 3] = lines[at + 3], lines[at]
     write_lines(folder, lines)
     if is_sealed:
-        seal(folder)
+        seal_draws(folder)
     for command in ("resume", "report"):
         refused(trex(command, folder), "draws.jsonl, line ", "--repair")
 
@@ -145,7 +146,7 @@ def test_an_impossible_draw_is_refused_although_its_checksum_is_right(name: str,
     lines = lines_of(folder)
     lines[4] = changed(lines[4], **BAD_FIELDS[name])
     write_lines(folder, lines)
-    seal(folder)
+    seal_draws(folder)
     refused(trex("resume", folder), "draws.jsonl, line 5: ")
     refused(trex("report", folder), "draws.jsonl, line 5: ")
 
@@ -156,7 +157,7 @@ def test_a_number_that_json_does_not_know_is_refused(word: str, folder: Path) ->
     head, key, tail = lines[4].partition(b'"log_weight":')
     lines[4] = head + key + word.encode() + b"," + tail.partition(b",")[2]
     write_lines(folder, lines)
-    seal(folder)
+    seal_draws(folder)
     refused(trex("report", folder), "draws.jsonl, line 5: ")
 
 
@@ -190,7 +191,7 @@ def test_a_folder_without_checksums_is_damaged_from_its_first_line_on(folder: Pa
     result = trex("resume", folder, "--repair")
     assert result.exit_code == 0 and "kept 0 sound draws" in result.stderr, result.output
     assert draws(folder) == whole
-    assert (folder / "draws.check").read_text().split() == list(chained(lines_of(folder)))
+    assert (folder / "draws.check").read_text().split() == sums_of(folder)
 
 
 @pytest.mark.parametrize(("kept", "checks"), [(0, 5), (7, 9), (13, 13), (20, 23.4)])
@@ -201,7 +202,7 @@ def test_checksums_ahead_of_the_draws_are_what_a_kill_leaves(kept: int, checks: 
     path = folder / "draws.check"
     path.write_bytes(path.read_bytes()[: int(33 * checks)])
     assert draws(go_on(folder).folder) == whole
-    assert path.read_text().split() == list(chained(lines))
+    assert path.read_text().split() == sums_of(folder)
 
 
 def test_a_line_without_checksum_is_noticed(folder: Path) -> None:
@@ -332,7 +333,7 @@ def test_draws_and_facts_that_no_search_writes_are_named_errors(folder: Path) ->
     for changed_rows, words in (([*rows, of_control], "no easier target"), (chain, "a trajectory has")):
         lines = [json.dumps(row, separators=(",", ":")).encode() + b"\n" for row in changed_rows]
         write_lines(folder, lines)
-        seal(folder)
+        seal_draws(folder)
         refused(trex("report", folder), words)
     manifest = json.loads((folder / "run.json").read_text())
     manifest["facts"]["size"] = [0, 40]
@@ -363,7 +364,7 @@ def test_an_accepted_draw_of_words_that_the_run_lacks_is_named(
     objects = [scene["objects"][0] | of_object, *scene["objects"][1:]]
     lines[at] = changed(lines[at], scene={**scene, "objects": objects}, **of_draw)
     write_lines(folder, lines)
-    seal(folder)
+    seal_draws(folder)
     refused(trex("report", folder), f"draws.jsonl, line {at + 1}: ", words)
 
 
@@ -389,7 +390,7 @@ def test_a_manifest_with_half_of_a_surrogate_pair_is_named(folder: Path) -> None
 
 def test_a_manifest_without_cards_is_named_and_one_without_versions_is_read(folder: Path) -> None:
     manifest = json.loads((folder / "run.json").read_text())
-    (folder / "run.json").write_text(json.dumps(manifest | {"versions": {}}))
+    change_manifest(folder, lambda data: data.update(versions={}))
     assert trex("report", folder).exit_code == 0
     assert "bayes-trex (version not recorded)" in (folder / "report.html").read_text()
     manifest["facts"]["cards"] = []

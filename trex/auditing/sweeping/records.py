@@ -3,18 +3,25 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Annotated
 
 from pydantic import AfterValidator, Field
 
 from trex.foundation.codec import Codec
+from trex.foundation.errors import InputError, RunError
+from trex.foundation.files import is_missing, read_text
+from trex.foundation.json_fields import short
+from trex.foundation.parse import parse_json
 from trex.scenes.misreading import Misreading
 from trex.worlds.provenance import ProbeProbabilities
 
 Shared = Annotated[str, AfterValidator(sys.intern)]  # one of few words, kept once however often it is read
 MAX_SCENES = 1_000_000
 REMEDY = "delete the folder and audit again"
+FORMAT = 1
 
 
 @dataclass(frozen=True)
@@ -43,6 +50,7 @@ class Settings:
     severity: dict[str, float]
     families: tuple[str, ...] = ()
     probe_probabilities: ProbeProbabilities = ()
+    format: int = FORMAT  # of the folder; audits of before do not say it
 
 
 @dataclass(frozen=True)
@@ -136,3 +144,29 @@ class Probed:
 
 SETTINGS, EXAMINED, TESTED = Codec(Settings), Codec(Examined), Codec(Tested)
 PROBED, FRESH_SCENES = Codec(Probed), Codec(FreshScenes)
+
+
+def read_settings(path: Path, inside: Path | None = None) -> Settings | None:
+    """The settings in an `audit.json`, None if there is none; RunError if it is damaged or of another version."""
+    try:
+        text = read_text(path, error=RunError, inside=inside)
+    except RunError as error:
+        if is_missing(error):
+            return None
+        raise RunError(f"{error}; {REMEDY}") from error
+    fields = _fields(text)
+    if fields.get("format", FORMAT) != FORMAT:
+        raise RunError(
+            f"{path} has audit format {short(fields['format'])}, but this version reads format {FORMAT}; use the "
+            "version that wrote it, or choose another folder"
+        )
+    return SETTINGS.parse(text, str(path), REMEDY)
+
+
+def _fields(text: str) -> Mapping[str, object]:
+    """The fields of a JSON object; none if it is damaged, which its parser names."""
+    try:
+        found = parse_json(text, "audit.json")
+    except InputError:
+        return {}
+    return found if isinstance(found, dict) else {}

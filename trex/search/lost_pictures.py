@@ -1,0 +1,63 @@
+"""Pictures of hits that a run folder has lost: rendered again, which their names prove, the hashes of their content."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Sequence
+
+import numpy as np
+
+from trex.inference.types import Picture
+from trex.render.picture import Picture as ScenePicture
+from trex.runs.folder import RunFolder
+from trex.runs.picture_files import DamagedPicture, content_hash, mask_file, read_stored
+from trex.runs.pictures import as_bytes, store_picture
+from trex.runs.record import Record
+from trex.worlds.latents import from_stored
+from trex.worlds.looks import DECIDING
+from trex.worlds.world import OpenWorld
+
+log = logging.getLogger(__name__)
+BATCH = 8  # pictures rendered at once
+
+
+def restore_pictures(folder: RunFolder, world: OpenWorld, records: Sequence[Record]) -> int:
+    """Render the missing and damaged pictures of a run's hits again; the number of those that are back.
+
+    A picture with another hash is not stored: what rendered it differs from what rendered the run.
+    """
+    target = folder.manifest.target
+    lost = [
+        record
+        for record in {one.picture: one for one in records if one.picture}.values()
+        if target.is_hit(np.array(record.log_probs)) and not _is_sound(folder, record.picture)
+    ]
+    back = 0
+    for start in range(0, len(lost), BATCH):
+        part = lost[start : start + BATCH]
+        pictures = world.renderer_at(DECIDING).render([from_stored(record.z) for record in part])
+        back += sum(_is_back(folder, one.picture, made) for one, made in zip(part, pictures, strict=True))
+    if len(lost) > back:
+        log.warning(
+            "%d pictures of hits in %s are lost or damaged, and this machine renders others; bring them back",
+            len(lost) - back,
+            folder.path,
+        )
+    return back
+
+
+def _is_sound(folder: RunFolder, name: str) -> bool:
+    try:
+        read_stored(folder.path, name)
+    except DamagedPicture:
+        return False
+    return True
+
+
+def _is_back(folder: RunFolder, name: str, made: Picture) -> bool:
+    mask = made.mask if isinstance(made, ScenePicture) else None
+    if content_hash(as_bytes(made.pixels), mask) != name:
+        return False
+    for path in (folder.picture_path(name), mask_file(folder.path, name)):
+        path.unlink(missing_ok=True)
+    return store_picture(folder, made) == name
