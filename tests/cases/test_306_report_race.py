@@ -30,8 +30,8 @@ def ending(ended: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path
     (folder / "finished").unlink()
     read = checked_lines.read_checked
 
-    def then_it_ends(path: Path, before: str = "") -> CheckedLines:
-        found = read(path, before)
+    def then_it_ends(path: Path, *seal: str) -> CheckedLines:
+        found = read(path, *seal)
         if path.parent == folder:
             (folder / "draws.jsonl").write_bytes(whole)
             (folder / "finished").write_text(end)

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
 from PIL import Image
 
@@ -126,7 +127,7 @@ def test_a_picture_that_comes_out_otherwise_is_not_put_in_its_place(
     before, render = tree(folder / "pictures"), FakeRenderer.render
 
     def other(self: FakeRenderer, zs: Sequence[Scene]) -> list[Picture]:
-        return [replace(one, pixels=255 - one.pixels) for one in render(self, zs)]
+        return [replace(one, pixels=np.invert(one.pixels)) for one in render(self, zs)]
 
     monkeypatch.setattr(FakeRenderer, "render", other)
     trex_done("resume", folder)

@@ -15,6 +15,7 @@ from pydantic import Field, ValidationError
 
 from trex.foundation.errors import InputError, RunError
 from trex.foundation.fields import first_problem
+from trex.foundation.json_fields import mapping
 from trex.foundation.parse import parse_json
 from trex.inference.targets import GaussianTarget
 from trex.query.question import ResolvedQuestion, check_answers
@@ -151,7 +152,7 @@ def parse_manifest(text: str, source: str) -> Manifest:
     except ValidationError as error:
         key, message = first_problem(error)
         raise RunError(f"{source} is damaged: {key}: {message}; start a new run") from error
-    if manifest.seal and manifest.seal != seal_of(data):
+    if manifest.seal and manifest.seal != seal_of(mapping(data, source)):
         raise RunError(
             f"{source} was changed after the run began (its checksum differs), so it may describe other draws than the "
             "run has; restore it, or start a new run"

@@ -18,6 +18,7 @@ from tests.running.command_line import trex
 from tests.running.farm_pools import SEARCHES, ChaosPool, add, farmed, new_worker, undisturbed, work
 from tests.running.farm_processes import n_draws, start_work
 from tests.running.farm_runs import begun
+from tests.running.runs import change_manifest
 from tests.running.waiting import wait_for
 from trex.api import find as finding
 from trex.farm import work as farm_work
@@ -171,6 +172,7 @@ def test_a_run_that_would_be_scored_otherwise_is_refused(tmp_path: Path) -> None
     assert worlds.engine(run)
     text = (run / MANIFEST).read_text().replace(f'"renderer": "fake v{FAKE_VERSION}', '"renderer": "fake v0')
     (run / MANIFEST).write_text(text)
+    change_manifest(run, lambda data: None)
     with pytest.raises(IncompatibleWorker, match="the renderer was fake v0"):
         Worlds(None).engine(run)
 
