@@ -29,9 +29,13 @@ def pytest_make_parametrize_id(config: pytest.Config, val: object) -> str | None
 
 @pytest.fixture(autouse=True, scope="session")
 def state_folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    """Neither records of the runs that tests make nor their banks go to the home of whoever runs the tests."""
+    """Neither records of the runs that tests make nor their banks go to the home of whoever runs the tests.
+
+    The query files that tests write are the user's own.
+    """
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("XDG_STATE_HOME", str(tmp_path_factory.mktemp("state")))
+        patch.setenv("TREX_TRUST", str(tmp_path_factory.getbasetemp()))
         patch.setenv("TREX_BANK", str(tmp_path_factory.mktemp("banks")))
         yield
 

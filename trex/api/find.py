@@ -12,7 +12,7 @@ from pathlib import Path
 from trex.explain.causes import explained_results
 from trex.export.found_scenes import write_found_scenes
 from trex.foundation.errors import InputError
-from trex.query.schema import ProgramStep
+from trex.query.schema import ProgramStep, Query
 from trex.query.shipped import query_path
 from trex.query.toml_file import parse_query, read_text
 from trex.report.report import write_report
@@ -24,7 +24,7 @@ from trex.runs.open_world import open_world
 from trex.runs.place import RUNS
 from trex.runs.record import Record
 from trex.runs.sessions import session
-from trex.runs.trust import record_made_here
+from trex.runs.trust import check_query, record_made_here, trust_query
 from trex.search.engine import Engine, InProcess
 from trex.search.lost_pictures import restore_pictures
 from trex.search.progress import Progress
@@ -44,7 +44,8 @@ OnBegin = Callable[[Path], None]
 class QuerySource:
     """A query before parsing: its text, overrides ("search.seed=3"), and its origin.
 
-    Paths of shape cards start at the folder of `path`. `label` names the query in errors; "" stands for `path`.
+    Paths of shape cards start at the folder of `path`. `label` names a query without a file in errors; one with a
+    file has none.
     """
 
     text: str
@@ -53,9 +54,19 @@ class QuerySource:
     label: str = ""
 
     def plan(self) -> Plan:
-        """The checked query; InputError if it is invalid. Renders and writes nothing."""
-        query = parse_query(self.text, self.label or str(self.path), self.overrides)
+        """The checked query; InputError if it is invalid, or not trusted. Renders and writes nothing."""
+        query = self._parsed()
+        if not self.label:
+            check_query(self.path, query, self.overrides)
         return make_plan(query, self.path.parent)
+
+    def trust(self) -> None:
+        """Record that this user trusts the code and the addresses that the file names."""
+        if not self.label:
+            trust_query(self.path, [self._parsed()], self.overrides)
+
+    def _parsed(self) -> Query:
+        return parse_query(self.text, self.label or str(self.path), self.overrides)
 
 
 @dataclass(frozen=True)

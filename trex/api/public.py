@@ -23,6 +23,7 @@ def find(
     out: str | PathLike[str] | None = None,
     progress: bool = True,
     large: bool = False,
+    trust: bool = False,
     **keywords: Unpack[Keywords],
 ) -> Run:
     """Search for the pictures that a query describes; return the run, a folder with every draw and a report.
@@ -38,12 +39,14 @@ def find(
 
     `out` is the run folder, by default a new one below runs/. If it holds a run of the same query, that run is
     resumed. `progress=False` displays nothing; `large` renders the 8 most confident hits again, large, for the
-    report (5 seconds of CPU time each).
+    report (5 seconds of CPU time each). `trust` allows the code and the addresses that the file names, now and later.
 
     Raises InputError (the query, before anything is rendered), ModelError and RenderError (during the search),
     RunError (the run folder), and Stopped, a KeyboardInterrupt, on Ctrl-C: every draw is then kept.
     """
     request = find_request(query, keywords, out)
+    if trust:
+        request.source.trust()
     done = search(
         lambda shown, on_begin: find_query(request.source, request.run_dir, shown, on_begin),
         request.model,
@@ -54,14 +57,21 @@ def find(
 
 
 @with_keywords
-def check(query: str | PathLike[str] | None = None, **keywords: Unpack[Keywords]) -> QueryCheck:
-    """What a search would do; renders and writes nothing. Takes the query as `find` does; InputError as there."""
+def check(
+    query: str | PathLike[str] | None = None, *, trust: bool = False, **keywords: Unpack[Keywords]
+) -> QueryCheck:
+    """What a search would do; renders nothing, but opens the model.
+
+    Takes the query and `trust` as `find` does; InputError as there.
+    """
     for name in ("out", "progress", "large"):
         if name in keywords:
             raise InputError(
                 f"{name} belongs to trex.find; trex.check writes nothing and shows no progress: drop it"
             )
     request = find_request(query, keywords, None)
+    if trust:
+        request.source.trust()
     with session_model_available(request.model):
         return check_plan(request.source.plan())
 

@@ -20,8 +20,8 @@ from trex.query.question import named_answers
 from trex.query.shipped import query_path
 from trex.runs.folder import check_out
 from trex.runs.place import RUNS
+from trex.runs.trusted_plan import trusted_plan
 from trex.scenes.prior import ScenePrior
-from trex.worlds.query_plan import check
 from trex.worlds.registry import SHIPPED, model_shown
 from trex.worlds.world import Plan
 
@@ -83,7 +83,7 @@ def make_baseline(
     files = list(dict.fromkeys(map(query_path, queries)))
     place = out or default_out(files)
     check_out(place, FILES)
-    plans = [check(path, overrides) for path in files]
+    plans = [trusted_plan(path, overrides, overrides) for path in files]
     begun = [empty_baseline(*pair) for pair in zip(files, plans, strict=True)]
     if options.dataset is None:
         begun = [_at_look(one, plan) for one, plan in zip(begun, plans, strict=True)]

@@ -1,8 +1,8 @@
-"""`--trust`: allows a foreign run folder to run the code that it names."""
+"""`--trust`: allows a run folder or a query file to run the code that it names."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Annotated
 
@@ -13,6 +13,13 @@ Trust = Annotated[
     typer.Option(
         "--trust",
         help="Trust a run folder from elsewhere: run the code, or use the address, that it names.",
+    ),
+]
+TrustQuery = Annotated[
+    bool,
+    typer.Option(
+        "--trust",
+        help="Trust the query file: run the code, or use the address, that it names. Once is enough.",
     ),
 ]
 
@@ -38,3 +45,33 @@ def trust_queue(runs: Path) -> None:
             trust_runs([path])
         else:
             trust(path, queued_query(path))
+
+
+def trust_queries(
+    files: Iterable[Path], settings: Sequence[str], ways: Sequence[Sequence[str]] = ((),)
+) -> None:
+    """Record that the code named by these query files may run, with `settings` and each of the further overrides.
+
+    Both are the user's own words: what they name needs no trust.
+    """
+    from trex.query.toml_file import parse_query, read_text
+    from trex.runs.trust import trust_query
+
+    for path in files:
+        text = read_text(path)
+        forms = [parse_query(text, str(path), [*settings, *way]) for way in ways]
+        trust_query(path, forms, [*settings, *ways[0]])
+
+
+def trust_experiment(name: str, settings: Sequence[str]) -> None:
+    """Record that the code named by an experiment, or by its query, may run."""
+    from trex.experiments.experiment_file import cells, experiment_path, read_experiment
+    from trex.query.toml_file import parse_query, read_text
+    from trex.runs.trust import trust_query
+
+    path = experiment_path(name)
+    experiment = read_experiment(path)
+    query = path.parent / experiment.query
+    text = read_text(query)
+    ways = [way for cell in cells(experiment) for way in cell.ways]
+    trust_query(query, [parse_query(text, str(query), [*way, *settings]) for way in ways], settings)

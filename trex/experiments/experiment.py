@@ -23,12 +23,12 @@ from trex.runs.draw_log import read_draws
 from trex.runs.folder import is_run, open_run
 from trex.runs.manifest import Manifest
 from trex.runs.place import RUNS
+from trex.runs.trusted_plan import trusted_plan
 from trex.search.cost import cpu_s_of
 from trex.search.progress import Progress
 from trex.search.render_speed import has_known_cost
 from trex.search.results import Results, read_results
 from trex.worlds.latents import Latent, to_stored
-from trex.worlds.query_plan import check
 
 EXPERIMENTS = RUNS / "experiments"
 HARDER = "-harder"  # suffix of the folder of a cell that was searched again
@@ -149,7 +149,7 @@ def run_experiment(
     folder = out or EXPERIMENTS / path.stem
     for words in dict.fromkeys([*experiment.train, *(w for cell in chosen for w in cell.section.train)]):
         train(words)
-    resolved = {way: check(query, way).query for cell in chosen for way in cell.ways}
+    resolved = {way: trusted_plan(query, way, overrides).query for cell in chosen for way in cell.ways}
     counted = None if dataset is None else count_test_set(query, chosen, dataset, folder / TEST_SET)
     results = []
     for number, cell in enumerate(chosen):

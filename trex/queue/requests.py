@@ -15,6 +15,7 @@ from trex.query.shape_cards import read_card
 from trex.query.shipped import query_path
 from trex.query.toml_file import parse_table, query_in, read_text
 from trex.queue.sweep import MAX_ENTRIES
+from trex.runs.trust import check_query
 from trex.worlds.fingerprint import file_fingerprint, model_fingerprint
 from trex.worlds.registry import make_plan
 
@@ -86,6 +87,7 @@ def _of_file(
     for values in swept:
         overrides = (*settings, *values)
         query = query_in(table, str(named), overrides)
+        check_query(named, query, overrides)
         key = f"{source.parent} {query.model_dump_json(exclude=SEED)}"
         if key not in planned:
             planned[key] = _planned(query, source.parent, " ".join([str(named), *overrides]))

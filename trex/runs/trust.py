@@ -1,8 +1,10 @@
-"""Run folders that this user has made or trusted: records outside of them, beyond the reach of a packed folder.
+"""Run folders and query files that this user has made or trusted: records outside of them, beyond their reach.
 
-Only a run whose query names code, or an address that receives pictures, needs one. A folder's record is named after
-the folder's real path and holds what the query names: a folder that was moved, replaced or unpacked from an archive
-has no matching record, and its code runs only after `--trust`.
+Only a query that names code, or an address that receives pictures, needs one. The record of a run folder or a query
+file is named after its real path and holds what it names: one that was moved, replaced or unpacked from an archive, or
+that now names something else, has no matching record, and its code runs only after `--trust`. What the user names
+beside a query file, on the command line or as a keyword, is the user's own and needs none; nor does a query file in a
+folder of TREX_TRUST.
 """
 
 from __future__ import annotations
@@ -10,6 +12,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from pathlib import Path
 
@@ -21,73 +24,119 @@ from trex.foundation.parse import parse_json
 from trex.query.schema import Query
 from trex.worlds.registry import is_shipped
 
+OWN_FOLDERS = "TREX_TRUST"  # folders in or below which every query file is the user's own
 LIMIT = 1 << 16
 
 
-def named_code(query: Query) -> tuple[str, ...]:
+GENERATOR, MODEL, ENDPOINT, REMOTE_CODE = (
+    "generator.name",
+    "model.name",
+    "model.endpoint",
+    "model.trust_remote_code",
+)
+
+
+def named_code(query: Query, overrides: Sequence[str] = ()) -> tuple[str, ...]:
     """The code that running this query would load and the addresses it would send to, in words.
 
-    Empty if everything comes with trex.
+    Empty if everything comes with trex, or is named by these overrides ("key=value") of the user's own.
     """
     found = []
-    if not is_shipped(query.generator.name):
+    if not is_shipped(query.generator.name) and not _gives(overrides, GENERATOR):
         found.append(f"runs the code of generator {query.generator.name!r}")
     model = query.model.name
-    adapter = adapter_of(model)  # None: no adapter would load it, so it cannot run
+    endpoint = "" if _gives(overrides, ENDPOINT) else query.model.endpoint
+    has_code = query.model.trust_remote_code and not _gives(overrides, REMOTE_CODE)
+    is_own = _gives(overrides, MODEL) and not endpoint and not has_code
+    adapter = None if is_own else adapter_of(model)  # None also if no adapter would load it: it cannot run
     warning = adapter.trust(model) if adapter else None
-    if warning and query.model.endpoint:
-        warning = f"{warning} to {query.model.endpoint!r}"
-    if warning and query.model.trust_remote_code:
+    if warning and endpoint:
+        warning = f"{warning} to {endpoint!r}"
+    if warning and has_code:
         warning = f"{warning} and runs the code among them"
     return (*found, *([warning] if warning else []))
 
 
-def record_made_here(run: Path, query: Query) -> None:
-    """Record that this user has made this run folder; does nothing if the home folder is not writable."""
+def _gives(overrides: Sequence[str], key: str) -> bool:
+    """Whether one of the overrides sets this key, itself or with its whole section."""
+    given = {override.partition("=")[0].replace(" ", "") for override in overrides}
+    return bool(given & {key, key.partition(".")[0]})
+
+
+def record_made_here(made: Path, query: Query) -> None:
+    """Record that this user has made this run folder or query file; does nothing if the home is not writable."""
     with suppress(OSError, RunError):
-        _write_record(run, query)
+        _write_record(made, named_code(query))
 
 
 def trust(run: Path, query: Query) -> None:
     """Record that this user trusts what this run folder names; RunError if that cannot be recorded."""
-    try:
-        _write_record(run, query)
-    except OSError as error:
-        raise RunError(
-            f"cannot record that {run} is trusted ({error}); set {STATE} to a writable folder"
-        ) from error
+    _trust(run, named_code(query))
+
+
+def trust_query(path: Path, queries: Iterable[Query], overrides: Sequence[str] = ()) -> None:
+    """Record that this user trusts what a query file names, in each of these forms; RunError if that fails."""
+    named = [words for query in queries for words in named_code(query, overrides)]
+    _trust(path, tuple(dict.fromkeys([*_recorded(path), *named])) if named else ())
 
 
 def check_made_here(run: Path, query: Query) -> None:
     """Raise InputError unless this user has made or trusted the folder, or it names no code and no address."""
-    named = named_code(query)
-    if not named or _recorded(run) == list(named):
-        return
-    raise InputError(
-        f"{run} comes from elsewhere, and using it {' and '.join(named)}; "
-        "if you trust its author, repeat the command with --trust"
-    )
+    _check(run, named_code(query), "comes from elsewhere", "repeat the command with --trust")
 
 
-def _write_record(run: Path, query: Query) -> None:
-    named = named_code(query)
+def check_query(path: Path, query: Query, overrides: Sequence[str] = ()) -> None:
+    """Raise InputError unless this user has trusted what the query file names beside these overrides, if anything.
+
+    All that it names is trusted in the folders of TREX_TRUST.
+    """
+    named = named_code(query, overrides)
+    if named and not _is_in_own_folder(path):
+        _check(path, named, "is a new query file", "repeat the command with --trust (in Python: trust=True)")
+
+
+def _is_in_own_folder(path: Path) -> bool:
+    folders = [folder for folder in os.environ.get(OWN_FOLDERS, "").split(os.pathsep) if folder]
+    real = Path(os.path.realpath(path))
+    return any(real.is_relative_to(os.path.realpath(os.path.expanduser(folder))) for folder in folders)
+
+
+def _check(place: Path, named: Sequence[str], why: str, remedy: str) -> None:
+    if named and not set(named) <= set(_recorded(place)):
+        raise InputError(
+            f"{place} {why}, and using it {' and '.join(named)}; if you trust its author, {remedy}"
+        )
+
+
+def _trust(place: Path, named: Sequence[str]) -> None:
+    try:
+        _write_record(place, named)
+    except OSError as error:
+        raise RunError(
+            f"cannot record that {place} is trusted ({error}); set {STATE} to a writable folder"
+        ) from error
+
+
+def _write_record(place: Path, named: Sequence[str]) -> None:
     if not named:
         return
-    path = _record(run)
+    path = _record(place)
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-    text = json.dumps({"folder": os.path.realpath(run), "named": named})
+    text = json.dumps({"folder": os.path.realpath(place), "named": list(named)})
     write_atomic(path, text.encode(), is_precious=False)
 
 
-def _recorded(run: Path) -> object:
-    path = _record(run)
+def _recorded(place: Path) -> tuple[str, ...]:
+    """What this user has trusted a folder or a file to name; nothing if the record is missing or damaged."""
+    path = _record(place)
     try:
         found = parse_json(read_text(path, limit=LIMIT, follow_links=False), str(path))
     except InputError:
-        return None
-    return found.get("named") if isinstance(found, dict) else None
+        return ()
+    named = found.get("named") if isinstance(found, dict) else None
+    return tuple(map(str, named)) if isinstance(named, list) else ()
 
 
-def _record(run: Path) -> Path:
-    name = hashlib.sha256(os.path.realpath(run).encode(errors="surrogateescape")).hexdigest()[:32]
+def _record(place: Path) -> Path:
+    name = hashlib.sha256(os.path.realpath(place).encode(errors="surrogateescape")).hexdigest()[:32]
     return own_folder(STATE) / "runs" / f"{name}.json"

@@ -11,7 +11,9 @@ from trex.auditing.sweeping.records import Settings
 from trex.clevr_models.interface.options import ModelOptions
 from trex.foundation.files import make_folder, write_atomic
 from trex.query.schema import SceneSection
+from trex.query.toml_file import parse_query
 from trex.query.toml_text import toml_text
+from trex.runs.trust import record_made_here
 
 FOLDER = "searches"
 BUDGET = {
@@ -89,7 +91,11 @@ def write_leads(
     for number, one in enumerate(found, start=1):
         make_folder(folder / FOLDER)
         query = f"{FOLDER}/{number}.toml"
-        write_atomic(folder / query, template.query(one).encode())
+        text = template.query(one)
+        write_atomic(folder / query, text.encode())
+        record_made_here(
+            folder / query, parse_query(text, query)
+        )  # its model is the one that this user audits
         done = search(folder / query, folder / FOLDER / str(number)) if number <= n else None
         leads.append(Lead(one, query, done))
     return tuple(leads)

@@ -12,6 +12,8 @@ from trex.cli.command import WHY, Command
 from trex.cli.options import ModelName, Settings, overrides, refuse
 from trex.cli.progress import display_until_stopped
 from trex.cli.result import AsJson, print_result
+from trex.cli.trust import TrustQuery, trust_queries
+from trex.query.shipped import query_path
 
 if TYPE_CHECKING:
     from trex.baseline.run import BaselineOutcome
@@ -52,6 +54,7 @@ def baseline(
     ] = False,
     model: ModelName = None,
     settings: Settings = None,
+    trust: TrustQuery = False,
     out: Annotated[
         Path | None, typer.Option(help="The folder to write to; runs/baseline-QUERY if not given.")
     ] = None,
@@ -69,8 +72,11 @@ def baseline(
     options = BaselineOptions(
         dataset, tuple(split or ()), rendered, world, seed, cache, tuple(beside or ()), all_pictures
     )
+    changes = overrides(model, settings)
+    if trust:
+        trust_queries(map(query_path, queries), changes)
     with display_until_stopped("every picture that was rendered is kept") as display:
-        done = make_baseline(queries, overrides(model, settings), options, out, display.show)
+        done = make_baseline(queries, changes, options, out, display.show)
     if not as_json:
         _note(done.problems)
     places = {"json": str(done.out / FILE), "page": str(done.out / PAGE)}

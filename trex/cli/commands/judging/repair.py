@@ -12,7 +12,9 @@ from trex.cli.command import WHY, Command
 from trex.cli.options import Port, Processes, Token, refuse
 from trex.cli.repairing.step import progress_of, step
 from trex.cli.result import AsJson, print_result
+from trex.cli.trust import TrustQuery, trust_queries
 from trex.foundation.errors import InputError
+from trex.query.shipped import query_path
 
 repair_app = typer.Typer(
     no_args_is_help=True,
@@ -210,6 +212,7 @@ def prove(
         list[int] | None,
         typer.Option(help="Search with the corrected model of this seed, instead of all. Repeatable."),
     ] = None,
+    trust: TrustQuery = False,
     as_json: AsJson = False,
 ) -> None:
     """Measure what a correction on rendered scenes does to official pictures, and to a new search for the failures."""
@@ -218,7 +221,9 @@ def prove(
     if not is_scene_folder(folder):
         raise InputError(f"{folder} is no repair on rendered scenes; only those are proved by a new search")
     if not query:
-        refuse(ctx, ["settings", "seed"], "only a search (--query) has it")
+        refuse(ctx, ["settings", "seed", "trust"], "only a search (--query) has it")
+    if trust:
+        trust_queries(map(query_path, query or []), settings or [])
     prove_scenes_step(folder, dataset, query or [], settings or [], seed or [], as_json)
 
 

@@ -18,6 +18,7 @@ from trex.cli.command import MANY, Command
 from trex.cli.options import Settings
 from trex.cli.progress import display_until_stopped
 from trex.cli.result import AsJson, print_result
+from trex.cli.trust import TrustQuery, trust_experiment
 
 if TYPE_CHECKING:
     from trex.experiments.experiment import Outcome
@@ -36,6 +37,7 @@ def experiment(
         list[str] | None, typer.Option("--cell", help="Only this cell, e.g. 1-7. Repeatable.")
     ] = None,
     settings: Settings = None,
+    trust: TrustQuery = False,
     dataset: Annotated[
         Path | None,
         typer.Option(help="A folder of labelled pictures on which the same queries are counted."),
@@ -49,6 +51,8 @@ def experiment(
     from trex.experiments.page import PAGE
     from trex.experiments.table import markdown
 
+    if trust:
+        trust_experiment(name, settings or ())
     outcome, record = run_and_write(name, tuple(cell or ()), tuple(settings or ()), out, dataset)
     page = str(outcome.folder / PAGE)
     told = {"folder": str(outcome.folder), "found": record.found, **asdict(record), "page": page}

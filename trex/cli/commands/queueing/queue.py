@@ -12,6 +12,7 @@ import typer
 from trex.cli.command import MANY, Command
 from trex.cli.options import refuse
 from trex.cli.result import AsJson, print_result
+from trex.cli.trust import TrustQuery, trust_queries
 from trex.foundation.errors import InputError, RunError, unknown
 from trex.queue.entry import Entry
 from trex.queue.words import HEADER, details, fields, line, tally
@@ -53,6 +54,7 @@ def add(
         ),
     ] = None,
     model: Annotated[str | None, typer.Option(help="The model, as in trex find.")] = None,
+    trust: TrustQuery = False,
     runs: Runs = RUNS,
     as_json: AsJson = False,
 ) -> None:
@@ -63,7 +65,10 @@ def add(
     from trex.queue.sweep import combinations
 
     fixed = overrides(model, settings)
-    requests = queue_requests(query_files(queries), fixed, combinations(sweep or [], fixed))
+    files, ways = query_files(queries), combinations(sweep or [], fixed)
+    if trust:
+        trust_queries(files, fixed, ways)
+    requests = queue_requests(files, fixed, ways)
     added = queue_add.add(runs, requests, priority, time.time())
     new, known = [[one.entry for one in added if one.is_new is flag] for flag in (True, False)]
     lines = [

@@ -18,6 +18,7 @@ from trex.cli.options import (
     refuse,
 )
 from trex.cli.result import AsJson
+from trex.cli.trust import TrustQuery, trust_queries
 from trex.query.shipped import is_question, query_path
 
 
@@ -29,9 +30,12 @@ def check(
     max_requests: MaxRequests = None,
     trust_remote_code: TrustRemoteCode = False,
     settings: Settings = None,
+    trust: TrustQuery = False,
     as_json: AsJson = False,
 ) -> None:
-    """Check a query and report what it would do, or show how a question is read; renders and writes nothing.
+    """Check a query and report what it would do, or show how a question is read; renders nothing.
+
+    The model is loaded or, behind an address, asked about two small pictures. Writes nothing but what --trust allows.
 
     trex check "Are there more cubes than spheres?" prints the question's family, its answers and its program.
     """
@@ -40,17 +44,17 @@ def check(
 
         refuse(
             ctx,
-            ("model", "endpoint", "max_requests", "trust_remote_code", "settings"),
+            ("model", "endpoint", "max_requests", "trust_remote_code", "settings", "trust"),
             "a question alone is read, without a query or a model",
         )
         return run_check_question(query, as_json)
     from trex.cli.search import run_check
 
-    run_check(
-        query_path(Path(query)),
-        overrides(model, settings, endpoint, max_requests, trust_remote_code),
-        as_json,
-    )
+    path = query_path(Path(query))
+    changes = overrides(model, settings, endpoint, max_requests, trust_remote_code)
+    if trust:
+        trust_queries([path], changes)
+    run_check(path, changes, as_json)
 
 
 COMMAND = Command("check", check, SEARCH, 30)

@@ -20,6 +20,7 @@ from trex.cli.options import (
     overrides,
 )
 from trex.cli.result import AsJson
+from trex.cli.trust import TrustQuery, trust_queries
 from trex.cli.verdicts import Conditions, Junit, make_gate
 
 
@@ -33,6 +34,7 @@ def find(
     max_requests: MaxRequests = None,
     trust_remote_code: TrustRemoteCode = False,
     settings: Settings = None,
+    trust: TrustQuery = False,
     large: Large = True,
     fail_if: Conditions = None,
     junit: Junit = None,
@@ -43,7 +45,10 @@ def find(
     from trex.cli.search import Ending, run_find, trackers
 
     ending = Ending(as_json, large, make_gate(fail_if, junit), trackers(log))
-    run_find(query, overrides(model, settings, endpoint, max_requests, trust_remote_code), out, ending)
+    changes = overrides(model, settings, endpoint, max_requests, trust_remote_code)
+    if trust:
+        trust_queries([query], changes)
+    run_find(query, changes, out, ending)
 
 
 COMMAND = Command("find", find, SEARCH, 10)
