@@ -5,12 +5,22 @@ from __future__ import annotations
 import math
 from typing import Annotated, NamedTuple
 
-from pydantic import BeforeValidator, Field, StringConstraints, ValidationError
+from pydantic import AfterValidator, BeforeValidator, Field, StringConstraints, ValidationError
 from pydantic_core import ErrorDetails
 
 
 def _log_or_minus_infinity(value: object) -> object:
     return -math.inf if value is None else value
+
+
+def plain(text: str) -> str:
+    """The text; ValueError if a terminal would not show it as it is."""
+    if not text.isprintable():
+        raise ValueError("it contains unprintable characters; remove them")
+    return text
+
+
+Plain = Annotated[str, AfterValidator(plain)]
 
 
 Hash = Annotated[str, StringConstraints(pattern="^[0-9a-f]{32}$")]

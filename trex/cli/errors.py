@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import traceback
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -24,6 +25,7 @@ from trex.foundation.errors import (
 )
 from trex.foundation.files import is_text, shown
 from trex.foundation.home import prepare_packages
+from trex.foundation.printable import escaped
 
 LONGEST = 2000  # characters of an error
 
@@ -72,6 +74,9 @@ class Guarded(TyperGroup):
                 drop_result()
             sys.stderr.write(f"error: {unwritten(error) if is_unwritable(error) else foreign(error)}\n")
             raise typer.Exit(USER if error.filename else OURS) from error
+        except SystemExit as error:  # typer ends a command by an exception of its own
+            sys.stderr.write(f"error: {one_line(ended(error))}\n")
+            raise typer.Exit(USER) from error
         except MemoryError as error:
             sys.stderr.write("error: out of memory; use smaller numbers, e.g. fewer pictures at a time\n")
             raise typer.Exit(OURS) from error
@@ -96,7 +101,7 @@ def _tell_cost() -> None:
 
 def one_line(text: str) -> str:
     """The text on one printable line, shortened in the middle if it is very long."""
-    line = "".join(c if c.isprintable() else repr(c)[1:-1] for c in " ".join(text.splitlines()))
+    line = escaped(" ".join(text.splitlines()))
     return line if len(line) <= LONGEST else f"{line[: LONGEST // 2]} ... {line[-LONGEST // 4 :]}"
 
 
@@ -104,6 +109,18 @@ def foreign(error: OSError) -> str:
     """The message of an operating system error that no other code handles."""
     reason = error.strerror or str(error)
     return f"{shown(Path(error.filename))}: {reason}; give another path" if error.filename else reason
+
+
+def ended(error: SystemExit) -> str:
+    """What ended a command in place of trex: code of a model, a world or an extension that calls `sys.exit`."""
+    frames = traceback.extract_tb(error.__traceback__)
+    where = (
+        f"{frames[-1].filename}, line {frames[-1].lineno}, in {frames[-1].name}" if frames else "unknown code"
+    )
+    return (
+        f"the command was ended by sys.exit({error.code!r}) in {where}, which is not part of it; let that code raise "
+        "an error, or return"
+    )
 
 
 def exit_code(error: TrexError) -> int:

@@ -1,4 +1,4 @@
-"""Prints a command's result as one JSON document or as text."""
+"""Prints what a command says: the one way to standard output, and that of its notes to standard error."""
 
 from __future__ import annotations
 
@@ -7,6 +7,8 @@ from typing import Annotated
 
 import typer
 
+from trex.foundation.printable import escaped_lines
+
 AsJson = Annotated[
     bool, typer.Option("--json", help="Print one JSON document and nothing else, for machines.")
 ]
@@ -14,4 +16,14 @@ AsJson = Annotated[
 
 def print_result(document: object, words: str, as_json: bool) -> None:
     """Print the document on one line, or the text, to standard output."""
-    typer.echo(json.dumps(document) if as_json else words)
+    print_text(json.dumps(document) if as_json else words)
+
+
+def print_text(text: str) -> None:
+    """Print the text to standard output, with what a terminal would carry out as escapes."""
+    typer.echo(escaped_lines(text))
+
+
+def note(text: str) -> None:
+    """Print the text to standard error, see `print_text`."""
+    typer.echo(escaped_lines(text), err=True)

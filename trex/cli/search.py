@@ -7,14 +7,12 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-import typer
-
 from trex.api.check import check_plan
 from trex.api.find import Outcome, conclude_run, find, query_file, resume
 from trex.api.page_pictures import add_pictures
 from trex.api.watchers import NO_LARGE, LargeProgress
 from trex.baseline.attach import store_baseline
-from trex.cli.result import print_result
+from trex.cli.result import print_result, print_text
 from trex.cli.verdicts import Gate, exit_by, rulings_json
 from trex.crosscheck.confirmation import read_confirmations
 from trex.foundation.errors import InputError, unknown
@@ -96,9 +94,9 @@ def run_check(query: Path, overrides: Sequence[str], as_json: bool) -> None:
             "large_seconds_at_most_about": found.large_seconds_at_most,
             "warnings": found.notes,
         }
-        typer.echo(json.dumps(document))
+        print_text(json.dumps(document))
         return
-    typer.echo(f"{query} is valid; nothing was rendered\n{found}")
+    print_text(f"{query} is valid; nothing was rendered\n{found}")
 
 
 @dataclass(frozen=True)
@@ -195,7 +193,7 @@ def _end(done: Outcome, ending: Ending) -> None:
     if ending.as_json:
         data = json.loads((done.folder / FINDINGS).read_text(encoding="utf-8"))
         document = {"run": str(done.folder), "report": str(done.report), **data, **rulings_json(rulings)}
-        typer.echo(json.dumps(document))
+        print_text(json.dumps(document))
     else:
         _show(done, [ruling.words for ruling in rulings])
     _log(done, ending.trackers)
@@ -220,29 +218,29 @@ def _show(done: Outcome, verdicts: Sequence[str]) -> None:
     """Print the outcome; the last line is the path of the report."""
     manifest = done.manifest
     verb, answers = goal(manifest)
-    typer.echo(
+    print_text(
         f"{model_words(manifest)} {verb} {' and '.join(answers)}; world: {world_of(manifest).scope(manifest.query)}"
     )
     for number, found in enumerate(done.results.found[:10], start=1):
         says = f"{found.answer} ({found.answers[0][1]:.3f})"
         truth = "" if found.truth is None else f"true answer {found.truth}, "
         family = f"family {done.results.families.numbers[number - 1]}, "
-        typer.echo(f"{number:4}. {family}{truth}model says {says}, confidence {found.confidence:.3f}")
+        print_text(f"{number:4}. {family}{truth}model says {says}, confidence {found.confidence:.3f}")
     if len(done.results.found) > 10:
-        typer.echo(f"      and {len(done.results.found) - 10} more")
-    typer.echo(f"{done.results.ending}: {headline(manifest, done.results)}")
+        print_text(f"      and {len(done.results.found) - 10} more")
+    print_text(f"{done.results.ending}: {headline(manifest, done.results)}")
     often = how_often_words(manifest, done.results)
-    typer.echo(f"{capitalized(often)}.")
+    print_text(f"{capitalized(often)}.")
     for sentence in family_sentences(done.results):
-        typer.echo(f"  {sentence}")
+        print_text(f"  {sentence}")
     with open_run(done.folder, for_writing=False) as folder:
         again = stays(read_confirmations(folder)) if done.results.found else ""
     for sentence in (f"{capitalized(again)}." if again else "", done.results.control, *done.results.remarks):
         if sentence:
-            typer.echo(sentence)
+            print_text(sentence)
     for words in verdicts:
-        typer.echo(words)
-    typer.echo(f"report: {done.report}")
+        print_text(words)
+    print_text(f"report: {done.report}")
 
 
 def _last_words(place: Sequence[Path]) -> list[str]:

@@ -8,9 +8,12 @@ from __future__ import annotations
 
 import errno
 import io
+import logging
 import os
 import sys
 from contextlib import suppress
+
+from trex.foundation.printable import escaped_lines
 
 NAMES = ("stdin", "stdout", "stderr")
 UNWRITABLE = (errno.EPIPE, errno.ENOSPC, errno.EDQUOT, errno.EIO, errno.EBADF)
@@ -39,8 +42,18 @@ class Lasting(io.TextIOWrapper):
             to_nowhere(self.fileno())
 
 
+class Printable(logging.Formatter):
+    """A message with what a terminal would carry out as escapes."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        """The message as text for a terminal."""
+        return escaped_lines(super().format(record))
+
+
 def hold_streams() -> None:
     """Open a sink for each closed standard stream, and make standard error one that never ends a command."""
+    if logging.lastResort is not None:  # it prints the warnings that no handler takes
+        logging.lastResort.setFormatter(Printable())
     for number, name in enumerate(NAMES):
         if not _is_open(number):
             to_nowhere(number)

@@ -11,6 +11,7 @@ from trex.export.items import EDITED, Exported
 from trex.export.parquet import check_pyarrow, write_rows
 from trex.export.private_paths import without_folders
 from trex.foundation.files import write_atomic
+from trex.foundation.printable import code_block, code_span, escaped, markdown_text
 from trex.foundation.words import counted
 from trex.query.target import goal
 
@@ -41,10 +42,10 @@ def _file(split: str) -> str:
 def _card(exported: Exported) -> Iterator[str]:
     """YAML, which names the files of each split, then the description. JSON strings are YAML strings."""
     manifest = exported.manifest
-    model = without_folders(manifest.facts.model)
-    title = f"{model} on {manifest.question.text!r}"
+    question = repr(manifest.question.text)
+    title = f"{without_folders(manifest.facts.model)} on {question}"
     wanted = goal(manifest.query.target, manifest.question, manifest.facts.labels)
-    yield from ("---", f"pretty_name: {json.dumps(f'bayes-trex: {title}', ensure_ascii=False)}")
+    yield from ("---", f"pretty_name: {json.dumps(escaped(f'bayes-trex: {title}'), ensure_ascii=False)}")
     yield from (
         "task_categories: [visual-question-answering]",
         "tags: [clevr, synthetic, bayes-trex]",
@@ -53,9 +54,9 @@ def _card(exported: Exported) -> Iterator[str]:
     yield from ("- config_name: default", "  data_files:")
     for split in exported.splits:
         yield from (f"  - split: {split}", f"    path: {_file(split)}")
-    yield from ("---", "", f"# {title}", "")
-    yield (
-        f"Rendered CLEVR scenes in which the model {model}, asked {manifest.question.text!r}, "
+    yield from ("---", "", f"# {markdown_text(title)}", "")
+    yield markdown_text(
+        f"Rendered CLEVR scenes in which the model {without_folders(manifest.facts.model)}, asked {question}, "
         f"{wanted.words} {' and '.join(wanted.answers)}. A search of bayes-trex found them under a stated prior."
     )
     yield ""
@@ -73,9 +74,10 @@ def _card(exported: Exported) -> Iterator[str]:
     if (noise := manifest.query.render.noise) > 1:
         yield f"Answers are means over {noise} noise draws of the renderer; the picture is the first of them."
     query = without_folders(exported.folder.query_text.strip())
-    yield from ("", "The query:", "", "```toml", query, "```", "")
+    yield from ("", "The query:", "", *code_block(query, "toml"), "")
     if manifest.overrides:
-        yield from (f"with {' '.join(f'`--set {without_folders(one)}`' for one in manifest.overrides)}.", "")
+        settings = (code_span(f"--set {without_folders(one)}") for one in manifest.overrides)
+        yield from (f"with {' '.join(settings)}.", "")
     yield from ("| columns | what |", "|---|---|")
     yield from (
         f"| {', '.join(f'`{name}`' for name in names.split(', '))} | {what} |"

@@ -11,10 +11,11 @@ from rich.table import Table
 from rich.text import Text
 
 from trex.foundation.percent import whole_percent
+from trex.foundation.printable import escaped
 from trex.foundation.words import counted, span
 from trex.monitor.overview import Overview, Row, live, overview
 from trex.monitor.status import FarmStatus
-from trex.queue.words import SHORT, printable, tally
+from trex.queue.words import SHORT, tally
 from trex.search.progress import PHASES
 
 REFRESH_S = 1.0
@@ -61,7 +62,7 @@ def view(snapshot: Overview) -> Group:
             min_width=MIN_WIDTHS.get(column, TEXT_WIDTHS.get(column, len(column))),
         )
     for row in (*snapshot.running, *snapshot.waiting, *snapshot.ended):
-        table.add_row(*map(Text, map(printable, cells(row, snapshot.now))))
+        table.add_row(*(Text(escaped(cell).replace("\xa0", " ")) for cell in cells(row, snapshot.now)))
     return Group(Text(headline(snapshot)), *map(_farm, snapshot.farms), Text(), table)
 
 
@@ -99,4 +100,4 @@ def where(row: Row) -> str:
 
 def _farm(farm: FarmStatus) -> Text:
     workers = [f"{one.name} {one.entry[:SHORT] or 'idle'}" for one in farm.workers]
-    return Text(printable(f"{farm.owner}: {', '.join(workers)}"))
+    return Text(escaped(f"{farm.owner}: {', '.join(workers)}"))

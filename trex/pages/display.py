@@ -15,6 +15,7 @@ from typing import Self
 from rich.console import Console
 from rich.progress import BarColumn, Progress, SpinnerColumn, TaskID, TextColumn, TimeElapsedColumn
 
+from trex.foundation.printable import escaped, escaped_lines
 from trex.foundation.words import span
 from trex.pages.notebook_line import NotebookLine
 
@@ -61,7 +62,7 @@ class Display(logging.Handler):
 
     def say(self, line: str) -> None:
         """Print one line that stays."""
-        self._console.print(line, highlight=False, markup=False, soft_wrap=True)
+        self._console.print(escaped_lines(line), highlight=False, markup=False, soft_wrap=True)
 
     def show(self, step: str, done: int, total: int | None, *facts: str) -> None:
         """Show `done` of `total` (None: unknown) of the step `step`, with further facts."""
@@ -69,7 +70,8 @@ class Display(logging.Handler):
         is_new = step != self._step
         if is_new:
             self._step, self._first = step, (done, now)
-        line = ", ".join(filter(None, (f"{step} {_of(done, total)}", *facts, self._left(done, total, now))))
+        parts = (f"{step} {_of(done, total)}", *facts, self._left(done, total, now))
+        line = escaped(", ".join(filter(None, parts)))
         if self._console.quiet:
             return
         if self._console.is_jupyter:

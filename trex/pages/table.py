@@ -9,6 +9,8 @@ from typing import Generic, TypeVar
 
 from markupsafe import Markup
 
+from trex.foundation.printable import escaped
+
 Row = TypeVar("Row")
 
 
@@ -58,7 +60,7 @@ class Table(Generic[Row]):
         return [(indent + "  ".join(self._aligned(line, widths))).rstrip() for line in lines]
 
     def _cells(self) -> list[list[str]]:
-        return [[one.cell(row) for one in self.columns] for row in self.rows]
+        return [[escaped(one.cell(row)) for one in self.columns] for row in self.rows]
 
     def _aligned(self, line: Sequence[str], widths: Sequence[int]) -> list[str]:
         return [

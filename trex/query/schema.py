@@ -21,7 +21,7 @@ from pydantic import (
 from trex.clevr_models.interface.options import CONCURRENCY, ModelOptions
 from trex.clevr_models.specs.adapter import misplaced_option
 from trex.foundation.extensions import ExtensionPoint
-from trex.foundation.fields import first_problem
+from trex.foundation.fields import first_problem, plain
 from trex.inference.targets.kind import TargetKind
 
 TARGETS = ExtensionPoint("target kind", "trex.inference.targets", "TARGET", "trex.targets", TargetKind)
@@ -61,12 +61,6 @@ def _target_kind(name: str) -> str:
     return name
 
 
-def _plain(text: str) -> str:
-    if not text.isprintable():
-        raise ValueError("it contains unprintable characters; remove them")
-    return text
-
-
 def _lines(text: str) -> str:
     if not text.replace("\n", "").isprintable():
         raise ValueError("it contains unprintable characters other than line breaks; remove them")
@@ -83,8 +77,8 @@ def _short_json(table: Mapping[str, object]) -> Mapping[str, object]:
 MAX_STEPS = 10_000_000  # of a chain; each step renders a picture
 MAX_DRAWS = 10_000_000
 MAX_EXTRA = 2000
-Name = Annotated[str, Field(max_length=300), AfterValidator(_plain)]
-Sentence = Annotated[str, Field(max_length=2000), AfterValidator(_plain)]
+Name = Annotated[str, Field(max_length=300), AfterValidator(plain)]
+Sentence = Annotated[str, Field(max_length=2000), AfterValidator(plain)]
 Words = Annotated[tuple[Name, ...], Field(max_length=100), BeforeValidator(_words)]
 Texts = Annotated[tuple[Name, ...], Field(max_length=200), BeforeValidator(_texts)]
 Count = Annotated[int, Field(strict=True)]

@@ -7,6 +7,7 @@ from dataclasses import asdict
 from datetime import datetime
 from pathlib import Path
 
+from trex.foundation.printable import escaped
 from trex.queue.entry import STATES, Entry
 
 SHORT = 10  # digits of an id on display; any unique prefix is accepted
@@ -21,15 +22,10 @@ def line(runs: Path, entry: Entry) -> str:
 
     row = (
         f"{entry.id[:SHORT]}  {entry.state:9} {entry.priority:4} {entry.attempts:5}  {moment(entry.added)}  "
-        f"{entry.folder}"
+        f"{escaped(entry.folder)}"
     )
     more = [settings_of(runs, entry), entry.why]
-    return "  ".join([row, *(printable(text) for text in more if text)])
-
-
-def printable(text: str) -> str:
-    """The text without control characters, which could move a terminal's cursor or change its colors."""
-    return "".join(letter if letter.isprintable() else " " for letter in text)
+    return "  ".join([row, *(escaped(text) for text in more if text)])
 
 
 def moment(seconds: float | None) -> str:
@@ -71,7 +67,7 @@ def details(runs: Path, entry: Entry, overrides: Sequence[str]) -> list[str]:
     report = _report(runs, entry)
     places = [("query", entry.source), ("run", str(runs / entry.folder))]
     places += [("report", str(report))] if report.exists() else []
-    return [f"{name:9} {printable(value)}" for name, value in (*facts(entry, overrides), *places)]
+    return [f"{name:9} {escaped(value)}" for name, value in (*facts(entry, overrides), *places)]
 
 
 def _report(runs: Path, entry: Entry) -> Path:

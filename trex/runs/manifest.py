@@ -11,10 +11,10 @@ from importlib import metadata
 from typing import Annotated, Literal
 
 import numpy as np
-from pydantic import Field, ValidationError
+from pydantic import AfterValidator, Field, ValidationError
 
 from trex.foundation.errors import InputError, RunError
-from trex.foundation.fields import first_problem
+from trex.foundation.fields import Plain, first_problem, plain
 from trex.foundation.json_fields import mapping
 from trex.foundation.parse import parse_json
 from trex.inference.targets import GaussianTarget
@@ -36,19 +36,27 @@ MAX_LOG_CHANGE = 0.02  # tolerated change of a probability, on the logarithm
 PACKAGES = ("bayes-trex", "bpy", "torch", "numpy", "pyro-ppl")
 
 
+def _plain_card(card: ShapeCard) -> ShapeCard:
+    for word in card.words:
+        plain(word)
+    return card
+
+
 class Facts(Section):
     """The query's meaning as resolved: enough to read the draws without model or renderer."""
 
-    question: str
+    question: Plain
     program: tuple[ProgramStep, ...]
-    possible: tuple[str, ...]
-    model: str
-    labels: tuple[str, ...]
-    cards: tuple[ShapeCard, ...]  # the shapes in scenes; none in other worlds
+    possible: tuple[Plain, ...]
+    model: Plain
+    labels: tuple[Plain, ...]
+    cards: tuple[
+        Annotated[ShapeCard, AfterValidator(_plain_card)], ...
+    ]  # the shapes in scenes; none in other worlds
     size: tuple[
         Annotated[int, Field(ge=1)], Annotated[int, Field(ge=1)]
     ]  # width and height of the pictures in pixels
-    trained_on: tuple[str, ...] = ()  # the classes that the decoder has seen
+    trained_on: tuple[Plain, ...] = ()  # the classes that the decoder has seen
     world: WorldFacts | None = None  # of a user-defined world
     weights: str  # fingerprint of the model, whatever the question
 

@@ -12,6 +12,7 @@ from types import FrameType
 import typer
 
 from trex.foundation.errors import STOPPED
+from trex.foundation.printable import escaped_lines
 
 STOPS = (signal.SIGINT, signal.SIGTERM)
 
@@ -51,7 +52,7 @@ def undivided() -> Iterator[None]:
 
 def say(line: str) -> None:
     """Print to standard error, which keeps standard output machine-readable."""
-    sys.stderr.write(line + "\n")
+    sys.stderr.write(escaped_lines(line) + "\n")
     sys.stderr.flush()
 
 

@@ -12,6 +12,7 @@ from trex.export.clevr import write_clevr
 from trex.export.export import write_whole
 from trex.export.items import Exported, ExportItem, read_items
 from trex.foundation.errors import InputError
+from trex.foundation.printable import escaped
 from trex.runs.draw_log import run_draws
 from trex.runs.folder import RunFolder, check_free, open_run
 from trex.scenes.questions.program_json import program_from_json, program_to_json
@@ -106,7 +107,7 @@ def _fill(scratch: Path, selection: _Selection) -> str:
     write_clevr(scratch, replace(selection.exported, items=tuple(item for item, _ in selection.hits)))
     program = tuple(program_to_json(manifest.question.program))
     content = BatchFile(
-        run=selection.run.resolve().name,
+        run=escaped(selection.run.resolve().name),
         model=manifest.facts.model,
         scenes=tuple(
             BatchScene(

@@ -11,6 +11,7 @@ from trex.export.clevr import LaidOut, write_answers, write_split
 from trex.export.export import write_whole
 from trex.foundation.errors import InputError
 from trex.foundation.json_fields import Json
+from trex.foundation.printable import escaped
 from trex.runs.picture_files import to_png
 from trex.scenes.clevr_format.scene_json import SceneRecord
 from trex.scenes.questions.program_json import program_to_json
@@ -75,7 +76,7 @@ def _fill(scratch: Path, selection: AuditSelection, new: Kept) -> str:
     )
     write_answers(scratch, [_answer(selection.model, name, one) for name, (one, _) in rows])
     content = BatchFile(
-        run=selection.folder.resolve().name,
+        run=escaped(selection.folder.resolve().name),
         model=selection.model,
         scenes=tuple(
             _scene(selection.look, name, one, group)

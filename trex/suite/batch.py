@@ -17,7 +17,7 @@ from pydantic import Field, StringConstraints
 from trex.datasets.clevr_files import check_plain
 from trex.foundation.codec import Codec
 from trex.foundation.errors import InputError
-from trex.foundation.fields import Number
+from trex.foundation.fields import Number, Plain
 from trex.foundation.files import TEXT_LIMIT, read_bytes, shown
 from trex.foundation.images import FILE_LIMIT, decode_png
 from trex.scenes.questions.program_json import program_from_json
@@ -28,7 +28,7 @@ NAME = re.compile("[0-9a-f]{32}")  # of a batch's folder
 MAX_BATCHES = 10_000
 REMEDY = "restore the folder from its repository, or delete the batch and add its run again"
 Sha256 = Annotated[str, StringConstraints(pattern="^[0-9a-f]{64}$")]
-Word = Annotated[str, StringConstraints(min_length=1, max_length=1000)]
+Word = Annotated[Plain, StringConstraints(min_length=1, max_length=1000)]
 
 
 @dataclass(frozen=True)
@@ -45,7 +45,7 @@ class BatchScene:
     answer: Word
     confidence: Number
     confirmed: tuple[Word, ...]
-    question: Annotated[str, StringConstraints(min_length=1)]
+    question: Annotated[Plain, StringConstraints(min_length=1)]
     program: tuple[dict[str, object], ...]
     group: Annotated[int, Field(ge=0)]
 
@@ -57,8 +57,8 @@ class BatchFile:
     `run` names a run, or an audit; `weights` is the fingerprint of its model, "" if it is unknown.
     """
 
-    run: str
-    model: str
+    run: Plain
+    model: Plain
     scenes: Annotated[tuple[BatchScene, ...], Field(min_length=1)]
     files: Mapping[str, Sha256]
     format: Literal[1] = 1

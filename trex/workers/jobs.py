@@ -46,7 +46,7 @@ class RunningSearch:
     name: str
     run: Path
     progress: Latest = field(default_factory=Latest)
-    error: Exception | None = None
+    error: Exception | SystemExit | None = None
     thread: threading.Thread | None = None
 
     @property
@@ -66,7 +66,7 @@ def start_search(
             run_queued(board, name, run, make_engine, job.progress)
         except (TrexError, Dropped) as error:
             job.error = error
-        except Exception as error:
+        except (Exception, SystemExit) as error:
             log.exception("internal error in the search of %s", run)
             job.error = error
         finally:

@@ -18,6 +18,7 @@ FAILURES: tuple[tuple[type[BaseException], FailureKind], ...] = (
     (IncompatibleWorker, FailureKind.INCOMPATIBLE),
     (InputError, FailureKind.INVALID_QUERY),
     (ModelError, FailureKind.INVALID_QUERY),
+    (SystemExit, FailureKind.INVALID_QUERY),  # a model's or a world's own code ends the program
     (Exception, FailureKind.ERROR),
 )
 
@@ -40,7 +41,7 @@ class Worker:
             lines, renders = self._do(work, is_stopped)
         except TaskStopped:
             return self._log_failure(work, TaskFailure(FailureKind.STOPPED, "the task was stopped"))
-        except Exception as error:
+        except (Exception, SystemExit) as error:
             return self._log_failure(
                 work, _failure(error), "" if isinstance(error, TrexError) else traceback.format_exc()
             )
@@ -81,7 +82,7 @@ def count_renders(records: Sequence[Record]) -> int:
     return sum(record.is_rendered for record in records)
 
 
-def _failure(error: Exception) -> TaskFailure:
+def _failure(error: Exception | SystemExit) -> TaskFailure:
     kind = next(kind for error_type, kind in FAILURES if isinstance(error, error_type))
     is_ours = isinstance(error, TrexError)
     return TaskFailure(kind, str(error) if is_ours else f"{type(error).__name__}: {error}")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from trex.foundation.errors import InputError
+from trex.foundation.fields import Plain
 from trex.query.resolved import ResolvedQuery
 from trex.query.schema import Query, Section
 from trex.worlds.description import Noun
@@ -16,9 +17,9 @@ from trex.worlds.world import World
 class WorldFacts(Section):
     """What a user-defined world records about itself, so that its runs can be read without its code."""
 
-    one: str  # the noun for a rendered latent
-    many: str
-    scope: str
+    one: Plain  # the noun for a rendered latent
+    many: Plain
+    scope: Plain
     has_scenes: bool
 
 

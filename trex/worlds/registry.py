@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING, cast
 
-from trex.foundation.errors import InputError
+from trex.foundation.errors import InputError, TrexError
 from trex.foundation.extensions import ExtensionPoint
+from trex.foundation.json_fields import short
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -50,24 +52,19 @@ def world_named(name: str) -> World:
     if is_shipped(name):
         return WORLDS.ours[name].make(name)
     if name in WORLDS.known:
-        LOADED[name] = WORLDS.known[name].make(name)
-        return LOADED[name]
+        return _made(name, WORLDS.known[name].make)
     module, colon, attribute = name.partition(":")
     if not (module and colon and attribute):
         raise InputError(f"generator.name = {name!r} is not known; use {', '.join(WORLDS.known)}, or {OWN}")
-    return _own(name, module, attribute)
-
-
-def _own(name: str, module: str, attribute: str) -> World:
     from trex.clevr_models.adapters.named_object import import_factory
 
-    make = import_factory(module, attribute)
-    try:
+    return _made(name, import_factory(module, attribute))
+
+
+def _made(name: str, make: Callable[[str], object]) -> World:
+    """The world that third-party code makes; InputError if it fails, or makes something else."""
+    with _in_words(name):
         world = make(name)
-    except InputError:
-        raise
-    except Exception as error:  # third-party code may raise anything
-        raise InputError(f"generator {name!r} fails: {type(error).__name__}: {error}") from error
     if not all(hasattr(world, part) for part in ("name", "plan", "noun")):
         raise InputError(
             f"generator {name!r} returns a {type(world).__name__}, which is not a world; see {OWN}"
@@ -83,9 +80,38 @@ def make_plan(query: Query, query_dir: Path) -> Plan:
     model that the query names.
     """
     name = query.generator.name
-    plan = world_named(name).plan
+    world = world_named(name)
     if is_shipped(name):
-        return plan(query, query_dir)
+        return world.plan(query, query_dir)
     from trex.worlds.named_model import plan_with_named_model
 
-    return plan_with_named_model(plan, query, query_dir)
+    with _in_words(name):
+        plan = plan_with_named_model(world.plan, query, query_dir)
+        noun, question = world.noun, plan.question
+        words = (
+            noun.one,
+            noun.many,
+            world.scope(query),
+            question.text,
+            *question.possible,
+            *plan.bound.labels,
+        )
+    strange = next((one for one in words if not one.isprintable()), None)
+    if strange is not None:
+        raise InputError(
+            f"generator {name!r} gives the text {short(strange)}; remove its unprintable characters"
+        )
+    return plan
+
+
+@contextmanager
+def _in_words(name: str) -> Iterator[None]:
+    """Errors of a world's own code as InputError."""
+    from trex.clevr_models.adapters.callable_model import RAISED, error_text
+
+    try:
+        yield
+    except TrexError:
+        raise
+    except RAISED as error:  # third-party code may raise anything, or end the program
+        raise InputError(f"generator {name!r} fails: {error_text(error)}") from error

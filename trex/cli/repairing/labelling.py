@@ -10,7 +10,7 @@ import typer
 
 from trex.cli.options import refuse
 from trex.cli.repairing.step import step
-from trex.cli.result import print_result
+from trex.cli.result import note, print_result
 
 if TYPE_CHECKING:
     from trex.labelling.serving import Address
@@ -76,7 +76,7 @@ def serve_shown(folder: Path, shown: Shown, address: Address) -> dict[str, int]:
 
     with listen(ADDRESS, address.port) as listening:
         poll = Poll(shown, VoteLog(folder, shown))
-        typer.echo(f"labelling {folder} at {address_of(listening, address.token)} (Ctrl-C to stop)", err=True)
+        note(f"labelling {folder} at {address_of(listening, address.token)} (Ctrl-C to stop)")
         return serve_poll(poll, listening, address.token)
 
 

@@ -7,9 +7,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import typer
-
 from trex.cli.progress import display_until_stopped
+from trex.cli.result import note
 
 if TYPE_CHECKING:
     from trex.repair.folder import RepairFolder
@@ -28,6 +27,6 @@ def step(place: Path, data: Path | None, run: Step) -> RepairFolder:
 @contextmanager
 def progress_of(place: Path) -> Iterator[Progress]:
     """The display of a step, which says first where it writes; a stop keeps what is done."""
-    typer.echo(f"writing to {place}", err=True)
+    note(f"writing to {place}")
     with display_until_stopped(f"{place} keeps what is done") as display:
         yield display.show

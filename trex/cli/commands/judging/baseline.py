@@ -11,7 +11,7 @@ import typer
 from trex.cli.command import WHY, Command
 from trex.cli.options import ModelName, Settings, overrides, refuse
 from trex.cli.progress import display_until_stopped
-from trex.cli.result import AsJson, print_result
+from trex.cli.result import AsJson, note, print_result
 from trex.cli.trust import TrustQuery, trust_queries
 from trex.query.shipped import query_path
 
@@ -85,9 +85,9 @@ def baseline(
 
 def _note(problems: Sequence[Problem]) -> None:
     for problem in problems[:MAX_NOTES]:
-        typer.echo(f"note: {problem.file}: {problem.what}", err=True)
+        note(f"note: {problem.file}: {problem.what}")
     if len(problems) > MAX_NOTES:
-        typer.echo(f"and {len(problems) - MAX_NOTES} more notes, in baseline.json", err=True)
+        note(f"and {len(problems) - MAX_NOTES} more notes, in baseline.json")
 
 
 def _text(done: BaselineOutcome) -> str:

@@ -12,7 +12,7 @@ import typer
 from trex.cli.command import WHY, Command
 from trex.cli.options import Endpoint, MaxRequests, TrustRemoteCode, model_options, refuse
 from trex.cli.progress import display_until_stopped
-from trex.cli.result import AsJson, print_result
+from trex.cli.result import AsJson, note, print_result
 from trex.cli.trust import Trust, trust_runs
 from trex.foundation.errors import OURS, InputError
 from trex.foundation.percent import percent
@@ -134,7 +134,7 @@ def explain(
         done, report = explain_with_report(run, options, display, processes, large=large, hint=NO_LARGE)
     print_result(_json(done), f"{_text(done)}\nreport: {report}", as_json)
     if not done.is_exact:
-        typer.echo("error: a remove-nothing control is not exact, see above", err=True)
+        note("error: a remove-nothing control is not exact, see above")
         raise typer.Exit(OURS)
 
 
@@ -160,7 +160,7 @@ def _explain_picture(wanted: PictureQuestion, out: Path | None, as_json: bool) -
     from trex.explain.explain_picture import FILE, PAGE, explain_picture, removal_table
 
     place = out or RUNS / f"explained-{Path(wanted.image).stem}"
-    typer.echo(f"writing to {place}", err=True)
+    note(f"writing to {place}")
     with display_until_stopped("every picture that was rendered is kept") as display:
         display.say(f"rendering {wanted.image} again, whole and without each object")
         made = explain_picture(wanted, place)

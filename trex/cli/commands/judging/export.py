@@ -9,7 +9,7 @@ import typer
 
 from trex.cli.command import WHY, Command
 from trex.cli.options import RunPath
-from trex.cli.result import AsJson, print_result
+from trex.cli.result import AsJson, note, print_result
 from trex.foundation.words import counted
 
 
@@ -34,7 +34,7 @@ def export(
 
     done = export_run(run, form, out, edits)
     if done.unanswered:
-        typer.echo(f"note: the question has no true answer on {done.unanswered} of the scenes", err=True)
+        note(f"note: the question has no true answer on {done.unanswered} of the scenes")
     scenes = ", ".join(counted(n, f"{split} scene") for split, n in done.scenes.items())
     document = {"out": str(done.out), "scenes": done.scenes, "unanswered": done.unanswered}
     print_result(document, f"{scenes}\n{form}: {done.out}", as_json)

@@ -9,7 +9,7 @@ import typer
 
 from trex.cli.command import WHY, Command
 from trex.cli.options import Port, Token, refuse
-from trex.cli.result import AsJson, print_result
+from trex.cli.result import AsJson, note, print_result
 
 if TYPE_CHECKING:
     from trex.baseline.stored import StoredBaseline
@@ -65,7 +65,7 @@ def mark(
             serve_shown(found.place, found.shown, address)
         if votes is not None:
             new = take_votes(found, votes)
-            typer.echo(f"{counted(new, 'new mark')} from {votes}", err=True)
+            note(f"{counted(new, 'new mark')} from {votes}")
         done = write_marks(found)
     print_result(
         {"folder": str(folder), **summary_json(done.baselines, done.problems)}, _words(done), as_json

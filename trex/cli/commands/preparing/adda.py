@@ -9,7 +9,7 @@ import typer
 
 from trex.cli.commands.preparing.digits import BatchSize, Device, Out, Seed, Threads
 from trex.cli.progress import display_until_stopped
-from trex.cli.result import AsJson, print_result
+from trex.cli.result import AsJson, note, print_result
 
 Data = Annotated[
     Path | None,
@@ -63,7 +63,7 @@ def adda(
         threads,
         data,
     )
-    typer.echo(f"writing to {folder}", err=True)
+    note(f"writing to {folder}")
     with display_until_stopped("the training up to its last checkpoint is kept") as display:
 
         def on_progress(status: Status) -> None:

@@ -12,7 +12,7 @@ from trex.cli import complete
 from trex.cli.command import PARTS, Command
 from trex.cli.options import LOOKS, Processes, RenderDevice, Settings, refuse
 from trex.cli.progress import display_until_stopped
-from trex.cli.result import AsJson, print_result
+from trex.cli.result import AsJson, note, print_result
 from trex.foundation.words import counted
 
 if TYPE_CHECKING:
@@ -75,7 +75,7 @@ def list_banks(folder: Folder = None, as_json: AsJson = False) -> None:
     if not as_json:
         for one in banks:
             if one.why:
-                typer.echo(f"note: {one.why}", err=True)
+                note(f"note: {one.why}")
     total = size_words(sum(one.size for one in banks))
     said = f"{root}: {counted(len(banks), 'bank')}, {total} of at most {size_words(most)} (TREX_BANK_MAX)"
     document = {"folder": str(root), "max_bytes": most, "banks": [_fields(one) for one in banks]}

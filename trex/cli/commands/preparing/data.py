@@ -14,7 +14,7 @@ from trex.cli.commands.preparing.adda import adda
 from trex.cli.commands.preparing.digits import beta_vae, classifier, gan, vae
 from trex.cli.options import LOOKS, Processes, RenderDevice
 from trex.cli.progress import display_until_stopped
-from trex.cli.result import AsJson, print_result
+from trex.cli.result import AsJson, note, print_result
 
 dataset_app = typer.Typer(no_args_is_help=True, help="Make data sets of rendered scenes and questions.")
 train_app = typer.Typer(
@@ -71,7 +71,7 @@ def train_clevr(
     from trex.clevr_models.percept.evaluate import evaluate, write_card
     from trex.clevr_models.percept.train import train
 
-    typer.echo(f"writing to {out}", err=True)
+    note(f"writing to {out}")
     with display_until_stopped("the training up to its last checkpoint is kept") as display:
         weights = train(
             dataset,

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from trex.cli.progress import display_until_stopped
-from trex.cli.result import AsJson, print_result
+from trex.cli.result import AsJson, note, print_result
 
 if TYPE_CHECKING:
     from trex.mnist_models.training.plan import Plan
@@ -146,7 +146,7 @@ def _train(plan: Plan, out: Path | None, judge: str | None, as_json: bool) -> No
 
     folder = out or trained_models()
     fid_features = load_fid_features(judge) if judge else None
-    typer.echo(f"writing to {folder}", err=True)
+    note(f"writing to {folder}")
     with display_until_stopped("the training up to its last checkpoint is kept") as display:
 
         def on_progress(status: Status) -> None:

@@ -17,7 +17,7 @@ from trex.cli import complete
 from trex.cli.command import MANY, Command
 from trex.cli.options import Settings
 from trex.cli.progress import display_until_stopped
-from trex.cli.result import AsJson, print_result
+from trex.cli.result import AsJson, note, print_result
 from trex.cli.trust import TrustQuery, trust_experiment
 
 if TYPE_CHECKING:
@@ -82,7 +82,7 @@ def _train(words: str) -> None:
     """Run `trex train WORDS`: returns at once if the weights exist, and resumes from a checkpoint."""
     from trex.cli.commands.preparing.data import train_app
 
-    typer.echo(f"trex train {words}", err=True)
+    note(f"trex train {words}")
     with redirect_stdout(sys.stderr):  # standard output is reserved for the experiment's result
         typer.main.get_command(train_app).main(shlex.split(words), standalone_mode=False)
 

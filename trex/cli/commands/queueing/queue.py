@@ -11,7 +11,7 @@ import typer
 
 from trex.cli.command import MANY, Command
 from trex.cli.options import refuse
-from trex.cli.result import AsJson, print_result
+from trex.cli.result import AsJson, note, print_result
 from trex.cli.trust import TrustQuery, trust_queries
 from trex.foundation.errors import InputError, RunError, unknown
 from trex.queue.entry import Entry
@@ -128,7 +128,7 @@ def show(
     try:
         overrides = read_queued(run_path(runs, one)).overrides
     except RunError as error:  # the folder is missing or damaged: report that, and show the rest
-        typer.echo(f"note: {error}", err=True)
+        note(f"note: {error}")
         overrides = ()
     document = {**fields(runs, one), "overrides": overrides}
     print_result(document, "\n".join(details(runs, one, overrides)), as_json)
@@ -201,7 +201,7 @@ def clean(
     states: list[State] = ["done", "cancelled", "failed"] if failed else ["done", "cancelled"]
     cleaned = queue_clean.clean(runs, states, delete_runs=delete_runs)
     for reason in cleaned.not_deleted:
-        typer.echo(f"not deleted: {reason}", err=True)
+        note(f"not deleted: {reason}")
     _changed("removed from the queue", runs, cleaned.entries, as_json)
 
 
@@ -213,9 +213,9 @@ def rebuild(runs: Runs = RUNS, as_json: AsJson = False) -> None:
 
     done = queue_rebuild.rebuild(runs)
     for reason in done.skipped:
-        typer.echo(f"skipped: {reason}", err=True)
+        note(f"skipped: {reason}")
     if done.moved_to is not None:
-        typer.echo(f"the damaged queue file is now {done.moved_to}", err=True)
+        note(f"the damaged queue file is now {done.moved_to}")
     words = f"{len(done.entries)} entries from the run folders in {runs}: {tally(queue.counts(runs))}"
     print_result([fields(runs, one) for one in done.entries], words, as_json)
 

@@ -8,6 +8,7 @@ import typer
 
 from trex.cli.command import MANY, Command
 from trex.cli.commands.queueing.queue import Runs, check_runs
+from trex.cli.result import print_text
 from trex.runs.place import RUNS
 
 
@@ -31,7 +32,7 @@ def serve(
     with serving.listen(address, port) as listening:
         bound, *_ = listening.getsockname()[1:]
         shown = f"[{address}]" if ":" in address else address
-        typer.echo(f"serving {runs} at http://{shown}:{bound}/ (Ctrl-C to stop)")
+        print_text(f"serving {runs} at http://{shown}:{bound}/ (Ctrl-C to stop)")
         serving.serve(runs, listening, token or None)
 
 

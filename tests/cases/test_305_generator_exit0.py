@@ -1,0 +1,119 @@
+"""Code of others that ends the program is an error with a message, never the exit code 0 and silence."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pytest
+
+import trex as api
+from tests.running.command_line import refused, trex
+from tests.running.farm_pools import new_worker
+from tests.running.runs import QUERY
+from trex.foundation.errors import InputError
+from trex.workers import worker
+from trex.workers.task_result import FailureKind, TaskFailure
+from trex.workers.tasks import PrepareRun
+
+WORLD = """
+import sys
+from tests.worlds.toy_disk import disk
+
+class Quits:
+    def __init__(self):
+        self.labels = ("near", "far")
+    def __call__(self, pictures, question):
+        sys.exit({code})
+    def log_probs(self, images):
+        sys.exit({code})
+
+def factory(name):
+    sys.exit({code})
+
+class World:
+    def __init__(self, made):
+        self.made = made
+    def __getattr__(self, name):
+        return getattr(self.made, name)
+    def plan(self, query, folder):
+        sys.exit({code})
+
+def later(name):
+    return World(disk(name))
+
+def loads(question):
+    sys.exit({code})
+quits = Quits()
+"""
+GENERATOR = 'question = "How far out is it?"\nanswer = "far"\n[generator]\nname = "{module}:{name}"\n'
+CODES = {"0": "0", "None": "", "one": "1", "words": "'all good'"}
+
+
+def module(folder: Path, monkeypatch: pytest.MonkeyPatch, code: str, at_import: str = "") -> str:
+    """A module in the current folder, under a name that no other test imports."""
+    name = f"quits_{abs(hash(str(folder)))}"
+    (folder / f"{name}.py").write_text(WORLD.format(code=code) + at_import)
+    monkeypatch.chdir(folder)
+    return name
+
+
+@pytest.mark.parametrize("code", CODES)
+@pytest.mark.parametrize("name", ["factory", "later"])
+@pytest.mark.parametrize("command", [["check", "q.toml"], ["find", "q.toml", "--out", "run"]])
+def test_a_world_that_ends_the_program(
+    command: list[str], name: str, code: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    quits = module(tmp_path, monkeypatch, CODES[code])
+    (tmp_path / "q.toml").write_text(GENERATOR.format(module=quits, name=name))
+    refused(trex(*command), "SystemExit", quits)
+    assert not (tmp_path / "run").exists()
+    with pytest.raises(InputError, match="SystemExit"):
+        api.check(tmp_path / "q.toml")
+
+
+@pytest.mark.parametrize("spec", ["{}:loads", "ask:{}:quits"])
+def test_a_model_that_ends_the_program(spec: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    quits = module(tmp_path, monkeypatch, "0")
+    (tmp_path / "q.toml").write_text(QUERY)
+    refused(trex("check", "q.toml", "--model", spec.format(quits)), "SystemExit")
+
+
+def test_a_module_that_ends_the_program_when_it_is_imported(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    quits = module(tmp_path, monkeypatch, "0", "\nsys.exit(0)\n")
+    (tmp_path / "q.toml").write_text(GENERATOR.format(module=quits, name="factory"))
+    refused(trex("check", "q.toml"), "SystemExit")
+
+
+@pytest.mark.parametrize("code", [0, None, 7, "all good"])
+def test_any_other_code_that_ends_a_command(code: object, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A tracker, a section, a format, a sampler: whatever calls sys.exit inside a command."""
+
+    def quits(*_: object, **__: object) -> None:
+        sys.exit(code)  # type: ignore[arg-type]
+
+    monkeypatch.setattr("trex.cli.search.run_report", quits)
+    refused(trex("report", "run"), f"sys.exit({code!r})", "test_305")
+
+
+def test_typers_own_exits_stay() -> None:
+    assert trex("--version").exit_code == 0
+    assert trex("--help").exit_code == 0
+    assert trex("find", "--help").exit_code == 0
+    assert trex("find").exit_code == 2
+
+
+def test_a_worker_answers_if_a_models_code_ends_the_program(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A thread or a process of the farm would end without an answer, and its query wait for ever."""
+
+    def quits(*_: object) -> object:
+        sys.exit(0)
+
+    monkeypatch.setattr(worker.Worker, "_do", quits)
+    answer = new_worker(tmp_path).do(PrepareRun(tmp_path))
+    assert isinstance(answer, TaskFailure) and answer.kind is FailureKind.INVALID_QUERY
+    assert "SystemExit" in answer.why
