@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import hashlib
 import logging
 import os
@@ -102,7 +103,7 @@ class CachedRenderer:
     def _load(self, name: str, scene: Scene) -> Picture | None:
         path = self.path(name)
         try:
-            data = read_bytes(path, limit=MAX_RAW, error=RenderError)
+            data = read_bytes(path, limit=MAX_RAW, error=RenderError, inside=self.folder)
             picture = decode(data, name, scene_id(scene))
             mark_used(path)
             return picture
@@ -116,6 +117,7 @@ class CachedRenderer:
         path, data = self.path(name), encode(picture, name)
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
+            _refuse_link(path.parent)
             _write_atomically(path, data)
             self._bound.added(len(data))
         except OSError as error:
@@ -158,6 +160,12 @@ def decode(data: bytes, name: str, scene: str) -> Picture:
 
 def _checksum(name: str, body: bytes) -> bytes:
     return hashlib.sha256(name.encode() + body).digest()
+
+
+def _refuse_link(part: Path) -> None:
+    """OSError if a part of the folder is a link: what it leads to is neither counted nor bounded."""
+    if part.is_symlink():
+        raise OSError(errno.ELOOP, f"{part} is a symbolic link; delete it")
 
 
 def _write_atomically(path: Path, data: bytes) -> None:

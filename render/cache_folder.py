@@ -82,7 +82,7 @@ def prune(folder: Path, max_bytes: int | None, used_after: float | None = None) 
 def mark_used(path: Path) -> None:
     """Record that a picture was used; does nothing in a folder that is not writable."""
     with suppress(OSError):
-        os.utime(path)
+        os.utime(path, follow_symlinks=False)
 
 
 def lock_scratch(handle: int) -> None:

@@ -11,7 +11,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
-from trex.bank.disk import SCENES, bank_root
+from trex.bank.disk import SCENES, bank_root, refuse_link
 from trex.bank.drawn import DrawnScenes
 from trex.bank.index import FILE, MAX_MEMBERS, BankIndex, index_of, read_index, write_index
 from trex.bank.store import PATIENCE_S, BankBound, Batches, Uncounted, Use, has_room, not_kept
@@ -51,6 +51,7 @@ class Bank:
         If `is_optional`, `renderer` stores pictures only while all banks are below their limit, deletes no bank for
         them, and goes on if one cannot be stored.
         """
+        refuse_link(path)
         self.prior, self.path, self._index = prior, path, index
         self._stores = not is_optional or has_room(path.parent)
         if is_optional:
@@ -169,7 +170,8 @@ class Bank:
 
     def _is_stored(self, i: int) -> bool:
         (scene,) = self.scenes([i])
-        return self._cache.path(entry_name(self._index.renderer, scene_id(scene))).is_file()
+        path = self._cache.path(entry_name(self._index.renderer, scene_id(scene)))
+        return path.is_file() and not path.is_symlink() and not path.parent.is_symlink()
 
     def _note(self, n: int) -> None:
         self._index = self._index.model_copy(update={"rendered": n})
@@ -177,7 +179,7 @@ class Bank:
 
     def _mark_used(self) -> None:
         with suppress(OSError):
-            os.utime(self.path / FILE)
+            os.utime(self.path / FILE, follow_symlinks=False)
 
 
 def bank_of(

@@ -139,6 +139,15 @@ def is_in_place(lock: int, path: Path) -> bool:
     return False
 
 
+def refuse_link(bank: Path) -> None:
+    """InputError if the folder of a bank is a link: only a bank's own folder is counted, bounded and deleted."""
+    if bank.is_symlink():
+        raise InputError(
+            f"{bank} is a symbolic link, and a bank in another folder is not counted; delete the link, or name the "
+            "folder of the banks with --folder or TREX_BANK"
+        )
+
+
 def select(banks: Iterable[StoredBank], prefixes: Iterable[str]) -> frozenset[str]:
     """The names of the banks with these prefixes; InputError unless each has exactly one."""
     names = [bank.name for bank in banks]
@@ -184,6 +193,8 @@ def _empty(folder: Path) -> None:
 
 def _forget_scenes(root: Path, banks: Iterable[StoredBank]) -> None:
     """Delete the drawn scenes of which no bank is left; they can be drawn again."""
+    if (root / SCENES).is_symlink():
+        return
     needed = {bank.index.world_key for bank in banks if bank.index}
     for path in (root / SCENES).glob("*.jsonl"):
         if NAME.fullmatch(path.stem) and path.stem not in needed:

@@ -4,25 +4,29 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
 from trex.foundation.errors import InputError
-from trex.foundation.files import is_missing, open_regular
+from trex.foundation.files import is_missing, open_inside, open_regular
 from trex.foundation.parse import parse_json
 from trex.scenes.scene import Scene, scene_from_dict, scene_to_dict
 
+APPEND = os.O_WRONLY | os.O_APPEND | os.O_CREAT
+
 
 class DrawnScenes:
-    """Scenes by index: those in the file are read from it, others are drawn and appended to it.
+    """Scenes by index: those in the file, ROOT/FOLDER/NAME, are read from it, others are drawn and appended to it.
 
     `draw` must be a function of the index alone. Several programs may append at once. A line that is damaged or cut
-    short is drawn again.
+    short is drawn again. Below ROOT, which people may share, no link is followed.
     """
 
     def __init__(self, path: Path, draw: Callable[[int], Scene]) -> None:
         """Read the file; InputError if it is there and cannot be read."""
         self.path, self._draw = path, draw
+        self._root = path.parent.parent
         self._kept: dict[int, bytes] = {}
         self._read_to = 0  # bytes of the file that were read
         self._begin = b"\n"  # ends a line that a kill has cut short
@@ -39,13 +43,13 @@ class DrawnScenes:
     def _read_on(self) -> None:
         """Read the whole lines that this or another program has appended."""
         try:
-            with open_regular(self.path) as file:
+            with open_regular(self.path, inside=self._root) as file:
                 file.seek(self._read_to)
                 data = file.read()
         except InputError as error:
             if is_missing(error):
                 return
-            raise
+            raise InputError(f"{error}; delete it, and its scenes are drawn again") from error
         end = data.rfind(b"\n") + 1
         self._read_to += end
         self._kept.update(_sound(data[:end].split(b"\n")))
@@ -57,9 +61,11 @@ class DrawnScenes:
         scene = self._draw(index)
         text = json.dumps(scene_to_dict(scene), separators=(",", ":")).encode()
         self.path.parent.mkdir(parents=True, exist_ok=True)
-        with self.path.open("ab", buffering=0) as log:
-            # One append, so that parallel programs do not cut each other's lines.
-            log.write(b"%s%d %s %s\n" % (self._begin, index, _check(index, text), text))
+        log = open_inside(self._root, [self.path.parent.name, self.path.name], APPEND)
+        try:  # one append, so that parallel programs do not cut each other's lines
+            os.write(log, b"%s%d %s %s\n" % (self._begin, index, _check(index, text), text))
+        finally:
+            os.close(log)
         self._begin = b""
         self._kept[index] = text
         return scene
