@@ -14,7 +14,6 @@ import uvicorn
 
 from trex.monitor.serve import access_rules, listen, server_config
 from trex.monitor.serve_app import make_app
-from trex.monitor.serve_attempts import Attempts
 from trex.monitor.serve_guard import Guard
 
 
@@ -57,9 +56,9 @@ class Site:
 
 
 @contextmanager
-def served(runs: Path, token: str | None = None, attempts: Attempts | None = None) -> Iterator[Site]:
+def served(runs: Path, token: str | None = None) -> Iterator[Site]:
     """The pages of a runs folder."""
-    with answering(make_app(runs, access_rules(token, "127.0.0.1"), attempts=attempts)) as site:
+    with answering(make_app(runs, access_rules(token, "127.0.0.1"))) as site:
         yield site
 
 

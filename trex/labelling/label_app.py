@@ -17,7 +17,6 @@ from trex.labelling.poll import Poll
 from trex.labelling.shown import PNG
 from trex.labelling.tally import Vote
 from trex.labelling.vote_log import UnsavedVote
-from trex.monitor.serve_attempts import Attempts
 from trex.monitor.serve_guard import Access, Guard
 from trex.monitor.serve_login import READ, add_login, read_form
 from trex.pages.page import TEMPLATES, page
@@ -34,9 +33,8 @@ SAME_ORIGIN = {
 }  # under "no-referrer" browsers send forms with the origin null
 
 
-def make_label_app(poll: Poll, access: Access, attempts: Attempts | None = None) -> Guard:
+def make_label_app(poll: Poll, access: Access) -> Guard:
     """All pages of a poll, behind the guard."""
-    attempts = attempts or Attempts()
     app = FastAPI(openapi_url=None, docs_url=None, redoc_url=None, redirect_slashes=False)
     for kind in (HTTPException, RequestValidationError):
         app.add_exception_handler(kind, _refused)
@@ -45,8 +43,8 @@ def make_label_app(poll: Poll, access: Access, attempts: Attempts | None = None)
     _add_pages(app, poll)
     _add_votes(app, poll)
     _add_files(app, poll)
-    add_login(app, access, attempts, poll.shown.survey.command)
-    return Guard(app, access, attempts)
+    add_login(app, access, poll.shown.survey.command)
+    return Guard(app, access)
 
 
 def _add_pages(app: FastAPI, poll: Poll) -> None:

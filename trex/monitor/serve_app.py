@@ -18,7 +18,6 @@ from starlette.exceptions import HTTPException
 from trex.foundation.errors import TrexError
 from trex.monitor.metrics import CONTENT_TYPE, metrics
 from trex.monitor.overview import Overview, overview
-from trex.monitor.serve_attempts import Attempts
 from trex.monitor.serve_files import PICTURE_NAME, chunks, is_plain, open_below
 from trex.monitor.serve_guard import REPORT_CSP, Access, Guard
 from trex.monitor.serve_login import READ, add_login
@@ -53,9 +52,8 @@ class Watched(Generic[Snapshot]):
             return self._snapshot
 
 
-def make_app(runs: Path, access: Access, clock: Clock = time.time, attempts: Attempts | None = None) -> Guard:
+def make_app(runs: Path, access: Access, clock: Clock = time.time) -> Guard:
     """All pages of a runs folder, behind the guard."""
-    attempts = attempts or Attempts()
     app = FastAPI(openapi_url=None, docs_url=None, redoc_url=None, redirect_slashes=False)
     for kind in (HTTPException, RequestValidationError):
         app.add_exception_handler(kind, _not_found)
@@ -63,8 +61,8 @@ def make_app(runs: Path, access: Access, clock: Clock = time.time, attempts: Att
     _add_pages(app, runs, Watched(lambda: overview(runs, clock(), 0)), clock)
     _add_shelf(app, runs, Watched(lambda: shelf(runs)))
     _add_files(app, runs)
-    add_login(app, access, attempts, "trex serve")
-    return Guard(app, access, attempts)
+    add_login(app, access, "trex serve")
+    return Guard(app, access)
 
 
 def _add_pages(app: FastAPI, runs: Path, watched: Watched[Overview], clock: Clock) -> None:

@@ -5,14 +5,11 @@ from __future__ import annotations
 import hashlib
 import hmac
 import logging
-import math
 import secrets
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from http.cookies import CookieError, SimpleCookie
 from typing import TYPE_CHECKING
-
-from trex.monitor.serve_attempts import Attempts
 
 if TYPE_CHECKING:  # fastapi is an extra
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -21,7 +18,6 @@ log = logging.getLogger(__name__)
 
 COOKIE = "trex_session"
 LOGIN = "/login"
-TOO_MANY = "too many wrong tokens; try again later\n"
 # A sandboxed page has no origin, so its links carry no strict cookie: this page repeats the request from here.
 AGAIN = '<!doctype html><meta http-equiv="refresh" content="0"><title>bayes-trex</title>'
 OPEN = (LOGIN, "/static/serve.css", "/static/login.js")  # served without a token
@@ -50,6 +46,7 @@ class Access:
     """Access rules: the token (None: no token is required), and the accepted host names (empty: any).
 
     A foreign page can point its own host name at 127.0.0.1, so without a token the host has to be a loopback name.
+    Wrong tokens are not counted: a token is too long to be guessed, and others could lock its owner out.
     """
 
     token: str | None
@@ -75,8 +72,8 @@ class Access:
 class Guard:
     """Middleware in front of the pages; adds the security headers that an answer lacks."""
 
-    def __init__(self, app: ASGIApp, access: Access, attempts: Attempts) -> None:
-        self._app, self._access, self._attempts = app, access, attempts
+    def __init__(self, app: ASGIApp, access: Access) -> None:
+        self._app, self._access = app, access
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Check one request and pass it on."""
@@ -85,12 +82,8 @@ class Guard:
             return
         answer = _with_headers(send)
         headers = {name.decode("latin-1"): value.decode("latin-1") for name, value in scope["headers"]}
-        given, address = bearer(headers.get("authorization", "")), client_address(scope)
-        wait_s = self._attempts.wait_s(address) if given and self._access.token is not None else 0.0
         if not self._access.allows_host(headers.get("host", "")):
             await _respond(answer, 421, "this server does not answer under that host name\n")
-        elif wait_s:
-            await _respond(answer, 429, TOO_MANY, [(b"retry-after", str(math.ceil(wait_s)).encode())])
         elif scope["path"] in OPEN or self._access.admits(
             headers.get("authorization", ""), headers.get("cookie", "")
         ):
@@ -98,8 +91,7 @@ class Guard:
                 await self._app(scope, receive, answer)
             except Exception as error:  # the application has answered with 500 by now
                 log.error("the request of %.200r failed: %.300r", scope["path"], error)
-        elif given:
-            self._attempts.wrong(address)
+        elif bearer(headers.get("authorization", "")):
             await _respond(answer, 401, "token required\n", [(b"www-authenticate", b"Bearer")])
         elif headers.get("sec-fetch-site") == "cross-site" and headers.get("sec-fetch-mode") == "navigate":
             await _respond(answer, 200, AGAIN, [], "text/html; charset=utf-8")
@@ -113,12 +105,6 @@ def bearer(authorization: str) -> str:
     """The token of an Authorization header; "" if there is none."""
     kind, _, given = authorization.partition(" ")
     return given.strip() if kind.lower() == "bearer" else ""
-
-
-def client_address(scope: Scope) -> str:
-    """The sender's address; behind a proxy, the proxy's."""
-    client = scope.get("client")
-    return str(client[0]) if client else ""
 
 
 def _with_headers(send: Send) -> Send:

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import math
 from urllib.parse import parse_qs
 
 from fastapi import FastAPI, Request, Response
-from fastapi.responses import HTMLResponse, PlainTextResponse, RedirectResponse
+from fastapi.responses import HTMLResponse, RedirectResponse
 from starlette.exceptions import HTTPException
 
-from trex.monitor.serve_attempts import Attempts
-from trex.monitor.serve_guard import COOKIE, LOGIN, TOO_MANY, Access, client_address
+from trex.monitor.serve_guard import COOKIE, LOGIN, Access
 from trex.pages.page import page
 
 READ = ["GET", "HEAD"]
@@ -18,7 +16,7 @@ FORM_BYTES = 4096  # size limit of a form
 SESSION_S = 12 * 3600
 
 
-def add_login(app: FastAPI, access: Access, attempts: Attempts, command: str) -> None:
+def add_login(app: FastAPI, access: Access, command: str) -> None:
     """The login page; `command` is the one that was given the token."""
 
     def login(is_wrong: bool) -> Response:
@@ -32,12 +30,7 @@ def add_login(app: FastAPI, access: Access, attempts: Attempts, command: str) ->
     @app.post(LOGIN)
     async def take(request: Request) -> Response:
         given = (await read_form(request)).get("token", "")
-        address = client_address(request.scope)
-        wait_s = attempts.wait_s(address)
-        if wait_s:
-            return PlainTextResponse(TOO_MANY, 429, {"retry-after": str(math.ceil(wait_s))})
         if not access.is_token(given):
-            attempts.wrong(address)
             return login(True)
         answer = RedirectResponse("/", status_code=303)
         secure = request.headers.get("x-forwarded-proto") == "https"
