@@ -17,6 +17,7 @@ from importlib import metadata
 from pathlib import Path
 
 from trex.foundation.errors import InputError
+from trex.render.blender.environment import render_environment
 
 VARIABLE = "TREX_BLENDER"
 OLDEST, NEWEST = (4, 2), (5, 99)  # 4.2 is the first whose Python (3.11) runs the render process
@@ -56,12 +57,12 @@ class Program:
         return [self.path, *options, *cores, "--python-expr", start, "--", *arguments]
 
     def environment(self) -> dict[str, str]:
-        """This process's environment; PYTHONPATH holds the package for this Python, and nothing for another one."""
+        """What Blender needs of this process's environment; PYTHONPATH holds the package for this Python alone."""
         if not self.is_own:
             return _without_python()
         # Absolute folders only: an empty entry means the current folder, which may hold a user's own modules.
         users = filter(os.path.isabs, os.environ.get("PYTHONPATH", "").split(os.pathsep))
-        return {**os.environ, "PYTHONPATH": os.pathsep.join([SOURCE, *users])}
+        return {**render_environment(), "PYTHONPATH": os.pathsep.join([SOURCE, *users])}
 
 
 def blender_program() -> Program:
@@ -100,8 +101,8 @@ def _named_program(named: str) -> Program:
 
 
 def _without_python() -> dict[str, str]:
-    """The environment without what is meant for this Python."""
-    return {name: value for name, value in os.environ.items() if not name.startswith("PYTHON")}
+    """The environment of a render process without what is meant for this Python."""
+    return {name: value for name, value in render_environment().items() if not name.startswith("PYTHON")}
 
 
 def _answer(command: list[str]) -> str:
