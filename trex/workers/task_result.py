@@ -7,6 +7,7 @@ from enum import Enum
 
 from trex.blender_assets.load import MANIFEST, sha256
 from trex.runs.manifest import versions
+from trex.workers.sources import sources_hash
 
 
 class FailureKind(Enum):
@@ -41,8 +42,9 @@ Identity = dict[str, str]  # what must be equal on all machines, by name
 
 
 def identity() -> Identity:
-    """Versions of everything that decides pixels and scores, and the hash of the assets' manifest."""
-    return {**versions(), "assets": sha256(MANIFEST)[:16] if MANIFEST.is_file() else "missing"}
+    """Versions of everything that decides pixels and scores, and hashes of the assets' manifest and of trex's code."""
+    assets = sha256(MANIFEST)[:16] if MANIFEST.is_file() else "missing"
+    return {**versions(), "assets": assets, "code of trex": sources_hash()}
 
 
 def differences(here: Identity, there: Identity) -> str:
