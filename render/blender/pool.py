@@ -124,7 +124,8 @@ class Pool:
             sweep_folders()
         for _ in range(self.limits.attempts):
             if missing > 0:
-                log.info("starting Blender (%s)", counted(missing, "process", "processes"))
+                running = len(self.workers) + missing
+                log.info("starting Blender (%s)", counted(running, "process", "processes"))
             fresh = [self._begun() for _ in range(missing)]
             missing -= sum([self._is_ready(worker, failures) for worker in fresh])
             if missing <= 0:

@@ -17,6 +17,7 @@ import pytest
 
 from tests.worlds.render_worlds import crowd
 from trex.foundation.errors import InputError, RenderError
+from trex.pages.display import Display
 from trex.render.blender import process
 from trex.render.blender.blender_renderer import BlenderRenderer
 from trex.render.blender.pool import Task, is_only_slow
@@ -303,3 +304,14 @@ def test_a_start_that_the_system_refuses_leaves_nothing_behind(
         blender.render(SCENES)
     assert begun[0].poll() is not None and blender.process_ids() == []
     assert len(os.listdir("/proc/self/fd")) == before
+
+
+@pytest.mark.process
+def test_a_user_is_told_of_every_process_that_renders(plan: Plan, capsys: pytest.CaptureFixture[str]) -> None:
+    """Device "auto" starts one process to learn the device, and a second one starts once there is work for two."""
+    with Display(), BlenderRenderer("draft", "auto", processes=2, timeout_s=60.0) as blender:
+        assert blender.device
+        check(SCENES, blender.render(SCENES))
+        assert len(blender.process_ids()) == 2
+    told = [line for line in capsys.readouterr().err.splitlines() if line.startswith("starting")]
+    assert told == ["starting Blender (1 process)", "starting Blender (2 processes)"]

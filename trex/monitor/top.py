@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
-from rich.console import Console, Group
+from rich.cells import cell_len
+from rich.console import Console, ConsoleOptions, Group, JustifyMethod, RenderResult
 from rich.live import Live
 from rich.table import Table
 from rich.text import Text
@@ -32,8 +35,11 @@ COLUMNS = (
     "workers",
     "left",
 )
-MIN_WIDTHS = {"question": 12, "settings": 12, "where": 10}  # minimum widths in a narrow terminal
 TEXT_WIDTHS = {"id": SHORT, "state": 9, "question": 40, "settings": 32, "where": 32}  # widths in characters
+MIN_WIDTHS = {"where": 10, "question": 12, "settings": 12}  # with less room they are left out
+# On a terminal, figures come first: columns are given room in this order.
+ORDER = (*(column for column in COLUMNS if column not in MIN_WIDTHS), *MIN_WIDTHS)
+GAP = 2
 
 
 def run_top(runs: Path, shown: int, *, once: bool) -> None:
@@ -50,20 +56,47 @@ def run_top(runs: Path, shown: int, *, once: bool) -> None:
 
 def view(snapshot: Overview) -> Group:
     """The headline and the table."""
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    for column in COLUMNS:
-        is_text = column in TEXT_WIDTHS
-        table.add_column(
-            column,
-            justify="left" if is_text else "right",
-            no_wrap=True,
-            overflow="ellipsis",
-            max_width=TEXT_WIDTHS.get(column),
-            min_width=MIN_WIDTHS.get(column, TEXT_WIDTHS.get(column, len(column))),
-        )
-    for row in (*snapshot.running, *snapshot.waiting, *snapshot.ended):
-        table.add_row(*(Text(escaped(cell).replace("\xa0", " ")) for cell in cells(row, snapshot.now)))
-    return Group(Text(headline(snapshot)), *map(_farm, snapshot.farms), Text(), table)
+    return Group(Text(headline(snapshot)), *map(_farm, snapshot.farms), Text(), Rows(snapshot))
+
+
+@dataclass(frozen=True)
+class Rows:
+    """The table of entries, with as many columns as the terminal has room for."""
+
+    snapshot: Overview
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        """The table for this width."""
+        shown = self.snapshot
+        rows = [
+            {
+                column: escaped(cell).replace("\xa0", " ")
+                for column, cell in zip(COLUMNS, cells(row, shown.now), strict=True)
+            }
+            for row in (*shown.running, *shown.waiting, *shown.ended)
+        ]
+        table = Table(box=None, pad_edge=False, padding=(0, GAP, 0, 0), header_style="bold")
+        widths = fitting_widths(rows, options.max_width)
+        for column, width in widths.items():
+            justify: JustifyMethod = "left" if column in TEXT_WIDTHS else "right"
+            table.add_column(column, justify=justify, no_wrap=True, overflow="ellipsis", width=width)
+        for row in rows:
+            table.add_row(*(Text(row[column]) for column in widths))
+        yield table
+
+
+def fitting_widths(rows: Sequence[Mapping[str, str]], room: int) -> dict[str, int]:
+    """The columns that fit into this many characters, in order, each with its width."""
+    found: dict[str, int] = {}
+    for column in ORDER:
+        longest = max(map(cell_len, [column, *(row[column] for row in rows)]))
+        wanted = min(longest, TEXT_WIDTHS.get(column, longest))
+        width = min(wanted, room)
+        if width < min(wanted, MIN_WIDTHS.get(column, wanted)):
+            continue
+        found[column] = width
+        room -= width + GAP
+    return found
 
 
 def headline(snapshot: Overview) -> str:

@@ -174,3 +174,34 @@ signal.signal(signal.SIGINT, signal.default_int_handler)  # a background shell h
 from trex.cli.app import app
 app(["top", "--runs", sys.argv[1]])
 """
+
+
+@pytest.mark.parametrize("width", [80, 100, 120, 200])
+def test_a_narrow_terminal_cuts_settings_and_no_figure(
+    width: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    runs = queued(tmp_path, "search.seed=1..3")
+    entry = working(runs, time.time())
+    monkeypatch.setenv("COLUMNS", str(width))
+    shown = trex_done("top", "--once", "--runs", runs).stdout
+    assert max(map(len, shown.splitlines())) <= width
+    head, line = line_of(shown, " state "), line_of(shown, " running ")
+    figures = {"best": "0.875", "accepted": "50 %", "found": "2", "renders/s": "2.50", "left": "2 min 05 s"}
+    for name, figure in figures.items():
+        assert name in head and figure in line, shown
+    assert entry.id[:10] in line
+    if width == 200:
+        assert all(word in line for word in ("How many red things", "search.seed=", "chains 6/12"))
+
+
+@pytest.mark.parametrize(("width", "is_shown"), [(40, True), (26, True), (25, False)])
+def test_the_confidence_is_the_last_figure_to_go(
+    width: int, is_shown: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    runs = queued(tmp_path, "search.seed=1..3")
+    entry = working(runs, time.time())
+    monkeypatch.setenv("COLUMNS", str(width))
+    shown = trex_done("top", "--once", "--runs", runs).stdout
+    assert max(map(len, shown.splitlines())) <= width
+    line = line_of(shown, f"{entry.id[:10]}  running")
+    assert ("0.875" in line) is is_shown
