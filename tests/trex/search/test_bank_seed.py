@@ -1,0 +1,113 @@
+"""The scenes of a bank follow from the bank's own seed, at every look and in every search that uses it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+
+from tests.running.looks import SMALL, TINY, use_ladder
+from tests.running.runs import BANK, run
+from trex.api.find import Outcome
+from trex.bank.bank import bank_of
+from trex.inference.statistics.importance import prior_draw
+from trex.render.fake import FakeRenderer
+from trex.render.picture import Picture
+from trex.runs.draw_log import read_draws
+from trex.runs.record import BANK as BANK_PHASE
+from trex.runs.record import CALIBRATION, PRIOR
+from trex.scenes.scene import Scene
+from trex.worlds.latents import StoredLatent, to_stored
+from trex.worlds.registry import make_plan
+
+# Two looks are tried, and the second one scores the bank again: scenes are drawn at four places.
+LED = [*BANK, "search.inner=2", "search.steps=0", "render.fresh=0", "search.further=0"]
+SEED, BANK_SEED = 5, 8
+
+
+@pytest.fixture
+def rendered(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> list[tuple[int, Scene]]:
+    """Everything that the fake renderer draws, with its width; banks of other tests are not used."""
+    monkeypatch.setenv("TREX_BANK", str(tmp_path / "banks"))
+    use_ladder(monkeypatch, TINY, SMALL)
+    made: list[tuple[int, Scene]] = []
+    whole = FakeRenderer.render
+
+    def noted(renderer: FakeRenderer, zs: Sequence[Scene]) -> list[Picture]:
+        made.extend((renderer.width, z) for z in zs)
+        return whole(renderer, zs)
+
+    monkeypatch.setattr(FakeRenderer, "render", noted)
+    return made
+
+
+def led(folder: Path, seed: int, bank_seed: int, *more: str) -> Outcome:
+    return run(
+        folder,
+        [*LED, f"search.seed={seed}", f"search.bank_seed={bank_seed}", *more],
+        f"{seed}-{bank_seed}-{len(more)}",
+    )
+
+
+def scenes(done: Outcome, phase: str) -> dict[tuple[int, int], StoredLatent]:
+    """The scenes of a phase by the rank of the look and index."""
+    rows = read_draws(done.folder / "draws.jsonl", done.manifest)
+    return {(one.chain, one.index): one.z for one in rows if one.phase == phase}
+
+
+def members(done: Outcome) -> list[StoredLatent]:
+    """The bank of the query's world and the bank's seed, whoever asks."""
+    plan = make_plan(done.manifest.query, Path(done.manifest.folder))
+    with bank_of(plan, "fake-small", seed=BANK_SEED, renderer=FakeRenderer(60, 40)) as bank:
+        return [to_stored(z) for z in bank.scenes(range(60))]
+
+
+def test_a_search_takes_the_members_of_the_banks_own_seed_at_every_look(
+    tmp_path: Path, rendered: list[tuple[int, Scene]]
+) -> None:
+    """Planted bugs: at the first look, or at the one that leads, the bank of `search.seed`."""
+    done = led(tmp_path, SEED, BANK_SEED, "search.steps=1")
+    there, known = scenes(done, BANK_PHASE), members(done)
+    assert {rank for rank, _ in there} == {-1, 1}, "no second look has scored the bank"
+    for rank in (-1, 1):
+        assert [there[rank, index] for index in range(60)] == known
+    for phase in (PRIOR, CALIBRATION):
+        found = set(scenes(done, phase).values())
+        assert found and found <= set(known)
+
+
+def test_two_searches_with_seeds_of_their_own_share_the_bank_and_its_pictures(
+    tmp_path: Path, rendered: list[tuple[int, Scene]]
+) -> None:
+    """Planted bug: the deciding look's pictures were kept with the bank of `search.seed`, where nobody looks."""
+    first = led(tmp_path, SEED, BANK_SEED)
+    before = set(rendered)
+    rendered.clear()
+    second = led(tmp_path, SEED + 1, BANK_SEED)
+    assert scenes(second, BANK_PHASE) == scenes(first, BANK_PHASE)
+    again = [one for one in rendered if one in before and one[0] == 120]
+    assert not again, f"{len(again)} pictures at the deciding look were made before"
+    assert not [one for one in rendered if one[0] == 3], "the whole bank is there at the cheapest look"
+    rendered.clear()
+    other = led(tmp_path, SEED, BANK_SEED + 1)
+    assert not set(scenes(other, BANK_PHASE).values()) & set(scenes(first, BANK_PHASE).values())
+
+
+def test_a_bank_shares_no_scene_with_the_prior_draws_of_a_search_of_the_same_seed(
+    tmp_path: Path, rendered: list[tuple[int, Scene]]
+) -> None:
+    """Planted bug: members drawn from the search's own stream."""
+    done = led(tmp_path, BANK_SEED, BANK_SEED)
+    plan = make_plan(done.manifest.query, Path(done.manifest.folder))
+    searched = {to_stored(prior_draw(BANK_SEED, index, plan.prior)[0]) for index in range(60)}
+    assert len(searched) == 60 and not searched & set(scenes(done, BANK_PHASE).values())
+
+
+def test_prior_draws_without_a_bank_follow_from_the_seed_of_the_search(
+    tmp_path: Path, rendered: list[tuple[int, Scene]]
+) -> None:
+    """Planted bug: from the bank's, which repeats of a search share."""
+    plain = ["search.bank=0", "search.kernel=block"]
+    one, other = led(tmp_path, 1, BANK_SEED, *plain), led(tmp_path, 2, BANK_SEED, *plain)
+    assert not set(scenes(one, PRIOR).values()) & set(scenes(other, PRIOR).values())
