@@ -43,6 +43,14 @@ def test_trajectories_of_warmup_are_no_divergences() -> None:
     draws = [draw(0, k, is_warmup=k < 10) for k in range(20)]
     found = diagnosis_of(records, draws, TARGET, SearchSection(kernel="nuts", steps=100, warmup=50))
     assert found is not None and (found.divergent, found.n_draws, found.doubts) == (0, 10, ())
-    assert diagnosis_of(records[:10], draws[:10], TARGET, SearchSection(kernel="nuts", steps=100, warmup=50)) is None
-    never = diagnosis_of(records, [one._replace(is_warmup=False) for one in draws], TARGET, SearchSection(kernel="nuts", steps=100, warmup=50))
+    assert (
+        diagnosis_of(records[:10], draws[:10], TARGET, SearchSection(kernel="nuts", steps=100, warmup=50))
+        is None
+    )
+    never = diagnosis_of(
+        records,
+        [one._replace(is_warmup=False) for one in draws],
+        TARGET,
+        SearchSection(kernel="nuts", steps=100, warmup=50),
+    )
     assert never is not None and never.divergent == 10 and never.doubts
