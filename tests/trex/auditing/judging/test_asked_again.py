@@ -1,0 +1,116 @@
+"""Failures that are asked again: under noise that the sweep has not seen, most of them, and as surely."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cache
+from pathlib import Path
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from tests.trex.auditing.in_memory import FEW, QUESTIONS, Swept, families_of, swept
+from tests.trex.auditing.judging.test_probe import BACK, members, probed
+from tests.trex.auditing.planted_models import CAP, Book, as_it_is, small_things_at_the_back_are_missed
+from trex.auditing.grouping.family import Family
+from trex.auditing.grouping.situation import situations
+from trex.auditing.judging.confirm import Confirmer, mistakes_of
+from trex.auditing.judging.findings import held_out
+from trex.auditing.sweeping.examine import Asker
+from trex.auditing.sweeping.lines import Lines
+from trex.auditing.sweeping.records import TESTED, Examined, Tested
+from trex.scenes.conditions import Facts
+from trex.scenes.questions.families import SceneQuestion
+from trex.scenes.vocabulary import CLEVR
+from trex.worlds.asking import Said
+
+Failure = tuple[Facts, Examined, list[int]]
+
+
+@dataclass(frozen=True)
+class Partly(Asker):
+    """Keeps so many of the mistakes about a picture, and is right of the others; as sure as `probability`."""
+
+    kept: int = 0
+    probability: float = 0.99
+
+    def ask(self, image: NDArray[np.float32], questions: Sequence[SceneQuestion]) -> list[Said]:
+        said = super().ask(image, questions)
+        return [
+            Said(one.answer if k < self.kept else question.answer, self.probability)
+            for k, (question, one) in enumerate(zip(questions, said, strict=True))
+        ]
+
+
+@cache
+def failures() -> tuple[Swept, Family, tuple[Failure, ...]]:
+    """Failures of a model that counts too few, each with four mistakes or more."""
+    one = swept(as_it_is, CAP, n=FEW)
+    (family, *_) = families_of(one)
+    (seen, *_) = held_out([family], situations(one.rest, one.asker))
+    many = [row for row in seen.failures if len(mistakes_of(family, row[0].scene, row[1], row[2])) >= 4]
+    assert many
+    return one, family, tuple(many[:2])
+
+
+def again(folder: Path, kept: int, probability: float = 0.99) -> tuple[list[Tested], Book]:
+    one, family, rows = failures()
+    book = Book()
+    model = replace(one.asker.model, book=book)  # type: ignore[type-var]
+    asker = Partly(model, CLEVR, QUESTIONS, 0, 0.9, kept=kept, probability=probability)
+    with Lines(folder / f"tested-{kept}-{probability}.jsonl", TESTED) as log:
+        Confirmer(book, asker).confirm(0, family, rows, log)
+        return log.values, book
+
+
+def test_a_failure_stays_if_half_of_its_mistakes_do(tmp_path: Path) -> None:
+    """Planted bug: one mistake of many was enough."""
+    assert not any(row.stays for row in again(tmp_path, 0)[0])
+    assert not any(row.stays for row in again(tmp_path, 1)[0])
+    assert all(row.stays for row in again(tmp_path, 99)[0])
+
+
+def test_a_mistake_that_is_no_longer_sure_does_not_stay(tmp_path: Path) -> None:
+    """Planted bug: wrong was enough, however unsure."""
+    assert not any(row.stays for row in again(tmp_path, 99, 0.89)[0])
+    assert all(row.stays for row in again(tmp_path, 99, 0.9)[0])
+
+
+def test_the_deciding_look_has_noise_that_the_sweep_has_not_seen(tmp_path: Path) -> None:
+    """Planted bugs: the sweep's own noise, on which the failure was found; the deciding look's own in the variant."""
+    rows, book = again(tmp_path, 99)
+    _, _, asked = failures()
+    for facts, *_ in asked:
+        same = [
+            one.scene for one in book.facts if replace(one.scene, noise=0) == replace(facts.scene, noise=0)
+        ]
+        assert (
+            len({one.noise for one in same}) == len(same) >= 2
+        )  # the look, and the variant under other noise
+        assert facts.scene.noise not in {one.noise for one in same}
+    assert all(row.variants.noise == 1.0 for row in rows)
+
+
+def test_a_variant_counts_mistakes_that_are_as_sure(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Planted bug: any wrong answer stayed."""
+    one, family, (row, *_) = failures()
+    book = Book()
+    model = replace(one.asker.model, book=book)  # type: ignore[type-var]
+    facts, seen, failed = row
+    questions = one.asker.questions(facts.scene, seen.scene)
+    wrong = [questions[at] for at in mistakes_of(family, facts.scene, seen, failed)]
+
+    def stays(probability: float) -> float | None:
+        asker = Partly(model, CLEVR, QUESTIONS, 0, 0.9, kept=99, probability=probability)
+        return Confirmer(book, asker)._stay(facts.scene, wrong)
+
+    assert (stays(0.95), stays(0.85)) == (1.0, 0.0)
+
+
+def test_probes_have_noise_that_the_sweep_has_not_seen(tmp_path: Path) -> None:
+    """Planted bug: under other lights, the noise on which the failure was found."""
+    known = {scene.noise for _, scene in members(small_things_at_the_back_are_missed, BACK)}
+    _, rendered = probed(tmp_path, small_things_at_the_back_are_missed, BACK, 2)
+    assert len(rendered) >= 4 and not known & {facts.scene.noise for facts in rendered}
