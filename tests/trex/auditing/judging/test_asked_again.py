@@ -8,24 +8,25 @@ from functools import cache
 from pathlib import Path
 
 import numpy as np
-import pytest
 from numpy.typing import NDArray
 
-from tests.trex.auditing.in_memory import FEW, QUESTIONS, Swept, families_of, swept
+from tests.trex.auditing.in_memory import QUESTIONS, Swept, families_of, swept
 from tests.trex.auditing.judging.test_probe import BACK, members, probed
 from tests.trex.auditing.planted_models import CAP, Book, as_it_is, small_things_at_the_back_are_missed
 from trex.auditing.grouping.family import Family
 from trex.auditing.grouping.situation import situations
-from trex.auditing.judging.confirm import Confirmer, mistakes_of
+from trex.auditing.judging.confirm import Confirmer, deciding_scene, mistakes_of
 from trex.auditing.judging.findings import held_out
 from trex.auditing.sweeping.examine import Asker
 from trex.auditing.sweeping.lines import Lines
 from trex.auditing.sweeping.records import TESTED, Examined, Tested
 from trex.scenes.conditions import Facts
 from trex.scenes.questions.families import SceneQuestion
+from trex.scenes.scene import Scene
 from trex.scenes.vocabulary import CLEVR
 from trex.worlds.asking import Said
 
+N = 80  # scenes of the sweep: half of them make the rules
 Failure = tuple[Facts, Examined, list[int]]
 
 
@@ -47,7 +48,7 @@ class Partly(Asker):
 @cache
 def failures() -> tuple[Swept, Family, tuple[Failure, ...]]:
     """Failures of a model that counts too few, each with four mistakes or more."""
-    one = swept(as_it_is, CAP, n=FEW)
+    one = swept(as_it_is, CAP, n=N)
     (family, *_) = families_of(one)
     (seen, *_) = held_out([family], situations(one.rest, one.asker))
     many = [row for row in seen.failures if len(mistakes_of(family, row[0].scene, row[1], row[2])) >= 4]
@@ -79,7 +80,7 @@ def test_a_mistake_that_is_no_longer_sure_does_not_stay(tmp_path: Path) -> None:
 
 
 def test_the_deciding_look_has_noise_that_the_sweep_has_not_seen(tmp_path: Path) -> None:
-    """Planted bugs: the sweep's own noise, on which the failure was found; the deciding look's own in the variant."""
+    """Planted bugs: the sweep's own noise, on which the failure was found."""
     rows, book = again(tmp_path, 99)
     _, _, asked = failures()
     for facts, *_ in asked:
@@ -93,7 +94,25 @@ def test_the_deciding_look_has_noise_that_the_sweep_has_not_seen(tmp_path: Path)
     assert all(row.variants.noise == 1.0 for row in rows)
 
 
-def test_a_variant_counts_mistakes_that_are_as_sure(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_variant_under_other_noise_is_neither_the_sweeps_nor_the_deciding_looks(tmp_path: Path) -> None:
+    """Planted bug: the picture that had just confirmed the failure, which survived itself."""
+    one, family, (row, *_) = failures()
+    book = Book()
+    asked: list[Scene] = []
+
+    class Noted(Confirmer):
+        def _stay(self, scene: Scene, questions: Sequence[SceneQuestion]) -> float | None:
+            asked.append(scene)
+            return super()._stay(scene, questions)
+
+    asker = Partly(replace(one.asker.model, book=book), CLEVR, QUESTIONS, 0, 0.9, kept=99)  # type: ignore[type-var]
+    with Lines(tmp_path / "tested.jsonl", TESTED) as log:
+        Noted(book, asker).confirm(0, family, [row], log)
+    noisy = next(scene for scene in asked if replace(scene, noise=0) == replace(row[0].scene, noise=0))
+    assert noisy.noise not in {row[0].scene.noise, deciding_scene(row[0].scene).noise}
+
+
+def test_a_variant_counts_mistakes_that_are_as_sure() -> None:
     """Planted bug: any wrong answer stayed."""
     one, family, (row, *_) = failures()
     book = Book()
