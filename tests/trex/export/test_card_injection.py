@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import html
-import json
 import shutil
 from pathlib import Path
+from typing import Any
 
 import pytest
 from markdown_it import MarkdownIt
 
 from tests.running.command_line import trex_done
-from tests.running.runs import QUERY, run
+from tests.running.runs import QUERY, change_manifest, run
 from trex.foundation.printable import code_block, code_span, markdown_text
 
 EVIL = {
@@ -42,10 +42,12 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.mark.parametrize("kind", EVIL)
 def test_a_model_and_a_query_of_somebody_else(kind: str, made: Path, tmp_path: Path) -> None:
     place = shutil.copytree(made, tmp_path / "run")
-    manifest = json.loads((place / "run.json").read_text())
-    manifest["facts"]["model"] = EVIL[kind]
-    manifest["overrides"] = [f"model.name={EVIL[kind]}"]
-    (place / "run.json").write_text(json.dumps(manifest))
+
+    def change(manifest: dict[str, Any]) -> None:
+        manifest["facts"]["model"] = EVIL[kind]
+        manifest["overrides"] = [f"model.name={EVIL[kind]}"]
+
+    change_manifest(place, change)
     quoted = "\n".join(f"# {line}" for line in f"{EVIL[kind]}\n{FENCED}".split("\n"))
     (place / "query.toml").write_text(f'{quoted}\n{QUERY}x = """\n{FENCED}\n"""\n')
     trex_done("export", place, "--format", "hf", "--out", tmp_path / "out")

@@ -9,6 +9,7 @@ import sqlite3
 import time
 from contextlib import closing
 from pathlib import Path
+from typing import Any
 
 import pytest
 import typer
@@ -260,8 +261,14 @@ def test_what_another_process_has_begun_meanwhile_is_not_begun_anew(tmp_path: Pa
     path = run_path(tmp_path / "runs", entry)
     begun(path).close()
     before = (path / MANIFEST).read_text()
-    changed = before.replace(f'"renderer": "fake v{FAKE_VERSION}', '"renderer": "fake v0')
-    (path / MANIFEST).write_text(changed)
+
+    def change(manifest: dict[str, Any]) -> None:
+        manifest["made"]["renderer"] = manifest["made"]["renderer"].replace(
+            f"fake v{FAKE_VERSION}", "fake v0"
+        )
+
+    change_manifest(path, change)
+    changed = (path / MANIFEST).read_text()
     with begun(path) as folder:
         assert folder.manifest.made.renderer.startswith("fake v0")
     assert (path / MANIFEST).read_text() == changed != before

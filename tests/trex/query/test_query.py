@@ -114,7 +114,7 @@ def test_a_set_without_sense_is_named(text: str) -> None:
 def test_a_query_that_cannot_be_read_is_named(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="No such file"):
         read_query(tmp_path / "none.toml")
-    (tmp_path / "binary.toml").write_bytes(b"\xff\xfe")
+    (tmp_path / "binary.toml").write_bytes(b"\xfa\xfb")
     with pytest.raises(InputError, match="cannot be read"):
         read_query(tmp_path / "binary.toml")
 

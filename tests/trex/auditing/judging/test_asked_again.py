@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 
 import numpy as np
@@ -15,11 +15,12 @@ from tests.trex.auditing.judging.test_probe import BACK, members, probed
 from tests.trex.auditing.planted_models import CAP, Book, as_it_is, small_things_at_the_back_are_missed
 from trex.auditing.grouping.family import Family
 from trex.auditing.grouping.situation import situations
-from trex.auditing.judging.confirm import Confirmer, deciding_scene, mistakes_of
+from trex.auditing.judging.confirm import Confirmer, Wrong, deciding_scene
 from trex.auditing.judging.findings import held_out
+from trex.auditing.judging.way import Way, mistakes_of
 from trex.auditing.sweeping.examine import Asker
 from trex.auditing.sweeping.lines import Lines
-from trex.auditing.sweeping.records import TESTED, Examined, Tested
+from trex.auditing.sweeping.records import TESTED, Examined, Mistake, Tested
 from trex.scenes.conditions import Facts
 from trex.scenes.questions.families import SceneQuestion
 from trex.scenes.scene import Scene
@@ -101,9 +102,14 @@ def test_the_variant_under_other_noise_is_neither_the_sweeps_nor_the_deciding_lo
     asked: list[Scene] = []
 
     class Noted(Confirmer):
-        def _stay(self, scene: Scene, questions: Sequence[SceneQuestion]) -> float | None:
+        def _stay(
+            self,
+            scene: Scene,
+            wrong: Sequence[Wrong],
+            is_failure: Callable[[Mistake, SceneQuestion, str], bool],
+        ) -> float | None:
             asked.append(scene)
-            return super()._stay(scene, questions)
+            return super()._stay(scene, wrong, is_failure)
 
     asker = Partly(replace(one.asker.model, book=book), CLEVR, QUESTIONS, 0, 0.9, kept=99)  # type: ignore[type-var]
     with Lines(tmp_path / "tested.jsonl", TESTED) as log:
@@ -119,11 +125,13 @@ def test_a_variant_counts_mistakes_that_are_as_sure() -> None:
     model = replace(one.asker.model, book=book)  # type: ignore[type-var]
     facts, seen, failed = row
     questions = one.asker.questions(facts.scene, seen.scene)
-    wrong = [questions[at] for at in mistakes_of(family, facts.scene, seen, failed)]
+    places = mistakes_of(family, facts.scene, seen, failed)
+    wrong = [(mistake, questions[mistake.at]) for mistake in seen.mistakes if mistake.at in places]
+    is_failure = partial(Way(family, seen, CLEVR).is_failure, facts.scene)
 
     def stays(probability: float) -> float | None:
         asker = Partly(model, CLEVR, QUESTIONS, 0, 0.9, kept=99, probability=probability)
-        return Confirmer(book, asker)._stay(facts.scene, wrong)
+        return Confirmer(book, asker)._stay(facts.scene, wrong, is_failure)
 
     assert (stays(0.95), stays(0.85)) == (1.0, 0.0)
 
