@@ -1,4 +1,4 @@
-"""What the farm costs beside one process, and how many workers one scheduler can keep busy."""
+"""What the farm costs beside one process."""
 
 from __future__ import annotations
 
@@ -18,15 +18,11 @@ from pathlib import Path
 from statistics import fmean, median
 
 from benchmarks.figure import note, show
-from tools.farm_simulation import Load, simulate
-from trex.api.find import manifest_of
 from trex.monitor.status import read_farm_statuses
-from trex.query.toml_file import parse_query
 from trex.queue import add as queue_add
 from trex.queue import queue
 from trex.queue.requests import queue_requests
 from trex.workers.tasks import STEPS
-from trex.worlds.registry import make_plan
 
 PRESET = os.environ.get("TREX_BENCH_PRESET", "fast")
 CHAINS, ROUNDS = 2, 6 * STEPS
@@ -46,20 +42,6 @@ steps = {steps}
 further = 0
 control = false
 """
-SIMULATED = """
-question = "How many red things are there?"
-answer = "1"
-[model]
-name = "fake"
-[render]
-preset = "fake"
-[search]
-prior_scenes = 16
-chains = 4
-steps = 48
-further = 0
-control = false
-"""
 
 
 @dataclass(frozen=True)
@@ -76,21 +58,6 @@ def farm() -> None:
     """A query on a warm farm of 1 and of 2 workers: overhead, throughput, first render, memory."""
     rates = {workers: _measured(workers) for workers in (1, 2)}
     show("farm.throughput_ratio_2_to_1", rates[2] / rates[1], "")
-
-
-def farm_simulation() -> None:
-    """64 simulated workers, each faster than the last: where the scheduler's own CPU time is the limit."""
-    world = make_plan(parse_query(SIMULATED, "the benchmark's query", ()), Path()).open()
-    manifest = manifest_of(world, Path("query.toml"), ())
-    for workers, render_s in ((1, 0.4), (8, 0.4), (64, 0.4), (64, 0.1), (64, 0.025), (64, 0.006)):
-        note(f"simulating {workers} workers of {render_s} s a render")
-        with tempfile.TemporaryDirectory() as place:
-            load = Load(workers, render_s, queries=2 * workers)
-            out = simulate(load, manifest, world.generator.prior, Path(place))
-        name = f"farm.simulated_{workers}_workers_{render_s:g}_s"
-        show(f"{name}.renders_per_s", out.renders_per_s, "1/s")
-        show(f"{name}.share_of_ideal", out.renders_per_s * render_s / workers, "")
-        show(f"{name}.scheduler_ms_per_render", out.own_s / out.renders * 1e3, "ms")
 
 
 def _measured(workers: int) -> float:

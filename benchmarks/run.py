@@ -15,7 +15,7 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")  # scoring beside Blender; see doc
 
 from benchmarks import efficiency as searches
 from benchmarks.efficiency import efficiency
-from benchmarks.farm import farm, farm_simulation
+from benchmarks.farm import farm
 from benchmarks.gpu import gpu
 from benchmarks.nuts import SEEDS, nuts
 from benchmarks.overhead import overhead
@@ -29,7 +29,6 @@ PARTS = {
         overhead,
         queue,
         farm,
-        farm_simulation,
         scoring,
         released,
         nuts,

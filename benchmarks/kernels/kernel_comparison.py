@@ -26,7 +26,7 @@ from trex.inference.rng import stream
 from trex.inference.scoring import Scorer
 from trex.inference.statistics.importance import prior_draws
 from trex.inference.statistics.proportion import Interval, clopper_pearson, no_hit_bound
-from trex.inference.targets import GaussianTarget, ambiguous_pair, high_confidence, threshold
+from trex.inference.targets import GaussianTarget, high_confidence, k_way, threshold
 from trex.render.fake import FakeRenderer
 from trex.scenes.moves.block_moves import SceneMove, block_moves
 from trex.scenes.moves.random_walk import RandomWalk
@@ -75,7 +75,7 @@ class World:
 
 WORLDS = {
     "5 objects, sure of 2 red things": World(5, 0.25, partial(high_confidence, answer="2")),
-    "5 objects, torn between 1 and 2": World(5, 0.25, partial(ambiguous_pair, answers=("1", "2"))),
+    "5 objects, torn between 1 and 2": World(5, 0.25, partial(k_way, answers=("1", "2"))),
     "8 objects, at least .4 for 3 red things": World(8, 0.6, partial(threshold, answer="3", delta=0.6)),
     "8 objects, at least .4 for 4 red things": World(8, 0.6, partial(threshold, answer="4", delta=0.6)),
 }

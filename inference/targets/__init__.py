@@ -1,6 +1,5 @@
 """The targets, one file each: a target is one statistic and two arrays (observed, width)."""
 
-from trex.inference.targets.ambiguous_pair import ambiguous_pair
 from trex.inference.targets.distance_target import distance_target
 from trex.inference.targets.gaussian import GaussianTarget, Statistic
 from trex.inference.targets.graded import graded
@@ -13,7 +12,6 @@ from trex.inference.targets.uniform import uniform
 __all__ = [
     "GaussianTarget",
     "Statistic",
-    "ambiguous_pair",
     "distance_target",
     "graded",
     "high_confidence",

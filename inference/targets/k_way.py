@@ -51,12 +51,14 @@ def k_way(
     )
 
 
-def _build(request: TargetRequest) -> GaussianTarget:
+def build(request: TargetRequest) -> GaussianTarget:
+    """All answers of the query, equally probable."""
     return k_way(request.labels, request.answers, width=request.width)
 
 
-def _goal(request: TargetRequest) -> Goal:
+def goal(request: TargetRequest) -> Goal:
+    """The words of the report."""
     return Goal("is torn between", request.answers)
 
 
-TARGET = TargetKind("k_way", (2, 28), _build, _goal)
+TARGET = TargetKind("k_way", (2, 28), build, goal)

@@ -21,7 +21,7 @@ from tests.references.statistics import ALPHA
 from trex.inference.gaussian_walk import GaussianWalk
 from trex.inference.metropolis import Metropolis
 from trex.inference.scoring import Scorer
-from trex.inference.targets import ambiguous_pair, high_confidence
+from trex.inference.targets import high_confidence, k_way
 from trex.inference.targets.gaussian import GaussianTarget
 from trex.inference.toy import PixelClassifier, PixelRenderer, SquarePrior
 from trex.inference.types import Floats, Proposal, State, Target
@@ -30,7 +30,7 @@ PRIOR = SquarePrior()
 SCORER = Scorer(PixelRenderer(), PixelClassifier(), batch=100_000)
 LABELS = PixelClassifier().labels
 SURE = high_confidence(LABELS, "red", width=0.4)
-TORN = ambiguous_pair(LABELS, ("red", "green"), width=0.15)
+TORN = k_way(LABELS, ("red", "green"), width=0.15)
 WALK = GaussianWalk(0.2)
 STATISTICS = {
     "x": lambda state, target: float(state.z[0]),

@@ -30,7 +30,7 @@ def build(tree: Path, kind: str, out: Path) -> Path:
 
 @pytest.fixture(scope="session")
 def tree(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A copy of this tree with its links, its tests and tools: a build leaves files where it is done."""
+    """A copy of this tree with its links, its tests and benchmarks: a build leaves files where it is done."""
     copy = tmp_path_factory.mktemp("tree")
     for path in ROOT.iterdir():
         if path.name in FILES:

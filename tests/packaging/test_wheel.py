@@ -52,10 +52,14 @@ def test_the_wheel_holds_every_module_and_data_file_once_and_nothing_else(wheel:
 
 
 def test_what_is_no_part_of_the_package_is_seen(wheel: Path, tree: Path) -> None:
-    """The control of the test above: the tree that was built has tests and tools, and the wheel has links followed."""
-    assert (tree / "tests").is_dir() and (tree / "tools").is_dir() and (tree / "trex" / "scenes").is_symlink()
+    """The control of the test above: the built tree has tests and benchmarks, and the wheel has links followed."""
+    assert (
+        (tree / "tests").is_dir()
+        and (tree / "benchmarks").is_dir()
+        and (tree / "trex" / "scenes").is_symlink()
+    )
     assert "trex/scenes/scene.py" in names(wheel)
-    assert not any(name.startswith(("tests/", "tools/", "benchmarks/", "scenes/")) for name in names(wheel))
+    assert not any(name.startswith(("tests/", "benchmarks/", "scenes/")) for name in names(wheel))
 
 
 def test_an_sdist_gives_the_same_wheel(wheel: Path, tree: Path, tmp_path: Path) -> None:

@@ -34,7 +34,7 @@ from trex.inference.chains import rounds, start, starts
 from trex.inference.metropolis import Metropolis
 from trex.inference.scoring import Scorer, check_purity
 from trex.inference.statistics.importance import prior_draws
-from trex.inference.targets import ambiguous_pair, high_confidence
+from trex.inference.targets import high_confidence, k_way
 from trex.inference.types import Floats
 from trex.render.fake import FakeRenderer
 from trex.render.picture import Picture
@@ -85,7 +85,7 @@ def highest(score: Callable[[Floats], float]) -> tuple[float, float]:
 
 
 def test_d1_the_mode_of_the_ambiguous_target_is_the_exact_tie() -> None:
-    pair = ambiguous_pair(ANSWERS, ("1", "2"))
+    pair = k_way(ANSWERS, ("1", "2"))
     tie = answers(n1=0.5, n2=0.5)
     assert highest(pair.log_weight) == (0.5, 0.5)
     assert pair.log_weight(tie) == pytest.approx(pair.log_peak) and pair.is_hit(tie)

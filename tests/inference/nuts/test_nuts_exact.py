@@ -27,13 +27,13 @@ from trex.inference.nuts.kernel import tuned
 from trex.inference.nuts.sampler import Density, NutsOptions
 from trex.inference.statistics.diagnostics import arviz_module
 from trex.inference.statistics.importance import normalized_weights
-from trex.inference.targets import GaussianTarget, ambiguous_pair, high_confidence
+from trex.inference.targets import GaussianTarget, high_confidence, k_way
 from trex.inference.types import Floats, State
 
 LINE = LinearWorld(d=2)
 FIVE = LinearWorld(d=5)
 SURE = high_confidence(LINE.labels, "x", width=0.2)
-TORN = ambiguous_pair(LINE.labels, ("x", "y"), width=0.2)
+TORN = k_way(LINE.labels, ("x", "y"), width=0.2)
 LIMIT = float(stats.norm.isf(ALPHA / (2 * len(MOMENTS))))  # about 4.9
 OPTIONS = NutsOptions(warmup=40, path=10, max_depth=4)
 CASES = [

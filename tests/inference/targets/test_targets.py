@@ -13,7 +13,6 @@ from scipy import stats
 from trex.foundation.errors import InputError
 from trex.inference.targets import (
     GaussianTarget,
-    ambiguous_pair,
     distance_target,
     graded,
     high_confidence,
@@ -29,7 +28,7 @@ EVERY = [
     pytest.param(high_confidence(LABELS, "1"), {"1": 1.0}, id="high-confidence"),
     pytest.param(high_confidence(LABELS, "1", level=0.7), {"1": 0.7, "2": 0.3}, id="level"),
     pytest.param(threshold(LABELS, "1", delta=0.2), {"1": 0.9, "2": 0.1}, id="threshold"),
-    pytest.param(ambiguous_pair(LABELS, ("1", "3")), {"1": 0.5, "3": 0.5}, id="ambiguous-pair"),
+    pytest.param(k_way(LABELS, ("1", "3")), {"1": 0.5, "3": 0.5}, id="ambiguous-pair"),
     pytest.param(k_way(LABELS, ("1", "3", "4")), {"1": 1 / 3, "3": 1 / 3, "4": 1 / 3}, id="k-way"),
     pytest.param(uniform(LABELS), dict.fromkeys(LABELS, 0.2), id="uniform"),
     pytest.param(graded(LABELS, "1", "2", 0.3), {"1": 0.3, "2": 0.7}, id="graded"),
@@ -86,7 +85,7 @@ def test_small_widths_and_zero_probabilities_stay_finite(width: float) -> None:
     target = high_confidence(LABELS, "1", width=width)
     far, near = target.log_weight(logs({"0": 1.0})), target.log_weight(logs({"0": 0.5, "1": 0.5}))
     assert math.isfinite(far) and math.isfinite(near) and near > far
-    pair = ambiguous_pair(LABELS, ("1", "2"), width=width)
+    pair = k_way(LABELS, ("1", "2"), width=width)
     assert pair.log_weight(logs({"1": 0.5, "2": 0.5})) == pytest.approx(pair.log_peak)
     assert pair.log_weight(logs({"0": 1.0})) < pair.log_weight(logs({"0": 0.5, "1": 0.5}))
 
@@ -126,7 +125,7 @@ def test_the_words_name_the_numbers() -> None:
         (lambda: high_confidence(LABELS, "1", width=math.nan), "width"),
         (lambda: high_confidence(LABELS, "1", tolerance=-0.1), "tolerance"),
         (lambda: threshold(LABELS, "1", delta=1.0), "delta"),
-        (lambda: ambiguous_pair(LABELS, ("1", "1")), "not distinct"),
+        (lambda: k_way(LABELS, ("1", "1")), "not distinct"),
         (lambda: k_way(LABELS, ("1",)), "at least two"),
         (lambda: uniform(("1",)), "at least two"),
         (lambda: graded(LABELS, "1", "2", 1.2), "level"),

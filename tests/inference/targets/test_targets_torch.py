@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 from trex.inference.nuts.density import Density, Point, standard_normal
 from trex.inference.targets import (
     GaussianTarget,
-    ambiguous_pair,
     distance_target,
     graded,
     high_confidence,
@@ -30,14 +29,14 @@ EVERY = {
     "high-confidence": high_confidence(LABELS, "1"),
     "level": high_confidence(LABELS, "1", level=0.7),
     "threshold": threshold(LABELS, "1", delta=0.2),
-    "ambiguous-pair": ambiguous_pair(LABELS, ("1", "3")),
+    "ambiguous-pair": k_way(LABELS, ("1", "3")),
     "k-way": k_way(LABELS, ("1", "3", "4")),
     "k-way-all": k_way(LABELS, LABELS),
     "uniform": uniform(LABELS),
     "graded": graded(LABELS, "1", "2", 0.3),
     "any": probability_vector(LABELS, {"0": 0.1, "1": 0.2, "4": 0.7}),
     "within": distance_target(high_confidence(LABELS, "1"), 3.0),
-    "within-pair": distance_target(ambiguous_pair(LABELS, ("1", "3")), 3.0),
+    "within-pair": distance_target(k_way(LABELS, ("1", "3")), 3.0),
 }
 STEP = 1e-6
 NETWORK_TOLERANCE = (

@@ -1,1 +1,0 @@
-"""Programs that made something once or simulate something; not shipped with the package."""
