@@ -50,27 +50,38 @@ def _dotted(module: str, attribute: str) -> str:
         return _of_path(module, attribute)
     if module.startswith("."):
         raise InputError(f"module {module!r} begins with a dot; write {module.lstrip('.')}:{attribute}")
-    has_module_py = Path(*module.split(".")).with_suffix(SUFFIX).is_file()  # "pkg.py", a module py in pkg
-    return module if has_module_py else module.removesuffix(SUFFIX)
+    if not module.endswith(SUFFIX) or Path(*module.split(".")).with_suffix(SUFFIX).is_file():
+        return module  # the second is a module py in a package: "pkg.py"
+    return _of_path(module, attribute) if Path(module).is_file() else module.removesuffix(SUFFIX)
 
 
 def _of_path(module: str, attribute: str) -> str:
     """The name of the module in a file: its path from the current folder, with dots."""
     path = Path(os.path.abspath(Path(module).expanduser()))  # links are not followed
-    file = path if path.suffix == SUFFIX else path.with_name(path.name + SUFFIX)
-    if not file.is_file():
+    is_package = (path / "__init__.py").is_file()
+    file = path if path.suffix == SUFFIX or is_package else path.with_name(path.name + SUFFIX)
+    if not file.is_file() and not is_package:
         raise InputError(f"there is no module {module!r}: {file} is not a file")
     if "." in file.stem:
         raise InputError(
             f"{file} has a dot in its name, with which Python imports no module; rename the file"
         )
-    parts = Path(os.path.relpath(file)).with_suffix("").parts
-    if any("." in part for part in parts):  # ".." above all
+    parts = _below_here(file)
+    if not parts:
         raise InputError(
             f"{file} cannot be imported from the current folder; run trex in {file.parent}, and write "
             f"{file.stem}:{attribute}"
         )
     return ".".join(parts)
+
+
+def _below_here(file: Path) -> tuple[str, ...]:
+    """The parts of a module's name, () if it is not below the current folder, whose own path may go over links."""
+    for place in (file, file.parent.resolve() / file.name):
+        parts = Path(os.path.relpath(place)).with_suffix("").parts
+        if not any("." in part for part in parts):  # ".." above all
+            return parts
+    return ()
 
 
 def _parents(module: str) -> set[str]:

@@ -41,6 +41,31 @@ def test_a_path_is_accepted(form: str, prefix: str, function: str, module: str, 
     assert spec in done.stdout
 
 
+@pytest.mark.parametrize(
+    "form", ["pkg_{m}:", "./pkg_{m}:", "pkg_{m}/:", "pkg_{m}/__init__.py:", "sub/pkg_{m}:"]
+)
+def test_a_package_s_path_is_accepted(form: str, module: str, tmp_path: Path) -> None:
+    for folder in (tmp_path / f"pkg_{module}", tmp_path / f"sub/pkg_{module}"):
+        folder.mkdir(parents=True, exist_ok=True)
+        shutil.copy(tmp_path / f"{module}.py", folder / "__init__.py")
+    done = trex("check", "q.toml", "--model", f"{form.format(m=module)}plain")
+    assert done.exit_code == 0, done.stderr
+
+
+def test_the_current_folder_may_be_named_over_a_link(module: str, tmp_path: Path) -> None:
+    """As /tmp is a link on macOS, and getcwd() gives the place behind it."""
+    link = tmp_path.parent / f"link_{module}"
+    link.symlink_to(tmp_path)
+    done = trex("check", "q.toml", "--model", f"{link}/pkg_{module}/{module}.py:plain")
+    assert done.exit_code == 0, done.stderr
+
+
+def test_a_dot_in_the_name_of_a_file_is_told(module: str, tmp_path: Path) -> None:
+    (tmp_path / f"{module}.v2.py").write_text("")
+    done = trex("check", "q.toml", "--model", f"{module}.v2.py:plain")
+    assert done.exit_code == 2 and "has a dot in its name" in done.stderr, done.stderr
+
+
 @pytest.mark.parametrize("form", [".{m}:", "..{m}:", "../{m}.py:", "{m}.py"])
 def test_what_an_error_says_to_write_works(
     form: str, module: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
