@@ -119,6 +119,8 @@ class OnnxModel:
 def load_onnx(path: Path, threads: int = 1) -> OnnxModel:
     """The model in an ONNX file; InputError if the file, its card or onnxruntime is missing or does not fit."""
     onnxruntime = import_extra("onnxruntime", "onnx", "a model in an ONNX file needs onnxruntime")
+    if not path.name:
+        raise InputError(f"model '{ONNX}{path}' names no file; write {ONNX}FILE.onnx")
     card_path = path.with_suffix(".json")
     data, card = _read(path, DATA_LIMIT), read_onnx_card(card_path)
     _check_whole(path, data)
@@ -137,7 +139,7 @@ def load_onnx(path: Path, threads: int = 1) -> OnnxModel:
             f"card {card_path}: length is {card.length}, and {path} takes {question.length} numbers per question; "
             f'write "length": {question.length}'
         )
-    answerer = OnnxAnswerer(session, card, picture, question, _output(path, session))
+    answerer = OnnxAnswerer(session, card, picture, question, _output(path, session, len(card.labels)))
     return OnnxModel(f"{ONNX}{path}", answerer, sha256_of(data + repr(card).encode()), card_path)
 
 
@@ -155,10 +157,12 @@ def _check_whole(path: Path, data: bytes) -> None:
         )
 
 
-def _output(path: Path, session: Any) -> str:
-    """The name of the first output of real numbers; others, such as a classifier's label, are left out."""
+def _output(path: Path, session: Any, k: int) -> str:
+    """The name of the first output of real numbers for k answers; a classifier's label or features are left out."""
     outputs = session.get_outputs()
-    found = next((one for one in outputs if one.type in REAL), None)
+    real = [one for one in outputs if one.type in REAL]
+    fitting = (one for one in real if k in one.shape or all(isinstance(n, str | None) for n in one.shape[1:]))
+    found = next(fitting, real[0] if real else None)
     if found is None:
         types = ", ".join(one.type for one in outputs)
         raise InputError(f"{path} returns {types}; it must return logits or probabilities, float (B, K)")

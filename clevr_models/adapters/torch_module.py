@@ -108,7 +108,7 @@ def probe_module(name: str, module: nn.Module, labels: tuple[str, ...], probes: 
             logits = _asked(module, given)
             kept = _state(module)
             again = _asked(module, given)
-            is_kept = all(map(torch.equal, kept, _state(module)))
+            is_kept = all(map(_is_same, kept, _state(module)))
         fault = _fault(logits, again, labels) or _meaning(logits, len(labels))
     except RAISED as error:
         takes = f"it must take float32 {tuple(probes.shape)}"
@@ -128,6 +128,12 @@ def _asked(module: nn.Module, given: Tensor) -> object:
             return torch.cat([module(one[None].clone()) for one in given])
         except RAISED:
             raise error from None
+
+
+def _is_same(one: Tensor, other: Tensor) -> bool:
+    """Whether two tensors have the same values; torch compares no sparse ones."""
+    dense = [found.to_dense() if found.layout != torch.strided else found for found in (one, other)]
+    return torch.equal(*dense)
 
 
 def _state(module: nn.Module) -> list[Tensor]:

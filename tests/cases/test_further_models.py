@@ -14,7 +14,17 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 import trex
-from tests.references.onnx_files import external, mean_colors, model, one_inside, value, with_label
+from tests.references.onnx_files import (
+    external,
+    integer,
+    mean_colors,
+    model,
+    node,
+    one_inside,
+    tensor,
+    value,
+    with_label,
+)
 from tests.references.user_modules import user_folder
 from tests.running.command_line import trex as command
 from trex.clevr_models.adapters.callable_model import checked
@@ -117,6 +127,21 @@ def test_a_program_of_torch_export_names_its_module() -> None:
     """pytorch/pytorch#119466: it is callable and no module."""
     with pytest.raises(InputError, match=r"use `exported_program\.module\(\)`"):
         bound(torch.export.export(Net().eval(), (torch.rand(2, 3, 80, 120),)))
+
+
+class Sparse(Net):
+    """A graph's neighbors as a sparse buffer."""
+
+    def __init__(self, layout: torch.layout) -> None:
+        super().__init__()
+        self.register_buffer("neighbors", torch.eye(4).to_sparse(layout=layout))
+
+
+@pytest.mark.parametrize("layout", [torch.sparse_coo, torch.sparse_csr])
+def test_a_module_with_a_sparse_buffer_is_taken(layout: torch.layout) -> None:
+    """pytorch/pytorch: torch.equal has no sparse form; the comparison of buffers failed on it."""
+    found = bound(Sparse(layout))
+    np.testing.assert_array_equal(found.log_probs(pictures()), bound(Net()).log_probs(pictures()))
 
 
 class Offloaded(Net):
@@ -255,6 +280,32 @@ def test_a_label_before_the_scores_is_left_out(tmp_path: Path) -> None:
     np.testing.assert_allclose(found, shares(pictures(5)), atol=1e-4)
     with pytest.raises(InputError, match=r"returns tensor\(int64\); it must return logits or probabilities"):
         onnx_model(tmp_path, with_label(alone=True))
+
+
+def test_features_before_the_logits_are_left_out(tmp_path: Path) -> None:
+    """Networks that return what they extracted, too: the output for the card's answers is read."""
+    features = value("flat", 1, ["B", 3])
+    logits = value("logits", 1, ["B", 2])
+    nodes = [
+        node("GlobalAveragePool", ["pictures"], "mean"),
+        node("Flatten", ["mean"], "flat", integer("axis", 1)),
+        node("MatMul", ["flat", "weights"], "logits"),
+    ]
+    file = model(
+        nodes,
+        [value("pictures", 1, ["B", 3, "H", "W"])],
+        [features, logits],
+        [tensor("weights", (3, 2), (4, 0, 0, 4, 0, 0))],
+    )
+    np.testing.assert_allclose(
+        np.exp(onnx_model(tmp_path, file).log_probs(pictures(5))), shares(pictures(5)), atol=1e-4
+    )
+
+
+@pytest.mark.parametrize("spec", ["onnx:", "onnx:.", "onnx:/"])
+def test_an_onnx_model_without_a_file_is_one_line(spec: str) -> None:
+    with pytest.raises(InputError, match=r"names no file; write onnx:FILE\.onnx"):
+        load_model(spec)
 
 
 def test_weights_in_the_memory_of_a_process_are_elsewhere_too(tmp_path: Path) -> None:
