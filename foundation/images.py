@@ -96,10 +96,9 @@ def decode_picture(
                 raise error(
                     f"{where} has {width}x{height} pixels, more than the limit of {max_pixels:,}; make it smaller"
                 )
-            is_deep = data[BIT_DEPTH] == 16
             pixels = _converted(image, mode)
             _check_upright(image, where, error)
-            return Picture(pixels, _losses(image, is_deep))
+            return Picture(pixels, _losses(image, data[BIT_DEPTH]))
     except UnidentifiedImageError as problem:
         raise error(f"{where} is not a readable PNG{_instead(data)}") from problem
     except (OSError, ValueError, SyntaxError, EOFError, struct.error, zlib.error) as problem:
@@ -119,26 +118,30 @@ def _converted(image: PilImage, mode: str) -> NDArray[np.uint8]:
     return gray if mode == "L" else np.repeat(gray[:, :, None], 3, axis=2)
 
 
-def _losses(image: PilImage, is_deep: bool) -> tuple[str, ...]:
-    found = ((DEEP, is_deep), (TRANSPARENT, _is_transparent(image)), (ANIMATED, _is_animated(image)))
+def _losses(image: PilImage, depth: int) -> tuple[str, ...]:
+    """What is lost of an open picture with this many bits a channel."""
+    found = (
+        (DEEP, depth == 16),
+        (TRANSPARENT, _is_transparent(image, depth)),
+        (ANIMATED, _is_animated(image)),
+    )
     return tuple(words for words, is_so in found if is_so)
 
 
-def _is_transparent(image: PilImage) -> bool:
+def _is_transparent(image: PilImage, depth: int) -> bool:
     """Whether a pixel is not opaque: most CLEVR pictures have an alpha channel that is opaque everywhere."""
     if "A" in image.getbands():
         return bool(np.asarray(image.getchannel("A")).min() < 255)
     key = image.info.get("transparency")
     if key is None:
         return False
-    if image.mode in ("P", "RGB", "L", "1") and not _is_deep_key(key):
-        return bool(np.asarray(image.convert("RGBA").getchannel("A")).min() < 255)
-    return True  # a color of 16 bits, which the converted pixels no longer show
-
-
-def _is_deep_key(key: object) -> bool:
-    values = key if isinstance(key, tuple) else (key,)
-    return any(isinstance(value, int) and value > 255 for value in values)
+    if depth == 16:
+        return True  # the converted pixels no longer show the key
+    if image.mode == "L":
+        return bool(
+            (np.asarray(image) == key * 255 // (2**depth - 1)).any()
+        )  # Pillow scales pixels, not the key
+    return bool(np.asarray(image.convert("RGBA").getchannel("A")).min() < 255)
 
 
 def _is_animated(image: PilImage) -> bool:

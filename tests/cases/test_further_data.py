@@ -21,6 +21,7 @@ from tests.running.command_line import refused, trex, trex_done
 from tests.worlds.baseline_worlds import pixels_with, scene_with, write_query
 from tests.worlds.clevr_folders import (
     COUNT,
+    EXIST,
     generated,
     official,
     pictures,
@@ -119,6 +120,31 @@ def test_questions_without_an_answer_are_counted_not_fatal(unusable: object, tmp
 
 
 # Questions.
+
+
+@pytest.mark.parametrize(
+    ("code", "answer"), [(1, "yes"), ("0", "no"), (0.0, "no"), ("Y", "yes"), ("f", "no")]
+)
+def test_yes_and_no_may_be_written_as_codes(code: object, answer: str, tmp_path: Path) -> None:
+    data, records = official(tmp_path / "d"), question_records(2, "val")
+    write(data / VAL, "questions", [{**one, "answer": code} for one in records if one["question"] == EXIST])
+    assert answers(data) == [answer] * 2
+
+
+@pytest.mark.parametrize(
+    ("text", "answer"),
+    [(COUNT, True), (COUNT, "-1"), (COUNT, "eleven"), (EXIST, 2), (EXIST, "n/a"), (EXIST, "red")],
+)
+def test_an_answer_that_its_question_cannot_have_is_told(text: str, answer: object, tmp_path: Path) -> None:
+    """No model can be right: each has a mistake more."""
+    data, records = official(tmp_path / "d"), question_records(2, "val")
+    records[[one["question"] for one in records].index(text)]["answer"] = answer
+    write(data / VAL, "questions", records)
+    found = asked(data)
+    assert len(answers(data)) == 4 and found.skipped == 0
+    (note,) = found.notes
+    assert note.startswith("1 question has an answer that it cannot have; every model")
+    assert repr(text) in note
 
 
 def test_programs_that_lost_their_words_are_read_as_english(tmp_path: Path) -> None:
@@ -386,6 +412,23 @@ def test_folders_without_png_say_what_they_hold(tmp_path: Path) -> None:
     refused(trex("models", "verify", "fake", "--dataset", data), "2 of .jpg", "val/CLEVR_val_00000")
 
 
+def test_pictures_too_deep_are_told_from_none(tmp_path: Path) -> None:
+    data = official(tmp_path / "d")
+    (data / "images/val").rename(data / "images/moved")
+    (data / "images/val").mkdir()
+    (data / "images/moved").rename(data / "images/val/0")
+    refused(
+        trex("models", "verify", "fake", "--dataset", data), "holds no PNG, but val/0 does, which is too deep"
+    )
+
+
+def test_an_ending_in_capitals_is_the_same_ending(tmp_path: Path) -> None:
+    data = official(tmp_path / "d")
+    for file in (data / VAL, data / "scenes/CLEVR_val_scenes.json"):
+        file.rename(file.with_suffix(".JSON"))
+    assert len(answers(data)) == 4 and told(data) == {}
+
+
 def test_splits_of_a_flat_folder_and_missing_questions(tmp_path: Path) -> None:
     data = generated(tmp_path / "output")
     refused(
@@ -491,6 +534,31 @@ def test_what_a_picture_loses_is_said_once_with_the_first_file(kind: str, tmp_pa
     asking = ("--question", COUNT, "--model", "fake", "--preset", "fake", "--out", out)
     done = trex_done("explain", "--dataset", data, "--image", "CLEVR_val_000001", *asking)
     assert words in done.stdout
+
+
+@pytest.mark.parametrize("depth", [2, 4, 16])
+@pytest.mark.parametrize("is_used", [True, False])
+def test_a_color_key_counts_in_the_file_s_own_bits(depth: int, is_used: bool) -> None:
+    """Pillow scales the pixels of 2 and 4 bits, and not the key; of 16 bits it keeps no key."""
+    most = 2**depth - 1
+    header = struct.pack(">IIBBBBB", 3, 2, depth, 0, 0, 0, 0)
+    content = (b"\0" + b"\xff" * -(-3 * depth // 8)) * 2
+    key = struct.pack(">H", most if is_used else most - 1)
+    picture = raw(0, np.zeros((2, 3, 1), np.uint16))
+    chunks = {b"IHDR": header, b"tRNS": key, b"IDAT": zlib.compress(content), b"IEND": b""}
+    data = picture[:8] + b"".join(
+        struct.pack(">I", len(part)) + name + part + struct.pack(">I", zlib.crc32(name + part))
+        for name, part in chunks.items()
+    )
+    losses = decode_picture(data, "it").losses
+    assert any("transparent" in loss for loss in losses) == (is_used or depth == 16)
+
+
+def test_small_numbers_as_a_color_key_of_sixteen_bits_are_told() -> None:
+    key = b"tRNS" + struct.pack(">HHH", 40, 40, 40)
+    chunk = struct.pack(">I", 6) + key + struct.pack(">I", zlib.crc32(key))
+    losses = decode_picture(raw(2, np.full((4, 6, 3), 40, np.uint16), chunk), "it").losses
+    assert [loss.split(" ")[0] for loss in losses] == ["16", "transparent"]
 
 
 def test_the_parity_check_and_the_proof_of_a_repair_say_it_too(tmp_path: Path) -> None:

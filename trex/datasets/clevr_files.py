@@ -111,9 +111,9 @@ class ClevrFiles:
             self._file(path, inside, kind)
             for inside, pattern in places
             for path in sorted(inside.glob(pattern))
-            if path.suffix in (WHOLE, GROWING) and _is_shown(path, inside)
+            if path.suffix.lower() in (WHOLE, GROWING) and _is_shown(path, inside)
         ]
-        done = {file.split for file in found if file.split and file.path.suffix == WHOLE}
+        done = {file.split for file in found if file.split and file.path.suffix.lower() == WHOLE}
         return [file for file in found if file.path.name not in {f"{split}{GROWING}" for split in done}]
 
     def missing(self, entry: Entry) -> str:
@@ -160,9 +160,13 @@ class ClevrFiles:
         return same[0] if len(same) == 1 else ""
 
     def _file(self, path: Path, inside: Path, kind: str) -> RecordFile:
-        match = re.fullmatch(rf"(?P<source>[^_]+)_(?P<split>.+)_{kind}\.jsonl?", path.name)
+        match = re.fullmatch(rf"(?P<source>[^_]+)_(?P<split>.+)_{kind}\.jsonl?", path.name, re.IGNORECASE)
         source, split = (match["source"], match["split"]) if match else (path.stem, "")
-        if not match and path.suffix == GROWING and path.stem in {*self._folders, *planned(self.folder)}:
+        if (
+            not match
+            and path.suffix.lower() == GROWING
+            and path.stem in {*self._folders, *planned(self.folder)}
+        ):
             split = path.stem  # `trex dataset render` writes it
         elif not match and path.parent != inside:
             split = path.parent.name
@@ -298,6 +302,9 @@ def _instead(images: Path) -> str:
     found = sorted(path for path in images.rglob("*") if _is_shown(path, images))
     if not found:
         return "and no other file"
+    deep = next((path.parent for path in found if path.suffix.lower() == ".png"), None)
+    if deep is not None:
+        return f"but {shown(deep.relative_to(images))} does, which is too deep: move them up"
     kinds = Counter(path.suffix.lower() or "no ending" for path in found).most_common(3)
     first = shown(found[0].relative_to(images))
     return f"but {', '.join(f'{number:,} of {kind}' for kind, number in kinds)}, such as {first}; convert or move them"

@@ -11,12 +11,12 @@ from trex.datasets.clevr_files import QUESTIONS, SCENES, ClevrFiles, open_files,
 from trex.datasets.official_scenes import AskedQuestion, OfficialPicture, phrase_questions
 from trex.datasets.tally import Remark, Tally
 from trex.foundation.errors import InputError
-from trex.foundation.json_fields import field, text
+from trex.foundation.json_fields import field, short, text
 from trex.scenes.clevr_format.scene_json import from_clevr
 from trex.scenes.questions.answers import answer_of
 from trex.scenes.questions.english import parse
 from trex.scenes.questions.program_json import lacks_words, program_from_json
-from trex.scenes.questions.programs import Program
+from trex.scenes.questions.programs import YES_NO, Program, possible_answers
 from trex.scenes.scene import Scene
 
 OFFICIAL, OURS = "CLEVR", "ours"
@@ -27,6 +27,10 @@ UNANSWERED = Remark("question has no answer and is not asked", "questions have n
 ODD = Remark(
     "question has an answer that is no word or number and is not asked",
     "questions have an answer that is no word or number and are not asked",
+)
+MISFIT = Remark(
+    "question has an answer that it cannot have; every model's is counted as wrong",
+    "questions have an answer that they cannot have; every model's is counted as wrong",
 )
 NO_PICTURE = Remark(
     "question is about a picture that is not there", "questions are about pictures that are not there"
@@ -44,6 +48,7 @@ ENGLISH = Remark(
     "questions have no complete program and were read as English",
 )
 SKIPPED = (UNANSWERED, ODD, NO_PICTURE, UNREAD)
+CODES = {"1": "yes", "0": "no", "y": "yes", "n": "no", "t": "yes", "f": "no"}  # where yes or no is asked for
 
 
 class QuestionOptions(NamedTuple):
@@ -128,6 +133,10 @@ def _questions(files: ClevrFiles, tally: Tally) -> Iterator[tuple[str, AskedQues
         asked = text(field(record, "question", where), f"{where}, question")
         program = _program(record, asked, where, tally)
         if program is not None:
+            possible = possible_answers(program)
+            answer = CODES.get(answer, answer) if possible == YES_NO else answer
+            if answer not in possible:
+                tally.add(MISFIT, f"{where}: {short(asked)} is answered by {short(record.get('answer'))}")
             source = OURS if file.source == OFFICIAL and file.split in ours else file.source
             yield (
                 entry.picture,
