@@ -42,6 +42,10 @@ class PassingError(Exception):
         self.after_s = after_s
 
 
+class ClosedError(PassingError):
+    """The server has closed the connection before a reply, as some do that find a request too large."""
+
+
 class StatusError(ModelError):
     """A status that no other try can change, with the reason that the server gives."""
 
@@ -255,7 +259,10 @@ def _mapped(url: str, error: Exception) -> Exception:
         error,
         *(one for one in _causes(error) if isinstance(one, OSError)),
     ]  # such as ConnectionRefusedError
-    return PassingError(type(found[-1]).__name__)
+    name = type(found[-1]).__name__
+    if isinstance(found[-1], BrokenPipeError | ConnectionResetError):
+        return ClosedError(f"{name}, the server closed the connection; the request may be too large for it")
+    return PassingError(name)
 
 
 def _causes(error: BaseException | None) -> Iterator[BaseException]:

@@ -20,7 +20,14 @@ from numpy.typing import NDArray
 
 from trex.clevr_models.adapters.callable_model import BATCH, AdaptedModel, Floats
 from trex.clevr_models.adapters.http_address import check_secret, is_loopback, split_address
-from trex.clevr_models.adapters.http_exchange import TOO_LARGE, StatusError, post, retried, whole
+from trex.clevr_models.adapters.http_exchange import (
+    TOO_LARGE,
+    ClosedError,
+    StatusError,
+    post,
+    retried,
+    whole,
+)
 from trex.clevr_models.interface.inputs import eight_bits
 from trex.clevr_models.interface.question import Question
 from trex.foundation.errors import InputError, ModelError
@@ -35,11 +42,16 @@ TIMEOUT_S = 60.0  # per try, from the request's first byte to the reply's last
 WAITS_S = (1.0, 4.0, 16.0)  # between tries; the last try follows the last wait
 
 
+class TooManyError(Exception):
+    """The service takes no request with so many pictures."""
+
+
 @dataclass
 class HttpAnswerer:
     """Sends requests to the service; `labels` are those of its last reply.
 
-    `most` pictures go into a request; if the service finds one too large (status 413), half as many from then on.
+    `most` pictures go into a request; if the service finds one too large (status 413, or a connection that it closes),
+    half as many from then on.
     """
 
     url: str
@@ -58,11 +70,7 @@ class HttpAnswerer:
             part = pictures[begin : begin + self.most]
             try:
                 rows.append(self._rows(part, question))
-            except StatusError as error:
-                if error.status != TOO_LARGE:
-                    raise
-                if len(part) == 1:
-                    raise error.advised(ONE_IS_TOO_LARGE) from None
+            except TooManyError:
                 self.most = (len(part) + 1) // 2
                 continue
             if len(part) < len(pictures) and rows[-1].shape != (len(part), len(self.labels)):
@@ -84,14 +92,29 @@ class HttpAnswerer:
                 "pictures": [png_base64(picture) for picture in pictures],
             }
         ).encode()
-        reply = self._parsed(retried(lambda: self._posted(body), self.url, self.waits_s, self.sleep))
+        is_single = len(pictures) == 1
+        reply = self._parsed(
+            retried(lambda: self._posted(body, is_single=is_single), self.url, self.waits_s, self.sleep)
+        )
         if self.labels and reply[0] != self.labels:
             raise ModelError(f"{self.url} returns other labels than before; it now runs another model")
         self.labels = reply[0]
         return reply[1]
 
-    def _posted(self, body: bytes) -> bytes:
-        return whole(post(self.url, body, self.token, self.timeout_s))
+    def _posted(self, body: bytes, *, is_single: bool) -> bytes:
+        """The reply to one try; TooManyError if fewer pictures in a request may help."""
+        try:
+            return whole(post(self.url, body, self.token, self.timeout_s))
+        except ClosedError:
+            if is_single:
+                raise
+            raise TooManyError from None
+        except StatusError as error:
+            if error.status != TOO_LARGE:
+                raise
+            if is_single:
+                raise error.advised(ONE_IS_TOO_LARGE) from None
+            raise TooManyError from None
 
     def _parsed(self, data: bytes) -> tuple[tuple[str, ...], Floats]:
         reply_form = '{"labels": [names], "probabilities": [[numbers] for each picture]}'

@@ -11,7 +11,7 @@ from trex.clevr_models.adapters.callable_model import AskedAnswerer, probe_pictu
 from trex.clevr_models.chat.answerer import ChatAnswerer
 from trex.clevr_models.chat.endpoint import PREFIX, read_key, resolved_endpoint
 from trex.clevr_models.chat.errors import LogProbsRefusedError, NoLogProbsError
-from trex.clevr_models.chat.fields import MAX_TOKENS, LearntFields
+from trex.clevr_models.chat.fields import LearntFields
 from trex.clevr_models.chat.prompt import checked_prompt
 from trex.clevr_models.chat.prompted_model import PromptedModel
 from trex.clevr_models.chat.request import further
@@ -26,9 +26,9 @@ LONGEST_NAME = 200
 
 
 THINKS = (
-    f"Replies were cut at {MAX_TOKENS} tokens before any answer, so the model writes before it answers: switch its "
-    "thinking off at the server, or for vLLM, SGLang and llama.cpp with [model] extra = { chat_template_kwargs = "
-    "{ enable_thinking = false } }"
+    "Replies were cut at {tokens} tokens before any answer, so the model writes before it answers: switch its "
+    "thinking off at the server, or for vLLM, SGLang and llama.cpp with [model] extra = {{ chat_template_kwargs = "
+    "{{ enable_thinking = false }} }}"
 )
 
 
@@ -60,7 +60,8 @@ class ChatModel(PromptedModel):
         self.identity = self.answerer.identity  # now that the server has refused what it does not take
         replies = self.answerer.replies(probes, question, is_counted=False)
         is_cut = any(said.lacks_answer for row in replies for said in row)
-        notes = tuple(f"{note}. {THINKS}" if is_cut else note for note in bound.notes)
+        thinks = THINKS.format(tokens=self.answerer.learnt.now.tokens)
+        notes = tuple(f"{note}. {thinks}" if is_cut else note for note in bound.notes)
         return replace(bound, identity=self.identity, notes=notes)
 
 

@@ -22,7 +22,7 @@ GIVEN = ("model", "messages")
 REFUSING = (400, 403, 422, 501)  # statuses of a request that the server understands and does not take
 # As servers write them: "top_logprobs", "topLogprobs", "top logprobs", "'logprobs' or 'top_logprobs'".
 PATTERNS = {
-    TOPS: r"top[\s_-]?log[\s_-]?probs?",
+    TOPS: r"top[\s_-]?(?:log[\s_-]?probs?|n[\s_-]?tokens)",  # the second is TGI's name inside
     LOG_PROBS: r"(?<!top)(?<!top[\s_-])log[\s_-]?prob(?:s|abilities|ability)?",
     LENGTH: r"max[\s_-]?tokens",
     NEW_LENGTH: r"max[\s_-]?completion[\s_-]?tokens",

@@ -22,7 +22,7 @@ from trex.clevr_models.chat.errors import (
     RefusalError,
 )
 from trex.clevr_models.chat.spellings import spelled
-from trex.clevr_models.chat.token_text import Span, span_of, without_end, written
+from trex.clevr_models.chat.token_text import Span, span_of, without_end, without_thoughts, written
 from trex.foundation.errors import ModelError
 from trex.foundation.fields import first_problem
 from trex.foundation.parse import parse_json
@@ -157,12 +157,14 @@ def read_reply(url: str, data: bytes, *, wants_tokens: bool, key: str = "") -> S
     EchoedKeyError if what would be stored of it repeats `key`. The rest of the reply may: it is forgotten.
     """
     choice = _completion(url, data, key).choices[0]
-    text = without_end(choice.message.content or "")
+    content = without_end(choice.message.content or "")
+    text = without_thoughts(content)
+    has_thoughts = choice.message.has_thoughts or text != content
     said = Said(
         text=text,
         tokens=choice.logprobs.content if choice.logprobs else None,
         # Some servers say "stop" of a reply whose thoughts have taken all its tokens.
-        is_cut=choice.ended in CUT or (choice.message.has_thoughts and not text.strip()),
+        is_cut=choice.ended in CUT or (has_thoughts and not text.strip()),
     )
     if key and any(key in text for text in said.texts()):
         raise EchoedKeyError(
@@ -173,7 +175,7 @@ def read_reply(url: str, data: bytes, *, wants_tokens: bool, key: str = "") -> S
         return said.model_copy(update={"tokens": None})
     if said.tokens is None or (said.text.strip() and not said.tokens):
         raise NoLogProbsError(f"{url} returns no log probabilities; {USE_SAMPLES}")
-    return _aligned(url, said, has_thoughts=choice.message.has_thoughts)
+    return _aligned(url, said, has_thoughts=has_thoughts)
 
 
 def _check_sound(url: str, choice: Choice, key: str) -> None:

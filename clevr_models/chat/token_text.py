@@ -15,6 +15,8 @@ from typing import NamedTuple
 END = r"<[|｜][^<>\s]*[|｜]>|</s>|<(?:eos|eot|end|endoftext|end_of_[a-z]+|turn\|)>|\[(?:EOS|EOT|END|SEP)\]"
 ENDS = re.compile(f"|{END}", re.IGNORECASE)
 TRAILING = re.compile(rf"(?:\s*(?:{END}))+\s*\Z", re.IGNORECASE)
+# Thoughts, mostly empty, that a server without a reader for them leaves before the answer.
+THOUGHTS = re.compile(r"\s*<think>.*?</think>\s*", re.DOTALL)
 MARKS = str.maketrans({"Ġ": " ", "▁": " ", "Ċ": "\n"})
 BYTE = re.compile(r"<0x([0-7][0-9A-Fa-f])>")
 
@@ -40,6 +42,12 @@ def written(token: str) -> str:
 def without_end(text: str) -> str:
     """A text without the names of tokens that end it, which some servers leave there."""
     return TRAILING.sub("", text)
+
+
+def without_thoughts(text: str) -> str:
+    """A text without a block of thoughts that it begins with; one that does not end there stays."""
+    found = THOUGHTS.match(text)
+    return text[found.end() :] if found else text
 
 
 def span_of(texts: Sequence[str], text: str, *, is_cut: bool, has_thoughts: bool = False) -> Span | None:
