@@ -19,7 +19,8 @@ from trex.clevr_models.interface.question import Question
 from trex.foundation.errors import ModelError
 
 CHANCE = 1e-3  # of equal samples, below which the server is taken not to sample
-LEAST = 8  # samples for each picture, without which nothing is concluded from their words alone
+LEAST = 8  # samples of random words that are compared at most
+FEWEST = 4  # samples for each picture, from which shares are relied on
 # Any model varies here.
 OPEN = "Write a few random words. They need not have anything to do with the picture."
 WITHOUT_CUT = "[model] extra = { top_k = 0, min_p = 0 } for llama.cpp, { top_k = -1, min_p = 0 } for vLLM"
@@ -34,7 +35,7 @@ def check_samples(answerer: ChatAnswerer, pictures: NDArray[np.float32], questio
         return
     shares = _most_likely(answerer, pictures, question, [row[0].text for row in replies])
     if shares is None:
-        if n >= LEAST and not varies(answerer, pictures, question):
+        if n >= FEWEST and not varies(answerer, pictures, question):
             raise SameSamplesError(
                 f"{answerer.sender.url} gives the same reply whatever the seed, even when asked for random words: it "
                 f"does not sample, so shares of samples mean nothing; {ELSEWHERE}"

@@ -13,6 +13,7 @@ import pytest
 
 from tests.serving.chat_shapes import CUBES, GOOD, Answer, reply, shaped_server, token
 from trex.clevr_models.adapters.http_model import HttpAnswerer
+from trex.clevr_models.chat.errors import SameSamplesError
 from trex.foundation.errors import ModelError
 from trex.foundation.json_fields import Json
 
@@ -115,3 +116,13 @@ def test_a_cut_reply_is_said_to_be_as_long_as_it_was() -> None:
     with shaped_server(shape) as server:
         (note,) = server.model(3).bind(CUBES).notes  # type: ignore[attr-defined]
     assert "cut at 16 tokens" in note
+
+
+@pytest.mark.parametrize("samples", [4, 7])
+def test_a_few_samples_of_a_server_that_never_samples_are_refused_too(samples: int) -> None:
+    """Planted: below 8 samples, equal replies passed for a sure model."""
+    with (
+        shaped_server(lambda _: reply("2", None)) as server,
+        pytest.raises(SameSamplesError, match="even when asked for random words"),
+    ):
+        server.model(samples).bind(CUBES)
