@@ -211,6 +211,27 @@ def test_a_mode_that_one_chain_alone_visits_is_visited() -> None:
     assert unvisited(np.array([[20.0, 20.0]]), chains, np.ones(2)) == 0
 
 
+@pytest.mark.parametrize("d", [2, 32])
+def test_a_mode_that_differs_in_one_of_many_summaries_is_missed(d: int) -> None:
+    """Half-spaces beyond 1.7 and below -2.25. Planted: distances over all summaries alone see 3 of 10 of them in 32."""
+    rng, seen, alarms, repeats = np.random.default_rng(10), 0, 0, 40
+    for _ in range(repeats):
+        chains = [beyond(rng, 1.7, 400, d) for _ in range(CHAINS)]
+        like = beyond(rng, 1.7, 5, d)
+        alarms += unvisited(like, chains, np.ones(d)) > 0
+        apart = beyond(rng, 2.25, 1, d) * np.where(np.arange(d) == 0, -1.0, 1.0)
+        seen += unvisited(np.concatenate([like, apart]), chains, np.ones(d)) > 0
+    print(f"{seen} seen, {alarms} alarms of {repeats}")
+    assert seen == repeats
+    assert stats.binomtest(alarms, repeats, FALSE_ALARM, alternative="greater").pvalue > ALPHA
+
+
+def beyond(rng: np.random.Generator, edge: float, n: int, d: int) -> Floats:
+    """Draws (n, d) of a standard normal whose first coordinate is beyond an edge."""
+    first = stats.norm.isf(rng.uniform(size=n) * stats.norm.sf(edge))
+    return np.column_stack([first, rng.normal(size=(n, d - 1))])
+
+
 def control_of(logit: Logit, seed: int) -> Control[Floats] | None:
     sample = sample_of(logit, 1000 + seed, 400)
     rungs = controls(sample, everyone(len(sample)), TARGET, CHAINS)
