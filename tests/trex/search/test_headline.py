@@ -15,8 +15,10 @@ from tests.worlds import grainy_models
 from trex.api.find import Outcome
 from trex.api.public import open_run
 from trex.report.calibration import calibration_view
+from trex.runs.draw_log import read_draws
+from trex.runs.record import FRESH, PRIOR
 from trex.search.judging.headline import family_sentences, fragile_words, headline, how_often_words
-from trex.search.results import Results
+from trex.search.results import Results, read_results
 
 BANKED = ["search.bank=200", "render.fresh=2", "search.prior_scenes=40", "search.steps=8"]
 
@@ -61,6 +63,21 @@ def test_a_check_that_failed_is_said_though_a_like_hit_survived(grainy: Outcome)
     )
     failed, checks = grainy.results.fresh_checks
     assert checks >= kept + len(grainy.results.fragile) and failed >= len(grainy.results.fragile)
+
+
+def test_a_failed_check_counts_though_another_hit_took_its_place(grainy: Outcome) -> None:
+    """Planted bug: failures counted among the hits that are kept, without those that a like one replaced."""
+    records = read_draws(grainy.folder / "draws.jsonl", grainy.manifest)
+    failed = next(
+        one for one in records if one.phase == FRESH and not grainy.manifest.target.is_hit(one.log_probs)
+    )
+    checked = {one.z for one in records if one.phase == FRESH}
+    replaced = next(one.z for one in records if one.phase == PRIOR and one.z not in checked)
+    before, after = (
+        read_results(grainy.manifest, rows) for rows in (records, [*records, replace(failed, z=replaced)])
+    )
+    assert after.fresh_checks == (before.fresh_checks[0] + 1, before.fresh_checks[1] + 1)
+    assert len(after.fragile) == len(before.fragile)
 
 
 def test_the_terminal_says_it_in_the_same_words(tmp_path: Path) -> None:
