@@ -6,6 +6,7 @@ import re
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from tests.running.command_line import trex_done
@@ -69,7 +70,9 @@ def test_a_failed_check_counts_though_another_hit_took_its_place(grainy: Outcome
     """Planted bug: failures counted among the hits that are kept, without those that a like one replaced."""
     records = read_draws(grainy.folder / "draws.jsonl", grainy.manifest)
     failed = next(
-        one for one in records if one.phase == FRESH and not grainy.manifest.target.is_hit(one.log_probs)
+        one
+        for one in records
+        if one.phase == FRESH and not grainy.manifest.target.is_hit(np.array(one.log_probs))
     )
     checked = {one.z for one in records if one.phase == FRESH}
     replaced = next(one.z for one in records if one.phase == PRIOR and one.z not in checked)
