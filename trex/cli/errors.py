@@ -40,6 +40,7 @@ class Guarded(TyperGroup):
         hold_streams()
         prepare_packages()
         _refuse_undecodable(sys.argv[1:] if args is None else args)
+        METER.take()  # what this process asked before the command is not the command's
         for note in self.notes:
             sys.stderr.write(f"note: {one_line(note)}\n")
         try:
