@@ -178,6 +178,14 @@ TABLE: dict[str, tuple[Act, str, Follow]] = {
         r"samples belongs to models 'openai:MODEL' on a chat server, not to 'fake'; leave it out",
         lambda here, said: query(here, CUBES),
     ),
+    "onnx without a file": (
+        lambda here: load_model("onnx:"),
+        r"write (onnx:)FILE\.onnx",
+        lambda here, said: (
+            here.onnx(mean_colors(), {"labels": ["no", "yes"]}),
+            load_model(f"{said[1]}{here.folder / 'm.onnx'}").bind(Question("red", ())),
+        ),
+    ),
     # of what a model returns
     "an ONNX file of probabilities": (
         lambda here: here.onnx(mean_colors(softmax=True), {"labels": ["no", "yes"]}),
